@@ -1,0 +1,35 @@
+# The rules of the house, said once: the language, the warnings, and house_library(), which makes one
+# folder of src/ one target with its allowed dependencies.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set_property(GLOBAL PROPERTY USE_FOLDERS ON)
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+# Results must not depend on the compiler: no fused multiply-add, no re-association.
+add_compile_options(-ffp-contract=off)
+
+find_package(fmt REQUIRED)
+find_package(GTest REQUIRED)
+find_package(Threads REQUIRED)
+
+# house_library(NAME DEPS other... LINK libraries...)
+# All .cc files of the folder but tests become the library; all *_test.cc become one test program.
+# DEPS are the other folders this one may include; tests/house_test.py holds the includes to it.
+function(house_library NAME)
+  cmake_parse_arguments(HOUSE "" "" "DEPS;LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
+  list(FILTER sources EXCLUDE REGEX "(_test|main)\\.cc$")
+  add_library(${NAME} STATIC ${sources})
+  target_include_directories(${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${NAME} PUBLIC ${HOUSE_DEPS} ${HOUSE_LINK} fmt::fmt)
+  set_target_properties(${NAME} PROPERTIES LINKER_LANGUAGE CXX)
+  if(tests)
+    add_executable(${NAME}_test ${tests})
+    target_link_libraries(${NAME}_test PRIVATE ${NAME} GTest::gtest GTest::gtest_main)
+    add_test(NAME ${NAME} COMMAND ${NAME}_test)
+  endif()
+endfunction()

@@ -1,0 +1,46 @@
+#pragma once
+
+// Small text helpers for what people write and read: numbers, durations, lists, near misses.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace muster {
+
+std::string_view trim(std::string_view text);
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+// Whole text or nothing; no leading plus sign, no surrounding blanks, no NaN, no infinity.
+// The error says only what is wrong ("not a whole number: 'two'"); the caller says where.
+Result<std::int64_t> parse_int(std::string_view text);
+Result<double> parse_number(std::string_view text);
+
+// "300s", "5m", "2h", "1.5d", "250ms"; a bare number is seconds. Never negative.
+Result<Duration> parse_duration(std::string_view text);
+
+// Seconds as a trace writes them, "12" or "0.001", to whole microseconds. Never negative.
+Result<Duration> parse_seconds(std::string_view text);
+
+// The candidate a person most likely meant by `word`, or empty if none is near.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+// "; did you mean 'srtf'?" or, when nothing is near, "; one of: fifo, srtf, ...".
+std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);
+
+// The text in single quotes, cut to a readable length, with unprintable bytes shown as \xNN: safe
+// to print whatever a file contained.
+std::string quoted(std::string_view text);
+
+// "45 s", "12 min", "3.4 h", "2.1 d": two or three figures, for tables.
+std::string short_duration(Duration duration);
+
+// Seconds as written to files: as many decimals as needed, up to six, no trailing zeros.
+std::string seconds_text(std::int64_t micros);
+
+}  // namespace muster

@@ -1,0 +1,43 @@
+#pragma once
+
+// Amounts of what a server has and a job holds, as integers.
+
+#include <cstdint>
+
+namespace muster {
+
+// CPUs in thousandths, memory in MiB (the GB people write are 1,024 MiB), storage bandwidth in
+// KB/s: fine enough that a fair share of an odd server is a whole number near enough.
+struct Resources {
+  std::int32_t gpus = 0;
+  std::int64_t cpu_milli = 0;
+  std::int64_t mem_mib = 0;
+  std::int64_t storage_kbps = 0;
+
+  bool fits_in(const Resources& room) const {
+    return gpus <= room.gpus && cpu_milli <= room.cpu_milli && mem_mib <= room.mem_mib &&
+           storage_kbps <= room.storage_kbps;
+  }
+  Resources& operator+=(const Resources& other) {
+    gpus += other.gpus;
+    cpu_milli += other.cpu_milli;
+    mem_mib += other.mem_mib;
+    storage_kbps += other.storage_kbps;
+    return *this;
+  }
+  Resources& operator-=(const Resources& other) {
+    gpus -= other.gpus;
+    cpu_milli -= other.cpu_milli;
+    mem_mib -= other.mem_mib;
+    storage_kbps -= other.storage_kbps;
+    return *this;
+  }
+  friend Resources operator+(Resources a, const Resources& b) { return a += b; }
+  friend Resources operator-(Resources a, const Resources& b) { return a -= b; }
+  friend Resources operator*(const Resources& a, std::int32_t k) {
+    return {a.gpus * k, a.cpu_milli * k, a.mem_mib * k, a.storage_kbps * k};
+  }
+  friend bool operator==(const Resources&, const Resources&) = default;
+};
+
+}  // namespace muster

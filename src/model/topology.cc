@@ -1,0 +1,120 @@
+#include "model/topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+template <class IdType>
+IdType intern(IdVector<IdType, std::string>& names, std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return IdType(static_cast<std::size_t>(found - names.begin()));
+  return names.push_back(std::string(name));
+}
+
+constexpr std::array<std::string_view, 5> kKeys = {"cpus", "mem", "storage", "racks", "gpu"};
+constexpr double kMostAmount = 1e9;
+
+}  // namespace
+
+Refusal Topology::add_node(std::string name, std::string_view rack, std::string_view gpu_type,
+                           Resources capacity) {
+  if (capacity.gpus < 1 || capacity.gpus > kMostGpusPerNode) {
+    return Error{
+        fmt::format("gpus: {} a server; a server has 1 to {}", capacity.gpus, kMostGpusPerNode)};
+  }
+  if (capacity.cpu_milli < 0 || capacity.mem_mib < 0 || capacity.storage_kbps < 0) {
+    return Error{"negative amount of CPUs, memory or storage bandwidth"};
+  }
+  if (nodes_.size() == kMostNodes) return Error{fmt::format("more than {} servers", kMostNodes)};
+  const GpuTypeId type = intern(gpu_types_, gpu_type);
+  const RackId rack_id = intern(racks_, rack);
+  if (!nodes_.empty()) {
+    const Node& first = nodes_[NodeId(0)];
+    uniform_ = uniform_ && first.capacity == capacity && first.gpu_type == type;
+  }
+  gpus_of_type_.resize(gpu_types_.size());
+  gpus_of_type_[type] += capacity.gpus;
+  total_ += capacity;
+  largest_node_gpus_ = std::max(largest_node_gpus_, capacity.gpus);
+  nodes_.push_back({std::move(name), rack_id, type, capacity});
+  return std::nullopt;
+}
+
+Result<Topology> parse_cluster_shorthand(std::string_view text) {
+  const auto fail = [&](const std::string& why) {
+    return Error{fmt::format("--cluster {}: {}", quoted(text), why)};
+  };
+  const std::vector<std::string_view> parts = split(text, ',');
+  const std::size_t cross = parts[0].find('x');
+  if (cross == std::string_view::npos) {
+    return fail("not a file, and not SERVERSxGPUS such as 16x8 or 16x8,cpus=24,mem=500,racks=2");
+  }
+  const Result<std::int64_t> servers = parse_int(parts[0].substr(0, cross));
+  const Result<std::int64_t> gpus = parse_int(parts[0].substr(cross + 1));
+  if (!servers.ok()) return fail("servers: " + servers.error().message);
+  if (!gpus.ok()) return fail("GPUs a server: " + gpus.error().message);
+  if (servers.value() < 1 || servers.value() > kMostNodes) {
+    return fail(fmt::format("servers: {} is not between 1 and {}", servers.value(), kMostNodes));
+  }
+  if (gpus.value() < 1 || gpus.value() > kMostGpusPerNode) {
+    return fail(
+        fmt::format("GPUs a server: {} is not between 1 and {}", gpus.value(), kMostGpusPerNode));
+  }
+  const auto per_server = static_cast<double>(gpus.value());
+  double cpus = 3.0 * per_server;
+  double mem = 62.5 * per_server;
+  double storage = 62.5 * per_server;
+  std::int64_t racks = 1;
+  std::string_view gpu_type = "gpu";
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::size_t equals = parts[i].find('=');
+    const std::string_view key = parts[i].substr(0, equals);
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+      return fail("unknown key " + quoted(key) + suggestion(key, kKeys));
+    }
+    if (equals == std::string_view::npos)
+      return fail(std::string(key) + ": no value; write KEY=VALUE");
+    const std::string_view value = parts[i].substr(equals + 1);
+    if (key == "gpu") {
+      if (value.empty()) return fail("gpu: empty name");
+      gpu_type = value;
+      continue;
+    }
+    if (key == "racks") {
+      const Result<std::int64_t> count = parse_int(value);
+      if (!count.ok()) return fail("racks: " + count.error().message);
+      racks = count.value();
+      if (racks < 1 || racks > servers.value()) {
+        return fail(
+            fmt::format("racks: {} is not between 1 and the {} servers", racks, servers.value()));
+      }
+      continue;
+    }
+    const Result<double> amount = parse_number(value);
+    if (!amount.ok()) return fail(fmt::format("{}: {}", key, amount.error().message));
+    if (amount.value() <= 0 || amount.value() > kMostAmount) {
+      return fail(fmt::format("{}: {} is not between 0 and {:.0f}", key, value, kMostAmount));
+    }
+    (key == "cpus" ? cpus : key == "mem" ? mem : storage) = amount.value();
+  }
+  const Resources capacity = {static_cast<std::int32_t>(gpus.value()), std::llround(cpus * 1000),
+                              std::llround(mem * 1024), std::llround(storage * 1000)};
+  Topology topology;
+  for (std::int64_t i = 0; i < servers.value(); ++i) {
+    const std::int64_t rack = i * racks / servers.value();
+    const Refusal refusal =
+        topology.add_node(fmt::format("s{}", i), fmt::format("r{}", rack), gpu_type, capacity);
+    if (refusal) return fail(refusal->message);
+  }
+  return topology;
+}
+
+}  // namespace muster

@@ -1,0 +1,71 @@
+#pragma once
+
+// What a simulation gives back: the fate of every job and, if asked for, the history behind it.
+// Plain data; src/report turns it into numbers, tables and files.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/id.h"
+#include "base/time.h"
+
+namespace muster {
+
+enum class Fate : std::uint8_t {
+  kFinished,
+  kUnfinished,  // Still waiting or running when the run ended (interrupted, or never placeable).
+  kRejected,    // Can never run on this cluster.
+};
+
+struct JobOutcome {
+  Fate fate = Fate::kUnfinished;
+  Instant submit;
+  Instant start = Instant::never();  // First lease; never() if it got none.
+  Instant end = Instant::never();    // never() unless finished.
+  Duration run;                      // Time holding GPUs, overheads included.
+  std::int32_t preemptions = 0;      // Stopped before it was done, back to the queue.
+  std::int32_t migrations = 0;       // Moved to other GPUs.
+  std::int32_t gpus = 0;
+  std::string why_rejected;
+
+  Duration jct() const { return end - submit; }
+  Duration wait() const { return jct() - run; }
+};
+
+// One job holding one node's GPUs from begin to end without change; for the GPU tracks.
+struct LeaseSpan {
+  JobId job;
+  NodeId node;
+  std::uint64_t slots = 0;  // Bit i: GPU i of the node.
+  std::int64_t cpu_milli = 0;
+  std::int64_t mem_mib = 0;
+  double speed = 0;  // Relative to the reference share.
+  Instant begin;
+  Instant end;
+};
+
+// The cluster right after something changed.
+struct TimelinePoint {
+  Instant at;
+  std::int32_t busy_gpus = 0;
+  std::int64_t cpu_milli = 0;  // Allotted.
+  std::int64_t mem_mib = 0;    // Allotted.
+  std::int32_t running = 0;
+  std::int32_t waiting = 0;
+  double speed = 0;  // Sum over running jobs, each relative to its reference share.
+};
+
+struct SimResult {
+  std::vector<JobOutcome> jobs;  // In trace order.
+  std::uint64_t events = 0;      // Applied by the engine.
+  std::uint64_t decisions = 0;   // Starts, stops, resizes and moves it ordered.
+  std::uint64_t rounds = 0;      // Times it planned.
+  std::uint64_t digest = 0;      // Of every decision and every end, in order.
+  std::int64_t gpu_us = 0;       // GPU time held by leases, in microseconds.
+  bool partial = false;          // Interrupted.
+  std::vector<LeaseSpan> spans;         // Only when history was asked for.
+  std::vector<TimelinePoint> timeline;  // Only when history was asked for.
+};
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+#pragma once
+
+// A workload: jobs in order of arrival, with what only the simulator may know (how long each really
+// runs). Readers and generators make one; the simulator and `muster trace info` use it.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/id.h"
+#include "base/time.h"
+
+namespace muster {
+
+// Hands out a dense id for each distinct text. Iteration is by id, never by hash order.
+class NameTable {
+ public:
+  std::uint32_t intern(std::string_view text);
+  const std::string& operator[](std::uint32_t id) const { return names_[id]; }
+  std::size_t size() const { return names_.size(); }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::uint32_t> buckets_;  // Open addressing over names_, 0 = empty, otherwise id + 1.
+};
+
+struct TraceJob {
+  std::string id;  // As the file names it.
+  Instant submit;
+  Duration duration;            // True run time at the reference share. Zero is allowed.
+  Duration user_estimate;       // What the user said it would take; zero: nothing said.
+  std::int64_t iterations = 0;  // Total steps, where the file gives them; otherwise 0.
+  std::int32_t gpus = 1;
+  std::uint32_t model = 0;     // In Trace::models; "" when unknown.
+  std::uint32_t user = 0;      // In Trace::users.
+  std::uint32_t tenant = 0;    // In Trace::tenants.
+  std::uint32_t name = 0;      // In Trace::names: the experiment it belongs to.
+  std::uint32_t gpu_type = 0;  // In Trace::gpu_types; "" for any.
+};
+
+struct Trace {
+  std::string source;          // File name or "generated".
+  std::string format;          // As listed by trace_formats().
+  std::vector<TraceJob> jobs;  // Ascending by submit; ties as in the file.
+  NameTable models, users, tenants, names, gpu_types;
+  // Everything a reader left out or changed, one sentence with a count each ("3 jobs with zero
+  // GPUs left out"). Shown to the user, never silent.
+  std::vector<std::string> notes;
+};
+
+}  // namespace muster
