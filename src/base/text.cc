@@ -29,8 +29,8 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 Result<Duration> to_duration(double seconds, std::string_view text) {
-  if (seconds < 0) return Error{"negative: " + quoted(text)};
-  if (seconds > kLongestDuration.in_seconds()) return Error{"too long a time: " + quoted(text)};
+  if (seconds < 0) return Error{"negative: " + in_quotes(text)};
+  if (seconds > kLongestDuration.in_seconds()) return Error{"too long a time: " + in_quotes(text)};
   return Duration::micros(std::llround(seconds * 1e6));
 }
 
@@ -56,9 +56,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 Result<std::int64_t> parse_int(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status == std::errc::result_out_of_range) return Error{"number too large: " + quoted(text)};
+  if (status == std::errc::result_out_of_range)
+    return Error{"number too large: " + in_quotes(text)};
   if (status != std::errc() || end != text.data() + text.size()) {
-    return Error{"not a whole number: " + quoted(text)};
+    return Error{"not a whole number: " + in_quotes(text)};
   }
   return value;
 }
@@ -66,9 +67,12 @@ Result<std::int64_t> parse_int(std::string_view text) {
 Result<double> parse_number(std::string_view text) {
   double value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status == std::errc::result_out_of_range) return Error{"number too large: " + quoted(text)};
+  if (status == std::errc::result_out_of_range) {
+    const bool small = text.find("e-") != text.npos || text.find("E-") != text.npos;
+    return Error{fmt::format("number too {}: {}", small ? "small" : "large", in_quotes(text))};
+  }
   if (status != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    return Error{"not a number: " + quoted(text)};
+    return Error{"not a number: " + in_quotes(text)};
   }
   return value;
 }
@@ -76,11 +80,11 @@ Result<double> parse_number(std::string_view text) {
 Result<Duration> parse_seconds(std::string_view text) {
   // Most traces have whole seconds; reading those as integers is both exact and quick.
   if (const Result<std::int64_t> whole = parse_int(text); whole.ok()) {
-    if (whole.value() < 0) return Error{"negative: " + quoted(text)};
+    if (whole.value() < 0) return Error{"negative: " + in_quotes(text)};
     if (whole.value() <= kLongestDuration.us() / 1'000'000) {
       return Duration::seconds(whole.value());
     }
-    return Error{"too long a time: " + quoted(text)};
+    return Error{"too long a time: " + in_quotes(text)};
   }
   const Result<double> seconds = parse_number(text);
   if (!seconds.ok()) return seconds.error();
@@ -100,7 +104,7 @@ Result<Duration> parse_duration(std::string_view text) {
   }
   const Result<double> seconds = parse_number(text);
   if (seconds.ok()) return to_duration(seconds.value(), text);
-  return Error{"not a duration: " + quoted(text) + "; write 300s, 5m, 2h or 1d"};
+  return Error{"not a duration: " + in_quotes(text) + "; write 300s, 5m, 2h or 1d"};
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
@@ -109,7 +113,9 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   if (word.size() > 64) return best;  // Nobody mistypes that much; do not spend time on it.
   for (const std::string_view candidate : candidates) {
     const int distance = candidate.size() > 64 ? 64 : edit_distance(word, candidate);
-    if (distance < best_distance) {
+    // On a tie, a word cut short ("cpu" of "cpus") is likelier than one mistyped ("cpu" for "gpu").
+    const bool cut_short = candidate.starts_with(word) && !best.starts_with(word);
+    if (distance < best_distance || (distance == best_distance && !best.empty() && cut_short)) {
       best_distance = distance;
       best = candidate;
     }
@@ -124,7 +130,7 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
   return fmt::format("; one of: {}", fmt::join(candidates, ", "));
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMost = 60;
   std::string out = "'";
   for (const char c : text.substr(0, kMost)) {

@@ -35,9 +35,9 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 
 // The text in single quotes, cut to a readable length, with unprintable bytes shown as \xNN: safe
 // to print whatever a file contained.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
-// "45 s", "12 min", "3.4 h", "2.1 d": two or three figures, for tables.
+// "1.23 s", "45.0 s", "12.5 min", "3.40 h", "2.10 d": about three figures, for tables.
 std::string short_duration(Duration duration);
 
 // Seconds as written to files: as many decimals as needed, up to six, no trailing zeros.

@@ -23,7 +23,7 @@ AxisPosition locate(const std::vector<std::int64_t>& axis, std::int64_t x) {
   if (x <= axis.front()) return {0, 0, 0.0};
   if (x >= axis.back()) return {axis.size() - 1, axis.size() - 1, 0.0};
   std::size_t high = 1;
-  while (axis[high] < x) ++high;  // Axes have about ten points: a plain scan is the quickest.
+  while (axis[high] <= x) ++high;  // Axes have about ten points: a plain scan is the quickest.
   const double span = static_cast<double>(axis[high] - axis[high - 1]);
   return {high - 1, high, static_cast<double>(x - axis[high - 1]) / span};
 }
@@ -104,7 +104,8 @@ double Profile::formula_steps_per_second(std::int64_t cpu_milli, std::int64_t me
   const double cache = std::max(0.0, mem - formula_.base_mem_mib);
   if (formula_.mib_per_step > 0 && formula_.dataset_mib > cache) {
     const double missed = formula_.mib_per_step * (1.0 - cache / formula_.dataset_mib);
-    const double mib_per_second = static_cast<double>(storage_kbps) / 1024.0;
+    // As with GB, the MB of the MB/s people write is a MiB.
+    const double mib_per_second = static_cast<double>(storage_kbps) / 1000.0;
     step = std::max(step, mib_per_second > 0 ? missed / mib_per_second : kStarved);
   }
   return 1.0 / step;
@@ -118,6 +119,13 @@ double Profile::speed(std::int64_t cpu_milli, std::int64_t mem_mib,
     case Kind::kFormula:
       return formula_steps_per_second(cpu_milli, mem_mib, storage_kbps) /
              reference_steps_per_second_;
+    case Kind::kScalar: {
+      const std::int64_t above = cpu_milli - kReferenceShare.cpu_milli;
+      const std::int64_t span = ideal_.cpu_milli - kReferenceShare.cpu_milli;
+      if (above >= span) return stated_speedup_;
+      if (above <= 0) return 1.0;
+      return 1.0 + (stated_speedup_ - 1.0) * static_cast<double>(above) / static_cast<double>(span);
+    }
     case Kind::kUnknown:
       break;
   }
@@ -126,6 +134,14 @@ double Profile::speed(std::int64_t cpu_milli, std::int64_t mem_mib,
   };
   return std::min(part(cpu_milli, kReferenceShare.cpu_milli),
                   part(mem_mib, kReferenceShare.mem_mib));
+}
+
+Profile Profile::scalar_twin() const {
+  if (kind_ == Kind::kUnknown) return *this;
+  Profile twin = *this;
+  twin.kind_ = Kind::kScalar;
+  if (twin.stated_speedup_ == 0) twin.stated_speedup_ = speed(ideal_);
+  return twin;
 }
 
 double Profile::gpu_factor(std::string_view gpu_type) const {

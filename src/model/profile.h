@@ -56,6 +56,11 @@ class Profile {
     return speed(per_gpu.cpu_milli, per_gpu.mem_mib, per_gpu.storage_kbps);
   }
 
+  // The same profile as Synergy's own simulator reads it: 1 at the reference CPUs, the stated
+  // speed-up at the ideal ones, a straight line between, memory of no account. For comparison with
+  // it only.
+  Profile scalar_twin() const;
+
   // Speed on another GPU type relative to the reference type, 1 unless stated.
   double gpu_factor(std::string_view gpu_type) const;
 
@@ -77,7 +82,7 @@ class Profile {
   void state_gpu_factor(std::string gpu_type, double factor);
 
  private:
-  enum class Kind : std::uint8_t { kUnknown, kMatrix, kFormula };
+  enum class Kind : std::uint8_t { kUnknown, kMatrix, kFormula, kScalar };
   Profile() = default;
   double formula_steps_per_second(std::int64_t cpu_milli, std::int64_t mem_mib,
                                   std::int64_t storage_kbps) const;
@@ -114,8 +119,8 @@ class ProfileTable {
   IdVector<ProfileId, Profile> profiles_;
 };
 
-// Checks what a matrix must satisfy: ascending positive axes, right number of finite, non-negative
-// values, none zero everywhere, never falling as CPU or memory grows.
+// Checks what a matrix must satisfy: ascending positive axes, right number of finite, positive
+// values, never falling as CPU or memory grows.
 Refusal check_matrix(const SpeedMatrix& matrix);
 
 }  // namespace muster

@@ -12,14 +12,8 @@ namespace muster {
 
 namespace {
 
-template <class IdType>
-IdType intern(IdVector<IdType, std::string>& names, std::string_view name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return IdType(static_cast<std::size_t>(found - names.begin()));
-  return names.push_back(std::string(name));
-}
-
 constexpr std::array<std::string_view, 5> kKeys = {"cpus", "mem", "storage", "racks", "gpu"};
+constexpr double kLeastAmount = 0.001;  // Less would come to nothing in whole units.
 constexpr double kMostAmount = 1e9;
 
 }  // namespace
@@ -34,8 +28,15 @@ Refusal Topology::add_node(std::string name, std::string_view rack, std::string_
     return Error{"negative amount of CPUs, memory or storage bandwidth"};
   }
   if (nodes_.size() == kMostNodes) return Error{fmt::format("more than {} servers", kMostNodes)};
-  const GpuTypeId type = intern(gpu_types_, gpu_type);
-  const RackId rack_id = intern(racks_, rack);
+  const auto type_at = std::find(gpu_types_.begin(), gpu_types_.end(), gpu_type);
+  const auto type = GpuTypeId(static_cast<std::size_t>(type_at - gpu_types_.begin()));
+  if (type_at == gpu_types_.end()) gpu_types_.push_back(std::string(gpu_type));
+  auto rack_at = rack_ids_.find(rack);
+  if (rack_at == rack_ids_.end()) {
+    const RackId added = racks_.push_back(std::string(rack));
+    rack_at = rack_ids_.emplace(std::string(rack), added).first;
+  }
+  const RackId rack_id = rack_at->second;
   if (!nodes_.empty()) {
     const Node& first = nodes_[NodeId(0)];
     uniform_ = uniform_ && first.capacity == capacity && first.gpu_type == type;
@@ -50,11 +51,12 @@ Refusal Topology::add_node(std::string name, std::string_view rack, std::string_
 
 Result<Topology> parse_cluster_shorthand(std::string_view text) {
   const auto fail = [&](const std::string& why) {
-    return Error{fmt::format("--cluster {}: {}", quoted(text), why)};
+    return Error{fmt::format("--cluster {}: {}", in_quotes(text), why)};
   };
   const std::vector<std::string_view> parts = split(text, ',');
   const std::size_t cross = parts[0].find('x');
-  if (cross == std::string_view::npos) {
+  const bool begins_with_number = parts[0].find_first_of("0123456789") == 0;
+  if (cross == std::string_view::npos || !begins_with_number) {
     return fail("not a file, and not SERVERSxGPUS such as 16x8 or 16x8,cpus=24,mem=500,racks=2");
   }
   const Result<std::int64_t> servers = parse_int(parts[0].substr(0, cross));
@@ -78,11 +80,16 @@ Result<Topology> parse_cluster_shorthand(std::string_view text) {
     const std::size_t equals = parts[i].find('=');
     const std::string_view key = parts[i].substr(0, equals);
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
-      return fail("unknown key " + quoted(key) + suggestion(key, kKeys));
+      return fail("unknown key " + in_quotes(key) + suggestion(key, kKeys));
     }
     if (equals == std::string_view::npos)
       return fail(std::string(key) + ": no value; write KEY=VALUE");
     const std::string_view value = parts[i].substr(equals + 1);
+    for (std::size_t j = 1; j < i; ++j) {
+      if (parts[j].substr(0, parts[j].find('=')) == key) {
+        return fail(fmt::format("{}: given twice", key));
+      }
+    }
     if (key == "gpu") {
       if (value.empty()) return fail("gpu: empty name");
       gpu_type = value;
@@ -100,8 +107,9 @@ Result<Topology> parse_cluster_shorthand(std::string_view text) {
     }
     const Result<double> amount = parse_number(value);
     if (!amount.ok()) return fail(fmt::format("{}: {}", key, amount.error().message));
-    if (amount.value() <= 0 || amount.value() > kMostAmount) {
-      return fail(fmt::format("{}: {} is not between 0 and {:.0f}", key, value, kMostAmount));
+    if (amount.value() < kLeastAmount || amount.value() > kMostAmount) {
+      return fail(fmt::format("{}: {} is not between {} and {:.0f}", key, value, kLeastAmount,
+                              kMostAmount));
     }
     (key == "cpus" ? cpus : key == "mem" ? mem : storage) = amount.value();
   }

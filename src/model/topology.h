@@ -3,6 +3,8 @@
 // The cluster as its owner would write it down: servers, what is in them, which rack they stand in.
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +57,7 @@ class Topology {
  private:
   IdVector<NodeId, Node> nodes_;
   IdVector<RackId, std::string> racks_;
+  std::map<std::string, RackId, std::less<>> rack_ids_;  // There may be as many racks as servers.
   IdVector<GpuTypeId, std::string> gpu_types_;
   IdVector<GpuTypeId, std::int32_t> gpus_of_type_;
   Resources total_;

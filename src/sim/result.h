@@ -57,13 +57,13 @@ struct TimelinePoint {
 };
 
 struct SimResult {
-  std::vector<JobOutcome> jobs;  // In trace order.
-  std::uint64_t events = 0;      // Applied by the engine.
-  std::uint64_t decisions = 0;   // Starts, stops, resizes and moves it ordered.
-  std::uint64_t rounds = 0;      // Times it planned.
-  std::uint64_t digest = 0;      // Of every decision and every end, in order.
-  std::int64_t gpu_us = 0;       // GPU time held by leases, in microseconds.
-  bool partial = false;          // Interrupted.
+  std::vector<JobOutcome> jobs;         // In trace order.
+  std::uint64_t events = 0;             // Applied by the engine.
+  std::uint64_t decisions = 0;          // Starts, stops, resizes and moves it ordered.
+  std::uint64_t rounds = 0;             // Times it planned.
+  std::uint64_t digest = 0;             // Of every decision and every end, in order.
+  std::int64_t gpu_us = 0;              // GPU time held by leases, in microseconds.
+  bool partial = false;                 // Interrupted.
   std::vector<LeaseSpan> spans;         // Only when history was asked for.
   std::vector<TimelinePoint> timeline;  // Only when history was asked for.
 };

@@ -3,6 +3,7 @@
 // A workload: jobs in order of arrival, with what only the simulator may know (how long each really
 // runs). Readers and generators make one; the simulator and `muster trace info` use it.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,14 +15,23 @@
 
 namespace muster {
 
-// Hands out a dense id for each distinct text. Iteration is by id, never by hash order.
+// Hands out a dense id for each distinct text, in order of first sight. Id 0 is always "", so a
+// field nobody filled in reads as the empty text. Iteration is by id, never by hash order.
 class NameTable {
  public:
+  NameTable();
+
   std::uint32_t intern(std::string_view text);
+  std::optional<std::uint32_t> find(std::string_view text) const;
   const std::string& operator[](std::uint32_t id) const { return names_[id]; }
-  std::size_t size() const { return names_.size(); }
+  std::size_t size() const { return names_.size(); }  // With the "" of id 0.
+
+  friend bool operator==(const NameTable& a, const NameTable& b) { return a.names_ == b.names_; }
 
  private:
+  std::size_t slot_of(std::string_view text) const;  // Where it is, or where it would go.
+  void grow();
+
   std::vector<std::string> names_;
   std::vector<std::uint32_t> buckets_;  // Open addressing over names_, 0 = empty, otherwise id + 1.
 };
@@ -38,6 +48,8 @@ struct TraceJob {
   std::uint32_t tenant = 0;    // In Trace::tenants.
   std::uint32_t name = 0;      // In Trace::names: the experiment it belongs to.
   std::uint32_t gpu_type = 0;  // In Trace::gpu_types; "" for any.
+
+  friend bool operator==(const TraceJob&, const TraceJob&) = default;
 };
 
 struct Trace {

@@ -1,0 +1,39 @@
+#pragma once
+
+// What every subcommand has in common. Streams come in from main(), so that a test can be the
+// terminal. Exit status: 0 done, 1 failed, 2 bad usage or bad input, 130 interrupted.
+
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/profile.h"
+
+namespace muster {
+
+struct Streams {
+  std::ostream& out;
+  std::ostream& err;
+};
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitBadInput = 2;
+inline constexpr int kExitInterrupted = 130;
+
+// The whole program: parses the words after the program's name and runs the subcommand.
+int run_muster(std::span<const std::string> words, Streams streams);
+
+// "muster: MESSAGE" on one line.
+int complain(Streams streams, std::string_view message);
+
+// --profiles FILE, or the zoo when empty.
+Result<ProfileTable> load_profiles(const std::string& path, Streams streams);
+
+// Set by Ctrl-C. The first asks a long run to end with what it has; a second one kills.
+void catch_interrupts();
+bool interrupted();
+
+}  // namespace muster

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ostream>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/sim_command.h"
+#include "cli/trace_command.h"
+#include "config/profiles_file.h"
+#include "mechanism/registry.h"
+#include "placement/registry.h"
+#include "policy/registry.h"
+#include "report/table.h"
+
+namespace muster {
+
+namespace {
+
+template <class Part>
+void list_parts(std::span<const Entry<Part>> entries, const char* title, std::ostream& out) {
+  Table table({{title, Align::kLeft}, {"", Align::kLeft}});
+  for (const Entry<Part>& entry : entries) {
+    table.add_row({std::string(entry.name), std::string(entry.doc)});
+  }
+  out << table.render(ink_for(1));
+}
+
+int list_all(Streams streams) {
+  list_parts(policies(), "policy", streams.out);
+  streams.out << '\n';
+  list_parts(mechanisms(), "mechanism", streams.out);
+  streams.out << '\n';
+  list_parts(placements(), "placement", streams.out);
+  return kExitDone;
+}
+
+// The library's messages name the word but not what was meant.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* deepest = &app;
+  while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
+  const auto* missing = dynamic_cast<const CLI::RequiredError*>(&error);
+  std::vector<std::string> known;
+  for (const CLI::Option* option : deepest->get_options()) known.push_back(option->get_name());
+  for (const CLI::App* sub : deepest->get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(sub->get_name());
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const std::vector<std::string> left = deepest->remaining();
+  if (extras != nullptr && !left.empty()) {
+    const std::string word = left.front().substr(0, left.front().find('='));
+    message = "unknown " + std::string(word.starts_with('-') ? "option " : "word ") +
+              in_quotes(word) + suggestion(word, names);
+  } else if (missing != nullptr &&
+             !deepest->get_subcommands([](const CLI::App*) { return true; }).empty()) {
+    message = "say what to do" + suggestion("", names);
+  }
+  return message + "; see 'muster" + (deepest == &app ? "" : " " + deepest->get_name()) +
+         " --help'";
+}
+
+}  // namespace
+
+int complain(Streams streams, std::string_view message) {
+  streams.err << "muster: " << message << '\n';
+  return kExitBadInput;
+}
+
+Result<ProfileTable> load_profiles(const std::string& path, Streams streams) {
+  if (path.empty()) return builtin_profiles();
+  Result<ProfileFile> file = read_profiles(path);
+  if (!file.ok()) return file.error();
+  for (const std::string& note : file.value().notes) streams.err << "note: " << note << '\n';
+  return std::move(file.value().table);
+}
+
+int run_muster(std::span<const std::string> words, Streams streams) {
+  CLI::App app("Muster decides who runs next on a shared GPU cluster, with how much, and where.",
+               "muster");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "muster 0.1.0");
+  SimCommand sim;
+  sim.add_to(app);
+  TraceCommand trace;
+  trace.add_to(app);
+  const CLI::App* policies_command =
+      app.add_subcommand("policies", "list every policy, mechanism and placement");
+  app.footer(
+      "Example: what would tuning CPU and memory gain on 16 servers of 8 GPUs?\n"
+      "  muster sim --cluster 16x8 --mechanism proportional,tune --round 300s");
+  std::vector<std::string> reversed(words.rbegin(), words.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App* deepest = &app;
+    while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
+    streams.out << deepest->help();
+    return kExitDone;
+  } catch (const CLI::CallForVersion& version) {
+    streams.out << version.what() << '\n';
+    return kExitDone;
+  } catch (const CLI::ParseError& error) {
+    return complain(streams, usage_message(app, error));
+  }
+  if (sim.chosen()) return sim.run(streams);
+  if (trace.chosen()) return trace.run(streams);
+  MUSTER_CHECK(policies_command->parsed());
+  return list_all(streams);
+}
+
+}  // namespace muster

@@ -1,0 +1,262 @@
+#include "cli/sim_command.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <ostream>
+
+#include "base/text.h"
+#include "config/cluster_file.h"
+#include "report/files.h"
+#include "report/json.h"
+#include "report/progress.h"
+#include "report/table.h"
+#include "sim/simulator.h"
+#include "trace/generator.h"
+#include "trace/reader.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kMostRuns = 1000;
+constexpr std::size_t kRejectionsShown = 5;
+
+// The workload used when none is named: more than a proportional cluster of 128 GPUs can digest.
+GeneratorOptions builtin_workload(std::uint64_t seed) {
+  GeneratorOptions options;
+  options.jobs = 1500;
+  options.jobs_per_hour = 9;
+  options.seed = 41 + seed;
+  return options;
+}
+
+struct Plan {
+  Topology topology;
+  ProfileTable profiles;
+  Trace trace;
+  std::optional<Window> window;
+  std::vector<SimOptions> runs;
+};
+
+Result<Compat> parse_compat(std::string_view text) {
+  if (text.empty()) return Compat::kNone;
+  if (text == "tiresias") return Compat::kTiresias;
+  if (text == "synergy") return Compat::kSynergy;
+  constexpr std::array<std::string_view, 2> kNames = {"tiresias", "synergy"};
+  return Error{"--compat: unknown simulator " + in_quotes(text) + suggestion(text, kNames)};
+}
+
+Result<Window> parse_window(std::string_view text, std::size_t jobs) {
+  const std::vector<std::string_view> parts = split(text, ':');
+  const auto fail = [&](const std::string& why) {
+    return Error{"--window " + in_quotes(text) + ": " + why};
+  };
+  if (parts.size() != 2) return fail("write FIRST:LAST, such as 1000:2000");
+  const Result<std::int64_t> first = parse_int(parts[0]);
+  const Result<std::int64_t> last = parse_int(parts[1]);
+  if (!first.ok()) return fail(first.error().message);
+  if (!last.ok()) return fail(last.error().message);
+  if (first.value() < 0 || first.value() >= last.value()) {
+    return fail("FIRST is not below LAST");
+  }
+  if (static_cast<std::size_t>(last.value()) > jobs) {
+    return fail(fmt::format("the trace has {} jobs", jobs));
+  }
+  return Window{static_cast<std::size_t>(first.value()), static_cast<std::size_t>(last.value())};
+}
+
+Result<Duration> parse_option(std::string_view option, std::string_view text) {
+  const Result<Duration> duration = parse_duration(text);
+  if (duration.ok()) return duration;
+  return Error{fmt::format("{}: {}", option, duration.error().message)};
+}
+
+RunLabel label_of(const SimOptions& options, const Plan& plan, const std::string& cluster,
+                  const std::string& compat) {
+  RunLabel label;
+  label.policy = options.parts.policy;
+  label.mechanism = options.parts.mechanism;
+  label.placement = options.parts.placement;
+  label.estimates = options.estimates.text();
+  label.trace = plan.trace.source;
+  label.cluster = cluster;
+  label.compat = compat;
+  label.round = options.round;
+  label.seed = options.seed;
+  return label;
+}
+
+Duration cpu_time() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return Duration::micros(now.tv_sec * 1'000'000 + now.tv_nsec / 1000);
+}
+
+void name_rejected(const SimResult& result, const Trace& trace, std::ostream& err) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < result.jobs.size(); ++i) {
+    if (result.jobs[i].fate != Fate::kRejected) continue;
+    if (count++ < kRejectionsShown) {
+      err << fmt::format("note: job {} can never run: {}\n", in_quotes(trace.jobs[i].id),
+                         result.jobs[i].why_rejected);
+    }
+  }
+  if (count > kRejectionsShown) {
+    err << fmt::format("note: and {} more jobs that can never run\n", count - kRejectionsShown);
+  }
+}
+
+}  // namespace
+
+void SimCommand::add_to(CLI::App& app) {
+  command_ = app.add_subcommand("sim", "replay a workload under one scheduler or several");
+  command_->add_option("--trace", trace_, "workload file (default: a built-in one)");
+  command_->add_option("--format", format_, "its format (default: detected)");
+  command_
+      ->add_option("--cluster", cluster_, "file, or SERVERSxGPUS[,cpus=,mem=,storage=,racks=,gpu=]")
+      ->capture_default_str();
+  command_->add_option("--policy", policy_, "who is next; a list compares: fifo,srtf")
+      ->capture_default_str();
+  command_->add_option("--mechanism", mechanism_, "how much CPU and memory; may be a list")
+      ->capture_default_str();
+  command_->add_option(
+      "--placement", placement_,
+      "where; may be a list (default: consolidate; with --compat: count or first-fit)");
+  command_->add_option("--round", round_, "plan every so often (default: at every event)");
+  command_
+      ->add_option("--estimates", estimates_,
+                   "run times believed: oracle, noisy:SIGMA, user, history; may be a list")
+      ->capture_default_str();
+  command_->add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
+  command_->add_option("--checkpoint-cost", checkpoint_, "GPU time lost when stopped")
+      ->capture_default_str();
+  command_->add_option("--restart-cost", restart_, "and when started again")->capture_default_str();
+  command_->add_option("--migration-cost", migration_, "and on top when moved")
+      ->capture_default_str();
+  command_->add_option("--compat", compat_, "imitate another simulator: tiresias or synergy");
+  command_->add_option("--window", window_,
+                       "statistics over jobs FIRST:LAST in arrival order only");
+  command_->add_option("--seed", seed_, "of everything random")->capture_default_str();
+  command_->add_option("--out", out_, "write jobs.csv, timeline.csv, summary.json and GPU tracks");
+  command_->add_flag("--json", json_, "print numbers for programs");
+  command_->footer(
+      "Example: two policies, with and without tuning CPU and memory, on 128 GPUs:\n"
+      "  muster sim --cluster 16x8 --policy fifo,srtf --mechanism proportional,tune --round 300s");
+}
+
+int SimCommand::run(Streams streams) {
+  Plan plan;
+  {
+    Result<Topology> topology = read_cluster(cluster_);
+    if (!topology.ok()) return complain(streams, topology.error().message);
+    plan.topology = std::move(topology).value();
+  }
+  {
+    Result<ProfileTable> profiles = load_profiles(profiles_, streams);
+    if (!profiles.ok()) return complain(streams, profiles.error().message);
+    plan.profiles = std::move(profiles).value();
+  }
+  const Result<Compat> compat = parse_compat(compat_);
+  if (!compat.ok()) return complain(streams, compat.error().message);
+
+  SimOptions common;
+  common.compat = compat.value();
+  common.seed = seed_;
+  common.history = !out_.empty();
+  const std::array<std::tuple<const char*, const std::string*, Duration*>, 4> durations = {{
+      {"--round", &round_, &common.round},
+      {"--checkpoint-cost", &checkpoint_, &common.overheads.checkpoint},
+      {"--restart-cost", &restart_, &common.overheads.restart},
+      {"--migration-cost", &migration_, &common.overheads.migration},
+  }};
+  for (const auto& [option, text, target] : durations) {
+    if (text->empty()) continue;
+    const Result<Duration> duration = parse_option(option, *text);
+    if (!duration.ok()) return complain(streams, duration.error().message);
+    *target = duration.value();
+  }
+  if (!round_.empty() && common.round == Duration()) {
+    return complain(streams, "--round: zero; leave it out to plan at every event");
+  }
+  if (common.compat == Compat::kSynergy && round_.empty()) common.round = Duration::seconds(300);
+  std::string placement = placement_;
+  if (placement.empty()) {
+    placement = common.compat == Compat::kTiresias  ? "count"
+                : common.compat == Compat::kSynergy ? "first-fit"
+                                                    : "consolidate";
+  }
+  for (const std::string_view policy : split(policy_, ',')) {
+    for (const std::string_view mechanism : split(mechanism_, ',')) {
+      for (const std::string_view place : split(placement, ',')) {
+        for (const std::string_view estimates : split(estimates_, ',')) {
+          SimOptions options = common;
+          options.parts = {std::string(policy), std::string(mechanism), std::string(place)};
+          if (const Refusal refusal = check_parts(options.parts)) {
+            return complain(streams, refusal->message);
+          }
+          const Result<EstimateSource> source = parse_estimate_source(estimates);
+          if (!source.ok()) return complain(streams, source.error().message);
+          options.estimates = source.value();
+          plan.runs.push_back(options);
+          if (plan.runs.size() > kMostRuns) {
+            return complain(streams, fmt::format("more than {} combinations", kMostRuns));
+          }
+        }
+      }
+    }
+  }
+  Result<Trace> trace = trace_.empty() ? generate_trace(builtin_workload(seed_), plan.profiles)
+                                       : read_trace(trace_, format_, plan.profiles);
+  if (!trace.ok()) return complain(streams, trace.error().message);
+  plan.trace = std::move(trace).value();
+  if (trace_.empty()) plan.trace.source = "built-in";
+  for (const std::string& note : plan.trace.notes) streams.err << "note: " << note << '\n';
+  if (!window_.empty()) {
+    const Result<Window> window = parse_window(window_, plan.trace.jobs.size());
+    if (!window.ok()) return complain(streams, window.error().message);
+    plan.window = window.value();
+  }
+
+  catch_interrupts();
+  std::vector<RunRow> rows;
+  for (SimOptions& options : plan.runs) {
+    const std::string name = fmt::format("{}+{}+{}", options.parts.policy, options.parts.mechanism,
+                                         options.parts.placement);
+    ProgressBar bar(name);
+    options.progress = [&bar](std::size_t done, std::size_t total) {
+      bar.update(done, total);
+      return !interrupted();
+    };
+    const Duration begin = cpu_time();
+    const SimResult result = simulate(plan.trace, plan.topology, plan.profiles, options);
+    bar.finish();
+    Summary summary = summarize(result, plan.topology, plan.window);
+    summary.wall = cpu_time() - begin;
+    const RunLabel label = label_of(options, plan, cluster_, compat_);
+    if (rows.empty()) name_rejected(result, plan.trace, streams.err);
+    if (!out_.empty()) {
+      const std::string dir = plan.runs.size() == 1 ? out_ : out_ + "/" + name;
+      const Refusal refusal = write_run(dir, result, summary, label, plan.trace, plan.topology);
+      if (refusal) {
+        complain(streams, refusal->message);
+        return kExitFailed;
+      }
+    }
+    rows.push_back({label, summary});
+    if (result.partial) break;
+  }
+  if (json_) {
+    streams.out << (plan.runs.size() == 1 ? summary_json(rows[0].summary, rows[0].label)
+                                          : summaries_json(rows));
+  } else if (plan.runs.size() == 1) {
+    streams.out << summary_text(rows[0].summary, rows[0].label);
+  } else {
+    streams.out << comparison_table(rows, ink_for(1));
+  }
+  return interrupted() ? kExitInterrupted : kExitDone;
+}
+
+}  // namespace muster

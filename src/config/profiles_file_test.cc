@@ -1,0 +1,349 @@
+#include "config/profiles_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "../../tests/data.h"
+#include "base/random.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kSmall = R"(profiles:
+  - name: net
+    task: image
+    batch: 64
+    iteration_seconds: 0.5
+    ideal: {cpus: 6, mem_gb: 62.5, speedup: 1.5}
+    matrix:
+      cpus: [1, 3, 6]
+      mem_gb: [20.83, 62.5]
+      speed:
+        - [0.1, 0.5]
+        - [0.1, 1.0]
+        - [0.1, 1.5]
+    gpu_types: {v100: 1, a100: 2.5}
+  - name: flow
+    formula: {gpu_seconds: 0.1, cpu_seconds: 0.6, mib_per_step: 50, dataset_gb: 140, base_mem_gb: 4}
+)";
+
+constexpr std::string_view kSmallJson = R"({"source": "test", "profiles": [
+ {"set": "models", "name": "net_1", "model": "net", "task": "image", "gpus": 1, "cpus": 6,
+  "mem": 62.5, "batch": 64, "iter_time": 0.5, "speedup": 1.5, "cpu_axis": [1, 3, 6],
+  "mem_axis": [20.83, 62.5], "tput": [[0.1, 0.5], [0.1, 1.0], [0.1, 1.5]]},
+ {"set": "models", "name": "net_2", "model": "net", "gpus": 2, "tput": [[0]]},
+ {"set": "models-4", "name": "net_1", "model": "net", "gpus": 1, "tput": [[0]]}]}
+)";
+
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out(text);
+  const std::size_t at = out.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return out.replace(at, from.size(), to);
+}
+
+std::string refusal(std::string_view text) {
+  const Result<ProfileFile> file = parse_profiles(text, "p.yaml");
+  return file.ok() ? "accepted" : file.error().message;
+}
+
+// The example of docs/formats.md that begins with this line.
+std::string documented(const std::string& first_line) {
+  std::ifstream file(std::filesystem::path(__FILE__).parent_path() / "../../docs/formats.md");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t at = text.find("```yaml\n" + first_line);
+  EXPECT_NE(at, std::string::npos);
+  if (at == std::string::npos) return "";
+  return text.substr(at + 8, text.find("```\n", at + 8) - at - 8);
+}
+
+TEST(Zoo, HoldsTheTenModelsAsPublished) {
+  struct Row {
+    const char* model;
+    const char* task;
+    std::int64_t cpu_milli;
+    std::int64_t mem_mib;
+    double speedup;
+    double iteration_seconds;
+    std::int64_t batch;
+  };
+  const Row rows[] = {
+      {"alexnet", "image", 12000, 128000, 2.94, 0.6, 512},
+      {"res18", "image", 9000, 64000, 2.40, 0.64, 512},
+      {"res50", "image", 4000, 64000, 1.15, 0.78, 512},
+      {"mobilenet", "image", 6000, 64000, 1.55, 0.71, 512},
+      {"shufflenet", "image", 12000, 128000, 2.89, 0.615, 512},
+      {"gnmt", "language", 1000, 20480, 1.0, 0.12, 128},
+      {"transformer", "language", 1000, 20480, 1.0, 0.67, 128},
+      {"lstm", "language", 1000, 20480, 1.0, 0.011, 20},
+      {"m5", "speech", 6000, 192000, 2.50, 0.6, 512},
+      {"deepspeech", "speech", 3000, 64000, 1.0, 0.757, 20},
+  };
+  const Result<ProfileFile> zoo = parse_profiles(builtin_zoo_text(), "zoo.yaml");
+  ASSERT_TRUE(zoo.ok()) << zoo.error().message;
+  EXPECT_TRUE(zoo.value().notes.empty()) << zoo.value().notes.front();
+  EXPECT_EQ(zoo.value().table.names().size(), std::size(rows));
+  EXPECT_EQ(zoo.value().facts.size(), zoo.value().table.size());
+  for (const Row& row : rows) {
+    const ProfileId id = zoo.value().table.find(row.model);
+    ASSERT_NE(id, ProfileTable::kUnknown) << row.model;
+    const Profile& profile = zoo.value().table[id];
+    EXPECT_EQ(zoo.value().facts[id].task, row.task) << row.model;
+    EXPECT_EQ(zoo.value().facts[id].batch, row.batch) << row.model;
+    EXPECT_EQ(profile.ideal(), (Resources{1, row.cpu_milli, row.mem_mib, 62500})) << row.model;
+    EXPECT_EQ(profile.stated_speedup(), row.speedup) << row.model;
+    EXPECT_EQ(profile.iteration_seconds(), row.iteration_seconds) << row.model;
+    EXPECT_EQ(profile.speed(kReferenceShare), 1.0) << row.model;
+    EXPECT_EQ(profile.speed(profile.ideal()), row.speedup) << row.model;
+    EXPECT_EQ(profile.cpu_points().size(), 9U) << row.model;
+    EXPECT_EQ(profile.mem_points(),
+              (std::vector<std::int64_t>{21330, 64000, 128000, 192000, 256000}))
+        << row.model;
+  }
+}
+
+TEST(Zoo, IsBuiltIn) {
+  const ProfileTable table = builtin_profiles();
+  EXPECT_EQ(table.names().size(), 10U);
+  EXPECT_EQ(table[table.find("alexnet")].speed(12000, 128000, 0), 2.94);
+  EXPECT_EQ(table[table.find("m5")].speed(6000, 128000, 0), 2.0);
+}
+
+TEST(Zoo, EqualsTheSharedMeasurements) {
+  const std::optional<std::string> found = data_file("synergy_profiles.json");
+  if (!found) GTEST_SKIP() << "synergy_profiles.json not found; set MUSTER_DATA";
+  const std::string& path = *found;
+  const Result<ProfileFile> file = read_profiles(path);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const Result<ProfileFile> zoo = parse_profiles(builtin_zoo_text(), "zoo.yaml");
+  ASSERT_TRUE(zoo.ok());
+  EXPECT_EQ(file.value().table.names().size(), 12U);  // Ours and two that Synergy never uses.
+  ASSERT_EQ(file.value().notes.size(), 2U);
+  EXPECT_EQ(file.value().notes[0],
+            path + ": 36 profiles of other sets ignored: models-4, models-5, models-6");
+  EXPECT_EQ(
+      file.value().notes[1],
+      path + ": 21 profiles of 2 and more GPUs ignored: the one for 1 GPU serves every count");
+  for (const std::string_view name : zoo.value().table.names()) {
+    const ProfileId ours = zoo.value().table.find(name);
+    const ProfileId theirs = file.value().table.find(name);
+    ASSERT_NE(theirs, ProfileTable::kUnknown) << name;
+    const Profile& a = zoo.value().table[ours];
+    const Profile& b = file.value().table[theirs];
+    EXPECT_EQ(a.cpu_points(), b.cpu_points()) << name;
+    EXPECT_EQ(a.mem_points(), b.mem_points()) << name;
+    EXPECT_EQ(a.ideal(), b.ideal()) << name;
+    EXPECT_EQ(a.stated_speedup(), b.stated_speedup()) << name;
+    EXPECT_EQ(a.iteration_seconds(), b.iteration_seconds()) << name;
+    EXPECT_EQ(zoo.value().facts[ours].task, file.value().facts[theirs].task) << name;
+    EXPECT_EQ(zoo.value().facts[ours].batch, file.value().facts[theirs].batch) << name;
+    for (const std::int64_t cpu : a.cpu_points()) {
+      for (const std::int64_t mem : a.mem_points()) {
+        EXPECT_EQ(a.speed(cpu, mem, 0), b.speed(cpu, mem, 0)) << name << ' ' << cpu << ' ' << mem;
+      }
+    }
+  }
+}
+
+TEST(ProfilesFile, ReadsMatrixFormulaAndGpuTypes) {
+  const Result<ProfileFile> file = parse_profiles(kSmall, "p.yaml");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_TRUE(file.value().notes.empty());
+  const ProfileTable& table = file.value().table;
+  const Profile& net = table[table.find("net")];
+  EXPECT_EQ(net.speed(6000, 64000, 0), 1.5);
+  EXPECT_EQ(net.gpu_factor("a100"), 2.5);
+  EXPECT_EQ(net.gpu_factor("t4"), 1.0);
+  const Profile& flow = table[table.find("flow")];
+  EXPECT_EQ(flow.speed(kReferenceShare), 1.0);
+  // By hand: CPU 0.6 / 3 = 0.2 s; fetching 50 * (1 - 58.5 / 140) / 62.5 = 0.466 s.
+  EXPECT_NEAR(flow.iteration_seconds(), 50 * (1 - 58.5 / 140) / 62.5, 1e-12);
+}
+
+TEST(ProfilesFile, ReadsTheDocumentedExample) {
+  const Result<ProfileFile> file = parse_profiles(documented("profiles:"), "formats.md");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_TRUE(file.value().notes.empty());
+  EXPECT_EQ(file.value().table.names().size(), 2U);
+}
+
+TEST(ProfilesFile, ReadsSynergysForm) {
+  const Result<ProfileFile> file = parse_profiles(kSmallJson, "p.json");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_EQ(file.value().notes.size(), 2U);
+  EXPECT_EQ(file.value().notes[0], "p.json: 1 profiles of other sets ignored: models-4");
+  EXPECT_EQ(file.value().table.names(), std::vector<std::string_view>{"net"});
+  const Profile& net = file.value().table[ProfileId(1)];
+  EXPECT_EQ(net.iteration_seconds(), 0.5);
+  EXPECT_EQ(net.speed(3000, 64000, 0), 1.0);
+}
+
+TEST(ProfilesFile, RaisesFallingValuesAndSaysSo) {
+  const Result<ProfileFile> file =
+      parse_profiles(replaced(kSmall, "[0.1, 1.5]", "[0.2, 0.9]"), "p.yaml");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_EQ(file.value().notes.size(), 1U);
+  EXPECT_EQ(file.value().notes[0],
+            "p.yaml:10: speed: net: 1 of 6 values fall as CPUs or memory grow; raised to the "
+            "running maximum");
+  const Profile& net = file.value().table[ProfileId(1)];
+  EXPECT_EQ(net.speed(6000, 64000, 0), 1.0);
+  EXPECT_EQ(net.speed(6000, 21330, 0), 0.2);
+}
+
+TEST(ProfilesFile, DividesByTheReferenceAndSaysSo) {
+  std::string text = replaced(kSmall, "[0.1, 0.5]", "[25, 125]");
+  text = replaced(text, "[0.1, 1.0]", "[25, 250]");
+  text = replaced(text, "[0.1, 1.5]", "[25, 375]");
+  const Result<ProfileFile> file = parse_profiles(text, "p.yaml");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_EQ(file.value().notes.size(), 1U);
+  EXPECT_EQ(file.value().notes[0],
+            "p.yaml:10: speed: net: divided by 250, the value at 3 CPUs and 62.5 GB, so that it is "
+            "1 there");
+  EXPECT_EQ(file.value().table[ProfileId(1)].speed(6000, 64000, 0), 1.5);
+}
+
+TEST(ProfilesFile, RefusesBadInputInOneLine) {
+  struct Row {
+    const char* from;
+    const char* to;
+    const char* message;
+  };
+  const Row rows[] = {
+      {"profiles:", "profles:", "p.yaml:1: unknown key: 'profles'; did you mean 'profiles'?"},
+      {"profiles:\n", "profiles: many\nx:\n", "p.yaml:2: unknown key: 'x'; one of: profiles"},
+      {"name: net", "nmae: net", "p.yaml:2: profiles: unknown key: 'nmae'; did you mean 'name'?"},
+      {"name: net", "", "p.yaml:3: profiles: missing key: 'name'"},
+      {"name: net", "name:", "p.yaml:2: name: not a name: nothing"},
+      {"name: net", "name: ''", "p.yaml:2: name: empty name"},
+      {"name: net", "name: [a]", "p.yaml:2: name: not a name: a list"},
+      {"name: net", "name: two words",
+       "p.yaml:2: name: a name has only letters, digits and . _ - + : /: 'two words'"},
+      {"name: flow", "name: net", "p.yaml:15: profiles: profile named twice: 'net'"},
+      {"name: net", "name: net\n    name: b", "p.yaml:3: key given twice: 'name'"},
+      {"batch: 64", "batch: 64.5", "p.yaml:4: batch: not a whole number: '64.5'"},
+      {"batch: 64", "batch: 0", "p.yaml:4: batch: not between 1 and 1000000000: '0'"},
+      {"batch: 64", "batch: {a: 1}", "p.yaml:4: batch: not a number: a map"},
+      {"seconds: 0.5", "seconds: -0.5",
+       "p.yaml:5: iteration_seconds: not between 1e-06 and 100000: '-0.5'"},
+      {"seconds: 0.5", "seconds: .nan", "p.yaml:5: iteration_seconds: not a number: '.nan'"},
+      {"seconds: 0.5", "seconds: nan", "p.yaml:5: iteration_seconds: not a number: 'nan'"},
+      {"seconds: 0.5", "seconds: 1e999", "p.yaml:5: iteration_seconds: number too large: '1e999'"},
+      {"ideal: {cpus: 6,", "ideal: {cpu: 6,",
+       "p.yaml:6: ideal: unknown key: 'cpu'; did you mean 'cpus'?"},
+      {"ideal: {cpus: 6,", "ideal: {", "p.yaml:6: ideal: missing key: 'cpus'"},
+      {"ideal: {cpus: 6, mem_gb: 62.5, speedup: 1.5}", "ideal: 6",
+       "p.yaml:6: ideal: not a map of cpus, mem_gb, speedup: '6'"},
+      {"cpus: 6", "cpus: six", "p.yaml:6: cpus: not a number: 'six'"},
+      {"cpus: [1, 3, 6]", "cpus: [1, 3, 3]", "p.yaml:8: cpus: does not ascend: '3'"},
+      {"cpus: [1, 3, 6]", "cpus: [0, 3, 6]", "p.yaml:8: cpus: not between 0.001 and 1000000: '0'"},
+      {"cpus: [1, 3, 6]", "cpus: []", "p.yaml:8: cpus: empty list"},
+      {"cpus: [1, 3, 6]", "cpus: 1", "p.yaml:8: cpus: not a list: '1'"},
+      {"cpus: [1, 3, 6]", "cpus: [1, 3]", "p.yaml:10: speed: 3 rows for 2 values of cpus"},
+      {"[0.1, 1.5]", "[0.1]", "p.yaml:13: speed: 1 values in a row for 2 values of mem_gb"},
+      {"[0.1, 1.5]", "[0, 1.5]", "p.yaml:13: speed: not between 1e-09 and 1000000: '0'"},
+      {"[0.1, 1.5]", "[inf, 1.5]", "p.yaml:13: speed: not a number: 'inf'"},
+      {"[0.1, 1.5]", "7", "p.yaml:13: speed: not a list: '7'"},
+      {"{v100: 1, a100: 2.5}", "{v100: fast}", "p.yaml:14: v100: not a number: 'fast'"},
+      {"{v100: 1, a100: 2.5}", "[v100]", "p.yaml:14: gpu_types: not a map of GPU types to speeds"},
+      {"{v100: 1, a100: 2.5}", "{v 100: 1}",
+       "p.yaml:14: 'v 100': a name has only letters, digits and . _ - + : /: 'v 100'"},
+      {"    formula:", "    batch: 1\n    #",
+       "p.yaml:15: profiles: exactly one of 'matrix' and 'formula' is needed: 'flow'"},
+      {"    formula:", "    matrix: {}\n    formula:",
+       "p.yaml:15: profiles: exactly one of 'matrix' and 'formula' is needed: 'flow'"},
+      {"    formula:", "    iteration_seconds: 1\n    formula:",
+       "p.yaml:16: iteration_seconds: a formula gives its own; leave this out"},
+      {"cpu_seconds: 0.6", "cpu_second: 0.6",
+       "p.yaml:16: formula: unknown key: 'cpu_second'; did you mean 'cpu_seconds'?"},
+      {"{gpu_seconds: 0.1, ", "{", "p.yaml:16: formula: missing key: 'gpu_seconds'"},
+      {", dataset_gb: 140", "",
+       "p.yaml:16: formula: 'mib_per_step' without the size of the data: missing key: "
+       "'dataset_gb'"},
+      {"base_mem_gb: 4", "base_mem_gb: 80", "p.yaml:16: base_mem_gb: not between 0 and 62.5: '80'"},
+  };
+  for (const Row& row : rows) EXPECT_EQ(refusal(replaced(kSmall, row.from, row.to)), row.message);
+  EXPECT_EQ(refusal("profiles: []"), "p.yaml:1: profiles: empty list");
+  EXPECT_EQ(refusal("profiles:"), "p.yaml:1: profiles: not a list: nothing");
+  EXPECT_EQ(refusal("- a"), "p.yaml:1: not a map of profiles: a list");
+  EXPECT_EQ(refusal("hello"), "p.yaml:1: not a map of profiles: 'hello'");
+  EXPECT_EQ(refusal("{}"), "p.yaml:1: missing key: 'profiles'");
+  EXPECT_EQ(refusal("profiles: [3]"),
+            "p.yaml:1: profiles: not a map of name, task, batch, iteration_seconds, ideal, matrix, "
+            "formula, gpu_types: '3'");
+}
+
+TEST(ProfilesFile, RefusesBadSynergyInputInOneLine) {
+  struct Row {
+    const char* from;
+    const char* to;
+    const char* message;
+  };
+  const Row rows[] = {
+      {"\"source\"", "\"sources\"", "p.yaml:1: unknown key: 'sources'; did you mean 'source'?"},
+      {"\"batch\"", "\"bach\"", "p.yaml:3: profiles: unknown key: 'bach'; did you mean 'batch'?"},
+      {"\"gpus\": 1", "\"gpus\": 1.5", "p.yaml:2: gpus: not a whole number: '1.5'"},
+      {"\"model\": \"net\", ", "", "p.yaml:2: profiles: missing key: 'model'"},
+      {"[1, 3, 6]", "[1, 6, 3]", "p.yaml:3: cpu_axis: does not ascend: '3'"},
+      {"[0.1, 1.5]", "[0.1, null]", "p.yaml:4: tput: not a number: nothing"},
+      {"[0.1, 1.5]", "[0.1, 1.5", "p.yaml:4: not YAML: illegal flow end"},
+      {"\"models\"", "\"models-5\"", "p.yaml:1: no profile of set 'models' for 1 GPU"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(refusal(replaced(kSmallJson, row.from, row.to)), row.message) << row.to;
+  }
+}
+
+TEST(ProfilesFile, SaysWhichFileIsMissing) {
+  EXPECT_EQ(read_profiles("/no/such/zoo.yaml").error().message, "/no/such/zoo.yaml: no such file");
+}
+
+// Whatever a file holds, it is read or refused in one line; it never stops the program.
+TEST(ProfilesFile, SurvivesDamagedFiles) {
+  constexpr std::uint64_t kSeed = 20261116;
+  constexpr std::string_view kSpice = "[]{}:,-?&*!|>'\"%@#\n \t0.e~<=\\";
+  Random random(kSeed);
+  int accepted = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::string text(round % 2 == 0 ? kSmall : kSmallJson);
+    const std::uint64_t changes = 1 + random.below(6);
+    for (std::uint64_t i = 0; i < changes && !text.empty(); ++i) {
+      const std::size_t at = random.below(text.size());
+      switch (random.below(5)) {
+        case 0:
+          text[at] = static_cast<char>(random.below(256));
+          break;
+        case 1:
+          text[at] = kSpice[random.below(kSpice.size())];
+          break;
+        case 2:
+          text.insert(at, 1, kSpice[random.below(kSpice.size())]);
+          break;
+        case 3:
+          text.erase(at, 1 + random.below(20));
+          break;
+        default:
+          text.insert(at, text.substr(random.below(text.size()), random.below(60)));
+          break;
+      }
+    }
+    const Result<ProfileFile> file = parse_profiles(text, "p.yaml");
+    if (file.ok()) {
+      ++accepted;
+      continue;
+    }
+    const std::string& message = file.error().message;
+    EXPECT_EQ(message.rfind("p.yaml:", 0), 0U) << "round " << round << ": " << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << "round " << round << ": " << message;
+  }
+  EXPECT_GT(accepted, 40);  // Else the damage is too great to test anything behind the parser.
+}
+
+}  // namespace
+}  // namespace muster

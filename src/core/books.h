@@ -1,0 +1,100 @@
+#pragma once
+
+// The one set of books: which GPU slots, CPUs, memory and storage bandwidth are free, by server.
+// Everyone who looks for room reads a Books; only the Draft writes the engine's own. A copy of a
+// Books is a scratch pad on which a mechanism may try things.
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "base/id.h"
+#include "model/resources.h"
+#include "model/topology.h"
+
+namespace muster {
+
+using SlotMask = std::uint64_t;  // One bit a GPU of a node.
+
+// What one job holds on one node. CPU, memory and storage are the node's total for the job.
+struct Share {
+  NodeId node;
+  SlotMask slots = 0;
+  std::int64_t cpu_milli = 0;
+  std::int64_t mem_mib = 0;
+  std::int64_t storage_kbps = 0;
+
+  std::int32_t gpus() const { return std::popcount(slots); }
+  friend bool operator==(const Share&, const Share&) = default;
+};
+
+// All of a gang: one Share a node, ascending by node. Empty means none.
+using Placement = std::vector<Share>;
+
+Resources total_of(const Placement& placement);
+bool same_slots(const Placement& a, const Placement& b);
+
+// Whether CPU, memory and storage are counted server by server, or as if all servers were one. The
+// latter is an idealisation (placement `count`, mechanism `opt`) for bounds and comparisons.
+enum class Pooling : std::uint8_t { kPerNode, kWholeCluster };
+
+class Books {
+ public:
+  Books(const Topology& topology, Pooling pooling);
+
+  const Topology& topology() const { return *topology_; }
+  bool pooled() const { return pooled_; }
+
+  std::int32_t free_gpus() const { return free_gpus_; }
+  std::int32_t free_gpus(GpuTypeId type) const { return free_by_type_[type]; }
+  SlotMask free_slots(NodeId node) const { return free_slots_[node]; }
+  std::int32_t free_gpus(NodeId node) const { return std::popcount(free_slots_[node]); }
+
+  // CPU, memory and storage left to what `node` draws on (the whole cluster's when pooled).
+  struct Room {
+    std::int64_t cpu_milli = 0;
+    std::int64_t mem_mib = 0;
+    std::int64_t storage_kbps = 0;
+  };
+  const Room& room(NodeId node) const { return rooms_[pooled_ ? 0 : node.index()]; }
+
+  // How many GPUs of this appetite the node could serve now, at most its free ones.
+  std::int32_t gpus_with(NodeId node, const Resources& per_gpu) const;
+
+  bool can_take(const Share& share) const;
+  bool can_take(const Placement& placement) const;
+  void take(const Share& share);  // CHECKs can_take().
+  void give(const Share& share);  // CHECKs that the slots were taken.
+
+  // Lowest node at or after `from` with at least one free GPU / exactly `count` free GPUs; node
+  // index node_count() when there is none. Constant time but for very large clusters.
+  NodeId next_with_free(NodeId from) const { return next_in(free_row_, from); }
+  NodeId next_with_exactly(std::int32_t count, NodeId from) const {
+    return next_in(static_cast<std::size_t>(count), from);
+  }
+  NodeId no_node() const { return NodeId(topology_->node_count()); }
+
+ private:
+  // Row c of the index is the set of nodes with exactly c free GPUs; one more row holds all nodes
+  // with any. Each row is a bitmap with a second, coarser bitmap over its non-empty words.
+  NodeId next_in(std::size_t row, NodeId from) const;
+  void set(std::size_t row, NodeId node);
+  void clear(std::size_t row, NodeId node);
+  void move(NodeId node, std::int32_t before, std::int32_t after);
+
+  const Topology* topology_;
+  bool pooled_;
+  std::int32_t free_gpus_ = 0;
+  IdVector<GpuTypeId, std::int32_t> free_by_type_;
+  IdVector<NodeId, SlotMask> free_slots_;
+  std::vector<Room> rooms_;
+  std::size_t words_;     // Words a row.
+  std::size_t coarse_;    // Words of the coarser bitmap a row.
+  std::size_t free_row_;  // The row of nodes with any free GPU.
+  std::vector<std::uint64_t> index_;
+};
+
+// The k lowest slots of a mask that has at least k.
+SlotMask lowest_slots(SlotMask mask, std::int32_t k);
+
+}  // namespace muster

@@ -1,0 +1,119 @@
+#pragma once
+
+// The usual planner: policy (who is next) -> mechanism (how much beside the GPUs) -> placement
+// (where), each swappable alone.
+//
+// Waiting jobs are kept by shape: jobs of one shape (GPU count, GPU type and, for mechanisms that
+// look at it, profile) fit or do not fit alike, so a plan touches at most one job per shape beyond
+// those it starts. Its cost does not grow with the length of the queue.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/arrival_index.h"
+#include "core/mechanism.h"
+#include "core/placer.h"
+#include "core/planner.h"
+#include "core/policy.h"
+#include "core/ranked_queue.h"
+
+namespace muster {
+
+struct ChainOptions {
+  std::uint64_t seed = 0;
+  // Forget every placement and rebuild all of them at each plan, in policy order, as Synergy's own
+  // simulator does. Only for comparison with it: it migrates without need.
+  bool rebuild = false;
+  // Between jobs of equal rank under a policy whose ranks improve, prefer the one that has stood at
+  // that rank for longer, even over a running one. This is what re-sorting one list stably at every
+  // event comes to, as Tiresias' simulator does. Ours leaves the running job alone.
+  bool stable_ties = false;
+};
+
+class Chain final : public Planner {
+ public:
+  Chain(const Cluster& cluster, std::unique_ptr<Policy> policy,
+        std::unique_ptr<Mechanism> mechanism, std::unique_ptr<Placer> placer,
+        const ChainOptions& options);
+
+  std::optional<std::string> refuse(const JobSpec& spec) override;
+  void enqueue(const View& view, JobId job) override;
+  void forget(const View& view, JobId job) override;
+  void plan(const View& view, Draft& draft, Occasion occasion) override;
+  bool drifts() const override { return traits_.preempts && traits_.drifts; }
+
+  // How the engine must count CPU and memory for these parts.
+  Pooling pooling() const;
+
+ private:
+  struct Shape {
+    std::int32_t gpus;
+    std::optional<GpuTypeId> gpu_type;
+    ProfileId profile;
+    std::optional<std::string> refusal;  // Why no job of this shape can ever run.
+    RankedQueue queue;
+    ArrivalIndex ages;       // Kept only for policies that reserve.
+    RankedQueue::Walk walk;  // Used within one plan.
+    bool out = false;        // Nothing of this shape fits any more in this plan.
+  };
+  struct Seat {
+    std::uint32_t shape = 0;
+    RankedQueue::Slot slot = 0;
+    bool taken = false;
+  };
+  struct Ranked {
+    Rank rank;
+    JobId job;
+  };
+
+  std::uint32_t shape_of(const JobSpec& spec);
+  std::optional<std::string> find_refusal(const JobSpec& spec) const;
+  Rank rank_of(const View& view, JobId job) const;
+  void unseat(JobId job, Instant now);
+  Ask ask_for(const View& view, JobId job) const;
+
+  // Without preemption: jobs start on what is free, in the policy's order.
+  void fill(const View& view, Draft& draft);
+  void fill_behind_reservation(const View& view, Draft& draft, JobId head);
+  Shape* next_in_order(std::int32_t free_gpus, Instant now);
+  Shape* best_aligned(const View& view, const Draft& draft, std::int32_t free_gpus);
+  double alignment(const Draft& draft, const Shape& shape) const;
+  std::int32_t free_gpus(const Draft& draft) const;
+  bool take(const View& view, Draft& draft, JobId job);
+
+  // With preemption: the jobs that should run are those first in order that fit by GPU count.
+  void preempt(const View& view, Draft& draft);
+  void rank_running(const View& view);
+  void select_by_count(const View& view);
+  bool make_room(const View& view, Draft& draft, JobId job, const Rank& rank);
+
+  // Adaptive mechanisms: everybody's share anew.
+  void rebalance(const View& view, Draft& draft);
+  void rebuild(const View& view, Draft& draft);
+  void write(Draft& draft, const View& view);
+
+  const Cluster* cluster_;
+  std::unique_ptr<Policy> policy_;
+  std::unique_ptr<Mechanism> mechanism_;
+  std::unique_ptr<Placer> placer_;
+  ChainOptions options_;
+  PolicyTraits traits_;
+  bool adaptive_;
+  std::vector<Shape> shapes_;
+  IdVector<JobId, Seat> seats_;
+  IdVector<JobId, Instant> believed_end_;  // Of placed jobs, when the policy reserves.
+  std::vector<Ranked> running_;            // Placed jobs, nearly sorted from the last time.
+  std::vector<JobId> selected_;            // Waiting jobs that should run, by GPU count, in order.
+  std::vector<JobId> starts_;              // Those that got it in this plan.
+  std::vector<JobId> stops_;               // Of this plan.
+  std::vector<std::pair<Instant, std::int32_t>> ends_;  // Buffer for reservations.
+  std::vector<Ask> asks_;
+  std::int32_t budget_ = 0;   // GPUs not yet promised in this plan, for adaptive mechanisms.
+  bool set_changed_ = false;  // A job ended since the last rebalance.
+  std::int64_t estimates_seen_ = 0;
+  double estimate_sum_us_ = 0;  // Of all jobs enqueued, for the scale of "remaining work".
+};
+
+}  // namespace muster

@@ -1,0 +1,51 @@
+#pragma once
+
+// What never changes during a run: the servers and what is believed of each model's speed on them.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/books.h"
+#include "model/job_spec.h"
+#include "model/profile.h"
+#include "model/topology.h"
+
+namespace muster {
+
+class Cluster {
+ public:
+  // Both must outlive the Cluster.
+  Cluster(const Topology& topology, const ProfileTable& profiles);
+
+  const Topology& topology() const { return *topology_; }
+  const ProfileTable& profiles() const { return *profiles_; }
+  const Profile& profile(const JobSpec& spec) const { return (*profiles_)[spec.profile]; }
+
+  // The GPU-proportional share per GPU of a node.
+  const Resources& fair(NodeId node) const { return fair_[uniform_ ? NodeId(0) : node]; }
+
+  // The largest and the smallest proportional share of each resource any node has.
+  const Resources& richest_fair() const { return richest_fair_; }
+  const Resources& poorest_fair() const { return poorest_fair_; }
+
+  // Speed of a gang, relative to the reference share: that of its slowest worker.
+  double speed(const JobSpec& spec, const Placement& placement) const;
+
+  // Speed at the proportional share of `node`: the floor no job may be pushed below.
+  double fair_speed(const JobSpec& spec, NodeId node) const;
+
+  double gpu_factor(ProfileId profile, GpuTypeId type) const {
+    return gpu_factors_[profile.index() * topology_->gpu_type_count() + type.index()];
+  }
+
+ private:
+  const Topology* topology_;
+  const ProfileTable* profiles_;
+  bool uniform_;
+  IdVector<NodeId, Resources> fair_;
+  Resources richest_fair_;
+  Resources poorest_fair_;
+  std::vector<double> gpu_factors_;
+};
+
+}  // namespace muster

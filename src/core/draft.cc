@@ -1,0 +1,133 @@
+#include "core/draft.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace muster {
+
+Draft::Pencil& Draft::pencil(JobId id) {
+  Job& job = state_->jobs[id];
+  if (job.pencil == kNoRow) {
+    job.pencil = static_cast<std::int32_t>(pencils_.size());
+    Pencil fresh;
+    fresh.job = id;
+    if (job.lease != kNoRow) {
+      fresh.had = fresh.has = true;
+      fresh.placement = state_->leases[static_cast<std::size_t>(job.lease)].placement;
+    }
+    pencils_.push_back(std::move(fresh));
+  }
+  return pencils_[static_cast<std::size_t>(job.pencil)];
+}
+
+const Placement* Draft::placement(JobId id) const {
+  const Job& job = state_->jobs[id];
+  if (job.pencil != kNoRow) {
+    const Pencil& pencil = pencils_[static_cast<std::size_t>(job.pencil)];
+    return pencil.has ? &pencil.placement : nullptr;
+  }
+  if (job.lease == kNoRow) return nullptr;
+  return &state_->leases[static_cast<std::size_t>(job.lease)].placement;
+}
+
+bool Draft::acceptable(const Job& job, const Placement& placement) const {
+  if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return false;
+  if (!state_->books.can_take(placement)) return false;
+  std::int32_t gpus = 0;
+  for (const Share& share : placement) {
+    gpus += share.gpus();
+    const GpuTypeId type = state_->cluster->topology().node(share.node).gpu_type;
+    if (job.spec.gpu_type && *job.spec.gpu_type != type) return false;
+  }
+  return gpus == job.spec.gpus;
+}
+
+void Draft::take(const Placement& placement) {
+  for (const Share& share : placement) state_->books.take(share);
+}
+
+void Draft::give(const Placement& placement) {
+  for (const Share& share : placement) state_->books.give(share);
+}
+
+void Draft::remember(const Pencil& pencil) {
+  if (undoable_) undo_.push_back({pencil.job, pencil.has, pencil.placement});
+}
+
+bool Draft::start(JobId id, Placement placement) {
+  if (!state_->jobs.contains(id) || this->placement(id) != nullptr) return false;
+  if (!acceptable(state_->jobs[id], placement)) return false;
+  Pencil& mine = pencil(id);
+  remember(mine);
+  take(placement);
+  mine.has = true;
+  mine.placement = std::move(placement);
+  return true;
+}
+
+bool Draft::stop(JobId id) {
+  if (!state_->jobs.contains(id) || this->placement(id) == nullptr) return false;
+  Pencil& mine = pencil(id);
+  remember(mine);
+  give(mine.placement);
+  mine.has = false;
+  return true;
+}
+
+bool Draft::replace(JobId id, Placement placement) {
+  if (!state_->jobs.contains(id) || this->placement(id) == nullptr) return false;
+  Pencil& mine = pencil(id);
+  give(mine.placement);
+  if (!acceptable(state_->jobs[id], placement)) {
+    take(mine.placement);
+    return false;
+  }
+  remember(mine);
+  take(placement);
+  mine.placement = std::move(placement);
+  return true;
+}
+
+Draft::Mark Draft::mark() {
+  undoable_ = true;
+  return undo_.size();
+}
+
+void Draft::rollback(Mark mark) {
+  while (undo_.size() > mark) {
+    Undo& last = undo_.back();
+    Pencil& mine = pencil(last.job);
+    if (mine.has) give(mine.placement);
+    mine.has = last.has;
+    mine.placement = std::move(last.placement);
+    if (mine.has) take(mine.placement);
+    undo_.pop_back();
+  }
+}
+
+void Draft::forget_pointless_stops() {
+  for (Pencil& mine : pencils_) {
+    if (!mine.had || mine.has) continue;
+    const Job& job = state_->jobs[mine.job];
+    const Placement& held = state_->leases[static_cast<std::size_t>(job.lease)].placement;
+    if (!state_->books.can_take(held)) continue;
+    take(held);
+    mine.has = true;
+    mine.placement = held;
+  }
+}
+
+void Draft::drop() {
+  undo_.clear();
+  for (Pencil& mine : pencils_) {
+    if (mine.has) give(mine.placement);
+  }
+  for (Pencil& mine : pencils_) {
+    Job& job = state_->jobs[mine.job];
+    if (mine.had) take(state_->leases[static_cast<std::size_t>(job.lease)].placement);
+    job.pencil = kNoRow;
+  }
+}
+
+}  // namespace muster

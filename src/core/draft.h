@@ -1,0 +1,67 @@
+#pragma once
+
+// The pencil: a planner writes its wishes here, and each is checked at once against every hard
+// constraint (slots free, CPU, memory and storage within the server, the whole gang or nothing, the
+// GPU type asked for, one lease a job). What breaks one is refused and changes nothing, so a
+// planner can choose badly but not overcommit. The engine inks the whole draft after plan()
+// returns.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/state.h"
+
+namespace muster {
+
+class Draft {
+ public:
+  // The engine opens one per plan. Until it is inked or dropped nobody else touches `state`.
+  Draft(State& state, Instant now) : state_(&state), now_(now) {}
+
+  const Books& books() const { return state_->books; }
+  Instant now() const { return now_; }
+
+  // The gang as pencilled; nullptr when the job would hold nothing.
+  const Placement* placement(JobId job) const;
+
+  // A waiting job gets this placement.
+  bool start(JobId job, Placement placement);
+  // A job that holds one gives it up. Stops that in the end make room for nobody are forgotten.
+  bool stop(JobId job);
+  // A job that holds one gets another: same slots is a resize, other slots a move.
+  bool replace(JobId job, Placement placement);
+
+  // Everything pencilled since the mark can be rubbed out again.
+  using Mark = std::size_t;
+  Mark mark();
+  void rollback(Mark mark);
+
+ private:
+  friend class Engine;
+  struct Pencil {
+    JobId job;
+    bool had = false;  // Held a lease before the draft.
+    bool has = false;  // Holds `placement` now.
+    Placement placement;
+  };
+  struct Undo {
+    JobId job;
+    bool has;
+    Placement placement;
+  };
+  Pencil& pencil(JobId job);
+  bool acceptable(const Job& job, const Placement& placement) const;
+  void take(const Placement& placement);
+  void give(const Placement& placement);
+  void remember(const Pencil& pencil);
+  void forget_pointless_stops();
+  void drop();  // Leaves the state as it was found.
+
+  State* state_;
+  Instant now_;
+  std::vector<Pencil> pencils_;  // In the order the jobs were first touched.
+  std::vector<Undo> undo_;       // Only while somebody holds a mark.
+  bool undoable_ = false;
+};
+
+}  // namespace muster

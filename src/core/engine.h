@@ -1,0 +1,97 @@
+#pragma once
+
+// The engine: step(now, events) -> actions, and nothing else. It reads no clock and does no I/O;
+// the simulator and the live manager are two drivers of it, and the same events give the same
+// actions.
+//
+//   apply every event -> plan(View, Draft) -> forget stops that gain nothing -> ink -> actions
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "core/cluster.h"
+#include "core/estimator.h"
+#include "core/event.h"
+#include "core/planner.h"
+#include "core/state.h"
+
+namespace muster {
+
+struct EngineOptions {
+  Pooling pooling = Pooling::kPerNode;
+  EstimateSource::Kind estimates = EstimateSource::Kind::kOracle;
+  // Zero: plan whenever something happens. Otherwise plan only at first_round + k * round.
+  Duration round;
+  Instant first_round;
+  // Without rounds: how long a lease is safe from a policy whose order drifts with time.
+  Duration quantum = Duration::seconds(300);
+  // Plan also in rounds before which nothing happened that could change a plan. The result is the
+  // same; tests use it to show that.
+  bool plan_idle_rounds = false;
+};
+
+class Engine {
+ public:
+  // `cluster` must outlive the engine.
+  Engine(const Cluster& cluster, std::unique_ptr<Planner> planner, const EngineOptions& options);
+
+  // Applies what happened at `now`, which never goes back, and returns what to do about it. The
+  // actions are valid until the next call. May be called several times for one instant, as news of
+  // it comes in.
+  std::span<const Action> step(Instant now, std::span<const Event> events);
+
+  // The lease of a job that a Start or Resize names.
+  const Lease& lease(JobId job) const;
+  const std::string& why_rejected(JobId job) const;
+  const State& state() const { return state_; }
+
+  struct Counters {
+    std::uint64_t events = 0;
+    std::uint64_t stale = 0;  // News of leases already given up; ignored.
+    std::uint64_t plans = 0;
+    std::uint64_t decisions = 0;  // Starts, stops and resizes ordered.
+  };
+  const Counters& counters() const { return counters_; }
+
+  // Of every action and every end, in order.
+  std::uint64_t digest() const { return digest_.value(); }
+
+ private:
+  void apply(const JobSubmitted& event);
+  void apply(const JobCancelled& event);
+  void apply(const LeaseStarted& event);
+  void apply(const LeaseEnded& event);
+  void apply(const TimerFired&) {}
+
+  bool on_tick() const;
+  void plan(Occasion occasion);
+  void ink(Draft& draft);
+  void ask_for_wake();
+
+  std::int32_t new_lease(JobId job, Placement placement);
+  void release(std::int32_t row);  // Returns the row to the unused ones.
+  void revoke(Job& job);           // Takes back the planned lease of a job; the books with it.
+  void order_stop(Job& job);       // Running or about to: becomes its `ending` lease.
+  void grant(JobId job, Placement placement);
+  void start_if_clear(Lease& lease);
+  void emit(Action::Kind kind, JobId job, Epoch epoch, Instant at);
+
+  State state_;
+  std::unique_ptr<Planner> planner_;
+  EngineOptions options_;
+  Estimator estimator_;
+  Instant now_;
+  Instant last_plan_ = Instant::micros(-1);
+  Instant wake_ = Instant::never();
+  bool news_ = false;  // Something happened since the last plan that could change it.
+  std::vector<Action> actions_;
+  IdVector<JobId, std::uint32_t> rejection_;  // Index into rejections_ + 1, 0 for none.
+  std::vector<std::string> rejections_;
+  Counters counters_;
+  Digest digest_;
+};
+
+}  // namespace muster

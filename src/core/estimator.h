@@ -1,0 +1,56 @@
+#pragma once
+
+// How long a job is believed to run. Where the belief comes from is part of every result.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/job_spec.h"
+
+namespace muster {
+
+// "oracle": the truth, supplied by the simulator. "noisy:SIGMA": the truth times a log-normal
+// error. "user": what the user said. "history": learnt from jobs that ended.
+struct EstimateSource {
+  enum class Kind : std::uint8_t { kOracle, kNoisy, kUser, kHistory };
+  Kind kind = Kind::kOracle;
+  double sigma = 0;  // kNoisy only.
+
+  std::string text() const;
+};
+Result<EstimateSource> parse_estimate_source(std::string_view text);
+
+// Turns a submitted spec into the engine's belief. For all kinds but history the driver supplies
+// the number in JobSpec::estimate. For history it is the median run time of the last jobs that
+// ended of the same user, name and size; failing those, of the same user and size; then of the same
+// size; then of all. Where nobody gave a number and nothing is known yet: kDefaultEstimate.
+class Estimator {
+ public:
+  static constexpr Duration kDefaultEstimate = Duration::seconds(3600);
+
+  explicit Estimator(EstimateSource::Kind kind) : kind_(kind) {}
+
+  Duration estimate(const JobSpec& spec) const;
+  // A job ended after this much work (time at the reference share).
+  void learn(const JobSpec& spec, Duration work);
+
+ private:
+  // The latest few run times of one group; old ones are overwritten in turn.
+  struct Record {
+    std::vector<Duration> latest;
+    std::size_t next = 0;
+  };
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // User, name, size; -1 = any.
+  static Key key_at(const JobSpec& spec, int level);
+
+  EstimateSource::Kind kind_;
+  std::map<Key, Record> records_;
+};
+
+}  // namespace muster

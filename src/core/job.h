@@ -1,0 +1,57 @@
+#pragma once
+
+// The engine's row for one job, and the lease it may hold.
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/id.h"
+#include "base/time.h"
+#include "core/books.h"
+#include "core/event.h"
+#include "model/job_spec.h"
+
+namespace muster {
+
+//            plan starts it           LeaseEnded kCompleted
+//  kWaiting ----------------> kPlaced ----------------------> kDone
+//      ^------- plan stops it ---/
+enum class JobState : std::uint8_t { kWaiting, kPlaced, kDone, kRejected, kCancelled };
+
+inline constexpr std::int32_t kNoRow = -1;
+
+struct Job {
+  JobSpec spec;
+  Instant submitted;
+  Duration estimate;  // Believed work: run time at the reference share.
+  JobState state = JobState::kWaiting;
+  Epoch epoch = 0;               // Of the latest lease; 0 before the first.
+  std::int32_t lease = kNoRow;   // In State::leases: the one it was planned to hold.
+  std::int32_t ending = kNoRow;  // One it was told to give up and has not yet.
+  std::int32_t placed = kNoRow;  // Index in State::placed.
+  std::int32_t pencil = kNoRow;  // Index in the open Draft.
+
+  // Progress is lazy: these are true at `since`, and grow from there at `speed` and by what the
+  // lease holds, until something changes and settle() is called.
+  Instant since;
+  double speed = 0;         // Of work; 0 unless a lease has started.
+  Duration work_done;       // Time at the reference share.
+  std::int64_t gpu_us = 0;  // GPU time held so far.
+  std::int64_t cpu_milli_ms = 0;
+  std::int64_t mem_mib_ms = 0;
+};
+
+struct Lease {
+  enum class State : std::uint8_t { kUnused, kPromised, kOrdered, kRunning, kStopping };
+  State state = State::kUnused;
+  JobId job;
+  Epoch epoch = 0;
+  double speed = 0;  // With `placement`, relative to the reference share.
+  Placement placement;
+  Resources total;            // Of `placement`.
+  std::int32_t blockers = 0;  // Stopping leases whose servers it waits for, while kPromised.
+  std::vector<std::pair<JobId, Epoch>> blocked;  // Whom it blocks, while kStopping.
+};
+
+}  // namespace muster

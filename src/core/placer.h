@@ -1,0 +1,44 @@
+#pragma once
+
+// Where a gang goes. Stateless: a function of the books and the demand.
+
+#include <cstdint>
+#include <optional>
+
+#include "core/books.h"
+#include "core/cluster.h"
+
+namespace muster {
+
+struct Demand {
+  std::int32_t gpus = 1;
+  std::optional<GpuTypeId> gpu_type;
+  // Per GPU; empty asks for each node's own proportional share.
+  std::optional<Resources> per_gpu;
+  std::uint64_t salt = 0;  // Differs from job to job and lease to lease, for seeded random choice.
+
+  const Resources& appetite(const Cluster& cluster, NodeId node) const {
+    return per_gpu ? *per_gpu : cluster.fair(node);
+  }
+  bool allows(const Cluster& cluster, NodeId node) const {
+    return !gpu_type || cluster.topology().node(node).gpu_type == *gpu_type;
+  }
+};
+
+class Placer {
+ public:
+  virtual ~Placer() = default;
+
+  // Fills `out` with a whole gang that books.can_take(), or returns false and leaves it empty.
+  virtual bool place(const Cluster& cluster, const Books& books, const Demand& demand,
+                     Placement& out) const = 0;
+
+  // Count CPUs and memory as if the cluster were one server.
+  virtual Pooling pooling() const { return Pooling::kPerNode; }
+};
+
+// `count` GPUs of a node for a demand: the lowest free slots and the appetite times the count.
+Share make_share(const Cluster& cluster, const Books& books, const Demand& demand, NodeId node,
+                 std::int32_t count);
+
+}  // namespace muster

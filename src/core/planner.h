@@ -1,0 +1,45 @@
+#pragma once
+
+// Decides what should run. A Planner reads a View and pencils its wishes into a Draft; the engine
+// checks and inks them. Chain (chain.h) is the one that composes policy, mechanism and placement; a
+// scheduler that does not fit that chain is another Planner.
+//
+// A Planner is a function of what it is shown: no clock, file or random source of its own, so one
+// journal always yields one schedule.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/draft.h"
+#include "core/state.h"
+
+namespace muster {
+
+enum class Occasion : std::uint8_t {
+  kNews,  // Jobs came, ended or were cancelled.
+  kTick,  // A round or quantum begins: leases may be taken away even if nothing is new.
+};
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+
+  // Why this job could never run here, even alone; nothing if it could. Asked once, at submission.
+  virtual std::optional<std::string> refuse(const JobSpec& spec) = 0;
+
+  // The job waits from now on: it was just submitted, or an inked plan stopped it.
+  virtual void enqueue(const View& view, JobId job) = 0;
+
+  // The job is no longer of interest: it ended, or was cancelled.
+  virtual void forget(const View& view, JobId job) = 0;
+
+  // Pencils the changes wanted at view.now(). Called after every event of that instant. An
+  // untouched draft means "carry on".
+  virtual void plan(const View& view, Draft& draft, Occasion occasion) = 0;
+
+  // Whether who should run changes with time alone while jobs wait, so that ticks are needed.
+  virtual bool drifts() const = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,102 @@
+#include "core/state.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace muster {
+
+namespace {
+
+Duration work_in(Duration elapsed, double speed) {
+  return Duration::micros(static_cast<std::int64_t>(static_cast<double>(elapsed.us()) * speed));
+}
+
+}  // namespace
+
+void State::settle(Job& job, Instant now) {
+  const Duration elapsed = now - job.since;
+  job.since = now;
+  if (job.lease == kNoRow || elapsed == Duration()) return;
+  const Lease& lease = leases[static_cast<std::size_t>(job.lease)];
+  if (lease.state == Lease::State::kPromised) return;
+  job.work_done += work_in(elapsed, job.speed);
+  job.gpu_us += job.spec.gpus * elapsed.us();
+  job.cpu_milli_ms += lease.total.cpu_milli * (elapsed.us() / 1000);
+  job.mem_mib_ms += lease.total.mem_mib * (elapsed.us() / 1000);
+}
+
+JobFacts View::facts(JobId id) const {
+  const Job& job = state_->jobs[id];
+  JobFacts facts;
+  facts.id = id;
+  facts.now = now_;
+  facts.submitted = job.submitted;
+  facts.last_ran = job.lease != kNoRow ? now_ : job.since;  // A waiting job was settled last then.
+  facts.gpus = job.spec.gpus;
+  facts.estimate = job.estimate;
+  facts.work_done = job.work_done;
+  facts.gpu_us = job.gpu_us;
+  std::int64_t cpu = job.cpu_milli_ms;
+  std::int64_t mem = job.mem_mib_ms;
+  if (job.lease != kNoRow) {
+    const Lease& lease = state_->leases[static_cast<std::size_t>(job.lease)];
+    if (lease.state != Lease::State::kPromised) {
+      const Duration elapsed = now_ - job.since;
+      facts.work_done += work_in(elapsed, job.speed);
+      facts.gpu_us += job.spec.gpus * elapsed.us();
+      cpu += lease.total.cpu_milli * (elapsed.us() / 1000);
+      mem += lease.total.mem_mib * (elapsed.us() / 1000);
+    }
+  }
+  const Resources& total = state_->cluster->topology().total();
+  const auto share = [](std::int64_t held, std::int64_t of) {
+    return of > 0 ? static_cast<double>(held) / static_cast<double>(of) : 0.0;
+  };
+  facts.dominant_share_us =
+      std::max({share(facts.gpu_us, total.gpus), 1000.0 * share(cpu, total.cpu_milli),
+                1000.0 * share(mem, total.mem_mib)});
+  return facts;
+}
+
+void State::check_invariants() const {
+  Books expected(cluster->topology(), books.pooled() ? Pooling::kWholeCluster : Pooling::kPerNode);
+  std::size_t placed_count = 0;
+  std::size_t waiting_count = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Job& job = jobs[JobId(i)];
+    MUSTER_CHECK(job.pencil == kNoRow);
+    waiting_count += job.state == JobState::kWaiting ? 1 : 0;
+    MUSTER_CHECK((job.state == JobState::kPlaced) == (job.lease != kNoRow));
+    if (job.lease == kNoRow) continue;
+    ++placed_count;
+    const Lease& lease = leases[static_cast<std::size_t>(job.lease)];
+    MUSTER_CHECK(lease.job == JobId(i) && lease.epoch == job.epoch);
+    MUSTER_CHECK(lease.state != Lease::State::kUnused && lease.state != Lease::State::kStopping);
+    MUSTER_CHECK(placed[static_cast<std::size_t>(job.placed)] == JobId(i));
+    MUSTER_CHECK(lease.total.gpus == job.spec.gpus);  // A gang: all or nothing.
+    MUSTER_CHECK(lease.total == total_of(lease.placement));
+    MUSTER_CHECK((lease.blockers > 0) == (lease.state == Lease::State::kPromised));
+    for (const Share& share : lease.placement) {
+      if (job.spec.gpu_type) {
+        MUSTER_CHECK(cluster->topology().node(share.node).gpu_type == *job.spec.gpu_type);
+      }
+      expected.take(share);
+    }
+  }
+  MUSTER_CHECK(placed_count == placed.size());
+  MUSTER_CHECK(waiting_count == waiting);
+  MUSTER_CHECK(expected.free_gpus() == books.free_gpus());
+  for (std::size_t i = 0; i < cluster->topology().node_count(); ++i) {
+    const NodeId node(i);
+    MUSTER_CHECK(expected.free_slots(node) == books.free_slots(node));
+    MUSTER_CHECK(expected.room(node).cpu_milli == books.room(node).cpu_milli);
+    MUSTER_CHECK(expected.room(node).mem_mib == books.room(node).mem_mib);
+    MUSTER_CHECK(expected.room(node).storage_kbps == books.room(node).storage_kbps);
+    for (const std::int32_t row : stopping[node]) {
+      MUSTER_CHECK(leases[static_cast<std::size_t>(row)].state == Lease::State::kStopping);
+    }
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,82 @@
+#pragma once
+
+// The only mutable truth: the books, the jobs and their leases. Owned by the Engine; copying it is
+// a snapshot. Planners see it through a View and change it through a Draft.
+
+#include <span>
+#include <vector>
+
+#include "base/id.h"
+#include "core/books.h"
+#include "core/cluster.h"
+#include "core/job.h"
+
+namespace muster {
+
+struct State {
+  State(const Cluster& facts, Pooling pooling)
+      : cluster(&facts), books(facts.topology(), pooling) {}
+
+  const Cluster* cluster;
+  Books books;  // As planned: what a stopping lease holds counts as free already.
+  IdVector<JobId, Job> jobs;
+  std::vector<Lease> leases;         // Rows are reused; (job, epoch) is not.
+  std::vector<std::int32_t> unused;  // Free rows of `leases`.
+  std::vector<JobId> placed;         // Jobs in state kPlaced, in no particular but a fixed order.
+  IdVector<NodeId, std::vector<std::int32_t>> stopping;  // Stopping leases on each node.
+  std::size_t waiting = 0;
+
+  // Brings a job's lazy counters up to now.
+  void settle(Job& job, Instant now);
+
+  // CHECKs that the books are what the leases imply. Linear; for tests.
+  void check_invariants() const;
+};
+
+// What a policy may know of a job, brought up to now.
+struct JobFacts {
+  JobId id;
+  Instant now;
+  Instant submitted;
+  Instant last_ran;  // Now, if it runs; when it was submitted, if it never did.
+  std::int32_t gpus = 0;
+  Duration estimate;  // Total work believed, at the reference share.
+  Duration work_done;
+  std::int64_t gpu_us = 0;       // GPU time held so far.
+  double dominant_share_us = 0;  // Largest of its time-shares of the cluster's GPUs, CPUs and memory.
+
+  // Work believed left. A job that outlives its estimate is believed to need a little more.
+  Duration remaining() const {
+    const Duration left = estimate - work_done;
+    return left > Duration() ? left : Duration::micros(estimate.us() / 100 + 1);
+  }
+};
+
+// The const window through which planners see the state.
+class View {
+ public:
+  View(const State& state, Instant now) : state_(&state), now_(now) {}
+
+  Instant now() const { return now_; }
+  const Cluster& cluster() const { return *state_->cluster; }
+  const Books& books() const { return state_->books; }
+  const JobSpec& spec(JobId job) const { return state_->jobs[job].spec; }
+  std::size_t job_count() const { return state_->jobs.size(); }
+  JobState job_state(JobId job) const { return state_->jobs[job].state; }
+  bool is_placed(JobId job) const { return state_->jobs[job].state == JobState::kPlaced; }
+  std::span<const JobId> placed() const { return state_->placed; }
+  std::size_t waiting_count() const { return state_->waiting; }
+  const Placement& placement(JobId job) const {
+    return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].placement;
+  }
+  double speed(JobId job) const {
+    return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].speed;
+  }
+  JobFacts facts(JobId job) const;
+
+ private:
+  const State* state_;
+  Instant now_;
+};
+
+}  // namespace muster

@@ -1,0 +1,21 @@
+#pragma once
+
+// What a job would ask for: shared by the mechanisms that look at profiles.
+
+#include "core/mechanism.h"
+
+namespace muster {
+
+// Synergy's best-case demand: the profile's ideal point per GPU, cut to what a server can give a
+// job of this size. A job on more GPUs than a server has gets no more than the proportional share,
+// since it fills its servers. Where the ideal would be slower than the proportional share, and
+// where nothing is known of the job, the demand is the proportional share.
+Demand best_demand(const Cluster& cluster, const JobSpec& spec, std::uint64_t salt);
+
+// The proportional share.
+Demand fair_demand(const JobSpec& spec, std::uint64_t salt);
+
+// True if the demand wants more of anything than this share per GPU.
+bool exceeds(const Demand& demand, const Resources& share);
+
+}  // namespace muster

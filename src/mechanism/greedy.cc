@@ -1,0 +1,12 @@
+#include "mechanism/greedy.h"
+
+#include "mechanism/demand.h"
+
+namespace muster {
+
+void Greedy::place(const Cluster& cluster, const Placer& placer, const Books& books,
+                   Ask& ask) const {
+  placer.place(cluster, books, best_demand(cluster, *ask.spec, ask.salt), ask.given);
+}
+
+}  // namespace muster

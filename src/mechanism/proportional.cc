@@ -1,0 +1,12 @@
+#include "mechanism/proportional.h"
+
+#include "mechanism/demand.h"
+
+namespace muster {
+
+void Proportional::place(const Cluster& cluster, const Placer& placer, const Books& books,
+                         Ask& ask) const {
+  placer.place(cluster, books, fair_demand(*ask.spec, ask.salt), ask.given);
+}
+
+}  // namespace muster

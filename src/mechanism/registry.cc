@@ -1,0 +1,29 @@
+#include "mechanism/registry.h"
+
+#include <array>
+
+#include "mechanism/greedy.h"
+#include "mechanism/proportional.h"
+#include "mechanism/tune.h"
+
+namespace muster {
+
+namespace {
+
+template <class T>
+std::unique_ptr<Mechanism> make() {
+  return std::make_unique<T>();
+}
+
+constexpr std::array<Entry<Mechanism>, 3> kMechanisms = {{
+    {"proportional", "CPU and memory in proportion to GPUs", &make<Proportional>},
+    {"greedy", "each job its best-case demand, or it waits (Synergy-Greedy)", &make<Greedy>},
+    {"tune", "best-case demand where it fits, never below the proportional share (Synergy-Tune)",
+     &make<Tune>},
+}};
+
+}  // namespace
+
+std::span<const Entry<Mechanism>> mechanisms() { return kMechanisms; }
+
+}  // namespace muster

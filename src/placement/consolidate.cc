@@ -1,0 +1,70 @@
+#include "placement/consolidate.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace muster {
+
+namespace {
+
+bool used(const Placement& placement, NodeId node) {
+  return std::any_of(placement.begin(), placement.end(),
+                     [node](const Share& share) { return share.node == node; });
+}
+
+// The fitting node with the fewest free GPUs, lowest number first.
+NodeId tightest(const Cluster& cluster, const Books& books, const Demand& demand,
+                std::int32_t count, const Placement& taken) {
+  const std::int32_t most = cluster.topology().largest_node_gpus();
+  for (std::int32_t free = count; free <= most; ++free) {
+    for (NodeId node = books.next_with_exactly(free, NodeId(0)); node != books.no_node();
+         node = books.next_with_exactly(free, NodeId(node.index() + 1))) {
+      if (!demand.allows(cluster, node) || used(taken, node)) continue;
+      if (books.gpus_with(node, demand.appetite(cluster, node)) >= count) return node;
+    }
+  }
+  return books.no_node();
+}
+
+// The node that can serve the most GPUs of this demand; on a tie the one with fewer free, then the
+// lower number.
+std::pair<NodeId, std::int32_t> roomiest(const Cluster& cluster, const Books& books,
+                                         const Demand& demand, const Placement& taken) {
+  std::pair<NodeId, std::int32_t> best{books.no_node(), 0};
+  for (std::int32_t free = cluster.topology().largest_node_gpus(); free > best.second; --free) {
+    for (NodeId node = books.next_with_exactly(free, NodeId(0));
+         node != books.no_node() && best.second < free;
+         node = books.next_with_exactly(free, NodeId(node.index() + 1))) {
+      if (!demand.allows(cluster, node) || used(taken, node)) continue;
+      const std::int32_t can = books.gpus_with(node, demand.appetite(cluster, node));
+      if (can > best.second) best = {node, can};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+bool Consolidate::place(const Cluster& cluster, const Books& books, const Demand& demand,
+                        Placement& out) const {
+  out.clear();
+  std::int32_t left = demand.gpus;
+  if (left > books.free_gpus()) return false;
+  while (left > 0) {
+    NodeId node = tightest(cluster, books, demand, left, out);
+    std::int32_t count = left;
+    if (node == books.no_node()) std::tie(node, count) = roomiest(cluster, books, demand, out);
+    if (node == books.no_node()) break;
+    out.push_back(make_share(cluster, books, demand, node, count));
+    left -= count;
+  }
+  if (left > 0) {
+    out.clear();
+    return false;
+  }
+  std::sort(out.begin(), out.end(), [](const Share& a, const Share& b) { return a.node < b.node; });
+  return !books.pooled() || books.can_take(out);
+}
+
+}  // namespace muster

@@ -1,0 +1,33 @@
+#include "placement/registry.h"
+
+#include <array>
+
+#include "placement/consolidate.h"
+#include "placement/first_fit.h"
+#include "placement/random.h"
+#include "placement/yarn.h"
+
+namespace muster {
+
+namespace {
+
+template <class T>
+std::unique_ptr<Placer> make() {
+  return std::make_unique<T>();
+}
+
+constexpr std::array<Entry<Placer>, 5> kPlacements = {{
+    {"count", "all GPUs as one pool; where they are does not matter", &make<Count>},
+    {"first-fit", "the lowest-numbered GPUs with enough CPU and memory beside them",
+     &make<FirstFit>},
+    {"consolidate", "fewest servers, then the tightest fit", &make<Consolidate>},
+    {"yarn", "one server, or whole idle servers of one rack; otherwise wait (Tiresias)",
+     &make<Yarn>},
+    {"random", "any free GPUs, by a seeded draw", &make<RandomPlacer>},
+}};
+
+}  // namespace
+
+std::span<const Entry<Placer>> placements() { return kPlacements; }
+
+}  // namespace muster

@@ -1,0 +1,18 @@
+#pragma once
+
+// EASY backfilling: the oldest job that does not fit gets a reservation from the estimates; younger
+// ones may start now only if, by the estimates, that does not delay it.
+
+#include "core/policy.h"
+
+namespace muster {
+
+class Backfill final : public Policy {
+ public:
+  PolicyTraits traits() const override {
+    return {PolicyTraits::WhenStuck::kReserve, /*preempts=*/false, /*drifts=*/false};
+  }
+  Rank rank(const JobFacts& job) const override { return {job.submitted.us()}; }
+};
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+#include "policy/registry.h"
+
+#include <array>
+
+#include "policy/backfill.h"
+#include "policy/drf.h"
+#include "policy/fifo.h"
+#include "policy/fit_first.h"
+#include "policy/ftf.h"
+#include "policy/las.h"
+#include "policy/sjf.h"
+#include "policy/smallest_first.h"
+#include "policy/srsf.h"
+#include "policy/srtf.h"
+#include "policy/tetris.h"
+
+namespace muster {
+
+namespace {
+
+template <class T>
+std::unique_ptr<Policy> make() {
+  return std::make_unique<T>();
+}
+
+constexpr std::array<Entry<Policy>, 11> kPolicies = {{
+    {"fifo", "oldest first; nobody overtakes a job that does not fit", &make<Fifo>},
+    {"fit-first", "oldest first among those that fit", &make<FitFirst>},
+    {"backfill", "oldest first with a reservation; others fill in if they do not delay it (EASY)",
+     &make<Backfill>},
+    {"smallest-first", "fewest GPUs first, preemptive", &make<SmallestFirst>},
+    {"sjf", "shortest estimate first, not preemptive", &make<Sjf>},
+    {"srtf", "shortest remaining time first, preemptive", &make<Srtf>},
+    {"srsf", "shortest remaining GPU time first, preemptive", &make<Srsf>},
+    {"las", "least GPU time received first, preemptive at ticks; needs no estimate", &make<Las>},
+    {"ftf", "worst finish-time fairness first (Themis), preemptive at ticks", &make<Ftf>},
+    {"drf", "smallest dominant share received first, preemptive at ticks; needs no estimate",
+     &make<Drf>},
+    {"tetris", "best alignment with the free servers, weighed against work left", &make<Tetris>},
+}};
+
+}  // namespace
+
+std::span<const Entry<Policy>> policies() { return kPolicies; }
+
+}  // namespace muster

@@ -1,0 +1,84 @@
+#include "report/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 18;
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path)
+    : path_(std::move(path)), temporary_(fmt::format("{}.tmp{}", path_, getpid())) {
+  buffer_.reserve(2 * kBufferBytes);
+  // O_EXCL: never follow a link somebody left under that name, nor write into another's file.
+  const auto open_new = [&] {
+    return open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  };
+  fd_ = open_new();
+  if (fd_ < 0 && errno == EEXIST && unlink(temporary_.c_str()) == 0) fd_ = open_new();
+  if (fd_ < 0) {
+    fail("cannot create");
+  } else {
+    leftover_ = true;
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (leftover_) unlink(temporary_.c_str());
+}
+
+void AtomicFile::append(std::string_view text) {
+  if (failure_) return;
+  buffer_ += text;
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void AtomicFile::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty() && !failure_) {
+    const ssize_t written = write(fd_, rest.data(), rest.size());
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      fail("cannot write");
+    }
+  }
+  buffer_.clear();
+}
+
+Refusal AtomicFile::close() {
+  if (fd_ >= 0) {
+    flush();
+    if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR && !failure_) fail("cannot write");
+  }
+  return failure_;
+}
+
+Refusal AtomicFile::publish() {
+  MUSTER_CHECK(fd_ < 0 && leftover_ && !failure_);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    fail("cannot replace");
+  } else {
+    leftover_ = false;
+  }
+  return failure_;
+}
+
+void AtomicFile::fail(const char* what) {
+  failure_ = Error{fmt::format("{}: {}: {}", path_, what, std::strerror(errno))};
+}
+
+}  // namespace muster

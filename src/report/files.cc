@@ -1,0 +1,255 @@
+#include "report/files.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "base/check.h"
+#include "base/time.h"
+#include "report/atomic_file.h"
+#include "report/json.h"
+#include "report/wording.h"
+
+namespace muster {
+
+namespace {
+
+Refusal make_directory(const std::string& dir) {
+  std::error_code status;
+  if (std::filesystem::is_directory(dir, status)) return std::nullopt;
+  if (std::filesystem::exists(dir, status)) return Error{dir + ": not a directory"};
+  std::filesystem::create_directories(dir, status);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(dir, ignored)) return std::nullopt;
+  return Error{fmt::format("{}: cannot make the directory: {}",
+                           dir.empty() ? std::string("''") : dir, status.message())};
+}
+
+template <class Integer>
+void append_int(std::string& out, Integer value) {
+  const fmt::format_int text(value);
+  out.append(text.data(), text.size());
+}
+
+std::int64_t cpus_in_millionths(std::int64_t cpu_milli) { return cpu_milli * 1000; }
+std::int64_t gb_in_millionths(std::int64_t mem_mib) { return (mem_mib * 1'000'000 + 512) / 1024; }
+
+// One line of a CSV file, field by field. Text is quoted when a reader would otherwise take it
+// apart or trim it (RFC 4180).
+class CsvRow {
+ public:
+  void text(std::string_view value) {
+    const bool blank_end = !value.empty() && (value.front() == ' ' || value.back() == ' ');
+    const bool plain = !blank_end && value.find_first_of(",\"\r\n") == std::string_view::npos;
+    if (!plain) line_ += '"';
+    for (const char c : value) {
+      if (c == '"') line_ += '"';
+      line_ += c;
+    }
+    line_ += plain ? "," : "\",";
+  }
+  void count(std::int32_t value) {
+    append_int(line_, value);
+    line_ += ',';
+  }
+  void millionths(std::int64_t value) {
+    append_millionths(line_, value);
+    line_ += ',';
+  }
+  void nothing() { line_ += ','; }
+
+  void write_to(AtomicFile& file) {
+    line_.back() = '\n';
+    file.append(line_);
+    line_.clear();
+  }
+
+ private:
+  std::string line_;
+};
+
+std::string_view fate_name(Fate fate) {
+  switch (fate) {
+    case Fate::kFinished:
+      return "finished";
+    case Fate::kUnfinished:
+      return "unfinished";
+    case Fate::kRejected:
+      return "rejected";
+  }
+  MUSTER_CHECK(false);
+  return "";
+}
+
+void write_jobs(AtomicFile& file, const SimResult& result, const Trace& trace) {
+  MUSTER_CHECK(result.jobs.size() == trace.jobs.size());
+  file.append(
+      "job_id,tenant,user,name,model,gpus,submit_s,start_s,end_s,jct_s,wait_s,run_s,"
+      "preemptions,migrations,state\n");
+  CsvRow row;
+  for (std::size_t i = 0; i < result.jobs.size(); ++i) {
+    const JobOutcome& outcome = result.jobs[i];
+    const TraceJob& job = trace.jobs[i];
+    row.text(job.id);
+    row.text(trace.tenants[job.tenant]);
+    row.text(trace.users[job.user]);
+    row.text(trace.names[job.name]);
+    row.text(trace.models[job.model]);
+    row.count(job.gpus);
+    row.millionths(outcome.submit.us());
+    const bool started = outcome.start != Instant::never();
+    started ? row.millionths(outcome.start.us()) : row.nothing();
+    const bool finished = outcome.fate == Fate::kFinished;
+    finished ? row.millionths(outcome.end.us()) : row.nothing();
+    finished ? row.millionths(outcome.jct().us()) : row.nothing();
+    finished ? row.millionths(outcome.wait().us()) : row.nothing();
+    row.millionths(outcome.run.us());
+    row.count(outcome.preemptions);
+    row.count(outcome.migrations);
+    row.text(fate_name(outcome.fate));
+    row.write_to(file);
+  }
+}
+
+void write_timeline(AtomicFile& file, const SimResult& result) {
+  file.append("time_s,busy_gpus,cpus,mem_gb,running,waiting,speed\n");
+  CsvRow row;
+  for (const TimelinePoint& point : result.timeline) {
+    row.millionths(point.at.us());
+    row.count(point.busy_gpus);
+    row.millionths(cpus_in_millionths(point.cpu_milli));
+    row.millionths(gb_in_millionths(point.mem_mib));
+    row.count(point.running);
+    row.count(point.waiting);
+    row.millionths(in_millionths(point.speed));
+    row.write_to(file);
+  }
+}
+
+// Chrome's trace-event format: a process a server, a thread a GPU, a complete event for every GPU
+// of every span. Thread numbers are unique across processes, as Perfetto would like them to be, and
+// do not collide with those of processes.
+class TrackWriter {
+ public:
+  TrackWriter(AtomicFile& file, const Topology& topology) : file_(file), topology_(topology) {
+    std::size_t next = topology.node_count() + 1;
+    for (const Node& node : topology.nodes()) {
+      first_thread_.push_back(next);
+      next += static_cast<std::size_t>(node.capacity.gpus);
+    }
+  }
+
+  void write(const SimResult& result, const Trace& trace) {
+    file_.append("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+    for (std::size_t i = 0; i < topology_.node_count(); ++i) name_tracks(NodeId(i));
+    for (const LeaseSpan& span : result.spans) {
+      MUSTER_CHECK(span.job.index() < trace.jobs.size());
+      add_span(span, trace.jobs[span.job.index()].id);
+    }
+    file_.append("\n]}\n");
+  }
+
+ private:
+  static std::size_t process(NodeId id) { return id.index() + std::size_t{1}; }
+
+  void event(std::string_view text) {
+    file_.append(first_ ? "\n" : ",\n");
+    file_.append(text);
+    first_ = false;
+  }
+
+  void name_track(std::string_view kind, NodeId id, std::size_t thread, std::string_view name) {
+    event_ = fmt::format(R"({{"ph":"M","name":"{}_name","pid":{},"tid":{},"args":{{"name":)", kind,
+                         process(id), thread);
+    append_json_string(event_, name);
+    event_ += "}}";
+    event(event_);
+    event(fmt::format(
+        R"({{"ph":"M","name":"{0}_sort_index","pid":{1},"tid":{2},"args":{{"sort_index":{2}}}}})",
+        kind, process(id), thread));
+  }
+
+  void name_tracks(NodeId id) {
+    const Node& node = topology_.node(id);
+    const bool racks = topology_.rack_count() > 1;
+    name_track(
+        "process", id, process(id),
+        racks ? fmt::format("{} ({})", node.name, topology_.rack_name(node.rack)) : node.name);
+    for (int gpu = 0; gpu < node.capacity.gpus; ++gpu) {
+      name_track("thread", id, first_thread_[id] + static_cast<std::size_t>(gpu),
+                 fmt::format("{} gpu {}", node.name, gpu));
+    }
+  }
+
+  void add_span(const LeaseSpan& span, std::string_view job) {
+    MUSTER_CHECK(first_thread_.contains(span.node));
+    MUSTER_CHECK(span.begin <= span.end && span.end != Instant::never());
+    const int highest = 64 - std::countl_zero(span.slots);
+    MUSTER_CHECK(highest <= topology_.node(span.node).capacity.gpus);
+    event_ = R"({"ph":"X","name":)";
+    append_json_string(event_, job);
+    event_ += ",\"pid\":";
+    append_int(event_, process(span.node));
+    event_ += ",\"ts\":";
+    append_int(event_, span.begin.us());
+    event_ += ",\"dur\":";
+    append_int(event_, (span.end - span.begin).us());
+    event_ += ",\"args\":{\"gpus\":";
+    append_int(event_, std::popcount(span.slots));
+    event_ += ",\"cpus\":";
+    append_millionths(event_, cpus_in_millionths(span.cpu_milli));
+    event_ += ",\"mem_gb\":";
+    append_millionths(event_, gb_in_millionths(span.mem_mib));
+    event_ += ",\"speed\":";
+    append_millionths(event_, in_millionths(span.speed));
+    event_ += "},\"tid\":";
+    const std::size_t shared = event_.size();
+    for (std::uint64_t left = span.slots; left != 0; left &= left - 1) {
+      const auto gpu = static_cast<std::size_t>(std::countr_zero(left));
+      event_.resize(shared);
+      append_int(event_, first_thread_[span.node] + gpu);
+      event_ += '}';
+      event(event_);
+    }
+  }
+
+  AtomicFile& file_;
+  const Topology& topology_;
+  IdVector<NodeId, std::size_t> first_thread_;
+  std::string event_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+Refusal write_run(const std::string& dir, const SimResult& result, const Summary& summary,
+                  const RunLabel& label, const Trace& trace, const Topology& topology) {
+  if (Refusal refusal = make_directory(dir)) return refusal;
+  const std::filesystem::path folder(dir);
+
+  AtomicFile jobs(folder / "jobs.csv");
+  write_jobs(jobs, result, trace);
+  if (Refusal refusal = jobs.close()) return refusal;
+
+  AtomicFile timeline(folder / "timeline.csv");
+  write_timeline(timeline, result);
+  if (Refusal refusal = timeline.close()) return refusal;
+
+  AtomicFile tracks(folder / "trace.perfetto.json");
+  TrackWriter(tracks, topology).write(result, trace);
+  if (Refusal refusal = tracks.close()) return refusal;
+
+  AtomicFile numbers(folder / "summary.json");
+  numbers.append(summary_json(summary, label));
+  if (Refusal refusal = numbers.close()) return refusal;
+
+  for (AtomicFile* file : {&jobs, &timeline, &tracks, &numbers}) {
+    if (Refusal refusal = file->publish()) return refusal;
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster

@@ -1,0 +1,131 @@
+#include "report/json.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <utility>
+
+#include "base/text.h"
+#include "report/wording.h"
+
+namespace muster {
+
+namespace {
+
+// One flat object, a key a line.
+class ObjectText {
+ public:
+  explicit ObjectText(std::string_view indent) : indent_(indent) { out_ = indent_ + "{"; }
+
+  void text(std::string_view key, std::string_view value) {
+    begin(key);
+    append_json_string(out_, value);
+  }
+  void raw(std::string_view key, std::string_view value) {
+    begin(key);
+    out_ += value;
+  }
+  void count(std::string_view key, std::uint64_t value) { raw(key, fmt::format("{}", value)); }
+  void seconds(std::string_view key, Duration value) { raw(key, seconds_text(value.us())); }
+  void ratio(std::string_view key, double value) { raw(key, fmt::format("{:.6f}", value)); }
+  void flag(std::string_view key, bool value) { raw(key, value ? "true" : "false"); }
+
+  std::string finish() && { return std::move(out_) + "\n" + indent_ + "}"; }
+
+ private:
+  void begin(std::string_view key) {
+    if (!first_) out_ += ',';
+    first_ = false;
+    out_ += fmt::format("\n{}  \"{}\": ", indent_, key);
+  }
+
+  std::string indent_;
+  std::string out_;
+  bool first_ = true;
+};
+
+void add_label(ObjectText& object, const RunLabel& label) {
+  object.text("policy", label.policy);
+  object.text("mechanism", label.mechanism);
+  object.text("placement", label.placement);
+  object.text("estimates", label.estimates);
+  object.seconds("round_s", label.round);
+  if (!label.compat.empty()) object.text("compat", label.compat);
+  object.text("trace", label.trace);
+  object.text("cluster", label.cluster);
+  object.count("seed", label.seed);
+}
+
+std::string object_text(const Summary& summary, const RunLabel& label, std::string_view indent) {
+  ObjectText object(indent);
+  add_label(object, label);
+  if (summary.window) {
+    object.raw("window", fmt::format("[{}, {}]", summary.window->first, summary.window->last));
+  }
+  object.count("jobs", summary.jobs);
+  object.count("finished", summary.finished);
+  object.count("rejected", summary.rejected);
+  object.count("unfinished", summary.unfinished);
+  object.flag("partial", summary.partial);
+  object.seconds("jct_mean_s", summary.jct.mean);
+  object.seconds("jct_p50_s", summary.jct.p50);
+  object.seconds("jct_p95_s", summary.jct.p95);
+  object.seconds("jct_p99_s", summary.jct.p99);
+  object.seconds("wait_mean_s", summary.wait.mean);
+  object.seconds("wait_p50_s", summary.wait.p50);
+  object.seconds("wait_p95_s", summary.wait.p95);
+  object.seconds("wait_p99_s", summary.wait.p99);
+  object.seconds("makespan_s", summary.makespan);
+  object.count("preemptions", summary.preemptions);
+  object.count("migrations", summary.migrations);
+  // Microseconds / 3600 are millionths of an hour, which print as millionths of a second do.
+  object.raw("gpu_hours", seconds_text((summary.gpu_time.us() + 1800) / 3600));
+  object.ratio("gpu_utilization", summary.gpu_utilization);
+  object.count("events", summary.events);
+  object.count("decisions", summary.decisions);
+  object.count("rounds", summary.rounds);
+  object.seconds("wall_s", summary.wall);
+  object.text("digest", summary.digest);
+  return std::move(object).finish();
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  const auto as_it_is = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+  while (!text.empty()) {
+    std::size_t plain = 0;
+    while (plain < text.size() && as_it_is(text[plain])) ++plain;
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const Utf8Char c = first_utf8_char(text);
+    if (c.code == '"' || c.code == '\\') {
+      out += '\\';
+      out += static_cast<char>(c.code);
+    } else if (c.code < 0x20 || c.code == 0x7f || !c.valid) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<std::uint32_t>(c.code));
+    } else {
+      out += text.substr(0, c.bytes);
+    }
+    text.remove_prefix(c.bytes);
+  }
+  out += '"';
+}
+
+std::string summary_json(const Summary& summary, const RunLabel& label) {
+  return object_text(summary, label, "") + "\n";
+}
+
+std::string summaries_json(std::span<const RunRow> rows) {
+  if (rows.empty()) return "[]\n";
+  std::string out = "[\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0) out += ",\n";
+    out += object_text(rows[i].summary, rows[i].label, "  ");
+  }
+  return out + "\n]\n";
+}
+
+}  // namespace muster

@@ -1,0 +1,220 @@
+#include "report/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "report/wording.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::string_view kGap = "  ";
+constexpr std::string_view kDim = "\x1b[2m";
+constexpr std::string_view kNormal = "\x1b[0m";
+
+void trim_end(std::string& line) {
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+}
+
+std::string percent(double ratio) { return fmt::format("{:.1f}%", ratio * 100); }
+
+std::string round_text(const RunLabel& label) {
+  return label.round == Duration() ? "at events" : short_duration(label.round);
+}
+
+bool same_workload(const RunLabel& a, const RunLabel& b) {
+  return a.policy == b.policy && a.trace == b.trace && a.cluster == b.cluster && a.seed == b.seed;
+}
+
+// What sets a run apart besides policy and mechanism; shown when the runs differ in it.
+struct Trait {
+  std::string_view header;
+  Align align;
+  std::string (*of)(const RunLabel&);
+};
+
+constexpr Trait kTraits[] = {
+    {"placement", Align::kLeft, [](const RunLabel& label) { return label.placement; }},
+    {"estimates", Align::kLeft, [](const RunLabel& label) { return label.estimates; }},
+    {"round", Align::kRight, round_text},
+    {"compat", Align::kLeft, [](const RunLabel& label) { return label.compat; }},
+    {"trace", Align::kLeft, [](const RunLabel& label) { return label.trace; }},
+    {"cluster", Align::kLeft, [](const RunLabel& label) { return label.cluster; }},
+    {"seed", Align::kRight, [](const RunLabel& label) { return fmt::format("{}", label.seed); }},
+};
+
+std::vector<Trait> differing_traits(std::span<const RunRow> rows) {
+  std::vector<Trait> differing;
+  for (const Trait& trait : kTraits) {
+    const bool differs = std::any_of(rows.begin(), rows.end(), [&](const RunRow& row) {
+      return trait.of(row.label) != trait.of(rows.front().label);
+    });
+    if (differs) differing.push_back(trait);
+  }
+  return differing;
+}
+
+std::string gain_text(std::span<const RunRow> rows, const RunRow& row) {
+  const RunRow& base = *std::find_if(rows.begin(), rows.end(), [&](const RunRow& other) {
+    return same_workload(other.label, row.label);
+  });
+  if (&base == &row) return "—";
+  const double base_mean = base.summary.jct.mean.in_seconds();
+  const double mean = row.summary.jct.mean.in_seconds();
+  if (base_mean <= 0 || mean <= 0) return "n/a";
+  return fmt::format("{:.2f}x", base_mean / mean);
+}
+
+std::string finished_text(const Summary& summary) {
+  return fmt::format("{}/{}{}", summary.finished, summary.jobs, summary.partial ? "*" : "");
+}
+
+std::string spread_text(const Spread& spread) {
+  return fmt::format("mean {}, median {}, p95 {}, p99 {}", short_duration(spread.mean),
+                     short_duration(spread.p50), short_duration(spread.p95),
+                     short_duration(spread.p99));
+}
+
+std::string fate_text(const Summary& summary) {
+  std::string text =
+      fmt::format("{} of {} finished", grouped(summary.finished), grouped(summary.jobs));
+  if (summary.unfinished > 0) text += fmt::format(", {} unfinished", grouped(summary.unfinished));
+  if (summary.rejected > 0) text += fmt::format(", {} rejected", grouped(summary.rejected));
+  return text;
+}
+
+// A block of "name  value" lines.
+class Block {
+ public:
+  void line(std::string_view name, std::string_view value) {
+    out_ += fmt::format("{:<13}{}", name, printable(value));
+    trim_end(out_);
+    out_ += '\n';
+  }
+  std::string finish() && { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+void add_label(Block& block, const RunLabel& label) {
+  block.line("policy", label.policy);
+  block.line("mechanism", label.mechanism);
+  block.line("placement", label.placement);
+  block.line("estimates", label.estimates);
+  block.line("planned",
+             label.round == Duration() ? "at every event" : "every " + short_duration(label.round));
+  if (!label.compat.empty()) block.line("compat", label.compat);
+  block.line("trace", label.trace);
+  block.line("cluster", label.cluster);
+  block.line("seed", fmt::format("{}", label.seed));
+}
+
+}  // namespace
+
+void Table::add_row(std::vector<std::string> cells) {
+  MUSTER_CHECK(cells.size() == columns_.size());
+  for (std::string& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::render(Ink ink) const {
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns_) widths.push_back(display_width(column.header));
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], display_width(row[i]));
+    }
+  }
+  const auto line = [&](auto&& cell) {
+    std::string text;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string& content = cell(i);
+      const std::string pad(widths[i] - display_width(content), ' ');
+      if (i > 0) text += kGap;
+      text += columns_[i].align == Align::kRight ? pad + content : content + pad;
+    }
+    trim_end(text);
+    return text;
+  };
+  const std::string header =
+      line([&](std::size_t i) -> const std::string& { return columns_[i].header; });
+  std::string out;
+  if (ink == Ink::kColor) {
+    out = fmt::format("{}{}{}\n", kDim, header, kNormal);
+  } else {
+    out = header + "\n" + line([&](std::size_t i) { return std::string(widths[i], '-'); }) + "\n";
+  }
+  for (const auto& row : rows_) {
+    out += line([&](std::size_t i) -> const std::string& { return row[i]; }) + "\n";
+  }
+  return out;
+}
+
+std::string comparison_table(std::span<const RunRow> rows, Ink ink) {
+  const std::vector<Trait> traits = differing_traits(rows);
+  std::vector<Column> columns = {{"policy", Align::kLeft}, {"mechanism", Align::kLeft}};
+  for (const Trait& trait : traits) columns.push_back({std::string(trait.header), trait.align});
+  for (const char* header :
+       {"mean JCT", "p50", "p99", "wait", "makespan", "GPU use", "preempt", "finished", "gain"}) {
+    columns.push_back({header, Align::kRight});
+  }
+  Table table(std::move(columns));
+  for (const RunRow& row : rows) {
+    const Summary& s = row.summary;
+    const auto time = [&](Duration duration) {
+      return s.finished == 0 ? std::string("n/a") : short_duration(duration);
+    };
+    std::vector<std::string> cells = {row.label.policy, row.label.mechanism};
+    for (const Trait& trait : traits) cells.push_back(trait.of(row.label));
+    for (const Duration duration : {s.jct.mean, s.jct.p50, s.jct.p99, s.wait.mean, s.makespan}) {
+      cells.push_back(time(duration));
+    }
+    cells.push_back(percent(s.gpu_utilization));
+    cells.push_back(grouped(s.preemptions));
+    cells.push_back(finished_text(s));
+    cells.push_back(gain_text(rows, row));
+    table.add_row(std::move(cells));
+  }
+  std::string out = table.render(ink);
+  if (std::any_of(rows.begin(), rows.end(), [](const RunRow& r) { return r.summary.partial; })) {
+    out += "* interrupted: only what had finished by then counts\n";
+  }
+  return out;
+}
+
+std::string summary_text(const Summary& summary, const RunLabel& label) {
+  Block block;
+  add_label(block, label);
+  if (summary.partial) block.line("partial", "interrupted: only what had finished by then counts");
+  if (summary.window) {
+    block.line("window",
+               fmt::format("jobs [{}, {}) in order of arrival", grouped(summary.window->first),
+                           grouped(summary.window->last)));
+  }
+  block.line("jobs", fate_text(summary));
+  if (!summary.first_rejection.empty()) {
+    block.line("rejected", "the first: " + summary.first_rejection);
+  }
+  const std::string nothing = "none: nothing finished";
+  block.line("JCT", summary.finished == 0 ? nothing : spread_text(summary.jct));
+  block.line("waiting", summary.finished == 0 ? nothing : spread_text(summary.wait));
+  const bool no_end = summary.finished == 0 && summary.makespan == Duration();
+  block.line("makespan", no_end ? nothing : short_duration(summary.makespan));
+  block.line("GPUs", fmt::format("{:.1f} GPU hours, {} in use", summary.gpu_time.in_hours(),
+                                 percent(summary.gpu_utilization)));
+  block.line("preemptions", grouped(summary.preemptions));
+  block.line("migrations", grouped(summary.migrations));
+  block.line("computed", fmt::format("{} events, {} decisions in {}", grouped(summary.events),
+                                     grouped(summary.decisions), short_duration(summary.wall)));
+  block.line("digest", summary.digest);
+  return std::move(block).finish();
+}
+
+}  // namespace muster

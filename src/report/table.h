@@ -1,0 +1,48 @@
+#pragma once
+
+// Runs for people: aligned tables, and a run or several in words. Every cell is made safe to print
+// (see printable()); lines end without blanks; the text ends in a newline.
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/summary.h"
+#include "report/terminal.h"
+
+namespace muster {
+
+enum class Align { kLeft, kRight };
+
+struct Column {
+  std::string header;
+  Align align = Align::kLeft;
+};
+
+// Rows of text under headers, each column as wide as its widest cell. In plain ink the headers are
+// underlined, in color they are dim.
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // As many cells as there are columns.
+  void add_row(std::vector<std::string> cells);
+  std::size_t row_count() const { return rows_.size(); }
+  std::string render(Ink ink = Ink::kPlain) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// One line a run. What the runs do not all share (placement, estimates, trace...) gets a column.
+// The last column is the gain in mean JCT over the first run of the same policy on the same trace,
+// cluster and seed: 2.00x means that jobs took half as long; that first run itself shows a dash.
+std::string comparison_table(std::span<const RunRow> rows, Ink ink = Ink::kPlain);
+
+// One run, a line a fact.
+std::string summary_text(const Summary& summary, const RunLabel& label);
+
+}  // namespace muster

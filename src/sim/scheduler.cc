@@ -1,0 +1,30 @@
+#include "sim/scheduler.h"
+
+#include "mechanism/registry.h"
+#include "placement/registry.h"
+#include "policy/registry.h"
+
+namespace muster {
+
+Refusal check_parts(const SchedulerParts& parts) {
+  if (const auto found = find_entry(policies(), "policy", parts.policy); !found.ok()) {
+    return found.error();
+  }
+  if (const auto found = find_entry(mechanisms(), "mechanism", parts.mechanism); !found.ok()) {
+    return found.error();
+  }
+  if (const auto found = find_entry(placements(), "placement", parts.placement); !found.ok()) {
+    return found.error();
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Chain> make_chain(const SchedulerParts& parts, const Cluster& cluster,
+                                  const ChainOptions& options) {
+  return std::make_unique<Chain>(
+      cluster, find_entry(policies(), "policy", parts.policy).value()->make(),
+      find_entry(mechanisms(), "mechanism", parts.mechanism).value()->make(),
+      find_entry(placements(), "placement", parts.placement).value()->make(), options);
+}
+
+}  // namespace muster

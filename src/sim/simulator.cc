@@ -1,0 +1,404 @@
+#include "sim/simulator.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "sim/truth.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Duration kStaticSpan = Duration::seconds(1);
+
+// The profiles as the imitated simulator reads them.
+ProfileTable profiles_for(const ProfileTable& profiles, Compat compat) {
+  if (compat != Compat::kSynergy) return profiles;
+  ProfileTable twins;
+  for (std::size_t i = 1; i < profiles.size(); ++i) {
+    MUSTER_CHECK(twins.add(profiles[ProfileId(i)].scalar_twin()).ok());
+  }
+  return twins;
+}
+
+Instant first_round(const Trace& trace, const SimOptions& options) {
+  if (options.compat != Compat::kSynergy || trace.jobs.empty()) return Instant();
+  // Synergy begins a static workload after one second, any other at the round after the first job.
+  const Instant first = trace.jobs.front().submit;
+  if (trace.jobs.back().submit < Instant() + kStaticSpan) return Instant() + kStaticSpan;
+  const std::int64_t round = options.round.us();
+  return Instant::micros((first.us() + round - 1) / round * round);
+}
+
+class Simulation {
+ public:
+  Simulation(const Trace& trace, const Topology& topology, const ProfileTable& profiles,
+             const SimOptions& options)
+      : trace_(trace),
+        options_(options),
+        overheads_(options.compat == Compat::kNone ? options.overheads
+                                                   : Overheads{Duration(), Duration(), Duration()}),
+        profiles_(profiles_for(profiles, options.compat)),
+        cluster_(topology, profiles_),
+        engine_(make_engine()),
+        noise_(Random(options.seed).fork("estimates")) {
+    result_.jobs.resize(trace.jobs.size());
+    runs_.reserve(trace.jobs.size());
+    for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
+      result_.jobs[i].submit = trace.jobs[i].submit;
+      result_.jobs[i].gpus = trace.jobs[i].gpus;
+    }
+    for (std::size_t i = 0; i < trace.models.size(); ++i) {
+      profile_of_model_.push_back(profiles_.find(trace.models[static_cast<std::uint32_t>(i)]));
+    }
+    for (std::size_t i = 0; i < trace.gpu_types.size(); ++i) {
+      type_of_name_.push_back(find_type(trace.gpu_types[static_cast<std::uint32_t>(i)]));
+    }
+  }
+
+  SimResult run() {
+    std::uint32_t until_progress = 0;
+    while (true) {
+      const Instant now = next_instant();
+      if (now == Instant::never()) break;
+      if (until_progress-- == 0 && options_.progress) {
+        until_progress = 256;
+        if (!options_.progress(ended_, trace_.jobs.size())) {
+          result_.partial = true;
+          break;
+        }
+      }
+      now_ = now;
+      gather_events();
+      while (!events_.empty()) {
+        const std::span<const Action> actions = engine_.step(now_, events_);
+        events_.clear();
+        for (const Action& action : actions) carry_out(action);
+        if (options_.check_invariants) engine_.state().check_invariants();
+      }
+      if (options_.history) note_timeline();
+    }
+    return finish();
+  }
+
+ private:
+  // One job as the simulator sees it. Index = JobId.
+  struct Run {
+    std::size_t trace_index;
+    TrueProgress progress;
+    std::uint32_t version = 0;  // Of its scheduled end: an older one is stale.
+    bool moving = false;        // Its next start is a move.
+    Instant held_since;         // Of the lease it holds.
+    Placement placement;        // Of the open spans, when history is kept.
+    double speed = 0;
+    Instant span_begin;
+  };
+  struct Pending {
+    Instant at;
+    enum class Kind : std::uint8_t { kFinish, kStopped, kStarted } kind;
+    JobId job;
+    std::uint32_t tag;  // Version for kFinish, epoch otherwise.
+
+    friend bool operator>(const Pending& a, const Pending& b) {
+      if (a.at != b.at) return a.at > b.at;
+      if (a.kind != b.kind) return a.kind > b.kind;
+      return a.job > b.job;
+    }
+  };
+
+  Engine make_engine() {
+    ChainOptions chain_options;
+    chain_options.seed = options_.seed;
+    chain_options.rebuild = options_.compat == Compat::kSynergy;
+    chain_options.stable_ties = options_.compat == Compat::kTiresias;
+    std::unique_ptr<Chain> chain = make_chain(options_.parts, cluster_, chain_options);
+    EngineOptions engine_options;
+    engine_options.pooling = chain->pooling();
+    engine_options.estimates = options_.estimates.kind;
+    engine_options.round = options_.round;
+    engine_options.first_round = first_round(trace_, options_);
+    // Rebuilt placements depend on the order of the moment, so every round counts.
+    engine_options.plan_idle_rounds = options_.plan_idle_rounds || chain_options.rebuild;
+    return Engine(cluster_, std::move(chain), engine_options);
+  }
+
+  // Empty for any type; a type the cluster has not is found but out of range.
+  std::optional<GpuTypeId> find_type(const std::string& name) const {
+    if (name.empty()) return std::nullopt;
+    const Topology& topology = cluster_.topology();
+    for (std::size_t i = 0; i < topology.gpu_type_count(); ++i) {
+      if (topology.gpu_type_name(GpuTypeId(i)) == name) return GpuTypeId(i);
+    }
+    return GpuTypeId(topology.gpu_type_count());
+  }
+
+  void push(Instant at, Pending::Kind kind, JobId job, std::uint32_t tag) {
+    pending_.push_back({at, kind, job, tag});
+    std::push_heap(pending_.begin(), pending_.end(), std::greater<>());
+  }
+  Pending pop() {
+    std::pop_heap(pending_.begin(), pending_.end(), std::greater<>());
+    const Pending top = pending_.back();
+    pending_.pop_back();
+    return top;
+  }
+  bool stale(const Pending& pending) const {
+    return pending.kind == Pending::Kind::kFinish &&
+           pending.tag != runs_[pending.job.index()].version;
+  }
+
+  Instant next_instant() {
+    while (!pending_.empty() && stale(pending_.front())) pop();
+    Instant next = wake_;
+    if (!pending_.empty()) next = std::min(next, pending_.front().at);
+    if (arrived_ < trace_.jobs.size()) next = std::min(next, trace_.jobs[arrived_].submit);
+    return next;
+  }
+
+  // Ends come before arrivals, so that what they free is there for them.
+  void gather_events() {
+    while (!pending_.empty() && pending_.front().at == now_) {
+      const Pending due = pop();
+      if (stale(due)) continue;
+      switch (due.kind) {
+        case Pending::Kind::kFinish:
+          complete(due.job);
+          break;
+        case Pending::Kind::kStopped:
+          stopped(due.job, due.tag);
+          break;
+        case Pending::Kind::kStarted:
+          started(due.job, due.tag);
+          break;
+      }
+    }
+    while (arrived_ < trace_.jobs.size() && trace_.jobs[arrived_].submit == now_)
+      submit(arrived_++);
+    if (wake_ == now_) {
+      wake_ = Instant::never();
+      events_.push_back(TimerFired{});
+    }
+  }
+
+  void submit(std::size_t index) {
+    const TraceJob& job = trace_.jobs[index];
+    JobSpec spec;
+    spec.gpus = job.gpus;
+    spec.gpu_type = type_of_name_[job.gpu_type];
+    if (spec.gpu_type && spec.gpu_type->index() == cluster_.topology().gpu_type_count()) {
+      reject(index, "asks for GPU type " + trace_.gpu_types[job.gpu_type] +
+                        ", of which the cluster has none");
+      return;
+    }
+    spec.profile = profile_of_model_[job.model];
+    spec.tenant = TenantId(job.tenant);
+    spec.user = UserId(job.user);
+    spec.name = NameId(job.name);
+    spec.estimate = estimate(job);
+    Run run;
+    run.trace_index = index;
+    const double iteration = profiles_[spec.profile].iteration_seconds();
+    if (options_.compat == Compat::kSynergy && job.iterations > 0 && iteration > 0) {
+      run.progress = TrueProgress::of_iterations(job.iterations, iteration, options_.round);
+    } else {
+      run.progress = TrueProgress::of_work(job.duration);
+    }
+    runs_.push_back(std::move(run));
+    events_.push_back(JobSubmitted{spec});
+  }
+
+  Duration estimate(const TraceJob& job) {
+    switch (options_.estimates.kind) {
+      case EstimateSource::Kind::kOracle:
+        return std::max(job.duration, Duration::micros(1));
+      case EstimateSource::Kind::kNoisy: {
+        const double error =
+            portable_exp(std::clamp(options_.estimates.sigma * noise_.normal(), -20.0, 20.0));
+        const double guess = static_cast<double>(job.duration.us()) * error;
+        const auto longest = static_cast<double>(kLongestDuration.us());
+        return Duration::micros(static_cast<std::int64_t>(std::clamp(guess, 1.0, longest)));
+      }
+      case EstimateSource::Kind::kUser:
+        return job.user_estimate;
+      case EstimateSource::Kind::kHistory:
+        break;
+    }
+    return Duration();
+  }
+
+  void reject(std::size_t index, std::string why) {
+    result_.jobs[index].fate = Fate::kRejected;
+    result_.jobs[index].why_rejected = std::move(why);
+    ++ended_;
+  }
+
+  Run& run_of(JobId job) { return runs_[job.index()]; }
+  JobOutcome& outcome_of(JobId job) { return result_.jobs[run_of(job).trace_index]; }
+
+  void carry_out(const Action& action) {
+    switch (action.kind) {
+      case Action::Kind::kStart:
+        return start(action.job, action.epoch);
+      case Action::Kind::kStop:
+        return stop(action.job, action.epoch);
+      case Action::Kind::kResize:
+        return resize(action.job);
+      case Action::Kind::kReject:
+        return reject(run_of(action.job).trace_index, engine_.why_rejected(action.job));
+      case Action::Kind::kWakeAt:
+        wake_ = action.at;
+        return;
+    }
+  }
+
+  void start(JobId job, Epoch epoch) {
+    Run& run = run_of(job);
+    JobOutcome& outcome = outcome_of(job);
+    const bool first = outcome.start == Instant::never();
+    if (first) outcome.start = now_;
+    run.held_since = now_;
+    open_spans(job);
+    Duration overhead;
+    if (!first) overhead = overheads_.restart;
+    if (std::exchange(run.moving, false)) overhead += overheads_.migration;
+    if (overhead == Duration()) return started(job, epoch);
+    push(now_ + overhead, Pending::Kind::kStarted, job, epoch);
+  }
+
+  void started(JobId job, Epoch epoch) {
+    const Job& row = engine_.state().jobs[job];
+    if (row.lease == kNoRow || row.epoch != epoch) return;  // Stopped while it was loading.
+    set_speed(job, engine_.lease(job).speed);
+    events_.push_back(LeaseStarted{job, epoch});
+  }
+
+  void set_speed(JobId job, double speed) {
+    Run& run = run_of(job);
+    run.progress.set_speed(speed, now_);
+    ++run.version;
+    const Instant finish = run.progress.finish();
+    if (finish != Instant::never()) push(finish, Pending::Kind::kFinish, job, run.version);
+  }
+
+  void resize(JobId job) {
+    close_spans(job);
+    open_spans(job);
+    const Lease& lease = engine_.lease(job);
+    if (lease.state == Lease::State::kRunning) set_speed(job, lease.speed);
+  }
+
+  void stop(JobId job, Epoch epoch) {
+    Run& run = run_of(job);
+    run.moving = engine_.state().jobs[job].state == JobState::kPlaced;
+    ++(run.moving ? outcome_of(job).migrations : outcome_of(job).preemptions);
+    set_speed(job, 0);
+    if (overheads_.checkpoint == Duration()) return stopped(job, epoch);
+    push(now_ + overheads_.checkpoint, Pending::Kind::kStopped, job, epoch);
+  }
+
+  void stopped(JobId job, Epoch epoch) {
+    release(job);
+    events_.push_back(LeaseEnded{job, epoch, LeaseOutcome::kStopped});
+  }
+
+  void complete(JobId job) {
+    release(job);
+    ++run_of(job).version;
+    outcome_of(job).fate = Fate::kFinished;
+    outcome_of(job).end = now_;
+    ++ended_;
+    events_.push_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kCompleted});
+  }
+
+  void release(JobId job) {
+    const Duration held = now_ - run_of(job).held_since;
+    outcome_of(job).run += held;
+    result_.gpu_us += held.us() * outcome_of(job).gpus;
+    close_spans(job);
+  }
+
+  void open_spans(JobId job) {
+    if (!options_.history) return;
+    Run& run = run_of(job);
+    run.placement = engine_.lease(job).placement;
+    run.speed = engine_.lease(job).speed;
+    run.span_begin = now_;
+  }
+  void close_spans(JobId job) {
+    Run& run = run_of(job);
+    for (const Share& share : run.placement) {
+      if (now_ == run.span_begin) break;
+      result_.spans.push_back({JobId(run.trace_index), share.node, share.slots, share.cpu_milli,
+                               share.mem_mib, run.speed, run.span_begin, now_});
+    }
+    run.placement.clear();
+  }
+
+  void note_timeline() {
+    const State& state = engine_.state();
+    TimelinePoint point;
+    point.at = now_;
+    Resources used;
+    for (const JobId job : state.placed) {
+      const Lease& lease = engine_.lease(job);
+      used += lease.total;
+      if (lease.state == Lease::State::kRunning) point.speed += lease.speed;
+    }
+    point.busy_gpus = used.gpus;
+    point.cpu_milli = used.cpu_milli;
+    point.mem_mib = used.mem_mib;
+    point.running = static_cast<std::int32_t>(state.placed.size());
+    point.waiting = static_cast<std::int32_t>(state.waiting);
+    result_.timeline.push_back(point);
+  }
+
+  SimResult finish() {
+    if (result_.partial) {  // What still runs has held its GPUs until now.
+      for (std::size_t i = 0; i < runs_.size(); ++i) {
+        const Job& job = engine_.state().jobs[JobId(i)];
+        const bool holds =
+            job.ending != kNoRow ||
+            (job.lease != kNoRow && engine_.lease(JobId(i)).state != Lease::State::kPromised);
+        if (holds) release(JobId(i));
+      }
+    }
+    result_.events = engine_.counters().events;
+    result_.decisions = engine_.counters().decisions;
+    result_.rounds = engine_.counters().plans;
+    result_.digest = engine_.digest();
+    return std::move(result_);
+  }
+
+  const Trace& trace_;
+  const SimOptions& options_;
+  Overheads overheads_;
+  ProfileTable profiles_;
+  Cluster cluster_;
+  Engine engine_;
+  Random noise_;
+  std::vector<ProfileId> profile_of_model_;
+  std::vector<std::optional<GpuTypeId>> type_of_name_;
+
+  Instant now_;
+  Instant wake_ = Instant::never();
+  std::size_t arrived_ = 0;
+  std::size_t ended_ = 0;
+  std::vector<Run> runs_;
+  std::vector<Pending> pending_;  // A heap, soonest first.
+  std::vector<Event> events_;     // For the next step.
+  SimResult result_;
+};
+
+}  // namespace
+
+SimResult simulate(const Trace& trace, const Topology& topology, const ProfileTable& profiles,
+                   const SimOptions& options) {
+  MUSTER_CHECK(!check_parts(options.parts));
+  MUSTER_CHECK(options.compat != Compat::kSynergy || options.round > Duration());
+  return Simulation(trace, topology, profiles, options).run();
+}
+
+}  // namespace muster

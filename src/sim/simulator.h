@@ -1,0 +1,53 @@
+#pragma once
+
+// Driver 1: replays a trace through the engine. It owns what no scheduler may know (how long each
+// job really runs), moves the clock from event to event, and carries out what the engine orders.
+
+#include <cstdint>
+#include <functional>
+
+#include "core/engine.h"
+#include "core/estimator.h"
+#include "model/profile.h"
+#include "model/topology.h"
+#include "sim/result.h"
+#include "sim/scheduler.h"
+#include "trace/trace.h"
+
+namespace muster {
+
+// Whose simulator to imitate, quirks included, so that results can be compared digit by digit.
+enum class Compat : std::uint8_t {
+  kNone,      // The more faithful behaviour.
+  kTiresias,  // Preemption costs nothing.
+  kSynergy,  // Placements rebuilt every round, whole iterations credited a round, jobs end at round
+             // ends, one speed-up number a model; and preemption costs nothing.
+};
+
+// Time a job holds its GPUs without making progress.
+struct Overheads {
+  Duration checkpoint = Duration::seconds(10);  // To save, when told to stop.
+  Duration restart = Duration::seconds(20);     // To load, when it runs again.
+  Duration migration = Duration::seconds(10);   // On top of both, when it moves to other GPUs.
+};
+
+struct SimOptions {
+  SchedulerParts parts;
+  EstimateSource estimates;
+  Duration round;  // Zero: plan at every event.
+  Compat compat = Compat::kNone;
+  Overheads overheads;  // Ignored (none) with compat.
+  std::uint64_t seed = 1;
+  bool history = false;           // Keep spans and timeline.
+  bool plan_idle_rounds = false;  // See EngineOptions.
+  bool check_invariants = false;  // After every step; slow, for tests.
+  // Called now and then with jobs ended and jobs in all; returning false ends the run there, and
+  // the result is marked partial.
+  std::function<bool(std::size_t done, std::size_t total)> progress;
+};
+
+// The parts must satisfy check_parts(). The trace is in order of arrival.
+SimResult simulate(const Trace& trace, const Topology& topology, const ProfileTable& profiles,
+                   const SimOptions& options);
+
+}  // namespace muster

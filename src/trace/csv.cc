@@ -1,0 +1,124 @@
+#include "trace/csv.h"
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+std::string_view without_blanks(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// Length of the well-formed UTF-8 sequence that starts here (RFC 3629), or 0.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Longer than needed, half of a surrogate pair, or past the last code point.
+  if (lead == 0xe0 && byte(1) < 0xa0) return 0;
+  if (lead == 0xed && byte(1) > 0x9f) return 0;
+  if (lead == 0xf0 && byte(1) < 0x90) return 0;
+  if (lead == 0xf4 && byte(1) > 0x8f) return 0;
+  return length;
+}
+
+}  // namespace
+
+LineReader::LineReader(std::string_view text) : rest_(text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+}
+
+bool LineReader::next() {
+  if (rest_.empty()) return false;
+  const std::size_t end = rest_.find('\n');
+  line_ = rest_.substr(0, end);
+  rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+  if (line_.ends_with('\r')) line_.remove_suffix(1);
+  ++number_;
+  return true;
+}
+
+Refusal FieldSplitter::split(std::string_view line) {
+  fields_.clear();
+  unquoted_.clear();
+  std::size_t at = 0;
+  while (true) {
+    std::size_t first = at;
+    while (first < line.size() && is_blank(line[first])) ++first;
+    if (first < line.size() && line[first] == '"') {
+      at = first;
+      if (Refusal refusal = take_quoted(line, &at)) return refusal;
+    } else {
+      std::size_t end = first;  // Fields are short: a plain loop beats a call to memchr.
+      while (end < line.size() && line[end] != ',') ++end;
+      fields_.push_back(without_blanks(line.substr(first, end - first)));
+      at = end;
+    }
+    if (at >= line.size()) return std::nullopt;
+    ++at;  // The comma.
+  }
+}
+
+Refusal FieldSplitter::take_quoted(std::string_view line, std::size_t* at) {
+  unquoted_.reserve(line.size());
+  const std::size_t start = unquoted_.size();
+  const std::size_t opening = *at;
+  std::size_t i = opening + 1;
+  while (true) {
+    const std::size_t quote = line.find('"', i);
+    if (quote == std::string_view::npos) {
+      return Error{"quote not closed: " + in_quotes(line.substr(opening))};
+    }
+    unquoted_.append(line.substr(i, quote - i));
+    i = quote + 1;
+    if (i >= line.size() || line[i] != '"') break;
+    unquoted_ += '"';
+    ++i;
+  }
+  while (i < line.size() && is_blank(line[i])) ++i;
+  if (i < line.size() && line[i] != ',') {
+    return Error{"text after a closing quote: " + in_quotes(line.substr(opening))};
+  }
+  fields_.push_back(std::string_view(unquoted_).substr(start));
+  *at = i;
+  return std::nullopt;
+}
+
+void append_field(std::string* out, std::string_view text) {
+  const bool plain = text.find_first_of(",\"\r\n") == std::string_view::npos &&
+                     without_blanks(text).size() == text.size() && !text.starts_with('#');
+  if (plain) {
+    out->append(text);
+    return;
+  }
+  out->push_back('"');
+  for (const char c : text) {
+    if (c == '"') out->push_back('"');
+    out->push_back(c == '\n' || c == '\r' ? ' ' : c);
+  }
+  out->push_back('"');
+}
+
+const char* text_fault(std::string_view text) {
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    if ((byte < 0x20 && byte != '\t') || byte == 0x7f) return "control character in text";
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return "not UTF-8 text";
+    text.remove_prefix(length);
+  }
+  return nullptr;
+}
+
+}  // namespace muster

@@ -1,0 +1,54 @@
+#pragma once
+
+// Comma-separated text, cut into lines and fields without copying it. Knows the usual variants (a
+// UTF-8 byte order mark, CRLF, blanks around a field, double quotes) and nothing of what the fields
+// mean. A field ends with its line: there are no line breaks inside quotes.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+// Hands out the lines of a text one by one, without their ends. The text must outlive it.
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text);
+
+  bool next();  // False at the end; line() and number() then keep their last values.
+  std::string_view line() const { return line_; }
+  std::int64_t number() const { return number_; }  // The first line is 1.
+
+ private:
+  std::string_view rest_;
+  std::string_view line_;
+  std::int64_t number_ = 0;
+};
+
+// Cuts lines into fields, reusing its memory: fields() holds until the next split(). Unquoted
+// fields lose the blanks around them, quoted ones keep theirs.
+class FieldSplitter {
+ public:
+  // The error says what is wrong with the quotes, not where.
+  Refusal split(std::string_view line);
+  const std::vector<std::string_view>& fields() const { return fields_; }
+
+ private:
+  Refusal take_quoted(std::string_view line, std::size_t* at);
+
+  std::vector<std::string_view> fields_;
+  std::string unquoted_;  // Never grows while a line is split, so views into it stay good.
+};
+
+// The text as one field: in quotes where it would otherwise not read back as it is. Line breaks,
+// which a field cannot hold, become blanks.
+void append_field(std::string* out, std::string_view text);
+
+// What makes a text unfit for a name in tables, JSON and terminals, or null: it must be UTF-8
+// without control characters other than tabs.
+const char* text_fault(std::string_view text);
+
+}  // namespace muster

@@ -1,0 +1,100 @@
+#include "trace/writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "trace/csv.h"
+
+namespace muster {
+
+namespace {
+
+struct OptionalColumn {
+  std::string_view name;
+  bool (*used)(const TraceJob&);
+  void (*write)(const Trace&, const TraceJob&, std::string*);
+};
+
+void write_seconds(std::int64_t us, std::string* out) { out->append(seconds_text(us)); }
+
+constexpr OptionalColumn kOptionalColumns[] = {
+    {"estimate_s", [](const TraceJob& job) { return job.user_estimate != Duration(); },
+     [](const Trace&, const TraceJob& job, std::string* out) {
+       write_seconds(job.user_estimate.us(), out);
+     }},
+    {"user", [](const TraceJob& job) { return job.user != 0; },
+     [](const Trace& trace, const TraceJob& job, std::string* out) {
+       append_field(out, trace.users[job.user]);
+     }},
+    {"tenant", [](const TraceJob& job) { return job.tenant != 0; },
+     [](const Trace& trace, const TraceJob& job, std::string* out) {
+       append_field(out, trace.tenants[job.tenant]);
+     }},
+    {"name", [](const TraceJob& job) { return job.name != 0; },
+     [](const Trace& trace, const TraceJob& job, std::string* out) {
+       append_field(out, trace.names[job.name]);
+     }},
+    {"model", [](const TraceJob& job) { return job.model != 0; },
+     [](const Trace& trace, const TraceJob& job, std::string* out) {
+       append_field(out, trace.models[job.model]);
+     }},
+    {"gpu_type", [](const TraceJob& job) { return job.gpu_type != 0; },
+     [](const Trace& trace, const TraceJob& job, std::string* out) {
+       append_field(out, trace.gpu_types[job.gpu_type]);
+     }},
+    {"iterations", [](const TraceJob& job) { return job.iterations != 0; },
+     [](const Trace&, const TraceJob& job, std::string* out) {
+       fmt::format_to(std::back_inserter(*out), "{}", job.iterations);
+     }},
+};
+
+}  // namespace
+
+std::string write_trace_csv(const Trace& trace) {
+  std::vector<const OptionalColumn*> columns;
+  std::string out = "job_id,submit_s,gpus,duration_s";
+  for (const OptionalColumn& column : kOptionalColumns) {
+    if (std::none_of(trace.jobs.begin(), trace.jobs.end(), column.used)) continue;
+    columns.push_back(&column);
+    out += ',';
+    out += column.name;
+  }
+  out += '\n';
+  for (const TraceJob& job : trace.jobs) {
+    append_field(&out, job.id);
+    out += ',';
+    write_seconds(job.submit.us(), &out);
+    fmt::format_to(std::back_inserter(out), ",{},", job.gpus);
+    write_seconds(job.duration.us(), &out);
+    for (const OptionalColumn* column : columns) {
+      out += ',';
+      column->write(trace, job, &out);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::size_t forget_unprofiled_models(Trace& trace, const ProfileTable& profiles) {
+  std::vector<bool> has_profile(trace.models.size(), true);
+  for (std::uint32_t model = 1; model < trace.models.size(); ++model) {
+    has_profile[model] = profiles.find(trace.models[model]) != ProfileTable::kUnknown;
+  }
+  std::size_t jobs = 0;
+  for (TraceJob& job : trace.jobs) {
+    if (has_profile[job.model]) continue;
+    job.model = 0;
+    ++jobs;
+  }
+  if (jobs > 0) {
+    trace.notes.push_back(fmt::format("models without a profile were left out of {} jobs", jobs));
+  }
+  return jobs;
+}
+
+}  // namespace muster

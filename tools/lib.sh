@@ -1,0 +1,113 @@
+# shellcheck shell=bash
+# What ./run and ./test share: installing packages and building a preset. Sourced, not run.
+# Everything here speaks on stderr, so that a caller's stdout stays clean for programs.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() { printf '%s\n' "$*" >&2; }
+
+# Seconds since START, a value of $SECONDS, for a person: "34 s" or "2 min 05 s".
+elapsed() {
+  local seconds=$((SECONDS - $1))
+  if ((seconds < 60)); then
+    printf '%d s' "$seconds"
+  else
+    printf '%d min %02d s' $((seconds / 60)) $((seconds % 60))
+  fi
+}
+
+# The packages of one section of tools/packages.txt, one a line.
+packages_of() {
+  awk -v want="[$1]" '
+    { sub(/#.*/, ""); gsub(/[ \t\r]/, "") }
+    /^\[/ { inside = ($0 == want); next }
+    inside && $0 != "" { print }' "$root/tools/packages.txt"
+}
+
+# Those of the packages named on stdin that are not installed.
+missing_packages() {
+  local package
+  while read -r package; do
+    # The format is for dpkg-query to expand, not for the shell.
+    # shellcheck disable=SC2016
+    if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
+      printf '%s\n' "$package"
+    fi
+  done
+}
+
+# as_root COMMAND...: with rights to install packages. Asks for a password only at a terminal.
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  elif [[ -t 0 ]]; then
+    sudo "$@"
+  else
+    sudo -n "$@"
+  fi
+}
+
+apt_get() {
+  local attempt
+  for attempt in 1 2; do
+    as_root env DEBIAN_FRONTEND=noninteractive \
+      apt-get -qq -o DPkg::Lock::Timeout=120 "$@" >&2 && return 0
+    if ((attempt == 1)); then
+      say "apt-get $1 failed; trying once more"
+      sleep 3
+    fi
+  done
+  return 1
+}
+
+# need_packages run|test: installs what is missing, and needs neither rights nor a network if
+# nothing is.
+need_packages() {
+  local sections=(run) section missing
+  if [[ $1 == test ]]; then sections+=(test); fi
+  if ! command -v dpkg-query >/dev/null; then
+    say "no dpkg here: trusting that the packages of tools/packages.txt are installed"
+    return 0
+  fi
+  mapfile -t missing < <(for section in "${sections[@]}"; do packages_of "$section"; done |
+    missing_packages)
+  if ((${#missing[@]} == 0)); then return 0; fi
+  if ((EUID != 0)) && ! command -v sudo >/dev/null; then
+    say "missing packages: ${missing[*]}"
+    say "installing them needs root or sudo, and there is neither; as root, run:"
+    say "  apt-get install --no-install-recommends ${missing[*]}"
+    return 1
+  fi
+  say "installing packages: ${missing[*]}"
+  # A stale index may still do, so the install decides.
+  apt_get update || say "could not refresh the package lists; trying with those at hand"
+  if ! apt_get install -y --no-install-recommends "${missing[@]}"; then
+    say "could not install: ${missing[*]}"
+    return 1
+  fi
+}
+
+# build PRESET [TARGET...]: configures and builds build/PRESET; all targets if none is named. One
+# line when it goes well; the first failure from the log when it does not.
+build() {
+  local preset=$1 start=$SECONDS log
+  shift
+  log=$root/build/$preset.log
+  mkdir -p "$root/build"
+  printf 'building %s%s ... ' "$preset" "${*:+ ($*)}" >&2
+  if (
+    cd "$root" &&
+      cmake --preset "$preset" &&
+      cmake --build --preset "$preset" -j "$(nproc)" ${1:+--target "$@"}
+  ) >"$log" 2>&1; then
+    say "$(elapsed "$start")"
+    return 0
+  fi
+  say "failed after $(elapsed "$start"); from $log:"
+  if grep -q '^FAILED:' "$log"; then
+    sed -n '/^FAILED:/,$p' "$log" | head -n 60 >&2
+  else
+    tail -n 40 "$log" >&2
+  fi
+  return 1
+}
