@@ -69,7 +69,12 @@ std::optional<std::string> Chain::refuse(const JobSpec& spec) {
 Rank Chain::rank_of(const View& view, JobId job) const {
   const JobFacts facts = view.facts(job);
   Rank rank = policy_->rank(facts);
-  if (options_.stable_ties && traits_.improves) rank.tie = facts.last_ran.us();
+  if (options_.stable_ties && traits_.improves) {
+    // Who reached this rank first; of two that reached it now, the one that came more slowly, and
+    // last one that has only just been submitted.
+    const bool fresh = facts.gpu_us == 0 && !view.is_placed(job);
+    rank.tie = facts.last_ran.us() * 1024 + (fresh ? 1023 : std::min(facts.gpus, 1022));
+  }
   return rank;
 }
 

@@ -37,26 +37,27 @@ JobFacts View::facts(JobId id) const {
   facts.estimate = job.estimate;
   facts.work_done = job.work_done;
   facts.gpu_us = job.gpu_us;
-  std::int64_t cpu = job.cpu_milli_ms;
-  std::int64_t mem = job.mem_mib_ms;
-  if (job.lease != kNoRow) {
-    const Lease& lease = state_->leases[static_cast<std::size_t>(job.lease)];
-    if (lease.state != Lease::State::kPromised) {
-      const Duration elapsed = now_ - job.since;
-      facts.work_done += work_in(elapsed, job.speed);
-      facts.gpu_us += job.spec.gpus * elapsed.us();
-      cpu += lease.total.cpu_milli * (elapsed.us() / 1000);
-      mem += lease.total.mem_mib * (elapsed.us() / 1000);
-    }
-  }
-  const Resources& total = state_->cluster->topology().total();
+  facts.cpu_milli_ms = job.cpu_milli_ms;
+  facts.mem_mib_ms = job.mem_mib_ms;
+  facts.cluster_total = &state_->cluster->topology().total();
+  if (job.lease == kNoRow) return facts;
+  const Lease& lease = state_->leases[static_cast<std::size_t>(job.lease)];
+  if (lease.state == Lease::State::kPromised) return facts;
+  const Duration elapsed = now_ - job.since;
+  facts.work_done += work_in(elapsed, job.speed);
+  facts.gpu_us += job.spec.gpus * elapsed.us();
+  facts.cpu_milli_ms += lease.total.cpu_milli * (elapsed.us() / 1000);
+  facts.mem_mib_ms += lease.total.mem_mib * (elapsed.us() / 1000);
+  return facts;
+}
+
+double JobFacts::dominant_share_us() const {
   const auto share = [](std::int64_t held, std::int64_t of) {
     return of > 0 ? static_cast<double>(held) / static_cast<double>(of) : 0.0;
   };
-  facts.dominant_share_us =
-      std::max({share(facts.gpu_us, total.gpus), 1000.0 * share(cpu, total.cpu_milli),
-                1000.0 * share(mem, total.mem_mib)});
-  return facts;
+  return std::max({share(gpu_us, cluster_total->gpus),
+                   1000.0 * share(cpu_milli_ms, cluster_total->cpu_milli),
+                   1000.0 * share(mem_mib_ms, cluster_total->mem_mib)});
 }
 
 void State::check_invariants() const {

@@ -43,7 +43,12 @@ struct JobFacts {
   Duration estimate;  // Total work believed, at the reference share.
   Duration work_done;
   std::int64_t gpu_us = 0;       // GPU time held so far.
-  double dominant_share_us = 0;  // Largest of its time-shares of the cluster's GPUs, CPUs and memory.
+  std::int64_t cpu_milli_ms = 0;  // CPU and memory time held so far.
+  std::int64_t mem_mib_ms = 0;
+  const Resources* cluster_total = nullptr;
+
+  // The largest of its time-shares of the cluster's GPUs, CPUs and memory, in microseconds.
+  double dominant_share_us() const;
 
   // Work believed left. A job that outlives its estimate is believed to need a little more.
   Duration remaining() const {

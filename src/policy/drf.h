@@ -15,7 +15,7 @@ class Drf final : public Policy {
   }
   Rank rank(const JobFacts& job) const override {
     // Share-microseconds are small numbers on a large cluster; a thousandth is fine enough.
-    return {static_cast<std::int64_t>(job.dominant_share_us * 1000.0)};
+    return {static_cast<std::int64_t>(job.dominant_share_us() * 1000.0)};
   }
 };
 
