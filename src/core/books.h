@@ -70,7 +70,8 @@ class Books {
   // index node_count() when there is none. Constant time but for very large clusters.
   NodeId next_with_free(NodeId from) const { return next_in(free_row_, from); }
   NodeId next_with_exactly(std::int32_t count, NodeId from) const {
-    return next_in(static_cast<std::size_t>(count), from);
+    const auto row = static_cast<std::size_t>(count);
+    return row < free_row_ ? next_in(row, from) : no_node();  // No server is that large.
   }
   NodeId no_node() const { return NodeId(topology_->node_count()); }
 

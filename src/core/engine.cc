@@ -121,6 +121,10 @@ void Engine::apply(const JobCancelled& event) {
 }
 
 void Engine::apply(const LeaseStarted& event) {
+  if (!state_.jobs.contains(event.job)) {
+    ++counters_.stale;
+    return;
+  }
   Job& job = state_.jobs[event.job];
   if (job.lease == kNoRow || job.epoch != event.epoch) {
     ++counters_.stale;
@@ -134,6 +138,10 @@ void Engine::apply(const LeaseStarted& event) {
 }
 
 void Engine::apply(const LeaseEnded& event) {
+  if (!state_.jobs.contains(event.job)) {
+    ++counters_.stale;
+    return;
+  }
   Job& job = state_.jobs[event.job];
   const auto is = [&](std::int32_t row) {
     return row != kNoRow && state_.leases[static_cast<std::size_t>(row)].epoch == event.epoch;

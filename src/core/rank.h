@@ -34,7 +34,8 @@ inline int compare(const Rank& a, const Rank& b, Instant now) {
 }
 
 // The first instant after `now` at which `b` overtakes `a`, given that `a` is ahead at `now`;
-// never() if it does not. With `level_counts`, drawing level is overtaking (b has the lower id).
+// never() if it does not. With `level_counts`, drawing level is overtaking (b has the lower tie, or
+// the lower id).
 Instant overtaken_at(const Rank& a, const Rank& b, Instant now, bool level_counts);
 
 }  // namespace muster

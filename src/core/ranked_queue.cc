@@ -25,8 +25,11 @@ void RankedQueue::play(std::uint32_t match, Instant now) {
   const Entry& winner = entries_[here.winner];
   const Entry& loser = entries_[left_wins ? right.winner : left.winner];
   if (winner.rank.moves() || loser.rank.moves()) {
-    here.holds_until = std::min(here.holds_until,
-                                overtaken_at(winner.rank, loser.rank, now, loser.job < winner.job));
+    const bool loser_leads_ties = loser.rank.tie != winner.rank.tie
+                                      ? loser.rank.tie < winner.rank.tie
+                                      : loser.job < winner.job;
+    here.holds_until =
+        std::min(here.holds_until, overtaken_at(winner.rank, loser.rank, now, loser_leads_ties));
   }
 }
 

@@ -1,0 +1,383 @@
+// Whatever a planner asks for, however absurd, and whatever comes in as news, however late, the
+// engine never hands out a GPU twice, splits a gang or runs a job twice. Here a planner that asks
+// for nonsense meets a fake cluster that keeps its own book of what really runs where.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "core/engine.h"
+
+namespace muster {
+namespace {
+
+class NonsensePlanner final : public Planner {
+ public:
+  NonsensePlanner(std::uint64_t seed, bool drifts) : random_(seed), drifts_(drifts) {}
+
+  void be_quiet() { quiet_ = true; }
+  std::uint64_t accepted() const { return accepted_; }
+  std::uint64_t refused() const { return refused_; }
+
+  std::optional<std::string> refuse(const JobSpec& spec) override {
+    if (spec.gpus > 8) return "too large";
+    return std::nullopt;
+  }
+  void enqueue(const View& view, JobId job) override {
+    MUSTER_CHECK(view.job_state(job) == JobState::kWaiting);
+  }
+  void forget(const View& view, JobId job) override {
+    MUSTER_CHECK(job.index() < view.job_count());
+  }
+  bool drifts() const override { return drifts_; }
+
+  void plan(const View& view, Draft& draft, Occasion) override {
+    if (quiet_ || view.job_count() == 0) return;
+    std::vector<Draft::Mark> marks;
+    const std::uint64_t wishes = random_.below(25);
+    for (std::uint64_t i = 0; i < wishes; ++i) {
+      const JobId job = any_job(view);
+      switch (random_.below(8)) {
+        case 0:
+          marks.push_back(draft.mark());
+          break;
+        case 1:
+          if (marks.empty()) break;
+          draft.rollback(marks.back());
+          marks.pop_back();
+          break;
+        case 2:
+          note(draft.stop(job));
+          break;
+        case 3:
+          note(draft.replace(job, any_placement(view, draft, job)));
+          break;
+        default:
+          note(draft.start(job, any_placement(view, draft, job)));
+          break;
+      }
+    }
+  }
+
+ private:
+  void note(bool accepted) { ++(accepted ? accepted_ : refused_); }
+  bool one_in(std::uint64_t n) { return random_.below(n) == 0; }
+
+  JobId any_job(const View& view) {
+    if (one_in(20)) return JobId(static_cast<std::uint32_t>(random_.next()));
+    // Mostly young ones: the old are done.
+    const std::uint64_t back = one_in(3)
+                                   ? random_.below(view.job_count())
+                                   : random_.below(std::min<std::size_t>(12, view.job_count()));
+    return JobId(view.job_count() - 1 - back);
+  }
+
+  // A sane gang on what is free, made insane in one time of three.
+  Placement any_placement(const View& view, const Draft& draft, JobId job) {
+    const Topology& topology = view.cluster().topology();
+    const bool known = job.index() < view.job_count();
+    std::int32_t left = known ? view.spec(job).gpus : 2;
+    std::map<NodeId, Share> shares;
+    for (int tries = 0; left > 0 && tries < 6; ++tries) {
+      const NodeId node(static_cast<std::size_t>(random_.below(topology.node_count())));
+      const std::int32_t count = std::min(left, draft.books().free_gpus(node));
+      if (count == 0 || shares.contains(node)) continue;
+      const Books::Room& room = draft.books().room(node);
+      const auto part = [&](std::int64_t amount) {
+        return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(amount / 2 + 1)));
+      };
+      shares[node] = {node, lowest_slots(draft.books().free_slots(node), count),
+                      part(room.cpu_milli), part(room.mem_mib), part(room.storage_kbps)};
+      left -= count;
+    }
+    Placement placement;
+    for (const auto& [node, share] : shares) placement.push_back(share);
+    const Placement* held = known ? draft.placement(job) : nullptr;
+    if (held != nullptr && one_in(3)) {  // Same slots, other amounts.
+      placement = *held;
+      for (Share& share : placement)
+        share.cpu_milli = static_cast<std::int64_t>(random_.below(900));
+    }
+    if (one_in(3)) spoil(placement);
+    return placement;
+  }
+
+  void spoil(Placement& placement) {
+    if (placement.empty()) {
+      placement.push_back({NodeId(static_cast<std::uint32_t>(random_.below(9))), random_.next()});
+      return;
+    }
+    Share& share = placement[random_.below(placement.size())];
+    switch (random_.below(9)) {
+      case 0:
+        share.cpu_milli = -1 - static_cast<std::int64_t>(random_.below(1000));
+        break;
+      case 1:
+        share.cpu_milli = std::int64_t{1} << (20 + random_.below(43));
+        break;
+      case 2:
+        share.mem_mib = one_in(2) ? -5 : std::int64_t{1} << 62;
+        break;
+      case 3:
+        share.node =
+            NodeId(static_cast<std::uint32_t>(one_in(2) ? random_.below(9) : random_.next()));
+        break;
+      case 4:
+        share.slots = random_.next() & 0xff;
+        break;
+      case 5:
+        share.slots = 0;
+        break;
+      case 6:
+        placement.push_back(placement.front());  // The same server again.
+        break;
+      case 7:
+        std::reverse(placement.begin(), placement.end());
+        break;
+      default:
+        placement.pop_back();
+        break;
+    }
+  }
+
+  Random random_;
+  bool drifts_;
+  bool quiet_ = false;
+  std::uint64_t accepted_ = 0;
+  std::uint64_t refused_ = 0;
+};
+
+Topology small_cluster() {
+  Topology topology;
+  const std::vector<std::pair<const char*, Resources>> servers = {
+      {"a", {4, 4000, 400, 400}}, {"a", {4, 4000, 400, 400}}, {"b", {2, 3000, 100, 0}},
+      {"a", {1, 500, 50, 50}},    {"b", {8, 8000, 800, 800}},
+  };
+  for (const auto& [type, capacity] : servers) {
+    MUSTER_CHECK(!topology.add_node("s", "r", type, capacity));
+  }
+  return topology;
+}
+
+// What runs, as the servers would tell: from Start until its end has been reported.
+class FakeCluster {
+ public:
+  FakeCluster(const Cluster& cluster, std::uint64_t seed)
+      : random_(Random(seed).fork("driver")),
+        planner_(new NonsensePlanner(seed, seed % 3 == 0)),
+        engine_(cluster, std::unique_ptr<Planner>(planner_), options(seed)) {}
+
+  const Engine& engine() const { return engine_; }
+  const NonsensePlanner& planner() const { return *planner_; }
+
+  void live(int steps) {
+    for (int i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
+      if (!one_in(6)) now_ = now_ + Duration::micros(static_cast<std::int64_t>(random_.below(40)));
+      if (wake_ < now_) now_ = wake_;  // The driver keeps its word.
+      events_.clear();
+      if (wake_ == now_) events_.push_back(TimerFired{});
+      for (Running& lease : running_) news_of(lease);
+      if (one_in(3)) events_.push_back(JobSubmitted{any_spec()});
+      if (one_in(8)) events_.push_back(JobCancelled{any_job()});
+      if (one_in(4)) stale_news();
+      if (one_in(3)) std::reverse(events_.begin(), events_.end());
+      step();
+    }
+  }
+
+  // Nothing new is asked for, and everything that runs ends.
+  void wind_down() {
+    planner_->be_quiet();
+    for (int i = 0; i < 50 && !running_.empty(); ++i) {
+      now_ = std::min(wake_, now_ + Duration::micros(1));
+      events_.clear();
+      for (Running& lease : running_)
+        end(lease, lease.stopping ? LeaseOutcome::kStopped : LeaseOutcome::kCompleted);
+      step();
+    }
+  }
+  bool all_ended() const { return running_.empty(); }
+
+ private:
+  struct Running {
+    JobId job;
+    Epoch epoch;
+    Placement placement;
+    bool started = false;
+    bool stopping = false;
+    bool ended = false;
+  };
+
+  static EngineOptions options(std::uint64_t seed) {
+    EngineOptions options;
+    options.pooling = seed % 5 == 0 ? Pooling::kWholeCluster : Pooling::kPerNode;
+    if (seed % 2 == 0) options.round = Duration::micros(30);
+    options.quantum = Duration::micros(50);
+    return options;
+  }
+
+  bool one_in(std::uint64_t n) { return random_.below(n) == 0; }
+  JobId any_job() {
+    const auto jobs = static_cast<std::uint64_t>(engine_.state().jobs.size());
+    return JobId(static_cast<std::size_t>(random_.below(jobs + 2)));
+  }
+  JobSpec any_spec() {
+    JobSpec spec;
+    spec.gpus = static_cast<std::int32_t>(1 + random_.below(one_in(4) ? 9 : 4));
+    if (one_in(4)) spec.gpu_type = GpuTypeId(static_cast<std::size_t>(random_.below(2)));
+    spec.estimate = Duration::micros(static_cast<std::int64_t>(random_.below(500)));
+    return spec;
+  }
+
+  void end(Running& lease, LeaseOutcome outcome) {
+    lease.ended = true;
+    events_.push_back(LeaseEnded{lease.job, lease.epoch, outcome});
+  }
+
+  void news_of(Running& lease) {
+    if (!lease.started && !lease.stopping && one_in(2)) {
+      lease.started = true;
+      events_.push_back(LeaseStarted{lease.job, lease.epoch});
+      if (one_in(4)) events_.push_back(LeaseStarted{lease.job, lease.epoch});  // Said twice.
+    } else if (lease.stopping && one_in(4)) {
+      end(lease, one_in(5) ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped);
+    } else if (lease.started && one_in(25)) {
+      end(lease, LeaseOutcome::kCompleted);
+    }
+  }
+
+  void stale_news() {
+    std::pair<JobId, Epoch> lease = {any_job(), static_cast<Epoch>(1'000'000 + random_.below(9))};
+    if (!ended_.empty() && !one_in(4)) lease = ended_[random_.below(ended_.size())];
+    if (one_in(2)) events_.push_back(LeaseStarted{lease.first, lease.second});
+    const LeaseOutcome outcome = one_in(2) ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped;
+    events_.push_back(LeaseEnded{lease.first, lease.second, outcome});
+  }
+
+  void step() {
+    const std::span<const Action> actions = engine_.step(now_, events_);
+    for (const Running& lease : running_) {
+      if (lease.ended) ended_.emplace_back(lease.job, lease.epoch);
+    }
+    std::erase_if(running_, [](const Running& lease) { return lease.ended; });
+    if (wake_ == now_) wake_ = Instant::never();
+    for (const Action& action : actions) ASSERT_NO_FATAL_FAILURE(carry_out(action));
+    engine_.state().check_invariants();
+    ASSERT_NO_FATAL_FAILURE(check_reality());
+  }
+
+  void carry_out(const Action& action) {
+    const auto mine = std::find_if(running_.begin(), running_.end(), [&](const Running& lease) {
+      return lease.job == action.job && lease.epoch == action.epoch;
+    });
+    switch (action.kind) {
+      case Action::Kind::kStart:
+        ASSERT_TRUE(mine == running_.end()) << "a lease started twice";
+        ASSERT_NE(engine_.state().jobs[action.job].lease, kNoRow) << "started and already gone";
+        ASSERT_EQ(engine_.lease(action.job).epoch, action.epoch) << "started and already replaced";
+        running_.push_back({action.job, action.epoch, engine_.lease(action.job).placement});
+        break;
+      case Action::Kind::kStop:
+        ASSERT_TRUE(mine != running_.end()) << "a lease stopped that does not run";
+        ASSERT_FALSE(mine->stopping) << "a lease stopped twice";
+        mine->stopping = true;
+        break;
+      case Action::Kind::kResize:
+        ASSERT_TRUE(mine != running_.end()) << "a lease resized that does not run";
+        ASSERT_TRUE(same_slots(mine->placement, engine_.lease(action.job).placement));
+        mine->placement = engine_.lease(action.job).placement;
+        break;
+      case Action::Kind::kReject:
+        ASSERT_EQ(engine_.why_rejected(action.job), "too large");
+        break;
+      case Action::Kind::kWakeAt:
+        ASSERT_GT(action.at, now_);
+        wake_ = action.at;
+        break;
+    }
+  }
+
+  void check_reality() const {
+    const State& state = engine_.state();
+    std::map<NodeId, SlotMask> used;
+    std::map<JobId, int> leases;
+    std::size_t held = 0;
+    for (const Running& lease : running_) {
+      for (const Share& share : lease.placement) {
+        ASSERT_EQ(used[share.node] & share.slots, 0U)
+            << "a GPU used twice on " << share.node.index();
+        used[share.node] |= share.slots;
+      }
+      ASSERT_EQ(++leases[lease.job], 1) << "job " << lease.job.index() << " runs twice";
+      const Job& job = state.jobs[lease.job];
+      ASSERT_EQ(total_of(lease.placement).gpus, job.spec.gpus) << "a gang not whole";
+      const std::int32_t row = lease.stopping ? job.ending : job.lease;
+      ASSERT_NE(row, kNoRow) << "the engine has forgotten a lease that runs";
+      ASSERT_EQ(state.leases[static_cast<std::size_t>(row)].epoch, lease.epoch);
+      ASSERT_EQ(state.leases[static_cast<std::size_t>(row)].placement, lease.placement);
+      ++held;
+    }
+    for (const Lease& lease : state.leases) {
+      if (lease.state == Lease::State::kUnused || lease.state == Lease::State::kPromised) continue;
+      ASSERT_GT(held--, 0U) << "the engine believes in a lease that does not run";
+    }
+  }
+
+  Random random_;
+  NonsensePlanner* planner_;  // Owned by the engine.
+  Engine engine_;
+  Instant now_;
+  Instant wake_ = Instant::never();
+  std::vector<Running> running_;
+  std::vector<std::pair<JobId, Epoch>> ended_;
+  std::vector<Event> events_;
+};
+
+TEST(Nonsense, NeverMakesTheEngineOvercommit) {
+  const Topology topology = small_cluster();
+  const ProfileTable profiles;
+  const Cluster cluster(topology, profiles);
+  std::uint64_t accepted = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t stale = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
+    FakeCluster fake(cluster, seed);
+    ASSERT_NO_FATAL_FAILURE(fake.live(250));
+    accepted += fake.planner().accepted();
+    refused += fake.planner().refused();
+    stale += fake.engine().counters().stale;
+    ASSERT_NO_FATAL_FAILURE(fake.wind_down());
+    ASSERT_TRUE(fake.all_ended());
+    const State& state = fake.engine().state();
+    EXPECT_EQ(state.books.free_gpus(), topology.total().gpus);
+    EXPECT_TRUE(state.placed.empty());
+    EXPECT_EQ(state.unused.size(), state.leases.size()) << "a lease row leaked";
+  }
+  EXPECT_GT(accepted, 10'000U);  // Or the nonsense was never worth refusing.
+  EXPECT_GT(refused, 10'000U);
+  EXPECT_GT(stale, 1000U);
+}
+
+TEST(Nonsense, RepeatsItselfToTheBit) {
+  const Topology topology = small_cluster();
+  const ProfileTable profiles;
+  const Cluster cluster(topology, profiles);
+  std::vector<std::uint64_t> digests;
+  for (const std::uint64_t seed : {4U, 4U, 5U}) {
+    FakeCluster fake(cluster, seed);
+    ASSERT_NO_FATAL_FAILURE(fake.live(300));
+    digests.push_back(fake.engine().digest());
+  }
+  EXPECT_EQ(digests[0], digests[1]);
+  EXPECT_NE(digests[0], digests[2]);
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,30 @@
+#pragma once
+
+// The amounts of CPU and memory per GPU worth giving a job, from the whole of its profile.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/cluster.h"
+
+namespace muster {
+
+struct Choice {
+  std::int64_t cpu_milli;  // Per GPU.
+  std::int64_t mem_mib;    // Per GPU.
+  double speed;            // Relative to the reference share, this node's GPU type included.
+};
+
+enum class Grid : std::uint8_t {
+  kMeasured,  // Only points of the profile, as Synergy-Opt has it.
+  kFine,      // Whole CPUs between them too.
+};
+
+// All choices for a job of this spec on a server like `node` that are as fast as its proportional
+// share there or faster, that a server can give a job of this size, and that no other choice beats in
+// all respects. Never empty: the proportional share itself is always among the candidates. Ascending
+// by speed.
+std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
+                                Grid grid);
+
+}  // namespace muster

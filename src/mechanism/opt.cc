@@ -1,0 +1,234 @@
+#include "mechanism/opt.h"
+
+#include <coin/Cbc_C_Interface.h>
+#include <coin/Clp_C_Interface.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+#include "mechanism/choices.h"
+#include "mechanism/demand.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int kMostTreeNodes = 2000;    // Effort is counted, not timed, so that runs repeat.
+constexpr double kGoodEnough = 1e-5;    // Relative gap at which the search may stop.
+constexpr double kWhole = 0.999;        // A job this much on one server is not split.
+
+// Sparse columns for the solvers' C interfaces.
+struct Columns {
+  std::vector<int> starts{0};
+  std::vector<int> rows;
+  std::vector<double> values;
+  std::vector<double> lower, upper, objective;
+
+  void entry(int row, double value) {
+    rows.push_back(row);
+    values.push_back(value);
+  }
+  void end_column(double low, double high, double weight) {
+    starts.push_back(static_cast<int>(rows.size()));
+    lower.push_back(low);
+    upper.push_back(high);
+    objective.push_back(weight);
+  }
+  int count() const { return static_cast<int>(lower.size()); }
+};
+
+// Jobs alike in all that matters to the programs.
+struct Kind {
+  std::vector<std::size_t> jobs;
+  std::vector<Choice> choices;
+  std::int32_t gpus = 1;
+};
+
+std::vector<Kind> group(const Cluster& cluster, std::span<const JobSpec* const> specs) {
+  std::map<std::tuple<std::uint32_t, std::int32_t>, Kind> kinds;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    Kind& kind = kinds[{specs[i]->profile.index(), specs[i]->gpus}];
+    if (kind.jobs.empty()) {
+      kind.choices = choices_for(cluster, *specs[i], NodeId(0), Grid::kMeasured);
+      kind.gpus = specs[i]->gpus;
+    }
+    kind.jobs.push_back(i);
+  }
+  std::vector<Kind> list;
+  for (auto& [key, kind] : kinds) list.push_back(std::move(kind));
+  return list;
+}
+
+}  // namespace
+
+SuperServerPlan plan_super_server(const Cluster& cluster, std::span<const JobSpec* const> specs,
+                                  std::int64_t cpu_milli, std::int64_t mem_mib) {
+  SuperServerPlan plan;
+  plan.per_gpu.resize(specs.size());
+  if (specs.empty()) return plan;
+  const std::vector<Kind> kinds = group(cluster, specs);
+  // Rows: CPU, memory, then one a kind: every job makes exactly one choice.
+  Columns columns;
+  std::vector<double> row_lower = {0.0, 0.0};
+  std::vector<double> row_upper = {static_cast<double>(cpu_milli) / 1000.0,
+                                   static_cast<double>(mem_mib) / 1024.0};
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    const auto jobs = static_cast<double>(kinds[k].jobs.size());
+    row_lower.push_back(jobs);
+    row_upper.push_back(jobs);
+    for (const Choice& choice : kinds[k].choices) {
+      const double gpus = kinds[k].gpus;
+      columns.entry(0, gpus * static_cast<double>(choice.cpu_milli) / 1000.0);
+      columns.entry(1, gpus * static_cast<double>(choice.mem_mib) / 1024.0);
+      columns.entry(static_cast<int>(k) + 2, 1.0);
+      columns.end_column(0.0, jobs, choice.speed);
+    }
+  }
+  const std::unique_ptr<Cbc_Model, void (*)(Cbc_Model*)> model(Cbc_newModel(), Cbc_deleteModel);
+  Cbc_loadProblem(model.get(), columns.count(), static_cast<int>(row_lower.size()),
+                  columns.starts.data(), columns.rows.data(), columns.values.data(),
+                  columns.lower.data(), columns.upper.data(), columns.objective.data(),
+                  row_lower.data(), row_upper.data());
+  Cbc_setObjSense(model.get(), -1.0);  // Maximise.
+  for (int i = 0; i < columns.count(); ++i) Cbc_setInteger(model.get(), i);
+  Cbc_setLogLevel(model.get(), 0);
+  Cbc_setMaximumNodes(model.get(), kMostTreeNodes);
+  Cbc_setAllowableFractionGap(model.get(), kGoodEnough);
+  Cbc_solve(model.get());
+  const double* solution = Cbc_getColSolution(model.get());
+  MUSTER_CHECK(solution != nullptr);
+
+  std::size_t column = 0;
+  for (const Kind& kind : kinds) {
+    std::size_t next = 0;
+    for (const Choice& choice : kind.choices) {
+      const auto count = static_cast<std::size_t>(std::llround(solution[column++]));
+      for (std::size_t i = 0; i < count && next < kind.jobs.size(); ++i, ++next) {
+        plan.per_gpu[kind.jobs[next]] = {1, choice.cpu_milli, choice.mem_mib, 0};
+        plan.speed += choice.speed;
+      }
+    }
+    // Should the solver have stopped short, the rest take the cheapest choice.
+    for (; next < kind.jobs.size(); ++next) {
+      const Choice& least = kind.choices.front();
+      plan.per_gpu[kind.jobs[next]] = {1, least.cpu_milli, least.mem_mib, 0};
+      plan.speed += least.speed;
+    }
+  }
+  return plan;
+}
+
+std::vector<double> spread_over_servers(const Cluster& cluster,
+                                        std::span<const JobSpec* const> specs,
+                                        std::span<const Resources> per_gpu) {
+  const Topology& topology = cluster.topology();
+  const std::size_t servers = topology.node_count();
+  // Rows: GPUs, CPUs and memory of each server, then one a job: all of it is somewhere.
+  Columns columns;
+  std::vector<double> row_lower(3 * servers + specs.size(), 0.0);
+  std::vector<double> row_upper(3 * servers + specs.size(), 1.0);
+  for (std::size_t s = 0; s < servers; ++s) {
+    const Resources& capacity = topology.node(NodeId(s)).capacity;
+    row_upper[3 * s] = capacity.gpus;
+    row_upper[3 * s + 1] = static_cast<double>(capacity.cpu_milli);
+    row_upper[3 * s + 2] = static_cast<double>(capacity.mem_mib);
+  }
+  for (std::size_t j = 0; j < specs.size(); ++j) {
+    row_lower[3 * servers + j] = 1.0;
+    const double gpus = specs[j]->gpus;
+    for (std::size_t s = 0; s < servers; ++s) {
+      const auto row = static_cast<int>(3 * s);
+      columns.entry(row, gpus);
+      columns.entry(row + 1, gpus * static_cast<double>(per_gpu[j].cpu_milli));
+      columns.entry(row + 2, gpus * static_cast<double>(per_gpu[j].mem_mib));
+      columns.entry(static_cast<int>(3 * servers + j), 1.0);
+      const bool allowed = !specs[j]->gpu_type || *specs[j]->gpu_type == topology.node(NodeId(s)).gpu_type;
+      columns.end_column(0.0, allowed ? 1.0 : 0.0, 0.0);
+    }
+  }
+  const std::unique_ptr<Clp_Simplex, void (*)(Clp_Simplex*)> model(Clp_newModel(),
+                                                                   Clp_deleteModel);
+  Clp_setLogLevel(model.get(), 0);
+  Clp_loadProblem(model.get(), columns.count(), static_cast<int>(row_lower.size()),
+                  columns.starts.data(), columns.rows.data(), columns.values.data(),
+                  columns.lower.data(), columns.upper.data(), columns.objective.data(),
+                  row_lower.data(), row_upper.data());
+  Clp_dual(model.get(), 0);
+  if (Clp_status(model.get()) != 0) return {};
+  const double* solution = Clp_primalColumnSolution(model.get());
+  return {solution, solution + columns.count()};
+}
+
+void Opt::place(const Cluster& cluster, const Placer& placer, const Books& books, Ask& ask) const {
+  placer.place(cluster, books, fair_demand(*ask.spec, ask.salt), ask.given);
+}
+
+void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books,
+                    std::span<Ask> asks, Fidelity) {
+  // Who runs: in the order asked, as many as there are GPUs.
+  std::vector<Ask*> running;
+  std::vector<const JobSpec*> specs;
+  std::int32_t free = books.free_gpus();
+  for (Ask& ask : asks) {
+    if (ask.spec->gpus > free) continue;
+    free -= ask.spec->gpus;
+    running.push_back(&ask);
+    specs.push_back(ask.spec);
+  }
+  const Books::Room room = books.room(NodeId(0));
+  const SuperServerPlan plan = plan_super_server(cluster, specs, room.cpu_milli, room.mem_mib);
+  std::int64_t cpu = 0;
+  std::int64_t mem = 0;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    cpu += plan.per_gpu[i].cpu_milli * specs[i]->gpus;
+    mem += plan.per_gpu[i].mem_mib * specs[i]->gpus;
+  }
+  // The choices are those of the first server. Where servers differ they may not all fit; then the
+  // proportional shares, which always do, are all that can be promised.
+  const bool fits = cpu <= room.cpu_milli && mem <= room.mem_mib;
+
+  // Where: running jobs stay; a fresh start is spread by program 2; newcomers go to free GPUs.
+  const bool fresh = std::none_of(running.begin(), running.end(),
+                                  [](const Ask* ask) { return ask->held != nullptr; });
+  std::vector<double> spread;
+  if (fresh) spread = spread_over_servers(cluster, specs, plan.per_gpu);
+  const std::size_t servers = cluster.topology().node_count();
+  const auto settle = [&](std::size_t i) {
+    for (Share& share : running[i]->given) {
+      const Resources& each = fits ? plan.per_gpu[i] : cluster.fair(share.node);
+      share.cpu_milli = each.cpu_milli * share.gpus();
+      share.mem_mib = each.mem_mib * share.gpus();
+      share.storage_kbps = cluster.poorest_fair().storage_kbps * share.gpus();
+      books.take(share);
+    }
+  };
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    Ask& ask = *running[i];
+    if (ask.held != nullptr) {
+      ask.given = *ask.held;
+      settle(i);
+    } else if (!spread.empty()) {
+      for (std::size_t s = 0; s < servers && ask.given.empty(); ++s) {
+        if (spread[i * servers + s] < kWhole) continue;
+        if (books.free_gpus(NodeId(s)) < ask.spec->gpus) continue;
+        ask.given.push_back(
+            {NodeId(s), lowest_slots(books.free_slots(NodeId(s)), ask.spec->gpus), 0, 0, 0});
+        settle(i);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    Ask& ask = *running[i];
+    if (!ask.given.empty()) continue;
+    Demand bare = fair_demand(*ask.spec, ask.salt);
+    bare.per_gpu = Resources{1, 0, 0, 0};
+    if (placer.place(cluster, books, bare, ask.given)) settle(i);
+  }
+}
+
+}  // namespace muster
