@@ -27,7 +27,7 @@ constexpr std::size_t kRejectionsShown = 5;
 // The workload used when none is named: more than a proportional cluster of 128 GPUs can digest.
 GeneratorOptions builtin_workload(std::uint64_t seed) {
   GeneratorOptions options;
-  options.jobs = 1500;
+  options.jobs = 3000;
   options.jobs_per_hour = 9;
   options.seed = 41 + seed;
   return options;

@@ -85,6 +85,7 @@ void Chain::enqueue(const View& view, JobId job) {
   }
   Seat& seat = seats_[job];
   MUSTER_CHECK(!seat.taken);
+  drop_running(job);
   const JobFacts facts = view.facts(job);
   seat.taken = true;
   seat.shape = shape_of(view.spec(job));
@@ -92,6 +93,7 @@ void Chain::enqueue(const View& view, JobId job) {
   if (traits_.when_stuck == WhenStuck::kReserve) {
     shapes_[seat.shape].ages.insert(job, facts.estimate);
   }
+  waiting_gpus_ += shapes_[seat.shape].gpus;
   ++estimates_seen_;
   estimate_sum_us_ += static_cast<double>(facts.estimate.us());
 }
@@ -100,12 +102,18 @@ void Chain::unseat(JobId job, Instant now) {
   Seat& seat = seats_[job];
   MUSTER_CHECK(seat.taken);
   seat.taken = false;
+  waiting_gpus_ -= shapes_[seat.shape].gpus;
   shapes_[seat.shape].queue.remove(seat.slot, now);
   if (traits_.when_stuck == WhenStuck::kReserve) shapes_[seat.shape].ages.remove(job);
 }
 
+void Chain::drop_running(JobId job) {
+  std::erase_if(running_, [job](const Ranked& entry) { return entry.job == job; });
+}
+
 void Chain::forget(const View& view, JobId job) {
   if (seats_[job].taken) unseat(job, view.now());
+  drop_running(job);
   set_changed_ = true;
 }
 
@@ -150,247 +158,9 @@ bool Chain::take(const View& view, Draft& draft, JobId job) {
   }
   starts_.push_back(job);
   unseat(job, view.now());
-  if (traits_.preempts) running_.push_back({rank_of(view, job), job});
+  if (traits_.preempts) add_running(view, job);
   if (traits_.when_stuck == WhenStuck::kReserve) {
     believed_end_[job] = view.now() + view.facts(job).remaining();
-  }
-  return true;
-}
-
-Chain::Shape* Chain::next_in_order(std::int32_t free, Instant now) {
-  const bool anyone =
-      traits_.when_stuck == WhenStuck::kWait || traits_.when_stuck == WhenStuck::kReserve;
-  Shape* best = nullptr;
-  for (Shape& shape : shapes_) {
-    if (shape.out || shape.queue.empty() || (!anyone && shape.gpus > free)) continue;
-    if (best != nullptr) {
-      const RankedQueue::Entry& a = shape.queue.first();
-      const RankedQueue::Entry& b = best->queue.first();
-      const int order = compare(a.rank, b.rank, now);
-      if (order > 0 || (order == 0 && b.job < a.job)) continue;
-    }
-    best = &shape;
-  }
-  return best;
-}
-
-void Chain::fill(const View& view, Draft& draft) {
-  for (Shape& shape : shapes_) {
-    shape.out = false;
-    shape.queue.advance(view.now());
-  }
-  while (true) {
-    const std::int32_t free = free_gpus(draft);
-    if (free == 0) return;
-    Shape* shape = traits_.when_stuck == WhenStuck::kAlign ? best_aligned(view, draft, free)
-                                                           : next_in_order(free, view.now());
-    if (shape == nullptr) return;
-    const JobId job = shape->queue.first().job;
-    if (take(view, draft, job)) continue;
-    if (traits_.when_stuck == WhenStuck::kWait) return;
-    if (traits_.when_stuck == WhenStuck::kReserve) {
-      return fill_behind_reservation(view, draft, job);
-    }
-    shape->out = true;
-  }
-}
-
-// EASY: the head gets its GPUs at the earliest time the estimates promise enough of them; others
-// may start now if they end by then, or if they use GPUs that will be left over even then.
-void Chain::fill_behind_reservation(const View& view, Draft& draft, JobId head) {
-  const Instant now = view.now();
-  ends_.clear();
-  for (const JobId job : view.placed()) {
-    if (draft.placement(job) != nullptr) {
-      ends_.emplace_back(std::max(believed_end_[job], now), view.spec(job).gpus);
-    }
-  }
-  for (const JobId job : starts_) ends_.emplace_back(believed_end_[job], view.spec(job).gpus);
-  const auto later = [](const auto& a, const auto& b) { return a > b; };
-  std::make_heap(ends_.begin(), ends_.end(), later);
-  std::int32_t then_free = free_gpus(draft);
-  Instant start_of_head = now;
-  while (then_free < view.spec(head).gpus && !ends_.empty()) {
-    std::pop_heap(ends_.begin(), ends_.end(), later);
-    start_of_head = ends_.back().first;
-    then_free += ends_.back().second;
-    ends_.pop_back();
-  }
-  std::int32_t leftover = std::max(0, then_free - view.spec(head).gpus);
-  const Duration until_then = start_of_head - now;
-  shapes_[seats_[head].shape].out = true;
-  std::optional<JobId> last = head;
-  while (true) {
-    const std::int32_t free = free_gpus(draft);
-    if (free == 0) return;
-    Shape* found = nullptr;
-    JobId oldest;
-    for (Shape& shape : shapes_) {
-      if (shape.out || shape.gpus > free) continue;
-      const Duration longest = shape.gpus <= leftover ? Duration::max() : until_then;
-      const std::optional<JobId> job = shape.ages.oldest(longest, last);
-      if (!job || (found != nullptr && oldest < *job)) continue;
-      found = &shape;
-      oldest = *job;
-    }
-    if (found == nullptr) return;
-    last = oldest;
-    if (!take(view, draft, oldest)) {
-      found->out = true;
-    } else if (believed_end_[oldest] > start_of_head) {
-      leftover -= view.spec(oldest).gpus;
-    }
-  }
-}
-
-double Chain::alignment(const Draft& draft, const Shape& shape) const {
-  // The dot product of what a job asks of a server and what the server has free, both relative to
-  // its size. Servers with equally many free GPUs are taken to be alike.
-  const Books& books = draft.books();
-  const Topology& topology = cluster_->topology();
-  const Profile& profile = cluster_->profiles()[shape.profile];
-  double best = 0;
-  for (std::int32_t count = 1; count <= topology.largest_node_gpus(); ++count) {
-    const NodeId node = books.next_with_exactly(count, NodeId(0));
-    if (node == books.no_node()) continue;
-    const Resources& capacity = books.pooled() ? topology.total() : topology.node(node).capacity;
-    const std::int32_t free = books.pooled() ? books.free_gpus() : count;
-    const auto gpus = static_cast<double>(std::min(shape.gpus, free));
-    const Resources each =
-        mechanism_->depends_on_profile() ? profile.ideal() : cluster_->fair(node);
-    const auto part = [&](std::int64_t asked, std::int64_t room, std::int64_t size) {
-      if (size == 0) return 0.0;
-      const auto whole = static_cast<double>(size);
-      return gpus * static_cast<double>(asked) / whole * (static_cast<double>(room) / whole);
-    };
-    const Books::Room& room = books.room(node);
-    const double score = part(1, free, capacity.gpus) +
-                         part(each.cpu_milli, room.cpu_milli, capacity.cpu_milli) +
-                         part(each.mem_mib, room.mem_mib, capacity.mem_mib);
-    best = std::max(best, score / 3.0);
-  }
-  return best;
-}
-
-// Tetris: how well the shape suits what is free, less how much work its first job has left, each on
-// a scale from 0 to 1.
-Chain::Shape* Chain::best_aligned(const View& view, const Draft& draft, std::int32_t free) {
-  const double typical =
-      estimate_sum_us_ / static_cast<double>(std::max<std::int64_t>(1, estimates_seen_));
-  Shape* best = nullptr;
-  double best_score = 0;
-  for (Shape& shape : shapes_) {
-    if (shape.out || shape.queue.empty() || shape.gpus > free) continue;
-    const auto left = static_cast<double>(view.facts(shape.queue.first().job).remaining().us());
-    const double score = alignment(draft, shape) - left / (left + typical + 1.0);
-    if (best == nullptr || score > best_score ||
-        (score == best_score && shape.queue.first().job < best->queue.first().job)) {
-      best = &shape;
-      best_score = score;
-    }
-  }
-  return best;
-}
-
-void Chain::rank_running(const View& view) {
-  std::erase_if(running_, [&](const Ranked& entry) { return !view.is_placed(entry.job); });
-  const Instant now = view.now();
-  const auto before = [now](const Ranked& a, const Ranked& b) {
-    const int order = compare(a.rank, b.rank, now);
-    return order != 0 ? order < 0 : a.job < b.job;
-  };
-  // Nearly in order already: insertion sort is linear then.
-  for (std::size_t i = 0; i < running_.size(); ++i) {
-    Ranked entry{rank_of(view, running_[i].job), running_[i].job};
-    std::size_t at = i;
-    while (at > 0 && before(entry, running_[at - 1])) {
-      running_[at] = running_[at - 1];
-      --at;
-    }
-    running_[at] = entry;
-  }
-}
-
-void Chain::select_by_count(const View& view) {
-  const Instant now = view.now();
-  for (Shape& shape : shapes_) {
-    shape.queue.advance(now);
-    shape.walk.begin(shape.queue, now);
-  }
-  for (const Ranked& entry : running_) budget_ += view.spec(entry.job).gpus;
-  std::size_t next = 0;
-  Shape* best = nullptr;
-  while (true) {
-    if (best == nullptr || best->walk.done() || best->gpus > budget_) {
-      best = nullptr;
-      for (Shape& shape : shapes_) {
-        if (shape.walk.done() || shape.gpus > budget_) continue;
-        if (best != nullptr) {
-          const RankedQueue::Entry& a = shape.walk.entry();
-          const RankedQueue::Entry& b = best->walk.entry();
-          const int order = compare(a.rank, b.rank, now);
-          if (order > 0 || (order == 0 && b.job < a.job)) continue;
-        }
-        best = &shape;
-      }
-    }
-    const bool more_running = next < running_.size();
-    if (best == nullptr && !more_running) return;
-    // On a tie the running job stays: a swap would gain nothing.
-    if (best == nullptr ||
-        (more_running && compare(running_[next].rank, best->walk.entry().rank, now) <= 0)) {
-      const JobId job = running_[next++].job;
-      const std::int32_t gpus = view.spec(job).gpus;
-      if (gpus <= budget_) {
-        budget_ -= gpus;
-      } else {
-        stops_.push_back(job);
-      }
-    } else {
-      selected_.push_back(best->walk.entry().job);
-      budget_ -= best->gpus;
-      best->walk.next();
-      best = nullptr;
-    }
-  }
-}
-
-void Chain::preempt(const View& view, Draft& draft) {
-  if (view.waiting_count() == 0) return;
-  rank_running(view);
-  select_by_count(view);
-  for (const JobId job : stops_) draft.stop(job);
-  // By count they all fit together, whatever order the budget is spent in from here on.
-  if (adaptive_) budget_ = cluster_->topology().total().gpus;
-  bool all_placed = true;
-  for (const JobId job : selected_) {
-    if (take(view, draft, job)) continue;
-    if (!make_room(view, draft, job, rank_of(view, job))) all_placed = false;
-  }
-  if (!all_placed) fill(view, draft);
-}
-
-// The GPUs for this job are there but not where it can use them. Takes them from whoever ranks
-// behind it, wherever the placement wants; the others get their own back, or a place elsewhere.
-bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& rank) {
-  const Draft::Mark mark = draft.mark();
-  std::vector<std::pair<JobId, Placement>> displaced;
-  for (const Ranked& entry : running_) {
-    if (!view.is_placed(entry.job) || compare(rank, entry.rank, view.now()) >= 0) continue;
-    const Placement* held = draft.placement(entry.job);
-    if (held == nullptr) continue;
-    displaced.emplace_back(entry.job, *held);
-    draft.stop(entry.job);
-  }
-  if (!take(view, draft, job)) {
-    draft.rollback(mark);
-    return false;
-  }
-  for (auto& [other, held] : displaced) {
-    if (draft.start(other, std::move(held))) continue;
-    Ask ask = ask_for(view, other);
-    mechanism_->place(*cluster_, *placer_, draft.books(), ask);
-    if (!ask.given.empty()) draft.start(other, std::move(ask.given));
   }
   return true;
 }

@@ -85,8 +85,15 @@ class Chain final : public Planner {
 
   // With preemption: the jobs that should run are those first in order that fit by GPU count.
   void preempt(const View& view, Draft& draft);
-  void rank_running(const View& view);
-  void select_by_count(const View& view);
+  // Then what was last known of a running job's rank is no better than the truth. (Stable ties get
+  // worse with running.)
+  bool ranks_only_improve() const { return !traits_.drifts && !options_.stable_ties; }
+  bool nobody_can_gain(const View& view, const Draft& draft);
+  std::size_t rank_running(const View& view);
+  void add_running(const View& view, JobId job);
+  void drop_running(JobId job);
+  void sift_forward(std::size_t at, Instant now);
+  void select_by_count(const View& view, std::size_t next);
   bool make_room(const View& view, Draft& draft, JobId job, const Rank& rank);
 
   // Adaptive mechanisms: everybody's share anew.
@@ -104,14 +111,16 @@ class Chain final : public Planner {
   std::vector<Shape> shapes_;
   IdVector<JobId, Seat> seats_;
   IdVector<JobId, Instant> believed_end_;  // Of placed jobs, when the policy reserves.
-  std::vector<Ranked> running_;            // Placed jobs, nearly sorted from the last time.
-  std::vector<JobId> selected_;            // Waiting jobs that should run, by GPU count, in order.
-  std::vector<JobId> starts_;              // Those that got it in this plan.
-  std::vector<JobId> stops_;               // Of this plan.
+  // Placed jobs by rank, as of when each was last looked at. Kept only for policies that preempt.
+  std::vector<Ranked> running_;
+  std::vector<JobId> selected_;  // Waiting jobs that should run, by GPU count, in order.
+  std::vector<JobId> starts_;    // Those that got it in this plan.
+  std::vector<JobId> stops_;     // Of this plan.
   std::vector<std::pair<Instant, std::int32_t>> ends_;  // Buffer for reservations.
   std::vector<Ask> asks_;
-  std::int32_t budget_ = 0;   // GPUs not yet promised in this plan, for adaptive mechanisms.
-  bool set_changed_ = false;  // A job ended since the last rebalance.
+  std::int64_t waiting_gpus_ = 0;  // Wanted by all waiting jobs together.
+  std::int32_t budget_ = 0;        // GPUs not yet promised in this plan, for adaptive mechanisms.
+  bool set_changed_ = false;       // A job ended since the last rebalance.
   std::int64_t estimates_seen_ = 0;
   double estimate_sum_us_ = 0;  // Of all jobs enqueued, for the scale of "remaining work".
 };

@@ -57,6 +57,7 @@ std::span<const Action> Engine::step(Instant now, std::span<const Event> events)
     const bool tick = planner_->drifts() && state_.waiting > 0 && on_tick() && last_plan_ != now;
     if (news_ || tick) plan(tick ? Occasion::kTick : Occasion::kNews);
   }
+  start_cleared();
   ask_for_wake();
   return actions_;
 }
@@ -161,17 +162,15 @@ void Engine::apply(const LeaseEnded& event) {
     const std::int32_t row = std::exchange(job.ending, kNoRow);
     Lease& ended = state_.leases[static_cast<std::size_t>(row)];
     for (const Share& share : ended.placement) std::erase(state_.stopping[share.node], row);
-    // Whoever waited for these servers may start. Rows may move while we order, so by value.
-    const std::vector<std::pair<JobId, Epoch>> blocked = std::move(ended.blocked);
-    release(row);
-    for (const auto& [waiter, epoch] : blocked) {
+    // Whoever waited for these servers may start, unless more news or the plan says otherwise.
+    for (const auto& [waiter, epoch] : ended.blocked) {
       const std::int32_t waiting_row = state_.jobs[waiter].lease;
       if (waiting_row == kNoRow) continue;
       Lease& lease = state_.leases[static_cast<std::size_t>(waiting_row)];
       if (lease.epoch != epoch || lease.state != Lease::State::kPromised) continue;
-      --lease.blockers;
-      start_if_clear(lease);
+      if (--lease.blockers == 0) cleared_.emplace_back(waiter, epoch);
     }
+    release(row);
     if (event.outcome == LeaseOutcome::kStopped) return;
     // It finished before it could be stopped: what we planned for it since is void.
     if (job.state == JobState::kPlaced) {
@@ -343,6 +342,16 @@ void Engine::grant(JobId id, Placement placement) {
   }
   if (job.ending != kNoRow) wait_for(job.ending);
   start_if_clear(lease);
+}
+
+void Engine::start_cleared() {
+  for (const auto& [job, epoch] : cleared_) {
+    const std::int32_t row = state_.jobs[job].lease;
+    if (row == kNoRow) continue;
+    Lease& lease = state_.leases[static_cast<std::size_t>(row)];
+    if (lease.epoch == epoch && lease.state == Lease::State::kPromised) start_if_clear(lease);
+  }
+  cleared_.clear();
 }
 
 void Engine::start_if_clear(Lease& lease) {

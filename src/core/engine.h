@@ -4,11 +4,13 @@
 // the simulator and the live manager are two drivers of it, and the same events give the same
 // actions.
 //
-//   apply every event -> plan(View, Draft) -> forget stops that gain nothing -> ink -> actions
+//   apply every event -> plan(View, Draft) -> forget stops that gain nothing -> ink
+//     -> start what was promised and is clear -> actions
 
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/digest.h"
@@ -77,6 +79,7 @@ class Engine {
   void order_stop(Job& job);       // Running or about to: becomes its `ending` lease.
   void grant(JobId job, Placement placement);
   void start_if_clear(Lease& lease);
+  void start_cleared();  // Only after the plan, so that a Start always names the current lease.
   void emit(Action::Kind kind, JobId job, Epoch epoch, Instant at);
 
   State state_;
@@ -88,7 +91,8 @@ class Engine {
   Instant wake_ = Instant::never();
   bool news_ = false;  // Something happened since the last plan that could change it.
   std::vector<Action> actions_;
-  IdVector<JobId, std::uint32_t> rejection_;  // Index into rejections_ + 1, 0 for none.
+  std::vector<std::pair<JobId, Epoch>> cleared_;  // In this step, of all that blocked them.
+  IdVector<JobId, std::uint32_t> rejection_;      // Index into rejections_ + 1, 0 for none.
   std::vector<std::string> rejections_;
   Counters counters_;
   Digest digest_;

@@ -262,6 +262,7 @@ class FakeCluster {
 
   void step() {
     const std::span<const Action> actions = engine_.step(now_, events_);
+    ended_before_ = ended_.size();
     for (const Running& lease : running_) {
       if (lease.ended) ended_.emplace_back(lease.job, lease.epoch);
     }
@@ -284,6 +285,7 @@ class FakeCluster {
         running_.push_back({action.job, action.epoch, engine_.lease(action.job).placement});
         break;
       case Action::Kind::kStop:
+        if (just_ended(action)) break;  // The order and the news of its end have crossed.
         ASSERT_TRUE(mine != running_.end()) << "a lease stopped that does not run";
         ASSERT_FALSE(mine->stopping) << "a lease stopped twice";
         mine->stopping = true;
@@ -301,6 +303,11 @@ class FakeCluster {
         wake_ = action.at;
         break;
     }
+  }
+
+  bool just_ended(const Action& action) const {
+    const auto fresh = ended_.begin() + static_cast<std::ptrdiff_t>(ended_before_);
+    return std::find(fresh, ended_.end(), std::pair(action.job, action.epoch)) != ended_.end();
   }
 
   void check_reality() const {
@@ -336,6 +343,7 @@ class FakeCluster {
   Instant wake_ = Instant::never();
   std::vector<Running> running_;
   std::vector<std::pair<JobId, Epoch>> ended_;
+  std::size_t ended_before_ = 0;  // As many had ended before this step.
   std::vector<Event> events_;
 };
 

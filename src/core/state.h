@@ -3,6 +3,7 @@
 // The only mutable truth: the books, the jobs and their leases. Owned by the Engine; copying it is
 // a snapshot. Planners see it through a View and change it through a Draft.
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -42,7 +43,7 @@ struct JobFacts {
   std::int32_t gpus = 0;
   Duration estimate;  // Total work believed, at the reference share.
   Duration work_done;
-  std::int64_t gpu_us = 0;       // GPU time held so far.
+  std::int64_t gpu_us = 0;        // GPU time held so far.
   std::int64_t cpu_milli_ms = 0;  // CPU and memory time held so far.
   std::int64_t mem_mib_ms = 0;
   const Resources* cluster_total = nullptr;
@@ -50,11 +51,9 @@ struct JobFacts {
   // The largest of its time-shares of the cluster's GPUs, CPUs and memory, in microseconds.
   double dominant_share_us() const;
 
-  // Work believed left. A job that outlives its estimate is believed to need a little more.
-  Duration remaining() const {
-    const Duration left = estimate - work_done;
-    return left > Duration() ? left : Duration::micros(estimate.us() / 100 + 1);
-  }
+  // Work believed left. A job that outlives its estimate is believed to end any moment, so that
+  // this only ever falls.
+  Duration remaining() const { return std::max(estimate - work_done, Duration::micros(1)); }
 };
 
 // The const window through which planners see the state.

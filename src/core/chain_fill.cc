@@ -1,0 +1,147 @@
+// Chain without preemption: jobs start on what is free.
+
+#include "core/chain.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster {
+
+using WhenStuck = PolicyTraits::WhenStuck;
+
+Chain::Shape* Chain::next_in_order(std::int32_t free, Instant now) {
+  const bool anyone =
+      traits_.when_stuck == WhenStuck::kWait || traits_.when_stuck == WhenStuck::kReserve;
+  Shape* best = nullptr;
+  for (Shape& shape : shapes_) {
+    if (shape.out || shape.queue.empty() || (!anyone && shape.gpus > free)) continue;
+    if (best != nullptr) {
+      const RankedQueue::Entry& a = shape.queue.first();
+      const RankedQueue::Entry& b = best->queue.first();
+      const int order = compare(a.rank, b.rank, now);
+      if (order > 0 || (order == 0 && b.job < a.job)) continue;
+    }
+    best = &shape;
+  }
+  return best;
+}
+
+void Chain::fill(const View& view, Draft& draft) {
+  for (Shape& shape : shapes_) {
+    shape.out = false;
+    shape.queue.advance(view.now());
+  }
+  while (true) {
+    const std::int32_t free = free_gpus(draft);
+    if (free == 0) return;
+    Shape* shape = traits_.when_stuck == WhenStuck::kAlign ? best_aligned(view, draft, free)
+                                                           : next_in_order(free, view.now());
+    if (shape == nullptr) return;
+    const JobId job = shape->queue.first().job;
+    if (take(view, draft, job)) continue;
+    if (traits_.when_stuck == WhenStuck::kWait) return;
+    if (traits_.when_stuck == WhenStuck::kReserve) {
+      return fill_behind_reservation(view, draft, job);
+    }
+    shape->out = true;
+  }
+}
+
+// EASY: the head gets its GPUs at the earliest time the estimates promise enough of them; others
+// may start now if they end by then, or if they use GPUs that will be left over even then.
+void Chain::fill_behind_reservation(const View& view, Draft& draft, JobId head) {
+  const Instant now = view.now();
+  ends_.clear();
+  for (const JobId job : view.placed()) {
+    if (draft.placement(job) != nullptr) {
+      ends_.emplace_back(std::max(believed_end_[job], now), view.spec(job).gpus);
+    }
+  }
+  for (const JobId job : starts_) ends_.emplace_back(believed_end_[job], view.spec(job).gpus);
+  const auto later = [](const auto& a, const auto& b) { return a > b; };
+  std::make_heap(ends_.begin(), ends_.end(), later);
+  std::int32_t then_free = free_gpus(draft);
+  Instant start_of_head = now;
+  while (then_free < view.spec(head).gpus && !ends_.empty()) {
+    std::pop_heap(ends_.begin(), ends_.end(), later);
+    start_of_head = ends_.back().first;
+    then_free += ends_.back().second;
+    ends_.pop_back();
+  }
+  std::int32_t leftover = std::max(0, then_free - view.spec(head).gpus);
+  const Duration until_then = start_of_head - now;
+  shapes_[seats_[head].shape].out = true;
+  std::optional<JobId> last = head;
+  while (true) {
+    const std::int32_t free = free_gpus(draft);
+    if (free == 0) return;
+    Shape* found = nullptr;
+    JobId oldest;
+    for (Shape& shape : shapes_) {
+      if (shape.out || shape.gpus > free) continue;
+      const Duration longest = shape.gpus <= leftover ? Duration::max() : until_then;
+      const std::optional<JobId> job = shape.ages.oldest(longest, last);
+      if (!job || (found != nullptr && oldest < *job)) continue;
+      found = &shape;
+      oldest = *job;
+    }
+    if (found == nullptr) return;
+    last = oldest;
+    if (!take(view, draft, oldest)) {
+      found->out = true;
+    } else if (believed_end_[oldest] > start_of_head) {
+      leftover -= view.spec(oldest).gpus;
+    }
+  }
+}
+
+double Chain::alignment(const Draft& draft, const Shape& shape) const {
+  // The dot product of what a job asks of a server and what the server has free, both relative to
+  // its size. Servers with equally many free GPUs are taken to be alike.
+  const Books& books = draft.books();
+  const Topology& topology = cluster_->topology();
+  const Profile& profile = cluster_->profiles()[shape.profile];
+  double best = 0;
+  for (std::int32_t count = 1; count <= topology.largest_node_gpus(); ++count) {
+    const NodeId node = books.next_with_exactly(count, NodeId(0));
+    if (node == books.no_node()) continue;
+    const Resources& capacity = books.pooled() ? topology.total() : topology.node(node).capacity;
+    const std::int32_t free = books.pooled() ? books.free_gpus() : count;
+    const auto gpus = static_cast<double>(std::min(shape.gpus, free));
+    const Resources each =
+        mechanism_->depends_on_profile() ? profile.ideal() : cluster_->fair(node);
+    const auto part = [&](std::int64_t asked, std::int64_t room, std::int64_t size) {
+      if (size == 0) return 0.0;
+      const auto whole = static_cast<double>(size);
+      return gpus * static_cast<double>(asked) / whole * (static_cast<double>(room) / whole);
+    };
+    const Books::Room& room = books.room(node);
+    const double score = part(1, free, capacity.gpus) +
+                         part(each.cpu_milli, room.cpu_milli, capacity.cpu_milli) +
+                         part(each.mem_mib, room.mem_mib, capacity.mem_mib);
+    best = std::max(best, score / 3.0);
+  }
+  return best;
+}
+
+// Tetris: how well the shape suits what is free, less how much work its first job has left, each on
+// a scale from 0 to 1.
+Chain::Shape* Chain::best_aligned(const View& view, const Draft& draft, std::int32_t free) {
+  const double typical =
+      estimate_sum_us_ / static_cast<double>(std::max<std::int64_t>(1, estimates_seen_));
+  Shape* best = nullptr;
+  double best_score = 0;
+  for (Shape& shape : shapes_) {
+    if (shape.out || shape.queue.empty() || shape.gpus > free) continue;
+    const auto left = static_cast<double>(view.facts(shape.queue.first().job).remaining().us());
+    const double score = alignment(draft, shape) - left / (left + typical + 1.0);
+    if (best == nullptr || score > best_score ||
+        (score == best_score && shape.queue.first().job < best->queue.first().job)) {
+      best = &shape;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+}  // namespace muster

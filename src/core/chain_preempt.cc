@@ -1,0 +1,175 @@
+// Chain with preemption: who should run, and whose GPUs that takes.
+
+#include "core/chain.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster {
+
+void Chain::add_running(const View& view, JobId job) {
+  running_.push_back({rank_of(view, job), job});
+  sift_forward(running_.size() - 1, view.now());
+}
+
+// A quick look before the thorough one, which costs as much as there are running jobs. Where ranks
+// only improve with running, what was known of a running job is no better than the truth, so only
+// those at the very end need to be looked at again: if no first of a shape could be given enough
+// GPUs of jobs behind it, nobody can.
+bool Chain::nobody_can_gain(const View& view, const Draft& draft) {
+  if (!ranks_only_improve()) return false;
+  const Instant now = view.now();
+  for (Shape& shape : shapes_) {
+    if (shape.queue.empty()) continue;
+    shape.queue.advance(now);
+    const Rank& first = shape.queue.first().rank;
+    std::int32_t within_reach = draft.books().free_gpus();
+    std::size_t left = running_.size();
+    while (within_reach < shape.gpus && left > 0) {
+      Ranked& last = running_[left - 1];
+      if (compare(last.rank, first, now) <= 0) break;
+      const Rank fresh = rank_of(view, last.job);
+      if (compare(fresh, last.rank, now) != 0) {
+        last.rank = fresh;
+        sift_forward(left - 1, now);
+        continue;
+      }
+      within_reach += view.spec(last.job).gpus;
+      --left;
+    }
+    if (within_reach >= shape.gpus) return false;
+  }
+  return true;
+}
+
+// Moves one entry forward to where its rank belongs; those before it are in order.
+void Chain::sift_forward(std::size_t at, Instant now) {
+  const Ranked entry = running_[at];
+  const auto goes_before = [&](const Ranked& other) {
+    const int order = compare(entry.rank, other.rank, now);
+    return order != 0 ? order < 0 : entry.job < other.job;
+  };
+  while (at > 0 && goes_before(running_[at - 1])) {
+    running_[at] = running_[at - 1];
+    --at;
+  }
+  running_[at] = entry;
+}
+
+// Brings the running jobs into order and returns where those begin that a waiting job may displace.
+// Whoever was known to rank before every waiting job still does if ranks only improve.
+std::size_t Chain::rank_running(const View& view) {
+  const Instant now = view.now();
+  std::size_t begin = 0;
+  if (ranks_only_improve()) {
+    const Rank* best = nullptr;
+    for (Shape& shape : shapes_) {
+      shape.queue.advance(now);
+      if (shape.queue.empty()) continue;
+      const Rank& rank = shape.queue.first().rank;
+      if (best == nullptr || compare(rank, *best, now) < 0) best = &rank;
+    }
+    if (best == nullptr) return running_.size();
+    const auto behind = std::partition_point(
+        running_.begin(), running_.end(),
+        [&](const Ranked& entry) { return compare(entry.rank, *best, now) <= 0; });
+    begin = static_cast<std::size_t>(behind - running_.begin());
+  }
+  // Nearly in order already: insertion sort is linear then.
+  for (std::size_t i = begin; i < running_.size(); ++i) {
+    running_[i].rank = rank_of(view, running_[i].job);
+    sift_forward(i, now);
+  }
+  return begin;
+}
+
+void Chain::select_by_count(const View& view, std::size_t next) {
+  const Instant now = view.now();
+  for (Shape& shape : shapes_) {
+    shape.queue.advance(now);
+    shape.walk.begin(shape.queue, now);
+  }
+  for (std::size_t i = next; i < running_.size(); ++i) budget_ += view.spec(running_[i].job).gpus;
+  Shape* best = nullptr;
+  while (true) {
+    if (best == nullptr || best->walk.done() || best->gpus > budget_) {
+      best = nullptr;
+      for (Shape& shape : shapes_) {
+        if (shape.walk.done() || shape.gpus > budget_) continue;
+        if (best != nullptr) {
+          const RankedQueue::Entry& a = shape.walk.entry();
+          const RankedQueue::Entry& b = best->walk.entry();
+          const int order = compare(a.rank, b.rank, now);
+          if (order > 0 || (order == 0 && b.job < a.job)) continue;
+        }
+        best = &shape;
+      }
+    }
+    const bool more_running = next < running_.size();
+    if (best == nullptr && !more_running) return;
+    // On a tie the running job stays: a swap would gain nothing.
+    if (best == nullptr ||
+        (more_running && compare(running_[next].rank, best->walk.entry().rank, now) <= 0)) {
+      const JobId job = running_[next++].job;
+      const std::int32_t gpus = view.spec(job).gpus;
+      if (gpus <= budget_) {
+        budget_ -= gpus;
+      } else {
+        stops_.push_back(job);
+      }
+    } else {
+      selected_.push_back(best->walk.entry().job);
+      budget_ -= best->gpus;
+      best->walk.next();
+      best = nullptr;
+    }
+  }
+}
+
+void Chain::preempt(const View& view, Draft& draft) {
+  if (view.waiting_count() == 0) return;
+  if (waiting_gpus_ <= free_gpus(draft)) {  // Everybody fits, at least by count.
+    fill(view, draft);
+    if (waiting_gpus_ == 0) return;
+  } else if (nobody_can_gain(view, draft)) {
+    return;
+  }
+  budget_ = free_gpus(draft);
+  select_by_count(view, rank_running(view));
+  for (const JobId job : stops_) draft.stop(job);
+  // By count they all fit together, whatever order the budget is spent in from here on.
+  if (adaptive_) budget_ = cluster_->topology().total().gpus;
+  bool all_placed = true;
+  for (const JobId job : selected_) {
+    if (take(view, draft, job)) continue;
+    if (!make_room(view, draft, job, rank_of(view, job))) all_placed = false;
+  }
+  if (!all_placed) fill(view, draft);
+}
+
+// The GPUs for this job are there but not where it can use them. Takes them from whoever ranks
+// behind it, wherever the placement wants; the others get their own back, or a place elsewhere.
+bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& rank) {
+  const Draft::Mark mark = draft.mark();
+  std::vector<std::pair<JobId, Placement>> displaced;
+  for (const Ranked& entry : running_) {
+    if (!view.is_placed(entry.job) || compare(rank, entry.rank, view.now()) >= 0) continue;
+    const Placement* held = draft.placement(entry.job);
+    if (held == nullptr) continue;
+    displaced.emplace_back(entry.job, *held);
+    draft.stop(entry.job);
+  }
+  if (!take(view, draft, job)) {
+    draft.rollback(mark);
+    return false;
+  }
+  for (auto& [other, held] : displaced) {
+    if (draft.start(other, std::move(held))) continue;
+    Ask ask = ask_for(view, other);
+    mechanism_->place(*cluster_, *placer_, draft.books(), ask);
+    if (!ask.given.empty()) draft.start(other, std::move(ask.given));
+  }
+  return true;
+}
+
+}  // namespace muster
