@@ -21,9 +21,9 @@ enum class Grid : std::uint8_t {
 };
 
 // All choices for a job of this spec on a server like `node` that are as fast as its proportional
-// share there or faster, that a server can give a job of this size, and that no other choice beats in
-// all respects. Never empty: the proportional share itself is always among the candidates. Ascending
-// by speed.
+// share there or faster, that a server can give a job of this size, and that no other choice beats
+// in all respects. Never empty: the proportional share itself is always among the candidates.
+// Ascending by speed.
 std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
                                 Grid grid);
 

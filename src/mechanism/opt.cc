@@ -18,9 +18,9 @@ namespace muster {
 
 namespace {
 
-constexpr int kMostTreeNodes = 2000;    // Effort is counted, not timed, so that runs repeat.
-constexpr double kGoodEnough = 1e-5;    // Relative gap at which the search may stop.
-constexpr double kWhole = 0.999;        // A job this much on one server is not split.
+constexpr int kMostTreeNodes = 2000;  // Effort is counted, not timed, so that runs repeat.
+constexpr double kGoodEnough = 1e-5;  // Relative gap at which the search may stop.
+constexpr double kWhole = 0.999;      // A job this much on one server is not split.
 
 // Sparse columns for the solvers' C interfaces.
 struct Columns {
@@ -147,12 +147,12 @@ std::vector<double> spread_over_servers(const Cluster& cluster,
       columns.entry(row + 1, gpus * static_cast<double>(per_gpu[j].cpu_milli));
       columns.entry(row + 2, gpus * static_cast<double>(per_gpu[j].mem_mib));
       columns.entry(static_cast<int>(3 * servers + j), 1.0);
-      const bool allowed = !specs[j]->gpu_type || *specs[j]->gpu_type == topology.node(NodeId(s)).gpu_type;
+      const bool allowed =
+          !specs[j]->gpu_type || *specs[j]->gpu_type == topology.node(NodeId(s)).gpu_type;
       columns.end_column(0.0, allowed ? 1.0 : 0.0, 0.0);
     }
   }
-  const std::unique_ptr<Clp_Simplex, void (*)(Clp_Simplex*)> model(Clp_newModel(),
-                                                                   Clp_deleteModel);
+  const std::unique_ptr<Clp_Simplex, void (*)(Clp_Simplex*)> model(Clp_newModel(), Clp_deleteModel);
   Clp_setLogLevel(model.get(), 0);
   Clp_loadProblem(model.get(), columns.count(), static_cast<int>(row_lower.size()),
                   columns.starts.data(), columns.rows.data(), columns.values.data(),
@@ -168,8 +168,8 @@ void Opt::place(const Cluster& cluster, const Placer& placer, const Books& books
   placer.place(cluster, books, fair_demand(*ask.spec, ask.salt), ask.given);
 }
 
-void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books,
-                    std::span<Ask> asks, Fidelity) {
+void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, std::span<Ask> asks,
+                    Fidelity) {
   // Who runs: in the order asked, as many as there are GPUs.
   std::vector<Ask*> running;
   std::vector<const JobSpec*> specs;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Synergy-Opt: the most that any mechanism could give. Program 1 takes the cluster as one server and
-// chooses for every job a point of its profile so that the sum of speeds is greatest; program 2 then
-// spreads the jobs over servers, splitting few of them. What program 1 finds is an upper bound, not a
-// schedule: CPU and memory are counted cluster-wide.
+// Synergy-Opt: the most that any mechanism could give. Program 1 takes the cluster as one server
+// and chooses for every job a point of its profile so that the sum of speeds is greatest; program 2
+// then spreads the jobs over servers, splitting few of them. What program 1 finds is an upper
+// bound, not a schedule: CPU and memory are counted cluster-wide.
 
 #include <vector>
 

@@ -11,11 +11,11 @@ namespace muster {
 
 namespace {
 
-constexpr double kWorthIt = 1e-6;       // Smaller gains are rounding.
+constexpr double kWorthIt = 1e-6;  // Smaller gains are rounding.
 // A job that runs must gain its server this much speed to be moved: it loses about a minute of work
 // by it, a tenth of what it does in a few rounds.
 constexpr double kMoveCost = 0.05;
-constexpr std::size_t kPartners = 24;   // Servers each server tries to trade with.
+constexpr std::size_t kPartners = 24;  // Servers each server tries to trade with.
 constexpr int kPasses = 6;
 constexpr std::size_t kMostShakes = 96;
 
@@ -108,8 +108,7 @@ std::vector<std::uint32_t> Packing::samples(const Server& server) {
   return picked;
 }
 
-std::vector<std::uint32_t> Packing::bundle(const Server& server, std::int32_t want,
-                                           Pick pick) {
+std::vector<std::uint32_t> Packing::bundle(const Server& server, std::int32_t want, Pick pick) {
   std::vector<std::pair<std::int64_t, std::uint32_t>> order;
   for (const std::uint32_t i : server.jobs) {
     if (asks_[i].spec->gpus >= want) continue;
@@ -283,7 +282,8 @@ void Packing::shake() {
       return a != b ? a > b : x < y;
     });
     if (servers_[order[0]].missing() <= kWorthIt) return;
-    std::vector<std::uint32_t> picked = {order[random.below(std::min<std::size_t>(4, order.size()))]};
+    std::vector<std::uint32_t> picked = {
+        order[random.below(std::min<std::size_t>(4, order.size()))]};
     while (picked.size() < std::min<std::size_t>(3, servers_.size())) {
       const std::uint32_t other = order[random.below(order.size())];
       if (std::find(picked.begin(), picked.end(), other) == picked.end()) picked.push_back(other);
@@ -326,7 +326,8 @@ void Packing::raise_spanning() {
   for (const std::uint32_t i : spanning_) {
     Placement& given = asks_[i].given;
     if (!cluster_.topology().uniform()) continue;
-    const std::vector<Choice>& choices = solver_.choices(solver_.kind(*asks_[i].spec, given[0].node));
+    const std::vector<Choice>& choices =
+        solver_.choices(solver_.kind(*asks_[i].spec, given[0].node));
     for (std::size_t pick = choices.size(); pick-- > 1;) {
       const Choice& choice = choices[pick];
       const bool fits = std::all_of(given.begin(), given.end(), [&](const Share& share) {

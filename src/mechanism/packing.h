@@ -15,8 +15,8 @@ namespace muster {
 
 class Packing {
  public:
-  // `asks` hold, in `given`, a placement for every job that runs; `books` is what is free for all of
-  // them together. Jobs on several servers stay where they are.
+  // `asks` hold, in `given`, a placement for every job that runs; `books` is what is free for all
+  // of them together. Jobs on several servers stay where they are.
   Packing(const Cluster& cluster, const Books& books, std::span<Ask> asks, ServerSolver& solver);
 
   // Raises the sum of speeds by exchanging jobs between servers, and then by emptying and refilling
@@ -58,8 +58,8 @@ class Packing {
                 std::vector<std::uint32_t> from_b, Exchange& best);
   // One ask of each kind on the server, one that does not run yet if there is any.
   std::vector<std::uint32_t> samples(const Server& server);
-  // Jobs of the server that together have exactly so many GPUs, each fewer than that: the most modest
-  // of them, the hungriest, or some of both.
+  // Jobs of the server that together have exactly so many GPUs, each fewer than that: the most
+  // modest of them, the hungriest, or some of both.
   enum class Pick : std::uint8_t { kModest, kHungry, kMixed };
   std::vector<std::uint32_t> bundle(const Server& server, std::int32_t gpus, Pick pick);
   bool exchange_best(Server& a, Server& b);
@@ -75,10 +75,10 @@ class Packing {
   ServerSolver& solver_;
   bool pooled_;
   std::vector<Server> servers_;
-  std::vector<std::uint32_t> spanning_;       // Asks on several servers.
-  std::vector<Books::Room> spare_;            // By server, after write() has dealt out.
-  std::vector<SlotMask> usable_;              // By node: slots that are these jobs' to use.
-  std::vector<JobKind> kinds_;                // Buffer.
+  std::vector<std::uint32_t> spanning_;  // Asks on several servers.
+  std::vector<Books::Room> spare_;       // By server, after write() has dealt out.
+  std::vector<SlotMask> usable_;         // By node: slots that are these jobs' to use.
+  std::vector<JobKind> kinds_;           // Buffer.
   std::uint64_t trials_ = 0;
   std::uint64_t most_trials_ = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// The best use of one server's CPU and memory by the jobs on it: one choice each, so that the sum of
-// speeds is greatest. Exact for the handful of jobs that have a choice at all; answers are kept,
+// The best use of one server's CPU and memory by the jobs on it: one choice each, so that the sum
+// of speeds is greatest. Exact for the handful of jobs that have a choice at all; answers are kept,
 // since servers with the same mix of jobs come up again and again.
 
 #include <cstdint>
@@ -33,12 +33,11 @@ class ServerSolver {
 
   struct Answer {
     bool fits = false;
-    double speed = 0;                  // Sum over the jobs.
-    std::vector<std::uint8_t> picks;   // Index into choices(), for each job as sorted by kind.
+    double speed = 0;                 // Sum over the jobs.
+    std::vector<std::uint8_t> picks;  // Index into choices(), for each job as sorted by kind.
   };
   // The jobs must be sorted. Valid until the next call of use().
-  const Answer& solve(std::int64_t cpu_milli, std::int64_t mem_mib,
-                      std::span<const JobKind> jobs);
+  const Answer& solve(std::int64_t cpu_milli, std::int64_t mem_mib, std::span<const JobKind> jobs);
 
   std::uint64_t solved() const { return solved_; }  // Answers worked out and not found again.
 

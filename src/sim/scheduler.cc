@@ -1,5 +1,7 @@
 #include "sim/scheduler.h"
 
+#include <utility>
+
 #include "mechanism/registry.h"
 #include "placement/registry.h"
 #include "policy/registry.h"
@@ -20,10 +22,13 @@ Refusal check_parts(const SchedulerParts& parts) {
 }
 
 std::unique_ptr<Chain> make_chain(const SchedulerParts& parts, const Cluster& cluster,
-                                  const ChainOptions& options) {
+                                  const ChainOptions& options,
+                                  std::unique_ptr<Mechanism> mechanism) {
+  if (mechanism == nullptr) {
+    mechanism = find_entry(mechanisms(), "mechanism", parts.mechanism).value()->make();
+  }
   return std::make_unique<Chain>(
-      cluster, find_entry(policies(), "policy", parts.policy).value()->make(),
-      find_entry(mechanisms(), "mechanism", parts.mechanism).value()->make(),
+      cluster, find_entry(policies(), "policy", parts.policy).value()->make(), std::move(mechanism),
       find_entry(placements(), "placement", parts.placement).value()->make(), options);
 }
 

@@ -21,7 +21,9 @@ struct SchedulerParts {
 Refusal check_parts(const SchedulerParts& parts);
 
 // For parts that check_parts() accepts. `cluster` must outlive the chain.
+// A `mechanism` that is given takes the place of the named one.
 std::unique_ptr<Chain> make_chain(const SchedulerParts& parts, const Cluster& cluster,
-                                  const ChainOptions& options);
+                                  const ChainOptions& options,
+                                  std::unique_ptr<Mechanism> mechanism = nullptr);
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "core/engine.h"
 #include "core/estimator.h"
@@ -41,6 +42,8 @@ struct SimOptions {
   bool history = false;           // Keep spans and timeline.
   bool plan_idle_rounds = false;  // See EngineOptions.
   bool check_invariants = false;  // After every step; slow, for tests.
+  // Instead of the mechanism named in `parts`: for trying one that is not in the table.
+  std::function<std::unique_ptr<Mechanism>()> mechanism;
   // Called now and then with jobs ended and jobs in all; returning false ends the run there, and
   // the result is marked partial.
   std::function<bool(std::size_t done, std::size_t total)> progress;

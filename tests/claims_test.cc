@@ -1,0 +1,152 @@
+// What we claim of the mechanisms, on workloads of Synergy's generator with the built-in zoo.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "config/profiles_file.h"
+#include "mechanism/blend.h"
+#include "mechanism/opt.h"
+#include "mechanism/tune.h"
+#include "placement/consolidate.h"
+#include "report/summary.h"
+#include "sim/simulator.h"
+#include "trace/generator.h"
+
+namespace muster {
+namespace {
+
+Trace workload(std::int64_t jobs, double rate, const char* mix, std::uint64_t seed) {
+  GeneratorOptions options;
+  options.jobs = jobs;
+  options.jobs_per_hour = rate;
+  options.gpu_mix = parse_gpu_mix(mix).value();
+  options.seed = seed;
+  return generate_trace(options, builtin_profiles()).value();
+}
+
+SimResult run(const Trace& trace, const char* cluster, SimOptions options) {
+  const Topology topology = parse_cluster_shorthand(cluster).value();
+  options.round = Duration::seconds(300);
+  return simulate(trace, topology, builtin_profiles(), options);
+}
+
+double mean_jct_h(const SimResult& result, const char* cluster, Window window) {
+  const Topology topology = parse_cluster_shorthand(cluster).value();
+  const Summary summary = summarize(result, topology, window);
+  EXPECT_EQ(summary.finished, summary.jobs);
+  return summary.jct.mean.in_hours();
+}
+
+// The paper's headline: at the load where proportional shares saturate (they do at 7.6 jobs an hour
+// on 128 GPUs) and tuned ones do not, jobs finish more than three times sooner.
+TEST(SynergyClaims, TuneIsThreeTimesFasterWhereProportionalSaturates) {
+  const Trace trace = workload(5000, 9, "single", 42);
+  const Window steady{4000, 5000};
+  SimOptions options;
+  const double proportional = mean_jct_h(run(trace, "16x8", options), "16x8", steady);
+  options.parts.mechanism = "tune";
+  const double tune = mean_jct_h(run(trace, "16x8", options), "16x8", steady);
+  options.parts.mechanism = "blend";
+  const double blend = mean_jct_h(run(trace, "16x8", options), "16x8", steady);
+  EXPECT_GT(proportional / tune, 3.0);
+  EXPECT_GT(tune, 14.0);  // The paper's own simulator has 21.9 h, another draw of it 22.4 h.
+  EXPECT_LT(tune, 25.0);
+  EXPECT_LE(blend, tune);
+}
+
+// Wherever a round asks for a plan, makes both from the same state, and goes on with blend's.
+class Rivals final : public Mechanism {
+ public:
+  explicit Rivals(int* rounds) : rounds_(rounds) {}
+  bool adaptive() const override { return true; }
+  void place(const Cluster& cluster, const Placer& placer, const Books& books,
+             Ask& ask) const override {
+    blend_.place(cluster, placer, books, ask);
+  }
+  void rebalance(const Cluster& cluster, const Placer& placer, Books& books, std::span<Ask> asks,
+                 Fidelity fidelity) override {
+    Books for_tune = books;
+    std::vector<Ask> tuned(asks.begin(), asks.end());
+    Tune().rebalance(cluster, placer, for_tune, tuned, fidelity);
+    blend_.rebalance(cluster, placer, books, asks, fidelity);
+    double tune_speed = 0;
+    double blend_speed = 0;
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      if (!tuned[i].given.empty()) tune_speed += cluster.speed(*asks[i].spec, tuned[i].given);
+      if (!asks[i].given.empty()) blend_speed += cluster.speed(*asks[i].spec, asks[i].given);
+    }
+    ++*rounds_;
+    EXPECT_GE(blend_speed, tune_speed - 1e-9) << "round " << *rounds_;
+  }
+
+ private:
+  Blend blend_;
+  int* rounds_;
+};
+
+TEST(BlendClaims, NoRoundOfAnyTestWorkloadGivesLessThanTune) {
+  for (const char* mix : {"single", "multi"}) {
+    for (const char* policy : {"fifo", "srtf", "las"}) {
+      SCOPED_TRACE(testing::Message() << policy << " on " << mix);
+      int rounds = 0;
+      SimOptions options;
+      options.parts.policy = policy;
+      options.mechanism = [&rounds] { return std::make_unique<Rivals>(&rounds); };
+      const Trace trace = workload(400, mix[0] == 's' ? 8 : 4, mix, 7);
+      const SimResult result = run(trace, "8x8", options);
+      EXPECT_GT(rounds, 100);
+      EXPECT_TRUE(std::all_of(result.jobs.begin(), result.jobs.end(),
+                              [](const JobOutcome& job) { return job.fate == Fate::kFinished; }));
+    }
+  }
+}
+
+// As many of a generated workload's jobs as fill the cluster.
+std::vector<JobSpec> full_load(const Topology& topology, const ProfileTable& profiles,
+                               const char* mix, std::uint64_t seed) {
+  const Trace trace = workload(topology.total().gpus, 9, mix, seed);
+  std::vector<JobSpec> specs;
+  std::int32_t left = topology.total().gpus;
+  for (const TraceJob& job : trace.jobs) {
+    if (job.gpus > left) continue;
+    left -= job.gpus;
+    JobSpec spec;
+    spec.gpus = job.gpus;
+    spec.profile = profiles.find(trace.models[job.model]);
+    specs.push_back(spec);
+  }
+  return specs;
+}
+
+TEST(BlendClaims, ReachesNinetySevenPercentOfTheBoundAt128Gpus) {
+  const Topology topology = parse_cluster_shorthand("16x8").value();
+  const ProfileTable profiles = builtin_profiles();
+  const Cluster cluster(topology, profiles);
+  for (const char* mix : {"single", "multi"}) {
+    SCOPED_TRACE(mix);
+    double sum = 0;
+    constexpr int kSeeds = 15;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const std::vector<JobSpec> specs = full_load(topology, profiles, mix, seed);
+      std::vector<Ask> asks(specs.size());
+      std::vector<const JobSpec*> pointers;
+      for (std::size_t i = 0; i < specs.size(); ++i) {
+        asks[i].job = JobId(i);
+        asks[i].spec = &specs[i];
+        pointers.push_back(&specs[i]);
+      }
+      Books books(topology, Pooling::kPerNode);
+      Blend().rebalance(cluster, Consolidate(), books, asks, Fidelity::kOurs);
+      double speed = 0;
+      for (const Ask& ask : asks) speed += cluster.speed(*ask.spec, ask.given);
+      sum += speed / plan_super_server(cluster, pointers, topology.total().cpu_milli,
+                                       topology.total().mem_mib)
+                         .speed;
+    }
+    EXPECT_GE(sum / kSeeds, 0.97);
+  }
+}
+
+}  // namespace
+}  // namespace muster
