@@ -4,7 +4,6 @@
 
 #include <array>
 #include <chrono>
-#include <ctime>
 #include <ostream>
 
 #include "base/text.h"
@@ -89,10 +88,9 @@ RunLabel label_of(const SimOptions& options, const Plan& plan, const std::string
   return label;
 }
 
-Duration cpu_time() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return Duration::micros(now.tv_sec * 1'000'000 + now.tv_nsec / 1000);
+Duration since(std::chrono::steady_clock::time_point begin) {
+  const auto elapsed = std::chrono::steady_clock::now() - begin;
+  return Duration::micros(std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count());
 }
 
 void name_rejected(const SimResult& result, const Trace& trace, std::ostream& err) {
@@ -230,11 +228,11 @@ int SimCommand::run(Streams streams) {
       bar.update(done, total);
       return !interrupted();
     };
-    const Duration begin = cpu_time();
+    const auto begin = std::chrono::steady_clock::now();
     const SimResult result = simulate(plan.trace, plan.topology, plan.profiles, options);
     bar.finish();
     Summary summary = summarize(result, plan.topology, plan.window);
-    summary.wall = cpu_time() - begin;
+    summary.wall = since(begin);
     const RunLabel label = label_of(options, plan, cluster_, compat_);
     if (rows.empty()) name_rejected(result, plan.trace, streams.err);
     if (!out_.empty()) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -73,6 +74,31 @@ std::string gain_text(std::span<const RunRow> rows, const RunRow& row) {
 
 std::string finished_text(const Summary& summary) {
   return fmt::format("{}/{}{}", summary.finished, summary.jobs, summary.partial ? "*" : "");
+}
+
+// The columns of times in a comparison.
+std::array<Duration, 5> times_of(const Summary& summary) {
+  return {summary.jct.mean, summary.jct.p50, summary.jct.p99, summary.wait.mean, summary.makespan};
+}
+
+// One unit and precision for a whole column, so that its numbers compare at a glance.
+struct ColumnUnit {
+  const char* name;
+  double seconds;
+  int decimals;
+};
+
+ColumnUnit unit_for(Duration longest) {
+  const double s = longest.in_seconds();
+  const auto unit = [s](const char* name, double seconds) {
+    return ColumnUnit{name, seconds, s / seconds < 99.995 ? 2 : 1};
+  };
+  if (s < 120) return unit("s", 1);
+  return s < 7200 ? unit("min", 60) : unit("h", 3600);
+}
+
+std::string in_unit(Duration duration, const ColumnUnit& unit) {
+  return fmt::format("{:.{}f} {}", duration.in_seconds() / unit.seconds, unit.decimals, unit.name);
 }
 
 std::string spread_text(const Spread& spread) {
@@ -166,15 +192,18 @@ std::string comparison_table(std::span<const RunRow> rows, Ink ink) {
     columns.push_back({header, Align::kRight});
   }
   Table table(std::move(columns));
+  std::vector<ColumnUnit> units;
+  for (std::size_t i = 0; i < times_of(Summary()).size(); ++i) {
+    Duration longest;
+    for (const RunRow& row : rows) longest = std::max(longest, times_of(row.summary)[i]);
+    units.push_back(unit_for(longest));
+  }
   for (const RunRow& row : rows) {
     const Summary& s = row.summary;
-    const auto time = [&](Duration duration) {
-      return s.finished == 0 ? std::string("n/a") : short_duration(duration);
-    };
     std::vector<std::string> cells = {row.label.policy, row.label.mechanism};
     for (const Trait& trait : traits) cells.push_back(trait.of(row.label));
-    for (const Duration duration : {s.jct.mean, s.jct.p50, s.jct.p99, s.wait.mean, s.makespan}) {
-      cells.push_back(time(duration));
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      cells.push_back(s.finished == 0 ? "n/a" : in_unit(times_of(s)[i], units[i]));
     }
     cells.push_back(percent(s.gpu_utilization));
     cells.push_back(grouped(s.preemptions));

@@ -107,12 +107,12 @@ TEST(ComparisonTable, ShowsTheGainOverTheFirstRunOfAPolicy) {
   const std::vector<RunRow> rows = {run("fifo", "greedy", 7000), run("fifo", "tune", 3500),
                                     run("srtf", "greedy", 3000), run("srtf", "tune", 2500)};
   EXPECT_EQ("\n" + comparison_table(rows), R"(
-policy  mechanism   mean JCT     p50     p99    wait  makespan  GPU use  preempt   finished   gain
-------  ---------  ---------  ------  ------  ------  --------  -------  -------  ---------  -----
-fifo    greedy     116.7 min  90.0 s  5.83 h  30.0 s    10.0 d    76.5%    1,234  1200/1200      —
-fifo    tune        58.3 min  90.0 s  2.92 h  30.0 s    10.0 d    76.5%    1,234  1200/1200  2.00x
-srtf    greedy      50.0 min  90.0 s  2.50 h  30.0 s    10.0 d    76.5%    1,234  1200/1200      —
-srtf    tune        41.7 min  90.0 s  2.08 h  30.0 s    10.0 d    76.5%    1,234  1200/1200  1.20x
+policy  mechanism   mean JCT      p50     p99     wait  makespan  GPU use  preempt   finished   gain
+------  ---------  ---------  -------  ------  -------  --------  -------  -------  ---------  -----
+fifo    greedy     116.7 min  90.00 s  5.83 h  30.00 s   240.0 h    76.5%    1,234  1200/1200      —
+fifo    tune        58.3 min  90.00 s  2.92 h  30.00 s   240.0 h    76.5%    1,234  1200/1200  2.00x
+srtf    greedy      50.0 min  90.00 s  2.50 h  30.00 s   240.0 h    76.5%    1,234  1200/1200      —
+srtf    tune        41.7 min  90.00 s  2.08 h  30.00 s   240.0 h    76.5%    1,234  1200/1200  1.20x
 )");
 }
 
@@ -140,10 +140,10 @@ TEST(ComparisonTable, MarksWhatFinishedNothingOrWasInterrupted) {
   rows[1].summary.jobs = 10;
   rows[1].summary.partial = true;
   EXPECT_EQ("\n" + comparison_table(rows), R"(
-policy  mechanism  mean JCT     p50       p99    wait  makespan  GPU use  preempt   finished  gain
-------  ---------  --------  ------  --------  ------  --------  -------  -------  ---------  ----
-fifo    tune        100.0 s  90.0 s  5.00 min  30.0 s    10.0 d    76.5%    1,234  1200/1200     —
-fifo    opt             n/a     n/a       n/a     n/a       n/a     0.0%        0      0/10*   n/a
+policy  mechanism  mean JCT      p50       p99     wait  makespan  GPU use  preempt   finished  gain
+------  ---------  --------  -------  --------  -------  --------  -------  -------  ---------  ----
+fifo    tune        100.0 s  90.00 s  5.00 min  30.00 s   240.0 h    76.5%    1,234  1200/1200     —
+fifo    opt             n/a      n/a       n/a      n/a       n/a     0.0%        0      0/10*   n/a
 * interrupted: only what had finished by then counts
 )");
 }
