@@ -54,8 +54,11 @@ class Instant {
   std::int64_t us_ = 0;
 };
 
-// The longest time we compute with, about 2,850 years: sums of a few stay far from overflow.
-// Readers refuse anything longer.
-inline constexpr Duration kLongestDuration = Duration::seconds(90'000'000'000);
+// The longest time anybody may write down: a hundred years. Readers refuse more.
+inline constexpr Duration kLongestDuration = Duration::seconds(3'155'760'000);
+
+// Nothing is computed to happen later than this, some 127,000 years on: sums of a few times stay
+// far from overflow.
+inline constexpr Instant kHorizon = Instant::micros(4'000'000'000'000'000'000);
 
 }  // namespace muster

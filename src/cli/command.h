@@ -32,6 +32,13 @@ int complain(Streams streams, std::string_view message);
 // --profiles FILE, or the zoo when empty.
 Result<ProfileTable> load_profiles(const std::string& path, Streams streams);
 
+// For options that the library would wrap around: refuses a minus sign.
+inline auto not_negative() {
+  return [](const std::string& text) {
+    return text.starts_with('-') ? "negative: '" + text + "'" : std::string();
+  };
+}
+
 // Set by Ctrl-C. The first asks a long run to end with what it has; a second one kills.
 void catch_interrupts();
 bool interrupted();

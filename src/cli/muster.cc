@@ -38,29 +38,38 @@ int list_all(Streams streams) {
 
 // The library's messages name the word but not what was meant.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  const auto any = [](const CLI::App*) { return true; };
   const CLI::App* deepest = &app;
-  while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
+  std::string path = "muster";
+  while (!deepest->get_subcommands().empty()) {
+    deepest = deepest->get_subcommands().front();
+    path += " " + deepest->get_name();
+  }
   std::string message = error.what();
   std::replace(message.begin(), message.end(), '\n', ' ');
-  const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
-  const auto* missing = dynamic_cast<const CLI::RequiredError*>(&error);
   std::vector<std::string> known;
   for (const CLI::Option* option : deepest->get_options()) known.push_back(option->get_name());
-  for (const CLI::App* sub : deepest->get_subcommands([](const CLI::App*) { return true; })) {
-    known.push_back(sub->get_name());
-  }
+  for (const CLI::App* sub : deepest->get_subcommands(any)) known.push_back(sub->get_name());
   const std::vector<std::string_view> names(known.begin(), known.end());
   const std::vector<std::string> left = deepest->remaining();
-  if (extras != nullptr && !left.empty()) {
+  const bool lacks_verb = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+                          !deepest->get_subcommands(any).empty();
+  if ((lacks_verb || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) && !left.empty()) {
     const std::string word = left.front().substr(0, left.front().find('='));
     message = "unknown " + std::string(word.starts_with('-') ? "option " : "word ") +
               in_quotes(word) + suggestion(word, names);
-  } else if (missing != nullptr &&
-             !deepest->get_subcommands([](const CLI::App*) { return true; }).empty()) {
+  } else if (lacks_verb) {
     message = "say what to do" + suggestion("", names);
+  } else if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    // "Could not convert: --seed = abc".
+    const std::size_t colon = message.find(": ");
+    const std::size_t equals = message.find(" = ");
+    if (colon != std::string::npos && equals != std::string::npos && colon < equals) {
+      message = message.substr(colon + 2, equals - colon - 2) +
+                ": not a number: " + in_quotes(message.substr(equals + 3));
+    }
   }
-  return message + "; see 'muster" + (deepest == &app ? "" : " " + deepest->get_name()) +
-         " --help'";
+  return message + "; see '" + path + " --help'";
 }
 
 }  // namespace
@@ -87,8 +96,9 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   sim.add_to(app);
   TraceCommand trace;
   trace.add_to(app);
-  const CLI::App* policies_command =
+  CLI::App* const policies_command =
       app.add_subcommand("policies", "list every policy, mechanism and placement");
+  policies_command->footer("Example:\n  muster policies");
   app.footer(
       "Example: what would tuning CPU and memory gain on 16 servers of 8 GPUs?\n"
       "  muster sim --cluster 16x8 --mechanism proportional,tune --round 300s");
@@ -97,8 +107,12 @@ int run_muster(std::span<const std::string> words, Streams streams) {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     const CLI::App* deepest = &app;
-    while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front();
-    streams.out << deepest->help();
+    std::string path;
+    while (!deepest->get_subcommands().empty()) {
+      path += (path.empty() ? "" : " ") + deepest->get_name();
+      deepest = deepest->get_subcommands().front();
+    }
+    streams.out << deepest->help(path);
     return kExitDone;
   } catch (const CLI::CallForVersion& version) {
     streams.out << version.what() << '\n';

@@ -93,10 +93,13 @@ Duration since(std::chrono::steady_clock::time_point begin) {
   return Duration::micros(std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count());
 }
 
-void name_rejected(const SimResult& result, const Trace& trace, std::ostream& err) {
+// Each job once, also when several runs reject it.
+void name_rejected(const SimResult& result, const Trace& trace, std::vector<bool>& named,
+                   std::ostream& err) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
-    if (result.jobs[i].fate != Fate::kRejected) continue;
+    if (result.jobs[i].fate != Fate::kRejected || named[i]) continue;
+    named[i] = true;
     if (count++ < kRejectionsShown) {
       err << fmt::format("note: job {} can never run: {}\n", in_quotes(trace.jobs[i].id),
                          result.jobs[i].why_rejected);
@@ -137,7 +140,9 @@ void SimCommand::add_to(CLI::App& app) {
   command_->add_option("--compat", compat_, "imitate another simulator: tiresias or synergy");
   command_->add_option("--window", window_,
                        "statistics over jobs FIRST:LAST in arrival order only");
-  command_->add_option("--seed", seed_, "of everything random")->capture_default_str();
+  command_->add_option("--seed", seed_, "of everything random")
+      ->check(not_negative())
+      ->capture_default_str();
   command_->add_option("--out", out_, "write jobs.csv, timeline.csv, summary.json and GPU tracks");
   command_->add_flag("--json", json_, "print numbers for programs");
   command_->footer(
@@ -220,9 +225,11 @@ int SimCommand::run(Streams streams) {
 
   catch_interrupts();
   std::vector<RunRow> rows;
+  std::vector<bool> named(plan.trace.jobs.size());
   for (SimOptions& options : plan.runs) {
-    const std::string name = fmt::format("{}+{}+{}", options.parts.policy, options.parts.mechanism,
-                                         options.parts.placement);
+    std::string name = fmt::format("{}+{}+{}", options.parts.policy, options.parts.mechanism,
+                                   options.parts.placement);
+    if (estimates_.find(',') != std::string::npos) name += "+" + options.estimates.text();
     ProgressBar bar(name);
     options.progress = [&bar](std::size_t done, std::size_t total) {
       bar.update(done, total);
@@ -234,7 +241,7 @@ int SimCommand::run(Streams streams) {
     Summary summary = summarize(result, plan.topology, plan.window);
     summary.wall = since(begin);
     const RunLabel label = label_of(options, plan, cluster_, compat_);
-    if (rows.empty()) name_rejected(result, plan.trace, streams.err);
+    name_rejected(result, plan.trace, named, streams.err);
     if (!out_.empty()) {
       const std::string dir = plan.runs.size() == 1 ? out_ : out_ + "/" + name;
       const Refusal refusal = write_run(dir, result, summary, label, plan.trace, plan.topology);

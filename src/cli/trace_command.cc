@@ -67,6 +67,9 @@ std::string info_json(const Trace& trace) {
 void TraceCommand::add_to(CLI::App& app) {
   command_ = app.add_subcommand("trace", "look at workloads and make them");
   command_->require_subcommand(1);
+  command_->footer(
+      "Example: make a workload and look at it:\n"
+      "  muster trace generate --jobs 500 --out jobs.csv && muster trace info jobs.csv");
   info_ = command_->add_subcommand("info", "what is in a trace, in numbers and small charts");
   info_->add_option("FILE", file_, "the trace")->required();
   info_->add_option("--format", format_, "its format (default: detected)");
@@ -87,6 +90,7 @@ void TraceCommand::add_to(CLI::App& app) {
       ->capture_default_str();
   generate_->add_flag("--static", static_, "all arrive at once");
   generate_->add_option("--seed", seed_, "the same seed gives the same trace")
+      ->check(not_negative())
       ->capture_default_str();
   generate_->add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
   generate_->add_option("--out", out_, "file to write (default: standard output)");
@@ -121,10 +125,10 @@ int TraceCommand::generate(Streams streams) {
   options.seed = seed_;
   options.static_arrivals = static_;
   const Result<TaskSplit> task_split = parse_task_split(split_);
-  if (!task_split.ok()) return complain(streams, "--split: " + task_split.error().message);
+  if (!task_split.ok()) return complain(streams, "--" + task_split.error().message);
   options.split = task_split.value();
   Result<std::vector<GpuShare>> mix = parse_gpu_mix(gpu_mix_);
-  if (!mix.ok()) return complain(streams, "--gpu-mix: " + mix.error().message);
+  if (!mix.ok()) return complain(streams, "--" + mix.error().message);
   options.gpu_mix = std::move(mix).value();
   const Result<DurationLaw> law = parse_durations(durations_);
   if (!law.ok()) return complain(streams, law.error().message);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/saturate.h"
 
 namespace muster {
 
@@ -10,6 +11,14 @@ namespace {
 
 Duration work_in(Duration elapsed, double speed) {
   return Duration::micros(static_cast<std::int64_t>(static_cast<double>(elapsed.us()) * speed));
+}
+
+void accrue(const Resources& held, Duration elapsed, std::int64_t& gpu_us,
+            std::int64_t& cpu_milli_ms, std::int64_t& mem_mib_ms) {
+  const std::int64_t ms = elapsed.us() / 1000;
+  gpu_us = saturating_add(gpu_us, saturating_multiply(held.gpus, elapsed.us()));
+  cpu_milli_ms = saturating_add(cpu_milli_ms, saturating_multiply(held.cpu_milli, ms));
+  mem_mib_ms = saturating_add(mem_mib_ms, saturating_multiply(held.mem_mib, ms));
 }
 
 }  // namespace
@@ -21,9 +30,7 @@ void State::settle(Job& job, Instant now) {
   const Lease& lease = leases[static_cast<std::size_t>(job.lease)];
   if (lease.state == Lease::State::kPromised) return;
   job.work_done += work_in(elapsed, job.speed);
-  job.gpu_us += job.spec.gpus * elapsed.us();
-  job.cpu_milli_ms += lease.total.cpu_milli * (elapsed.us() / 1000);
-  job.mem_mib_ms += lease.total.mem_mib * (elapsed.us() / 1000);
+  accrue(lease.total, elapsed, job.gpu_us, job.cpu_milli_ms, job.mem_mib_ms);
 }
 
 JobFacts View::facts(JobId id) const {
@@ -45,9 +52,7 @@ JobFacts View::facts(JobId id) const {
   if (lease.state == Lease::State::kPromised) return facts;
   const Duration elapsed = now_ - job.since;
   facts.work_done += work_in(elapsed, job.speed);
-  facts.gpu_us += job.spec.gpus * elapsed.us();
-  facts.cpu_milli_ms += lease.total.cpu_milli * (elapsed.us() / 1000);
-  facts.mem_mib_ms += lease.total.mem_mib * (elapsed.us() / 1000);
+  accrue(lease.total, elapsed, facts.gpu_us, facts.cpu_milli_ms, facts.mem_mib_ms);
   return facts;
 }
 

@@ -2,6 +2,7 @@
 
 // Shortest remaining service first: remaining time times GPUs, preemptively.
 
+#include "base/saturate.h"
 #include "core/policy.h"
 
 namespace muster {
@@ -11,7 +12,9 @@ class Srsf final : public Policy {
   PolicyTraits traits() const override {
     return {PolicyTraits::WhenStuck::kSkip, /*preempts=*/true, /*drifts=*/false, /*improves=*/true};
   }
-  Rank rank(const JobFacts& job) const override { return {job.remaining().us() * job.gpus}; }
+  Rank rank(const JobFacts& job) const override {
+    return {saturating_multiply(job.remaining().us(), job.gpus)};
+  }
 };
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "base/saturate.h"
 #include "sim/truth.h"
 
 namespace muster {
@@ -317,7 +318,8 @@ class Simulation {
   void release(JobId job) {
     const Duration held = now_ - run_of(job).held_since;
     outcome_of(job).run += held;
-    result_.gpu_us += held.us() * outcome_of(job).gpus;
+    result_.gpu_us =
+        saturating_add(result_.gpu_us, saturating_multiply(held.us(), outcome_of(job).gpus));
     close_spans(job);
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/saturate.h"
+
 namespace muster {
 
 TrueProgress TrueProgress::of_work(Duration work) {
@@ -29,7 +31,7 @@ void TrueProgress::settle(Instant now) {
   since_ = now;
   if (speed_ <= 0) return;
   if (iteration_ > 0) {
-    left_ -= elapsed.us() / round_.us() * per_round();
+    left_ -= std::min(left_, saturating_multiply(elapsed.us() / round_.us(), per_round()));
   } else {
     left_ -= static_cast<std::int64_t>(static_cast<double>(elapsed.us()) * speed_);
   }
@@ -46,11 +48,13 @@ Instant TrueProgress::finish() const {
   if (iteration_ > 0) {
     const std::int64_t each = per_round();
     if (each <= 0) return Instant::never();
-    const std::int64_t rounds = std::max<std::int64_t>(1, (left_ + each - 1) / each);
+    const std::int64_t rounds =
+        std::max<std::int64_t>(1, left_ / each + (left_ % each != 0 ? 1 : 0));
+    if (rounds > (kHorizon - since_).us() / round_.us()) return Instant::never();
     return since_ + round_ * rounds;
   }
   const double time = std::ceil(static_cast<double>(left_) / speed_);
-  if (time > static_cast<double>(kLongestDuration.us())) return Instant::never();
+  if (time > static_cast<double>((kHorizon - since_).us())) return Instant::never();
   return since_ + Duration::micros(static_cast<std::int64_t>(time));
 }
 

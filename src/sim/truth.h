@@ -21,7 +21,8 @@ class TrueProgress {
   // From `now` on the job runs at `speed` relative to the reference share; 0 stops it.
   void set_speed(double speed, Instant now);
 
-  // When it will be done if nothing changes; never() while it stands still.
+  // When it will be done if nothing changes; never() while it stands still, or if that is past the
+  // horizon.
   Instant finish() const;
 
  private:

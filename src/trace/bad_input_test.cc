@@ -37,7 +37,7 @@ TEST(BadInput, RowsOfOurFormat) {
       {"1,nan,1,1", "t.csv:3: submit_s: not a number: 'nan'"},
       {"1,inf,1,1", "t.csv:3: submit_s: not a number: 'inf'"},
       {"1,1e300,1,1", "t.csv:3: submit_s: too long a time: '1e300'"},
-      {"1,90000000001,1,1", "t.csv:3: submit_s: too long a time: '90000000001'"},
+      {"1,3155760001,1,1", "t.csv:3: submit_s: too long a time: '3155760001'"},
       {"1,0,0,1", "t.csv:3: gpus: must be at least 1: '0'"},
       {"1,0,-2,1", "t.csv:3: gpus: negative: '-2'"},
       {"1,0,two,1", "t.csv:3: gpus: not a whole number: 'two'"},

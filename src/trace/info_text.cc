@@ -157,7 +157,7 @@ constexpr Bin kBins[] = {{"< 1 s", 1},
                          {"< 3 d", 259'200},
                          {"< 10 d", 864'000},
                          {"< 40 d", 3'456'000},
-                         {"longer", 90'000'000'001}};
+                         {"longer", 3'155'760'001}};
 
 std::string duration_chart(const Trace& trace, int width, Glyphs glyphs) {
   std::vector<std::int64_t> counts(std::size(kBins), 0);
