@@ -32,12 +32,8 @@ int complain(Streams streams, std::string_view message);
 // --profiles FILE, or the zoo when empty.
 Result<ProfileTable> load_profiles(const std::string& path, Streams streams);
 
-// For options that the library would wrap around: refuses a minus sign.
-inline auto not_negative() {
-  return [](const std::string& text) {
-    return text.starts_with('-') ? "negative: '" + text + "'" : std::string();
-  };
-}
+// What is wrong with the text of a --seed, or nothing; the library would wrap it around.
+std::string refuse_seed(const std::string& text);
 
 // Set by Ctrl-C. The first asks a long run to end with what it has; a second one kills.
 void catch_interrupts();

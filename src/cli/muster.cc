@@ -79,6 +79,12 @@ int complain(Streams streams, std::string_view message) {
   return kExitBadInput;
 }
 
+std::string refuse_seed(const std::string& text) {
+  const Result<std::int64_t> number = parse_int(text);
+  if (!number.ok()) return number.error().message;
+  return number.value() < 0 ? "negative: " + in_quotes(text) : "";
+}
+
 Result<ProfileTable> load_profiles(const std::string& path, Streams streams) {
   if (path.empty()) return builtin_profiles();
   Result<ProfileFile> file = read_profiles(path);

@@ -141,7 +141,7 @@ void SimCommand::add_to(CLI::App& app) {
   command_->add_option("--window", window_,
                        "statistics over jobs FIRST:LAST in arrival order only");
   command_->add_option("--seed", seed_, "of everything random")
-      ->check(not_negative())
+      ->check(refuse_seed)
       ->capture_default_str();
   command_->add_option("--out", out_, "write jobs.csv, timeline.csv, summary.json and GPU tracks");
   command_->add_flag("--json", json_, "print numbers for programs");

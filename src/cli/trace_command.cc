@@ -90,7 +90,7 @@ void TraceCommand::add_to(CLI::App& app) {
       ->capture_default_str();
   generate_->add_flag("--static", static_, "all arrive at once");
   generate_->add_option("--seed", seed_, "the same seed gives the same trace")
-      ->check(not_negative())
+      ->check(refuse_seed)
       ->capture_default_str();
   generate_->add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
   generate_->add_option("--out", out_, "file to write (default: standard output)");

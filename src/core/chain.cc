@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/digest.h"
+#include "base/saturate.h"
 
 namespace muster {
 
@@ -47,6 +48,7 @@ std::uint32_t Chain::shape_of(const JobSpec& spec) {
 }
 
 std::optional<std::string> Chain::find_refusal(const JobSpec& spec) const {
+  if (spec.gpus < 1) return fmt::format("asks for {} GPUs", spec.gpus);
   const Topology& topology = cluster_->topology();
   const std::int32_t there =
       spec.gpu_type ? topology.gpus_of_type(*spec.gpu_type) : topology.total().gpus;
@@ -73,7 +75,8 @@ Rank Chain::rank_of(const View& view, JobId job) const {
     // Who reached this rank first; of two that reached it now, the one that came more slowly, and
     // last one that has only just been submitted.
     const bool fresh = facts.gpu_us == 0 && !view.is_placed(job);
-    rank.tie = facts.last_ran.us() * 1024 + (fresh ? 1023 : std::min(facts.gpus, 1022));
+    rank.tie = saturating_add(saturating_multiply(facts.last_ran.us(), 1024),
+                              fresh ? 1023 : std::min(facts.gpus, 1022));
   }
   return rank;
 }
@@ -131,7 +134,8 @@ void Chain::plan(const View& view, Draft& draft, Occasion occasion) {
   selected_.clear();
   stops_.clear();
   if (options_.rebuild) return rebuild(view, draft);
-  const bool may_preempt = traits_.preempts && (!traits_.drifts || occasion == Occasion::kTick);
+  if (occasion == Occasion::kIdleTick && !(drifts() && view.waiting_count() > 0)) return;
+  const bool may_preempt = traits_.preempts && (!traits_.drifts || occasion != Occasion::kNews);
   budget_ = draft.books().free_gpus();
   if (may_preempt && !view.placed().empty()) {
     preempt(view, draft);

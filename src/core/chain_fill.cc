@@ -62,13 +62,15 @@ void Chain::fill_behind_reservation(const View& view, Draft& draft, JobId head) 
   std::make_heap(ends_.begin(), ends_.end(), later);
   std::int32_t then_free = free_gpus(draft);
   Instant start_of_head = now;
-  while (then_free < view.spec(head).gpus && !ends_.empty()) {
+  // All that end at that time count, or what is left over would depend on their order.
+  const std::int32_t wanted = view.spec(head).gpus;
+  while (!ends_.empty() && (then_free < wanted || ends_.front().first <= start_of_head)) {
     std::pop_heap(ends_.begin(), ends_.end(), later);
     start_of_head = ends_.back().first;
     then_free += ends_.back().second;
     ends_.pop_back();
   }
-  std::int32_t leftover = std::max(0, then_free - view.spec(head).gpus);
+  std::int32_t leftover = std::max(0, then_free - wanted);
   const Duration until_then = start_of_head - now;
   shapes_[seats_[head].shape].out = true;
   std::optional<JobId> last = head;

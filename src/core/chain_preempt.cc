@@ -144,7 +144,11 @@ void Chain::preempt(const View& view, Draft& draft) {
     if (take(view, draft, job)) continue;
     if (!make_room(view, draft, job, rank_of(view, job))) all_placed = false;
   }
-  if (!all_placed) fill(view, draft);
+  if (all_placed) return;
+  // Those who were to stop for a job that found no place stay. Otherwise others would take their
+  // GPUs, whatever their rank, and lose them again at the next plan.
+  for (const JobId job : stops_) draft.start(job, view.placement(job));
+  fill(view, draft);
 }
 
 // The GPUs for this job are there but not where it can use them. Takes them from whoever ranks
@@ -163,8 +167,10 @@ bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& ran
     draft.rollback(mark);
     return false;
   }
-  for (auto& [other, held] : displaced) {
-    if (draft.start(other, std::move(held))) continue;
+  // All who can stay do, before anybody who cannot looks for another place.
+  for (const auto& [other, held] : displaced) draft.start(other, held);
+  for (const auto& [other, held] : displaced) {
+    if (draft.placement(other) != nullptr) continue;
     Ask ask = ask_for(view, other);
     mechanism_->place(*cluster_, *placer_, draft.books(), ask);
     if (!ask.given.empty()) draft.start(other, std::move(ask.given));

@@ -6,20 +6,37 @@
 
 namespace muster {
 
+namespace {
+
+// Each resource by itself, the better or the worse of the two.
+Resources each(const Resources& a, const Resources& b,
+               const std::int64_t& (*pick)(const std::int64_t&, const std::int64_t&)) {
+  return {static_cast<std::int32_t>(pick(a.gpus, b.gpus)), pick(a.cpu_milli, b.cpu_milli),
+          pick(a.mem_mib, b.mem_mib), pick(a.storage_kbps, b.storage_kbps)};
+}
+
+void widen(Cluster::Extent& extent, const Node& node) {
+  const Resources fair = node.per_gpu();
+  if (extent.largest_gpus == 0) {  // The first.
+    extent = {fair, fair, node.capacity, node.capacity.gpus};
+    return;
+  }
+  extent.richest_fair = each(extent.richest_fair, fair, &std::max<std::int64_t>);
+  extent.poorest_fair = each(extent.poorest_fair, fair, &std::min<std::int64_t>);
+  extent.smallest = each(extent.smallest, node.capacity, &std::min<std::int64_t>);
+  extent.largest_gpus = std::max(extent.largest_gpus, node.capacity.gpus);
+}
+
+}  // namespace
+
 Cluster::Cluster(const Topology& topology, const ProfileTable& profiles)
     : topology_(&topology), profiles_(&profiles), uniform_(topology.uniform()) {
   MUSTER_CHECK(topology.node_count() > 0);
-  richest_fair_ = poorest_fair_ = topology.node(NodeId(0)).per_gpu();
+  extent_of_type_.resize(topology.gpu_type_count());
   for (const Node& node : topology.nodes()) {
-    const Resources fair = node.per_gpu();
-    fair_.push_back(fair);
-    const auto widen = [](std::int64_t value, std::int64_t& low, std::int64_t& high) {
-      low = std::min(low, value);
-      high = std::max(high, value);
-    };
-    widen(fair.cpu_milli, poorest_fair_.cpu_milli, richest_fair_.cpu_milli);
-    widen(fair.mem_mib, poorest_fair_.mem_mib, richest_fair_.mem_mib);
-    widen(fair.storage_kbps, poorest_fair_.storage_kbps, richest_fair_.storage_kbps);
+    fair_.push_back(node.per_gpu());
+    widen(extent_, node);
+    widen(extent_of_type_[node.gpu_type], node);
   }
   for (std::size_t p = 0; p < profiles.size(); ++p) {
     for (std::size_t t = 0; t < topology.gpu_type_count(); ++t) {

@@ -3,6 +3,7 @@
 // What never changes during a run: the servers and what is believed of each model's speed on them.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/books.h"
@@ -24,9 +25,16 @@ class Cluster {
   // The GPU-proportional share per GPU of a node.
   const Resources& fair(NodeId node) const { return fair_[uniform_ ? NodeId(0) : node]; }
 
-  // The largest and the smallest proportional share of each resource any node has.
-  const Resources& richest_fair() const { return richest_fair_; }
-  const Resources& poorest_fair() const { return poorest_fair_; }
+  // What the servers of one GPU type, or all of them, have in common.
+  struct Extent {
+    Resources richest_fair;  // Per GPU: the largest proportional share of each resource.
+    Resources poorest_fair;  // And the smallest.
+    Resources smallest;      // Of each resource, what the server with the least of it has.
+    std::int32_t largest_gpus = 0;
+  };
+  const Extent& extent(std::optional<GpuTypeId> type) const {
+    return type ? extent_of_type_[*type] : extent_;
+  }
 
   // Speed of a gang, relative to the reference share: that of its slowest worker.
   double speed(const JobSpec& spec, const Placement& placement) const;
@@ -43,8 +51,8 @@ class Cluster {
   const ProfileTable* profiles_;
   bool uniform_;
   IdVector<NodeId, Resources> fair_;
-  Resources richest_fair_;
-  Resources poorest_fair_;
+  Extent extent_;
+  IdVector<GpuTypeId, Extent> extent_of_type_;
   std::vector<double> gpu_factors_;
 };
 

@@ -7,6 +7,31 @@
 
 namespace muster {
 
+namespace {
+
+// Whether some server must give more than before, for the same slots.
+bool asks_for_more(const Placement& now, const Placement& before) {
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (now[i].cpu_milli > before[i].cpu_milli || now[i].mem_mib > before[i].mem_mib ||
+        now[i].storage_kbps > before[i].storage_kbps) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The smaller amount of each kind on each server, for the same slots.
+Placement lesser_of(Placement a, const Placement& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i].cpu_milli = std::min(a[i].cpu_milli, b[i].cpu_milli);
+    a[i].mem_mib = std::min(a[i].mem_mib, b[i].mem_mib);
+    a[i].storage_kbps = std::min(a[i].storage_kbps, b[i].storage_kbps);
+  }
+  return a;
+}
+
+}  // namespace
+
 Engine::Engine(const Cluster& cluster, std::unique_ptr<Planner> planner,
                const EngineOptions& options)
     : state_(cluster, options.pooling),
@@ -35,7 +60,7 @@ void Engine::emit(Action::Kind kind, JobId job, Epoch epoch, Instant at) {
   if (kind == Action::Kind::kReject) return;
   ++counters_.decisions;
   if (kind == Action::Kind::kStop) return;
-  for (const Share& share : lease(job).placement) {
+  for (const Share& share : lease(job).in_force()) {
     digest_.add(share.slots ^ (std::uint64_t{share.node.index()} << 40));
     digest_.add(share.cpu_milli ^ (share.mem_mib << 24));
   }
@@ -52,7 +77,7 @@ std::span<const Action> Engine::step(Instant now, std::span<const Event> events)
   if (options_.round > Duration()) {
     const bool due =
         news_ || options_.plan_idle_rounds || (planner_->drifts() && state_.waiting > 0);
-    if (on_tick() && due && last_plan_ != now) plan(Occasion::kTick);
+    if (on_tick() && due && last_plan_ != now) plan(news_ ? Occasion::kTick : Occasion::kIdleTick);
   } else {
     const bool tick = planner_->drifts() && state_.waiting > 0 && on_tick() && last_plan_ != now;
     if (news_ || tick) plan(tick ? Occasion::kTick : Occasion::kNews);
@@ -63,6 +88,7 @@ std::span<const Action> Engine::step(Instant now, std::span<const Event> events)
 }
 
 bool Engine::on_tick() const {
+  if (now_ >= wake_) return true;  // The time asked for, or later if the driver was late.
   if (options_.round == Duration()) return now_.us() % options_.quantum.us() == 0;
   const Duration since = now_ - options_.first_round;
   return since >= Duration() && since.us() % options_.round.us() == 0;
@@ -154,21 +180,30 @@ void Engine::apply(const LeaseEnded& event) {
   }
   digest_.add(std::uint64_t{event.epoch} << 8 | 0x80);
   digest_.add((std::uint64_t{event.job.index()} << 32) ^ static_cast<std::uint64_t>(now_.us()));
+  if (current && event.outcome == LeaseOutcome::kStopped) {  // Nobody told it to: it waits again.
+    revoke(job);
+    job.state = JobState::kWaiting;
+    ++state_.waiting;
+    planner_->enqueue(View(state_, now_), event.job);
+    news_ = true;
+    return;
+  }
   if (current) {
-    MUSTER_CHECK(event.outcome == LeaseOutcome::kCompleted);  // Nobody told it to stop.
     planner_->forget(View(state_, now_), event.job);
     revoke(job);
   } else {
     const std::int32_t row = std::exchange(job.ending, kNoRow);
     Lease& ended = state_.leases[static_cast<std::size_t>(row)];
-    for (const Share& share : ended.placement) std::erase(state_.stopping[share.node], row);
-    // Whoever waited for these servers may start, unless more news or the plan says otherwise.
-    for (const auto& [waiter, epoch] : ended.blocked) {
-      const std::int32_t waiting_row = state_.jobs[waiter].lease;
+    for (const Share& share : ended.placement) std::erase(state_.stopping[yard(share.node)], row);
+    // Whoever waited for these servers may start or grow, unless more news or the plan says
+    // otherwise.
+    for (const Lease::Blocked& waiter : ended.blocked) {
+      const std::int32_t waiting_row = state_.jobs[waiter.job].lease;
       if (waiting_row == kNoRow) continue;
       Lease& lease = state_.leases[static_cast<std::size_t>(waiting_row)];
-      if (lease.epoch != epoch || lease.state != Lease::State::kPromised) continue;
-      if (--lease.blockers == 0) cleared_.emplace_back(waiter, epoch);
+      if (lease.epoch != waiter.epoch || lease.wait != waiter.wait) continue;
+      if (--lease.blockers > 0) continue;
+      cleared_.emplace_back(waiter.job, waiter.epoch);
     }
     release(row);
     if (event.outcome == LeaseOutcome::kStopped) return;
@@ -211,6 +246,7 @@ void Engine::release(std::int32_t row) {
   lease.state = Lease::State::kUnused;
   lease.blocked.clear();
   lease.blockers = 0;
+  lease.resize_due = false;
   state_.unused.push_back(row);
 }
 
@@ -240,14 +276,14 @@ void Engine::order_stop(Job& job) {
     revoke(job);
     return;
   }
-  const Placement held = lease.placement;
+  const Placement held = lease.in_force();
   revoke(job);
   const std::int32_t ending = state_.unused.back();  // The row just released, kept for the ending.
   state_.unused.pop_back();
   Lease& stopping = state_.leases[static_cast<std::size_t>(ending)];
   stopping.state = Lease::State::kStopping;
   stopping.placement = held;
-  for (const Share& share : held) state_.stopping[share.node].push_back(ending);
+  for (const Share& share : held) state_.stopping[yard(share.node)].push_back(ending);
   job.ending = ending;
   emit(Action::Kind::kStop, id, epoch, now_);
 }
@@ -291,6 +327,8 @@ void Engine::ink(Draft& draft) {
       planner_->enqueue(View(state_, now_), mine.job);
     }
   }
+  std::vector<JobId> shrinks;
+  std::vector<JobId> grows;
   for (Draft::Pencil& mine : draft.pencils_) {
     Job& job = state_.jobs[mine.job];
     if (!mine.has || job.lease == kNoRow) continue;
@@ -298,12 +336,39 @@ void Engine::ink(Draft& draft) {
     for (const Share& share : lease.placement) state_.books.give(share);
     if (lease.placement == mine.placement) continue;
     state_.settle(job, now_);
+    if (!lease.resize_due) lease.told = lease.placement;
     lease.placement = mine.placement;
     lease.total = total_of(lease.placement);
-    lease.speed = state_.cluster->speed(job.spec, lease.placement);
-    if (lease.state == Lease::State::kRunning) job.speed = lease.speed;
-    if (lease.state == Lease::State::kPromised) continue;  // Not started: nothing to tell anyone.
-    emit(Action::Kind::kResize, mine.job, lease.epoch, now_);
+    // What it waited for is replaced by what it must wait for now.
+    lease.resize_due = false;
+    lease.blockers = 0;
+    ++lease.wait;
+    if (lease.state == Lease::State::kPromised) {  // Not started: nothing to tell anyone.
+      lease.speed = state_.cluster->speed(job.spec, lease.placement);
+      wait_for_neighbours(lease);
+      continue;
+    }
+    if (lease.placement == lease.told) continue;
+    if (!asks_for_more(lease.placement, lease.told)) {
+      shrinks.push_back(mine.job);
+      continue;
+    }
+    // It may grow into what a stopping neighbour still holds only when that is gone.
+    wait_for_neighbours(lease);
+    if (lease.blockers == 0) {
+      grows.push_back(mine.job);
+      continue;
+    }
+    // What it gives up elsewhere or of another kind it gives up at once: others count on it.
+    lease.resize_due = true;
+    const Placement least = lesser_of(lease.told, lease.placement);
+    if (std::exchange(lease.told, least) != least) shrinks.push_back(mine.job);
+  }
+  // Those that give something up come before those that get it.
+  for (const std::vector<JobId>* resized : {&shrinks, &grows}) {
+    for (const JobId job : *resized) {
+      order_resize(state_.leases[static_cast<std::size_t>(state_.jobs[job].lease)]);
+    }
   }
   for (Draft::Pencil& mine : draft.pencils_) {
     Job& job = state_.jobs[mine.job];
@@ -327,20 +392,8 @@ void Engine::grant(JobId id, Placement placement) {
   state_.placed.push_back(id);
   Lease& lease = state_.leases[static_cast<std::size_t>(row)];
   lease.state = Lease::State::kPromised;
-  // A lease starts when every stopping one on its servers is gone, its own job's included. Waiting
-  // for a neighbour whose slots it does not want is the price of not counting CPUs twice.
-  const auto wait_for = [&](std::int32_t stopping) {
-    Lease& other = state_.leases[static_cast<std::size_t>(stopping)];
-    other.blocked.emplace_back(id, lease.epoch);
-    ++lease.blockers;
-  };
-  for (const Share& share : lease.placement) {
-    state_.books.take(share);
-    for (const std::int32_t stopping : state_.stopping[share.node]) {
-      if (stopping != job.ending) wait_for(stopping);
-    }
-  }
-  if (job.ending != kNoRow) wait_for(job.ending);
+  for (const Share& share : lease.placement) state_.books.take(share);
+  wait_for_neighbours(lease);
   start_if_clear(lease);
 }
 
@@ -349,9 +402,39 @@ void Engine::start_cleared() {
     const std::int32_t row = state_.jobs[job].lease;
     if (row == kNoRow) continue;
     Lease& lease = state_.leases[static_cast<std::size_t>(row)];
-    if (lease.epoch == epoch && lease.state == Lease::State::kPromised) start_if_clear(lease);
+    if (lease.epoch != epoch || lease.blockers > 0) continue;
+    if (lease.state == Lease::State::kPromised) {
+      start_if_clear(lease);
+    } else if (std::exchange(lease.resize_due, false)) {
+      order_resize(lease);
+    }
   }
   cleared_.clear();
+}
+
+// A lease starts or grows when every stopping one on its servers is gone, its own job's included.
+// Waiting for a neighbour whose slots it does not want is the price of not counting CPUs twice.
+void Engine::wait_for_neighbours(Lease& lease) {
+  const auto wait_for = [&](std::int32_t stopping) {
+    state_.leases[static_cast<std::size_t>(stopping)].blocked.push_back(
+        {lease.job, lease.epoch, lease.wait});
+    ++lease.blockers;
+  };
+  const std::int32_t own = state_.jobs[lease.job].ending;
+  for (const Share& share : lease.placement) {
+    for (const std::int32_t stopping : state_.stopping[yard(share.node)]) {
+      if (stopping != own) wait_for(stopping);
+    }
+  }
+  if (own != kNoRow) wait_for(own);
+}
+
+void Engine::order_resize(Lease& lease) {
+  Job& job = state_.jobs[lease.job];
+  state_.settle(job, now_);
+  lease.speed = state_.cluster->speed(job.spec, lease.in_force());
+  if (lease.state == Lease::State::kRunning) job.speed = lease.speed;
+  emit(Action::Kind::kResize, lease.job, lease.epoch, now_);
 }
 
 void Engine::start_if_clear(Lease& lease) {

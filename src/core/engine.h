@@ -79,6 +79,10 @@ class Engine {
   void order_stop(Job& job);       // Running or about to: becomes its `ending` lease.
   void grant(JobId job, Placement placement);
   void start_if_clear(Lease& lease);
+  // Under which node stopping leases are listed: all under one when CPU and memory are pooled.
+  NodeId yard(NodeId node) const { return state_.books.pooled() ? NodeId(0) : node; }
+  void wait_for_neighbours(Lease& lease);
+  void order_resize(Lease& lease);
   void start_cleared();  // Only after the plan, so that a Start always names the current lease.
   void emit(Action::Kind kind, JobId job, Epoch epoch, Instant at);
 

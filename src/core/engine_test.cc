@@ -36,16 +36,18 @@ class ScriptedPlanner final : public Planner {
   }
 };
 
+// At the reference share, so that work is done at speed 1.
 Topology two_servers() {
   Topology topology;
-  MUSTER_CHECK(!topology.add_node("s0", "r", "gpu", {2, 2000, 200, 20}));
-  MUSTER_CHECK(!topology.add_node("s1", "r", "gpu", {2, 2000, 200, 20}));
+  MUSTER_CHECK(!topology.add_node("s0", "r", "gpu", {2, 6000, 128'000, 125'000}));
+  MUSTER_CHECK(!topology.add_node("s1", "r", "gpu", {2, 6000, 128'000, 125'000}));
   return topology;
 }
 
-const Placement kLeft = {{NodeId(0), 0b11, 2000, 200, 20}};
-const Placement kRight = {{NodeId(1), 0b11, 2000, 200, 20}};
-const Placement kAcross = {{NodeId(0), 0b01, 1000, 100, 10}, {NodeId(1), 0b01, 1000, 100, 10}};
+const Placement kLeft = {{NodeId(0), 0b11, 6000, 128'000, 125'000}};
+const Placement kRight = {{NodeId(1), 0b11, 6000, 128'000, 125'000}};
+const Placement kAcross = {{NodeId(0), 0b01, 3000, 64'000, 62'500},
+                           {NodeId(1), 0b01, 3000, 64'000, 62'500}};
 
 constexpr auto kStopped = LeaseOutcome::kStopped;
 constexpr auto kCompleted = LeaseOutcome::kCompleted;
@@ -358,6 +360,35 @@ TEST_F(EngineTest, GivesTheSameDigestForTheSameEventsAndAnotherForOthers) {
 TEST_F(EngineTest, WillNotGoBackInTime) {
   at(5, {});
   EXPECT_DEATH(engine_->step(Instant::micros(4), {}), "broken invariant");
+}
+
+TEST_F(EngineTest, ALeaseThatStopsUnaskedWaitsAgain) {
+  run_job_0();
+  EXPECT_EQ(at(5, {LeaseEnded{JobId(0), 1, kStopped}}, start(JobId(0), kRight)), "start 0.2");
+  EXPECT_EQ(engine_->state().jobs[JobId(0)].work_done, Duration::micros(4));
+}
+
+TEST_F(EngineTest, ALateTimerIsStillATick) {
+  EngineOptions options;
+  options.round = Duration::micros(100);
+  build(options);
+  EXPECT_EQ(at(30, {submit()}), "wake 100");
+  EXPECT_EQ(at(103, {TimerFired{}}, start(JobId(0), kLeft)), "start 0.1, wake never");
+}
+
+TEST_F(EngineTest, ShrinksAreOrderedBeforeGrows) {
+  Placement half = {{NodeId(0), 0b01, 3000, 64'000, 62'500}};
+  Placement other = {{NodeId(0), 0b10, 3000, 64'000, 62'500}};
+  at(0, {submit(1), submit(1)}, [&](const View&, Draft& draft) {
+    EXPECT_TRUE(draft.start(JobId(0), half) && draft.start(JobId(1), other));
+  });
+  const std::string actions = at(9, {submit()}, [&](const View&, Draft& draft) {
+    half[0].cpu_milli = 5000;
+    other[0].cpu_milli = 1000;
+    EXPECT_TRUE(draft.stop(JobId(0)) && draft.stop(JobId(1)));
+    EXPECT_TRUE(draft.start(JobId(0), half) && draft.start(JobId(1), other));
+  });
+  EXPECT_EQ(actions, "resize 1.1, resize 0.1");
 }
 
 }  // namespace

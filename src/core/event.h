@@ -40,7 +40,7 @@ using Event = std::variant<JobSubmitted, JobCancelled, LeaseStarted, LeaseEnded,
 
 struct Action {
   enum class Kind : std::uint8_t {
-    kStart,   // Run the lease (job, epoch) on Engine::lease(job).
+    kStart,   // Run the lease (job, epoch) on Engine::lease(job).in_force().
     kStop,    // Save and stop it; LeaseEnded must follow.
     kResize,  // Same GPUs, other CPU and memory: no restart.
     kReject,  // The job can never run here; Engine::why_rejected(job) says why.

@@ -47,11 +47,24 @@ struct Lease {
   State state = State::kUnused;
   JobId job;
   Epoch epoch = 0;
-  double speed = 0;  // With `placement`, relative to the reference share.
+  double speed = 0;  // With what it was last told, relative to the reference share.
   Placement placement;
-  Resources total;            // Of `placement`.
-  std::int32_t blockers = 0;  // Stopping leases whose servers it waits for, while kPromised.
-  std::vector<std::pair<JobId, Epoch>> blocked;  // Whom it blocks, while kStopping.
+  Resources total;  // Of `placement`.
+  // Stopping leases whose servers it waits for: to start, while kPromised; otherwise to grow.
+  std::int32_t blockers = 0;
+  bool resize_due = false;  // Runs with `told`, and gets `placement` when nothing blocks it.
+  Placement told;           // Only while resize_due.
+  // What the job holds for real, or will from its start.
+  const Placement& in_force() const { return resize_due ? told : placement; }
+
+  // Whom it blocks, while kStopping. A wait that was called off has another `wait` by then.
+  struct Blocked {
+    JobId job;
+    Epoch epoch;
+    std::uint32_t wait;
+  };
+  std::vector<Blocked> blocked;
+  std::uint32_t wait = 0;
 };
 
 }  // namespace muster

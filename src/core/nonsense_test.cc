@@ -282,7 +282,7 @@ class FakeCluster {
         ASSERT_TRUE(mine == running_.end()) << "a lease started twice";
         ASSERT_NE(engine_.state().jobs[action.job].lease, kNoRow) << "started and already gone";
         ASSERT_EQ(engine_.lease(action.job).epoch, action.epoch) << "started and already replaced";
-        running_.push_back({action.job, action.epoch, engine_.lease(action.job).placement});
+        running_.push_back({action.job, action.epoch, engine_.lease(action.job).in_force()});
         break;
       case Action::Kind::kStop:
         if (just_ended(action)) break;  // The order and the news of its end have crossed.
@@ -292,8 +292,8 @@ class FakeCluster {
         break;
       case Action::Kind::kResize:
         ASSERT_TRUE(mine != running_.end()) << "a lease resized that does not run";
-        ASSERT_TRUE(same_slots(mine->placement, engine_.lease(action.job).placement));
-        mine->placement = engine_.lease(action.job).placement;
+        ASSERT_TRUE(same_slots(mine->placement, engine_.lease(action.job).in_force()));
+        mine->placement = engine_.lease(action.job).in_force();
         break;
       case Action::Kind::kReject:
         ASSERT_EQ(engine_.why_rejected(action.job), "too large");
@@ -313,6 +313,9 @@ class FakeCluster {
   void check_reality() const {
     const State& state = engine_.state();
     std::map<NodeId, SlotMask> used;
+    std::map<NodeId, Resources> amounts;
+    const bool pooled = state.books.pooled();
+    const Topology& topology = state.cluster->topology();
     std::map<JobId, int> leases;
     std::size_t held = 0;
     for (const Running& lease : running_) {
@@ -320,6 +323,10 @@ class FakeCluster {
         ASSERT_EQ(used[share.node] & share.slots, 0U)
             << "a GPU used twice on " << share.node.index();
         used[share.node] |= share.slots;
+        const NodeId yard = pooled ? NodeId(0) : share.node;
+        amounts[yard] += {0, share.cpu_milli, share.mem_mib, share.storage_kbps};
+        ASSERT_TRUE(amounts[yard].fits_in(pooled ? topology.total() : topology.node(yard).capacity))
+            << "CPU or memory held twice on " << share.node.index();
       }
       ASSERT_EQ(++leases[lease.job], 1) << "job " << lease.job.index() << " runs twice";
       const Job& job = state.jobs[lease.job];
@@ -327,7 +334,8 @@ class FakeCluster {
       const std::int32_t row = lease.stopping ? job.ending : job.lease;
       ASSERT_NE(row, kNoRow) << "the engine has forgotten a lease that runs";
       ASSERT_EQ(state.leases[static_cast<std::size_t>(row)].epoch, lease.epoch);
-      ASSERT_EQ(state.leases[static_cast<std::size_t>(row)].placement, lease.placement);
+      const Lease& believed = state.leases[static_cast<std::size_t>(row)];
+      ASSERT_EQ(believed.in_force(), lease.placement);
       ++held;
     }
     for (const Lease& lease : state.leases) {

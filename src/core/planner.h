@@ -17,8 +17,10 @@
 namespace muster {
 
 enum class Occasion : std::uint8_t {
-  kNews,  // Jobs came, ended or were cancelled.
-  kTick,  // A round or quantum begins: leases may be taken away even if nothing is new.
+  kNews,      // Jobs came, ended or were cancelled.
+  kTick,      // A round or quantum begins: leases may be taken away even if nothing is new.
+  kIdleTick,  // The same, and nothing came, ended or was cancelled since the last plan. A planner
+              // that does not drift must leave the draft alone, since such rounds may be skipped.
 };
 
 class Planner {

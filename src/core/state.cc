@@ -82,7 +82,8 @@ void State::check_invariants() const {
     MUSTER_CHECK(placed[static_cast<std::size_t>(job.placed)] == JobId(i));
     MUSTER_CHECK(lease.total.gpus == job.spec.gpus);  // A gang: all or nothing.
     MUSTER_CHECK(lease.total == total_of(lease.placement));
-    MUSTER_CHECK((lease.blockers > 0) == (lease.state == Lease::State::kPromised));
+    const bool waits = lease.state == Lease::State::kPromised || lease.resize_due;
+    MUSTER_CHECK((lease.blockers > 0) == waits);
     for (const Share& share : lease.placement) {
       if (job.spec.gpu_type) {
         MUSTER_CHECK(cluster->topology().node(share.node).gpu_type == *job.spec.gpu_type);

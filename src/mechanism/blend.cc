@@ -1,5 +1,6 @@
 #include "mechanism/blend.h"
 
+#include <utility>
 #include <vector>
 
 #include "mechanism/packing.h"
@@ -34,6 +35,11 @@ void Blend::rebalance(const Cluster& cluster, const Placer& placer, Books& books
   tuned.reserve(asks.size());
   for (const Ask& ask : asks) tuned.push_back(ask.given);
 
+  if (books.pooled() && !cluster.topology().uniform()) {
+    // As one server the cluster has no one share that nobody may fall below; tune knows each job's.
+    books = std::move(scratch);
+    return;
+  }
   Packing packing(cluster, books, asks, solver_);
   packing.improve();
   if (packing.feasible()) packing.write();

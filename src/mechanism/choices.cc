@@ -25,9 +25,8 @@ std::vector<std::int64_t> cpu_candidates(const Profile& profile, std::int64_t mo
 }  // namespace
 
 std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
-                                Grid grid) {
+                                const Resources& fair, Grid grid) {
   const Profile& profile = cluster.profile(spec);
-  const Resources& fair = cluster.fair(node);
   const Resources& server = cluster.topology().node(node).capacity;
   const double factor = cluster.gpu_factor(spec.profile, cluster.topology().node(node).gpu_type);
   const double floor = profile.speed(fair);
@@ -38,16 +37,18 @@ std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, Nod
 
   std::vector<Choice> all;
   const auto consider = [&](std::int64_t cpu, std::int64_t mem) {
-    if (cpu > most_cpu || mem > most_mem) return;
     const double speed = profile.speed(cpu, mem, fair.storage_kbps);
     if (speed >= floor) all.push_back({cpu, mem, speed * factor});
   };
   consider(fair.cpu_milli, fair.mem_mib);
+  const auto possible = [&](std::int64_t cpu, std::int64_t mem) {
+    if (cpu <= most_cpu && mem <= most_mem) consider(cpu, mem);
+  };
   if (profile.sensitivity_known()) {
     const Demand best = best_demand(cluster, spec, 0);
-    if (best.per_gpu) consider(best.per_gpu->cpu_milli, best.per_gpu->mem_mib);
+    if (best.per_gpu) possible(best.per_gpu->cpu_milli, best.per_gpu->mem_mib);
     for (const std::int64_t cpu : cpu_candidates(profile, most_cpu, grid)) {
-      for (const std::int64_t mem : profile.mem_points()) consider(cpu, mem);
+      for (const std::int64_t mem : profile.mem_points()) possible(cpu, mem);
     }
   }
   // Fastest first; of equal speed the cheaper. Then keep what nothing kept so far dominates.

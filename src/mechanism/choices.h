@@ -20,11 +20,15 @@ enum class Grid : std::uint8_t {
   kFine,      // Whole CPUs between them too.
 };
 
-// All choices for a job of this spec on a server like `node` that are as fast as its proportional
-// share there or faster, that a server can give a job of this size, and that no other choice beats
-// in all respects. Never empty: the proportional share itself is always among the candidates.
-// Ascending by speed.
+// All choices for a job of this spec on a server like `node` that are as fast as this share or
+// faster (usually the node's proportional share), that a server can give a job of this size, and
+// that no other choice beats in all respects. Never empty: the share itself is always among the
+// candidates. Ascending by speed.
 std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
-                                Grid grid);
+                                const Resources& share, Grid grid);
+inline std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
+                                       Grid grid) {
+  return choices_for(cluster, spec, node, cluster.fair(node), grid);
+}
 
 }  // namespace muster

@@ -13,16 +13,17 @@ Demand best_demand(const Cluster& cluster, const JobSpec& spec, std::uint64_t sa
   const Profile& profile = cluster.profile(spec);
   if (!profile.sensitivity_known()) return demand;
   Resources want = profile.ideal();
-  const Resources& fair = cluster.richest_fair();
-  const Resources& server = cluster.topology().node(NodeId(0)).capacity;
-  const auto cut = [&](std::int64_t ideal, std::int64_t share, std::int64_t capacity) {
-    if (ideal * spec.gpus <= capacity) return ideal;
-    return spec.gpus > server.gpus ? std::min(ideal, share) : capacity / spec.gpus;
-  };
-  want.cpu_milli = cut(want.cpu_milli, fair.cpu_milli, server.cpu_milli);
-  want.mem_mib = cut(want.mem_mib, fair.mem_mib, server.mem_mib);
-  want.storage_kbps = cluster.poorest_fair().storage_kbps;
-  if (profile.speed(want) < profile.speed(fair)) return demand;
+  const Cluster::Extent& extent = cluster.extent(spec.gpu_type);
+  const Resources& server = extent.smallest;
+  if (spec.gpus > server.gpus) {
+    want.cpu_milli = std::min(want.cpu_milli, extent.poorest_fair.cpu_milli);
+    want.mem_mib = std::min(want.mem_mib, extent.poorest_fair.mem_mib);
+  } else {
+    want.cpu_milli = std::min(want.cpu_milli, server.cpu_milli / spec.gpus);
+    want.mem_mib = std::min(want.mem_mib, server.mem_mib / spec.gpus);
+  }
+  want.storage_kbps = extent.poorest_fair.storage_kbps;
+  if (profile.speed(want) < profile.speed(extent.richest_fair)) return demand;
   demand.per_gpu = want;
   return demand;
 }

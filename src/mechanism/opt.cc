@@ -50,11 +50,14 @@ struct Kind {
 };
 
 std::vector<Kind> group(const Cluster& cluster, std::span<const JobSpec* const> specs) {
-  std::map<std::tuple<std::uint32_t, std::int32_t>, Kind> kinds;
+  std::map<std::tuple<std::uint32_t, std::int32_t, std::uint32_t>, Kind> kinds;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    Kind& kind = kinds[{specs[i]->profile.index(), specs[i]->gpus}];
+    const std::uint32_t type = specs[i]->gpu_type ? specs[i]->gpu_type->index() + 1 : 0;
+    Kind& kind = kinds[{specs[i]->profile.index(), specs[i]->gpus, type}];
     if (kind.jobs.empty()) {
-      kind.choices = choices_for(cluster, *specs[i], NodeId(0), Grid::kMeasured);
+      // Nobody may fall below the share of whatever server it ends up on, so the richest counts.
+      kind.choices = choices_for(cluster, *specs[i], NodeId(0),
+                                 cluster.extent(specs[i]->gpu_type).richest_fair, Grid::kMeasured);
       kind.gpus = specs[i]->gpus;
     }
     kind.jobs.push_back(i);
@@ -188,8 +191,8 @@ void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, 
     cpu += plan.per_gpu[i].cpu_milli * specs[i]->gpus;
     mem += plan.per_gpu[i].mem_mib * specs[i]->gpus;
   }
-  // The choices are those of the first server. Where servers differ they may not all fit; then the
-  // proportional shares, which always do, are all that can be promised.
+  // Where servers differ, the richest share for everybody may be more than there is; then the
+  // proportional shares, which always fit, are all that can be promised.
   const bool fits = cpu <= room.cpu_milli && mem <= room.mem_mib;
 
   // Where: running jobs stay; a fresh start is spread by program 2; newcomers go to free GPUs.
@@ -203,7 +206,7 @@ void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, 
       const Resources& each = fits ? plan.per_gpu[i] : cluster.fair(share.node);
       share.cpu_milli = each.cpu_milli * share.gpus();
       share.mem_mib = each.mem_mib * share.gpus();
-      share.storage_kbps = cluster.poorest_fair().storage_kbps * share.gpus();
+      share.storage_kbps = cluster.extent(std::nullopt).poorest_fair.storage_kbps * share.gpus();
       books.take(share);
     }
   };

@@ -377,7 +377,7 @@ void Packing::write() {
         const std::int64_t count = stays ? share.gpus() : asks_[server.jobs[k]].spec->gpus;
         share.cpu_milli = choice.cpu_milli * count;
         share.mem_mib = choice.mem_mib * count;
-        share.storage_kbps = cluster_.poorest_fair().storage_kbps * count;
+        share.storage_kbps = cluster_.extent(std::nullopt).poorest_fair.storage_kbps * count;
         spare_[s].cpu_milli -= share.cpu_milli;
         spare_[s].mem_mib -= share.mem_mib;
         if (!pooled_) taken[share.node.index()] |= share.slots;

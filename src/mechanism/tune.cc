@@ -61,14 +61,13 @@ class Tuning {
       if (grow(i, best_[i])) return;
       at_fair_[i] = true;
       if (grow(i, fair(i))) return;
-      for (const Share& share : ask.given) reclaim(share.node, i, share.gpus());
-      MUSTER_CHECK(grow(i, fair(i)));
-      return;
+      return take_back(i);
     }
     if (best_[i].gpus > books_.free_gpus()) return;
     if (placer_.place(cluster_, books_, best_[i], ask.given)) return settle(i);
     at_fair_[i] = true;
-    const Demand share = exceeds(best_[i], cluster_.poorest_fair()) ? fair(i) : best_[i];
+    const Demand share =
+        exceeds(best_[i], cluster_.extent(std::nullopt).poorest_fair) ? fair(i) : best_[i];
     if (placer_.place(cluster_, books_, share, ask.given)) return settle(i);
     if (published_) {
       reclaim_as_published(i, share);
@@ -80,8 +79,33 @@ class Tuning {
     bare.per_gpu = Resources{1, 0, 0, 0};
     if (!placer_.place(cluster_, books_, bare, ask.given)) return;
     settle(i);
-    for (const Share& part : ask.given) reclaim(part.node, i, part.gpus());
-    MUSTER_CHECK(grow(i, fair(i)));
+    take_back(i);
+  }
+
+  // Gives a placed job its share, at the cost of those who hold more than theirs. One who falls
+  // back may take more memory than before while giving up CPUs, so it may need more than one turn;
+  // but each turn somebody falls back, and when all have, everybody's share fits.
+  void take_back(std::uint32_t i) {
+    while (!grow(i, fair(i))) {
+      bool progress = false;
+      if (books_.pooled()) {
+        progress = reclaim(NodeId(0), i, share_of(i, NodeId(0)));
+      } else {
+        for (const Share& part : asks_[i].given) {
+          progress = reclaim(part.node, i, share_of(i, part.node)) || progress;
+        }
+      }
+      MUSTER_CHECK(progress);
+    }
+  }
+
+  // The proportional share of what a job draws on near this node.
+  Resources share_of(std::uint32_t i, NodeId node) const {
+    Resources sum;
+    for (const Share& share : asks_[i].given) {
+      if (books_.pooled() || share.node == node) sum += cluster_.fair(share.node) * share.gpus();
+    }
+    return sum;
   }
 
   Demand fair(std::uint32_t i) const { return fair_demand(*asks_[i].spec, asks_[i].salt); }
@@ -96,23 +120,26 @@ class Tuning {
   // Changes what a placed job holds beside its GPUs, on all its servers or not at all.
   bool grow(std::uint32_t i, const Demand& demand) {
     Placement& given = asks_[i].given;
+    std::int64_t cpu = 0;
+    std::int64_t mem = 0;
+    std::int64_t storage = 0;
     for (const Share& share : given) {
-      const Resources& each = demand.appetite(cluster_, share.node);
-      const std::int64_t gpus = share.gpus();
+      const Resources want = demand.appetite(cluster_, share.node) * share.gpus();
       const Books::Room& room = books_.room(share.node);
-      if (each.cpu_milli * gpus > room.cpu_milli + share.cpu_milli ||
-          each.mem_mib * gpus > room.mem_mib + share.mem_mib ||
-          each.storage_kbps * gpus > room.storage_kbps + share.storage_kbps) {
-        return false;
+      if (!books_.pooled()) cpu = mem = storage = 0;  // Otherwise all draw on the same room.
+      cpu += want.cpu_milli - share.cpu_milli;
+      mem += want.mem_mib - share.mem_mib;
+      storage += want.storage_kbps - share.storage_kbps;
+      if (!books_.pooled() || &share == &given.back()) {
+        if (cpu > room.cpu_milli || mem > room.mem_mib || storage > room.storage_kbps) return false;
       }
     }
+    for (const Share& share : given) books_.give(share);
     for (Share& share : given) {
-      const Resources& each = demand.appetite(cluster_, share.node);
-      const std::int64_t gpus = share.gpus();
-      books_.give(share);
-      share.cpu_milli = each.cpu_milli * gpus;
-      share.mem_mib = each.mem_mib * gpus;
-      share.storage_kbps = each.storage_kbps * gpus;
+      const Resources want = demand.appetite(cluster_, share.node) * share.gpus();
+      share.cpu_milli = want.cpu_milli;
+      share.mem_mib = want.mem_mib;
+      share.storage_kbps = want.storage_kbps;
       books_.take(share);
     }
     return true;
@@ -138,21 +165,19 @@ class Tuning {
     return held;
   }
 
-  // Makes jobs on `node` fall back to their share until `gpus` more GPUs of `newcomer` could have
-  // theirs: first those on the fewest servers, of those the ones with the most CPU a GPU.
-  void reclaim(NodeId node, std::uint32_t newcomer, std::int32_t gpus) {
-    const Resources& fair_here = cluster_.fair(node);
-    const auto lacking = [&](std::int64_t each, std::int64_t room) {
-      return std::max<std::int64_t>(0, each * gpus - room);
+  // Makes jobs near `node` fall back to their share until `newcomer` could have `wanted` there:
+  // first those on the fewest servers, of those the ones with the most CPU a GPU. True if anybody
+  // did.
+  bool reclaim(NodeId node, std::uint32_t newcomer, const Resources& wanted) {
+    const auto lacking = [](std::int64_t want, std::int64_t room) {
+      return std::max<std::int64_t>(0, want - room);
     };
-    struct Need {
-      std::int64_t cpu_milli, mem_mib;
-    };
+    const Resources own = asks_[newcomer].given.empty() ? Resources() : held_near(newcomer, node);
     const Books::Room& room = books_.room(node);
-    Need need{lacking(fair_here.cpu_milli, room.cpu_milli),
-              lacking(fair_here.mem_mib, room.mem_mib)};
+    std::int64_t need_cpu = lacking(wanted.cpu_milli, room.cpu_milli + own.cpu_milli);
+    std::int64_t need_mem = lacking(wanted.mem_mib, room.mem_mib + own.mem_mib);
+    if (need_cpu == 0 && need_mem == 0) return false;
     victims_.clear();
-    if (need.cpu_milli == 0 && need.mem_mib == 0) return;
     for (const std::uint32_t i : neighbours(node)) {
       if (i == newcomer) continue;
       const Resources held = held_near(i, node);
@@ -160,38 +185,40 @@ class Tuning {
                           -held.cpu_milli / held.gpus, -held.mem_mib / held.gpus, i});
     }
     std::sort(victims_.begin(), victims_.end());
+    bool progress = false;
     // The published walk marks whoever it passes; ours leaves those alone who would not help.
     for (const Key& key : victims_) {
-      if (need.cpu_milli == 0 && need.mem_mib == 0) return;
+      if (need_cpu == 0 && need_mem == 0) break;
       const Resources held = held_near(key.ask, node);
-      const std::int64_t cpu =
-          std::max<std::int64_t>(0, held.cpu_milli - fair_here.cpu_milli * held.gpus);
-      const std::int64_t mem =
-          std::max<std::int64_t>(0, held.mem_mib - fair_here.mem_mib * held.gpus);
-      const bool helps = (cpu > 0 && need.cpu_milli > 0) || (mem > 0 && need.mem_mib > 0);
+      const Resources share = share_of(key.ask, node);
+      const std::int64_t cpu = lacking(held.cpu_milli, share.cpu_milli);
+      const std::int64_t mem = lacking(held.mem_mib, share.mem_mib);
+      const bool helps = (cpu > 0 && need_cpu > 0) || (mem > 0 && need_mem > 0);
       if (!helps && !published_) continue;
-      need.cpu_milli = std::max<std::int64_t>(0, need.cpu_milli - cpu);
-      need.mem_mib = std::max<std::int64_t>(0, need.mem_mib - mem);
-      fall_back(key.ask);
+      need_cpu = lacking(need_cpu, cpu);
+      need_mem = lacking(need_mem, mem);
+      progress = fall_back(key.ask) || progress;
     }
+    return progress;
   }
 
-  void fall_back(std::uint32_t i) {
-    if (at_fair_[i]) return;
+  bool fall_back(std::uint32_t i) {
+    if (at_fair_[i]) return false;
     const Placement& given = asks_[i].given;
     const bool above = std::any_of(given.begin(), given.end(), [&](const Share& share) {
       return exceeds(best_[i], cluster_.fair(share.node));
     });
-    if (!above) return;
+    if (!above) return false;
     at_fair_[i] = true;
     // More memory than the ideal may be part of the share, and others may hold it just now: then
     // only what is above the share is given up.
-    if (grow(i, fair(i))) return;
+    if (grow(i, fair(i))) return true;
     Demand least = best_[i];
-    const Resources& share = cluster_.poorest_fair();
+    const Resources& share = cluster_.extent(std::nullopt).poorest_fair;
     least.per_gpu->cpu_milli = std::min(least.per_gpu->cpu_milli, share.cpu_milli);
     least.per_gpu->mem_mib = std::min(least.per_gpu->mem_mib, share.mem_mib);
     MUSTER_CHECK(grow(i, least));
+    return true;
   }
 
   // Whose servers pay for a newcomer, as the original chooses them.
@@ -199,7 +226,9 @@ class Tuning {
     const std::size_t nodes = cluster_.topology().node_count();
     if (demand.gpus > 1) {
       for (std::size_t n = 0; n < nodes; ++n) {
-        if (books_.free_gpus(NodeId(n)) >= demand.gpus) return reclaim(NodeId(n), i, demand.gpus);
+        if (books_.free_gpus(NodeId(n)) < demand.gpus) continue;
+        reclaim(NodeId(n), i, cluster_.fair(NodeId(n)) * demand.gpus);
+        return;
       }
     }
     std::vector<std::pair<std::int32_t, NodeId>> by_free;
@@ -212,7 +241,7 @@ class Tuning {
     for (const auto& [free, node] : by_free) {
       if (left == 0) return;
       const std::int32_t here = std::min(left, free);
-      reclaim(node, i, here);
+      reclaim(node, i, cluster_.fair(node) * here);
       left -= here;
     }
   }

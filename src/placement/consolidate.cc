@@ -31,14 +31,17 @@ NodeId tightest(const Cluster& cluster, const Books& books, const Demand& demand
 // lower number.
 std::pair<NodeId, std::int32_t> roomiest(const Cluster& cluster, const Books& books,
                                          const Demand& demand, const Placement& taken) {
-  std::pair<NodeId, std::int32_t> best{books.no_node(), 0};
-  for (std::int32_t free = cluster.topology().largest_node_gpus(); free > best.second; --free) {
+  std::pair<NodeId, std::int32_t> best{books.no_node(), 1};
+  for (std::int32_t free = cluster.topology().largest_node_gpus(); free >= best.second; --free) {
+    bool found = false;  // With this many free, one as good as the best of those with more.
     for (NodeId node = books.next_with_exactly(free, NodeId(0));
-         node != books.no_node() && best.second < free;
+         node != books.no_node() && !(found && best.second == free);
          node = books.next_with_exactly(free, NodeId(node.index() + 1))) {
       if (!demand.allows(cluster, node) || used(taken, node)) continue;
       const std::int32_t can = books.gpus_with(node, demand.appetite(cluster, node));
-      if (can > best.second) best = {node, can};
+      if (can < best.second || (found && can == best.second)) continue;
+      best = {node, can};
+      found = true;
     }
   }
   return best;
@@ -59,12 +62,10 @@ bool Consolidate::place(const Cluster& cluster, const Books& books, const Demand
     out.push_back(make_share(cluster, books, demand, node, count));
     left -= count;
   }
-  if (left > 0) {
-    out.clear();
-    return false;
-  }
   std::sort(out.begin(), out.end(), [](const Share& a, const Share& b) { return a.node < b.node; });
-  return !books.pooled() || books.can_take(out);
+  if (left == 0 && (!books.pooled() || books.can_take(out))) return true;
+  out.clear();
+  return false;
 }
 
 }  // namespace muster

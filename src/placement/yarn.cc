@@ -7,7 +7,7 @@ namespace muster {
 
 namespace {
 
-// First node at or after `from`, of this rack, that can serve `count` GPUs of the demand.
+// First node at or after `from` that can serve `count` GPUs of the demand.
 NodeId first_with(const Cluster& cluster, const Books& books, const Demand& demand, NodeId from,
                   std::int32_t count) {
   for (NodeId node = books.next_with_free(from); node != books.no_node();
@@ -36,7 +36,7 @@ bool fill_rack(const Cluster& cluster, const Books& books, const Demand& demand,
     left -= size;
     if (left == 0) return true;
   }
-  if (left >= topology.largest_node_gpus()) return false;
+  if (left >= cluster.extent(demand.gpu_type).largest_gpus) return false;
   for (NodeId node = first_with(cluster, books, demand, NodeId(0), left); node != books.no_node();
        node = first_with(cluster, books, demand, NodeId(node.index() + 1), left)) {
     const bool taken = std::any_of(out.begin(), out.end(),
@@ -57,14 +57,15 @@ bool Yarn::place(const Cluster& cluster, const Books& books, const Demand& deman
   out.clear();
   const Topology& topology = cluster.topology();
   if (demand.gpus > books.free_gpus()) return false;
-  if (demand.gpus <= topology.largest_node_gpus()) {
+  if (demand.gpus <= cluster.extent(demand.gpu_type).largest_gpus) {
     const NodeId node = first_with(cluster, books, demand, NodeId(0), demand.gpus);
     if (node == books.no_node()) return false;
     out.push_back(make_share(cluster, books, demand, node, demand.gpus));
     return true;
   }
   for (std::size_t rack = 0; rack < topology.rack_count(); ++rack) {
-    if (fill_rack(cluster, books, demand, RackId(rack), out)) return true;
+    if (!fill_rack(cluster, books, demand, RackId(rack), out)) continue;
+    if (!books.pooled() || books.can_take(out)) return true;
   }
   out.clear();
   return false;

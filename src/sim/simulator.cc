@@ -326,7 +326,7 @@ class Simulation {
   void open_spans(JobId job) {
     if (!options_.history) return;
     Run& run = run_of(job);
-    run.placement = engine_.lease(job).placement;
+    run.placement = engine_.lease(job).in_force();
     run.speed = engine_.lease(job).speed;
     run.span_begin = now_;
   }

@@ -1,0 +1,194 @@
+// What one event costs as the queue grows, for every registered policy, on 512 GPUs. The column
+// per_event must stay level from left to right of nothing, a hundred, ... a hundred thousand
+// waiting jobs: the cost of an event must not grow with the jobs it does not concern.
+
+#include <benchmark/benchmark.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "core/chain.h"
+#include "core/engine.h"
+#include "mechanism/proportional.h"
+#include "placement/consolidate.h"
+#include "policy/registry.h"
+
+namespace muster {
+namespace {
+
+constexpr std::int32_t kGpus = 512;
+
+JobSpec job_of(std::int32_t gpus, std::int64_t estimate_s) {
+  JobSpec spec;
+  spec.gpus = gpus;
+  spec.estimate = Duration::seconds(estimate_s);
+  return spec;
+}
+
+// An engine and the least driver it needs: leases begin and stop at once, and jobs end when the
+// benchmark says so. Memory grows by a row a job, as in a long run.
+class Bed {
+ public:
+  Bed(const Entry<Policy>& policy, Duration quantum)
+      : topology_(parse_cluster_shorthand("64x8").value()), cluster_(topology_, profiles_) {
+    EngineOptions options;
+    options.quantum = quantum;
+    engine_ = std::make_unique<Engine>(
+        cluster_,
+        std::make_unique<Chain>(cluster_, policy.make(), std::make_unique<Proportional>(),
+                                std::make_unique<Consolidate>(), ChainOptions()),
+        options);
+  }
+
+  void submit(const JobSpec& spec) { events_.push_back(JobSubmitted{spec}); }
+  void end(JobId job, Epoch epoch) {
+    events_.push_back(LeaseEnded{job, epoch, LeaseOutcome::kCompleted});
+  }
+  void cancel(JobId job) { events_.push_back(JobCancelled{job}); }
+
+  // Time passes, then what was noted down happens, and what the engine orders is done.
+  void step(Duration pause) {
+    now_ = now_ + pause;
+    do {
+      const std::span<const Action> actions = engine_->step(now_, events_);
+      events_.clear();
+      for (const Action& action : actions) {
+        if (action.kind == Action::Kind::kStart) {
+          events_.push_back(LeaseStarted{action.job, action.epoch});
+          started_.emplace_back(action.job, action.epoch);
+        } else if (action.kind == Action::Kind::kStop) {
+          events_.push_back(LeaseEnded{action.job, action.epoch, LeaseOutcome::kStopped});
+        }
+      }
+    } while (!events_.empty());
+  }
+
+  // The job that has run for longest without a break.
+  std::pair<JobId, Epoch> oldest_lease() {
+    while (!holds(started_.front().first, started_.front().second)) started_.pop_front();
+    return started_.front();
+  }
+  bool holds(JobId job, Epoch epoch) const {
+    const Job& row = engine_->state().jobs[job];
+    return row.lease != kNoRow && row.epoch == epoch;
+  }
+  const Job& job(JobId id) const { return engine_->state().jobs[id]; }
+  JobId last_job() const { return JobId(engine_->state().jobs.size() - 1); }
+  std::size_t waiting() const { return engine_->state().waiting; }
+  const Engine::Counters& counters() const { return engine_->counters(); }
+
+ private:
+  Topology topology_;
+  ProfileTable profiles_;
+  Cluster cluster_;
+  std::unique_ptr<Engine> engine_;
+  Instant now_ = Instant::micros(1'000'000);  // Zero would be a tick.
+  std::vector<Event> events_;
+  std::deque<std::pair<JobId, Epoch>> started_;
+};
+
+void report(benchmark::State& state, const Bed& bed, const Engine::Counters& before) {
+  const auto events = static_cast<double>(bed.counters().events - before.events);
+  const auto plans = static_cast<double>(bed.counters().plans - before.plans);
+  using benchmark::Counter;
+  state.counters["per_event"] = Counter(events, Counter::kIsRate | Counter::kInvert);
+  state.counters["plans"] = Counter(plans, Counter::kAvgIterations);
+  state.counters["waiting"] = static_cast<double>(bed.waiting());
+}
+
+// Nothing about the waiting jobs changes: they are gangs of two servers and more, and all servers
+// but one are held by jobs that rank before them under every policy that preempts. On the last
+// server one small job ends and another comes and takes its place, over and over. Under fifo, where
+// nobody overtakes the first gang, the small one is withdrawn instead. Policies that take turns
+// (las, ftf, drf) preempt at ticks only, and no tick falls into the run.
+void BM_BlockedQueue(benchmark::State& state, const Entry<Policy>* policy) {
+  const auto length = static_cast<std::size_t>(state.range(0));
+  Bed bed(*policy, /*quantum=*/Duration::seconds(1'000'000'000));
+  for (int server = 0; server < kGpus / 8 - 1; ++server) bed.submit(job_of(8, 10'000'000));
+  bed.step(Duration::seconds(1));
+  Random random(1);
+  for (std::size_t i = 0; i < length; ++i) {
+    const std::int32_t gpus = 16 << random.below(3);
+    bed.submit(job_of(gpus, static_cast<std::int64_t>(20'000'000 + random.below(20'000'000))));
+  }
+  bed.submit(job_of(1, 60));
+  bed.step(Duration::seconds(1));
+  const Engine::Counters before = bed.counters();
+  for (auto _ : state) {
+    const JobId small = bed.last_job();
+    if (bed.job(small).state == JobState::kPlaced) {
+      bed.end(small, bed.job(small).epoch);
+    } else {
+      bed.cancel(small);
+    }
+    bed.submit(job_of(1, 60));
+    bed.step(Duration::seconds(1));
+  }
+  const std::size_t small = bed.job(bed.last_job()).state == JobState::kWaiting ? 1 : 0;
+  MUSTER_CHECK(bed.waiting() == length + small);  // Nobody else ever moved.
+  report(state, bed, before);
+}
+
+// The opposite: the cluster is full of jobs of all sizes, every ten seconds one ends and one of the
+// same size comes, and the policy picks from the whole queue whom to start, and whom to stop.
+void BM_BusyQueue(benchmark::State& state, const Entry<Policy>* policy) {
+  Bed bed(*policy, /*quantum=*/Duration::seconds(300));
+  Random random(1);
+  const auto draw = [&](std::int32_t most_gpus) {
+    const double lot = random.uniform();
+    const std::int32_t gpus = lot < 0.60   ? 1
+                              : lot < 0.72 ? 2
+                              : lot < 0.84 ? 4
+                              : lot < 0.95 ? 8
+                                           : 16;
+    return job_of(std::min(gpus, most_gpus), static_cast<std::int64_t>(60 + random.below(20'000)));
+  };
+  for (std::int32_t left = kGpus; left > 0;) {
+    const JobSpec spec = draw(left);
+    left -= spec.gpus;
+    bed.submit(spec);
+  }
+  bed.step(Duration::seconds(9));
+  for (std::int64_t i = 0; i < state.range(0); ++i) bed.submit(draw(kGpus));
+  bed.step(Duration::seconds(10));
+  const Engine::Counters before = bed.counters();
+  for (auto _ : state) {
+    const auto [job, epoch] = bed.oldest_lease();
+    bed.end(job, epoch);
+    JobSpec next = draw(kGpus);
+    next.gpus = bed.job(job).spec.gpus;
+    bed.submit(next);
+    bed.step(Duration::seconds(10));
+  }
+  report(state, bed, before);
+}
+
+void register_for_every_policy(const char* name,
+                               void (*function)(benchmark::State&, const Entry<Policy>*)) {
+  for (const Entry<Policy>& policy : policies()) {
+    const std::string full = std::string(name) + "/" + std::string(policy.name);
+    benchmark::RegisterBenchmark(full.c_str(), function, &policy)
+        ->Arg(0)
+        ->Arg(100)
+        ->Arg(1'000)
+        ->Arg(10'000)
+        ->Arg(100'000);
+  }
+}
+
+}  // namespace
+}  // namespace muster
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  muster::register_for_every_policy("BM_BlockedQueue", &muster::BM_BlockedQueue);
+  muster::register_for_every_policy("BM_BusyQueue", &muster::BM_BusyQueue);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,130 @@
+// One plan of the mechanisms that give every job its share anew, from scratch: nothing is running
+// yet, every GPU is wanted. Jobs are of the generator's default split, models of the built-in zoo.
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "config/profiles_file.h"
+#include "core/mechanism.h"
+#include "mechanism/blend.h"
+#include "mechanism/opt.h"
+#include "mechanism/tune.h"
+#include "placement/consolidate.h"
+#include "trace/generator.h"
+
+namespace muster {
+namespace {
+
+// Servers of 8 GPUs, 24 CPUs and 500 GB, and the jobs that fill them.
+struct FullLoad {
+  FullLoad(std::int64_t gpus, std::string_view mix)
+      : topology(parse_cluster_shorthand(std::to_string(gpus / 8) + "x8").value()),
+        profiles(builtin_profiles()),
+        cluster(topology, profiles) {
+    GeneratorOptions options;
+    options.jobs = gpus;
+    options.gpu_mix = parse_gpu_mix(mix).value();
+    options.static_arrivals = true;
+    const Trace trace = generate_trace(options, profiles).value();
+    std::int64_t left = gpus;
+    for (const TraceJob& job : trace.jobs) {
+      if (job.gpus > left) continue;
+      JobSpec spec;
+      spec.gpus = job.gpus;
+      spec.profile = profiles.find(trace.models[job.model]);
+      specs.push_back(spec);
+      left -= job.gpus;
+    }
+  }
+
+  std::vector<Ask> asks() const {
+    std::vector<Ask> all(specs.size());
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      all[i].job = JobId(i);
+      all[i].spec = &specs[i];
+      all[i].salt = i;
+    }
+    return all;
+  }
+
+  // Sum of the speeds made; everybody must have found a place.
+  double plan(Mechanism& mechanism) const {
+    std::vector<Ask> all = asks();
+    Books books(topology, mechanism.pooling());
+    mechanism.rebalance(cluster, Consolidate(), books, all, Fidelity::kOurs);
+    double speed = 0;
+    for (const Ask& ask : all) {
+      MUSTER_CHECK(!ask.given.empty());
+      speed += cluster.speed(*ask.spec, ask.given);
+    }
+    return speed;
+  }
+
+  Topology topology;
+  ProfileTable profiles;
+  Cluster cluster;
+  std::vector<JobSpec> specs;
+};
+
+// What the plans are worth beside what they cost: speed per job, 1 at the proportional share.
+void report(benchmark::State& state, const FullLoad& load, double speed) {
+  const auto jobs = static_cast<double>(load.specs.size());
+  state.counters["jobs"] = jobs;
+  state.counters["speed_per_job"] = speed / jobs;
+}
+
+void BM_TunePlanFromScratch(benchmark::State& state) {
+  const FullLoad load(state.range(0), state.range(1) == 0 ? "single" : "multi");
+  double speed = 0;
+  for (auto _ : state) {
+    Tune tune;
+    speed = load.plan(tune);
+  }
+  report(state, load, speed);
+}
+BENCHMARK(BM_TunePlanFromScratch)
+    ->ArgNames({"gpus", "multi"})
+    ->ArgsProduct({{128, 512, 2048, 10'000}, {0, 1}})
+    ->Unit(benchmark::kMillisecond);
+
+// With an empty memory of servers solved before, as in the first plan of a run.
+void BM_BlendPlan(benchmark::State& state) {
+  const FullLoad load(state.range(0), "multi");
+  double speed = 0;
+  for (auto _ : state) {
+    Blend blend;
+    speed = load.plan(blend);
+  }
+  report(state, load, speed);
+}
+BENCHMARK(BM_BlendPlan)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
+
+// As in every later plan: most servers' mixes of jobs have come up before.
+void BM_BlendPlanAgain(benchmark::State& state) {
+  const FullLoad load(state.range(0), "multi");
+  Blend blend;
+  double speed = load.plan(blend);
+  for (auto _ : state) speed = load.plan(blend);
+  report(state, load, speed);
+}
+BENCHMARK(BM_BlendPlanAgain)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
+
+// Program 1 of opt: what no plan can exceed.
+void BM_SuperServerBound(benchmark::State& state) {
+  const FullLoad load(state.range(0), "multi");
+  std::vector<const JobSpec*> specs;
+  for (const JobSpec& spec : load.specs) specs.push_back(&spec);
+  const Resources& total = load.topology.total();
+  double speed = 0;
+  for (auto _ : state) {
+    speed = plan_super_server(load.cluster, specs, total.cpu_milli, total.mem_mib).speed;
+  }
+  report(state, load, speed);
+}
+BENCHMARK(BM_SuperServerBound)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,215 @@
+// Chain with the simplest parts that show what it does itself; src/policy has the scenarios of each
+// policy.
+
+#include "core/chain.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/engine.h"
+
+namespace muster {
+namespace {
+
+// Ranks by the estimate, smaller first, and counts how often it is asked.
+class ByEstimate final : public Policy {
+ public:
+  ByEstimate(PolicyTraits traits, std::int64_t& asked) : traits_(traits), asked_(&asked) {}
+  PolicyTraits traits() const override { return traits_; }
+  Rank rank(const JobFacts& job) const override {
+    ++*asked_;
+    return {job.estimate.us()};
+  }
+
+ private:
+  PolicyTraits traits_;
+  std::int64_t* asked_;
+};
+
+class FairShare final : public Mechanism {
+ public:
+  void place(const Cluster& cluster, const Placer& placer, const Books& books,
+             Ask& ask) const override {
+    const Demand demand = {ask.spec->gpus, ask.spec->gpu_type, std::nullopt, ask.salt};
+    placer.place(cluster, books, demand, ask.given);
+  }
+};
+
+// The first server with room for all of the gang.
+class OneServer final : public Placer {
+ public:
+  bool place(const Cluster& cluster, const Books& books, const Demand& demand,
+             Placement& out) const override {
+    out.clear();
+    for (NodeId node = books.next_with_free(NodeId(0)); node != books.no_node();
+         node = books.next_with_free(NodeId(node.index() + 1))) {
+      if (books.free_gpus(node) < demand.gpus || !demand.allows(cluster, node)) continue;
+      out.push_back(make_share(cluster, books, demand, node, demand.gpus));
+      return true;
+    }
+    return false;
+  }
+};
+
+constexpr PolicyTraits kPreempts = {PolicyTraits::WhenStuck::kSkip, true, false, false};
+constexpr PolicyTraits kLeavesAlone = {PolicyTraits::WhenStuck::kSkip, false, false, false};
+
+// A cluster on which every order is carried out at once.
+class World {
+ public:
+  World(std::string_view shorthand, PolicyTraits traits)
+      : topology_(parse_cluster_shorthand(shorthand).value()),
+        cluster_(topology_, profiles_),
+        engine_(cluster_,
+                std::make_unique<Chain>(cluster_, std::make_unique<ByEstimate>(traits, asked_),
+                                        std::make_unique<FairShare>(),
+                                        std::make_unique<OneServer>(), ChainOptions()),
+                EngineOptions()) {}
+
+  static JobSubmitted job(std::int32_t gpus, std::int64_t rank) {
+    JobSpec spec;
+    spec.gpus = gpus;
+    spec.estimate = Duration::seconds(rank);
+    return {spec};
+  }
+  static LeaseEnded end(std::uint32_t job, Epoch epoch = 1) {
+    return {JobId(job), epoch, LeaseOutcome::kCompleted};
+  }
+
+  // What was done about it one second later: "stop 1, start 2 on s0".
+  std::string after(std::vector<Event> events) {
+    now_ = now_ + Duration::seconds(1);
+    std::string text;
+    while (!events.empty()) {
+      std::vector<Event> answers;
+      for (const Action& action : engine_.step(now_, events)) {
+        const std::string number = std::to_string(action.job.index());
+        if (action.kind == Action::Kind::kStart) {
+          const NodeId node = engine_.lease(action.job).placement.front().node;
+          text += ", start " + number + " on " + topology_.node(node).name;
+          answers.push_back(LeaseStarted{action.job, action.epoch});
+        } else if (action.kind == Action::Kind::kStop) {
+          text += ", stop " + number;
+          answers.push_back(LeaseEnded{action.job, action.epoch, LeaseOutcome::kStopped});
+        } else if (action.kind == Action::Kind::kReject) {
+          text += ", reject " + number + ": " + engine_.why_rejected(action.job);
+        }
+      }
+      engine_.state().check_invariants();
+      events = std::move(answers);
+    }
+    return text.empty() ? text : text.substr(2);
+  }
+
+  const Engine& engine() const { return engine_; }
+  std::int64_t take_asked() { return std::exchange(asked_, 0); }
+
+ private:
+  std::int64_t asked_ = 0;
+  Topology topology_;
+  ProfileTable profiles_;
+  Cluster cluster_;
+  Engine engine_;
+  Instant now_;
+};
+
+TEST(Chain, RejectsWhatCouldNeverRunAndSaysWhy) {
+  World world("2x4", kLeavesAlone);
+  EXPECT_EQ(world.after({World::job(9, 1), World::job(5, 1)}),
+            "reject 0: needs 9 GPUs, the cluster has 8, "
+            "reject 1: 5 GPUs cannot be placed even on the empty cluster");
+  EXPECT_EQ(world.after({World::job(4, 1)}), "start 2 on s0");
+}
+
+TEST(Chain, RejectsGangsOfNobody) {
+  World world("2x4", kLeavesAlone);
+  EXPECT_EQ(world.after({World::job(0, 1), World::job(-3, 1)}),
+            "reject 0: asks for 0 GPUs, reject 1: asks for -3 GPUs");
+}
+
+TEST(Chain, GivesAHighRankedGangAWholeServerAndMovesTheOthers) {
+  World world("2x4", kPreempts);
+  EXPECT_EQ(world.after({World::job(2, 50), World::job(2, 60), World::job(2, 70)}),
+            "start 0 on s0, start 1 on s0, start 2 on s1");
+  EXPECT_EQ(world.after({World::end(1)}), "");
+  // Two GPUs are free on either server; the gang needs four on one.
+  world.after({World::job(4, 10)});
+  const Engine& engine = world.engine();
+  EXPECT_EQ(engine.lease(JobId(3)).placement.front().node, NodeId(0));
+  EXPECT_EQ(engine.lease(JobId(0)).placement.front().node, NodeId(1)) << "it was in the way";
+  EXPECT_EQ(engine.lease(JobId(2)).placement.front().node, NodeId(1));
+  EXPECT_EQ(engine.state().waiting, 0U);
+}
+
+TEST(Chain, StopsTheLastInOrderWhenTheOthersMoveTogether) {
+  World world("2x4", kPreempts);
+  EXPECT_EQ(world.after({World::job(4, 1)}), "start 0 on s0");
+  EXPECT_EQ(world.after({World::job(2, 60)}), "start 1 on s1");
+  EXPECT_EQ(world.after({World::job(2, 6)}), "start 2 on s1");
+  EXPECT_EQ(world.after({World::job(2, 50), World::end(0)}), "start 3 on s0");
+  // Six GPUs can be had, but four on one server only if job 3 takes the place of job 1.
+  EXPECT_EQ(world.after({World::job(4, 10)}), "stop 1, stop 3, start 3 on s1, start 4 on s0");
+  EXPECT_EQ(world.engine().state().waiting, 1U);
+}
+
+TEST(Chain, LeavesThoseAloneWhoRankBefore) {
+  World world("2x4", kPreempts);
+  world.after({World::job(2, 1), World::job(2, 2), World::job(2, 3)});
+  EXPECT_EQ(world.after({World::end(1)}), "");
+  EXPECT_EQ(world.after({World::job(4, 10)}), "") << "it waits: both servers serve better ones";
+}
+
+// By count the gang would fit if job 1 stopped; by place it does not. Then job 1 must not lose its
+// GPUs to somebody who ranks behind it, or the two would take turns at every event.
+TEST(Chain, StopsNobodyForAGangThatFindsNoPlace) {
+  World world("2x4", kPreempts);
+  EXPECT_EQ(world.after({World::job(2, 1)}), "start 0 on s0");
+  EXPECT_EQ(world.after({World::job(2, 5)}), "start 1 on s0");
+  EXPECT_EQ(world.after({World::job(2, 2)}), "start 2 on s1");
+  EXPECT_EQ(world.after({World::job(4, 3), World::job(2, 9)}), "start 4 on s1");
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(world.after({World::job(2, 100 + i)}), "") << "nor later on";
+  }
+}
+
+TEST(Chain, DoesNotSwapEquals) {
+  World world("1x4", kPreempts);
+  EXPECT_EQ(world.after({World::job(4, 7)}), "start 0 on s0");
+  EXPECT_EQ(world.after({World::job(4, 7)}), "");
+  EXPECT_EQ(world.after({World::job(4, 6)}), "stop 0, start 2 on s0");
+}
+
+TEST(Chain, KeepsAJobThatComesBackInItsPlaceInTheQueue) {
+  World world("1x4", kPreempts);
+  world.after({World::job(4, 7)});
+  world.after({World::job(4, 8)});
+  EXPECT_EQ(world.after({World::job(4, 1)}), "stop 0, start 2 on s0");
+  EXPECT_EQ(world.after({World::end(2)}), "start 0 on s0") << "before job 1, as before";
+}
+
+// Ten thousand wait; what an arrival and an end cost must not depend on that.
+TEST(Chain, AsksThePolicyAboutRunningJobsOnly) {
+  for (const PolicyTraits& traits : {kPreempts, kLeavesAlone}) {
+    World world("4x4", traits);
+    std::vector<Event> many;
+    for (int i = 0; i < 16; ++i) many.push_back(World::job(1, 10));
+    EXPECT_NE(world.after(many), "");
+    many.clear();
+    for (int i = 0; i < 10'000; ++i)
+      many.push_back(World::job(1 + i % 4, 1000 + i * 7919 % 10'000));
+    EXPECT_EQ(world.after(many), "");
+    ASSERT_EQ(world.engine().state().waiting, 10'000U);
+    world.take_asked();
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      EXPECT_NE(world.after({World::job(1, 2000), World::end(i)}), "");
+      EXPECT_LE(world.take_asked(), 2 * 16 + 4) << "about sixteen running jobs";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,227 @@
+// What each policy does in a small world where every order is carried out at once: one server, or a
+// few, on which a job may be spread over any free GPUs.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/chain.h"
+#include "core/engine.h"
+#include "policy/registry.h"
+
+namespace muster {
+namespace {
+
+class FairShare final : public Mechanism {
+ public:
+  void place(const Cluster& cluster, const Placer& placer, const Books& books,
+             Ask& ask) const override {
+    const Demand demand = {ask.spec->gpus, ask.spec->gpu_type, std::nullopt, ask.salt};
+    placer.place(cluster, books, demand, ask.given);
+  }
+};
+
+class Anywhere final : public Placer {
+ public:
+  bool place(const Cluster& cluster, const Books& books, const Demand& demand,
+             Placement& out) const override {
+    out.clear();
+    std::int32_t left = demand.gpus;
+    if (left > books.free_gpus()) return false;
+    for (NodeId node = books.next_with_free(NodeId(0)); left > 0;
+         node = books.next_with_free(NodeId(node.index() + 1))) {
+      const std::int32_t here = std::min(left, books.free_gpus(node));
+      out.push_back(make_share(cluster, books, demand, node, here));
+      left -= here;
+    }
+    return true;
+  }
+};
+
+// Knows how long each job really runs and ends it then.
+class World {
+ public:
+  World(std::string_view policy, std::string_view shorthand)
+      : topology_(parse_cluster_shorthand(shorthand).value()),
+        cluster_(topology_, profiles_),
+        engine_(cluster_,
+                std::make_unique<Chain>(
+                    cluster_, find_entry(policies(), "policy", policy).value()->make(),
+                    std::make_unique<FairShare>(), std::make_unique<Anywhere>(), ChainOptions()),
+                EngineOptions()) {}
+
+  // Whole seconds. What happened then: "stop 0, start 1".
+  std::string at(std::int64_t second, std::vector<Event> events) {
+    const Instant now = Instant::at(Duration::seconds(second));
+    if (wake_ == now) events.push_back(TimerFired{});
+    std::string text;
+    while (!events.empty()) {
+      std::vector<Event> answers;
+      for (const Action& action : engine_.step(now, events)) {
+        const std::string number = std::to_string(action.job.index());
+        if (action.kind == Action::Kind::kStart) {
+          text += ", start " + number;
+          answers.push_back(LeaseStarted{action.job, action.epoch});
+        } else if (action.kind == Action::Kind::kStop) {
+          text += ", stop " + number;
+          answers.push_back(LeaseEnded{action.job, action.epoch, LeaseOutcome::kStopped});
+        } else if (action.kind == Action::Kind::kWakeAt) {
+          wake_ = action.at;
+        }
+      }
+      engine_.state().check_invariants();
+      events = std::move(answers);
+    }
+    return text.empty() ? text : text.substr(2);
+  }
+  Instant wake() const { return wake_; }
+
+ private:
+  Topology topology_;
+  ProfileTable profiles_;
+  Cluster cluster_;
+  Engine engine_;
+  Instant wake_ = Instant::never();
+};
+
+JobSubmitted job(std::int32_t gpus, std::int64_t seconds) {
+  JobSpec spec;
+  spec.gpus = gpus;
+  spec.estimate = Duration::seconds(seconds);
+  return {spec};
+}
+LeaseEnded end(std::uint32_t job, Epoch epoch = 1) {
+  return {JobId(job), epoch, LeaseOutcome::kCompleted};
+}
+Instant second(std::int64_t seconds) { return Instant::at(Duration::seconds(seconds)); }
+
+TEST(Policies, HaveNamesAndOneLineEach) {
+  std::set<std::string_view> names;
+  for (const Entry<Policy>& entry : policies()) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name << " is listed twice";
+    EXPECT_FALSE(entry.doc.empty() || entry.doc.ends_with('.')) << entry.name;
+    EXPECT_NE(entry.make(), nullptr);
+  }
+  const auto missing = find_entry(policies(), "policy", "srtff");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().message, "--policy: unknown policy 'srtff'; did you mean 'srtf'?");
+}
+
+TEST(Fifo, LetsNobodyPassAJobThatDoesNotFit) {
+  World world("fifo", "1x4");
+  EXPECT_EQ(world.at(0, {job(3, 100), job(2, 100), job(1, 1)}), "start 0");
+  EXPECT_EQ(world.at(1, {job(1, 1)}), "");
+  EXPECT_EQ(world.at(100, {end(0)}), "start 1, start 2, start 3");
+}
+
+TEST(FitFirst, PassesOverAJobThatDoesNotFit) {
+  World world("fit-first", "1x4");
+  EXPECT_EQ(world.at(0, {job(3, 100), job(2, 100), job(1, 900)}), "start 0, start 2");
+  EXPECT_EQ(world.at(50, {job(1, 1)}), "");
+  EXPECT_EQ(world.at(100, {end(0)}), "start 1, start 3") << "oldest first again";
+}
+
+TEST(Backfill, LetsJobsPassThatEndBeforeTheHeadCouldStart) {
+  World world("backfill", "1x4");
+  EXPECT_EQ(world.at(0, {job(3, 100)}), "start 0");
+  EXPECT_EQ(world.at(10, {job(4, 50)}), "") << "it gets its GPUs at 100";
+  EXPECT_EQ(world.at(20, {job(1, 81)}), "") << "it would end at 101";
+  EXPECT_EQ(world.at(20, {job(1, 80)}), "start 3");
+  EXPECT_EQ(world.at(100, {end(0), end(3)}), "start 1");
+}
+
+TEST(Backfill, LendsTheGpusThatTheHeadWillLeaveOver) {
+  World world("backfill", "1x5");
+  EXPECT_EQ(world.at(0, {job(2, 100)}), "start 0");
+  // Three of five are free, the head needs four: from 100 on, one is left over.
+  EXPECT_EQ(world.at(10, {job(4, 50), job(1, 1000), job(1, 1000), job(1, 60), job(1, 90)}),
+            "start 2, start 4, start 5");
+  EXPECT_EQ(world.at(100, {end(0), end(4), end(5)}), "start 1") << "it was not delayed";
+}
+
+TEST(Sjf, TakesTheShortestButLeavesTheRunningAlone) {
+  World world("sjf", "1x4");
+  EXPECT_EQ(world.at(0, {job(4, 1000)}), "start 0");
+  EXPECT_EQ(world.at(1, {job(4, 30), job(4, 10), job(4, 20)}), "");
+  EXPECT_EQ(world.at(9, {end(0)}), "start 2");
+}
+
+TEST(Srtf, PreemptsForAShorterRestAndNotForAnEqualOne) {
+  World world("srtf", "1x4");
+  EXPECT_EQ(world.at(0, {job(4, 1000)}), "start 0");
+  EXPECT_EQ(world.at(10, {job(4, 990)}), "") << "as much as job 0 has left";
+  EXPECT_EQ(world.at(20, {job(4, 979)}), "stop 0, start 2") << "job 0 has 980 s left";
+  EXPECT_EQ(world.at(999, {end(2)}), "start 0") << "980 s left, before 990";
+}
+
+TEST(Srtf, FillsWhatIsFreeBeforeItPreempts) {
+  World world("srtf", "2x4");
+  EXPECT_EQ(world.at(0, {job(4, 1000)}), "start 0");
+  EXPECT_EQ(world.at(10, {job(4, 5)}), "start 1");
+  EXPECT_EQ(world.at(11, {job(4, 4)}), "stop 0, start 2") << "not job 1, which has 4 s left";
+}
+
+TEST(Srsf, WeighsTheRestByGpus) {
+  World world("srsf", "1x4");
+  EXPECT_EQ(world.at(0, {job(4, 100)}), "start 0");
+  EXPECT_EQ(world.at(0, {job(1, 401)}), "");
+  EXPECT_EQ(world.at(0, {job(1, 399)}), "stop 0, start 2, start 1") << "399 GPU seconds before 400";
+}
+
+TEST(Srsf, RanksTheLongestJobsBelievableWithoutOverflow) {
+  World world("srsf", "16x64");
+  EXPECT_EQ(world.at(0, {job(1024, kLongestDuration.us() / 1'000'000)}), "start 0");
+  EXPECT_EQ(world.at(0, {job(1, 1)}), "stop 0, start 1");
+}
+
+TEST(SmallestFirst, PreemptsTheLargest) {
+  World world("smallest-first", "1x4");
+  EXPECT_EQ(world.at(0, {job(3, 10), job(1, 10)}), "start 1, start 0");
+  EXPECT_EQ(world.at(1, {job(2, 10)}), "stop 0, start 2");
+  EXPECT_EQ(world.at(2, {job(3, 10), job(2, 10)}), "") << "a tie is no reason to swap";
+}
+
+TEST(Las, SwapsOnlyAtTicksAndNotForATie) {
+  World world("las", "1x4");
+  EXPECT_EQ(world.at(0, {job(4, 5000)}), "start 0");
+  EXPECT_EQ(world.at(10, {job(4, 5000)}), "") << "though it has had nothing yet";
+  EXPECT_EQ(world.wake(), second(300));
+  EXPECT_EQ(world.at(300, {}), "stop 0, start 1");
+  EXPECT_EQ(world.at(600, {}), "") << "both have had 300 s";
+  EXPECT_EQ(world.at(900, {}), "stop 1, start 0");
+  EXPECT_EQ(world.at(1000, {end(0, 2)}), "start 1");
+  EXPECT_EQ(world.wake(), Instant::never()) << "nobody waits";
+}
+
+TEST(Ftf, ServesTheWorstOffAtTicks) {
+  World world("ftf", "1x4");
+  EXPECT_EQ(world.at(0, {job(4, 1000)}), "start 0");
+  EXPECT_EQ(world.at(0, {job(4, 10'000)}), "");
+  EXPECT_EQ(world.at(10, {job(4, 100)}), "") << "not before the tick";
+  // Waiting 290 s is nearly three times its run for job 2 and next to nothing for job 1.
+  EXPECT_EQ(world.at(300, {}), "stop 0, start 2");
+  EXPECT_EQ(world.at(400, {end(2)}), "start 0") << "1.1 times as long as alone, against 1.04";
+}
+
+TEST(Drf, ServesTheSmallestShareAtTicks) {
+  World world("drf", "1x4");
+  EXPECT_EQ(world.at(0, {job(2, 9000), job(2, 9000)}), "start 0, start 1");
+  EXPECT_EQ(world.at(100, {end(1), job(1, 9000), job(1, 9000)}), "start 2, start 3");
+  EXPECT_EQ(world.at(250, {job(1, 9000)}), "");
+  // Job 0 has had 2 GPUs for 300 s, jobs 2 and 3 one for 200 s, job 4 nothing.
+  EXPECT_EQ(world.at(300, {}), "stop 0, start 4");
+}
+
+TEST(Tetris, TakesWhatSuitsTheServersBest) {
+  World world("tetris", "1x4");
+  EXPECT_EQ(world.at(0, {job(1, 100), job(4, 100)}), "start 1") << "it fills the server";
+  EXPECT_EQ(world.at(9, {job(2, 5), end(1)}), "start 2, start 0");
+}
+
+}  // namespace
+}  // namespace muster

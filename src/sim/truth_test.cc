@@ -1,0 +1,100 @@
+#include "sim/truth.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace muster {
+namespace {
+
+constexpr Instant at(std::int64_t seconds) { return Instant::at(Duration::seconds(seconds)); }
+
+TEST(TrueProgress, StandsStillUntilItIsGivenASpeed) {
+  TrueProgress job = TrueProgress::of_work(Duration::seconds(10));
+  EXPECT_EQ(job.finish(), Instant::never());
+  job.set_speed(1.0, at(5));
+  EXPECT_EQ(job.finish(), at(15));
+  job.set_speed(0, at(7));
+  EXPECT_EQ(job.finish(), Instant::never());
+  job.set_speed(1.0, at(100));
+  EXPECT_EQ(job.finish(), at(108));
+}
+
+TEST(TrueProgress, CountsWorkAtEachSpeedForAsLongAsItLasted) {
+  TrueProgress job = TrueProgress::of_work(Duration::seconds(100));
+  job.set_speed(2.0, at(0));
+  EXPECT_EQ(job.finish(), at(50));
+  job.set_speed(0.5, at(20));  // 60 left.
+  EXPECT_EQ(job.finish(), at(140));
+  job.set_speed(4.0, at(60));  // 40 left.
+  EXPECT_EQ(job.finish(), at(70));
+}
+
+TEST(TrueProgress, RoundsTheEndUpToTheMicrosecond) {
+  TrueProgress job = TrueProgress::of_work(Duration::micros(10));
+  job.set_speed(3.0, Instant());
+  EXPECT_EQ(job.finish(), Instant::micros(4));
+}
+
+TEST(TrueProgress, OfNoWorkIsDoneAtOnce) {
+  TrueProgress job = TrueProgress::of_work(Duration());
+  job.set_speed(1.0, at(3));
+  EXPECT_EQ(job.finish(), at(3));
+}
+
+TEST(TrueProgress, NeverEndsWhenItWouldTakeForever) {
+  TrueProgress job = TrueProgress::of_work(kLongestDuration);
+  job.set_speed(1.0, Instant());
+  EXPECT_EQ(job.finish(), Instant::at(kLongestDuration));
+  job.set_speed(1e-9, Instant());
+  EXPECT_EQ(job.finish(), Instant::never());
+}
+
+TEST(TrueProgress, IsNotChangedByBeingGivenTheSpeedItHas) {
+  Random random(7);
+  for (int i = 0; i < 1000; ++i) {
+    const auto work = static_cast<std::int64_t>(1 + random.below(1'000'000'000));
+    const double speed = random.uniform(0.01, 5.0);
+    TrueProgress once = TrueProgress::of_work(Duration::micros(work));
+    TrueProgress often = once;
+    once.set_speed(speed, Instant());
+    const std::int64_t end = once.finish().us();
+    constexpr int kTimes = 10;
+    for (int k = 0; k < kTimes; ++k) {
+      often.set_speed(speed, Instant::micros(end / kTimes * k));
+    }
+    // Each time less than one microsecond of work is lost, which takes 1 / speed.
+    EXPECT_GE(often.finish().us(), end - 1);
+    EXPECT_LE(static_cast<double>(often.finish().us() - end), kTimes / speed + 1);
+  }
+}
+
+TEST(TrueProgress, CreditsWholeIterationsARound) {
+  // 0.7 s each: 428 in a round of 300 s, not 428.57.
+  TrueProgress job = TrueProgress::of_iterations(1000, 0.7, Duration::seconds(300));
+  job.set_speed(1.0, at(1));
+  EXPECT_EQ(job.finish(), at(901));
+  job.set_speed(2.0, at(301));  // 572 left, 857 a round.
+  EXPECT_EQ(job.finish(), at(601));
+  job.set_speed(0, at(301));
+  EXPECT_EQ(job.finish(), Instant::never());
+  job.set_speed(1.0, at(1201));
+  EXPECT_EQ(job.finish(), at(1801));
+}
+
+TEST(TrueProgress, TakesOneRoundAtLeast) {
+  TrueProgress job = TrueProgress::of_iterations(0, 1.0, Duration::seconds(300));
+  job.set_speed(1.0, at(0));
+  EXPECT_EQ(job.finish(), at(300));
+}
+
+TEST(TrueProgress, NeverEndsWhenNotOneIterationFitsInARound) {
+  TrueProgress job = TrueProgress::of_iterations(5, 400.0, Duration::seconds(300));
+  job.set_speed(1.0, at(0));
+  EXPECT_EQ(job.finish(), Instant::never());
+  job.set_speed(2.0, at(300));
+  EXPECT_EQ(job.finish(), at(1800));
+}
+
+}  // namespace
+}  // namespace muster
