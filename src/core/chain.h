@@ -87,7 +87,9 @@ class Chain final : public Planner {
   void preempt(const View& view, Draft& draft);
   // Then what was last known of a running job's rank is no better than the truth. (Stable ties get
   // worse with running.)
-  bool ranks_only_improve() const { return !traits_.drifts && !options_.stable_ties; }
+  bool ranks_only_improve() const {
+    return !traits_.drifts && !(options_.stable_ties && traits_.improves);
+  }
   bool nobody_can_gain(const View& view, const Draft& draft);
   std::size_t rank_running(const View& view);
   void add_running(const View& view, JobId job);

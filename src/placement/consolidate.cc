@@ -21,7 +21,7 @@ NodeId tightest(const Cluster& cluster, const Books& books, const Demand& demand
     for (NodeId node = books.next_with_exactly(free, NodeId(0)); node != books.no_node();
          node = books.next_with_exactly(free, NodeId(node.index() + 1))) {
       if (!demand.allows(cluster, node) || used(taken, node)) continue;
-      if (books.gpus_with(node, demand.appetite(cluster, node)) >= count) return node;
+      if (books.can_serve(node, demand.appetite(cluster, node), count)) return node;
     }
   }
   return books.no_node();
@@ -57,7 +57,9 @@ bool Consolidate::place(const Cluster& cluster, const Books& books, const Demand
   while (left > 0) {
     NodeId node = tightest(cluster, books, demand, left, out);
     std::int32_t count = left;
-    if (node == books.no_node()) std::tie(node, count) = roomiest(cluster, books, demand, out);
+    if (node == books.no_node() && left > 1) {
+      std::tie(node, count) = roomiest(cluster, books, demand, out);
+    }
     if (node == books.no_node()) break;
     out.push_back(make_share(cluster, books, demand, node, count));
     left -= count;

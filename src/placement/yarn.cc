@@ -13,7 +13,7 @@ NodeId first_with(const Cluster& cluster, const Books& books, const Demand& dema
   for (NodeId node = books.next_with_free(from); node != books.no_node();
        node = books.next_with_free(NodeId(node.index() + 1))) {
     if (!demand.allows(cluster, node)) continue;
-    if (books.gpus_with(node, demand.appetite(cluster, node)) >= count) return node;
+    if (books.can_serve(node, demand.appetite(cluster, node), count)) return node;
   }
   return books.no_node();
 }
@@ -31,7 +31,7 @@ bool fill_rack(const Cluster& cluster, const Books& books, const Demand& demand,
        node = books.next_with_free(NodeId(node.index() + 1))) {
     const std::int32_t size = topology.node(node).capacity.gpus;
     if (!eligible(node) || size > left || books.free_gpus(node) != size) continue;
-    if (books.gpus_with(node, demand.appetite(cluster, node)) < size) continue;
+    if (!books.can_serve(node, demand.appetite(cluster, node), size)) continue;
     out.push_back(make_share(cluster, books, demand, node, size));
     left -= size;
     if (left == 0) return true;

@@ -98,17 +98,17 @@ Refusal check_rate(const GeneratorOptions& options) {
   if (!(rate > 0 && rate <= 1e6)) {
     return Error{fmt::format("rate: must be above 0 and at most 1000000 jobs an hour: '{}'", rate)};
   }
-  // No gap is longer than 37 times the mean (53 random bits), so this keeps every arrival in range.
-  const double least =
-      static_cast<double>(options.jobs) * 3600.0 * 40.0 / kLongestDuration.in_seconds();
+  // The sum of n gaps is as good as never more than 1.5 n + 400 times their mean.
+  const double most_hours = 1.5 * static_cast<double>(options.jobs) + 400.0;
+  const double least = most_hours * 3600.0 / kLongestDuration.in_seconds();
   if (rate >= least) return std::nullopt;
   return Error{fmt::format("rate: too slow for {} jobs: '{}'; at least {:.2g} jobs an hour",
                            options.jobs, rate, least * 1.05)};
 }
 
 Refusal check_range(std::string_view which, double low, double high) {
-  if (low >= -3 && low <= high && high <= 8) return std::nullopt;
-  return Error{fmt::format("duration: bad {} range of exponents: '{}..{}'; ascending, within -3..8",
+  if (low >= -3 && low <= high && high <= 7) return std::nullopt;
+  return Error{fmt::format("duration: bad {} range of exponents: '{}..{}'; ascending, within -3..7",
                            which, low, high)};
 }
 
@@ -219,7 +219,8 @@ Result<Trace> generate_trace(const GeneratorOptions& options, const ProfileTable
     job.id = std::to_string(i);
     if (!options.static_arrivals) {
       const double gap = std::ceil(gaps.exponential(3600.0 / options.jobs_per_hour));
-      now = now + Duration::seconds(static_cast<std::int64_t>(gap));
+      now = std::min(now + Duration::seconds(static_cast<std::int64_t>(gap)),
+                     Instant::at(kLongestDuration));
     }
     job.submit = now;
     Task& task = next_task(tasks, i);

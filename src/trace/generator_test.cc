@@ -145,7 +145,7 @@ TEST(Generator, RefusesBadOptions) {
   EXPECT_EQ(complaint([](Options& o) { o.jobs_per_hour = -3; }),
             "rate: must be above 0 and at most 1000000 jobs an hour: '-3'");
   EXPECT_EQ(complaint([](Options& o) { o.jobs_per_hour = 1e-9; }),
-            "rate: too slow for 1000 jobs: '1e-09'; at least 0.0017 jobs an hour");
+            "rate: too slow for 1000 jobs: '1e-09'; at least 0.0023 jobs an hour");
   EXPECT_EQ(complaint([](Options& o) {
               o.split = {20, 70, 20};
             }),
@@ -159,7 +159,7 @@ TEST(Generator, RefusesBadOptions) {
   EXPECT_EQ(complaint([](Options& o) { o.duration.short_share = 2; }),
             "duration: not a probability: '2'; 0 to 1");
   EXPECT_EQ(complaint([](Options& o) { o.duration.long_high = 20; }),
-            "duration: bad long range of exponents: '3..20'; ascending, within -3..8");
+            "duration: bad long range of exponents: '3..20'; ascending, within -3..7");
   const Result<Trace> trace = generate_trace(Options(), ProfileTable());
   ASSERT_FALSE(trace.ok());
   EXPECT_EQ(trace.error().message, "split: no profile for a model it needs: 'alexnet'");
