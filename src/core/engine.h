@@ -71,6 +71,8 @@ class Engine {
   bool on_tick() const;
   void plan(Occasion occasion);
   void ink(Draft& draft);
+  void ink_stops(Draft& draft);
+  void ink_resizes(Draft& draft);
   void ask_for_wake();
 
   std::int32_t new_lease(JobId job, Placement placement);

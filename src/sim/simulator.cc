@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/saturate.h"
+#include "sim/pending_events.h"
 #include "sim/truth.h"
 
 namespace muster {
@@ -97,18 +98,6 @@ class Simulation {
     double speed = 0;
     Instant span_begin;
   };
-  struct Pending {
-    Instant at;
-    enum class Kind : std::uint8_t { kFinish, kStopped, kStarted } kind;
-    JobId job;
-    std::uint32_t tag;  // Version for kFinish, epoch otherwise.
-
-    friend bool operator>(const Pending& a, const Pending& b) {
-      if (a.at != b.at) return a.at > b.at;
-      if (a.kind != b.kind) return a.kind > b.kind;
-      return a.job > b.job;
-    }
-  };
 
   Engine make_engine() {
     ChainOptions chain_options;
@@ -138,14 +127,7 @@ class Simulation {
   }
 
   void push(Instant at, Pending::Kind kind, JobId job, std::uint32_t tag) {
-    pending_.push_back({at, kind, job, tag});
-    std::push_heap(pending_.begin(), pending_.end(), std::greater<>());
-  }
-  Pending pop() {
-    std::pop_heap(pending_.begin(), pending_.end(), std::greater<>());
-    const Pending top = pending_.back();
-    pending_.pop_back();
-    return top;
+    pending_.push({at, kind, job, tag});
   }
   bool stale(const Pending& pending) const {
     return pending.kind == Pending::Kind::kFinish &&
@@ -153,17 +135,17 @@ class Simulation {
   }
 
   Instant next_instant() {
-    while (!pending_.empty() && stale(pending_.front())) pop();
+    while (!pending_.empty() && stale(pending_.first())) pending_.pop();
     Instant next = wake_;
-    if (!pending_.empty()) next = std::min(next, pending_.front().at);
+    if (!pending_.empty()) next = std::min(next, pending_.first().at);
     if (arrived_ < trace_.jobs.size()) next = std::min(next, trace_.jobs[arrived_].submit);
     return next;
   }
 
   // Ends come before arrivals, so that what they free is there for them.
   void gather_events() {
-    while (!pending_.empty() && pending_.front().at == now_) {
-      const Pending due = pop();
+    while (!pending_.empty() && pending_.first().at == now_) {
+      const Pending due = pending_.pop();
       if (stale(due)) continue;
       switch (due.kind) {
         case Pending::Kind::kFinish:
@@ -390,8 +372,8 @@ class Simulation {
   std::size_t arrived_ = 0;
   std::size_t ended_ = 0;
   std::vector<Run> runs_;
-  std::vector<Pending> pending_;  // A heap, soonest first.
-  std::vector<Event> events_;     // For the next step.
+  PendingEvents pending_;
+  std::vector<Event> events_;  // For the next step.
   SimResult result_;
 };
 
