@@ -13,6 +13,11 @@ cases=(
   "las  tune         60s"
   "ftf  proportional 60s"
   "ftf  tune         300s"
+  "srtf blend        300s"
+  "fifo opt          300s"
+  "backfill proportional 60s"
+  "tetris greedy     300s"
+  "drf  blend        60s"
 )
 
 if (($# < 2)); then
