@@ -249,12 +249,18 @@ TEST_F(Cli, ListsAreComparedInATableWithTheGainInTheLastColumn) {
       muster("sim --cluster 2x4 --policy fifo,srtf --mechanism proportional,tune --trace " + good_);
   EXPECT_EQ(got.status, kExitDone);
   const std::vector<std::string_view> lines = split(got.out, '\n');
-  ASSERT_EQ(lines.size(), 7U) << got.out;  // Header, rule, four runs, the end.
+  ASSERT_EQ(lines.size(), 8U) << got.out;  // Header, rule, four runs, what gain means, the end.
   EXPECT_TRUE(lines[0].ends_with("gain")) << got.out;
   EXPECT_TRUE(lines[2].starts_with("fifo"));
   EXPECT_TRUE(lines[3].ends_with("x")) << got.out;
   EXPECT_TRUE(lines[5].starts_with("srtf"));
   EXPECT_TRUE(has(std::string(lines[5]), "tune"));
+}
+
+TEST_F(Cli, EstimatesOfUsersWhoGaveNoneAreRefused) {
+  const Output got = muster("sim --policy srtf --estimates user --trace " + good_);
+  EXPECT_EQ(got.status, kExitBadInput);
+  EXPECT_TRUE(has(got.err, "--estimates user: no job of")) << got.err;
 }
 
 TEST_F(Cli, TheWindowRestrictsTheStatistics) {
@@ -284,7 +290,7 @@ TEST_F(Cli, OutWritesTheFourFiles) {
     EXPECT_EQ(slurp(dir_ / "run" / name), slurp(dir_ / "again" / name)) << name;
   }
   // One directory a run, whatever the runs differ in.
-  EXPECT_EQ(muster(sim + path("many") + " --policy fifo,sjf --estimates oracle,user").status,
+  EXPECT_EQ(muster(sim + path("many") + " --policy fifo,sjf --estimates oracle,noisy:1").status,
             kExitDone);
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_ / "many"), fs::directory_iterator()), 4);
   // A place that cannot be written is a failure, not bad usage.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <ostream>
@@ -39,6 +40,13 @@ struct Plan {
   std::optional<Window> window;
   std::vector<SimOptions> runs;
 };
+
+// "fifo, srtf" as a person writes it.
+std::vector<std::string_view> words_of(std::string_view list) {
+  std::vector<std::string_view> words = split(list, ',');
+  for (std::string_view& word : words) word = trim(word);
+  return words;
+}
 
 Result<Compat> parse_compat(std::string_view text) {
   if (text.empty()) return Compat::kNone;
@@ -191,10 +199,10 @@ int SimCommand::run(Streams streams) {
                 : common.compat == Compat::kSynergy ? "first-fit"
                                                     : "consolidate";
   }
-  for (const std::string_view policy : split(policy_, ',')) {
-    for (const std::string_view mechanism : split(mechanism_, ',')) {
-      for (const std::string_view place : split(placement, ',')) {
-        for (const std::string_view estimates : split(estimates_, ',')) {
+  for (const std::string_view policy : words_of(policy_)) {
+    for (const std::string_view mechanism : words_of(mechanism_)) {
+      for (const std::string_view place : words_of(placement)) {
+        for (const std::string_view estimates : words_of(estimates_)) {
           SimOptions options = common;
           options.parts = {std::string(policy), std::string(mechanism), std::string(place)};
           if (const Refusal refusal = check_parts(options.parts)) {
@@ -217,6 +225,16 @@ int SimCommand::run(Streams streams) {
   plan.trace = std::move(trace).value();
   if (trace_.empty()) plan.trace.source = "built-in";
   for (const std::string& note : plan.trace.notes) streams.err << "note: " << note << '\n';
+  const bool user_estimates =
+      std::any_of(plan.runs.begin(), plan.runs.end(), [](const SimOptions& options) {
+        return options.estimates.kind == EstimateSource::Kind::kUser;
+      });
+  if (user_estimates &&
+      std::none_of(plan.trace.jobs.begin(), plan.trace.jobs.end(),
+                   [](const TraceJob& job) { return job.user_estimate > Duration(); })) {
+    return complain(streams, "--estimates user: no job of " + in_quotes(plan.trace.source) +
+                                 " has an estimate (column estimate_s)");
+  }
   if (!window_.empty()) {
     const Result<Window> window = parse_window(window_, plan.trace.jobs.size());
     if (!window.ok()) return complain(streams, window.error().message);
@@ -259,8 +277,10 @@ int SimCommand::run(Streams streams) {
   } else if (plan.runs.size() == 1) {
     streams.out << summary_text(rows[0].summary, rows[0].label);
   } else {
-    streams.out << comparison_table(rows, ink_for(1));
+    streams.out << comparison_table(rows, ink_for(1))
+                << "gain: mean JCT of the first row of the same policy over this row's\n";
   }
+  if (!out_.empty()) streams.err << "note: written to " << out_ << '\n';
   return interrupted() ? kExitInterrupted : kExitDone;
 }
 
