@@ -263,6 +263,20 @@ TEST_F(Cli, EstimatesOfUsersWhoGaveNoneAreRefused) {
   EXPECT_TRUE(has(got.err, "--estimates user: no job of")) << got.err;
 }
 
+TEST_F(Cli, WhatWouldBeIgnoredOrLostIsRefusedBeforeTheRun) {
+  const auto refused = [this](const std::string& words) {
+    const Output got = muster(words);
+    EXPECT_EQ(got.status, kExitBadInput) << words;
+    EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
+    return got.err;
+  };
+  EXPECT_EQ(muster_words({"sim", "--trace", ""}).err, "muster: --trace: empty\n");
+  EXPECT_EQ(refused("sim --format muster"), "muster: --format: of what? give --trace too\n");
+  EXPECT_TRUE(has(refused("sim --out " + good_), "not a directory"));
+  EXPECT_TRUE(has(refused("sim --compat synergy --round 0.5s"), "shorter than one iteration"));
+  EXPECT_TRUE(has(refused("sim --trace a\nb"), "a\\x0ab"));
+}
+
 TEST_F(Cli, TheWindowRestrictsTheStatistics) {
   const std::string sim = "sim --json --cluster 1x8 --trace " + good_;
   const Json all = Json::parse(muster(sim).out);

@@ -1,4 +1,8 @@
-#include <csignal>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
 
 #include "cli/command.h"
 
@@ -6,17 +10,28 @@ namespace muster {
 
 namespace {
 
-volatile std::sig_atomic_t g_interrupted = 0;
-
-void on_interrupt(int) {
-  g_interrupted = 1;
-  std::signal(SIGINT, SIG_DFL);
-}
+std::atomic<bool> g_interrupted = false;
+std::atomic<bool> g_watching = false;
 
 }  // namespace
 
-void catch_interrupts() { std::signal(SIGINT, on_interrupt); }
+// A thread waits for the signal instead of a handler: the solver behind `opt` installs a handler of
+// its own while it solves, and would swallow a Ctrl-C that came just then.
+void catch_interrupts() {
+  if (g_watching.exchange(true)) return;
+  sigset_t interrupts;
+  sigemptyset(&interrupts);
+  sigaddset(&interrupts, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupts, nullptr);
+  std::thread([interrupts] {
+    int signal = 0;
+    sigwait(&interrupts, &signal);
+    g_interrupted = true;
+    sigwait(&interrupts, &signal);
+    _exit(kExitInterrupted);
+  }).detach();
+}
 
-bool interrupted() { return g_interrupted != 0; }
+bool interrupted() { return g_interrupted; }
 
 }  // namespace muster

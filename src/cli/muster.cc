@@ -75,7 +75,15 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int complain(Streams streams, std::string_view message) {
-  streams.err << "muster: " << message << '\n';
+  std::string line;  // One line, whatever a name contained.
+  for (const char c : message) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      line += c;
+    }
+  }
+  streams.err << "muster: " << line << '\n';
   return kExitBadInput;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <ostream>
 
 #include "base/text.h"
@@ -159,6 +160,20 @@ void SimCommand::add_to(CLI::App& app) {
 }
 
 int SimCommand::run(Streams streams) {
+  // An unset variable in a script must not quietly mean something else.
+  for (const char* option : {"--trace", "--format", "--out", "--profiles", "--cluster"}) {
+    const CLI::Option* given = command_->get_option(option);
+    if (given->count() > 0 && given->as<std::string>().empty()) {
+      return complain(streams, std::string(option) + ": empty");
+    }
+  }
+  if (trace_.empty() && !format_.empty()) {
+    return complain(streams, "--format: of what? give --trace too");
+  }
+  if (std::error_code ignored; !out_.empty() && std::filesystem::exists(out_, ignored) &&
+                               !std::filesystem::is_directory(out_, ignored)) {
+    return complain(streams, "--out " + in_quotes(out_) + ": not a directory");
+  }
   Plan plan;
   {
     Result<Topology> topology = read_cluster(cluster_);
@@ -225,6 +240,16 @@ int SimCommand::run(Streams streams) {
   plan.trace = std::move(trace).value();
   if (trace_.empty()) plan.trace.source = "built-in";
   for (const std::string& note : plan.trace.notes) streams.err << "note: " << note << '\n';
+  if (common.compat == Compat::kSynergy) {
+    for (const TraceJob& job : plan.trace.jobs) {
+      const Profile& profile = plan.profiles[plan.profiles.find(plan.trace.models[job.model])];
+      if (job.iterations == 0 || profile.iteration_seconds() <= common.round.in_seconds()) continue;
+      return complain(streams, fmt::format("--round: {} s is shorter than one iteration of '{}' "
+                                           "({} s), and --compat synergy credits whole ones",
+                                           common.round.in_seconds(), profile.name(),
+                                           profile.iteration_seconds()));
+    }
+  }
   const bool user_estimates =
       std::any_of(plan.runs.begin(), plan.runs.end(), [](const SimOptions& options) {
         return options.estimates.kind == EstimateSource::Kind::kUser;

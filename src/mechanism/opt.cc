@@ -184,7 +184,16 @@ void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, 
     specs.push_back(ask.spec);
   }
   const Books::Room room = books.room(NodeId(0));
-  const SuperServerPlan plan = plan_super_server(cluster, specs, room.cpu_milli, room.mem_mib);
+  Question question{room.cpu_milli, room.mem_mib, {}};
+  for (const JobSpec* spec : specs) {
+    question.jobs.push_back({spec->profile.index(), spec->gpus,
+                             spec->gpu_type ? std::int64_t{spec->gpu_type->index()} : -1});
+  }
+  if (question != asked_) {
+    answer_ = plan_super_server(cluster, specs, room.cpu_milli, room.mem_mib);
+    asked_ = std::move(question);
+  }
+  const SuperServerPlan& plan = answer_;
   std::int64_t cpu = 0;
   std::int64_t mem = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) {

@@ -5,21 +5,13 @@
 // then spreads the jobs over servers, splitting few of them. What program 1 finds is an upper
 // bound, not a schedule: CPU and memory are counted cluster-wide.
 
+#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "core/mechanism.h"
 
 namespace muster {
-
-class Opt final : public Mechanism {
- public:
-  bool adaptive() const override { return true; }
-  Pooling pooling() const override { return Pooling::kWholeCluster; }
-  void place(const Cluster& cluster, const Placer& placer, const Books& books,
-             Ask& ask) const override;
-  void rebalance(const Cluster& cluster, const Placer& placer, Books& books, std::span<Ask> asks,
-                 Fidelity fidelity) override;
-};
 
 // Program 1 for jobs that all run, on this much CPU and memory: the greatest sum of speeds, and the
 // CPU and memory per GPU of each job at which it is reached. Jobs that differ only in name are one
@@ -30,6 +22,26 @@ struct SuperServerPlan {
 };
 SuperServerPlan plan_super_server(const Cluster& cluster, std::span<const JobSpec* const> specs,
                                   std::int64_t cpu_milli, std::int64_t mem_mib);
+
+class Opt final : public Mechanism {
+ public:
+  bool adaptive() const override { return true; }
+  Pooling pooling() const override { return Pooling::kWholeCluster; }
+  void place(const Cluster& cluster, const Placer& placer, const Books& books,
+             Ask& ask) const override;
+  void rebalance(const Cluster& cluster, const Placer& placer, Books& books, std::span<Ask> asks,
+                 Fidelity fidelity) override;
+
+ private:
+  // The last answer of program 1: rounds often ask the same again.
+  struct Question {
+    std::int64_t cpu_milli = 0, mem_mib = 0;
+    std::vector<std::array<std::int64_t, 3>> jobs;  // Profile, GPUs, GPU type or -1.
+    friend bool operator==(const Question&, const Question&) = default;
+  };
+  Question asked_;
+  SuperServerPlan answer_;
+};
 
 // Program 2: a server for each job, as the fractions of it there, such that GPUs, CPUs and memory
 // fit. A vertex of the program splits at most three jobs a server. Empty if there is no solution.

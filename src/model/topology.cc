@@ -27,6 +27,9 @@ Refusal Topology::add_node(std::string name, std::string_view rack, std::string_
   if (capacity.cpu_milli < 0 || capacity.mem_mib < 0 || capacity.storage_kbps < 0) {
     return Error{"negative amount of CPUs, memory or storage bandwidth"};
   }
+  if (capacity.cpu_milli < capacity.gpus || capacity.mem_mib < capacity.gpus) {
+    return Error{"less than a thousandth of a CPU or 1 MiB of memory for each GPU"};
+  }
   if (nodes_.size() == kMostNodes) return Error{fmt::format("more than {} servers", kMostNodes)};
   const auto type_at = std::find(gpu_types_.begin(), gpu_types_.end(), gpu_type);
   const auto type = GpuTypeId(static_cast<std::size_t>(type_at - gpu_types_.begin()));

@@ -31,10 +31,18 @@ TEST(Topology, CountsWhatIsAdded) {
   EXPECT_EQ(t.largest_node_gpus(), 8);
 }
 
+TEST(Topology, RefusesServersWithNothingBesideTheirGpus) {
+  Topology topology;
+  EXPECT_EQ(topology.add_node("s0", "r0", "gpu", {8, 7, 512'000, 0})->message,
+            "less than a thousandth of a CPU or 1 MiB of memory for each GPU");
+  EXPECT_TRUE(topology.add_node("s0", "r0", "gpu", {8, 8, 7, 0}));
+  EXPECT_FALSE(topology.add_node("s0", "r0", "gpu", {8, 8, 8, 0}));
+}
+
 TEST(Topology, TellsApartServersOfOtherGpuTypes) {
   Topology t;
-  EXPECT_FALSE(t.add_node("a", "r", "v100", {8, 1, 1, 1}).has_value());
-  EXPECT_FALSE(t.add_node("b", "r", "a100", {8, 1, 1, 1}).has_value());
+  EXPECT_FALSE(t.add_node("a", "r", "v100", {8, 8, 8, 1}).has_value());
+  EXPECT_FALSE(t.add_node("b", "r", "a100", {8, 8, 8, 1}).has_value());
   EXPECT_FALSE(t.uniform());
 }
 

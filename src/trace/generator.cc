@@ -108,8 +108,8 @@ Refusal check_rate(const GeneratorOptions& options) {
 
 Refusal check_range(std::string_view which, double low, double high) {
   if (low >= -3 && low <= high && high <= 7) return std::nullopt;
-  return Error{fmt::format("duration: bad {} range of exponents: '{}..{}'; ascending, within -3..7",
-                           which, low, high)};
+  return Error{fmt::format(
+      "durations: bad {} range of exponents: '{}..{}'; ascending, within -3..7", which, low, high)};
 }
 
 Refusal check_mix(const std::vector<GpuShare>& mix) {
@@ -186,7 +186,7 @@ Refusal check_options(const GeneratorOptions& options) {
   if (Refusal refusal = check_mix(options.gpu_mix)) return refusal;
   const DurationLaw& law = options.duration;
   if (!(law.short_share >= 0 && law.short_share <= 1)) {
-    return Error{fmt::format("duration: not a probability: '{}'; 0 to 1", law.short_share)};
+    return Error{fmt::format("durations: not a probability: '{}'; 0 to 1", law.short_share)};
   }
   if (Refusal refusal = check_range("short", law.short_low, law.short_high)) return refusal;
   return check_range("long", law.long_low, law.long_high);

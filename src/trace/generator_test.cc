@@ -157,9 +157,9 @@ TEST(Generator, RefusesBadOptions) {
             }),
             "gpu-mix: GPUs must be 1 to 6400000: '0'");
   EXPECT_EQ(complaint([](Options& o) { o.duration.short_share = 2; }),
-            "duration: not a probability: '2'; 0 to 1");
+            "durations: not a probability: '2'; 0 to 1");
   EXPECT_EQ(complaint([](Options& o) { o.duration.long_high = 20; }),
-            "duration: bad long range of exponents: '3..20'; ascending, within -3..7");
+            "durations: bad long range of exponents: '3..20'; ascending, within -3..7");
   const Result<Trace> trace = generate_trace(Options(), ProfileTable());
   ASSERT_FALSE(trace.ok());
   EXPECT_EQ(trace.error().message, "split: no profile for a model it needs: 'alexnet'");
