@@ -274,6 +274,7 @@ TEST_F(Cli, WhatWouldBeIgnoredOrLostIsRefusedBeforeTheRun) {
   EXPECT_EQ(refused("sim --format muster"), "muster: --format: of what? give --trace too\n");
   EXPECT_TRUE(has(refused("sim --out " + good_), "not a directory"));
   EXPECT_TRUE(has(refused("sim --compat synergy --round 0.5s"), "shorter than one iteration"));
+  EXPECT_TRUE(has(refused("sim --policy las --round 7s"), "they would never get on"));
   EXPECT_TRUE(has(refused("sim --trace a\nb"), "a\\x0ab"));
 }
 

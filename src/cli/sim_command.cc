@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "config/cluster_file.h"
+#include "policy/registry.h"
 #include "report/files.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -80,6 +81,20 @@ Result<Duration> parse_option(std::string_view option, std::string_view text) {
   const Result<Duration> duration = parse_duration(text);
   if (duration.ok()) return duration;
   return Error{fmt::format("{}: {}", option, duration.error().message)};
+}
+
+// A policy that swaps jobs at every tick must leave them time to do something in between.
+Refusal check_swaps(const SimOptions& options) {
+  const auto policy = find_entry(policies(), "policy", options.parts.policy).value()->make();
+  if (!policy->traits().drifts || options.compat != Compat::kNone) return std::nullopt;
+  const Duration tick = options.round > Duration() ? options.round : EngineOptions().quantum;
+  const Duration cost =
+      options.overheads.checkpoint + options.overheads.restart + options.overheads.migration;
+  if (cost < tick) return std::nullopt;
+  return Error{fmt::format(
+      "--round: {} may stop and start jobs every {}, which takes {}: they would never get on; use "
+      "longer rounds or smaller costs",
+      options.parts.policy, short_duration(tick), short_duration(cost))};
 }
 
 RunLabel label_of(const SimOptions& options, const Plan& plan, const std::string& cluster,
@@ -226,6 +241,9 @@ int SimCommand::run(Streams streams) {
           const Result<EstimateSource> source = parse_estimate_source(estimates);
           if (!source.ok()) return complain(streams, source.error().message);
           options.estimates = source.value();
+          if (const Refusal refusal = check_swaps(options)) {
+            return complain(streams, refusal->message);
+          }
           plan.runs.push_back(options);
           if (plan.runs.size() > kMostRuns) {
             return complain(streams, fmt::format("more than {} combinations", kMostRuns));

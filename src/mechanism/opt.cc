@@ -18,9 +18,10 @@ namespace muster {
 
 namespace {
 
-constexpr int kMostTreeNodes = 2000;  // Effort is counted, not timed, so that runs repeat.
-constexpr double kGoodEnough = 1e-5;  // Relative gap at which the search may stop.
-constexpr double kWhole = 0.999;      // A job this much on one server is not split.
+constexpr int kMostTreeNodes = 2000;          // Effort is counted, not timed, so that runs repeat.
+constexpr double kGoodEnough = 1e-5;          // Relative gap at which the search may stop.
+constexpr std::size_t kMostAnswers = 10'000;  // Remembered at once.
+constexpr double kWhole = 0.999;              // A job this much on one server is not split.
 
 // Sparse columns for the solvers' C interfaces.
 struct Columns {
@@ -189,11 +190,12 @@ void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, 
     question.jobs.push_back({spec->profile.index(), spec->gpus,
                              spec->gpu_type ? std::int64_t{spec->gpu_type->index()} : -1});
   }
-  if (question != asked_) {
-    answer_ = plan_super_server(cluster, specs, room.cpu_milli, room.mem_mib);
-    asked_ = std::move(question);
+  if (answers_.size() > kMostAnswers) answers_.clear();
+  const auto [answer, unheard] = answers_.try_emplace(std::move(question));
+  if (unheard) {
+    answer->second = plan_super_server(cluster, specs, room.cpu_milli, room.mem_mib);
   }
-  const SuperServerPlan& plan = answer_;
+  const SuperServerPlan& plan = answer->second;
   std::int64_t cpu = 0;
   std::int64_t mem = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) {

@@ -6,7 +6,9 @@
 // bound, not a schedule: CPU and memory are counted cluster-wide.
 
 #include <array>
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "core/mechanism.h"
@@ -33,14 +35,13 @@ class Opt final : public Mechanism {
                  Fidelity fidelity) override;
 
  private:
-  // The last answer of program 1: rounds often ask the same again.
+  // Answers of program 1: rounds often ask the same again.
   struct Question {
     std::int64_t cpu_milli = 0, mem_mib = 0;
     std::vector<std::array<std::int64_t, 3>> jobs;  // Profile, GPUs, GPU type or -1.
-    friend bool operator==(const Question&, const Question&) = default;
+    friend auto operator<=>(const Question&, const Question&) = default;
   };
-  Question asked_;
-  SuperServerPlan answer_;
+  std::map<Question, SuperServerPlan> answers_;
 };
 
 // Program 2: a server for each job, as the fractions of it there, such that GPUs, CPUs and memory
