@@ -63,9 +63,12 @@ class Books {
 
   // Whether it is at least so many; cheaper than to count them.
   bool can_serve(NodeId node, const Resources& per_gpu, std::int32_t count) const {
+    return count <= free_gpus(node) && has_room(node, per_gpu, count);
+  }
+  // The same for one who knows that so many GPUs are free.
+  bool has_room(NodeId node, const Resources& per_gpu, std::int32_t count) const {
     const Room& here = room(node);
-    return count <= free_gpus(node) && per_gpu.cpu_milli * count <= here.cpu_milli &&
-           per_gpu.mem_mib * count <= here.mem_mib &&
+    return per_gpu.cpu_milli * count <= here.cpu_milli && per_gpu.mem_mib * count <= here.mem_mib &&
            per_gpu.storage_kbps * count <= here.storage_kbps;
   }
 

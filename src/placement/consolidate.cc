@@ -21,7 +21,7 @@ NodeId tightest(const Cluster& cluster, const Books& books, const Demand& demand
     for (NodeId node = books.next_with_exactly(free, NodeId(0)); node != books.no_node();
          node = books.next_with_exactly(free, NodeId(node.index() + 1))) {
       if (!demand.allows(cluster, node) || used(taken, node)) continue;
-      if (books.can_serve(node, demand.appetite(cluster, node), count)) return node;
+      if (books.has_room(node, demand.appetite(cluster, node), count)) return node;
     }
   }
   return books.no_node();
