@@ -264,7 +264,7 @@ TEST_F(Cli, EstimatesOfUsersWhoGaveNoneAreRefused) {
 }
 
 TEST_F(Cli, WhatWouldBeIgnoredOrLostIsRefusedBeforeTheRun) {
-  const auto refused = [this](const std::string& words) {
+  const auto refused = [](const std::string& words) {
     const Output got = muster(words);
     EXPECT_EQ(got.status, kExitBadInput) << words;
     EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
