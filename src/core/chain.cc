@@ -111,7 +111,7 @@ void Chain::unseat(JobId job, Instant now) {
 }
 
 void Chain::drop_running(JobId job) {
-  std::erase_if(running_, [job](const Ranked& entry) { return entry.job == job; });
+  std::erase_if(running_, [job](const RankedJob& entry) { return entry.job == job; });
 }
 
 void Chain::forget(const View& view, JobId job) {
@@ -188,19 +188,17 @@ void Chain::rebalance(const View& view, Draft& draft) {
 
 void Chain::rebuild(const View& view, Draft& draft) {
   running_.clear();
-  for (const JobId job : view.placed()) running_.push_back({rank_of(view, job), job});
+  for (const JobId job : view.placed()) running_.push_back({job, rank_of(view, job)});
   for (Shape& shape : shapes_) {
     shape.queue.advance(view.now());
     for (shape.walk.begin(shape.queue, view.now()); !shape.walk.done(); shape.walk.next()) {
-      running_.push_back({shape.walk.entry().rank, shape.walk.entry().job});
+      running_.push_back(shape.walk.entry());
     }
   }
-  std::sort(running_.begin(), running_.end(), [&](const Ranked& a, const Ranked& b) {
-    const int order = compare(a.rank, b.rank, view.now());
-    return order != 0 ? order < 0 : a.job < b.job;
-  });
+  std::sort(running_.begin(), running_.end(),
+            [&](const RankedJob& a, const RankedJob& b) { return goes_before(a, b, view.now()); });
   asks_.clear();
-  for (const Ranked& entry : running_) {
+  for (const RankedJob& entry : running_) {
     asks_.push_back(ask_for(view, entry.job));
     if (view.is_placed(entry.job)) continue;
     starts_.push_back(entry.job);

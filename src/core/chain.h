@@ -63,10 +63,6 @@ class Chain final : public Planner {
     RankedQueue::Slot slot = 0;
     bool taken = false;
   };
-  struct Ranked {
-    Rank rank;
-    JobId job;
-  };
 
   std::uint32_t shape_of(const JobSpec& spec);
   std::optional<std::string> find_refusal(const JobSpec& spec) const;
@@ -114,7 +110,7 @@ class Chain final : public Planner {
   IdVector<JobId, Seat> seats_;
   IdVector<JobId, Instant> believed_end_;  // Of placed jobs, when the policy reserves.
   // Placed jobs by rank, as of when each was last looked at. Kept only for policies that preempt.
-  std::vector<Ranked> running_;
+  std::vector<RankedJob> running_;
   std::vector<JobId> selected_;  // Waiting jobs that should run, by GPU count, in order.
   std::vector<JobId> starts_;    // Those that got it in this plan.
   std::vector<JobId> stops_;     // Of this plan.

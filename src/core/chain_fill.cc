@@ -15,12 +15,7 @@ Chain::Shape* Chain::next_in_order(std::int32_t free, Instant now) {
   Shape* best = nullptr;
   for (Shape& shape : shapes_) {
     if (shape.out || shape.queue.empty() || (!anyone && shape.gpus > free)) continue;
-    if (best != nullptr) {
-      const RankedQueue::Entry& a = shape.queue.first();
-      const RankedQueue::Entry& b = best->queue.first();
-      const int order = compare(a.rank, b.rank, now);
-      if (order > 0 || (order == 0 && b.job < a.job)) continue;
-    }
+    if (best != nullptr && !goes_before(shape.queue.first(), best->queue.first(), now)) continue;
     best = &shape;
   }
   return best;

@@ -8,7 +8,7 @@
 namespace muster {
 
 void Chain::add_running(const View& view, JobId job) {
-  running_.push_back({rank_of(view, job), job});
+  running_.push_back({job, rank_of(view, job)});
   sift_forward(running_.size() - 1, view.now());
 }
 
@@ -26,7 +26,7 @@ bool Chain::nobody_can_gain(const View& view, const Draft& draft) {
     std::int32_t within_reach = draft.books().free_gpus();
     std::size_t left = running_.size();
     while (within_reach < shape.gpus && left > 0) {
-      Ranked& last = running_[left - 1];
+      RankedJob& last = running_[left - 1];
       if (compare(last.rank, first, now) <= 0) break;
       const Rank fresh = rank_of(view, last.job);
       if (compare(fresh, last.rank, now) != 0) {
@@ -44,12 +44,8 @@ bool Chain::nobody_can_gain(const View& view, const Draft& draft) {
 
 // Moves one entry forward to where its rank belongs; those before it are in order.
 void Chain::sift_forward(std::size_t at, Instant now) {
-  const Ranked entry = running_[at];
-  const auto goes_before = [&](const Ranked& other) {
-    const int order = compare(entry.rank, other.rank, now);
-    return order != 0 ? order < 0 : entry.job < other.job;
-  };
-  while (at > 0 && goes_before(running_[at - 1])) {
+  const RankedJob entry = running_[at];
+  while (at > 0 && goes_before(entry, running_[at - 1], now)) {
     running_[at] = running_[at - 1];
     --at;
   }
@@ -72,7 +68,7 @@ std::size_t Chain::rank_running(const View& view) {
     if (best == nullptr) return running_.size();
     const auto behind = std::partition_point(
         running_.begin(), running_.end(),
-        [&](const Ranked& entry) { return compare(entry.rank, *best, now) <= 0; });
+        [&](const RankedJob& entry) { return compare(entry.rank, *best, now) <= 0; });
     begin = static_cast<std::size_t>(behind - running_.begin());
   }
   // Nearly in order already: insertion sort is linear then.
@@ -96,12 +92,7 @@ void Chain::select_by_count(const View& view, std::size_t next) {
       best = nullptr;
       for (Shape& shape : shapes_) {
         if (shape.walk.done() || shape.gpus > budget_) continue;
-        if (best != nullptr) {
-          const RankedQueue::Entry& a = shape.walk.entry();
-          const RankedQueue::Entry& b = best->walk.entry();
-          const int order = compare(a.rank, b.rank, now);
-          if (order > 0 || (order == 0 && b.job < a.job)) continue;
-        }
+        if (best != nullptr && !goes_before(shape.walk.entry(), best->walk.entry(), now)) continue;
         best = &shape;
       }
     }
@@ -156,7 +147,7 @@ void Chain::preempt(const View& view, Draft& draft) {
 bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& rank) {
   const Draft::Mark mark = draft.mark();
   std::vector<std::pair<JobId, Placement>> displaced;
-  for (const Ranked& entry : running_) {
+  for (const RankedJob& entry : running_) {
     if (!view.is_placed(entry.job) || compare(rank, entry.rank, view.now()) >= 0) continue;
     const Placement* held = draft.placement(entry.job);
     if (held == nullptr) continue;

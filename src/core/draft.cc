@@ -118,16 +118,4 @@ void Draft::forget_pointless_stops() {
   }
 }
 
-void Draft::drop() {
-  undo_.clear();
-  for (Pencil& mine : pencils_) {
-    if (mine.has) give(mine.placement);
-  }
-  for (Pencil& mine : pencils_) {
-    Job& job = state_->jobs[mine.job];
-    if (mine.had) take(state_->leases[static_cast<std::size_t>(job.lease)].placement);
-    job.pencil = kNoRow;
-  }
-}
-
 }  // namespace muster

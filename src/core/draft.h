@@ -15,7 +15,7 @@ namespace muster {
 
 class Draft {
  public:
-  // The engine opens one per plan. Until it is inked or dropped nobody else touches `state`.
+  // The engine opens one per plan. Until it is inked nobody else touches `state`.
   Draft(State& state, Instant now) : state_(&state), now_(now) {}
 
   const Books& books() const { return state_->books; }
@@ -55,7 +55,6 @@ class Draft {
   void give(const Placement& placement);
   void remember(const Pencil& pencil);
   void forget_pointless_stops();
-  void drop();  // Leaves the state as it was found.
 
   State* state_;
   Instant now_;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "base/id.h"
 #include "base/time.h"
 
 namespace muster {
@@ -31,6 +32,18 @@ inline int compare(const Rank& a, const Rank& b, Instant now) {
   const Wide left = (a.base + static_cast<Wide>(a.slope) * now.us()) * b.scale;
   const Wide right = (b.base + static_cast<Wide>(b.slope) * now.us()) * a.scale;
   return left < right ? -1 : left > right ? 1 : tie;
+}
+
+// A job and where it stands.
+struct RankedJob {
+  JobId job;
+  Rank rank;
+};
+
+// The order of jobs, total: by rank, then the older job.
+inline bool goes_before(const RankedJob& a, const RankedJob& b, Instant now) {
+  const int order = compare(a.rank, b.rank, now);
+  return order != 0 ? order < 0 : a.job < b.job;
 }
 
 // The first instant after `now` at which `b` overtakes `a`, given that `a` is ahead at `now`;

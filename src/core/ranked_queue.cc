@@ -7,8 +7,7 @@
 namespace muster {
 
 bool RankedQueue::before(Slot a, Slot b, Instant now) const {
-  const int order = compare(entries_[a].rank, entries_[b].rank, now);
-  return order != 0 ? order < 0 : entries_[a].job < entries_[b].job;
+  return goes_before(entries_[a], entries_[b], now);
 }
 
 void RankedQueue::play(std::uint32_t match, Instant now) {

@@ -28,10 +28,7 @@ class RankedQueue {
   // Brings the order up to `now`, which never goes back. Call before first() or a Walk.
   void advance(Instant now);
 
-  struct Entry {
-    JobId job;
-    Rank rank;
-  };
+  using Entry = RankedJob;
   const Entry& first() const;  // Not when empty.
 
   // Visits the jobs in order, the first at once and each further one in log n. Changing the queue

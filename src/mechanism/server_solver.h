@@ -43,9 +43,7 @@ class ServerSolver {
 
  private:
   struct KindRow {
-    std::uint32_t profile;
     std::int32_t gpus;
-    std::uint32_t server;
     std::vector<Choice> choices;
   };
   using Key = std::vector<std::int64_t>;
