@@ -8,7 +8,7 @@ namespace muster {
 
 namespace {
 
-constexpr Column kMusterColumns[] = {
+constexpr FormatColumn kMusterColumns[] = {
     {"job_id", Field::kId, Need::kOptional},
     {"submit_s", Field::kSubmit, Need::kRequired},
     {"gpus", Field::kGpus, Need::kRequired},
@@ -22,7 +22,7 @@ constexpr Column kMusterColumns[] = {
     {"iterations", Field::kIterations, Need::kOptional},
 };
 
-constexpr Column kTiresiasColumns[] = {
+constexpr FormatColumn kTiresiasColumns[] = {
     {"job_id", Field::kId, Need::kOptional},
     {"num_gpu", Field::kGpus, Need::kRequired},
     {"submit_time", Field::kSubmit, Need::kRequired},
@@ -32,7 +32,7 @@ constexpr Column kTiresiasColumns[] = {
     {"interval", Field::kIgnored, Need::kOptional},  // The gap to the next job: says nothing new.
 };
 
-constexpr Column kSynergyColumns[] = {
+constexpr FormatColumn kSynergyColumns[] = {
     {"job_id", Field::kId, Need::kRequired},
     {"model", Field::kModel, Need::kRequired},
     {"arrival_seconds", Field::kSubmit, Need::kRequired},
@@ -40,7 +40,7 @@ constexpr Column kSynergyColumns[] = {
     {"gpu_demand", Field::kGpus, Need::kRequired},
 };
 
-constexpr Column kPhillyColumns[] = {
+constexpr FormatColumn kPhillyColumns[] = {
     {"job_id", Field::kId, Need::kOptional},
     {"vc", Field::kTenant, Need::kOptional},
     {"submit_time_s", Field::kSubmit, Need::kRequired},
@@ -48,7 +48,7 @@ constexpr Column kPhillyColumns[] = {
     {"duration_s", Field::kDuration, Need::kRequired},
 };
 
-constexpr Column kPhillyVcsColumns[] = {
+constexpr FormatColumn kPhillyVcsColumns[] = {
     {"job_id", Field::kId, Need::kOptional},
     {"vc", Field::kTenant, Need::kOptional},
     {"submit_time_s", Field::kSubmit, Need::kRequired},
@@ -86,7 +86,7 @@ const FormatSpec* detect_format(const std::vector<std::string_view>& first_line)
   std::ptrdiff_t best_count = 1;  // One column of a common name is no sign of anything.
   for (const FormatSpec& spec : kSpecs) {
     if (!spec.has_header) continue;
-    const auto named = [&](const Column& column) {
+    const auto named = [&](const FormatColumn& column) {
       return std::find(first_line.begin(), first_line.end(), column.name) != first_line.end();
     };
     const auto count = std::count_if(spec.columns.begin(), spec.columns.end(), named);

@@ -27,7 +27,7 @@ enum class Field : std::uint8_t {
 
 enum class Need : std::uint8_t { kRequired, kOptional };
 
-struct Column {
+struct FormatColumn {
   std::string_view name;
   Field field;
   Need need;
@@ -42,7 +42,7 @@ enum class ModelRule : std::uint8_t {
 
 struct FormatSpec {
   std::string_view name;  // As in trace_formats().
-  std::span<const Column> columns;
+  std::span<const FormatColumn> columns;
   ModelRule models;
   bool has_header;  // Otherwise the columns stand as listed here.
   bool is_ours;     // Ours has comment lines and no unknown columns.

@@ -135,7 +135,7 @@ Refusal Parser::start() {
   if (format_->has_header) {
     if (Refusal refusal = map_header()) return refusal;
   } else {
-    for (const Column& column : format_->columns) {
+    for (const FormatColumn& column : format_->columns) {
       names_.emplace_back(column.name);
       fields_.push_back(column.field);
     }
@@ -146,7 +146,7 @@ Refusal Parser::start() {
 
 Refusal Parser::map_header() {
   std::vector<std::string_view> known;
-  for (const Column& column : format_->columns) known.push_back(column.name);
+  for (const FormatColumn& column : format_->columns) known.push_back(column.name);
   std::vector<std::string> unused;
   for (const std::string_view name : splitter_.fields()) {
     names_.emplace_back(name);
@@ -168,7 +168,7 @@ Refusal Parser::map_header() {
     }
     fields_.push_back(format_->columns[static_cast<std::size_t>(at - known.begin())].field);
   }
-  for (const Column& column : format_->columns) {
+  for (const FormatColumn& column : format_->columns) {
     if (column.need == Need::kOptional) continue;
     if (std::find(names_.begin(), names_.end(), column.name) != names_.end()) continue;
     return fail(fmt::format("{}: column missing from the header: {}", column.name,
