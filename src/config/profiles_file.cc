@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "config/document.h"
 #include "config/item_reader.h"
+#include "config/item_text.h"
 
 namespace muster {
 
@@ -315,11 +316,15 @@ Result<ProfileFile> parse_profiles(std::string_view text, const std::string& nam
   return ProfilesReader(name).read(root.value());
 }
 
-ProfileTable builtin_profiles() {
-  Result<ProfileFile> zoo = parse_profiles(builtin_zoo_text(), "zoo.yaml");
+std::string_view builtin_zoo_lines();  // Written by the build.
+
+ProfileFile builtin_zoo() {
+  Result<ProfileFile> zoo = ProfilesReader("zoo.yaml").read(from_lines(builtin_zoo_lines()));
   MUSTER_CHECK(zoo.ok());
   MUSTER_CHECK(zoo.value().notes.empty());
-  return std::move(zoo).value().table;
+  return std::move(zoo).value();
 }
+
+ProfileTable builtin_profiles() { return builtin_zoo().table; }
 
 }  // namespace muster

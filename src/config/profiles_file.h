@@ -35,8 +35,8 @@ Result<ProfileFile> read_profiles(const std::string& path);
 // The same from memory; `name` stands for the file in messages.
 Result<ProfileFile> parse_profiles(std::string_view text, const std::string& name);
 
-// The ten models of profiles/zoo.yaml as the program was built with, and that file's text.
-ProfileTable builtin_profiles();
-std::string_view builtin_zoo_text();
+// The ten models of profiles/zoo.yaml as the program was built with.
+ProfileFile builtin_zoo();
+ProfileTable builtin_profiles();  // Its table alone.
 
 }  // namespace muster

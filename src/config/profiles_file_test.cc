@@ -84,17 +84,15 @@ TEST(Zoo, HoldsTheTenModelsAsPublished) {
       {"m5", "speech", 6000, 192000, 2.50, 0.6, 512},
       {"deepspeech", "speech", 3000, 64000, 1.0, 0.757, 20},
   };
-  const Result<ProfileFile> zoo = parse_profiles(builtin_zoo_text(), "zoo.yaml");
-  ASSERT_TRUE(zoo.ok()) << zoo.error().message;
-  EXPECT_TRUE(zoo.value().notes.empty()) << zoo.value().notes.front();
-  EXPECT_EQ(zoo.value().table.names().size(), std::size(rows));
-  EXPECT_EQ(zoo.value().facts.size(), zoo.value().table.size());
+  const ProfileFile zoo = builtin_zoo();
+  EXPECT_EQ(zoo.table.names().size(), std::size(rows));
+  EXPECT_EQ(zoo.facts.size(), zoo.table.size());
   for (const Row& row : rows) {
-    const ProfileId id = zoo.value().table.find(row.model);
+    const ProfileId id = zoo.table.find(row.model);
     ASSERT_NE(id, ProfileTable::kUnknown) << row.model;
-    const Profile& profile = zoo.value().table[id];
-    EXPECT_EQ(zoo.value().facts[id].task, row.task) << row.model;
-    EXPECT_EQ(zoo.value().facts[id].batch, row.batch) << row.model;
+    const Profile& profile = zoo.table[id];
+    EXPECT_EQ(zoo.facts[id].task, row.task) << row.model;
+    EXPECT_EQ(zoo.facts[id].batch, row.batch) << row.model;
     EXPECT_EQ(profile.ideal(), (Resources{1, row.cpu_milli, row.mem_mib, 62500})) << row.model;
     EXPECT_EQ(profile.stated_speedup(), row.speedup) << row.model;
     EXPECT_EQ(profile.iteration_seconds(), row.iteration_seconds) << row.model;
@@ -120,8 +118,7 @@ TEST(Zoo, EqualsTheSharedMeasurements) {
   const std::string& path = *found;
   const Result<ProfileFile> file = read_profiles(path);
   ASSERT_TRUE(file.ok()) << file.error().message;
-  const Result<ProfileFile> zoo = parse_profiles(builtin_zoo_text(), "zoo.yaml");
-  ASSERT_TRUE(zoo.ok());
+  const ProfileFile zoo = builtin_zoo();
   EXPECT_EQ(file.value().table.names().size(), 12U);  // Ours and two that Synergy never uses.
   ASSERT_EQ(file.value().notes.size(), 2U);
   EXPECT_EQ(file.value().notes[0],
@@ -129,19 +126,19 @@ TEST(Zoo, EqualsTheSharedMeasurements) {
   EXPECT_EQ(
       file.value().notes[1],
       path + ": 21 profiles of 2 and more GPUs ignored: the one for 1 GPU serves every count");
-  for (const std::string_view name : zoo.value().table.names()) {
-    const ProfileId ours = zoo.value().table.find(name);
+  for (const std::string_view name : zoo.table.names()) {
+    const ProfileId ours = zoo.table.find(name);
     const ProfileId theirs = file.value().table.find(name);
     ASSERT_NE(theirs, ProfileTable::kUnknown) << name;
-    const Profile& a = zoo.value().table[ours];
+    const Profile& a = zoo.table[ours];
     const Profile& b = file.value().table[theirs];
     EXPECT_EQ(a.cpu_points(), b.cpu_points()) << name;
     EXPECT_EQ(a.mem_points(), b.mem_points()) << name;
     EXPECT_EQ(a.ideal(), b.ideal()) << name;
     EXPECT_EQ(a.stated_speedup(), b.stated_speedup()) << name;
     EXPECT_EQ(a.iteration_seconds(), b.iteration_seconds()) << name;
-    EXPECT_EQ(zoo.value().facts[ours].task, file.value().facts[theirs].task) << name;
-    EXPECT_EQ(zoo.value().facts[ours].batch, file.value().facts[theirs].batch) << name;
+    EXPECT_EQ(zoo.facts[ours].task, file.value().facts[theirs].task) << name;
+    EXPECT_EQ(zoo.facts[ours].batch, file.value().facts[theirs].batch) << name;
     for (const std::int64_t cpu : a.cpu_points()) {
       for (const std::int64_t mem : a.mem_points()) {
         EXPECT_EQ(a.speed(cpu, mem, 0), b.speed(cpu, mem, 0)) << name << ' ' << cpu << ' ' << mem;
