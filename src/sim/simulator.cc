@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/saturate.h"
-#include "sim/pending_events.h"
+#include "sim/timetable.h"
 #include "sim/truth.h"
 
 namespace muster {
@@ -91,10 +91,9 @@ class Simulation {
   struct Run {
     std::size_t trace_index;
     TrueProgress progress;
-    std::uint32_t version = 0;  // Of its scheduled end: an older one is stale.
-    bool moving = false;        // Its next start is a move.
-    Instant held_since;         // Of the lease it holds.
-    Placement placement;        // Of the open spans, when history is kept.
+    bool moving = false;  // Its next start is a move.
+    Instant held_since;   // Of the lease it holds.
+    Placement placement;  // Of the open spans, when history is kept.
     double speed = 0;
     Instant span_begin;
   };
@@ -126,35 +125,24 @@ class Simulation {
     return GpuTypeId(topology.gpu_type_count());
   }
 
-  void push(Instant at, Pending::Kind kind, JobId job, std::uint32_t tag) {
-    pending_.push({at, kind, job, tag});
-  }
-  bool stale(const Pending& pending) const {
-    return pending.kind == Pending::Kind::kFinish &&
-           pending.tag != runs_[pending.job.index()].version;
-  }
-
-  Instant next_instant() {
-    while (!pending_.empty() && stale(pending_.first())) pending_.pop();
-    Instant next = wake_;
-    if (!pending_.empty()) next = std::min(next, pending_.first().at);
+  Instant next_instant() const {
+    Instant next = std::min(wake_, timetable_.first().at);
     if (arrived_ < trace_.jobs.size()) next = std::min(next, trace_.jobs[arrived_].submit);
     return next;
   }
 
   // Ends come before arrivals, so that what they free is there for them.
   void gather_events() {
-    while (!pending_.empty() && pending_.first().at == now_) {
-      const Pending due = pending_.pop();
-      if (stale(due)) continue;
+    while (timetable_.first().at == now_) {
+      const Timetable::Entry due = timetable_.first();
       switch (due.kind) {
-        case Pending::Kind::kFinish:
+        case Timetable::Kind::kFinish:
           complete(due.job);
           break;
-        case Pending::Kind::kStopped:
+        case Timetable::Kind::kStopped:
           stopped(due.job, due.tag);
           break;
-        case Pending::Kind::kStarted:
+        case Timetable::Kind::kStarted:
           started(due.job, due.tag);
           break;
       }
@@ -249,12 +237,10 @@ class Simulation {
     if (!first) overhead = overheads_.restart;
     if (std::exchange(run.moving, false)) overhead += overheads_.migration;
     if (overhead == Duration()) return started(job, epoch);
-    push(now_ + overhead, Pending::Kind::kStarted, job, epoch);
+    timetable_.set(job, {now_ + overhead, job, Timetable::Kind::kStarted, epoch});
   }
 
   void started(JobId job, Epoch epoch) {
-    const Job& row = engine_.state().jobs[job];
-    if (row.lease == kNoRow || row.epoch != epoch) return;  // Stopped while it was loading.
     set_speed(job, engine_.lease(job).speed);
     events_.push_back(LeaseStarted{job, epoch});
   }
@@ -262,9 +248,12 @@ class Simulation {
   void set_speed(JobId job, double speed) {
     Run& run = run_of(job);
     run.progress.set_speed(speed, now_);
-    ++run.version;
     const Instant finish = run.progress.finish();
-    if (finish != Instant::never()) push(finish, Pending::Kind::kFinish, job, run.version);
+    if (finish == Instant::never()) {
+      timetable_.clear(job);
+    } else {
+      timetable_.set(job, {finish, job, Timetable::Kind::kFinish, 0});
+    }
   }
 
   void resize(JobId job) {
@@ -278,9 +267,9 @@ class Simulation {
     Run& run = run_of(job);
     run.moving = engine_.state().jobs[job].state == JobState::kPlaced;
     ++(run.moving ? outcome_of(job).migrations : outcome_of(job).preemptions);
-    set_speed(job, 0);
+    run.progress.set_speed(0, now_);
     if (overheads_.checkpoint == Duration()) return stopped(job, epoch);
-    push(now_ + overheads_.checkpoint, Pending::Kind::kStopped, job, epoch);
+    timetable_.set(job, {now_ + overheads_.checkpoint, job, Timetable::Kind::kStopped, epoch});
   }
 
   void stopped(JobId job, Epoch epoch) {
@@ -290,14 +279,15 @@ class Simulation {
 
   void complete(JobId job) {
     release(job);
-    ++run_of(job).version;
     outcome_of(job).fate = Fate::kFinished;
     outcome_of(job).end = now_;
     ++ended_;
     events_.push_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kCompleted});
   }
 
+  // It holds nothing any more, and nothing is ahead of it until it starts again.
   void release(JobId job) {
+    timetable_.clear(job);
     const Duration held = now_ - run_of(job).held_since;
     outcome_of(job).run += held;
     result_.gpu_us =
@@ -372,7 +362,7 @@ class Simulation {
   std::size_t arrived_ = 0;
   std::size_t ended_ = 0;
   std::vector<Run> runs_;
-  PendingEvents pending_;
+  Timetable timetable_;
   std::vector<Event> events_;  // For the next step.
   SimResult result_;
 };
