@@ -13,6 +13,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 # Results must not depend on the compiler: no fused multiply-add, no re-association.
 add_compile_options(-ffp-contract=off)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_compile_options(-march=x86-64-v2)  # Counts bits in one instruction; every CPU since 2009.
+endif()
 
 find_package(fmt REQUIRED)
 find_package(GTest REQUIRED)

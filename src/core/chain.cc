@@ -89,16 +89,15 @@ void Chain::enqueue(const View& view, JobId job) {
   Seat& seat = seats_[job];
   MUSTER_CHECK(!seat.taken);
   drop_running(job);
-  const JobFacts facts = view.facts(job);
   seat.taken = true;
   seat.shape = shape_of(view.spec(job));
   seat.slot = shapes_[seat.shape].queue.insert(job, rank_of(view, job), view.now());
   if (traits_.when_stuck == WhenStuck::kReserve) {
-    shapes_[seat.shape].ages.insert(job, facts.estimate);
+    shapes_[seat.shape].ages.insert(job, view.estimate(job));
   }
   waiting_gpus_ += shapes_[seat.shape].gpus;
   ++estimates_seen_;
-  estimate_sum_us_ += static_cast<double>(facts.estimate.us());
+  estimate_sum_us_ += static_cast<double>(view.estimate(job).us());
 }
 
 void Chain::unseat(JobId job, Instant now) {
@@ -111,7 +110,9 @@ void Chain::unseat(JobId job, Instant now) {
 }
 
 void Chain::drop_running(JobId job) {
-  std::erase_if(running_, [job](const RankedJob& entry) { return entry.job == job; });
+  const auto found = std::find_if(running_.begin(), running_.end(),
+                                  [job](const RankedJob& entry) { return entry.job == job; });
+  if (found != running_.end()) running_.erase(found);
 }
 
 void Chain::forget(const View& view, JobId job) {

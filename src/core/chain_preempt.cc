@@ -44,12 +44,14 @@ bool Chain::nobody_can_gain(const View& view, const Draft& draft) {
 
 // Moves one entry forward to where its rank belongs; those before it are in order.
 void Chain::sift_forward(std::size_t at, Instant now) {
-  const RankedJob entry = running_[at];
-  while (at > 0 && goes_before(entry, running_[at - 1], now)) {
-    running_[at] = running_[at - 1];
-    --at;
-  }
-  running_[at] = entry;
+  if (at == 0 || !goes_before(running_[at], running_[at - 1], now)) return;  // As a rule.
+  const auto here = running_.begin() + static_cast<std::ptrdiff_t>(at);
+  const RankedJob entry = *here;
+  const auto place = std::upper_bound(
+      running_.begin(), here, entry,
+      [now](const RankedJob& a, const RankedJob& b) { return goes_before(a, b, now); });
+  std::move_backward(place, here, here + 1);
+  *place = entry;
 }
 
 // Brings the running jobs into order and returns where those begin that a waiting job may displace.

@@ -10,13 +10,12 @@ Draft::Pencil& Draft::pencil(JobId id) {
   Job& job = state_->jobs[id];
   if (job.pencil == kNoRow) {
     job.pencil = static_cast<std::int32_t>(pencils_.size());
-    Pencil fresh;
+    Pencil& fresh = pencils_.emplace_back();
     fresh.job = id;
     if (job.lease != kNoRow) {
       fresh.had = fresh.has = true;
       fresh.placement = state_->leases[static_cast<std::size_t>(job.lease)].placement;
     }
-    pencils_.push_back(std::move(fresh));
   }
   return pencils_[static_cast<std::size_t>(job.pencil)];
 }
@@ -67,10 +66,19 @@ bool Draft::start(JobId id, Placement placement) {
 }
 
 bool Draft::stop(JobId id) {
-  if (!state_->jobs.contains(id) || this->placement(id) == nullptr) return false;
+  if (!state_->jobs.contains(id)) return false;
+  const Placement* held = placement(id);
+  if (held == nullptr) return false;
+  give(*held);
+  if (!undoable_ && state_->jobs[id].pencil == kNoRow) {  // The common case, without copying it.
+    state_->jobs[id].pencil = static_cast<std::int32_t>(pencils_.size());
+    Pencil& fresh = pencils_.emplace_back();
+    fresh.job = id;
+    fresh.had = true;
+    return true;
+  }
   Pencil& mine = pencil(id);
   remember(mine);
-  give(mine.placement);
   mine.has = false;
   return true;
 }

@@ -7,6 +7,7 @@
 // returns.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/state.h"
@@ -49,6 +50,11 @@ class Draft {
     bool has;
     Placement placement;
   };
+  // On used paper.
+  Draft(State& state, Instant now, std::vector<Pencil> paper)
+      : state_(&state), now_(now), pencils_(std::move(paper)) {
+    pencils_.clear();
+  }
   Pencil& pencil(JobId job);
   bool acceptable(const Job& job, const Placement& placement) const;
   void take(const Placement& placement);

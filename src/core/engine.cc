@@ -114,6 +114,7 @@ void Engine::apply(const JobCancelled& event) {
   if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return;
   planner_->forget(View(state_, now_), event.job);
   if (job.state == JobState::kPlaced) {
+    give_back(job);
     order_stop(job);
   } else {
     --state_.waiting;
@@ -156,6 +157,7 @@ void Engine::apply(const LeaseEnded& event) {
   digest_.add(std::uint64_t{event.epoch} << 8 | 0x80);
   digest_.add((std::uint64_t{event.job.index()} << 32) ^ static_cast<std::uint64_t>(now_.us()));
   if (current && event.outcome == LeaseOutcome::kStopped) {  // Nobody told it to: it waits again.
+    give_back(job);
     revoke(job);
     job.state = JobState::kWaiting;
     ++state_.waiting;
@@ -165,6 +167,7 @@ void Engine::apply(const LeaseEnded& event) {
   }
   if (current) {
     planner_->forget(View(state_, now_), event.job);
+    give_back(job);
     revoke(job);
   } else {
     const std::int32_t row = std::exchange(job.ending, kNoRow);
@@ -185,6 +188,7 @@ void Engine::apply(const LeaseEnded& event) {
     // It finished before it could be stopped: what we planned for it since is void.
     if (job.state == JobState::kPlaced) {
       planner_->forget(View(state_, now_), event.job);
+      give_back(job);
       order_stop(job);
     } else if (job.state == JobState::kWaiting) {
       planner_->forget(View(state_, now_), event.job);

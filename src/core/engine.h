@@ -15,6 +15,7 @@
 
 #include "base/digest.h"
 #include "core/cluster.h"
+#include "core/draft.h"
 #include "core/estimator.h"
 #include "core/event.h"
 #include "core/planner.h"
@@ -77,9 +78,12 @@ class Engine {
 
   std::int32_t new_lease(JobId job, Placement placement);
   void release(std::int32_t row);  // Returns the row to the unused ones.
-  void revoke(Job& job);           // Takes back the planned lease of a job; the books with it.
-  void order_stop(Job& job);       // Running or about to: becomes its `ending` lease.
+  // The next three leave the books alone, which a plan has brought up to date before it is inked;
+  // elsewhere give_back() does.
+  void revoke(Job& job);      // Takes back the planned lease of a job.
+  void order_stop(Job& job);  // Running or about to: becomes its `ending` lease.
   void grant(JobId job, Placement placement);
+  void give_back(const Job& job);
   void start_if_clear(Lease& lease);
   // Under which node stopping leases are listed: all under one when CPU and memory are pooled.
   NodeId yard(NodeId node) const { return state_.books.pooled() ? NodeId(0) : node; }
@@ -102,6 +106,7 @@ class Engine {
   std::vector<std::string> rejections_;
   Counters counters_;
   Digest digest_;
+  std::vector<Draft::Pencil> paper_;  // Of the last draft, for the next: saves allocating it anew.
 };
 
 }  // namespace muster

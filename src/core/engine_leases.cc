@@ -61,12 +61,15 @@ void Engine::release(std::int32_t row) {
   state_.unused.push_back(row);
 }
 
+void Engine::give_back(const Job& job) {
+  for (const Share& share : state_.leases[static_cast<std::size_t>(job.lease)].placement) {
+    state_.books.give(share);
+  }
+}
+
 void Engine::revoke(Job& job) {
   state_.settle(job, now_);
   const std::int32_t row = std::exchange(job.lease, kNoRow);
-  for (const Share& share : state_.leases[static_cast<std::size_t>(row)].placement) {
-    state_.books.give(share);
-  }
   job.speed = 0;
   const JobId last = state_.placed.back();
   state_.placed[static_cast<std::size_t>(job.placed)] = last;
@@ -76,8 +79,6 @@ void Engine::revoke(Job& job) {
   release(row);
 }
 
-// For a lease whose books are settled elsewhere (cancel, void plans): gives back and orders the
-// stop.
 void Engine::order_stop(Job& job) {
   const std::int32_t row = job.lease;
   Lease& lease = state_.leases[static_cast<std::size_t>(row)];
@@ -87,14 +88,13 @@ void Engine::order_stop(Job& job) {
     revoke(job);
     return;
   }
-  const Placement held = lease.in_force();
+  if (lease.resize_due) lease.placement = std::move(lease.told);  // What it holds for real.
   revoke(job);
   const std::int32_t ending = state_.unused.back();  // The row just released, kept for the ending.
   state_.unused.pop_back();
   Lease& stopping = state_.leases[static_cast<std::size_t>(ending)];
   stopping.state = Lease::State::kStopping;
-  stopping.placement = held;
-  for (const Share& share : held) state_.stopping[yard(share.node)].push_back(ending);
+  for (const Share& share : stopping.placement) state_.stopping[yard(share.node)].push_back(ending);
   job.ending = ending;
   emit(Action::Kind::kStop, id, epoch, now_);
 }
@@ -103,23 +103,16 @@ void Engine::plan(Occasion occasion) {
   news_ = false;
   last_plan_ = now_;
   ++counters_.plans;
-  Draft draft(state_, now_);
+  Draft draft(state_, now_, std::move(paper_));
   planner_->plan(View(state_, now_), draft, occasion);
   draft.forget_pointless_stops();
   ink(draft);
+  paper_ = std::move(draft.pencils_);
 }
 
+// The books already say what the draft says; what follows brings the leases in step with them.
 void Engine::ink(Draft& draft) {
-  // The books already say what the draft says. Take what changed out of them again, so that each
-  // order below keeps books and leases in step on its own.
-  for (Draft::Pencil& mine : draft.pencils_) {
-    if (mine.has) draft.give(mine.placement);
-  }
-  for (Draft::Pencil& mine : draft.pencils_) {
-    Job& job = state_.jobs[mine.job];
-    job.pencil = kNoRow;
-    if (mine.had) draft.take(state_.leases[static_cast<std::size_t>(job.lease)].placement);
-  }
+  for (const Draft::Pencil& mine : draft.pencils_) state_.jobs[mine.job].pencil = kNoRow;
   // Stops first, so that what they free is free; then resizes; then starts.
   ink_stops(draft);
   ink_resizes(draft);
@@ -157,7 +150,6 @@ void Engine::ink_resizes(Draft& draft) {
     Job& job = state_.jobs[mine.job];
     if (!mine.has || job.lease == kNoRow) continue;
     Lease& lease = state_.leases[static_cast<std::size_t>(job.lease)];
-    for (const Share& share : lease.placement) state_.books.give(share);
     if (lease.placement == mine.placement) continue;
     state_.settle(job, now_);
     if (!lease.resize_due) lease.told = lease.placement;
@@ -194,11 +186,6 @@ void Engine::ink_resizes(Draft& draft) {
       order_resize(state_.leases[static_cast<std::size_t>(state_.jobs[job].lease)]);
     }
   }
-  for (Draft::Pencil& mine : draft.pencils_) {
-    Job& job = state_.jobs[mine.job];
-    if (!mine.has || job.lease == kNoRow) continue;
-    for (const Share& share : mine.placement) state_.books.take(share);
-  }
 }
 
 void Engine::grant(JobId id, Placement placement) {
@@ -211,7 +198,6 @@ void Engine::grant(JobId id, Placement placement) {
   state_.placed.push_back(id);
   Lease& lease = state_.leases[static_cast<std::size_t>(row)];
   lease.state = Lease::State::kPromised;
-  for (const Share& share : lease.placement) state_.books.take(share);
   wait_for_neighbours(lease);
   start_if_clear(lease);
 }

@@ -33,7 +33,15 @@ void RankedQueue::play(std::uint32_t match, Instant now) {
 }
 
 void RankedQueue::replay_above(Slot slot, Instant now) {
-  for (std::uint32_t match = (width_ + slot) / 2; match >= 1; match /= 2) play(match, now);
+  for (std::uint32_t match = (width_ + slot) / 2; match >= 1; match /= 2) {
+    const Match last = matches_[match];
+    play(match, now);
+    const Match& here = matches_[match];
+    // Whoever comes above has seen nothing of this slot, and sees nothing of it now.
+    if (here.winner == last.winner && last.winner != slot && here.holds_until == last.holds_until) {
+      return;
+    }
+  }
 }
 
 void RankedQueue::grow(Instant now) {

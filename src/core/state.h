@@ -76,6 +76,7 @@ class View {
   double speed(JobId job) const {
     return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].speed;
   }
+  Duration estimate(JobId job) const { return state_->jobs[job].estimate; }
   JobFacts facts(JobId job) const;
 
  private:
