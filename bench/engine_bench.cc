@@ -34,13 +34,13 @@ JobSpec job_of(std::int32_t gpus, std::int64_t estimate_s) {
 // benchmark says so. Memory grows by a row a job, as in a long run.
 class Bed {
  public:
-  Bed(const Entry<Policy>& policy, Duration quantum)
+  Bed(const PolicyEntry& policy, Duration quantum)
       : topology_(parse_cluster_shorthand("64x8").value()), cluster_(topology_, profiles_) {
     EngineOptions options;
     options.quantum = quantum;
     engine_ = std::make_unique<Engine>(
         cluster_,
-        std::make_unique<Chain>(cluster_, policy.make(), std::make_unique<Proportional>(),
+        std::make_unique<Chain>(cluster_, policy.make({}), std::make_unique<Proportional>(),
                                 std::make_unique<Consolidate>(), ChainOptions()),
         options);
   }
@@ -106,7 +106,7 @@ void report(benchmark::State& state, const Bed& bed, const Engine::Counters& bef
 // server one small job ends and another comes and takes its place, over and over. Under fifo, where
 // nobody overtakes the first gang, the small one is withdrawn instead. Policies that take turns
 // (las, ftf, drf) preempt at ticks only, and no tick falls into the run.
-void BM_BlockedQueue(benchmark::State& state, const Entry<Policy>* policy) {
+void BM_BlockedQueue(benchmark::State& state, const PolicyEntry* policy) {
   const auto length = static_cast<std::size_t>(state.range(0));
   Bed bed(*policy, /*quantum=*/Duration::seconds(1'000'000'000));
   for (int server = 0; server < kGpus / 8 - 1; ++server) bed.submit(job_of(8, 10'000'000));
@@ -136,7 +136,7 @@ void BM_BlockedQueue(benchmark::State& state, const Entry<Policy>* policy) {
 
 // The opposite: the cluster is full of jobs of all sizes, every ten seconds one ends and one of the
 // same size comes, and the policy picks from the whole queue whom to start, and whom to stop.
-void BM_BusyQueue(benchmark::State& state, const Entry<Policy>* policy) {
+void BM_BusyQueue(benchmark::State& state, const PolicyEntry* policy) {
   Bed bed(*policy, /*quantum=*/Duration::seconds(300));
   Random random(1);
   const auto draw = [&](std::int32_t most_gpus) {
@@ -169,8 +169,8 @@ void BM_BusyQueue(benchmark::State& state, const Entry<Policy>* policy) {
 }
 
 void register_for_every_policy(const char* name,
-                               void (*function)(benchmark::State&, const Entry<Policy>*)) {
-  for (const Entry<Policy>& policy : policies()) {
+                               void (*function)(benchmark::State&, const PolicyEntry*)) {
+  for (const PolicyEntry& policy : policies()) {
     const std::string full = std::string(name) + "/" + std::string(policy.name);
     benchmark::RegisterBenchmark(full.c_str(), function, &policy)
         ->Arg(0)

@@ -274,8 +274,8 @@ TEST_P(Conformance, OnAMixedClusterInRounds) {
   expect_conforming(mixed_ground(job_count()), kRound, kInstantSave);
 }
 
-template <class Part>
-std::vector<std::string> names(std::span<const Entry<Part>> table) {
+template <class Table>
+std::vector<std::string> names(const Table& table) {
   const std::vector<std::string_view> all = names_of(table);
   return {all.begin(), all.end()};
 }
@@ -297,7 +297,7 @@ TEST(ConformanceOfParts, IdleRoundsMakeNoDifference) {
     Ground ground = mixed ? mixed_ground(0) : uniform_ground(0);
     for (std::uint64_t seed = 100; seed < 140; ++seed) {
       ground.trace = workload(seed, 40, ground.profiles, ground.topology);
-      for (const Entry<Policy>& policy : policies()) {
+      for (const PolicyEntry& policy : policies()) {
         for (const char* const mechanism : {"proportional", "greedy", "tune"}) {
           for (const char* const placement : {"consolidate", "yarn"}) {
             SimOptions options;
@@ -317,7 +317,7 @@ TEST(ConformanceOfParts, IdleRoundsMakeNoDifference) {
 
 // A job told to stop holds what it held until it has saved its work; only then may others grow.
 TEST(ConformanceOfParts, NoServerIsOvercommittedWhileJobsSave) {
-  for (const Entry<Policy>& policy : policies()) {
+  for (const PolicyEntry& policy : policies()) {
     for (const Entry<Mechanism>& mechanism : mechanisms()) {
       SCOPED_TRACE(std::string(policy.name) + " " + std::string(mechanism.name));
       const Ground ground = uniform_ground(is_slow(std::string(mechanism.name)) ? 16 : 60);
@@ -332,7 +332,7 @@ TEST(ConformanceOfParts, NoServerIsOvercommittedWhileJobsSave) {
 
 TEST(ConformanceOfParts, EveryEstimateSourceRunsToTheEndUnderEveryPolicy) {
   const Ground ground = uniform_ground(60);
-  for (const Entry<Policy>& policy : policies()) {
+  for (const PolicyEntry& policy : policies()) {
     for (const char* const source : {"oracle", "noisy:0.5", "user", "history"}) {
       for (const char* const mechanism : {"proportional", "tune"}) {
         SCOPED_TRACE(std::string(policy.name) + " " + source + " " + mechanism);

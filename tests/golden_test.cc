@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -65,6 +66,9 @@ TEST_P(Tiresias, GivesTheFiguresItsSimulatorPrints) {
 
 constexpr const char* k60 = "tiresias_60_job.csv";
 constexpr const char* k480 = "baseline_syn480.csv";
+// Its dlas-gpu and dlas, with the three queues its simulator has.
+constexpr const char* kGpuTime = "mlfq-las --queues 3250s,7200s";
+constexpr const char* kTime = "mlfq-las --queues 3250s,7200s --queues-by-time";
 
 INSTANTIATE_TEST_SUITE_P(SixtyJobsOn16Gpus, Tiresias,
                          testing::Values(Figures{"fifo", k60, 60, "4x4", "fifo", "count", 200.82,
@@ -77,6 +81,10 @@ INSTANTIATE_TEST_SUITE_P(SixtyJobsOn16Gpus, Tiresias,
                                                  126.5, 460, 1800, 13.70, 3271, 4},
                                          Figures{"srsf", k60, 60, "4x4", "srsf", "count", 195.90,
                                                  126.5, 498, 1844, 17.48, 3315, 7},
+                                         Figures{"mlfq_las", k60, 60, "4x4", kGpuTime, "count",
+                                                 190.68, 130.0, 368, 1800, 12.27, 3271, 0},
+                                         Figures{"mlfq_las_by_time", k60, 60, "4x4", kTime, "count",
+                                                 190.68, 130.0, 368, 1800, 12.27, 3271, 0},
                                          Figures{"yarn_fifo", k60, 60, "4x4", "fifo", "yarn",
                                                  219.18, 178.5, 412, 1870, 40.77, 3341, 0},
                                          Figures{"yarn_fit_first", k60, 60, "4x4", "fit-first",
@@ -94,6 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
         Figures{"srtf", k60, 60, "32x4", "srtf", "count", 178.42, 125, 368, 1800, 0, 3271, 0},
         Figures{"srsf", k60, 60, "32x4", "srsf", "count", 178.42, 125, 368, 1800, 0, 3271, 0},
         Figures{"las", k60, 60, "32x4", "las", "count", 178.42, 125, 368, 1800, 0, 3271, 0},
+        Figures{"mlfq_las", k60, 60, "32x4", kGpuTime, "count", 178.42, 125, 368, 1800, 0, 3271, 0},
         Figures{"yarn_fifo", k60, 60, "32x4", "fifo", "yarn", 178.42, 125, 368, 1800, 0, 3271, 0},
         Figures{"yarn_fit_first", k60, 60, "32x4", "fit-first", "yarn", 178.42, 125, 368, 1800, 0,
                 3271, 0}),
@@ -111,11 +120,25 @@ INSTANTIATE_TEST_SUITE_P(
                             71830, 1232.26, 110315, 716},
                     Figures{"srsf", k480, 480, "32x4", "srsf", "count", 5381.80, 1722.5, 24642,
                             49679, 492.61, 105540, 449},
+                    Figures{"mlfq_las", k480, 480, "32x4", kGpuTime, "count", 6176.05, 2070.0,
+                            26403, 49031, 1286.86, 99968, 349},
+                    Figures{"mlfq_las_by_time", k480, 480, "32x4", kTime, "count", 7071.06, 1740.5,
+                            31845, 65234, 2181.87, 102213, 939},
                     Figures{"yarn_fifo", k480, 480, "32x4", "fifo", "yarn", 10752.91, 9962.0, 27741,
                             51299, 5863.73, 115132, 0},
                     Figures{"yarn_fit_first", k480, 480, "32x4", "fit-first", "yarn", 6694.60,
                             2594.5, 30343, 48420, 1805.41, 101786, 0}),
     [](const auto& it) { return it.param.name; });
+
+// Tiresias' own example: two GPUs; three jobs at once of 2 GPUs for 2, 1 for 8 and 2 for 6.
+TEST(Sanity, J1_TiresiasToyExample) {
+  const std::string path = testing::TempDir() + "muster_toy.csv";
+  std::ofstream(path) << "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n"
+                         "1,2,0,1,x,2,0\n2,1,0,1,x,8,0\n3,2,0,1,x,6,0\n";
+  const std::string rest = " --compat tiresias --cluster 1x2 --round 1s --trace " + path;
+  EXPECT_NEAR(sim_json("--policy srsf" + rest)["jct_mean_s"], 9.33, 0.005);
+  EXPECT_NEAR(sim_json("--policy las" + rest)["jct_mean_s"], 11.67, 0.005);
+}
 
 // Other implementations that agree with one another on one figure, the mean JCT in seconds.
 struct MeanJct {

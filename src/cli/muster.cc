@@ -18,10 +18,10 @@ namespace muster {
 
 namespace {
 
-template <class Part>
-void list_parts(std::span<const Entry<Part>> entries, const char* title, std::ostream& out) {
+template <class Entries>
+void list_parts(const Entries& entries, const char* title, std::ostream& out) {
   Table table({{title, Align::kLeft}, {"", Align::kLeft}});
-  for (const Entry<Part>& entry : entries) {
+  for (const auto& entry : entries) {
     table.add_row({std::string(entry.name), std::string(entry.doc)});
   }
   out << table.render(ink_for(1));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <ostream>
 
@@ -25,6 +26,8 @@ namespace {
 
 constexpr std::size_t kMostRuns = 1000;
 constexpr std::size_t kRejectionsShown = 5;
+constexpr std::size_t kMostQueues = 100;
+constexpr int kMostPatience = 1'000'000;
 
 // The workload used when none is named: more than a proportional cluster of 128 GPUs can digest.
 GeneratorOptions builtin_workload(std::uint64_t seed) {
@@ -85,7 +88,7 @@ Result<Duration> parse_option(std::string_view option, std::string_view text) {
 
 // A policy that swaps jobs at every tick must leave them time to do something in between.
 Refusal check_swaps(const SimOptions& options) {
-  const auto policy = find_entry(policies(), "policy", options.parts.policy).value()->make();
+  const auto policy = find_entry(policies(), "policy", options.parts.policy).value()->make({});
   if (!policy->traits().drifts || options.compat != Compat::kNone) return std::nullopt;
   const Duration tick = options.round > Duration() ? options.round : EngineOptions().quantum;
   const Duration cost =
@@ -150,6 +153,12 @@ void SimCommand::add_to(CLI::App& app) {
   command_->add_option(
       "--placement", placement_,
       "where; may be a list (default: consolidate; with --compat: count or first-fit)");
+  command_->add_option("--queues", queues_,
+                       "of mlfq-*: GPU time at which a job leaves each but the last (3250s,7200s)");
+  command_->add_flag("--queues-by-time", queues_by_time_, "of mlfq-*: plain time, not GPU time");
+  command_->add_option(
+      "--promote", promote_,
+      "of mlfq-*: back to the first queue after waiting so many times what it ran");
   command_->add_option("--round", round_, "plan every so often (default: at every event)");
   command_
       ->add_option("--estimates", estimates_,
@@ -172,6 +181,41 @@ void SimCommand::add_to(CLI::App& app) {
   command_->footer(
       "Example: two policies, with and without tuning CPU and memory, on 128 GPUs:\n"
       "  muster sim --cluster 16x8 --policy fifo,srtf --mechanism proportional,tune --round 300s");
+}
+
+Result<PolicyOptions> SimCommand::read_policy_options(Compat compat) const {
+  PolicyOptions options;
+  options.by_time = queues_by_time_;
+  options.late_demotion = compat == Compat::kTiresias;
+  if (!queues_.empty()) {
+    options.thresholds.clear();
+    for (const std::string_view word : words_of(queues_)) {
+      const Result<Duration> threshold = parse_option("--queues", word);
+      if (!threshold.ok()) return threshold.error();
+      if (threshold.value() == Duration()) return Error{"--queues: zero; thresholds are positive"};
+      if (!options.thresholds.empty() && threshold.value() <= options.thresholds.back()) {
+        return Error{fmt::format("--queues: not ascending: {} after {}",
+                                 short_duration(threshold.value()),
+                                 short_duration(options.thresholds.back()))};
+      }
+      options.thresholds.push_back(threshold.value());
+    }
+    if (options.thresholds.size() > kMostQueues) {
+      return Error{fmt::format("--queues: more than {}", kMostQueues)};
+    }
+  }
+  if (compat != Compat::kNone) options.promote_permille = 0;
+  if (promote_ == "off") {
+    options.promote_permille = 0;
+  } else if (!promote_.empty()) {
+    const Result<double> factor = parse_number(promote_);
+    if (!factor.ok() || factor.value() <= 0 || factor.value() > kMostPatience) {
+      return Error{fmt::format("--promote: {}: not off or a number up to {}", in_quotes(promote_),
+                               kMostPatience)};
+    }
+    options.promote_permille = std::max<std::int64_t>(1, std::llround(factor.value() * 1000.0));
+  }
+  return options;
 }
 
 int SimCommand::run(Streams streams) {
@@ -229,12 +273,15 @@ int SimCommand::run(Streams streams) {
                 : common.compat == Compat::kSynergy ? "first-fit"
                                                     : "consolidate";
   }
+  const Result<PolicyOptions> policy_options = read_policy_options(common.compat);
+  if (!policy_options.ok()) return complain(streams, policy_options.error().message);
   for (const std::string_view policy : words_of(policy_)) {
     for (const std::string_view mechanism : words_of(mechanism_)) {
       for (const std::string_view place : words_of(placement)) {
         for (const std::string_view estimates : words_of(estimates_)) {
           SimOptions options = common;
           options.parts = {std::string(policy), std::string(mechanism), std::string(place)};
+          options.policy = policy_options.value();
           if (const Refusal refusal = check_parts(options.parts)) {
             return complain(streams, refusal->message);
           }

@@ -5,7 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/result.h"
 #include "cli/command.h"
+#include "policy/options.h"
+#include "sim/simulator.h"
 
 namespace muster {
 
@@ -16,13 +19,15 @@ class SimCommand {
   bool chosen() const { return command_->parsed(); }
 
  private:
+  Result<PolicyOptions> read_policy_options(Compat compat) const;
+
   CLI::App* command_ = nullptr;
   std::string trace_, format_, cluster_ = "16x8", profiles_, out_;
   std::string policy_ = "fifo", mechanism_ = "proportional", placement_, estimates_ = "oracle";
-  std::string round_, compat_, window_;
+  std::string round_, compat_, window_, queues_, promote_;
   std::string checkpoint_ = "10s", restart_ = "20s", migration_ = "10s";
   std::uint64_t seed_ = 1;
-  bool json_ = false;
+  bool json_ = false, queues_by_time_ = false;
 };
 
 }  // namespace muster

@@ -77,6 +77,8 @@ Rank Chain::rank_of(const View& view, JobId job) const {
     const bool fresh = facts.gpu_us == 0 && !view.is_placed(job);
     rank.tie = saturating_add(saturating_multiply(facts.last_ran.us(), 1024),
                               fresh ? 1023 : std::min(facts.gpus, 1022));
+  } else if (options_.stable_ties && traits_.drifts) {
+    rank.tie = static_cast<std::int64_t>(job.index());
   }
   return rank;
 }
@@ -88,7 +90,11 @@ void Chain::enqueue(const View& view, JobId job) {
   }
   Seat& seat = seats_[job];
   MUSTER_CHECK(!seat.taken);
-  drop_running(job);
+  const bool ran = drop_running(job);
+  if (traits_.remembers) {
+    const JobFacts facts = view.facts(job);
+    ran ? policy_->stopped(facts) : policy_->submitted(facts);
+  }
   seat.taken = true;
   seat.shape = shape_of(view.spec(job));
   seat.slot = shapes_[seat.shape].queue.insert(job, rank_of(view, job), view.now());
@@ -109,16 +115,36 @@ void Chain::unseat(JobId job, Instant now) {
   if (traits_.when_stuck == WhenStuck::kReserve) shapes_[seat.shape].ages.remove(job);
 }
 
-void Chain::drop_running(JobId job) {
+bool Chain::drop_running(JobId job) {
   const auto found = std::find_if(running_.begin(), running_.end(),
                                   [job](const RankedJob& entry) { return entry.job == job; });
-  if (found != running_.end()) running_.erase(found);
+  if (found == running_.end()) return false;
+  running_.erase(found);
+  return true;
 }
 
-void Chain::forget(const View& view, JobId job) {
+void Chain::forget(const View& view, JobId job, Farewell farewell) {
   if (seats_[job].taken) unseat(job, view.now());
   drop_running(job);
+  if (traits_.remembers) policy_->ended(view.facts(job), farewell == Farewell::kCompleted);
   set_changed_ = true;
+}
+
+void Chain::review(const View& view) {
+  for (const JobId job : view.placed()) policy_->review(view.facts(job));
+  moved_.clear();
+  policy_->reviewed(view.now(), moved_);
+  for (const JobId job : moved_) {
+    Seat& seat = seats_[job];
+    if (!seat.taken) continue;
+    RankedQueue& queue = shapes_[seat.shape].queue;
+    queue.remove(seat.slot, view.now());
+    seat.slot = queue.insert(job, rank_of(view, job), view.now());
+  }
+}
+
+Instant Chain::review_at() const {
+  return traits_.remembers ? policy_->review_at() : Instant::never();
 }
 
 Ask Chain::ask_for(const View& view, JobId job) const {
@@ -134,6 +160,7 @@ void Chain::plan(const View& view, Draft& draft, Occasion occasion) {
   starts_.clear();
   selected_.clear();
   stops_.clear();
+  if (traits_.remembers) review(view);
   if (options_.rebuild) return rebuild(view, draft);
   if (occasion == Occasion::kIdleTick && !(drifts() && view.waiting_count() > 0)) return;
   const bool may_preempt = traits_.preempts && (!traits_.drifts || occasion != Occasion::kNews);
@@ -163,6 +190,7 @@ bool Chain::take(const View& view, Draft& draft, JobId job) {
   }
   starts_.push_back(job);
   unseat(job, view.now());
+  if (traits_.remembers) policy_->started(view.facts(job));
   if (traits_.preempts) add_running(view, job);
   if (traits_.when_stuck == WhenStuck::kReserve) {
     believed_end_[job] = view.now() + view.facts(job).remaining();
@@ -204,6 +232,7 @@ void Chain::rebuild(const View& view, Draft& draft) {
     if (view.is_placed(entry.job)) continue;
     starts_.push_back(entry.job);
     unseat(entry.job, view.now());
+    if (traits_.remembers) policy_->started(view.facts(entry.job));
   }
   Books empty(cluster_->topology(), pooling());
   mechanism_->rebalance(*cluster_, *placer_, empty, asks_, Fidelity::kPublished);

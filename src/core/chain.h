@@ -28,7 +28,8 @@ struct ChainOptions {
   bool rebuild = false;
   // Between jobs of equal rank under a policy whose ranks improve, prefer the one that has stood at
   // that rank for longer, even over a running one. This is what re-sorting one list stably at every
-  // event comes to, as Tiresias' simulator does. Ours leaves the running job alone.
+  // event comes to, as Tiresias' simulator does; and under one whose ranks drift, the older job, as
+  // its paper does. Ours leaves the running job alone.
   bool stable_ties = false;
 };
 
@@ -40,9 +41,10 @@ class Chain final : public Planner {
 
   std::optional<std::string> refuse(const JobSpec& spec) override;
   void enqueue(const View& view, JobId job) override;
-  void forget(const View& view, JobId job) override;
+  void forget(const View& view, JobId job, Farewell farewell) override;
   void plan(const View& view, Draft& draft, Occasion occasion) override;
   bool drifts() const override { return traits_.preempts && traits_.drifts; }
+  Instant review_at() const override;
 
   // How the engine must count CPU and memory for these parts.
   Pooling pooling() const;
@@ -68,6 +70,7 @@ class Chain final : public Planner {
   std::optional<std::string> find_refusal(const JobSpec& spec) const;
   Rank rank_of(const View& view, JobId job) const;
   void unseat(JobId job, Instant now);
+  void review(const View& view);
   Ask ask_for(const View& view, JobId job) const;
 
   // Without preemption: jobs start on what is free, in the policy's order.
@@ -84,12 +87,12 @@ class Chain final : public Planner {
   // Then what was last known of a running job's rank is no better than the truth. (Stable ties get
   // worse with running.)
   bool ranks_only_improve() const {
-    return !traits_.drifts && !(options_.stable_ties && traits_.improves);
+    return !traits_.drifts && !traits_.remembers && !(options_.stable_ties && traits_.improves);
   }
   bool nobody_can_gain(const View& view, const Draft& draft);
   std::size_t rank_running(const View& view);
   void add_running(const View& view, JobId job);
-  void drop_running(JobId job);
+  bool drop_running(JobId job);
   void sift_forward(std::size_t at, Instant now);
   void select_by_count(const View& view, std::size_t next);
   bool make_room(const View& view, Draft& draft, JobId job, const Rank& rank);
@@ -114,6 +117,7 @@ class Chain final : public Planner {
   std::vector<JobId> selected_;  // Waiting jobs that should run, by GPU count, in order.
   std::vector<JobId> starts_;    // Those that got it in this plan.
   std::vector<JobId> stops_;     // Of this plan.
+  std::vector<JobId> moved_;     // Waiting jobs whose rank changed.
   std::vector<std::pair<Instant, std::int32_t>> ends_;  // Buffer for reservations.
   std::vector<Ask> asks_;
   std::int64_t waiting_gpus_ = 0;  // Wanted by all waiting jobs together.

@@ -26,7 +26,7 @@ class ScriptedPlanner final : public Planner {
     return std::nullopt;
   }
   void enqueue(const View&, JobId) override {}
-  void forget(const View&, JobId) override {}
+  void forget(const View&, JobId, Farewell) override {}
   bool drifts() const override { return false; }
   void plan(const View& view, Draft& draft, Occasion) override {
     if (script_) std::exchange(script_, nullptr)(view, draft);

@@ -49,12 +49,15 @@ std::span<const Action> Engine::step(Instant now, std::span<const Event> events)
   for (const Event& event : events) {
     std::visit([this](const auto& e) { apply(e); }, event);
   }
+  const bool review = now >= review_;
   if (options_.round > Duration()) {
     const bool due =
-        news_ || options_.plan_idle_rounds || (planner_->drifts() && state_.waiting > 0);
-    if (on_tick() && due && last_plan_ != now) plan(news_ ? Occasion::kTick : Occasion::kIdleTick);
+        news_ || review || options_.plan_idle_rounds || (planner_->drifts() && state_.waiting > 0);
+    if (on_tick() && due && last_plan_ != now)
+      plan(news_ || review ? Occasion::kTick : Occasion::kIdleTick);
   } else {
-    const bool tick = planner_->drifts() && state_.waiting > 0 && on_tick() && last_plan_ != now;
+    const bool tick =
+        review || (planner_->drifts() && state_.waiting > 0 && on_tick() && last_plan_ != now);
     if (news_ || tick) plan(tick ? Occasion::kTick : Occasion::kNews);
   }
   start_cleared();
@@ -69,6 +72,12 @@ bool Engine::on_tick() const {
   return since >= Duration() && since.us() % options_.round.us() == 0;
 }
 
+Instant Engine::round_after(Instant when) const {
+  const Duration since = when - options_.first_round;
+  if (since < Duration()) return options_.first_round;
+  return options_.first_round + options_.round * (since.us() / options_.round.us() + 1);
+}
+
 void Engine::ask_for_wake() {
   const bool drifting = planner_->drifts() && state_.waiting > 0;
   Instant wake = Instant::never();
@@ -76,13 +85,15 @@ void Engine::ask_for_wake() {
     const bool idle_too =
         options_.plan_idle_rounds && (!state_.placed.empty() || state_.waiting > 0);
     if (news_ || drifting || idle_too) {
-      const Duration since = now_ - options_.first_round;
-      wake = since < Duration()
-                 ? options_.first_round
-                 : options_.first_round + options_.round * (since.us() / options_.round.us() + 1);
+      wake = round_after(now_);
+    } else if (review_ != Instant::never()) {
+      wake = round_after(std::max(now_, review_ - Duration::micros(1)));
     }
-  } else if (drifting) {
-    wake = Instant::micros((now_.us() / options_.quantum.us() + 1) * options_.quantum.us());
+  } else {
+    if (drifting) {
+      wake = Instant::micros((now_.us() / options_.quantum.us() + 1) * options_.quantum.us());
+    }
+    wake = std::min(wake, review_);
   }
   if (wake == wake_) return;
   wake_ = wake;
@@ -112,7 +123,7 @@ void Engine::apply(const JobCancelled& event) {
   if (!state_.jobs.contains(event.job)) return;
   Job& job = state_.jobs[event.job];
   if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return;
-  planner_->forget(View(state_, now_), event.job);
+  planner_->forget(View(state_, now_), event.job, Farewell::kCancelled);
   if (job.state == JobState::kPlaced) {
     give_back(job);
     order_stop(job);
@@ -166,7 +177,7 @@ void Engine::apply(const LeaseEnded& event) {
     return;
   }
   if (current) {
-    planner_->forget(View(state_, now_), event.job);
+    planner_->forget(View(state_, now_), event.job, Farewell::kCompleted);
     give_back(job);
     revoke(job);
   } else {
@@ -187,11 +198,11 @@ void Engine::apply(const LeaseEnded& event) {
     if (event.outcome == LeaseOutcome::kStopped) return;
     // It finished before it could be stopped: what we planned for it since is void.
     if (job.state == JobState::kPlaced) {
-      planner_->forget(View(state_, now_), event.job);
+      planner_->forget(View(state_, now_), event.job, Farewell::kCompleted);
       give_back(job);
       order_stop(job);
     } else if (job.state == JobState::kWaiting) {
-      planner_->forget(View(state_, now_), event.job);
+      planner_->forget(View(state_, now_), event.job, Farewell::kCompleted);
       --state_.waiting;
     }
   }

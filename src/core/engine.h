@@ -74,6 +74,7 @@ class Engine {
   void ink(Draft& draft);
   void ink_stops(Draft& draft);
   void ink_resizes(Draft& draft);
+  Instant round_after(Instant when) const;
   void ask_for_wake();
 
   std::int32_t new_lease(JobId job, Placement placement);
@@ -99,6 +100,7 @@ class Engine {
   Instant now_;
   Instant last_plan_ = Instant::micros(-1);
   Instant wake_ = Instant::never();
+  Instant review_ = Instant::never();  // When the planner wants to plan even without news.
   bool news_ = false;  // Something happened since the last plan that could change it.
   std::vector<Action> actions_;
   std::vector<std::pair<JobId, Epoch>> cleared_;  // In this step, of all that blocked them.

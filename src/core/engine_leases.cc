@@ -108,6 +108,8 @@ void Engine::plan(Occasion occasion) {
   draft.forget_pointless_stops();
   ink(draft);
   paper_ = std::move(draft.pencils_);
+  review_ = planner_->review_at();
+  MUSTER_CHECK(review_ > now_);
 }
 
 // The books already say what the draft says; what follows brings the leases in step with them.

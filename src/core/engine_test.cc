@@ -28,7 +28,9 @@ class ScriptedPlanner final : public Planner {
     return std::nullopt;
   }
   void enqueue(const View&, JobId job) override { log += " +" + std::to_string(job.index()); }
-  void forget(const View&, JobId job) override { log += " -" + std::to_string(job.index()); }
+  void forget(const View&, JobId job, Farewell) override {
+    log += " -" + std::to_string(job.index());
+  }
   bool drifts() const override { return drift; }
   void plan(const View& view, Draft& draft, Occasion occasion) override {
     log += occasion == Occasion::kTick ? " tick" : " news";

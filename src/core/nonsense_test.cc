@@ -32,7 +32,7 @@ class NonsensePlanner final : public Planner {
   void enqueue(const View& view, JobId job) override {
     MUSTER_CHECK(view.job_state(job) == JobState::kWaiting);
   }
-  void forget(const View& view, JobId job) override {
+  void forget(const View& view, JobId job, Farewell) override {
     MUSTER_CHECK(job.index() < view.job_count());
   }
   bool drifts() const override { return drifts_; }

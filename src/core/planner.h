@@ -23,6 +23,8 @@ enum class Occasion : std::uint8_t {
               // that does not drift must leave the draft alone, since such rounds may be skipped.
 };
 
+enum class Farewell : std::uint8_t { kCompleted, kCancelled };
+
 class Planner {
  public:
   virtual ~Planner() = default;
@@ -34,7 +36,7 @@ class Planner {
   virtual void enqueue(const View& view, JobId job) = 0;
 
   // The job is no longer of interest: it ended, or was cancelled.
-  virtual void forget(const View& view, JobId job) = 0;
+  virtual void forget(const View& view, JobId job, Farewell farewell) = 0;
 
   // Pencils the changes wanted at view.now(). Called after every event of that instant. An
   // untouched draft means "carry on".
@@ -42,6 +44,10 @@ class Planner {
 
   // Whether who should run changes with time alone while jobs wait, so that ticks are needed.
   virtual bool drifts() const = 0;
+
+  // Asked after each plan: the instant at which to plan again (kTick) even if nothing happens until
+  // then; never() for none. With rounds, the first round not before it.
+  virtual Instant review_at() const { return Instant::never(); }
 };
 
 }  // namespace muster

@@ -4,7 +4,7 @@
 // order does not fit; it never sees servers. One small file each in src/policy, one table there.
 
 #include <cstdint>
-#include <string_view>
+#include <vector>
 
 #include "core/rank.h"
 #include "core/state.h"
@@ -25,6 +25,8 @@ struct PolicyTraits {
   bool drifts = false;
   // Ranks of running jobs get better as they run.
   bool improves = false;
+  // The policy remembers jobs from call to call, and is told what becomes of them: see below.
+  bool remembers = false;
 };
 
 class Policy {
@@ -36,6 +38,19 @@ class Policy {
   // to wait (and must hold, with its slope, until it no longer does) and, if the policy preempts,
   // again for running jobs at each plan.
   virtual Rank rank(const JobFacts& job) const = 0;
+
+  // For those that remember. Each call comes before the job's rank is asked again.
+  virtual void submitted(const JobFacts&) {}  // It waits for the first time.
+  virtual void started(const JobFacts&) {}    // This plan gave it GPUs; in rank order.
+  virtual void stopped(const JobFacts&) {}    // This plan took them away: it waits again.
+  virtual void ended(const JobFacts&, bool /*completed*/) {}
+
+  // At the beginning of each plan: every job that holds GPUs, in no particular order, between these
+  // two. The second adds to `moved` the waiting jobs whose rank is no longer what it was.
+  virtual void review(const JobFacts&) {}
+  virtual void reviewed(Instant /*now*/, std::vector<JobId>& /*moved*/) {}
+  // After each plan: when ranks change next without news; never() if they do not.
+  virtual Instant review_at() const { return Instant::never(); }
 };
 
 }  // namespace muster

@@ -14,25 +14,26 @@
 
 namespace muster {
 
-template <class Part>
+// `Options` is what a user may set of such a part, if anything.
+template <class Part, class... Options>
 struct Entry {
   std::string_view name;
   std::string_view doc;  // One line, no full stop.
-  std::unique_ptr<Part> (*make)();
+  std::unique_ptr<Part> (*make)(const Options&...);
 };
 
-template <class Part>
-std::vector<std::string_view> names_of(std::span<const Entry<Part>> table) {
+template <class Part, class... Options>
+std::vector<std::string_view> names_of(std::span<const Entry<Part, Options...>> table) {
   std::vector<std::string_view> names;
-  for (const Entry<Part>& entry : table) names.push_back(entry.name);
+  for (const Entry<Part, Options...>& entry : table) names.push_back(entry.name);
   return names;
 }
 
 // `kind` is the word for the error message, as in "policy".
-template <class Part>
-Result<const Entry<Part>*> find_entry(std::span<const Entry<Part>> table, std::string_view kind,
-                                      std::string_view name) {
-  for (const Entry<Part>& entry : table) {
+template <class Part, class... Options>
+Result<const Entry<Part, Options...>*> find_entry(std::span<const Entry<Part, Options...>> table,
+                                                  std::string_view kind, std::string_view name) {
+  for (const Entry<Part, Options...>& entry : table) {
     if (entry.name == name) return &entry;
   }
   return Error{"--" + std::string(kind) + ": unknown " + std::string(kind) + " " + in_quotes(name) +

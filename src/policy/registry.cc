@@ -1,6 +1,7 @@
 #include "policy/registry.h"
 
 #include <array>
+#include <type_traits>
 
 #include "policy/backfill.h"
 #include "policy/drf.h"
@@ -8,6 +9,7 @@
 #include "policy/fit_first.h"
 #include "policy/ftf.h"
 #include "policy/las.h"
+#include "policy/mlfq.h"
 #include "policy/sjf.h"
 #include "policy/smallest_first.h"
 #include "policy/srsf.h"
@@ -19,11 +21,15 @@ namespace muster {
 namespace {
 
 template <class T>
-std::unique_ptr<Policy> make() {
-  return std::make_unique<T>();
+std::unique_ptr<Policy> make(const PolicyOptions& options) {
+  if constexpr (std::is_constructible_v<T, const PolicyOptions&>) {
+    return std::make_unique<T>(options);
+  } else {
+    return std::make_unique<T>();
+  }
 }
 
-constexpr std::array<Entry<Policy>, 11> kPolicies = {{
+constexpr std::array<PolicyEntry, 12> kPolicies = {{
     {"fifo", "oldest first; nobody overtakes a job that does not fit", &make<Fifo>},
     {"fit-first", "oldest first among those that fit", &make<FitFirst>},
     {"backfill", "oldest first with a reservation; others fill in if they do not delay it (EASY)",
@@ -33,6 +39,8 @@ constexpr std::array<Entry<Policy>, 11> kPolicies = {{
     {"srtf", "shortest remaining time first, preemptive", &make<Srtf>},
     {"srsf", "shortest remaining GPU time first, preemptive", &make<Srsf>},
     {"las", "least GPU time received first, preemptive at ticks; needs no estimate", &make<Las>},
+    {"mlfq-las", "queues by GPU time received, oldest first inside (Tiresias' 2D-LAS), preemptive",
+     &make<MlfqLas>},
     {"ftf", "worst finish-time fairness first (Themis), preemptive at ticks", &make<Ftf>},
     {"drf", "smallest dominant share received first, preemptive at ticks; needs no estimate",
      &make<Drf>},
@@ -41,6 +49,6 @@ constexpr std::array<Entry<Policy>, 11> kPolicies = {{
 
 }  // namespace
 
-std::span<const Entry<Policy>> policies() { return kPolicies; }
+std::span<const PolicyEntry> policies() { return kPolicies; }
 
 }  // namespace muster

@@ -6,9 +6,12 @@
 
 #include "core/policy.h"
 #include "core/registry.h"
+#include "policy/options.h"
 
 namespace muster {
 
-std::span<const Entry<Policy>> policies();
+using PolicyEntry = Entry<Policy, PolicyOptions>;
+
+std::span<const PolicyEntry> policies();
 
 }  // namespace muster

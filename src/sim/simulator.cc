@@ -103,8 +103,9 @@ class Simulation {
     chain_options.seed = options_.seed;
     chain_options.rebuild = options_.compat == Compat::kSynergy;
     chain_options.stable_ties = options_.compat == Compat::kTiresias;
-    std::unique_ptr<Chain> chain = make_chain(options_.parts, cluster_, chain_options,
-                                              options_.mechanism ? options_.mechanism() : nullptr);
+    std::unique_ptr<Chain> chain =
+        make_chain(options_.parts, options_.policy, cluster_, chain_options,
+                   options_.mechanism ? options_.mechanism() : nullptr);
     EngineOptions engine_options;
     engine_options.pooling = chain->pooling();
     engine_options.estimates = options_.estimates.kind;

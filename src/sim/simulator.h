@@ -34,6 +34,7 @@ struct Overheads {
 
 struct SimOptions {
   SchedulerParts parts;
+  PolicyOptions policy;
   EstimateSource estimates;
   Duration round;  // Zero: plan at every event.
   Compat compat = Compat::kNone;
