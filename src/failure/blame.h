@@ -1,0 +1,82 @@
+#pragma once
+
+// What failures say about others than the job that failed: servers that should be left alone for a
+// while, and jobs that fail whenever they are submitted. A driver tells both of every failure for
+// which Verdict::blames names them, in order of time.
+
+#include <cstdint>
+#include <vector>
+
+#include "base/id.h"
+#include "base/time.h"
+#include "failure/reasons.h"
+
+namespace muster {
+
+struct ServerBlameOptions {
+  int strikes = 2;                              // So many, at least 1,
+  Duration window = Duration::seconds(86'400);  // within so long, ...
+  Duration drain = Duration::seconds(86'400);   // ... and it takes no new jobs for so long.
+  int users = 2;  // What a program may have caused needs the word of so many users.
+};
+
+// Strikes against servers. Failures that point at the server count together, whoever's they are.
+// Those that may be the program's (suspect) count only with others of the same reason, and only if
+// enough different users had them on that server. Other reasons are no strikes.
+class ServerBlame {
+ public:
+  ServerBlame(std::size_t servers, ServerBlameOptions options);
+
+  // Of a gang, the server whose worker failed first. True if the server is to be drained from now
+  // until drained_until(server). Its strikes are forgotten then, and those it gets while it is
+  // drained are not counted.
+  bool strike(Instant now, NodeId server, UserId user, Reason reason);
+
+  bool drained(NodeId server, Instant now) const { return now < drained_until(server); }
+  Instant drained_until(NodeId server) const { return servers_[server].drained_until; }
+
+ private:
+  struct Strike {
+    Instant at;
+    UserId user;
+    Reason reason = Reason::kNoSignature;
+  };
+  struct Server {
+    std::vector<Strike> strikes;  // No older than the window, in order of time.
+    Instant drained_until;
+  };
+  bool guilty(const std::vector<Strike>& strikes, Reason reason) const;
+
+  ServerBlameOptions options_;
+  IdVector<NodeId, Server> servers_;
+};
+
+// Jobs of one user and name of which `limit` in a row failed by their own fault with the same
+// reason. Later ones are known to be bad and get no benefit of the doubt, until one succeeds.
+class InputBlame {
+ public:
+  explicit InputBlame(int limit = 2);  // At least 1.
+
+  // Attempts of one job count once.
+  void failed(UserId user, NameId name, JobId job, Reason reason);
+  void succeeded(UserId user, NameId name);
+
+  bool known_bad(UserId user, NameId name) const;
+
+ private:
+  struct Input {
+    UserId user;
+    NameId name;
+    JobId job;  // The last that failed.
+    Reason reason = Reason::kNoSignature;
+    int jobs = 0;  // In a row, with that reason.
+  };
+  // The first not before (user, name).
+  std::size_t position(UserId user, NameId name) const;
+  bool is(std::size_t at, UserId user, NameId name) const;
+
+  int limit_;
+  std::vector<Input> inputs_;  // By user, then name.
+};
+
+}  // namespace muster

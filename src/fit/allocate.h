@@ -1,0 +1,35 @@
+#pragma once
+
+// How many workers each elastic job gets: Optimus' allocation by marginal gain (Peng et al.,
+// EuroSys 2018). A scheduler calls it once a round with the jobs that are to share some GPUs.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace muster {
+
+struct ElasticJob {
+  double remaining = 0;              // Work left, such as epochs; not negative.
+  std::function<double(int)> speed;  // Work a second with so many workers, from least to most.
+  int least = 1;                     // Workers without which the job does not run.
+  int most = 1;
+  int cost = 1;         // GPUs of one worker, at least 1.
+  double priority = 1;  // Times the gain. Optimus gives 0.95 to a job just begun, since its
+                        // estimate is not to be trusted yet.
+};
+
+// Workers for each job, in the order of the jobs; `cost` times workers sum to `gpus` at most. First
+// every job gets its least, in order; one whose least is more than what is left gets nothing, and
+// the next is tried. Then one worker at a time goes where it gains most:
+//
+//   gain = priority * (remaining / speed(w) - remaining / speed(w + 1)) / cost
+//
+// ties to the earlier job, until no gain is above zero or no next worker fits. A speed of zero (or
+// one that is no number) means that the work would never end.
+//
+// Each speed is asked for once, and the time is O(workers given * log jobs).
+std::vector<int> allocate_by_gain(std::span<const ElasticJob> jobs, std::int64_t gpus);
+
+}  // namespace muster

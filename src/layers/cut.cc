@@ -1,0 +1,99 @@
+#include "layers/cut.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/saturate.h"
+
+namespace muster {
+
+namespace {
+
+// Forward once, backward for the gradients of inputs and of weights.
+constexpr double kPassesPerStep = 3;
+constexpr double kFivePercent = 1.96;  // Standard errors, two-sided.
+constexpr double kDominant = 0.3;
+
+}  // namespace
+
+std::int64_t Traffic::total() const { return saturating_add(parameters, activations); }
+
+Traffic traffic_of(std::span<const Layer> layers, std::size_t kept, std::int64_t batch) {
+  MUSTER_CHECK(kept <= layers.size() && (kept > 0 || layers.empty()) && batch > 0);
+  Traffic traffic;
+  for (const Layer& layer : layers.first(kept)) {
+    traffic.parameters = saturating_add(traffic.parameters, layer.parameter_bytes());
+  }
+  if (kept < layers.size()) {
+    traffic.activations = saturating_multiply(batch, layers[kept - 1].output_bytes);
+  }
+  return traffic;
+}
+
+double step_seconds(std::span<const Layer> layers, std::size_t kept, const Training& training) {
+  MUSTER_CHECK(training.workers > 0 && training.link_bytes_per_second > 0 &&
+               training.macs_per_second > 0);
+  const auto workers = static_cast<double>(training.workers);
+  const Traffic traffic = traffic_of(layers, kept, training.batch);
+  const double link =
+      2 * workers * static_cast<double>(traffic.total()) / training.link_bytes_per_second;
+  double macs = 0;
+  for (const Layer& layer : layers.subspan(kept)) macs += static_cast<double>(layer.macs);
+  const double samples = workers * static_cast<double>(training.batch);
+  return std::max(link, kPassesPerStep * samples * macs / training.macs_per_second);
+}
+
+std::size_t best_cut(std::span<const Layer> layers, const Training& training) {
+  std::size_t best = layers.size();
+  double least = step_seconds(layers, best, training);
+  for (std::size_t kept = layers.size(); kept > 1;) {
+    --kept;
+    const double seconds = step_seconds(layers, kept, training);
+    if (seconds >= least) continue;
+    least = seconds;
+    best = kept;
+  }
+  return best;
+}
+
+bool Skew::is_skewed() const {
+  return standard_error > 0 && std::abs(g1) > kFivePercent * standard_error &&
+         largest_share > kDominant;
+}
+
+Skew skew_of(std::span<const Layer> layers) {
+  double count = 0;
+  double total = 0;
+  double largest = 0;
+  for (const Layer& layer : layers) {
+    if (layer.parameter_bytes() == 0) continue;
+    const auto size = static_cast<double>(layer.parameter_bytes());
+    count += 1;
+    total += size;
+    largest = std::max(largest, size);
+  }
+  if (count == 0) return {};
+  Skew skew;
+  skew.largest_share = largest / total;
+  double squares = 0;
+  double cubes = 0;
+  for (const Layer& layer : layers) {
+    if (layer.parameter_bytes() == 0) continue;
+    const double off = static_cast<double>(layer.parameter_bytes()) - total / count;
+    squares += off * off;
+    cubes += off * off * off;
+  }
+  const double variance = squares / count;
+  if (variance > 0) skew.g1 = cubes / count / (variance * std::sqrt(variance));
+  // Exact for g1 of a normal sample. The better known sqrt(6/n) is too wide for lists this short:
+  // it would let AlexNet pass for normal.
+  if (count > 2) skew.standard_error = std::sqrt(6 * (count - 2) / ((count + 1) * (count + 3)));
+  return skew;
+}
+
+std::size_t advised_cut(std::span<const Layer> layers, const Training& training) {
+  return skew_of(layers).is_skewed() ? best_cut(layers, training) : layers.size();
+}
+
+}  // namespace muster
