@@ -10,13 +10,14 @@
 
 #include "config/document.h"
 #include "config/item_reader.h"
+#include "config/tenants_file.h"
 #include "model/profile.h"
 
 namespace muster {
 
 namespace {
 
-constexpr std::array<std::string_view, 1> kTopKeys = {"servers"};
+constexpr std::array<std::string_view, 2> kTopKeys = {"servers", "tenants"};
 constexpr std::array<std::string_view, 9> kGroupKeys = {
     "name", "count", "gpus", "gpu", "cpus", "mem_gb", "storage_mbps", "racks", "rack"};
 constexpr Bounds kAmount = {0.001, 1e6};
@@ -24,9 +25,9 @@ constexpr std::size_t kMostGroups = 10'000;
 
 class ClusterReader {
  public:
-  explicit ClusterReader(const std::string& file) : reader_(file) {}
+  explicit ClusterReader(const std::string& file) : file_(file), reader_(file) {}
 
-  Result<Topology> read(const Item& root) {
+  Result<ClusterFile> read(const Item& root) {
     reader_.allow_keys(root, kTopKeys);
     const Item& groups = reader_.list(root, "servers");
     if (groups.items.size() > kMostGroups) {
@@ -36,13 +37,15 @@ class ClusterReader {
       if (!reader_.failed()) read_group(group);
     }
     if (reader_.failed()) return reader_.error();
-    return std::move(topology_);
+    return with_tenants(root.find("tenants"));
   }
 
  private:
   void read_group(const Item& group);
+  Result<ClusterFile> with_tenants(const Item* section);
   std::string new_rack();
 
+  std::string file_;
   ItemReader reader_;
   Topology topology_;
   std::map<std::string, std::int64_t> next_number_;  // By the servers' name.
@@ -97,22 +100,47 @@ void ClusterReader::read_group(const Item& group) {
   }
 }
 
+Result<ClusterFile> ClusterReader::with_tenants(const Item* section) {
+  if (section == nullptr) return ClusterFile{std::move(topology_), std::nullopt};
+  Result<TenantTree> tenants = read_tenants_section(*section, file_);
+  if (!tenants.ok()) return tenants.error();
+  if (const Refusal refusal = tenants.value().check(topology_.total().gpus)) return *refusal;
+  return ClusterFile{std::move(topology_), std::move(tenants).value()};
+}
+
+Result<Topology> topology_of(Result<ClusterFile> file) {
+  if (!file.ok()) return file.error();
+  return std::move(file).value().topology;
+}
+
 }  // namespace
 
-Result<Topology> read_cluster(const std::string& spec) {
+Result<ClusterFile> read_cluster_file(const std::string& spec) {
   std::error_code status;
   const bool path_like = spec.find('/') != std::string::npos || spec.ends_with(".yaml") ||
                          spec.ends_with(".yml") || spec.ends_with(".json");
-  if (!path_like && !std::filesystem::exists(spec, status)) return parse_cluster_shorthand(spec);
+  if (!path_like && !std::filesystem::exists(spec, status)) {
+    Result<Topology> topology = parse_cluster_shorthand(spec);
+    if (!topology.ok()) return topology.error();
+    return ClusterFile{std::move(topology).value(), std::nullopt};
+  }
   const Result<Item> root = read_document(spec);
   if (!root.ok()) return root.error();
   return ClusterReader(shown_path(spec)).read(root.value());
 }
 
-Result<Topology> parse_cluster(std::string_view text, const std::string& name) {
+Result<ClusterFile> parse_cluster_file(std::string_view text, const std::string& name) {
   const Result<Item> root = parse_document(text, name);
   if (!root.ok()) return root.error();
   return ClusterReader(name).read(root.value());
+}
+
+Result<Topology> read_cluster(const std::string& spec) {
+  return topology_of(read_cluster_file(spec));
+}
+
+Result<Topology> parse_cluster(std::string_view text, const std::string& name) {
+  return topology_of(parse_cluster_file(text, name));
 }
 
 }  // namespace muster

@@ -126,6 +126,46 @@ TEST(ClusterFile, TellsAMissingFileFromBadShorthand) {
             "16x8,cpus=24,mem=500,racks=2");
 }
 
+TEST(ClusterFile, ReadsTenantsBesideServers) {
+  const std::filesystem::path example =
+      std::filesystem::path(__FILE__).parent_path() / "../../examples/clusters/three-teams.yaml";
+  const Result<ClusterFile> file = read_cluster_file(example.string());
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file.value().topology.total().gpus, 64);
+  ASSERT_TRUE(file.value().tenants.has_value());
+  const TenantTree& tenants = *file.value().tenants;
+  ASSERT_EQ(tenants.size(), 5U);
+  EXPECT_EQ(tenants[TenantId(1)].name, "vision");
+  EXPECT_EQ(tenants[TenantId(1)].quota, 24);
+  EXPECT_EQ(tenants[TenantId(1)].parent, tenants.find("research"));
+  EXPECT_EQ(read_cluster(example.string()).value().total().gpus, 64);
+}
+
+TEST(ClusterFile, TenantsMayBeLeftOut) {
+  const Result<ClusterFile> file = parse_cluster_file(kSmall, "c.yaml");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_EQ(file.value().topology.total().gpus, 40);
+  EXPECT_FALSE(file.value().tenants.has_value());
+  const Result<ClusterFile> shorthand = read_cluster_file("2x4");
+  ASSERT_TRUE(shorthand.ok()) << shorthand.error().message;
+  EXPECT_EQ(shorthand.value().topology.total().gpus, 8);
+  EXPECT_FALSE(shorthand.value().tenants.has_value());
+  EXPECT_EQ(read_cluster_file("mixed.yaml").error().message, "mixed.yaml: no such file");
+}
+
+TEST(ClusterFile, RefusesTenantsThatAreWrongOrTooLarge) {
+  const std::string file(kSmall);
+  const std::string fitting = file + "tenants:\n  list:\n    - {name: a, quota: 40}\n";
+  EXPECT_EQ(refusal(fitting), "accepted");
+  EXPECT_EQ(refusal(replaced(fitting, "quota: 40", "quota: 41")),
+            "c.yaml:16: quota: tenant 'a': 41 GPUs, more than the cluster's 40");
+  EXPECT_EQ(refusal(replaced(fitting, "quota: 40", "qouta: 40")),
+            "c.yaml:16: list: unknown key: 'qouta'; did you mean 'quota'?");
+  EXPECT_EQ(parse_cluster_file(replaced(fitting, "quota: 40", "quota: 41"), "c").error().message,
+            "c:16: quota: tenant 'a': 41 GPUs, more than the cluster's 40");
+  EXPECT_EQ(refusal("tenants: {list: [{name: a, quota: 1}]}"), "c.yaml:1: missing key: 'servers'");
+}
+
 TEST(ClusterFile, RefusesBadInputInOneLine) {
   struct Row {
     const char* from;
@@ -134,6 +174,8 @@ TEST(ClusterFile, RefusesBadInputInOneLine) {
   };
   const Row rows[] = {
       {"servers:", "server:", "c.yaml:1: unknown key: 'server'; did you mean 'servers'?"},
+      {"servers:", "tenant: 1\nservers:",
+       "c.yaml:1: unknown key: 'tenant'; did you mean 'tenants'?"},
       {"cpus: 24", "cpu: 24", "c.yaml:6: servers: unknown key: 'cpu'; did you mean 'cpus'?"},
       {"cpus: 24", "cpus: lots", "c.yaml:6: cpus: not a number: 'lots'"},
       {"cpus: 24", "cpus: -24", "c.yaml:6: cpus: not between 0.001 and 1000000: '-24'"},
