@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <ostream>
 
 #include "base/text.h"
+#include "cli/sim_options.h"
 #include "config/cluster_file.h"
 #include "policy/registry.h"
 #include "report/files.h"
@@ -26,8 +26,6 @@ namespace {
 
 constexpr std::size_t kMostRuns = 1000;
 constexpr std::size_t kRejectionsShown = 5;
-constexpr std::size_t kMostQueues = 100;
-constexpr int kMostPatience = 1'000'000;
 
 // The workload used when none is named: more than a proportional cluster of 128 GPUs can digest.
 GeneratorOptions builtin_workload(std::uint64_t seed) {
@@ -42,16 +40,10 @@ struct Plan {
   Topology topology;
   ProfileTable profiles;
   Trace trace;
+  std::optional<TenantTree> tenants;
   std::optional<Window> window;
   std::vector<SimOptions> runs;
 };
-
-// "fifo, srtf" as a person writes it.
-std::vector<std::string_view> words_of(std::string_view list) {
-  std::vector<std::string_view> words = split(list, ',');
-  for (std::string_view& word : words) word = trim(word);
-  return words;
-}
 
 Result<Compat> parse_compat(std::string_view text) {
   if (text.empty()) return Compat::kNone;
@@ -80,12 +72,6 @@ Result<Window> parse_window(std::string_view text, std::size_t jobs) {
   return Window{static_cast<std::size_t>(first.value()), static_cast<std::size_t>(last.value())};
 }
 
-Result<Duration> parse_option(std::string_view option, std::string_view text) {
-  const Result<Duration> duration = parse_duration(text);
-  if (duration.ok()) return duration;
-  return Error{fmt::format("{}: {}", option, duration.error().message)};
-}
-
 // A policy that swaps jobs at every tick must leave them time to do something in between.
 Refusal check_swaps(const SimOptions& options) {
   const auto policy = find_entry(policies(), "policy", options.parts.policy).value()->make({});
@@ -110,6 +96,10 @@ RunLabel label_of(const SimOptions& options, const Plan& plan, const std::string
   label.trace = plan.trace.source;
   label.cluster = cluster;
   label.compat = compat;
+  if (plan.tenants) {
+    label.tenants =
+        fmt::format("{}, shared by {}", plan.tenants->size(), name_of(plan.tenants->sharing()));
+  }
   label.round = options.round;
   label.seed = options.seed;
   return label;
@@ -170,6 +160,14 @@ void SimCommand::add_to(CLI::App& app) {
   command_->add_option("--restart-cost", restart_, "and when started again")->capture_default_str();
   command_->add_option("--migration-cost", migration_, "and on top when moved")
       ->capture_default_str();
+  command_
+      ->add_option("--checkpoint-interval", checkpoint_interval_,
+                   "how often a running job saves its work")
+      ->capture_default_str();
+  command_->add_option("--min-run", min_run_,
+                       "nobody is stopped for another sooner (default: a checkpoint interval)");
+  command_->add_option("--tenants", tenants_,
+                       "quotas: file, a=64,b=32[,share=weight][,reclaim=0.9], or infer");
   command_->add_option("--compat", compat_, "imitate another simulator: tiresias or synergy");
   command_->add_option("--window", window_,
                        "statistics over jobs FIRST:LAST in arrival order only");
@@ -183,44 +181,10 @@ void SimCommand::add_to(CLI::App& app) {
       "  muster sim --cluster 16x8 --policy fifo,srtf --mechanism proportional,tune --round 300s");
 }
 
-Result<PolicyOptions> SimCommand::read_policy_options(Compat compat) const {
-  PolicyOptions options;
-  options.by_time = queues_by_time_;
-  options.late_demotion = compat == Compat::kTiresias;
-  if (!queues_.empty()) {
-    options.thresholds.clear();
-    for (const std::string_view word : words_of(queues_)) {
-      const Result<Duration> threshold = parse_option("--queues", word);
-      if (!threshold.ok()) return threshold.error();
-      if (threshold.value() == Duration()) return Error{"--queues: zero; thresholds are positive"};
-      if (!options.thresholds.empty() && threshold.value() <= options.thresholds.back()) {
-        return Error{fmt::format("--queues: not ascending: {} after {}",
-                                 short_duration(threshold.value()),
-                                 short_duration(options.thresholds.back()))};
-      }
-      options.thresholds.push_back(threshold.value());
-    }
-    if (options.thresholds.size() > kMostQueues) {
-      return Error{fmt::format("--queues: more than {}", kMostQueues)};
-    }
-  }
-  if (compat != Compat::kNone) options.promote_permille = 0;
-  if (promote_ == "off") {
-    options.promote_permille = 0;
-  } else if (!promote_.empty()) {
-    const Result<double> factor = parse_number(promote_);
-    if (!factor.ok() || factor.value() <= 0 || factor.value() > kMostPatience) {
-      return Error{fmt::format("--promote: {}: not off or a number up to {}", in_quotes(promote_),
-                               kMostPatience)};
-    }
-    options.promote_permille = std::max<std::int64_t>(1, std::llround(factor.value() * 1000.0));
-  }
-  return options;
-}
-
 int SimCommand::run(Streams streams) {
   // An unset variable in a script must not quietly mean something else.
-  for (const char* option : {"--trace", "--format", "--out", "--profiles", "--cluster"}) {
+  for (const char* option :
+       {"--trace", "--format", "--out", "--profiles", "--cluster", "--tenants"}) {
     const CLI::Option* given = command_->get_option(option);
     if (given->count() > 0 && given->as<std::string>().empty()) {
       return complain(streams, std::string(option) + ": empty");
@@ -235,9 +199,10 @@ int SimCommand::run(Streams streams) {
   }
   Plan plan;
   {
-    Result<Topology> topology = read_cluster(cluster_);
-    if (!topology.ok()) return complain(streams, topology.error().message);
-    plan.topology = std::move(topology).value();
+    Result<ClusterFile> cluster = read_cluster_file(cluster_);
+    if (!cluster.ok()) return complain(streams, cluster.error().message);
+    plan.topology = std::move(cluster.value().topology);
+    plan.tenants = std::move(cluster.value().tenants);
   }
   {
     Result<ProfileTable> profiles = load_profiles(profiles_, streams);
@@ -251,11 +216,13 @@ int SimCommand::run(Streams streams) {
   common.compat = compat.value();
   common.seed = seed_;
   common.history = !out_.empty();
-  const std::array<std::tuple<const char*, const std::string*, Duration*>, 4> durations = {{
+  const std::array<std::tuple<const char*, const std::string*, Duration*>, 6> durations = {{
       {"--round", &round_, &common.round},
       {"--checkpoint-cost", &checkpoint_, &common.overheads.checkpoint},
       {"--restart-cost", &restart_, &common.overheads.restart},
       {"--migration-cost", &migration_, &common.overheads.migration},
+      {"--checkpoint-interval", &checkpoint_interval_, &common.checkpoint_interval},
+      {"--min-run", &min_run_, &common.min_run},
   }};
   for (const auto& [option, text, target] : durations) {
     if (text->empty()) continue;
@@ -263,6 +230,7 @@ int SimCommand::run(Streams streams) {
     if (!duration.ok()) return complain(streams, duration.error().message);
     *target = duration.value();
   }
+  if (min_run_.empty()) common.min_run = common.checkpoint_interval;
   if (!round_.empty() && common.round == Duration()) {
     return complain(streams, "--round: zero; leave it out to plan at every event");
   }
@@ -331,6 +299,13 @@ int SimCommand::run(Streams streams) {
     plan.window = window.value();
   }
 
+  if (const Refusal refusal = read_tenants_option(plan.trace, plan.topology, plan.tenants)) {
+    return complain(streams, refusal->message);
+  }
+  if (plan.tenants) {
+    for (SimOptions& options : plan.runs) options.tenants = &*plan.tenants;
+  }
+
   catch_interrupts();
   std::vector<RunRow> rows;
   std::vector<bool> named(plan.trace.jobs.size());
@@ -366,6 +341,7 @@ int SimCommand::run(Streams streams) {
                                           : summaries_json(rows));
   } else if (plan.runs.size() == 1) {
     streams.out << summary_text(rows[0].summary, rows[0].label);
+    if (plan.tenants) streams.out << '\n' << waiting_table(rows[0].summary.waiting, ink_for(1));
   } else {
     streams.out << comparison_table(rows, ink_for(1))
                 << "gain: mean JCT of the first row of the same policy over this row's\n";

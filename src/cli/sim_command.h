@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "base/result.h"
 #include "cli/command.h"
@@ -20,12 +22,15 @@ class SimCommand {
 
  private:
   Result<PolicyOptions> read_policy_options(Compat compat) const;
+  Refusal read_tenants_option(const Trace& trace, const Topology& topology,
+                              std::optional<TenantTree>& tenants) const;
 
   CLI::App* command_ = nullptr;
   std::string trace_, format_, cluster_ = "16x8", profiles_, out_;
   std::string policy_ = "fifo", mechanism_ = "proportional", placement_, estimates_ = "oracle";
   std::string round_, compat_, window_, queues_, promote_;
   std::string checkpoint_ = "10s", restart_ = "20s", migration_ = "10s";
+  std::string checkpoint_interval_ = "5m", min_run_, tenants_;
   std::uint64_t seed_ = 1;
   bool json_ = false, queues_by_time_ = false;
 };

@@ -22,7 +22,10 @@ Chain::Chain(const Cluster& cluster, std::unique_ptr<Policy> policy,
       placer_(std::move(placer)),
       options_(options),
       traits_(policy_->traits()),
-      adaptive_(mechanism_->adaptive()) {}
+      adaptive_(mechanism_->adaptive()) {
+  if (options.tenants != nullptr)
+    tenancy_.emplace(*options.tenants, cluster.topology().total().gpus);
+}
 
 Pooling Chain::pooling() const {
   const bool whole = mechanism_->pooling() == Pooling::kWholeCluster ||
@@ -32,13 +35,18 @@ Pooling Chain::pooling() const {
 
 std::uint32_t Chain::shape_of(const JobSpec& spec) {
   const ProfileId profile = mechanism_->depends_on_profile() ? spec.profile : ProfileId();
+  const TenantId tenant = tenancy_ ? spec.tenant : TenantId();
+  const UserId user = tenancy_ && tenancy_->by_user() ? spec.user : UserId();
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const Shape& shape = shapes_[i];
-    if (shape.gpus == spec.gpus && shape.gpu_type == spec.gpu_type && shape.profile == profile) {
+    if (shape.gpus == spec.gpus && shape.gpu_type == spec.gpu_type && shape.profile == profile &&
+        shape.tenant == tenant && shape.user == user) {
       return static_cast<std::uint32_t>(i);
     }
   }
   Shape fresh;
+  fresh.tenant = tenant;
+  fresh.user = user;
   fresh.gpus = spec.gpus;
   fresh.gpu_type = spec.gpu_type;
   fresh.profile = profile;
@@ -87,6 +95,8 @@ void Chain::enqueue(const View& view, JobId job) {
   if (seats_.size() < view.job_count()) {
     seats_.resize(view.job_count());
     believed_end_.resize(view.job_count());
+    borrowed_.resize(view.job_count());
+    ranked_at_.resize(view.job_count(), Instant::never());
   }
   Seat& seat = seats_[job];
   MUSTER_CHECK(!seat.taken);
@@ -97,11 +107,18 @@ void Chain::enqueue(const View& view, JobId job) {
   }
   seat.taken = true;
   seat.shape = shape_of(view.spec(job));
-  seat.slot = shapes_[seat.shape].queue.insert(job, rank_of(view, job), view.now());
+  Shape& shape = shapes_[seat.shape];
+  shape.clock(view.now());
+  for (std::size_t i = 0; i < kWaitCauses; ++i) {
+    seat.waited.by_cause[i] -= shape.waited.by_cause[i];
+  }
+  if (tenancy_ && !ran) seat.waited.over_part_on_arrival = !is_within(shape);
+  seat.slot = shape.queue.insert(job, rank_of(view, job), view.now());
   if (traits_.when_stuck == WhenStuck::kReserve) {
     shapes_[seat.shape].ages.insert(job, view.estimate(job));
   }
   waiting_gpus_ += shapes_[seat.shape].gpus;
+  if (tenancy_) tenancy_->want(shapes_[seat.shape].tenant, shapes_[seat.shape].gpus);
   ++estimates_seen_;
   estimate_sum_us_ += static_cast<double>(view.estimate(job).us());
 }
@@ -110,7 +127,13 @@ void Chain::unseat(JobId job, Instant now) {
   Seat& seat = seats_[job];
   MUSTER_CHECK(seat.taken);
   seat.taken = false;
+  Shape& shape = shapes_[seat.shape];
+  shape.clock(now);
+  for (std::size_t i = 0; i < kWaitCauses; ++i) {
+    seat.waited.by_cause[i] += shape.waited.by_cause[i];
+  }
   waiting_gpus_ -= shapes_[seat.shape].gpus;
+  if (tenancy_) tenancy_->want(shapes_[seat.shape].tenant, -shapes_[seat.shape].gpus);
   shapes_[seat.shape].queue.remove(seat.slot, now);
   if (traits_.when_stuck == WhenStuck::kReserve) shapes_[seat.shape].ages.remove(job);
 }
@@ -126,8 +149,42 @@ bool Chain::drop_running(JobId job) {
 void Chain::forget(const View& view, JobId job, Farewell farewell) {
   if (seats_[job].taken) unseat(job, view.now());
   drop_running(job);
+  if (tenancy_ && view.is_placed(job)) {
+    const JobSpec& spec = view.spec(job);
+    tenancy_->charge(spec.tenant, spec.user, -spec.gpus);
+  }
   if (traits_.remembers) policy_->ended(view.facts(job), farewell == Farewell::kCompleted);
   set_changed_ = true;
+}
+
+void Chain::Shape::clock(Instant now) {
+  if (!queue.empty()) waited[cause] += now - since;
+  since = now;
+}
+
+// Why those still wait whom this plan did not start.
+void Chain::note_causes(const View& view, const Draft& draft) {
+  for (Shape& shape : shapes_) {
+    if (shape.queue.empty()) continue;
+    const std::int32_t free =
+        shape.gpu_type ? draft.books().free_gpus(*shape.gpu_type) : draft.books().free_gpus();
+    const WaitCause cause = tenancy_ && !is_within(shape)          ? WaitCause::kFairShare
+                            : shape.no_place && shape.gpus <= free ? WaitCause::kFragmentation
+                                                                   : WaitCause::kOrder;
+    if (cause == shape.cause) continue;
+    shape.clock(view.now());
+    shape.cause = cause;
+  }
+}
+
+WaitSplit Chain::waited(JobId job, Instant now) const {
+  if (!seats_.contains(job)) return {};
+  WaitSplit split = seats_[job].waited;
+  if (!seats_[job].taken) return split;
+  const Shape& shape = shapes_[seats_[job].shape];
+  for (std::size_t i = 0; i < kWaitCauses; ++i) split.by_cause[i] += shape.waited.by_cause[i];
+  split[shape.cause] += now - shape.since;
+  return split;
 }
 
 void Chain::review(const View& view) {
@@ -144,7 +201,9 @@ void Chain::review(const View& view) {
 }
 
 Instant Chain::review_at() const {
-  return traits_.remembers ? policy_->review_at() : Instant::never();
+  // Where ticks come anyway, whoever was too young to be stopped is looked at again at the next.
+  const Instant grown = drifts() ? Instant::never() : young_until_;
+  return traits_.remembers ? std::min(grown, policy_->review_at()) : grown;
 }
 
 Ask Chain::ask_for(const View& view, JobId job) const {
@@ -160,17 +219,25 @@ void Chain::plan(const View& view, Draft& draft, Occasion occasion) {
   starts_.clear();
   selected_.clear();
   stops_.clear();
+  young_until_ = Instant::never();
   if (traits_.remembers) review(view);
   if (options_.rebuild) return rebuild(view, draft);
   if (occasion == Occasion::kIdleTick && !(drifts() && view.waiting_count() > 0)) return;
   const bool may_preempt = traits_.preempts && (!traits_.drifts || occasion != Occasion::kNews);
   budget_ = draft.books().free_gpus();
+  for (Shape& shape : shapes_) shape.no_place = false;
+  if (tenancy_) {
+    may_reclaim_ = tenancy_->may_reclaim(budget_);
+    begin_turns(view, draft);
+  }
   if (may_preempt && !view.placed().empty()) {
     preempt(view, draft);
   } else {
     fill(view, draft);
+    if (tenancy_) reclaim(view, draft);
   }
   if (adaptive_ && (set_changed_ || !starts_.empty() || !stops_.empty())) rebalance(view, draft);
+  note_causes(view, draft);
 }
 
 std::int32_t Chain::free_gpus(const Draft& draft) const {
@@ -190,6 +257,11 @@ bool Chain::take(const View& view, Draft& draft, JobId job) {
   }
   starts_.push_back(job);
   unseat(job, view.now());
+  if (tenancy_) {
+    const JobSpec& spec = view.spec(job);
+    borrowed_[job] = tenancy_->within(spec.tenant, gpus) ? 0 : 1;
+    tenancy_->charge(spec.tenant, spec.user, gpus);
+  }
   if (traits_.remembers) policy_->started(view.facts(job));
   if (traits_.preempts) add_running(view, job);
   if (traits_.when_stuck == WhenStuck::kReserve) {

@@ -18,6 +18,7 @@
 #include "core/planner.h"
 #include "core/policy.h"
 #include "core/ranked_queue.h"
+#include "core/tenancy.h"
 
 namespace muster {
 
@@ -31,6 +32,12 @@ struct ChainOptions {
   // event comes to, as Tiresias' simulator does; and under one whose ranks drift, the older job, as
   // its paper does. Ours leaves the running job alone.
   bool stable_ties = false;
+  // Who shares the cluster; none: nobody has a quota. Must outlive the chain.
+  const TenantTree* tenants = nullptr;
+  // A job that holds GPUs is not stopped for another before it has held them this long.
+  Duration min_run;
+  // How often a running job saves its work: what it did since would be lost with its GPUs.
+  Duration checkpoint_interval = Duration::seconds(300);
 };
 
 class Chain final : public Planner {
@@ -45,6 +52,7 @@ class Chain final : public Planner {
   void plan(const View& view, Draft& draft, Occasion occasion) override;
   bool drifts() const override { return traits_.preempts && traits_.drifts; }
   Instant review_at() const override;
+  WaitSplit waited(JobId job, Instant now) const override;
 
   // How the engine must count CPU and memory for these parts.
   Pooling pooling() const;
@@ -54,16 +62,26 @@ class Chain final : public Planner {
     std::int32_t gpus;
     std::optional<GpuTypeId> gpu_type;
     ProfileId profile;
+    TenantId tenant;                     // With tenants only.
+    UserId user;                         // Where users take turns only.
     std::optional<std::string> refusal;  // Why no job of this shape can ever run.
     RankedQueue queue;
     ArrivalIndex ages;       // Kept only for policies that reserve.
     RankedQueue::Walk walk;  // Used within one plan.
     bool out = false;        // Nothing of this shape fits any more in this plan.
+    bool no_place = false;   // One was tried in this plan, and no place was found for it.
+    // Its jobs wait for one reason at a time. `waited` is the time each reason has held, whoever
+    // was there, until `since`.
+    WaitCause cause = WaitCause::kOrder;
+    Instant since;
+    WaitSplit waited;
+    void clock(Instant now);
   };
   struct Seat {
     std::uint32_t shape = 0;
     RankedQueue::Slot slot = 0;
     bool taken = false;
+    WaitSplit waited;  // Of earlier seats; while taken, less what the shape's clock said then.
   };
 
   std::uint32_t shape_of(const JobSpec& spec);
@@ -71,12 +89,14 @@ class Chain final : public Planner {
   Rank rank_of(const View& view, JobId job) const;
   void unseat(JobId job, Instant now);
   void review(const View& view);
+  void note_causes(const View& view, const Draft& draft);
   Ask ask_for(const View& view, JobId job) const;
 
   // Without preemption: jobs start on what is free, in the policy's order.
   void fill(const View& view, Draft& draft);
   void fill_behind_reservation(const View& view, Draft& draft, JobId head);
   Shape* next_in_order(std::int32_t free_gpus, Instant now);
+  bool served_before(const Shape& a, const Shape& b, Instant now) const;
   Shape* best_aligned(const View& view, const Draft& draft, std::int32_t free_gpus);
   double alignment(const Draft& draft, const Shape& shape) const;
   std::int32_t free_gpus(const Draft& draft) const;
@@ -96,6 +116,22 @@ class Chain final : public Planner {
   void sift_forward(std::size_t at, Instant now);
   void select_by_count(const View& view, std::size_t next);
   bool make_room(const View& view, Draft& draft, JobId job, const Rank& rank);
+  bool may_displace(const View& view, JobId job, const Rank& rank, const RankedJob& other) const;
+  // Has not yet held its GPUs for min_run.
+  bool is_protected(const View& view, JobId job) const;
+  Instant safe_until(const View& view, JobId job) const;
+  void review_young(Instant when);
+  void await_growth(const View& view);
+
+  // With tenants (chain_tenants.cc).
+  void begin_turns(const View& view, const Draft& draft);
+  void select_by_count_and_tenant(const View& view);
+  void label_borrowed(const View& view, const Draft& draft);
+  void reclaim(const View& view, Draft& draft);
+  bool reclaim_for(const View& view, Draft& draft, JobId job);
+  bool evict_on_one_server(const View& view, Draft& draft, JobId job);
+  std::int64_t work_at_risk(const View& view, JobId job) const;
+  bool is_within(const Shape& shape) const;
 
   // Adaptive mechanisms: everybody's share anew.
   void rebalance(const View& view, Draft& draft);
@@ -114,15 +150,23 @@ class Chain final : public Planner {
   IdVector<JobId, Instant> believed_end_;  // Of placed jobs, when the policy reserves.
   // Placed jobs by rank, as of when each was last looked at. Kept only for policies that preempt.
   std::vector<RankedJob> running_;
-  std::vector<JobId> selected_;  // Waiting jobs that should run, by GPU count, in order.
-  std::vector<JobId> starts_;    // Those that got it in this plan.
-  std::vector<JobId> stops_;     // Of this plan.
-  std::vector<JobId> moved_;     // Waiting jobs whose rank changed.
+  IdVector<JobId, Instant> ranked_at_;  // When that was, of those in `running_`.
+  std::vector<std::size_t> young_;      // Buffer: those of `running_` that are safe for now.
+  std::vector<JobId> selected_;         // Waiting jobs that should run, by GPU count, in order.
+  std::vector<JobId> starts_;           // Those that got it in this plan.
+  std::vector<JobId> stops_;            // Of this plan.
+  std::vector<JobId> moved_;            // Waiting jobs whose rank changed.
   std::vector<std::pair<Instant, std::int32_t>> ends_;  // Buffer for reservations.
   std::vector<Ask> asks_;
   std::int64_t waiting_gpus_ = 0;  // Wanted by all waiting jobs together.
   std::int32_t budget_ = 0;        // GPUs not yet promised in this plan, for adaptive mechanisms.
   bool set_changed_ = false;       // A job ended since the last rebalance.
+  Instant young_until_ = Instant::never();  // When somebody safe in this plan can be stopped.
+  std::optional<Tenancy> tenancy_;
+  bool may_reclaim_ = false;                // In this plan.
+  IdVector<JobId, std::uint8_t> borrowed_;  // Jobs whose GPUs are not their tenant's own right.
+  std::vector<std::size_t> deferred_;       // Buffer: running jobs that only borrow.
+  std::vector<JobId> lent_;                 // Buffer: running jobs on borrowed GPUs.
   std::int64_t estimates_seen_ = 0;
   double estimate_sum_us_ = 0;  // Of all jobs enqueued, for the scale of "remaining work".
 };

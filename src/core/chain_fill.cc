@@ -9,13 +9,32 @@ namespace muster {
 
 using WhenStuck = PolicyTraits::WhenStuck;
 
+// Whose first job is served sooner: one within its tenant's part, then by turn, then by rank.
+bool Chain::served_before(const Shape& a, const Shape& b, Instant now) const {
+  if (tenancy_) {
+    const bool within_a = is_within(a);
+    if (within_a != is_within(b)) return within_a;
+    const int turn = tenancy_->compare_turns(a.tenant, a.user, b.tenant, b.user);
+    if (turn != 0) return turn < 0;
+  }
+  return goes_before(a.queue.first(), b.queue.first(), now);
+}
+
 Chain::Shape* Chain::next_in_order(std::int32_t free, Instant now) {
   const bool anyone =
       traits_.when_stuck == WhenStuck::kWait || traits_.when_stuck == WhenStuck::kReserve;
+  // Where nobody overtakes, that is meant inside a tenant: only its oldest job may be next.
+  const bool heads_only = tenancy_ && traits_.when_stuck == WhenStuck::kWait;
   Shape* best = nullptr;
   for (Shape& shape : shapes_) {
     if (shape.out || shape.queue.empty() || (!anyone && shape.gpus > free)) continue;
-    if (best != nullptr && !goes_before(shape.queue.first(), best->queue.first(), now)) continue;
+    if (heads_only && std::any_of(shapes_.begin(), shapes_.end(), [&](const Shape& other) {
+          return !other.queue.empty() && other.tenant == shape.tenant &&
+                 goes_before(other.queue.first(), shape.queue.first(), now);
+        })) {
+      continue;
+    }
+    if (best != nullptr && !served_before(shape, *best, now)) continue;
     best = &shape;
   }
   return best;
@@ -34,7 +53,12 @@ void Chain::fill(const View& view, Draft& draft) {
     if (shape == nullptr) return;
     const JobId job = shape->queue.first().job;
     if (take(view, draft, job)) continue;
-    if (traits_.when_stuck == WhenStuck::kWait) return;
+    shape->no_place = true;
+    if (traits_.when_stuck == WhenStuck::kWait) {
+      if (!tenancy_) return;
+      for (Shape& other : shapes_) other.out |= other.tenant == shape->tenant;
+      continue;
+    }
     if (traits_.when_stuck == WhenStuck::kReserve) {
       return fill_behind_reservation(view, draft, job);
     }
@@ -78,14 +102,19 @@ void Chain::fill_behind_reservation(const View& view, Draft& draft, JobId head) 
       if (shape.out || shape.gpus > free) continue;
       const Duration longest = shape.gpus <= leftover ? Duration::max() : until_then;
       const std::optional<JobId> job = shape.ages.oldest(longest, last);
-      if (!job || (found != nullptr && oldest < *job)) continue;
+      if (!job) continue;
+      if (found != nullptr) {
+        const bool within = !tenancy_ || is_within(shape);
+        const bool found_within = !tenancy_ || is_within(*found);
+        if (within != found_within ? found_within : oldest < *job) continue;
+      }
       found = &shape;
       oldest = *job;
     }
     if (found == nullptr) return;
     last = oldest;
     if (!take(view, draft, oldest)) {
-      found->out = true;
+      found->out = found->no_place = true;
     } else if (believed_end_[oldest] > start_of_head) {
       leftover -= view.spec(oldest).gpus;
     }
@@ -132,6 +161,10 @@ Chain::Shape* Chain::best_aligned(const View& view, const Draft& draft, std::int
     if (shape.out || shape.queue.empty() || shape.gpus > free) continue;
     const auto left = static_cast<double>(view.facts(shape.queue.first().job).remaining().us());
     const double score = alignment(draft, shape) - left / (left + typical + 1.0);
+    if (best != nullptr && tenancy_ && is_within(shape) != is_within(*best)) {
+      if (is_within(*best)) continue;
+      best = nullptr;
+    }
     if (best == nullptr || score > best_score ||
         (score == best_score && shape.queue.first().job < best->queue.first().job)) {
       best = &shape;

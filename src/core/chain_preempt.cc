@@ -9,6 +9,7 @@ namespace muster {
 
 void Chain::add_running(const View& view, JobId job) {
   running_.push_back({job, rank_of(view, job)});
+  ranked_at_[job] = view.now();
   sift_forward(running_.size() - 1, view.now());
 }
 
@@ -17,27 +18,38 @@ void Chain::add_running(const View& view, JobId job) {
 // those at the very end need to be looked at again: if no first of a shape could be given enough
 // GPUs of jobs behind it, nobody can.
 bool Chain::nobody_can_gain(const View& view, const Draft& draft) {
-  if (!ranks_only_improve()) return false;
+  if (!ranks_only_improve() || tenancy_) return false;
   const Instant now = view.now();
   for (Shape& shape : shapes_) {
     if (shape.queue.empty()) continue;
     shape.queue.advance(now);
     const Rank& first = shape.queue.first().rank;
     std::int32_t within_reach = draft.books().free_gpus();
+    std::int32_t later = 0;  // Of jobs that are safe for the time being.
+    Instant grown = Instant::never();
     std::size_t left = running_.size();
     while (within_reach < shape.gpus && left > 0) {
       RankedJob& last = running_[left - 1];
       if (compare(last.rank, first, now) <= 0) break;
-      const Rank fresh = rank_of(view, last.job);
-      if (compare(fresh, last.rank, now) != 0) {
-        last.rank = fresh;
-        sift_forward(left - 1, now);
-        continue;
+      if (ranked_at_[last.job] != now || traits_.remembers) {
+        ranked_at_[last.job] = now;
+        const Rank fresh = rank_of(view, last.job);
+        if (compare(fresh, last.rank, now) != 0) {
+          last.rank = fresh;
+          sift_forward(left - 1, now);
+          continue;
+        }
       }
-      within_reach += view.spec(last.job).gpus;
+      if (is_protected(view, last.job)) {
+        later += view.spec(last.job).gpus;
+        grown = std::min(grown, safe_until(view, last.job));
+      } else {
+        within_reach += view.spec(last.job).gpus;
+      }
       --left;
     }
     if (within_reach >= shape.gpus) return false;
+    if (within_reach + later >= shape.gpus) review_young(grown);
   }
   return true;
 }
@@ -59,7 +71,7 @@ void Chain::sift_forward(std::size_t at, Instant now) {
 std::size_t Chain::rank_running(const View& view) {
   const Instant now = view.now();
   std::size_t begin = 0;
-  if (ranks_only_improve()) {
+  if (ranks_only_improve() && !tenancy_) {
     const Rank* best = nullptr;
     for (Shape& shape : shapes_) {
       shape.queue.advance(now);
@@ -75,7 +87,10 @@ std::size_t Chain::rank_running(const View& view) {
   }
   // Nearly in order already: insertion sort is linear then.
   for (std::size_t i = begin; i < running_.size(); ++i) {
-    running_[i].rank = rank_of(view, running_[i].job);
+    if (ranked_at_[running_[i].job] != now || traits_.remembers) {
+      ranked_at_[running_[i].job] = now;
+      running_[i].rank = rank_of(view, running_[i].job);
+    }
     sift_forward(i, now);
   }
   return begin;
@@ -87,7 +102,15 @@ void Chain::select_by_count(const View& view, std::size_t next) {
     shape.queue.advance(now);
     shape.walk.begin(shape.queue, now);
   }
-  for (std::size_t i = next; i < running_.size(); ++i) budget_ += view.spec(running_[i].job).gpus;
+  young_.clear();
+  for (std::size_t i = next; i < running_.size(); ++i) {
+    if (is_protected(view, running_[i].job)) {
+      young_.push_back(i);
+    } else {
+      budget_ += view.spec(running_[i].job).gpus;
+    }
+  }
+  std::size_t next_young = 0;
   Shape* best = nullptr;
   while (true) {
     if (best == nullptr || best->walk.done() || best->gpus > budget_) {
@@ -99,7 +122,12 @@ void Chain::select_by_count(const View& view, std::size_t next) {
       }
     }
     const bool more_running = next < running_.size();
-    if (best == nullptr && !more_running) return;
+    if (best == nullptr && !more_running) return await_growth(view);
+    if (next_young < young_.size() && young_[next_young] == next) {  // Stays, whatever its rank.
+      ++next_young;
+      ++next;
+      continue;
+    }
     // On a tie the running job stays: a swap would gain nothing.
     if (best == nullptr ||
         (more_running && compare(running_[next].rank, best->walk.entry().rank, now) <= 0)) {
@@ -128,8 +156,14 @@ void Chain::preempt(const View& view, Draft& draft) {
     return;
   }
   budget_ = free_gpus(draft);
-  select_by_count(view, rank_running(view));
+  const std::size_t next = rank_running(view);
+  if (tenancy_) {
+    select_by_count_and_tenant(view);
+  } else {
+    select_by_count(view, next);
+  }
   for (const JobId job : stops_) draft.stop(job);
+  if (tenancy_) begin_turns(view, draft);
   // By count they all fit together, whatever order the budget is spent in from here on.
   if (adaptive_) budget_ = cluster_->topology().total().gpus;
   bool all_placed = true;
@@ -141,7 +175,47 @@ void Chain::preempt(const View& view, Draft& draft) {
   // Those who were to stop for a job that found no place stay. Otherwise others would take their
   // GPUs, whatever their rank, and lose them again at the next plan.
   for (const JobId job : stops_) draft.start(job, view.placement(job));
+  if (tenancy_) begin_turns(view, draft);
   fill(view, draft);
+}
+
+Instant Chain::safe_until(const View& view, JobId job) const {
+  return view.held_since(job) + options_.min_run;
+}
+
+bool Chain::is_protected(const View& view, JobId job) const {
+  return options_.min_run > Duration() && view.is_placed(job) && safe_until(view, job) > view.now();
+}
+
+void Chain::review_young(Instant when) { young_until_ = std::min(young_until_, when); }
+
+// After the selection: if somebody left out could take the place of jobs that are safe for the time
+// being, plan again when the first of those no longer is.
+void Chain::await_growth(const View& view) {
+  if (young_.empty()) return;
+  for (const Shape& shape : shapes_) {
+    if (shape.walk.done()) continue;
+    std::int32_t later = 0;
+    Instant grown = Instant::never();
+    for (const std::size_t i : young_) {
+      const RankedJob& entry = running_[i];
+      if (!tenancy_ && compare(shape.walk.entry().rank, entry.rank, view.now()) >= 0) continue;
+      later += view.spec(entry.job).gpus;
+      grown = std::min(grown, safe_until(view, entry.job));
+    }
+    if (later > 0 && budget_ + later >= shape.gpus) review_young(grown);
+  }
+}
+
+// Whoever ranks behind; with tenants only inside one, or among those that borrow, except that who
+// borrows gives way to who does not.
+bool Chain::may_displace(const View& view, JobId job, const Rank& rank,
+                         const RankedJob& other) const {
+  const bool behind = compare(rank, other.rank, view.now()) < 0;
+  if (!tenancy_) return behind;
+  if (borrowed_[job] == 0 && borrowed_[other.job] != 0) return may_reclaim_ || behind;
+  if (borrowed_[job] != 0 && borrowed_[other.job] == 0) return false;
+  return behind && (borrowed_[job] != 0 || view.spec(job).tenant == view.spec(other.job).tenant);
 }
 
 // The GPUs for this job are there but not where it can use them. Takes them from whoever ranks
@@ -150,7 +224,10 @@ bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& ran
   const Draft::Mark mark = draft.mark();
   std::vector<std::pair<JobId, Placement>> displaced;
   for (const RankedJob& entry : running_) {
-    if (!view.is_placed(entry.job) || compare(rank, entry.rank, view.now()) >= 0) continue;
+    if (!view.is_placed(entry.job) || !may_displace(view, job, rank, entry) ||
+        is_protected(view, entry.job)) {
+      continue;
+    }
     const Placement* held = draft.placement(entry.job);
     if (held == nullptr) continue;
     displaced.emplace_back(entry.job, *held);

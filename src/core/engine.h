@@ -50,6 +50,8 @@ class Engine {
   const Lease& lease(JobId job) const;
   const std::string& why_rejected(JobId job) const;
   const State& state() const { return state_; }
+  // Up to `now`, not before the last step.
+  WaitSplit waited(JobId job, Instant now) const { return planner_->waited(job, now); }
 
   struct Counters {
     std::uint64_t events = 0;

@@ -200,6 +200,7 @@ void Engine::grant(JobId id, Placement placement) {
   state_.placed.push_back(id);
   Lease& lease = state_.leases[static_cast<std::size_t>(row)];
   lease.state = Lease::State::kPromised;
+  lease.ordered = now_;
   wait_for_neighbours(lease);
   start_if_clear(lease);
 }
@@ -249,6 +250,7 @@ void Engine::start_if_clear(Lease& lease) {
   Job& job = state_.jobs[lease.job];
   state_.settle(job, now_);
   lease.state = Lease::State::kOrdered;
+  lease.ordered = now_;
   emit(Action::Kind::kStart, lease.job, lease.epoch, now_);
 }
 

@@ -47,6 +47,7 @@ struct Lease {
   State state = State::kUnused;
   JobId job;
   Epoch epoch = 0;
+  Instant ordered;   // When it was told to start; of a promised one, when it was promised.
   double speed = 0;  // With what it was last told, relative to the reference share.
   Placement placement;
   Resources total;  // Of `placement`.

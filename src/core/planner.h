@@ -13,6 +13,7 @@
 
 #include "core/draft.h"
 #include "core/state.h"
+#include "core/waiting.h"
 
 namespace muster {
 
@@ -48,6 +49,9 @@ class Planner {
   // Asked after each plan: the instant at which to plan again (kTick) even if nothing happens until
   // then; never() for none. With rounds, the first round not before it.
   virtual Instant review_at() const { return Instant::never(); }
+
+  // Why the job has waited so far. What is missing of the whole is kOrder.
+  virtual WaitSplit waited(JobId /*job*/, Instant /*now*/) const { return {}; }
 };
 
 }  // namespace muster

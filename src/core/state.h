@@ -76,6 +76,10 @@ class View {
   double speed(JobId job) const {
     return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].speed;
   }
+  // Since when a placed job has held its GPUs, or has been promised them.
+  Instant held_since(JobId job) const {
+    return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].ordered;
+  }
   Duration estimate(JobId job) const { return state_->jobs[job].estimate; }
   JobFacts facts(JobId job) const;
 

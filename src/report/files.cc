@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <filesystem>
 #include <string_view>
@@ -84,11 +85,14 @@ std::string_view fate_name(Fate fate) {
   return "";
 }
 
-void write_jobs(AtomicFile& file, const SimResult& result, const Trace& trace) {
+void write_jobs(AtomicFile& file, const SimResult& result, const OvertakingResult& overtaking,
+                const Trace& trace) {
   MUSTER_CHECK(result.jobs.size() == trace.jobs.size());
   file.append(
       "job_id,tenant,user,name,model,gpus,submit_s,start_s,end_s,jct_s,wait_s,run_s,"
-      "preemptions,migrations,state\n");
+      "preemptions,migrations,state,wait_fair_share_s,wait_fragmentation_s,wait_order_s,"
+      "wait_backoff_s,over_part_on_arrival,overtaking\n");
+  constexpr std::array<std::string_view, 3> kVerdicts = {"", "harmless", "harmful"};
   CsvRow row;
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     const JobOutcome& outcome = result.jobs[i];
@@ -110,6 +114,11 @@ void write_jobs(AtomicFile& file, const SimResult& result, const Trace& trace) {
     row.count(outcome.preemptions);
     row.count(outcome.migrations);
     row.text(fate_name(outcome.fate));
+    for (const Duration part : outcome.waiting.by_cause) {
+      finished ? row.millionths(part.us()) : row.nothing();
+    }
+    row.count(outcome.waiting.over_part_on_arrival ? 1 : 0);
+    row.text(kVerdicts[static_cast<std::size_t>(overtaking.jobs[i])]);
     row.write_to(file);
   }
 }
@@ -231,7 +240,7 @@ Refusal write_run(const std::string& dir, const SimResult& result, const Summary
   const std::filesystem::path folder(dir);
 
   AtomicFile jobs(folder / "jobs.csv");
-  write_jobs(jobs, result, trace);
+  write_jobs(jobs, result, summary.waiting.overtaking, trace);
   if (Refusal refusal = jobs.close()) return refusal;
 
   AtomicFile timeline(folder / "timeline.csv");

@@ -66,7 +66,11 @@ class WriteRun : public testing::Test {
     result_.timeline = {{Instant::micros(1'000'000), 1, 2'500, 100, 1, 2, 1.0 / 3},
                         {Instant::micros(1'500'000), 4, 11'500, 6'500, 2, 0, 1.5}};
     label_.policy = "srtf";
+    result_.jobs[0].waiting[WaitCause::kFairShare] = Duration::micros(500'000);
+    result_.jobs[0].waiting[WaitCause::kOrder] = Duration::seconds(2);
+    result_.jobs[0].waiting.over_part_on_arrival = true;
     summary_ = summarize(result_, topology_);
+    summary_.waiting.overtaking.jobs[0] = Overtaking::kHarmless;
   }
   void TearDown() override { fs::remove_all(dir_); }
 
@@ -110,11 +114,12 @@ TEST_F(WriteRun, JobsHaveOneRowEach) {
   ASSERT_FALSE(write(dir_));
   EXPECT_EQ(content(dir_ / "jobs.csv"),
             "job_id,tenant,user,name,model,gpus,submit_s,start_s,end_s,jct_s,wait_s,run_s,"
-            "preemptions,migrations,state\n"
-            "a,vc1,u1,,\"res\"\"net\",3,1,1.5,11.5,10.5,2.5,8,1,2,finished\n"
-            "\"b,1\",vc1,u1,,\" bert\",1,1,1,1.000001,0.000001,0,0.000001,0,0,finished\n"
-            "\"c\nd\",vc1,u1,,,1,1,2,,,,1,0,0,unfinished\n"
-            "=huge,vc1,u1,,,99,1,,,,,0,0,0,rejected\n");
+            "preemptions,migrations,state,wait_fair_share_s,wait_fragmentation_s,wait_order_s,"
+            "wait_backoff_s,over_part_on_arrival,overtaking\n"
+            "a,vc1,u1,,\"res\"\"net\",3,1,1.5,11.5,10.5,2.5,8,1,2,finished,0.5,0,2,0,1,harmless\n"
+            "\"b,1\",vc1,u1,,\" bert\",1,1,1,1.000001,0.000001,0,0.000001,0,0,finished,0,0,0,0,0,\n"
+            "\"c\nd\",vc1,u1,,,1,1,2,,,,1,0,0,unfinished,,,,,0,\n"
+            "=huge,vc1,u1,,,99,1,,,,,0,0,0,rejected,,,,,0,\n");
 }
 
 TEST_F(WriteRun, TimelineHasOneRowAPoint) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -51,9 +52,31 @@ void add_label(ObjectText& object, const RunLabel& label) {
   object.text("estimates", label.estimates);
   object.seconds("round_s", label.round);
   if (!label.compat.empty()) object.text("compat", label.compat);
+  if (!label.tenants.empty()) object.text("tenants", label.tenants);
   object.text("trace", label.trace);
   object.text("cluster", label.cluster);
   object.count("seed", label.seed);
+}
+
+// One entry a size, the last of all of them.
+std::string waiting_text(const WaitingSummary& waiting, const std::string& indent) {
+  std::string out = "[";
+  const auto line = [&](std::string_view size, const WaitingOfSize& of, bool more) {
+    out += fmt::format(
+        "\n{0}  {{\"gpus\": \"{1}\", \"jobs\": {2}, \"waited\": {3}, "
+        "\"fair_share_on_arrival\": {4},\n{0}   ",
+        indent, size, of.jobs, of.waited, of.over_part_on_arrival);
+    for (std::size_t i = 0; i < kWaitCauses; ++i) {
+      std::string key(kWaitCauseNames[i]);
+      std::replace(key.begin(), key.end(), '-', '_');
+      out +=
+          fmt::format("{}\"{}_s\": {}", i > 0 ? ", " : "", key, seconds_text(of.by_cause[i].us()));
+    }
+    out += more ? "}," : "}";
+  };
+  for (std::size_t i = 0; i < kWaitSizes.size(); ++i) line(kWaitSizes[i], waiting.by_size[i], true);
+  line("all", waiting.all(), false);
+  return out + "\n" + indent + "]";
 }
 
 std::string object_text(const Summary& summary, const RunLabel& label, std::string_view indent) {
@@ -75,6 +98,11 @@ std::string object_text(const Summary& summary, const RunLabel& label, std::stri
   object.seconds("wait_p50_s", summary.wait.p50);
   object.seconds("wait_p95_s", summary.wait.p95);
   object.seconds("wait_p99_s", summary.wait.p99);
+  object.raw("waiting", waiting_text(summary.waiting, std::string(indent) + "  "));
+  object.raw("overtaking", fmt::format("{{\"starts\": {}, \"overtook\": {}, \"harmful\": {}}}",
+                                       summary.waiting.overtaking.starts,
+                                       summary.waiting.overtaking.total.overtaking,
+                                       summary.waiting.overtaking.total.harmful));
   object.seconds("makespan_s", summary.makespan);
   object.count("preemptions", summary.preemptions);
   object.count("migrations", summary.migrations);

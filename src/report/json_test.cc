@@ -11,7 +11,7 @@ namespace {
 
 RunRow example() {
   RunRow row;
-  row.label = {"srtf", "tune", "consolidate", "oracle", "philly.csv", "16x8", "", {}, 7};
+  row.label = {"srtf", "tune", "consolidate", "oracle", "philly.csv", "16x8", "", {}, 7, ""};
   row.label.round = Duration::seconds(300);
   Summary& s = row.summary;
   s.jobs = 1000;
@@ -21,6 +21,16 @@ RunRow example() {
   s.jct = {Duration::micros(12'345'678'901), Duration::seconds(60), Duration::micros(90'500'000),
            Duration::micros(1)};
   s.wait = {Duration::micros(250'000), Duration(), Duration::seconds(2), Duration::seconds(3)};
+  WaitingOfSize& few = s.waiting.by_size[1];
+  few.jobs = 5;
+  few.by_cause = {Duration::seconds(1), Duration::micros(2'500'000), Duration::seconds(3),
+                  Duration::seconds(4)};
+  few.waited = 3;
+  few.over_part_on_arrival = 2;
+  s.waiting.by_size[3].jobs = 1;
+  s.waiting.by_size[3].by_cause[0] = Duration::seconds(10);
+  s.waiting.overtaking.starts = 9;
+  s.waiting.overtaking.total = {8, 7};
   s.makespan = Duration::seconds(86400);
   s.preemptions = 11;
   s.migrations = 12;
@@ -56,6 +66,19 @@ constexpr const char* kExample = R"({
   "wait_p50_s": 0,
   "wait_p95_s": 2,
   "wait_p99_s": 3,
+  "waiting": [
+    {"gpus": "1", "jobs": 0, "waited": 0, "fair_share_on_arrival": 0,
+     "fair_share_s": 0, "fragmentation_s": 0, "order_s": 0, "back_off_s": 0},
+    {"gpus": "2-4", "jobs": 5, "waited": 3, "fair_share_on_arrival": 2,
+     "fair_share_s": 1, "fragmentation_s": 2.5, "order_s": 3, "back_off_s": 4},
+    {"gpus": "5-8", "jobs": 0, "waited": 0, "fair_share_on_arrival": 0,
+     "fair_share_s": 0, "fragmentation_s": 0, "order_s": 0, "back_off_s": 0},
+    {"gpus": ">8", "jobs": 1, "waited": 0, "fair_share_on_arrival": 0,
+     "fair_share_s": 10, "fragmentation_s": 0, "order_s": 0, "back_off_s": 0},
+    {"gpus": "all", "jobs": 6, "waited": 3, "fair_share_on_arrival": 2,
+     "fair_share_s": 11, "fragmentation_s": 2.5, "order_s": 3, "back_off_s": 4}
+  ],
+  "overtaking": {"starts": 9, "overtook": 8, "harmful": 7},
   "makespan_s": 86400,
   "preemptions": 11,
   "migrations": 12,

@@ -76,6 +76,7 @@ Summary summarize(const SimResult& result, const Topology& topology, std::option
   measured.first = std::min(measured.first, measured.last);
   if (window) summary.window = measured;
   count_window(result, measured, summary);
+  summary.waiting = summarize_waiting(result, measured.first, measured.last);
 
   Stretch finished, busy;
   for (const JobOutcome& job : result.jobs) {

@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "model/topology.h"
+#include "report/waiting.h"
 #include "sim/result.h"
 
 namespace muster {
@@ -38,6 +39,7 @@ struct Summary {
   std::string first_rejection;  // Why the first of the rejected can never run; untrusted text.
   Spread jct;                   // Submit to end.
   Spread wait;                  // The part of it without GPUs.
+  WaitingSummary waiting;       // And why.
 
   // Over the whole run, whatever the window.
   Duration makespan;  // First submit to last end of the jobs that finished.
@@ -68,6 +70,7 @@ struct RunLabel {
   std::string compat;  // The simulator being imitated; empty for none.
   Duration round;      // Zero: plans at every event.
   std::uint64_t seed = 0;
+  std::string tenants;  // Who shares the cluster; empty: nobody has a quota.
 };
 
 struct RunRow {

@@ -99,8 +99,10 @@ TEST(Summary, CountsFatesAndAddsUpTheRun) {
   JobOutcome too_big;
   too_big.fate = Fate::kRejected;
   too_big.why_rejected = "wants 99 GPUs, the cluster has 2";
+  too_big.submit = Instant::micros(4'000'000);
   result.jobs.push_back(too_big);
   result.jobs.push_back(JobOutcome());
+  result.jobs.back().submit = Instant::micros(4'000'000);
   result.gpu_us = 14'000'000;
   result.events = 5;
   result.decisions = 6;

@@ -142,6 +142,29 @@ void add_label(Block& block, const RunLabel& label) {
   block.line("seed", fmt::format("{}", label.seed));
 }
 
+// The causes there were, the largest first.
+std::string causes_text(const WaitingOfSize& waiting) {
+  std::vector<std::pair<double, std::string_view>> causes;
+  for (std::size_t i = 0; i < kWaitCauses; ++i) {
+    const double share = waiting.share(static_cast<WaitCause>(i));
+    if (share > 0) causes.emplace_back(-share, kWaitCauseNames[i]);
+  }
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string out;
+  for (const auto& [share, name] : causes) {
+    if (!out.empty()) out += ", ";
+    out += fmt::format("{} {}", name, percent(-share));
+  }
+  return out;
+}
+
+std::string overtaking_text(const OvertakingResult& overtaking) {
+  return fmt::format("{} of {} starts left an older, larger job waiting; {} cost it time",
+                     grouped(overtaking.total.overtaking), grouped(overtaking.starts),
+                     grouped(overtaking.total.harmful));
+}
+
 }  // namespace
 
 void Table::add_row(std::vector<std::string> cells) {
@@ -218,6 +241,32 @@ std::string comparison_table(std::span<const RunRow> rows, Ink ink) {
   return out;
 }
 
+std::string waiting_table(const WaitingSummary& waiting, Ink ink) {
+  std::vector<Column> columns = {
+      {"GPUs", Align::kLeft}, {"jobs", Align::kRight}, {"mean wait", Align::kRight}};
+  for (const std::string_view cause : kWaitCauseNames) {
+    columns.push_back({std::string(cause), Align::kRight});
+  }
+  columns.push_back({"fair-share on arrival", Align::kRight});
+  Table table(std::move(columns));
+  const auto row = [&](std::string_view size, const WaitingOfSize& of) {
+    const auto jobs = static_cast<std::int64_t>(std::max<std::uint64_t>(of.jobs, 1));
+    std::vector<std::string> cells = {std::string(size), grouped(of.jobs),
+                                      short_duration(Duration::micros(of.total().us() / jobs))};
+    for (std::size_t i = 0; i < kWaitCauses; ++i) {
+      cells.push_back(percent(of.share(static_cast<WaitCause>(i))));
+    }
+    const double met = of.waited == 0 ? 0
+                                      : static_cast<double>(of.over_part_on_arrival) /
+                                            static_cast<double>(of.waited);
+    cells.push_back(percent(met));
+    table.add_row(std::move(cells));
+  };
+  for (std::size_t i = 0; i < kWaitSizes.size(); ++i) row(kWaitSizes[i], waiting.by_size[i]);
+  row("all", waiting.all());
+  return table.render(ink);
+}
+
 std::string summary_text(const Summary& summary, const RunLabel& label) {
   Block block;
   add_label(block, label);
@@ -234,6 +283,10 @@ std::string summary_text(const Summary& summary, const RunLabel& label) {
   const std::string nothing = "none: nothing finished";
   block.line("JCT", summary.finished == 0 ? nothing : spread_text(summary.jct));
   block.line("waiting", summary.finished == 0 ? nothing : spread_text(summary.wait));
+  if (summary.waiting.all().total() > Duration()) {
+    block.line("because", causes_text(summary.waiting.all()));
+    block.line("overtaken", overtaking_text(summary.waiting.overtaking));
+  }
   const bool no_end = summary.finished == 0 && summary.makespan == Duration();
   block.line("makespan", no_end ? nothing : short_duration(summary.makespan));
   block.line("GPUs", fmt::format("{:.1f} GPU hours, {} in use", summary.gpu_time.in_hours(),

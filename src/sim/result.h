@@ -9,6 +9,7 @@
 
 #include "base/id.h"
 #include "base/time.h"
+#include "core/waiting.h"
 
 namespace muster {
 
@@ -27,6 +28,9 @@ struct JobOutcome {
   std::int32_t preemptions = 0;      // Stopped before it was done, back to the queue.
   std::int32_t migrations = 0;       // Moved to other GPUs.
   std::int32_t gpus = 0;
+  TenantId tenant;
+  Instant first_end = Instant::never();  // Of its first lease; never() while it holds that.
+  WaitSplit waiting;                     // Why it waited; of a finished job it adds up to wait().
   std::string why_rejected;
 
   Duration jct() const { return end - submit; }
@@ -56,6 +60,12 @@ struct TimelinePoint {
   double speed = 0;  // Sum over running jobs, each relative to its reference share.
 };
 
+// From then on, until the next such point, this many GPUs are not held by anybody.
+struct FreeGpus {
+  Instant at;
+  std::int32_t gpus = 0;
+};
+
 struct SimResult {
   std::vector<JobOutcome> jobs;         // In trace order.
   std::uint64_t events = 0;             // Applied by the engine.
@@ -64,6 +74,7 @@ struct SimResult {
   std::uint64_t digest = 0;             // Of every decision and every end, in order.
   std::int64_t gpu_us = 0;              // GPU time held by leases, in microseconds.
   bool partial = false;                 // Interrupted.
+  std::vector<FreeGpus> free;           // Ascending, one an instant.
   std::vector<LeaseSpan> spans;         // Only when history was asked for.
   std::vector<TimelinePoint> timeline;  // Only when history was asked for.
 };

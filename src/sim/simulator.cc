@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/saturate.h"
+#include "base/text.h"
 #include "sim/timetable.h"
 #include "sim/truth.h"
 
@@ -52,9 +53,13 @@ class Simulation {
     for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
       result_.jobs[i].submit = trace.jobs[i].submit;
       result_.jobs[i].gpus = trace.jobs[i].gpus;
+      result_.jobs[i].tenant = TenantId(trace.jobs[i].tenant);
     }
     for (std::size_t i = 0; i < trace.models.size(); ++i) {
       profile_of_model_.push_back(profiles_.find(trace.models[static_cast<std::uint32_t>(i)]));
+    }
+    for (std::size_t i = 0; i < trace.tenants.size(); ++i) {
+      tenant_of_name_.push_back(find_tenant(trace.tenants[static_cast<std::uint32_t>(i)], i));
     }
     for (std::size_t i = 0; i < trace.gpu_types.size(); ++i) {
       type_of_name_.push_back(find_type(trace.gpu_types[static_cast<std::uint32_t>(i)]));
@@ -93,6 +98,7 @@ class Simulation {
     TrueProgress progress;
     bool moving = false;  // Its next start is a move.
     Instant held_since;   // Of the lease it holds.
+    WaitSplit saving;     // What the planner took for waiting while it was still saving.
     Placement placement;  // Of the open spans, when history is kept.
     double speed = 0;
     Instant span_begin;
@@ -103,6 +109,9 @@ class Simulation {
     chain_options.seed = options_.seed;
     chain_options.rebuild = options_.compat == Compat::kSynergy;
     chain_options.stable_ties = options_.compat == Compat::kTiresias;
+    chain_options.tenants = options_.tenants;
+    chain_options.checkpoint_interval = options_.checkpoint_interval;
+    if (options_.compat == Compat::kNone) chain_options.min_run = options_.min_run;
     std::unique_ptr<Chain> chain =
         make_chain(options_.parts, options_.policy, cluster_, chain_options,
                    options_.mechanism ? options_.mechanism() : nullptr);
@@ -114,6 +123,13 @@ class Simulation {
     // Rebuilt placements depend on the order of the moment, so every round counts.
     engine_options.plan_idle_rounds = options_.plan_idle_rounds || chain_options.rebuild;
     return Engine(cluster_, std::move(chain), engine_options);
+  }
+
+  // Names that no job bears (the empty one, as a rule) need not be tenants.
+  TenantId find_tenant(const std::string& name, std::size_t number) const {
+    if (options_.tenants == nullptr) return TenantId(number);
+    const Result<TenantId> found = options_.tenants->tenant_of_job(name);
+    return found.ok() ? found.value() : TenantId();
   }
 
   // Empty for any type; a type the cluster has not is found but out of range.
@@ -167,7 +183,7 @@ class Simulation {
       return;
     }
     spec.profile = profile_of_model_[job.model];
-    spec.tenant = TenantId(job.tenant);
+    spec.tenant = tenant_of_name_[job.tenant];
     spec.user = UserId(job.user);
     spec.name = NameId(job.name);
     spec.estimate = estimate(job);
@@ -233,6 +249,7 @@ class Simulation {
     const bool first = outcome.start == Instant::never();
     if (first) outcome.start = now_;
     run.held_since = now_;
+    note_free(-outcome.gpus);
     open_spans(job);
     Duration overhead;
     if (!first) overhead = overheads_.restart;
@@ -269,11 +286,13 @@ class Simulation {
     run.moving = engine_.state().jobs[job].state == JobState::kPlaced;
     ++(run.moving ? outcome_of(job).migrations : outcome_of(job).preemptions);
     run.progress.set_speed(0, now_);
+    add(run.saving, engine_.waited(job, now_), -1);
     if (overheads_.checkpoint == Duration()) return stopped(job, epoch);
     timetable_.set(job, {now_ + overheads_.checkpoint, job, Timetable::Kind::kStopped, epoch});
   }
 
   void stopped(JobId job, Epoch epoch) {
+    add(run_of(job).saving, engine_.waited(job, now_), 1);
     release(job);
     events_.push_back(LeaseEnded{job, epoch, LeaseOutcome::kStopped});
   }
@@ -290,10 +309,18 @@ class Simulation {
   void release(JobId job) {
     timetable_.clear(job);
     const Duration held = now_ - run_of(job).held_since;
+    if (outcome_of(job).first_end == Instant::never()) outcome_of(job).first_end = now_;
+    note_free(outcome_of(job).gpus);
     outcome_of(job).run += held;
     result_.gpu_us =
         saturating_add(result_.gpu_us, saturating_multiply(held.us(), outcome_of(job).gpus));
     close_spans(job);
+  }
+
+  void note_free(std::int32_t more) {
+    free_gpus_ += more;
+    if (result_.free.empty() || result_.free.back().at != now_) result_.free.push_back({now_, 0});
+    result_.free.back().gpus = free_gpus_;
   }
 
   void open_spans(JobId job) {
@@ -341,11 +368,30 @@ class Simulation {
         if (holds) release(JobId(i));
       }
     }
+    for (std::size_t i = 0; i < runs_.size(); ++i) note_waiting(JobId(i));
     result_.events = engine_.counters().events;
     result_.decisions = engine_.counters().decisions;
     result_.rounds = engine_.counters().plans;
     result_.digest = engine_.digest();
     return std::move(result_);
+  }
+
+  static void add(WaitSplit& sum, const WaitSplit& other, int sign) {
+    for (std::size_t i = 0; i < kWaitCauses; ++i) {
+      sum.by_cause[i] += other.by_cause[i] * sign;
+    }
+  }
+
+  // What the planner does not account for is the time between a promise and its start.
+  void note_waiting(JobId job) {
+    JobOutcome& outcome = outcome_of(job);
+    outcome.waiting = engine_.waited(job, now_);
+    add(outcome.waiting, run_of(job).saving, -1);
+    if (outcome.fate != Fate::kFinished) return;
+    Duration unexplained = outcome.wait();
+    for (const Duration part : outcome.waiting.by_cause) unexplained -= part;
+    MUSTER_CHECK(unexplained >= Duration());
+    outcome.waiting[WaitCause::kOrder] += unexplained;
   }
 
   const Trace& trace_;
@@ -357,11 +403,13 @@ class Simulation {
   Random noise_;
   std::vector<ProfileId> profile_of_model_;
   std::vector<std::optional<GpuTypeId>> type_of_name_;
+  std::vector<TenantId> tenant_of_name_;
 
   Instant now_;
   Instant wake_ = Instant::never();
   std::size_t arrived_ = 0;
   std::size_t ended_ = 0;
+  std::int32_t free_gpus_ = cluster_.topology().total().gpus;
   std::vector<Run> runs_;
   Timetable timetable_;
   std::vector<Event> events_;  // For the next step.
@@ -369,6 +417,15 @@ class Simulation {
 };
 
 }  // namespace
+
+Refusal check_tenants(const Trace& trace, const TenantTree& tenants) {
+  for (const TraceJob& job : trace.jobs) {
+    const Result<TenantId> found = tenants.tenant_of_job(trace.tenants[job.tenant]);
+    if (found.ok()) continue;
+    return Error{trace.source + ": job " + in_quotes(job.id) + ": " + found.error().message};
+  }
+  return std::nullopt;
+}
 
 SimResult simulate(const Trace& trace, const Topology& topology, const ProfileTable& profiles,
                    const SimOptions& options) {

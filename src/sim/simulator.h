@@ -10,6 +10,7 @@
 #include "core/engine.h"
 #include "core/estimator.h"
 #include "model/profile.h"
+#include "model/tenants.h"
 #include "model/topology.h"
 #include "sim/result.h"
 #include "sim/scheduler.h"
@@ -39,6 +40,12 @@ struct SimOptions {
   Duration round;  // Zero: plan at every event.
   Compat compat = Compat::kNone;
   Overheads overheads;  // Ignored (none) with compat.
+  // Who shares the cluster, with every tenant the trace names (check_tenants); null: nobody has a
+  // quota. Must outlive the run.
+  const TenantTree* tenants = nullptr;
+  // A job is not stopped for another before it has held its GPUs this long. Ignored with compat.
+  Duration min_run;
+  Duration checkpoint_interval = Duration::seconds(300);  // How often a running job saves its work.
   std::uint64_t seed = 1;
   bool history = false;           // Keep spans and timeline.
   bool plan_idle_rounds = false;  // See EngineOptions.
@@ -49,6 +56,9 @@ struct SimOptions {
   // the result is marked partial.
   std::function<bool(std::size_t done, std::size_t total)> progress;
 };
+
+// Refuses a job of a tenant that the tree has not.
+Refusal check_tenants(const Trace& trace, const TenantTree& tenants);
 
 // The parts must satisfy check_parts(). The trace is in order of arrival.
 SimResult simulate(const Trace& trace, const Topology& topology, const ProfileTable& profiles,

@@ -1,0 +1,64 @@
+#pragma once
+
+// Whose turn it is: what each tenant is entitled to, what it holds in the plan being made, and so
+// whether the next job is its own right or borrowed. Above any policy, which orders jobs only; the
+// Chain asks here first. It counts GPUs and decides nothing about places.
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "base/id.h"
+#include "model/tenants.h"
+
+namespace muster {
+
+class Tenancy {
+ public:
+  // `tree` must outlive this and have passed check(total_gpus).
+  Tenancy(const TenantTree& tree, std::int32_t total_gpus);
+
+  // Users inside a tenant take turns too.
+  bool by_user() const { return tree_->sharing() == Sharing::kFair; }
+
+  // Kept up to date between plans: what a tenant's waiting jobs want in all.
+  void want(TenantId tenant, std::int32_t gpus);  // Negative when it no longer does.
+
+  // At the beginning of a plan: nobody holds anything; charge() for each job that does, then
+  // share_out() once.
+  void begin();
+  void charge(TenantId tenant, UserId user, std::int32_t gpus);  // Negative to give back.
+  void share_out();
+
+  std::int64_t used(TenantId tenant) const { return accounts_[tenant].used; }
+  std::int64_t part(TenantId tenant) const { return accounts_[tenant].part; }
+
+  // With this many GPUs more the tenant, and all above it, would still hold no more than their
+  // part.
+  bool within(TenantId tenant, std::int32_t gpus) const;
+
+  // Whose turn is sooner: negative, zero or positive. By quota all are level and the policy
+  // decides; otherwise whoever holds least for its weight, level by level, then which user holds
+  // least.
+  int compare_turns(TenantId a, UserId user_a, TenantId b, UserId user_b) const;
+
+  // Whether the cluster is so full that what was lent may be taken back.
+  bool may_reclaim(std::int32_t free_gpus) const;
+
+ private:
+  struct Account {
+    std::int64_t used = 0;
+    std::int64_t wanted = 0;  // By waiting jobs.
+    std::int64_t part = 0;    // GPUs it is entitled to now.
+  };
+  std::int64_t weight(TenantId tenant) const;
+  void divide(const std::vector<TenantId>& beside, std::int64_t gpus);
+  std::int64_t used_by(TenantId tenant, UserId user) const;
+
+  const TenantTree* tree_;
+  std::int64_t total_gpus_;
+  IdVector<TenantId, Account> accounts_;
+  std::map<std::pair<TenantId, UserId>, std::int64_t> by_user_;
+};
+
+}  // namespace muster
