@@ -1,12 +1,11 @@
 #pragma once
 
-// Tiresias' discretised 2D-LAS: a few queues by attained service, in strict order. A new job enters
-// at the end of the first queue; one that has attained a queue's threshold while running moves to
-// the end of the next. Inside a queue jobs are served in order, running ones before waiting ones,
-// so that jobs of one queue do not take GPUs from each other; one that was stopped waits ahead of
-// those already waiting. A job that has waited long for what it ran (`promote_permille`) returns to
-// the first queue as if it had never run.
+// Tiresias' queues: a few by attained service, in strict order. A new job enters the first; one
+// that has attained a queue's threshold while running moves to the next. A job that has waited long
+// for what it ran (`promote_permille`) returns to the first as if it had never run. Who is next
+// inside a queue is for those that derive from this: mlfq-las, mlfq-gittins.
 
+#include <utility>
 #include <vector>
 
 #include "core/policy.h"
@@ -14,33 +13,46 @@
 
 namespace muster {
 
-class MlfqLas final : public Policy {
+class Mlfq : public Policy {
  public:
-  explicit MlfqLas(const PolicyOptions& options) : options_(options) {}
-
-  PolicyTraits traits() const override {
+  PolicyTraits traits() const final {
     PolicyTraits traits;
     traits.preempts = true;
     traits.remembers = true;
     return traits;
   }
-  Rank rank(const JobFacts& job) const override;
-
   void submitted(const JobFacts& job) override;
   void started(const JobFacts& job) override;
   void stopped(const JobFacts& job) override;
   void ended(const JobFacts& job, bool completed) override;
   void review(const JobFacts& job) override;
   void reviewed(Instant now, std::vector<JobId>& moved) override;
-  Instant review_at() const override;
+  Instant review_at() const final;
+
+ protected:
+  explicit Mlfq(const PolicyOptions& options) : options_(options) {}
+
+  const PolicyOptions& options() const { return options_; }
+  std::int64_t queue_of(JobId job) const { return places_[job].queue; }
+  bool in_last_queue(JobId job) const { return threshold_of(job) == nullptr; }
+  bool is_running(JobId job) const { return places_[job].running; }
+  // All the service it got, and that since its last promotion, as the thresholds count it.
+  std::int64_t service(const JobFacts& job) const;
+  std::int64_t attained(const JobFacts& job) const;
+  // A review is due when this running job has got so much more service.
+  void expect_review(const JobFacts& job, std::int64_t service_from_now);
 
  private:
+  // What becomes of the order inside the queues.
+  virtual void begin_review() {}                  // Before the first review() of a plan.
+  virtual void demoted(const JobFacts& job) = 0;  // In review(): it runs, and is in its new queue.
+  virtual void promoted(JobId job) = 0;           // In reviewed(): it waits, in the first queue.
+  // Whether even in the first queue a job that ran may come to stand behind others for good.
+  virtual bool promotes_inside_first() const { return false; }
+
   struct Place {
     std::int64_t queue = 0;
     bool running = false;
-    bool demoted = false;        // In the last review, while running: behind those who wait there.
-    std::int64_t ahead = 0;      // Waiting: 0 in the order they came, negative before all of those.
-    std::int64_t order = 0;      // Among equals of the above.
     std::int64_t forgotten = 0;  // Service attained before the last promotion.
     std::int64_t served = 0;     // All service when it began to wait.
     std::uint32_t waits = 0;     // How often it began to wait.
@@ -54,17 +66,14 @@ class MlfqLas final : public Policy {
     }
   };
 
-  std::int64_t attained(const JobFacts& job) const;
+  const Duration* threshold_of(JobId job) const;  // Null in the last queue.
   void expect_demotion(const JobFacts& job);
 
   PolicyOptions options_;
   IdVector<JobId, Place> places_;
-  std::vector<JobId> demoted_;                        // In the last review.
-  std::vector<std::pair<JobId, Instant>> demotions_;  // Expected, of those that ran at the review.
-  std::vector<Promotion> promotions_;                 // A heap; some may be void by now.
-  std::int64_t counter_ = 0;
-  std::int64_t plans_ = 0;
-  bool first_ = true;  // The next review() is the first of its plan.
+  std::vector<std::pair<JobId, Instant>> expected_;  // Reviews of those that ran at the last one.
+  std::vector<Promotion> promotions_;                // A heap; some may be void by now.
+  bool first_ = true;                                // The next review() is the first of its plan.
 };
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/service_distribution.h"
 
 namespace muster {
 
@@ -20,6 +21,12 @@ struct PolicyOptions {
   // As Tiresias' simulator: a demotion is looked for (limit - time run) / GPUs from now instead of
   // when the GPU time reaches the limit, which is later.
   bool late_demotion = false;
+
+  // What gittins and mlfq-gittins are told of how much GPU time jobs need (plain time, in
+  // mlfq-gittins with `by_time`). Empty: they learn it from the jobs that complete.
+  ServiceDistribution service;
+  // How far gittins looks ahead, in GPU time; positive. As Tiresias' simulator.
+  Duration gittins_quantum = Duration::seconds(3250);
 };
 
 }  // namespace muster

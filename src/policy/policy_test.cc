@@ -1,104 +1,16 @@
-// What each policy does in a small world where every order is carried out at once: one server, or a
-// few, on which a job may be spread over any free GPUs.
+// What each policy does in a small world where every order is carried out at once.
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <memory>
 #include <set>
-#include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
-#include "core/chain.h"
-#include "core/engine.h"
 #include "policy/registry.h"
+#include "policy/testing.h"
 
 namespace muster {
 namespace {
-
-class FairShare final : public Mechanism {
- public:
-  void place(const Cluster& cluster, const Placer& placer, const Books& books,
-             Ask& ask) const override {
-    const Demand demand = {ask.spec->gpus, ask.spec->gpu_type, std::nullopt, ask.salt};
-    placer.place(cluster, books, demand, ask.given);
-  }
-};
-
-class Anywhere final : public Placer {
- public:
-  bool place(const Cluster& cluster, const Books& books, const Demand& demand,
-             Placement& out) const override {
-    out.clear();
-    std::int32_t left = demand.gpus;
-    if (left > books.free_gpus()) return false;
-    for (NodeId node = books.next_with_free(NodeId(0)); left > 0;
-         node = books.next_with_free(NodeId(node.index() + 1))) {
-      const std::int32_t here = std::min(left, books.free_gpus(node));
-      out.push_back(make_share(cluster, books, demand, node, here));
-      left -= here;
-    }
-    return true;
-  }
-};
-
-// Knows how long each job really runs and ends it then.
-class World {
- public:
-  World(std::string_view policy, std::string_view shorthand, const PolicyOptions& options = {})
-      : topology_(parse_cluster_shorthand(shorthand).value()),
-        cluster_(topology_, profiles_),
-        engine_(cluster_,
-                std::make_unique<Chain>(
-                    cluster_, find_entry(policies(), "policy", policy).value()->make(options),
-                    std::make_unique<FairShare>(), std::make_unique<Anywhere>(), ChainOptions()),
-                EngineOptions()) {}
-
-  // Whole seconds. What happened then: "stop 0, start 1".
-  std::string at(std::int64_t second, std::vector<Event> events) {
-    const Instant now = Instant::at(Duration::seconds(second));
-    if (wake_ == now) events.push_back(TimerFired{});
-    std::string text;
-    while (!events.empty()) {
-      std::vector<Event> answers;
-      for (const Action& action : engine_.step(now, events)) {
-        const std::string number = std::to_string(action.job.index());
-        if (action.kind == Action::Kind::kStart) {
-          text += ", start " + number;
-          answers.push_back(LeaseStarted{action.job, action.epoch});
-        } else if (action.kind == Action::Kind::kStop) {
-          text += ", stop " + number;
-          answers.push_back(LeaseEnded{action.job, action.epoch, LeaseOutcome::kStopped});
-        } else if (action.kind == Action::Kind::kWakeAt) {
-          wake_ = action.at;
-        }
-      }
-      engine_.state().check_invariants();
-      events = std::move(answers);
-    }
-    return text.empty() ? text : text.substr(2);
-  }
-  Instant wake() const { return wake_; }
-
- private:
-  Topology topology_;
-  ProfileTable profiles_;
-  Cluster cluster_;
-  Engine engine_;
-  Instant wake_ = Instant::never();
-};
-
-JobSubmitted job(std::int32_t gpus, std::int64_t seconds) {
-  JobSpec spec;
-  spec.gpus = gpus;
-  spec.estimate = Duration::seconds(seconds);
-  return {spec};
-}
-LeaseEnded end(std::uint32_t job, Epoch epoch = 1) {
-  return {JobId(job), epoch, LeaseOutcome::kCompleted};
-}
-Instant second(std::int64_t seconds) { return Instant::at(Duration::seconds(seconds)); }
 
 TEST(Policies, HaveNamesAndOneLineEach) {
   std::set<std::string_view> names;
@@ -221,16 +133,6 @@ TEST(Tetris, TakesWhatSuitsTheServersBest) {
   World world("tetris", "1x4");
   EXPECT_EQ(world.at(0, {job(1, 100), job(4, 100)}), "start 1") << "it fills the server";
   EXPECT_EQ(world.at(9, {job(2, 5), end(1)}), "start 2, start 0");
-}
-
-PolicyOptions queues(std::vector<std::int64_t> seconds, std::int64_t promote_permille = 0) {
-  PolicyOptions options;
-  options.thresholds.clear();
-  for (const std::int64_t threshold : seconds) {
-    options.thresholds.push_back(Duration::seconds(threshold));
-  }
-  options.promote_permille = promote_permille;
-  return options;
 }
 
 TEST(MlfqLas, DemotesWhenTheGpuTimeReachesTheThreshold) {

@@ -8,8 +8,10 @@
 #include "policy/fifo.h"
 #include "policy/fit_first.h"
 #include "policy/ftf.h"
+#include "policy/gittins.h"
 #include "policy/las.h"
-#include "policy/mlfq.h"
+#include "policy/mlfq_gittins.h"
+#include "policy/mlfq_las.h"
 #include "policy/sjf.h"
 #include "policy/smallest_first.h"
 #include "policy/srsf.h"
@@ -29,7 +31,7 @@ std::unique_ptr<Policy> make(const PolicyOptions& options) {
   }
 }
 
-constexpr std::array<PolicyEntry, 12> kPolicies = {{
+constexpr std::array<PolicyEntry, 14> kPolicies = {{
     {"fifo", "oldest first; nobody overtakes a job that does not fit", &make<Fifo>},
     {"fit-first", "oldest first among those that fit", &make<FitFirst>},
     {"backfill", "oldest first with a reservation; others fill in if they do not delay it (EASY)",
@@ -41,6 +43,10 @@ constexpr std::array<PolicyEntry, 12> kPolicies = {{
     {"las", "least GPU time received first, preemptive at ticks; needs no estimate", &make<Las>},
     {"mlfq-las", "queues by GPU time received, oldest first inside (Tiresias' 2D-LAS), preemptive",
      &make<MlfqLas>},
+    {"gittins", "largest Gittins index of GPU time first, preemptive at ticks; needs no estimate",
+     &make<Gittins>},
+    {"mlfq-gittins", "queues as mlfq-las, largest Gittins index first inside; needs no estimate",
+     &make<MlfqGittins>},
     {"ftf", "worst finish-time fairness first (Themis), preemptive at ticks", &make<Ftf>},
     {"drf", "smallest dominant share received first, preemptive at ticks; needs no estimate",
      &make<Drf>},
