@@ -29,8 +29,9 @@ constexpr Bounds kSpeedup = {0.001, 1e6};
 constexpr Bounds kBatch = {1, 1e9};
 
 constexpr std::array<std::string_view, 1> kTopKeys = {"profiles"};
-constexpr std::array<std::string_view, 8> kProfileKeys = {
-    "name", "task", "batch", "iteration_seconds", "ideal", "matrix", "formula", "gpu_types"};
+constexpr std::array<std::string_view, 9> kProfileKeys = {
+    "name",    "task",      "batch", "iteration_seconds", "ideal", "matrix",
+    "formula", "gpu_types", "skew"};
 constexpr std::array<std::string_view, 3> kIdealKeys = {"cpus", "mem_gb", "speedup"};
 constexpr std::array<std::string_view, 3> kMatrixKeys = {"cpus", "mem_gb", "speed"};
 constexpr std::array<std::string_view, 5> kFormulaKeys = {
@@ -132,6 +133,8 @@ void ProfilesReader::read_profile(const Item& entry) {
     const double speedup = reader_.number_or(*ideal, "speedup", kSpeedup, 0);
     if (profile) profile->state_ideal(to_milli(cpus), to_mib(mem), speedup);
   }
+  const double skew = reader_.number_or(entry, "skew", {0, 1}, 0);
+  if (profile) profile->state_skew(skew);
   if (const Item* types = entry.find("gpu_types")) {
     if (types->kind != Item::Kind::kMap) reader_.refuse(*types, "not a map of GPU types to speeds");
     for (const Item& type : types->items) {

@@ -273,7 +273,7 @@ TEST(ProfilesFile, RefusesBadInputInOneLine) {
   EXPECT_EQ(refusal("{}"), "p.yaml:1: missing key: 'profiles'");
   EXPECT_EQ(refusal("profiles: [3]"),
             "p.yaml:1: profiles: not a map of name, task, batch, iteration_seconds, ideal, matrix, "
-            "formula, gpu_types: '3'");
+            "formula, gpu_types, skew: '3'");
 }
 
 TEST(ProfilesFile, RefusesBadSynergyInputInOneLine) {

@@ -34,7 +34,8 @@ Pooling Chain::pooling() const {
 }
 
 std::uint32_t Chain::shape_of(const JobSpec& spec) {
-  const ProfileId profile = mechanism_->depends_on_profile() ? spec.profile : ProfileId();
+  const bool by_profile = mechanism_->depends_on_profile() || placer_->depends_on_profile();
+  const ProfileId profile = by_profile ? spec.profile : ProfileId();
   const TenantId tenant = tenancy_ ? spec.tenant : TenantId();
   const UserId user = tenancy_ && tenancy_->by_user() ? spec.user : UserId();
   for (std::size_t i = 0; i < shapes_.size(); ++i) {

@@ -34,7 +34,7 @@ class FairShare final : public Mechanism {
  public:
   void place(const Cluster& cluster, const Placer& placer, const Books& books,
              Ask& ask) const override {
-    const Demand demand = {ask.spec->gpus, ask.spec->gpu_type, std::nullopt, ask.salt};
+    const Demand demand = {ask.spec->gpus, ask.spec->gpu_type, std::nullopt, ProfileId(), ask.salt};
     placer.place(cluster, books, demand, ask.given);
   }
 };

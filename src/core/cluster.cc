@@ -29,8 +29,8 @@ void widen(Cluster::Extent& extent, const Node& node) {
 
 }  // namespace
 
-Cluster::Cluster(const Topology& topology, const ProfileTable& profiles)
-    : topology_(&topology), profiles_(&profiles), uniform_(topology.uniform()) {
+Cluster::Cluster(const Topology& topology, const ProfileTable& profiles, SpreadFactors spread)
+    : topology_(&topology), profiles_(&profiles), uniform_(topology.uniform()), spread_(spread) {
   MUSTER_CHECK(topology.node_count() > 0);
   extent_of_type_.resize(topology.gpu_type_count());
   for (const Node& node : topology.nodes()) {
@@ -56,7 +56,16 @@ double Cluster::speed(const JobSpec& spec, const Placement& placement) const {
         gpu_factor(spec.profile, topology_->node(share.node).gpu_type);
     slowest = &share == &placement.front() ? here : std::min(slowest, here);
   }
-  return slowest;
+  return placement.size() > 1 ? slowest * spread_factor(believed, placement) : slowest;
+}
+
+double Cluster::spread_factor(const Profile& believed, const Placement& placement) const {
+  const RackId first = topology_->node(placement.front().node).rack;
+  const bool one_rack = std::all_of(placement.begin(), placement.end(), [&](const Share& share) {
+    return topology_->node(share.node).rack == first;
+  });
+  if (one_rack) return spread_.one_rack;
+  return believed.is_skewed() ? spread_.racks_skewed : spread_.racks;
 }
 
 double Cluster::fair_speed(const JobSpec& spec, NodeId node) const {

@@ -13,10 +13,20 @@
 
 namespace muster {
 
+// What is left of a gang's speed when it is spread over servers: over one rack's (Philly's test
+// with ResNet-50, systems.md A6), or over racks, where a model whose parameters are skewed suffers
+// more (systems.md J; nobody has measured these two). All 1: spread costs nothing.
+struct SpreadFactors {
+  double one_rack = 1;
+  double racks = 1;
+  double racks_skewed = 1;
+};
+inline constexpr SpreadFactors kUsualSpread = {0.85, 0.8, 0.5};
+
 class Cluster {
  public:
   // Both must outlive the Cluster.
-  Cluster(const Topology& topology, const ProfileTable& profiles);
+  Cluster(const Topology& topology, const ProfileTable& profiles, SpreadFactors spread = {});
 
   const Topology& topology() const { return *topology_; }
   const ProfileTable& profiles() const { return *profiles_; }
@@ -36,7 +46,8 @@ class Cluster {
     return type ? extent_of_type_[*type] : extent_;
   }
 
-  // Speed of a gang, relative to the reference share: that of its slowest worker.
+  // Speed of a gang, relative to the reference share: that of its slowest worker, less what its
+  // spread costs.
   double speed(const JobSpec& spec, const Placement& placement) const;
 
   // Speed at the proportional share of `node`: the floor no job may be pushed below.
@@ -47,6 +58,8 @@ class Cluster {
   }
 
  private:
+  double spread_factor(const Profile& believed, const Placement& placement) const;
+
   const Topology* topology_;
   const ProfileTable* profiles_;
   bool uniform_;
@@ -54,6 +67,7 @@ class Cluster {
   Extent extent_;
   IdVector<GpuTypeId, Extent> extent_of_type_;
   std::vector<double> gpu_factors_;
+  SpreadFactors spread_;
 };
 
 }  // namespace muster

@@ -15,6 +15,7 @@ struct Demand {
   std::optional<GpuTypeId> gpu_type;
   // Per GPU; empty asks for each node's own proportional share.
   std::optional<Resources> per_gpu;
+  ProfileId profile;       // Of the job's model.
   std::uint64_t salt = 0;  // Differs from job to job and lease to lease, for seeded random choice.
 
   const Resources& appetite(const Cluster& cluster, NodeId node) const {
@@ -35,6 +36,9 @@ class Placer {
 
   // Count CPUs and memory as if the cluster were one server.
   virtual Pooling pooling() const { return Pooling::kPerNode; }
+
+  // Whether two jobs of equal GPU count and type may fit differently because of their profiles.
+  virtual bool depends_on_profile() const { return false; }
 };
 
 // `count` GPUs of a node for a demand: the lowest free slots and the appetite times the count.

@@ -5,7 +5,7 @@
 namespace muster {
 
 Demand fair_demand(const JobSpec& spec, std::uint64_t salt) {
-  return {spec.gpus, spec.gpu_type, std::nullopt, salt};
+  return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, salt};
 }
 
 Demand best_demand(const Cluster& cluster, const JobSpec& spec, std::uint64_t salt) {

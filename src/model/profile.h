@@ -37,6 +37,10 @@ struct SpeedFormula {
   double base_mem_mib = 0;  // What the process needs before it caches anything.
 };
 
+// Any limit between 0.14 (inception3) and 0.61 (alexnet) tells the models apart that Tiresias found
+// to suffer from being spread from those that do not (systems.md C5).
+inline constexpr double kSkewLimit = 0.3;
+
 // What is believed of one model's speed. Immutable once in a table; jobs name it by ProfileId.
 // speed() is relative to the reference share; multiply by iterations a second there to get steps.
 class Profile {
@@ -76,7 +80,12 @@ class Profile {
   // Facts the profile may state; zero when it does not.
   double iteration_seconds() const { return iteration_seconds_; }  // At the reference share.
   double stated_speedup() const { return stated_speedup_; }  // At ideal(), against fair share.
+  // The largest tensor's part of all parameters. Where one dominates, workers on several servers
+  // wait for the one that holds it (Tiresias): such a model wants to be together.
+  double skew() const { return skew_; }
+  bool is_skewed() const { return skew_ > kSkewLimit; }
 
+  void state_skew(double share) { skew_ = share; }
   void state_iteration_seconds(double seconds) { iteration_seconds_ = seconds; }
   void state_ideal(std::int64_t cpu_milli, std::int64_t mem_mib, double speedup);
   void state_gpu_factor(std::string gpu_type, double factor);
@@ -98,6 +107,7 @@ class Profile {
   std::vector<std::int64_t> mem_points_;
   double iteration_seconds_ = 0;
   double stated_speedup_ = 0;
+  double skew_ = 0;
   std::vector<std::pair<std::string, double>> gpu_factors_;
 };
 
