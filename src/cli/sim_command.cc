@@ -89,7 +89,7 @@ Refusal check_swaps(const SimOptions& options) {
 RunLabel label_of(const SimOptions& options, const Plan& plan, const std::string& cluster,
                   const std::string& compat) {
   RunLabel label;
-  label.policy = options.parts.policy;
+  label.policy = options.philly ? "philly" : options.parts.policy;
   label.mechanism = options.parts.mechanism;
   label.placement = options.parts.placement;
   label.estimates = options.estimates.text();
@@ -136,6 +136,8 @@ void SimCommand::add_to(CLI::App& app) {
   command_
       ->add_option("--cluster", cluster_, "file, or SERVERSxGPUS[,cpus=,mem=,storage=,racks=,gpu=]")
       ->capture_default_str();
+  command_->add_option("--scheduler", scheduler_,
+                       "as its paper has it: philly, tiresias, synergy (instead of parts)");
   command_->add_option("--policy", policy_, "who is next; a list compares: fifo,srtf")
       ->capture_default_str();
   command_->add_option("--mechanism", mechanism_, "how much CPU and memory; may be a list")
@@ -149,6 +151,9 @@ void SimCommand::add_to(CLI::App& app) {
   command_->add_option(
       "--promote", promote_,
       "of mlfq-*: back to the first queue after waiting so many times what it ran");
+  command_->add_option("--service", service_,
+                       "of *gittins: GPU-seconds of earlier jobs, one a line (default: learnt)");
+  command_->add_option("--gittins-quantum", gittins_quantum_, "of gittins (default: 3250s)");
   command_->add_option("--round", round_, "plan every so often (default: at every event)");
   command_
       ->add_option("--estimates", estimates_,
@@ -168,6 +173,17 @@ void SimCommand::add_to(CLI::App& app) {
                        "nobody is stopped for another sooner (default: a checkpoint interval)");
   command_->add_option("--tenants", tenants_,
                        "quotas: file, a=64,b=32[,share=weight][,reclaim=0.9], or infer");
+  command_->add_option("--spread", spread_,
+                       "on: gangs over several servers are slower (default: with --scheduler)");
+  command_
+      ->add_option("--acquire-timeout", acquire_, "of philly: wait so long for servers asked for")
+      ->capture_default_str();
+  command_->add_option("--back-off", back_off_, "of philly: then give up for so long")
+      ->capture_default_str();
+  command_
+      ->add_option("--relax-after", relax_after_,
+                   "of philly: tries before less locality will do, or never")
+      ->capture_default_str();
   command_->add_option("--compat", compat_, "imitate another simulator: tiresias or synergy");
   command_->add_option("--window", window_,
                        "statistics over jobs FIRST:LAST in arrival order only");
@@ -213,6 +229,7 @@ int SimCommand::run(Streams streams) {
   if (!compat.ok()) return complain(streams, compat.error().message);
 
   SimOptions common;
+  if (const Refusal refusal = apply_preset(common)) return complain(streams, refusal->message);
   common.compat = compat.value();
   common.seed = seed_;
   common.history = !out_.empty();
@@ -310,8 +327,10 @@ int SimCommand::run(Streams streams) {
   std::vector<RunRow> rows;
   std::vector<bool> named(plan.trace.jobs.size());
   for (SimOptions& options : plan.runs) {
-    std::string name = fmt::format("{}+{}+{}", options.parts.policy, options.parts.mechanism,
-                                   options.parts.placement);
+    std::string name = options.philly
+                           ? "philly"
+                           : fmt::format("{}+{}+{}", options.parts.policy, options.parts.mechanism,
+                                         options.parts.placement);
     if (estimates_.find(',') != std::string::npos) name += "+" + options.estimates.text();
     ProgressBar bar(name);
     options.progress = [&bar](std::size_t done, std::size_t total) {

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/saturate.h"
 #include "base/text.h"
+#include "sim/neighbours.h"
 #include "sim/timetable.h"
 #include "sim/truth.h"
 
@@ -45,7 +46,8 @@ class Simulation {
         overheads_(options.compat == Compat::kNone ? options.overheads
                                                    : Overheads{Duration(), Duration(), Duration()}),
         profiles_(profiles_for(profiles, options.compat)),
-        cluster_(topology, profiles_),
+        cluster_(topology, profiles_, options.spread ? kUsualSpread : SpreadFactors{}),
+        neighbours_(topology.node_count()),
         engine_(make_engine()),
         noise_(Random(options.seed).fork("estimates")) {
     result_.jobs.resize(trace.jobs.size());
@@ -84,6 +86,7 @@ class Simulation {
         const std::span<const Action> actions = engine_.step(now_, events_);
         events_.clear();
         for (const Action& action : actions) carry_out(action);
+        slow_down_touched();
         if (options_.check_invariants) engine_.state().check_invariants();
       }
       if (options_.history) note_timeline();
@@ -104,7 +107,22 @@ class Simulation {
     Instant span_begin;
   };
 
+  EngineOptions engine_options() const {
+    EngineOptions engine_options;
+    engine_options.estimates = options_.estimates.kind;
+    engine_options.round = options_.round;
+    engine_options.first_round = first_round(trace_, options_);
+    engine_options.plan_idle_rounds = options_.plan_idle_rounds;
+    return engine_options;
+  }
+
   Engine make_engine() {
+    if (options_.philly) {
+      PhillyOptions philly = *options_.philly;
+      philly.tenants = options_.tenants;
+      philly.min_run = options_.min_run;
+      return Engine(cluster_, std::make_unique<Philly>(cluster_, philly), engine_options());
+    }
     ChainOptions chain_options;
     chain_options.seed = options_.seed;
     chain_options.rebuild = options_.compat == Compat::kSynergy;
@@ -115,14 +133,11 @@ class Simulation {
     std::unique_ptr<Chain> chain =
         make_chain(options_.parts, options_.policy, cluster_, chain_options,
                    options_.mechanism ? options_.mechanism() : nullptr);
-    EngineOptions engine_options;
-    engine_options.pooling = chain->pooling();
-    engine_options.estimates = options_.estimates.kind;
-    engine_options.round = options_.round;
-    engine_options.first_round = first_round(trace_, options_);
+    EngineOptions chained = engine_options();
+    chained.pooling = chain->pooling();
     // Rebuilt placements depend on the order of the moment, so every round counts.
-    engine_options.plan_idle_rounds = options_.plan_idle_rounds || chain_options.rebuild;
-    return Engine(cluster_, std::move(chain), engine_options);
+    chained.plan_idle_rounds |= chain_options.rebuild;
+    return Engine(cluster_, std::move(chain), chained);
   }
 
   // Names that no job bears (the empty one, as a rule) need not be tenants.
@@ -250,6 +265,7 @@ class Simulation {
     if (first) outcome.start = now_;
     run.held_since = now_;
     note_free(-outcome.gpus);
+    if (options_.spread) neighbours_.arrive(job, engine_.lease(job).in_force(), touched_);
     open_spans(job);
     Duration overhead;
     if (!first) overhead = overheads_.restart;
@@ -265,6 +281,7 @@ class Simulation {
 
   void set_speed(JobId job, double speed) {
     Run& run = run_of(job);
+    if (options_.spread) speed *= neighbours_.factor(job);
     run.progress.set_speed(speed, now_);
     const Instant finish = run.progress.finish();
     if (finish == Instant::never()) {
@@ -272,6 +289,16 @@ class Simulation {
     } else {
       timetable_.set(job, {finish, job, Timetable::Kind::kFinish, 0});
     }
+  }
+
+  // Gangs whose neighbours came or went run at another speed from now on.
+  void slow_down_touched() {
+    for (const JobId job : touched_) {
+      const Job& row = engine_.state().jobs[job];
+      if (row.lease == kNoRow || engine_.lease(job).state != Lease::State::kRunning) continue;
+      set_speed(job, engine_.lease(job).speed);
+    }
+    touched_.clear();
   }
 
   void resize(JobId job) {
@@ -311,6 +338,7 @@ class Simulation {
     const Duration held = now_ - run_of(job).held_since;
     if (outcome_of(job).first_end == Instant::never()) outcome_of(job).first_end = now_;
     note_free(outcome_of(job).gpus);
+    if (options_.spread) neighbours_.leave(job, touched_);
     outcome_of(job).run += held;
     result_.gpu_us =
         saturating_add(result_.gpu_us, saturating_multiply(held.us(), outcome_of(job).gpus));
@@ -399,6 +427,7 @@ class Simulation {
   Overheads overheads_;
   ProfileTable profiles_;
   Cluster cluster_;
+  Neighbours neighbours_;
   Engine engine_;
   Random noise_;
   std::vector<ProfileId> profile_of_model_;
@@ -412,7 +441,8 @@ class Simulation {
   std::int32_t free_gpus_ = cluster_.topology().total().gpus;
   std::vector<Run> runs_;
   Timetable timetable_;
-  std::vector<Event> events_;  // For the next step.
+  std::vector<Event> events_;   // For the next step.
+  std::vector<JobId> touched_;  // Gangs whose neighbours changed.
   SimResult result_;
 };
 

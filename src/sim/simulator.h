@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "core/engine.h"
 #include "core/estimator.h"
 #include "model/profile.h"
 #include "model/tenants.h"
 #include "model/topology.h"
+#include "planner/philly.h"
 #include "sim/result.h"
 #include "sim/scheduler.h"
 #include "trace/trace.h"
@@ -36,10 +38,13 @@ struct Overheads {
 struct SimOptions {
   SchedulerParts parts;
   PolicyOptions policy;
+  // Philly's scheduler instead of a chain of parts; its tenants and min_run are those given here.
+  std::optional<PhillyOptions> philly;
   EstimateSource estimates;
   Duration round;  // Zero: plan at every event.
   Compat compat = Compat::kNone;
   Overheads overheads;  // Ignored (none) with compat.
+  bool spread = false;  // Gangs over several servers are slower, the more so beside others.
   // Who shares the cluster, with every tenant the trace names (check_tenants); null: nobody has a
   // quota. Must outlive the run.
   const TenantTree* tenants = nullptr;

@@ -1,0 +1,386 @@
+#include "planner/philly.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#include "base/check.h"
+
+namespace muster {
+
+Philly::Philly(const Cluster& cluster, const PhillyOptions& options)
+    : cluster_(&cluster), options_(options), asked_of_(cluster.topology().node_count()) {
+  if (options.tenants != nullptr) {
+    tenancy_.emplace(*options.tenants, cluster.topology().total().gpus);
+  }
+}
+
+Demand Philly::demand_of(const JobSpec& spec) const {
+  return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, 0};
+}
+
+std::optional<std::string> Philly::refuse(const JobSpec& spec) {
+  if (spec.gpus < 1) return fmt::format("asks for {} GPUs", spec.gpus);
+  const Topology& topology = cluster_->topology();
+  const std::int32_t there =
+      spec.gpu_type ? topology.gpus_of_type(*spec.gpu_type) : topology.total().gpus;
+  if (spec.gpus > there) {
+    return fmt::format("needs {} GPUs{}, the cluster has {}", spec.gpus,
+                       spec.gpu_type ? " of type " + topology.gpu_type_name(*spec.gpu_type) : "",
+                       there);
+  }
+  const Locality worst = options_.relax_after == 0 ? Locality::kFewestServers : Locality::kAnywhere;
+  Placement place;
+  const Books empty(topology, Pooling::kPerNode);
+  if (place_locally(*cluster_, empty, demand_of(spec), worst, place)) return std::nullopt;
+  return fmt::format("{} GPUs do not fit into one rack, and locality is never relaxed", spec.gpus);
+}
+
+void Philly::Group::advance(Instant now) {
+  clock[cause] += now - since;
+  since = now;
+}
+
+std::uint32_t Philly::group_of(const JobSpec& spec) {
+  const TenantId tenant = tenancy_ ? spec.tenant : TenantId();
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const Group& group = groups_[i];
+    if (group.tenant == tenant && group.gpus == spec.gpus && group.gpu_type == spec.gpu_type) {
+      return static_cast<std::uint32_t>(i);
+    }
+  }
+  Group fresh;
+  fresh.tenant = tenant;
+  fresh.gpus = spec.gpus;
+  fresh.gpu_type = spec.gpu_type;
+  groups_.push_back(fresh);
+  return static_cast<std::uint32_t>(groups_.size() - 1);
+}
+
+bool Philly::is_own(const JobSpec& spec) const {
+  return tenancy_ && tenancy_->within(spec.tenant, spec.gpus);
+}
+
+void Philly::join(Ticket& ticket, Instant now) {
+  Group& group = groups_[ticket.group];
+  group.advance(now);
+  ++group.waiting;
+  for (std::size_t i = 0; i < kWaitCauses; ++i) {
+    ticket.waited.by_cause[i] -= group.clock.by_cause[i];
+  }
+}
+
+void Philly::leave(Ticket& ticket, Instant now) {
+  Group& group = groups_[ticket.group];
+  group.advance(now);
+  --group.waiting;
+  for (std::size_t i = 0; i < kWaitCauses; ++i) {
+    ticket.waited.by_cause[i] += group.clock.by_cause[i];
+  }
+}
+
+void Philly::enqueue(const View& view, JobId job) {
+  if (tickets_.size() < view.job_count()) tickets_.resize(view.job_count());
+  const JobSpec& spec = view.spec(job);
+  Ticket& ticket = tickets_[job];
+  MUSTER_CHECK(!ticket.waits);
+  const bool first = ticket.turn == 0;
+  const WaitSplit waited = ticket.waited;
+  const std::uint32_t turn = ticket.turn + 1;
+  ticket = Ticket{};
+  ticket.waits = true;
+  ticket.turn = turn;
+  ticket.waited = waited;
+  ticket.group = group_of(spec);
+  if (first) ticket.waited.over_part_on_arrival = tenancy_ && !is_own(spec);
+  join(ticket, view.now());
+  groups_[ticket.group].queued.insert(job);
+  queued_since_plan_ = true;
+  if (tenancy_) tenancy_->want(spec.tenant, spec.gpus);
+}
+
+void Philly::charge(const JobSpec& spec, std::int32_t sign) {
+  if (tenancy_) tenancy_->charge(spec.tenant, spec.user, sign * spec.gpus);
+}
+
+// Gives up the servers it asked for, and its claim to GPUs with them.
+void Philly::stop_asking(const JobSpec& spec, JobId job) {
+  Ticket& ticket = tickets_[job];
+  for (const NodeId node : ticket.asked) std::erase(asked_of_[node], job);
+  ticket.asked.clear();
+  std::erase(asking_, job);
+  if (ticket.own) {
+    charge(spec, -1);
+  } else {
+    asking_gpus_ -= spec.gpus;
+  }
+}
+
+void Philly::forget(const View& view, JobId job, Farewell /*farewell*/) {
+  const JobSpec& spec = view.spec(job);
+  if (view.is_placed(job)) {
+    for (const Share& share : view.placement(job)) freed_.push_back(share.node);
+    charge(spec, -1);
+  }
+  Ticket& ticket = tickets_[job];
+  if (!ticket.waits) return;
+  ticket.waits = false;
+  ++ticket.turn;
+  if (ticket.phase == Phase::kAsking) stop_asking(spec, job);
+  if (ticket.phase == Phase::kQueued) groups_[ticket.group].queued.erase(job);
+  if (ticket.phase == Phase::kBackingOff) {
+    ticket.waited[WaitCause::kBackoff] += view.now() - ticket.backing_off_since;
+  } else {
+    leave(ticket, view.now());
+  }
+  if (tenancy_) tenancy_->want(spec.tenant, -spec.gpus);
+}
+
+void Philly::begin_turns(const View& view) {
+  if (!tenancy_) return;
+  tenancy_->begin();
+  for (const JobId job : view.placed()) charge(view.spec(job), 1);
+  for (const JobId job : asking_) {
+    if (tickets_[job].own) charge(view.spec(job), 1);
+  }
+  tenancy_->share_out();
+}
+
+// Whose time is over, or whose servers have changed; in order of their turn.
+void Philly::gather(const View& view) {
+  turn_.clear();
+  while (!timers_.empty() && timers_.front().at <= view.now()) {
+    std::pop_heap(timers_.begin(), timers_.end(), std::greater<>());
+    const Timer due = timers_.back();
+    timers_.pop_back();
+    const Ticket& ticket = tickets_[due.job];
+    if (ticket.waits && ticket.turn == due.turn) turn_.push_back(due.job);
+  }
+  for (const NodeId node : freed_) {
+    turn_.insert(turn_.end(), asked_of_[node].begin(), asked_of_[node].end());
+  }
+  freed_.clear();
+  std::sort(turn_.begin(), turn_.end());
+  turn_.erase(std::unique(turn_.begin(), turn_.end()), turn_.end());
+  if (!tenancy_) return;
+  std::stable_sort(turn_.begin(), turn_.end(), [&](JobId a, JobId b) {
+    if (tickets_[a].own != tickets_[b].own) return tickets_[a].own;
+    const JobSpec& left = view.spec(a);
+    const JobSpec& right = view.spec(b);
+    return tenancy_->compare_turns(left.tenant, left.user, right.tenant, right.user) < 0;
+  });
+}
+
+void Philly::set_phase(JobId job, Phase phase, Instant until) {
+  Ticket& ticket = tickets_[job];
+  ticket.phase = phase;
+  ticket.until = until;
+  timers_.push_back({until, job, ++ticket.turn});
+  std::push_heap(timers_.begin(), timers_.end(), std::greater<>());
+}
+
+bool Philly::start(const View& view, Draft& draft, JobId job, Placement placement) {
+  if (!draft.start(job, std::move(placement))) return false;
+  const JobSpec& spec = view.spec(job);
+  Ticket& ticket = tickets_[job];
+  ticket.waits = false;
+  ++ticket.turn;
+  leave(ticket, view.now());
+  charge(spec, 1);
+  if (tenancy_) tenancy_->want(spec.tenant, -spec.gpus);
+  return true;
+}
+
+// Looks once at the job's level, and takes back what was lent if it is the job's right.
+bool Philly::look(const View& view, Draft& draft, JobId job) {
+  Placement place;
+  const Demand demand = demand_of(view.spec(job));
+  if (place_locally(*cluster_, draft.books(), demand, tickets_[job].level, place) &&
+      start(view, draft, job, std::move(place))) {
+    return true;
+  }
+  return tickets_[job].own && reclaim(view, draft, job);
+}
+
+// Its servers have changed, or its time is over.
+void Philly::attend(const View& view, Draft& draft, JobId job) {
+  Ticket& ticket = tickets_[job];
+  const JobSpec& spec = view.spec(job);
+  const Instant now = view.now();
+  if (ticket.phase == Phase::kBackingOff) {
+    ticket.waited[WaitCause::kBackoff] += now - ticket.backing_off_since;
+    ticket.phase = Phase::kQueued;
+    join(ticket, now);
+    groups_[ticket.group].queued.insert(job);
+    return;
+  }
+  if (ticket.until > now) {
+    Placement place;
+    if (!place_on(*cluster_, draft.books(), demand_of(spec), ticket.asked, place)) return;
+    stop_asking(spec, job);
+    MUSTER_CHECK(start(view, draft, job, std::move(place)));
+    return;
+  }
+  stop_asking(spec, job);
+  // If so many GPUs are not to be had anyway, it was not for want of locality.
+  if (draft.books().free_gpus() - asking_gpus_ < spec.gpus) {
+    ticket.phase = Phase::kQueued;
+    groups_[ticket.group].queued.insert(job);
+    return;
+  }
+  ticket.own = is_own(spec);
+  ++ticket.tries;
+  const bool relax = options_.relax_after > 0 && ticket.tries % options_.relax_after == 0;
+  if (relax && ticket.level != Locality::kAnywhere) {
+    ticket.level = static_cast<Locality>(static_cast<int>(ticket.level) + 1);
+  }
+  if (look(view, draft, job)) return;
+  leave(ticket, now);
+  ticket.backing_off_since = now;
+  set_phase(job, Phase::kBackingOff, now + options_.back_off);
+}
+
+bool Philly::may_ask(const Group& group, const Books& books) const {
+  if (group.out || group.queued.empty()) return false;
+  if (group.gpus <= books.free_gpus()) return true;
+  return tenancy_ && tenancy_->within(group.tenant, group.gpus);
+}
+
+// The oldest job of the tenant whose turn it is, those within their part first.
+Philly::Group* Philly::next_to_admit(const Books& books) {
+  Group* best = nullptr;
+  bool best_own = false;
+  for (Group& group : groups_) {
+    if (!may_ask(group, books)) continue;
+    const bool own = tenancy_ && tenancy_->within(group.tenant, group.gpus);
+    if (best != nullptr) {
+      if (own != best_own && best_own) continue;
+      const int turn =
+          tenancy_ ? tenancy_->compare_turns(group.tenant, UserId(), best->tenant, UserId()) : 0;
+      const bool sooner =
+          own != best_own || (turn != 0 ? turn < 0 : *group.queued.begin() < *best->queued.begin());
+      if (!sooner) continue;
+    }
+    best = &group;
+    best_own = own;
+  }
+  return best;
+}
+
+// Starts the oldest job of the group if its gang is there; otherwise it begins to ask for the
+// servers nearest to having it, unless all that is idle is spoken for by others that ask.
+void Philly::admit(const View& view, Draft& draft, Group& group) {
+  const JobId job = *group.queued.begin();
+  const JobSpec& spec = view.spec(job);
+  Ticket& ticket = tickets_[job];
+  ticket.own = is_own(spec);
+  if (look(view, draft, job)) {
+    group.queued.erase(job);
+    return;
+  }
+  group.out = true;  // The others of its kind would fare no better.
+  if (!ticket.own && draft.books().free_gpus() - asking_gpus_ < spec.gpus) return;
+  group.queued.erase(job);
+  if (ticket.own) {
+    charge(spec, 1);
+  } else {
+    asking_gpus_ += spec.gpus;
+  }
+  asking_.push_back(job);
+  ticket.asked = servers_to_ask(*cluster_, draft.books(), demand_of(spec), ticket.level);
+  for (const NodeId node : ticket.asked) asked_of_[node].push_back(job);
+  set_phase(job, Phase::kAsking, view.now() + options_.acquire);
+}
+
+// Takes back what was lent, the youngest gangs first, until the job has its gang at its level; then
+// whoever was not in the way stays.
+bool Philly::reclaim(const View& view, Draft& draft, JobId job) {
+  const JobSpec& spec = view.spec(job);
+  if (!tenancy_ || !tenancy_->may_reclaim(view.books().free_gpus())) return false;
+  std::vector<std::tuple<Instant, JobId>> youngest;
+  for (const JobId other : view.placed()) {
+    const JobSpec& theirs = view.spec(other);
+    if (draft.placement(other) == nullptr ||
+        view.held_since(other) + options_.min_run > view.now()) {
+      continue;
+    }
+    if (!tenancy_->within(theirs.tenant, 0)) youngest.emplace_back(view.held_since(other), other);
+  }
+  std::sort(youngest.begin(), youngest.end(), std::greater<>());
+  const Draft::Mark mark = draft.mark();
+  std::vector<std::pair<JobId, Placement>> evicted;
+  const Demand demand = demand_of(spec);
+  Placement place;
+  for (const auto& [since, other] : youngest) {
+    if (tenancy_->within(view.spec(other).tenant, 0)) continue;  // Its tenant has given enough.
+    evicted.emplace_back(other, *draft.placement(other));
+    draft.stop(other);
+    charge(view.spec(other), -1);
+    if (!place_locally(*cluster_, draft.books(), demand, tickets_[job].level, place)) continue;
+    if (!start(view, draft, job, std::move(place))) break;
+    for (auto victim = evicted.begin(); victim != evicted.end(); ++victim) {
+      if (draft.start(victim->first, victim->second)) {
+        charge(view.spec(victim->first), 1);
+      } else {
+        for (const Share& share : victim->second) freed_.push_back(share.node);
+      }
+    }
+    return true;
+  }
+  draft.rollback(mark);
+  for (const auto& [other, held] : evicted) charge(view.spec(other), 1);
+  return false;
+}
+
+void Philly::plan(const View& view, Draft& draft, Occasion /*occasion*/) {
+  last_plan_ = view.now();
+  queued_since_plan_ = false;
+  begin_turns(view);
+  gather(view);
+  for (const JobId job : turn_) attend(view, draft, job);
+  for (Group& group : groups_) group.out = false;
+  while (Group* group = next_to_admit(draft.books())) admit(view, draft, *group);
+  note_causes(view, draft);
+}
+
+void Philly::note_causes(const View& view, const Draft& draft) {
+  for (Group& group : groups_) {
+    if (group.waiting == 0) continue;
+    const bool own = !tenancy_ || tenancy_->within(group.tenant, group.gpus);
+    const std::int32_t free =
+        group.gpu_type ? draft.books().free_gpus(*group.gpu_type) : draft.books().free_gpus();
+    const WaitCause cause = !own                 ? WaitCause::kFairShare
+                            : free >= group.gpus ? WaitCause::kFragmentation
+                                                 : WaitCause::kOrder;
+    if (cause == group.cause) continue;
+    group.advance(view.now());
+    group.cause = cause;
+  }
+}
+
+Instant Philly::review_at() const {
+  // Those it stopped itself queue again, and others may want the servers: a second later.
+  const bool again = queued_since_plan_ || !freed_.empty();
+  const Instant soon = again ? last_plan_ + Duration::seconds(1) : Instant::never();
+  return timers_.empty() ? soon : std::min(soon, timers_.front().at);
+}
+
+WaitSplit Philly::waited(JobId job, Instant now) const {
+  if (!tickets_.contains(job)) return {};
+  const Ticket& ticket = tickets_[job];
+  WaitSplit split = ticket.waited;
+  if (!ticket.waits) return split;
+  if (ticket.phase == Phase::kBackingOff) {
+    split[WaitCause::kBackoff] += now - ticket.backing_off_since;
+    return split;
+  }
+  const Group& group = groups_[ticket.group];
+  for (std::size_t i = 0; i < kWaitCauses; ++i) split.by_cause[i] += group.clock.by_cause[i];
+  split[group.cause] += now - group.since;
+  return split;
+}
+
+}  // namespace muster
