@@ -96,6 +96,7 @@ RunLabel label_of(const SimOptions& options, const Plan& plan, const std::string
   label.trace = plan.trace.source;
   label.cluster = cluster;
   label.compat = compat;
+  if (options.failures.any() && options.compat == Compat::kNone) label.retry = options.retry.text();
   if (plan.tenants) {
     label.tenants =
         fmt::format("{}, shared by {}", plan.tenants->size(), name_of(plan.tenants->sharing()));
@@ -184,6 +185,15 @@ void SimCommand::add_to(CLI::App& app) {
       ->add_option("--relax-after", relax_after_,
                    "of philly: tries before less locality will do, or never")
       ->capture_default_str();
+  command_->add_option("--failures", failures_,
+                       "attempts fail: on as in Philly's table, or so many times as often (0.5)");
+  command_->add_option("--retry", retry_, "failed jobs: none, fixed:N or adaptive")
+      ->capture_default_str();
+  command_->add_flag("--pre-run", pre_run_, "try multi-GPU jobs on one GPU of a pool first");
+  command_->add_option("--server-mtbf", server_mtbf_,
+                       "servers fail so often on average, and return");
+  command_->add_option("--server-repair", server_repair_, "after so long on average")
+      ->capture_default_str();
   command_->add_option("--compat", compat_, "imitate another simulator: tiresias or synergy");
   command_->add_option("--window", window_,
                        "statistics over jobs FIRST:LAST in arrival order only");
@@ -230,6 +240,7 @@ int SimCommand::run(Streams streams) {
 
   SimOptions common;
   if (const Refusal refusal = apply_preset(common)) return complain(streams, refusal->message);
+  if (const Refusal refusal = read_failures(common)) return complain(streams, refusal->message);
   common.compat = compat.value();
   common.seed = seed_;
   common.history = !out_.empty();
@@ -360,6 +371,9 @@ int SimCommand::run(Streams streams) {
                                           : summaries_json(rows));
   } else if (plan.runs.size() == 1) {
     streams.out << summary_text(rows[0].summary, rows[0].label);
+    if (common.failures.any()) {
+      streams.out << '\n' << failure_table(rows[0].summary.failures, ink_for(1));
+    }
     if (plan.tenants) streams.out << '\n' << waiting_table(rows[0].summary.waiting, ink_for(1));
   } else {
     streams.out << comparison_table(rows, ink_for(1))

@@ -24,6 +24,7 @@ class SimCommand {
   Result<PolicyOptions> read_policy_options(Compat compat) const;
   // Fills in what the preset says and the user has not.
   Refusal apply_preset(SimOptions& common);
+  Refusal read_failures(SimOptions& common) const;
   Refusal read_tenants_option(const Trace& trace, const Topology& topology,
                               std::optional<TenantTree>& tenants) const;
 
@@ -35,7 +36,8 @@ class SimCommand {
   std::string checkpoint_interval_ = "5m", min_run_, tenants_;
   std::string scheduler_, spread_, acquire_ = "3m", back_off_ = "2m", relax_after_ = "2";
   std::uint64_t seed_ = 1;
-  bool json_ = false, queues_by_time_ = false;
+  std::string failures_, retry_ = "fixed:3", server_mtbf_, server_repair_ = "1h";
+  bool json_ = false, queues_by_time_ = false, pre_run_ = false;
 };
 
 }  // namespace muster

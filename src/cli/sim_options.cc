@@ -146,6 +146,38 @@ Refusal SimCommand::apply_preset(SimOptions& common) {
   return std::nullopt;
 }
 
+Refusal SimCommand::read_failures(SimOptions& common) const {
+  FailureOptions& failures = common.failures;
+  if (failures_ == "on") {
+    failures.faults.rate = 1;
+  } else if (!failures_.empty() && failures_ != "off") {
+    const Result<double> rate = parse_number(failures_);
+    if (!rate.ok())
+      return Error{"--failures: " + in_quotes(failures_) + ": not on, off or a number"};
+    failures.faults.rate = rate.value();
+    if (const Refusal refusal = check_options(failures.faults)) {
+      return Error{"--failures: " + refusal->message};
+    }
+  }
+  const Result<RetryPolicy> retry = parse_retry_policy(retry_);
+  if (!retry.ok()) return retry.error();
+  common.retry = retry.value();
+  failures.pre_run = pre_run_;
+  if (!server_mtbf_.empty()) {
+    const Result<Duration> mtbf = parse_option("--server-mtbf", server_mtbf_);
+    if (!mtbf.ok()) return mtbf.error();
+    if (mtbf.value() < Duration::seconds(60)) return Error{"--server-mtbf: less than a minute"};
+    failures.servers.mtbf = mtbf.value();
+    const Result<Duration> repair = parse_option("--server-repair", server_repair_);
+    if (!repair.ok()) return repair.error();
+    failures.servers.repair = repair.value();
+  }
+  if (failures.pre_run && failures.faults.rate <= 0) {
+    return Error{"--pre-run: nothing to catch; give --failures too"};
+  }
+  return std::nullopt;
+}
+
 // From the option, or else from the cluster's file.
 Refusal SimCommand::read_tenants_option(const Trace& trace, const Topology& topology,
                                         std::optional<TenantTree>& tenants) const {

@@ -12,9 +12,13 @@ Engine::Engine(const Cluster& cluster, std::unique_ptr<Planner> planner,
     : state_(cluster, options.pooling),
       planner_(std::move(planner)),
       options_(options),
-      estimator_(options.estimates) {
+      estimator_(options.estimates),
+      servers_(cluster.topology().node_count(), ServerBlameOptions()) {
   MUSTER_CHECK(options.quantum > Duration());
+  MUSTER_CHECK(options.checkpoint_interval > Duration());
   state_.stopping.resize(cluster.topology().node_count());
+  state_.closed.resize(cluster.topology().node_count());
+  state_.blocked.resize(cluster.topology().node_count());
 }
 
 const Lease& Engine::lease(JobId job) const {
@@ -32,7 +36,7 @@ void Engine::emit(Action::Kind kind, JobId job, Epoch epoch, Instant at) {
   if (kind == Action::Kind::kWakeAt) return;  // A wish, not a decision.
   digest_.add(static_cast<std::uint64_t>(kind) | std::uint64_t{epoch} << 8);
   digest_.add((std::uint64_t{job.index()} << 32) ^ static_cast<std::uint64_t>(now_.us()));
-  if (kind == Action::Kind::kReject) return;
+  if (kind == Action::Kind::kReject || kind == Action::Kind::kGiveUp) return;
   ++counters_.decisions;
   if (kind == Action::Kind::kStop) return;
   for (const Share& share : lease(job).in_force()) {
@@ -49,6 +53,8 @@ std::span<const Action> Engine::step(Instant now, std::span<const Event> events)
   for (const Event& event : events) {
     std::visit([this](const auto& e) { apply(e); }, event);
   }
+  release_parked();
+  block_closed();
   const bool review = now >= review_;
   if (options_.round > Duration()) {
     const bool due =
@@ -95,6 +101,8 @@ void Engine::ask_for_wake() {
     }
     wake = std::min(wake, review_);
   }
+  if (!parked_.empty()) wake = std::min(wake, parked_.front().until);
+  for (const auto& [until, node] : drains_) wake = std::min(wake, until);
   if (wake == wake_) return;
   wake_ = wake;
   emit(Action::Kind::kWakeAt, JobId(), 0, wake);
@@ -122,6 +130,10 @@ void Engine::apply(const JobSubmitted& event) {
 void Engine::apply(const JobCancelled& event) {
   if (!state_.jobs.contains(event.job)) return;
   Job& job = state_.jobs[event.job];
+  if (job.state == JobState::kParked) {
+    job.state = JobState::kCancelled;
+    return;
+  }
   if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return;
   planner_->forget(View(state_, now_), event.job, Farewell::kCancelled);
   if (job.state == JobState::kPlaced) {
@@ -169,11 +181,9 @@ void Engine::apply(const LeaseEnded& event) {
   digest_.add((std::uint64_t{event.job.index()} << 32) ^ static_cast<std::uint64_t>(now_.us()));
   if (current && event.outcome == LeaseOutcome::kStopped) {  // Nobody told it to: it waits again.
     give_back(job);
+    fall_back(job);
     revoke(job);
-    job.state = JobState::kWaiting;
-    ++state_.waiting;
-    planner_->enqueue(View(state_, now_), event.job);
-    news_ = true;
+    wait_again(event.job);
     return;
   }
   if (current) {
@@ -209,6 +219,8 @@ void Engine::apply(const LeaseEnded& event) {
   if (job.state != JobState::kCancelled) {
     job.state = JobState::kDone;
     estimator_.learn(job.spec, job.work_done);
+    inputs_.succeeded(job.spec.user, job.spec.name);
+    failures_.erase(event.job);
   }
   news_ = true;
 }

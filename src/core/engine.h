@@ -7,6 +7,7 @@
 //   apply every event -> plan(View, Draft) -> forget stops that gain nothing -> ink
 //     -> start what was promised and is clear -> actions
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@
 #include "core/event.h"
 #include "core/planner.h"
 #include "core/state.h"
+#include "failure/blame.h"
+#include "failure/retry.h"
 
 namespace muster {
 
@@ -31,6 +34,9 @@ struct EngineOptions {
   Instant first_round;
   // Without rounds: how long a lease is safe from a policy whose order drifts with time.
   Duration quantum = Duration::seconds(300);
+  // How often a running job saves its work. What it did since is lost when its attempt fails.
+  Duration checkpoint_interval = Duration::seconds(300);
+  RetryPolicy retry = RetryPolicy::none();
   // Plan also in rounds before which nothing happened that could change a plan. The result is the
   // same; tests use it to show that.
   bool plan_idle_rounds = false;
@@ -69,7 +75,15 @@ class Engine {
   void apply(const JobCancelled& event);
   void apply(const LeaseStarted& event);
   void apply(const LeaseEnded& event);
+  void apply(const AttemptFailed& event);
+  void apply(const NodeClosed& event);
+  void apply(const NodeOpened& event);
   void apply(const TimerFired&) {}
+  // engine_failures.cc
+  void fall_back(Job& job);  // To what it had saved.
+  void wait_again(JobId job);
+  void release_parked();
+  void block_closed();
 
   bool on_tick() const;
   void plan(Occasion occasion);
@@ -102,6 +116,20 @@ class Engine {
   Instant now_;
   Instant last_plan_ = Instant::micros(-1);
   Instant wake_ = Instant::never();
+  struct Parked {
+    Instant until;
+    JobId job;
+    friend bool operator>(const Parked& a, const Parked& b) {
+      return a.until != b.until ? a.until > b.until : a.job > b.job;
+    }
+  };
+  std::vector<Parked> parked_;                            // A heap, the soonest first.
+  std::map<JobId, std::vector<FailedAttempt>> failures_;  // Of jobs not yet done.
+  InputBlame inputs_;
+  ServerBlame servers_;
+  std::vector<std::pair<Instant, NodeId>>
+      drains_;  // Servers closed for their failures, until when.
+  std::size_t closed_count_ = 0;
   Instant review_ = Instant::never();  // When the planner wants to plan even without news.
   bool news_ = false;  // Something happened since the last plan that could change it.
   std::vector<Action> actions_;

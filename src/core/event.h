@@ -9,6 +9,7 @@
 
 #include "base/id.h"
 #include "base/time.h"
+#include "failure/reasons.h"
 #include "model/job_spec.h"
 
 namespace muster {
@@ -34,9 +35,21 @@ struct LeaseEnded {  // Everything the lease held is free.
   Epoch epoch;
   LeaseOutcome outcome;
 };
+struct AttemptFailed {  // The lease is over because the job failed; what it held is free.
+  JobId job;
+  Epoch epoch;
+  Reason reason;
+};
+struct NodeClosed {  // The server takes no new leases; those on it are ended, or go on, as may be.
+  NodeId node;
+};
+struct NodeOpened {
+  NodeId node;
+};
 struct TimerFired {};  // The time asked for by WakeAt has come.
 
-using Event = std::variant<JobSubmitted, JobCancelled, LeaseStarted, LeaseEnded, TimerFired>;
+using Event = std::variant<JobSubmitted, JobCancelled, LeaseStarted, LeaseEnded, AttemptFailed,
+                           NodeClosed, NodeOpened, TimerFired>;
 
 struct Action {
   enum class Kind : std::uint8_t {
@@ -45,6 +58,7 @@ struct Action {
     kResize,  // Same GPUs, other CPU and memory: no restart.
     kReject,  // The job can never run here; Engine::why_rejected(job) says why.
     kWakeAt,  // Call step() at `at` with TimerFired. Replaces an earlier wish.
+    kGiveUp,  // The job has failed for good.
   };
   Kind kind;
   JobId job;

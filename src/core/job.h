@@ -16,8 +16,18 @@ namespace muster {
 
 //            plan starts it           LeaseEnded kCompleted
 //  kWaiting ----------------> kPlaced ----------------------> kDone
-//      ^------- plan stops it ---/
-enum class JobState : std::uint8_t { kWaiting, kPlaced, kDone, kRejected, kCancelled };
+//      ^------- plan stops it ---/|
+//      |                          | AttemptFailed
+//      +------ kParked <----------+---------------> kFailed
+enum class JobState : std::uint8_t {
+  kWaiting,
+  kPlaced,
+  kParked,  // Failed, and to be tried again after a while.
+  kDone,
+  kFailed,
+  kRejected,
+  kCancelled
+};
 
 inline constexpr std::int32_t kNoRow = -1;
 
@@ -47,8 +57,9 @@ struct Lease {
   State state = State::kUnused;
   JobId job;
   Epoch epoch = 0;
-  Instant ordered;   // When it was told to start; of a promised one, when it was promised.
-  double speed = 0;  // With what it was last told, relative to the reference share.
+  Instant ordered;       // When it was told to start; of a promised one, when it was promised.
+  Duration work_before;  // What the job had done when it got this lease.
+  double speed = 0;      // With what it was last told, relative to the reference share.
   Placement placement;
   Resources total;  // Of `placement`.
   // Stopping leases whose servers it waits for: to start, while kPromised; otherwise to grow.

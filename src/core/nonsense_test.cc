@@ -295,6 +295,8 @@ class FakeCluster {
         ASSERT_TRUE(same_slots(mine->placement, engine_.lease(action.job).in_force()));
         mine->placement = engine_.lease(action.job).in_force();
         break;
+      case Action::Kind::kGiveUp:
+        FAIL() << "gave up on a job that has not failed";
       case Action::Kind::kReject:
         ASSERT_EQ(engine_.why_rejected(action.job), "too large");
         break;

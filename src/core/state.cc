@@ -91,6 +91,12 @@ void State::check_invariants() const {
       expected.take(share);
     }
   }
+  for (std::size_t i = 0; i < blocked.size(); ++i) {
+    Share share;
+    share.node = NodeId(i);
+    share.slots = blocked[NodeId(i)];
+    if (share.slots != 0) expected.take(share);
+  }
   MUSTER_CHECK(placed_count == placed.size());
   MUSTER_CHECK(waiting_count == waiting);
   MUSTER_CHECK(expected.free_gpus() == books.free_gpus());

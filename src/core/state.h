@@ -26,6 +26,9 @@ struct State {
   std::vector<JobId> placed;         // Jobs in state kPlaced, in no particular but a fixed order.
   IdVector<NodeId, std::vector<std::int32_t>> stopping;  // Stopping leases on each node.
   std::size_t waiting = 0;
+  // Servers that take no new leases, and the GPUs of theirs that nobody may have meanwhile.
+  IdVector<NodeId, std::uint8_t> closed;
+  IdVector<NodeId, SlotMask> blocked;
 
   // Brings a job's lazy counters up to now.
   void settle(Job& job, Instant now);

@@ -78,6 +78,8 @@ std::string_view fate_name(Fate fate) {
       return "finished";
     case Fate::kUnfinished:
       return "unfinished";
+    case Fate::kFailed:
+      return "failed";
     case Fate::kRejected:
       return "rejected";
   }
@@ -91,7 +93,7 @@ void write_jobs(AtomicFile& file, const SimResult& result, const OvertakingResul
   file.append(
       "job_id,tenant,user,name,model,gpus,submit_s,start_s,end_s,jct_s,wait_s,run_s,"
       "preemptions,migrations,state,wait_fair_share_s,wait_fragmentation_s,wait_order_s,"
-      "wait_backoff_s,over_part_on_arrival,overtaking\n");
+      "wait_backoff_s,over_part_on_arrival,overtaking,failures,last_failure,lost_gpu_s\n");
   constexpr std::array<std::string_view, 3> kVerdicts = {"", "harmless", "harmful"};
   CsvRow row;
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
@@ -107,7 +109,8 @@ void write_jobs(AtomicFile& file, const SimResult& result, const OvertakingResul
     const bool started = outcome.start != Instant::never();
     started ? row.millionths(outcome.start.us()) : row.nothing();
     const bool finished = outcome.fate == Fate::kFinished;
-    finished ? row.millionths(outcome.end.us()) : row.nothing();
+    const bool ended = finished || outcome.fate == Fate::kFailed;
+    ended ? row.millionths(outcome.end.us()) : row.nothing();
     finished ? row.millionths(outcome.jct().us()) : row.nothing();
     finished ? row.millionths(outcome.wait().us()) : row.nothing();
     row.millionths(outcome.run.us());
@@ -119,6 +122,9 @@ void write_jobs(AtomicFile& file, const SimResult& result, const OvertakingResul
     }
     row.count(outcome.waiting.over_part_on_arrival ? 1 : 0);
     row.text(kVerdicts[static_cast<std::size_t>(overtaking.jobs[i])]);
+    row.count(outcome.failures);
+    row.text(outcome.last_failure ? info_of(*outcome.last_failure).key : "");
+    row.millionths(outcome.lost_gpu_us);
     row.write_to(file);
   }
 }

@@ -69,6 +69,9 @@ class WriteRun : public testing::Test {
     result_.jobs[0].waiting[WaitCause::kFairShare] = Duration::micros(500'000);
     result_.jobs[0].waiting[WaitCause::kOrder] = Duration::seconds(2);
     result_.jobs[0].waiting.over_part_on_arrival = true;
+    result_.jobs[1].failures = 2;
+    result_.jobs[1].last_failure = Reason::kCudaFailure;
+    result_.jobs[1].lost_gpu_us = 1'500'000;
     summary_ = summarize(result_, topology_);
     summary_.waiting.overtaking.jobs[0] = Overtaking::kHarmless;
   }
@@ -112,14 +115,16 @@ TEST_F(WriteRun, LeavesFourFilesInANewDirectory) {
 
 TEST_F(WriteRun, JobsHaveOneRowEach) {
   ASSERT_FALSE(write(dir_));
-  EXPECT_EQ(content(dir_ / "jobs.csv"),
-            "job_id,tenant,user,name,model,gpus,submit_s,start_s,end_s,jct_s,wait_s,run_s,"
-            "preemptions,migrations,state,wait_fair_share_s,wait_fragmentation_s,wait_order_s,"
-            "wait_backoff_s,over_part_on_arrival,overtaking\n"
-            "a,vc1,u1,,\"res\"\"net\",3,1,1.5,11.5,10.5,2.5,8,1,2,finished,0.5,0,2,0,1,harmless\n"
-            "\"b,1\",vc1,u1,,\" bert\",1,1,1,1.000001,0.000001,0,0.000001,0,0,finished,0,0,0,0,0,\n"
-            "\"c\nd\",vc1,u1,,,1,1,2,,,,1,0,0,unfinished,,,,,0,\n"
-            "=huge,vc1,u1,,,99,1,,,,,0,0,0,rejected,,,,,0,\n");
+  EXPECT_EQ(
+      content(dir_ / "jobs.csv"),
+      "job_id,tenant,user,name,model,gpus,submit_s,start_s,end_s,jct_s,wait_s,run_s,"
+      "preemptions,migrations,state,wait_fair_share_s,wait_fragmentation_s,wait_order_s,"
+      "wait_backoff_s,over_part_on_arrival,overtaking,failures,last_failure,lost_gpu_s\n"
+      "a,vc1,u1,,\"res\"\"net\",3,1,1.5,11.5,10.5,2.5,8,1,2,finished,0.5,0,2,0,1,harmless,0,,0\n"
+      "\"b,1\",vc1,u1,,\" "
+      "bert\",1,1,1,1.000001,0.000001,0,0.000001,0,0,finished,0,0,0,0,0,,2,cuda-failure,1.5\n"
+      "\"c\nd\",vc1,u1,,,1,1,2,,,,1,0,0,unfinished,,,,,0,,0,,0\n"
+      "=huge,vc1,u1,,,99,1,,,,,0,0,0,rejected,,,,,0,,0,,0\n");
 }
 
 TEST_F(WriteRun, TimelineHasOneRowAPoint) {

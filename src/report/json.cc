@@ -52,6 +52,7 @@ void add_label(ObjectText& object, const RunLabel& label) {
   object.text("estimates", label.estimates);
   object.seconds("round_s", label.round);
   if (!label.compat.empty()) object.text("compat", label.compat);
+  if (!label.retry.empty()) object.text("retry", label.retry);
   if (!label.tenants.empty()) object.text("tenants", label.tenants);
   object.text("trace", label.trace);
   object.text("cluster", label.cluster);
@@ -79,6 +80,35 @@ std::string waiting_text(const WaitingSummary& waiting, const std::string& inden
   return out + "\n" + indent + "]";
 }
 
+std::string hours_text(std::int64_t gpu_us) { return seconds_text((gpu_us + 1800) / 3600); }
+
+std::string failures_text(const FailureLedger& ledger, std::string_view indent) {
+  const std::string inner = std::string(indent) + "  ";
+  ObjectText object(inner);
+  std::uint64_t attempts = 0;
+  std::int64_t lost = 0;
+  std::string list = "[";
+  for (const ReasonInfo& info : muster::reasons()) {
+    const auto i = static_cast<std::size_t>(info.reason);
+    attempts += ledger.attempts[i];
+    lost += ledger.lost_gpu_us[i];
+    if (ledger.attempts[i] == 0) continue;
+    list += fmt::format(
+        "{}\n{}    {{\"reason\": \"{}\", \"blame\": \"{}\", \"attempts\": {}, "
+        "\"lost_gpu_hours\": {}}}",
+        list.size() > 1 ? "," : "", inner, info.key, name_of(info.bucket()), ledger.attempts[i],
+        hours_text(ledger.lost_gpu_us[i]));
+  }
+  object.count("attempts", attempts);
+  object.raw("lost_gpu_hours", hours_text(lost));
+  object.count("caught_in_pre_run", ledger.caught);
+  object.raw("pre_run_gpu_hours", hours_text(ledger.pre_run_gpu_us));
+  object.count("outages", ledger.outages);
+  object.raw("outage_gpu_hours", hours_text(ledger.outage_gpu_us));
+  object.raw("reasons", list + "\n" + inner + "  ]");
+  return std::move(object).finish();
+}
+
 std::string object_text(const Summary& summary, const RunLabel& label, std::string_view indent) {
   ObjectText object(indent);
   add_label(object, label);
@@ -87,6 +117,7 @@ std::string object_text(const Summary& summary, const RunLabel& label, std::stri
   }
   object.count("jobs", summary.jobs);
   object.count("finished", summary.finished);
+  if (summary.failures.on) object.count("failed", summary.failed);
   object.count("rejected", summary.rejected);
   object.count("unfinished", summary.unfinished);
   object.flag("partial", summary.partial);
@@ -103,6 +134,7 @@ std::string object_text(const Summary& summary, const RunLabel& label, std::stri
                                        summary.waiting.overtaking.starts,
                                        summary.waiting.overtaking.total.overtaking,
                                        summary.waiting.overtaking.total.harmful));
+  if (summary.failures.on) object.raw("failures", failures_text(summary.failures, indent));
   object.seconds("makespan_s", summary.makespan);
   object.count("preemptions", summary.preemptions);
   object.count("migrations", summary.migrations);

@@ -58,6 +58,9 @@ void count_window(const SimResult& result, Window window, Summary& summary) {
       case Fate::kUnfinished:
         ++summary.unfinished;
         break;
+      case Fate::kFailed:
+        ++summary.failed;
+        break;
       case Fate::kRejected:
         if (summary.rejected++ == 0) summary.first_rejection = job.why_rejected;
         break;
@@ -85,6 +88,8 @@ Summary summarize(const SimResult& result, const Topology& topology, std::option
     if (job.fate == Fate::kFinished) {
       finished.cover(job.submit, job.end);
       busy.cover(job.submit, job.end);
+    } else if (job.fate == Fate::kFailed) {
+      busy.cover(job.submit, job.end);
     } else if (job.start != Instant::never()) {
       busy.cover(job.submit, job.start + job.run);  // It held GPUs at least until then.
     }
@@ -95,6 +100,7 @@ Summary summarize(const SimResult& result, const Topology& topology, std::option
       static_cast<double>(topology.total().gpus) * static_cast<double>(busy.length().us());
   if (available > 0) summary.gpu_utilization = static_cast<double>(result.gpu_us) / available;
 
+  summary.failures = result.failures;
   summary.events = result.events;
   summary.decisions = result.decisions;
   summary.rounds = result.rounds;

@@ -32,8 +32,9 @@ struct Spread {
 struct Summary {
   // Over the window, or over all jobs if none was asked for. JCT and waiting are of finished jobs.
   std::optional<Window> window;  // As asked, cut to the jobs there are.
-  std::uint64_t jobs = 0;        // = finished + rejected + unfinished.
+  std::uint64_t jobs = 0;        // = finished + failed + rejected + unfinished.
   std::uint64_t finished = 0;
+  std::uint64_t failed = 0;
   std::uint64_t rejected = 0;
   std::uint64_t unfinished = 0;
   std::string first_rejection;  // Why the first of the rejected can never run; untrusted text.
@@ -53,6 +54,7 @@ struct Summary {
   std::uint64_t events = 0;
   std::uint64_t decisions = 0;
   std::uint64_t rounds = 0;
+  FailureLedger failures;
   std::string digest;    // 16 hexadecimal digits.
   bool partial = false;  // Interrupted.
 
@@ -70,6 +72,7 @@ struct RunLabel {
   std::string compat;  // The simulator being imitated; empty for none.
   Duration round;      // Zero: plans at every event.
   std::uint64_t seed = 0;
+  std::string retry;    // What becomes of jobs that fail; empty: none do.
   std::string tenants;  // Who shares the cluster; empty: nobody has a quota.
 };
 

@@ -111,6 +111,7 @@ std::string fate_text(const Summary& summary) {
   std::string text =
       fmt::format("{} of {} finished", grouped(summary.finished), grouped(summary.jobs));
   if (summary.unfinished > 0) text += fmt::format(", {} unfinished", grouped(summary.unfinished));
+  if (summary.failed > 0) text += fmt::format(", {} failed", grouped(summary.failed));
   if (summary.rejected > 0) text += fmt::format(", {} rejected", grouped(summary.rejected));
   return text;
 }
@@ -140,6 +141,19 @@ void add_label(Block& block, const RunLabel& label) {
   block.line("trace", label.trace);
   block.line("cluster", label.cluster);
   block.line("seed", fmt::format("{}", label.seed));
+}
+
+std::string failures_text(const FailureLedger& ledger) {
+  std::uint64_t attempts = 0;
+  std::int64_t lost = ledger.outage_gpu_us;
+  for (const std::uint64_t count : ledger.attempts) attempts += count;
+  for (const std::int64_t part : ledger.lost_gpu_us) lost += part;
+  std::string text = fmt::format("{} attempts, {:.1f} GPU hours lost", grouped(attempts),
+                                 Duration::micros(lost).in_hours());
+  if (ledger.caught > 0)
+    text += fmt::format(", {} jobs caught in the pre-run", grouped(ledger.caught));
+  if (ledger.outages > 0) text += fmt::format(", {} outages of servers", grouped(ledger.outages));
+  return text;
 }
 
 // The causes there were, the largest first.
@@ -241,6 +255,26 @@ std::string comparison_table(std::span<const RunRow> rows, Ink ink) {
   return out;
 }
 
+std::string failure_table(const FailureLedger& ledger, Ink ink) {
+  Table table({{"reason", Align::kLeft},
+               {"blame", Align::kLeft},
+               {"attempts", Align::kRight},
+               {"GPU hours lost", Align::kRight}});
+  const auto row = [&](std::string_view name, std::string_view blame, std::uint64_t attempts,
+                       std::int64_t lost) {
+    table.add_row({std::string(name), std::string(blame), grouped(attempts),
+                   fmt::format("{:.1f}", Duration::micros(lost).in_hours())});
+  };
+  for (const ReasonInfo& info : reasons()) {
+    const auto i = static_cast<std::size_t>(info.reason);
+    if (ledger.attempts[i] == 0) continue;
+    row(info.name, name_of(info.bucket()), ledger.attempts[i], ledger.lost_gpu_us[i]);
+  }
+  if (ledger.outages > 0)
+    row("Server lost", "infrastructure", ledger.outages, ledger.outage_gpu_us);
+  return table.render(ink);
+}
+
 std::string waiting_table(const WaitingSummary& waiting, Ink ink) {
   std::vector<Column> columns = {
       {"GPUs", Align::kLeft}, {"jobs", Align::kRight}, {"mean wait", Align::kRight}};
@@ -291,6 +325,7 @@ std::string summary_text(const Summary& summary, const RunLabel& label) {
   block.line("makespan", no_end ? nothing : short_duration(summary.makespan));
   block.line("GPUs", fmt::format("{:.1f} GPU hours, {} in use", summary.gpu_time.in_hours(),
                                  percent(summary.gpu_utilization)));
+  if (summary.failures.on) block.line("failures", failures_text(summary.failures));
   block.line("preemptions", grouped(summary.preemptions));
   block.line("migrations", grouped(summary.migrations));
   block.line("computed", fmt::format("{} events, {} decisions in {}", grouped(summary.events),

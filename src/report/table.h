@@ -42,6 +42,9 @@ class Table {
 // cluster and seed: 2.00x means that jobs took half as long; that first run itself shows a dash.
 std::string comparison_table(std::span<const RunRow> rows, Ink ink = Ink::kPlain);
 
+// What failed, why, and what it cost.
+std::string failure_table(const FailureLedger& ledger, Ink ink = Ink::kPlain);
+
 // Why jobs of each size waited.
 std::string waiting_table(const WaitingSummary& waiting, Ink ink = Ink::kPlain);
 

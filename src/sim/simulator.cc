@@ -7,35 +7,14 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/saturate.h"
-#include "base/text.h"
 #include "sim/neighbours.h"
+#include "sim/preparation.h"
 #include "sim/timetable.h"
 #include "sim/truth.h"
 
 namespace muster {
 
 namespace {
-
-constexpr Duration kStaticSpan = Duration::seconds(1);
-
-// The profiles as the imitated simulator reads them.
-ProfileTable profiles_for(const ProfileTable& profiles, Compat compat) {
-  if (compat != Compat::kSynergy) return profiles;
-  ProfileTable twins;
-  for (std::size_t i = 1; i < profiles.size(); ++i) {
-    MUSTER_CHECK(twins.add(profiles[ProfileId(i)].scalar_twin()).ok());
-  }
-  return twins;
-}
-
-Instant first_round(const Trace& trace, const SimOptions& options) {
-  if (options.compat != Compat::kSynergy || trace.jobs.empty()) return Instant();
-  // Synergy begins a static workload after one second, any other at the round after the first job.
-  const Instant first = trace.jobs.front().submit;
-  if (trace.jobs.back().submit < Instant() + kStaticSpan) return Instant() + kStaticSpan;
-  const std::int64_t round = options.round.us();
-  return Instant::micros((first.us() + round - 1) / round * round);
-}
 
 class Simulation {
  public:
@@ -48,9 +27,12 @@ class Simulation {
         profiles_(profiles_for(profiles, options.compat)),
         cluster_(topology, profiles_, options.spread ? kUsualSpread : SpreadFactors{}),
         neighbours_(topology.node_count()),
+        troubles_(options.compat == Compat::kNone ? options.failures : FailureOptions{},
+                  options.seed, topology.node_count()),
         engine_(make_engine()),
         noise_(Random(options.seed).fork("estimates")) {
     result_.jobs.resize(trace.jobs.size());
+    result_.failures.on = troubles_.any();
     runs_.reserve(trace.jobs.size());
     for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
       result_.jobs[i].submit = trace.jobs[i].submit;
@@ -105,6 +87,12 @@ class Simulation {
     Placement placement;  // Of the open spans, when history is kept.
     double speed = 0;
     Instant span_begin;
+    std::optional<Trouble> trouble;  // Ahead of this attempt.
+    bool drawn = false;              // Whether that has been looked up.
+    Duration attempt_ran;            // In earlier leases of the attempt.
+    Instant running_since;           // In this one; never() while it does not.
+    std::int64_t left_before = 0;    // Work left when it got its lease.
+    std::int64_t gpu_us = 0;         // Held in all.
   };
 
   EngineOptions engine_options() const {
@@ -113,6 +101,8 @@ class Simulation {
     engine_options.round = options_.round;
     engine_options.first_round = first_round(trace_, options_);
     engine_options.plan_idle_rounds = options_.plan_idle_rounds;
+    engine_options.checkpoint_interval = options_.checkpoint_interval;
+    engine_options.retry = options_.retry;
     return engine_options;
   }
 
@@ -158,7 +148,8 @@ class Simulation {
   }
 
   Instant next_instant() const {
-    Instant next = std::min(wake_, timetable_.first().at);
+    Instant next = std::min({wake_, timetable_.first().at, troubles_.next_trial()});
+    if (ended_ < trace_.jobs.size()) next = std::min(next, troubles_.next_change());
     if (arrived_ < trace_.jobs.size()) next = std::min(next, trace_.jobs[arrived_].submit);
     return next;
   }
@@ -171,6 +162,9 @@ class Simulation {
         case Timetable::Kind::kFinish:
           complete(due.job);
           break;
+        case Timetable::Kind::kFail:
+          fail(due.job);
+          break;
         case Timetable::Kind::kStopped:
           stopped(due.job, due.tag);
           break;
@@ -179,8 +173,12 @@ class Simulation {
           break;
       }
     }
-    while (arrived_ < trace_.jobs.size() && trace_.jobs[arrived_].submit == now_)
-      submit(arrived_++);
+    while (troubles_.next_change() == now_) change_server(troubles_.pop_change());
+    while (troubles_.next_trial() == now_) end_trial(troubles_.pop_trial());
+    for (; arrived_ < trace_.jobs.size() && trace_.jobs[arrived_].submit == now_; ++arrived_) {
+      const TraceJob& job = trace_.jobs[arrived_];
+      if (!troubles_.enter_pool(arrived_, job.gpus, job.duration, now_)) submit(arrived_);
+    }
     if (wake_ == now_) {
       wake_ = Instant::never();
       events_.push_back(TimerFired{});
@@ -250,6 +248,8 @@ class Simulation {
         return stop(action.job, action.epoch);
       case Action::Kind::kResize:
         return resize(action.job);
+      case Action::Kind::kGiveUp:
+        return give_up(action.job);
       case Action::Kind::kReject:
         return reject(run_of(action.job).trace_index, engine_.why_rejected(action.job));
       case Action::Kind::kWakeAt:
@@ -264,6 +264,8 @@ class Simulation {
     const bool first = outcome.start == Instant::never();
     if (first) outcome.start = now_;
     run.held_since = now_;
+    run.left_before = run.progress.left();
+    run.running_since = Instant::never();
     note_free(-outcome.gpus);
     if (options_.spread) neighbours_.arrive(job, engine_.lease(job).in_force(), touched_);
     open_spans(job);
@@ -275,8 +277,32 @@ class Simulation {
   }
 
   void started(JobId job, Epoch epoch) {
+    begin_to_run(run_of(job));
     set_speed(job, engine_.lease(job).speed);
     events_.push_back(LeaseStarted{job, epoch});
+  }
+
+  void begin_to_run(Run& run) {
+    run.running_since = now_;
+    if (run.drawn) return;
+    run.drawn = true;
+    const TraceJob& job = trace_.jobs[run.trace_index];
+    run.trouble = troubles_.trouble(run.trace_index, job.gpus,
+                                    result_.jobs[run.trace_index].failures, job.duration);
+  }
+
+  // When this attempt fails if it runs on; never() if it does not.
+  Instant failure_of(const Run& run) const {
+    if (!run.trouble || run.running_since == Instant::never()) return Instant::never();
+    const Duration left = run.trouble->after - run.attempt_ran;
+    return run.running_since + std::max(left, Duration::micros(1));
+  }
+
+  // The lease is over otherwise than by an end or a failure: the attempt goes on later.
+  void pause_attempt(Run& run) {
+    if (run.running_since == Instant::never()) return;
+    run.attempt_ran += now_ - run.running_since;
+    run.running_since = Instant::never();
   }
 
   void set_speed(JobId job, double speed) {
@@ -284,7 +310,10 @@ class Simulation {
     if (options_.spread) speed *= neighbours_.factor(job);
     run.progress.set_speed(speed, now_);
     const Instant finish = run.progress.finish();
-    if (finish == Instant::never()) {
+    const Instant failure = failure_of(run);
+    if (failure < finish) {
+      timetable_.set(job, {failure, job, Timetable::Kind::kFail, 0});
+    } else if (finish == Instant::never()) {
       timetable_.clear(job);
     } else {
       timetable_.set(job, {finish, job, Timetable::Kind::kFinish, 0});
@@ -313,6 +342,7 @@ class Simulation {
     run.moving = engine_.state().jobs[job].state == JobState::kPlaced;
     ++(run.moving ? outcome_of(job).migrations : outcome_of(job).preemptions);
     run.progress.set_speed(0, now_);
+    pause_attempt(run);
     add(run.saving, engine_.waited(job, now_), -1);
     if (overheads_.checkpoint == Duration()) return stopped(job, epoch);
     timetable_.set(job, {now_ + overheads_.checkpoint, job, Timetable::Kind::kStopped, epoch});
@@ -332,8 +362,98 @@ class Simulation {
     events_.push_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kCompleted});
   }
 
+  // What it did since its last checkpoint is lost; returns the GPU time that cost.
+  // A fault of the job itself, which meets every attempt alike, leaves nothing worth saving.
+  std::int64_t lose_unsaved(JobId job, bool all = false) {
+    Run& run = run_of(job);
+    run.progress.set_speed(0, now_);
+    const std::int64_t before = run.progress.left();
+    run.progress.fall_back(run.left_before, options_.checkpoint_interval);
+    if (all) run.progress = TrueProgress::of_work(trace_.jobs[run.trace_index].duration);
+    const std::int64_t lost =
+        saturating_multiply(run.progress.left() - before, outcome_of(job).gpus);
+    outcome_of(job).lost_gpu_us += lost;
+    return lost;
+  }
+
+  void fail(JobId job) {
+    Run& run = run_of(job);
+    JobOutcome& outcome = outcome_of(job);
+    const Reason reason = run.trouble->reason;
+    const auto index = static_cast<std::size_t>(reason);
+    ++result_.failures.attempts[index];
+    result_.failures.lost_gpu_us[index] += lose_unsaved(job, run.trouble->sticky);
+    ++outcome.failures;
+    outcome.last_failure = reason;
+    run.trouble.reset();
+    run.drawn = false;
+    run.attempt_ran = Duration();
+    run.running_since = Instant::never();
+    release(job);
+    events_.push_back(AttemptFailed{job, engine_.state().jobs[job].epoch, reason});
+  }
+
+  // All it ever did was for nothing.
+  void give_up(JobId job) {
+    JobOutcome& outcome = outcome_of(job);
+    const std::int64_t more = run_of(job).gpu_us - outcome.lost_gpu_us;
+    outcome.lost_gpu_us += more;
+    result_.failures.lost_gpu_us[static_cast<std::size_t>(*outcome.last_failure)] += more;
+    outcome.fate = Fate::kFailed;
+    outcome.end = now_;
+    ++ended_;
+  }
+
+  void end_trial(const Troubles::Trial& trial) {
+    JobOutcome& outcome = result_.jobs[trial.job];
+    outcome.run += trial.took;
+    result_.failures.pre_run_gpu_us += trial.took.us();
+    if (!trial.caught) return submit(trial.job);
+    ++result_.failures.caught;
+    ++result_.failures.attempts[static_cast<std::size_t>(trial.reason)];
+    outcome.failures = 1;
+    outcome.last_failure = trial.reason;
+    outcome.fate = Fate::kFailed;
+    outcome.end = now_;
+    ++ended_;
+  }
+
+  // Whoever is on a server that goes stops where it is, and has what it last saved.
+  void change_server(const Troubles::Change& change) {
+    if (!change.down) {
+      events_.push_back(NodeOpened{change.node});
+      return;
+    }
+    ++result_.failures.outages;
+    const State& state = engine_.state();
+    std::vector<std::pair<JobId, Epoch>> there;
+    for (const Lease& lease : state.leases) {
+      if (lease.state == Lease::State::kUnused || lease.state == Lease::State::kPromised) continue;
+      const Placement& held =
+          lease.state == Lease::State::kStopping ? lease.placement : lease.in_force();
+      const bool hit = std::any_of(held.begin(), held.end(),
+                                   [&](const Share& share) { return share.node == change.node; });
+      if (hit) there.emplace_back(lease.job, lease.epoch);
+    }
+    std::sort(there.begin(), there.end());
+    for (const auto& [job, epoch] : there) {
+      pause_attempt(run_of(job));
+      result_.failures.outage_gpu_us += lose_unsaved(job);
+      if (state.jobs[job].ending != kNoRow) {
+        stopped(job, epoch);
+        continue;
+      }
+      release(job);
+      events_.push_back(LeaseEnded{job, epoch, LeaseOutcome::kStopped});
+    }
+    events_.push_back(NodeClosed{change.node});
+  }
+
   // It holds nothing any more, and nothing is ahead of it until it starts again.
   void release(JobId job) {
+    run_of(job).gpu_us = saturating_add(
+        run_of(job).gpu_us,
+        saturating_multiply((now_ - run_of(job).held_since).us(), outcome_of(job).gpus));
     timetable_.clear(job);
     const Duration held = now_ - run_of(job).held_since;
     if (outcome_of(job).first_end == Instant::never()) outcome_of(job).first_end = now_;
@@ -419,7 +539,8 @@ class Simulation {
     Duration unexplained = outcome.wait();
     for (const Duration part : outcome.waiting.by_cause) unexplained -= part;
     MUSTER_CHECK(unexplained >= Duration());
-    outcome.waiting[WaitCause::kOrder] += unexplained;
+    // Or, of one that failed, the time until it may be tried again.
+    outcome.waiting[outcome.failures > 0 ? WaitCause::kBackoff : WaitCause::kOrder] += unexplained;
   }
 
   const Trace& trace_;
@@ -428,6 +549,7 @@ class Simulation {
   ProfileTable profiles_;
   Cluster cluster_;
   Neighbours neighbours_;
+  Troubles troubles_;
   Engine engine_;
   Random noise_;
   std::vector<ProfileId> profile_of_model_;
@@ -447,15 +569,6 @@ class Simulation {
 };
 
 }  // namespace
-
-Refusal check_tenants(const Trace& trace, const TenantTree& tenants) {
-  for (const TraceJob& job : trace.jobs) {
-    const Result<TenantId> found = tenants.tenant_of_job(trace.tenants[job.tenant]);
-    if (found.ok()) continue;
-    return Error{trace.source + ": job " + in_quotes(job.id) + ": " + found.error().message};
-  }
-  return std::nullopt;
-}
 
 SimResult simulate(const Trace& trace, const Topology& topology, const ProfileTable& profiles,
                    const SimOptions& options) {

@@ -10,12 +10,14 @@
 
 #include "core/engine.h"
 #include "core/estimator.h"
+#include "failure/retry.h"
 #include "model/profile.h"
 #include "model/tenants.h"
 #include "model/topology.h"
 #include "planner/philly.h"
 #include "sim/result.h"
 #include "sim/scheduler.h"
+#include "sim/troubles.h"
 #include "trace/trace.h"
 
 namespace muster {
@@ -51,6 +53,8 @@ struct SimOptions {
   // A job is not stopped for another before it has held its GPUs this long. Ignored with compat.
   Duration min_run;
   Duration checkpoint_interval = Duration::seconds(300);  // How often a running job saves its work.
+  FailureOptions failures;                                // Ignored (none) with compat.
+  RetryPolicy retry = RetryPolicy::fixed(3);              // What becomes of a job that failed.
   std::uint64_t seed = 1;
   bool history = false;           // Keep spans and timeline.
   bool plan_idle_rounds = false;  // See EngineOptions.

@@ -15,7 +15,7 @@ namespace muster {
 
 class Timetable {
  public:
-  enum class Kind : std::uint32_t { kFinish, kStopped, kStarted };
+  enum class Kind : std::uint32_t { kFinish, kFail, kStopped, kStarted };
   struct Entry {
     Instant at = Instant::never();
     JobId job;
@@ -23,8 +23,8 @@ class Timetable {
     std::uint32_t tag = 0;  // The caller's, such as a lease's epoch.
   };
 
-  // Soonest first; at the same time ends before stops before starts, then the older job. Its time
-  // is never() when nothing is ahead.
+  // Soonest first; at the same time ends before failures before stops before starts, then the older
+  // job. Its time is never() when nothing is ahead.
   const Entry& first() const { return slots_[winner_[1]]; }
 
   void set(JobId job, const Entry& entry) {

@@ -45,7 +45,7 @@ TEST(Timetable, AgreesWithSearchingEverything) {
       twin.erase(id);
     } else {
       const Timetable::Entry entry = {Instant::micros(static_cast<std::int64_t>(random.below(40))),
-                                      JobId(id), static_cast<Kind>(random.below(3)),
+                                      JobId(id), static_cast<Kind>(random.below(4)),
                                       static_cast<std::uint32_t>(step)};
       timetable.set(JobId(id), entry);
       twin[id] = entry;

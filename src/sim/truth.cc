@@ -43,6 +43,11 @@ void TrueProgress::set_speed(double speed, Instant now) {
   speed_ = speed;
 }
 
+void TrueProgress::fall_back(std::int64_t left, Duration interval) {
+  const std::int64_t done = left - left_;
+  left_ = left - done / interval.us() * interval.us();
+}
+
 Instant TrueProgress::finish() const {
   if (speed_ <= 0) return Instant::never();
   if (iteration_ > 0) {

@@ -25,6 +25,11 @@ class TrueProgress {
   // horizon.
   Instant finish() const;
 
+  // Work or iterations left, as of the last change of speed.
+  std::int64_t left() const { return left_; }
+  // What was done since `left` was that much is lost, but for whole multiples of `interval`.
+  void fall_back(std::int64_t left, Duration interval);
+
  private:
   std::int64_t per_round() const;
   void settle(Instant now);
