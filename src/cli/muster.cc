@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/sim_command.h"
+#include "cli/sim_options.h"
 #include "cli/trace_command.h"
 #include "config/profiles_file.h"
 #include "mechanism/registry.h"
@@ -33,6 +34,8 @@ int list_all(Streams streams) {
   list_parts(mechanisms(), "mechanism", streams.out);
   streams.out << '\n';
   list_parts(placements(), "placement", streams.out);
+  streams.out << '\n';
+  list_parts(presets(), "scheduler", streams.out);
   return kExitDone;
 }
 

@@ -34,7 +34,7 @@ class SimCommand {
   std::string round_, compat_, window_, queues_, promote_, service_, gittins_quantum_;
   std::string checkpoint_ = "10s", restart_ = "20s", migration_ = "10s";
   std::string checkpoint_interval_ = "5m", min_run_, tenants_;
-  std::string scheduler_, spread_, acquire_ = "3m", back_off_ = "2m", relax_after_ = "2";
+  std::string scheduler_, spread_, acquire_ = "3m", back_off_ = "2m", relax_after_ = "1";
   std::uint64_t seed_ = 1;
   std::string failures_, retry_ = "fixed:3", server_mtbf_, server_repair_ = "1h";
   bool json_ = false, queues_by_time_ = false, pre_run_ = false;

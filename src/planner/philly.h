@@ -27,7 +27,7 @@ namespace muster {
 struct PhillyOptions {
   Duration acquire = Duration::seconds(180);   // How long it waits for the servers it asked for.
   Duration back_off = Duration::seconds(120);  // How long it gives up.
-  std::int32_t relax_after = 2;                // Tries at each level; 0: locality is never relaxed.
+  std::int32_t relax_after = 1;                // Tries at each level; 0: locality is never relaxed.
   const TenantTree* tenants = nullptr;         // Must outlive the planner.
   Duration min_run;                            // As ChainOptions::min_run.
 };
