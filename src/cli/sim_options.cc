@@ -130,6 +130,7 @@ Refusal SimCommand::apply_preset(SimOptions& common) {
   if (acquire.value() == Duration()) return Error{"--acquire-timeout: zero"};
   const Result<Duration> back_off = parse_option("--back-off", back_off_);
   if (!back_off.ok()) return back_off.error();
+  if (back_off.value() == Duration()) return Error{"--back-off: zero"};
   philly.acquire = acquire.value();
   philly.back_off = back_off.value();
   if (relax_after_ == "never") {

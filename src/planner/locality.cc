@@ -1,6 +1,7 @@
 #include "planner/locality.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 namespace muster {
@@ -130,13 +131,25 @@ std::vector<NodeId> servers_to_ask(const Cluster& cluster, const Books& books, c
     if (rack.capacity < demand.gpus) continue;
     std::size_t count = fewest(rack, demand.gpus);
     if (locality == Locality::kOneRack) count = std::min(2 * count, rack.servers.size());
-    // Those that are large enough, the freest first.
+    // The freest first, but never so small that those after it could not hold the rest.
     std::vector<Server> servers = rack.servers;
-    const std::int32_t needed =
-        demand.gpus / static_cast<std::int32_t>(std::max<std::size_t>(1, count));
-    std::stable_partition(servers.begin(), servers.end(),
-                          [&](const Server& server) { return server.capacity >= needed; });
-    for (std::size_t i = 0; i < count; ++i) out.push_back(servers[i].node);
+    std::int32_t left = demand.gpus;
+    while (out.size() < count) {
+      const auto fits = [&](const Server& server) {
+        std::vector<std::int32_t> others;
+        for (const Server& other : servers) {
+          if (other.node != server.node) others.push_back(other.capacity);
+        }
+        std::sort(others.begin(), others.end(), std::greater<>());
+        std::int32_t most = server.capacity;
+        for (std::size_t i = 0; i + 1 < count - out.size(); ++i) most += others[i];
+        return most >= left;
+      };
+      const auto next = std::find_if(servers.begin(), servers.end(), fits);
+      left -= next->capacity;
+      out.push_back(next->node);
+      servers.erase(next);
+    }
     return out;
   }
   return out;

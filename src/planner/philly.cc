@@ -11,8 +11,17 @@
 
 namespace muster {
 
+namespace {
+
+std::int32_t free_for(const Books& books, std::optional<GpuTypeId> type) {
+  return type ? books.free_gpus(*type) : books.free_gpus();
+}
+
+}  // namespace
+
 Philly::Philly(const Cluster& cluster, const PhillyOptions& options)
     : cluster_(&cluster), options_(options), asked_of_(cluster.topology().node_count()) {
+  MUSTER_CHECK(options.acquire > Duration() && options.back_off > Duration());
   if (options.tenants != nullptr) {
     tenancy_.emplace(*options.tenants, cluster.topology().total().gpus);
   }
@@ -48,7 +57,8 @@ std::uint32_t Philly::group_of(const JobSpec& spec) {
   const TenantId tenant = tenancy_ ? spec.tenant : TenantId();
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const Group& group = groups_[i];
-    if (group.tenant == tenant && group.gpus == spec.gpus && group.gpu_type == spec.gpu_type) {
+    if (!group.claims && group.tenant == tenant && group.gpus == spec.gpus &&
+        group.gpu_type == spec.gpu_type) {
       return static_cast<std::uint32_t>(i);
     }
   }
@@ -57,7 +67,9 @@ std::uint32_t Philly::group_of(const JobSpec& spec) {
   fresh.gpus = spec.gpus;
   fresh.gpu_type = spec.gpu_type;
   groups_.push_back(fresh);
-  return static_cast<std::uint32_t>(groups_.size() - 1);
+  fresh.claims = true;
+  groups_.push_back(fresh);
+  return static_cast<std::uint32_t>(groups_.size() - 2);
 }
 
 bool Philly::is_own(const JobSpec& spec) const {
@@ -99,6 +111,7 @@ void Philly::enqueue(const View& view, JobId job) {
   join(ticket, view.now());
   groups_[ticket.group].queued.insert(job);
   queued_since_plan_ = true;
+  if (!first) look_at_all_ = true;  // It gave something back.
   if (tenancy_) tenancy_->want(spec.tenant, spec.gpus);
 }
 
@@ -107,12 +120,16 @@ void Philly::charge(const JobSpec& spec, std::int32_t sign) {
 }
 
 // Gives up the servers it asked for, and its claim to GPUs with them.
-void Philly::stop_asking(const JobSpec& spec, JobId job) {
+void Philly::stop_asking(const View& view, JobId job) {
+  const JobSpec& spec = view.spec(job);
   Ticket& ticket = tickets_[job];
   for (const NodeId node : ticket.asked) std::erase(asked_of_[node], job);
   ticket.asked.clear();
   std::erase(asking_, job);
   if (ticket.own) {
+    leave(ticket, view.now());
+    --ticket.group;
+    join(ticket, view.now());
     charge(spec, -1);
   } else {
     asking_gpus_ -= spec.gpus;
@@ -129,7 +146,7 @@ void Philly::forget(const View& view, JobId job, Farewell /*farewell*/) {
   if (!ticket.waits) return;
   ticket.waits = false;
   ++ticket.turn;
-  if (ticket.phase == Phase::kAsking) stop_asking(spec, job);
+  if (ticket.phase == Phase::kAsking) stop_asking(view, job);
   if (ticket.phase == Phase::kQueued) groups_[ticket.group].queued.erase(job);
   if (ticket.phase == Phase::kBackingOff) {
     ticket.waited[WaitCause::kBackoff] += view.now() - ticket.backing_off_since;
@@ -163,6 +180,7 @@ void Philly::gather(const View& view) {
     turn_.insert(turn_.end(), asked_of_[node].begin(), asked_of_[node].end());
   }
   freed_.clear();
+  if (std::exchange(look_at_all_, false)) turn_.insert(turn_.end(), asking_.begin(), asking_.end());
   std::sort(turn_.begin(), turn_.end());
   turn_.erase(std::unique(turn_.begin(), turn_.end()), turn_.end());
   if (!tenancy_) return;
@@ -184,6 +202,11 @@ void Philly::set_phase(JobId job, Phase phase, Instant until) {
 
 bool Philly::start(const View& view, Draft& draft, JobId job, Placement placement) {
   if (!draft.start(job, std::move(placement))) return false;
+  note_start(view, job);
+  return true;
+}
+
+void Philly::note_start(const View& view, JobId job) {
   const JobSpec& spec = view.spec(job);
   Ticket& ticket = tickets_[job];
   ticket.waits = false;
@@ -191,7 +214,6 @@ bool Philly::start(const View& view, Draft& draft, JobId job, Placement placemen
   leave(ticket, view.now());
   charge(spec, 1);
   if (tenancy_) tenancy_->want(spec.tenant, -spec.gpus);
-  return true;
 }
 
 // Looks once at the job's level, and takes back what was lent if it is the job's right.
@@ -220,13 +242,14 @@ void Philly::attend(const View& view, Draft& draft, JobId job) {
   if (ticket.until > now) {
     Placement place;
     if (!place_on(*cluster_, draft.books(), demand_of(spec), ticket.asked, place)) return;
-    stop_asking(spec, job);
+    stop_asking(view, job);
     MUSTER_CHECK(start(view, draft, job, std::move(place)));
     return;
   }
-  stop_asking(spec, job);
+  stop_asking(view, job);
   // If so many GPUs are not to be had anyway, it was not for want of locality.
-  if (draft.books().free_gpus() - asking_gpus_ < spec.gpus) {
+  if (!is_own(spec) && (free_for(draft.books(), spec.gpu_type) < spec.gpus ||
+                        draft.books().free_gpus() - asking_gpus_ < spec.gpus)) {
     ticket.phase = Phase::kQueued;
     groups_[ticket.group].queued.insert(job);
     return;
@@ -245,7 +268,7 @@ void Philly::attend(const View& view, Draft& draft, JobId job) {
 
 bool Philly::may_ask(const Group& group, const Books& books) const {
   if (group.out || group.queued.empty()) return false;
-  if (group.gpus <= books.free_gpus()) return true;
+  if (group.gpus <= free_for(books, group.gpu_type)) return true;
   return tenancy_ && tenancy_->within(group.tenant, group.gpus);
 }
 
@@ -285,6 +308,9 @@ void Philly::admit(const View& view, Draft& draft, Group& group) {
   if (!ticket.own && draft.books().free_gpus() - asking_gpus_ < spec.gpus) return;
   group.queued.erase(job);
   if (ticket.own) {
+    leave(ticket, view.now());
+    ++ticket.group;
+    join(ticket, view.now());
     charge(spec, 1);
   } else {
     asking_gpus_ += spec.gpus;
@@ -296,39 +322,53 @@ void Philly::admit(const View& view, Draft& draft, Group& group) {
 }
 
 // Takes back what was lent, the youngest gangs first, until the job has its gang at its level; then
-// whoever was not in the way stays.
+// whoever is not in its way stays. No tenant is made to give more than it had borrowed, but for the
+// rest of the last gang.
 bool Philly::reclaim(const View& view, Draft& draft, JobId job) {
-  const JobSpec& spec = view.spec(job);
   if (!tenancy_ || !tenancy_->may_reclaim(view.books().free_gpus())) return false;
   std::vector<std::tuple<Instant, JobId>> youngest;
   for (const JobId other : view.placed()) {
-    const JobSpec& theirs = view.spec(other);
-    if (draft.placement(other) == nullptr ||
-        view.held_since(other) + options_.min_run > view.now()) {
-      continue;
-    }
-    if (!tenancy_->within(theirs.tenant, 0)) youngest.emplace_back(view.held_since(other), other);
+    const bool safe = view.held_since(other) + options_.min_run > view.now();
+    if (safe || draft.placement(other) == nullptr) continue;
+    if (tenancy_->within(view.spec(other).tenant, 0)) continue;
+    youngest.emplace_back(view.held_since(other), other);
   }
   std::sort(youngest.begin(), youngest.end(), std::greater<>());
   const Draft::Mark mark = draft.mark();
   std::vector<std::pair<JobId, Placement>> evicted;
-  const Demand demand = demand_of(spec);
+  const Demand demand = demand_of(view.spec(job));
   Placement place;
   for (const auto& [since, other] : youngest) {
-    if (tenancy_->within(view.spec(other).tenant, 0)) continue;  // Its tenant has given enough.
     evicted.emplace_back(other, *draft.placement(other));
     draft.stop(other);
     charge(view.spec(other), -1);
     if (!place_locally(*cluster_, draft.books(), demand, tickets_[job].level, place)) continue;
-    if (!start(view, draft, job, std::move(place))) break;
-    for (auto victim = evicted.begin(); victim != evicted.end(); ++victim) {
-      if (draft.start(victim->first, victim->second)) {
-        charge(view.spec(victim->first), 1);
+    const Draft::Mark trial = draft.mark();
+    MUSTER_CHECK(draft.start(job, place));
+    std::vector<std::pair<JobId, Placement>> victims;
+    for (auto each = evicted.rbegin(); each != evicted.rend(); ++each) {  // The oldest first.
+      if (draft.start(each->first, each->second)) {
+        charge(view.spec(each->first), 1);
       } else {
-        for (const Share& share : victim->second) freed_.push_back(share.node);
+        victims.push_back(*each);
       }
     }
-    return true;
+    const bool owed = std::all_of(victims.begin(), victims.end(), [&](const auto& victim) {
+      const JobSpec& theirs = view.spec(victim.first);
+      return !tenancy_->within(theirs.tenant, theirs.gpus);
+    });
+    if (owed) {
+      note_start(view, job);
+      for (const auto& [victim, held] : victims) {
+        for (const Share& share : held) freed_.push_back(share.node);
+      }
+      return true;
+    }
+    draft.rollback(trial);
+    for (const auto& [each, held] : evicted) {
+      const auto is = [id = each](const auto& victim) { return victim.first == id; };
+      if (std::none_of(victims.begin(), victims.end(), is)) charge(view.spec(each), -1);
+    }
   }
   draft.rollback(mark);
   for (const auto& [other, held] : evicted) charge(view.spec(other), 1);
@@ -349,7 +389,7 @@ void Philly::plan(const View& view, Draft& draft, Occasion /*occasion*/) {
 void Philly::note_causes(const View& view, const Draft& draft) {
   for (Group& group : groups_) {
     if (group.waiting == 0) continue;
-    const bool own = !tenancy_ || tenancy_->within(group.tenant, group.gpus);
+    const bool own = !tenancy_ || group.claims || tenancy_->within(group.tenant, group.gpus);
     const std::int32_t free =
         group.gpu_type ? draft.books().free_gpus(*group.gpu_type) : draft.books().free_gpus();
     const WaitCause cause = !own                 ? WaitCause::kFairShare

@@ -25,6 +25,7 @@
 namespace muster {
 
 struct PhillyOptions {
+  // Both positive.
   Duration acquire = Duration::seconds(180);   // How long it waits for the servers it asked for.
   Duration back_off = Duration::seconds(120);  // How long it gives up.
   std::int32_t relax_after = 1;                // Tries at each level; 0: locality is never relaxed.
@@ -65,6 +66,7 @@ class Philly final : public Planner {
     TenantId tenant;
     std::int32_t gpus;
     std::optional<GpuTypeId> gpu_type;
+    bool claims = false;  // Those of the group before it that ask for what is their right.
     std::int64_t waiting = 0;
     std::set<JobId> queued;  // The oldest first.
     bool out = false;        // No place for any of them in this plan.
@@ -91,13 +93,14 @@ class Philly final : public Planner {
   void begin_turns(const View& view);
   void gather(const View& view);
   void set_phase(JobId job, Phase phase, Instant until);
-  void stop_asking(const JobSpec& spec, JobId job);
+  void stop_asking(const View& view, JobId job);
   Group* next_to_admit(const Books& books);
   bool may_ask(const Group& group, const Books& books) const;
   bool look(const View& view, Draft& draft, JobId job);
   void attend(const View& view, Draft& draft, JobId job);
   void admit(const View& view, Draft& draft, Group& group);
   bool start(const View& view, Draft& draft, JobId job, Placement placement);
+  void note_start(const View& view, JobId job);
   bool reclaim(const View& view, Draft& draft, JobId job);
   void note_causes(const View& view, const Draft& draft);
 
@@ -112,6 +115,7 @@ class Philly final : public Planner {
   std::vector<JobId> turn_;                        // Those to look at in this plan.
   std::vector<JobId> asking_;
   bool queued_since_plan_ = false;
+  bool look_at_all_ = false;
   std::int64_t asking_gpus_ = 0;  // Wanted by those that ask and are not within their part.
   Instant last_plan_;
 };

@@ -1,0 +1,212 @@
+// `muster sim --scheduler` and what goes with it: presets, queues, tenants.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/command.h"
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct Output {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+// Words apart by single blanks.
+Output muster(const std::string& line) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split(line, ' ')) words.emplace_back(word);
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = run_muster(words, {out, err});
+  return {status, out.str(), err.str()};
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+constexpr const char* kJobs =
+    "job_id,submit_s,gpus,duration_s,tenant\n"
+    "1,0,3,5000,a\n2,0,3,5000,b\n3,20,2,3000,a\n4,30,4,100,a\n5,500,2,300,b\n";
+
+// Each test in a scratch directory of its own.
+class SchedulerCli : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    dir_ = fs::temp_directory_path() / ("muster_sched_" + std::to_string(getpid()) + "_" + name);
+    fs::create_directories(dir_);
+    sim_ = "sim --cluster 2x4 --trace " + file("jobs.csv", kJobs) + " ";
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+
+  std::string path(const std::string& name) const { return (dir_ / name).string(); }
+  std::string file(const std::string& name, const std::string& content) const {
+    std::ofstream(dir_ / name, std::ios::binary) << content;
+    return path(name);
+  }
+
+  // One line that says `what`, nothing printed, status 2.
+  void expect_refused(const std::string& options, const std::string& what) const {
+    SCOPED_TRACE(options);
+    const Output got = muster(sim_ + options);
+    EXPECT_EQ(got.status, kExitBadInput) << got.err;
+    EXPECT_EQ(got.out, "");
+    EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
+    EXPECT_TRUE(got.err.starts_with("muster: ") && got.err.ends_with('\n')) << got.err;
+    EXPECT_TRUE(has(got.err, what)) << "wanted: " << what << "\ngot: " << got.err;
+  }
+  Json run(const std::string& options) const {
+    const Output got = muster(sim_ + "--json " + options);
+    EXPECT_EQ(got.status, kExitDone) << got.err;
+    EXPECT_EQ(got.err, "");
+    return got.status == kExitDone ? Json::parse(got.out) : Json();
+  }
+
+  fs::path dir_;
+  std::string sim_;
+};
+
+TEST_F(SchedulerCli, RunsEveryPresetAndSaysWhichItWas) {
+  EXPECT_EQ(run("--scheduler philly")["policy"], "philly");
+  const Json tiresias = run("--scheduler tiresias");
+  EXPECT_EQ(tiresias["policy"], "mlfq-las");
+  EXPECT_EQ(tiresias["placement"], "skew");
+  const Json synergy = run("--scheduler synergy");
+  EXPECT_EQ(synergy["policy"], "srtf");
+  EXPECT_EQ(synergy["mechanism"], "tune");
+  for (const char* const scheduler : {"philly", "tiresias", "synergy"}) {
+    EXPECT_EQ(run("--scheduler " + std::string(scheduler))["finished"], 5) << scheduler;
+  }
+}
+
+TEST_F(SchedulerCli, APresetsPartsCanBeReplaced) {
+  const Json json = run("--scheduler tiresias --policy las --placement yarn");
+  EXPECT_EQ(json["policy"], "las");
+  EXPECT_EQ(json["placement"], "yarn");
+}
+
+TEST_F(SchedulerCli, PhillysSettingsMatter) {
+  const std::string philly = "--scheduler philly --acquire-timeout ";
+  const Json usual = run(philly + "3m --back-off 2m --relax-after 2");
+  EXPECT_EQ(usual["digest"], run(philly + "180s --back-off 120 --relax-after 2")["digest"]);
+  for (const char* const other :
+       {"1m --back-off 2m --relax-after 2", "3m --back-off 7m --relax-after 2",
+        "3m --back-off 2m --relax-after 1", "3m --back-off 2m --relax-after never"}) {
+    EXPECT_NE(usual["digest"], run(philly + other)["digest"]) << other;
+  }
+  EXPECT_EQ(run("--scheduler philly --relax-after 2")["digest"], usual["digest"]);
+}
+
+TEST_F(SchedulerCli, RefusesABadPreset) {
+  expect_refused("--scheduler phily",
+                 "--scheduler: unknown scheduler 'phily'; did you mean 'philly'?");
+  expect_refused("--scheduler x", "--scheduler: unknown scheduler 'x'; one of: philly, tiresias");
+  expect_refused("--scheduler philly --policy srtf",
+                 "--policy: philly is a scheduler of its own and has no such part");
+  expect_refused("--scheduler philly --mechanism tune", "--mechanism: philly is a scheduler of");
+  expect_refused("--scheduler philly --placement yarn", "--placement: philly is a scheduler of");
+  expect_refused("--scheduler", "--scheduler: 1 required");
+  expect_refused("--spread maybe", "--spread: 'maybe': not on or off");
+}
+
+TEST_F(SchedulerCli, RefusesPhillysSettingsThatMakeNoSense) {
+  const std::string philly = "--scheduler philly ";
+  const std::string tries = ": not never or a number from 1 to 1000";
+  for (const char* const bad : {"0", "-1", "1001", "x", "1.5", "Never"}) {
+    expect_refused(philly + "--relax-after " + bad,
+                   "--relax-after: '" + std::string(bad) + "'" + tries);
+  }
+  expect_refused(philly + "--acquire-timeout 0", "--acquire-timeout: zero");
+  expect_refused(philly + "--acquire-timeout 0s", "--acquire-timeout: zero");
+  expect_refused(philly + "--acquire-timeout -3", "--acquire-timeout: negative: '-3'");
+  expect_refused(philly + "--acquire-timeout soon", "--acquire-timeout: not a duration: 'soon'");
+  expect_refused(philly + "--back-off x", "--back-off: not a duration: 'x'");
+  expect_refused(philly + "--back-off -1", "--back-off: negative: '-1'");
+}
+
+TEST_F(SchedulerCli, RefusesBadQueues) {
+  const std::string mlfq = "--policy mlfq-las ";
+  expect_refused(mlfq + "--queues 7200s,3250s", "--queues: not ascending: ");
+  expect_refused(mlfq + "--queues 100s,100s", "--queues: not ascending: ");
+  expect_refused(mlfq + "--queues 0", "--queues: zero; thresholds are positive");
+  expect_refused(mlfq + "--queues 0s,50s", "--queues: zero; thresholds are positive");
+  expect_refused(mlfq + "--queues many", "--queues: not a duration: 'many'");
+  expect_refused(mlfq + "--queues 10s,", "--queues: not a duration: ''");
+  expect_refused(mlfq + "--queues -5", "--queues: negative: '-5'");
+  for (const char* const bad : {"0", "-1", "x", "1000001", "nan", "inf", "Off"}) {
+    expect_refused(mlfq + "--promote " + bad,
+                   "--promote: '" + std::string(bad) + "': not off or a number up to 1000000");
+  }
+}
+
+TEST_F(SchedulerCli, QueuesAndPromotionMatter) {
+  const std::string mlfq = "--policy mlfq-las --placement yarn --promote ";
+  EXPECT_EQ(run(mlfq + "off --queues 3250s")["digest"], run(mlfq + "off")["digest"]);
+  EXPECT_NE(run(mlfq + "off --queues 50s")["digest"], run(mlfq + "off")["digest"]);
+  EXPECT_NE(run(mlfq + "0.01 --queues 50s")["digest"], run(mlfq + "off --queues 50s")["digest"]);
+}
+
+TEST_F(SchedulerCli, RefusesABadServiceFile) {
+  expect_refused("--policy gittins --service " + path("none.txt"),
+                 path("none.txt") + ": no such file");
+  expect_refused("--policy gittins --service " + dir_.string(), dir_.string() + ": a directory");
+  expect_refused("--policy gittins --gittins-quantum 0", "--gittins-quantum: zero");
+  expect_refused("--policy gittins --gittins-quantum x", "--gittins-quantum: not a duration: 'x'");
+}
+
+TEST_F(SchedulerCli, RefusesBadTenants) {
+  expect_refused("--tenants a=6,b=3",
+                 "tenant 'b': 3 GPUs, more than the 2 left of the cluster's 8");
+  expect_refused("--tenants a=8", "job '2': unknown tenant: 'b'; did you mean 'a'?");
+  expect_refused("--tenants a=4,bb=4", "did you mean 'bb'?");
+  expect_refused("--tenants " + path("none.yaml"), path("none.yaml") + ": no such file");
+  const std::string cyclic = file("cyclic.yaml",
+                                  "tenants:\n  list:\n    - {name: a, parent: b, quota: 4}\n"
+                                  "    - {name: b, parent: a, quota: 4}\n");
+  expect_refused("--tenants " + cyclic, cyclic + ":3: ");
+  const std::string large = file("large.yaml",
+                                 "tenants:\n  list:\n    - {name: a, quota: 4}\n"
+                                 "    - {name: b, quota: 5}\n");
+  expect_refused("--tenants " + large, large);
+  for (const char* const scheduler : {"philly", "tiresias", "synergy"}) {
+    const std::string preset = "--scheduler " + std::string(scheduler) + " --tenants ";
+    expect_refused(preset + "a=6,b=3",
+                   "tenant 'b': 3 GPUs, more than the 2 left of the cluster's 8");
+    expect_refused(preset + cyclic, cyclic + ":3: ");
+  }
+}
+
+TEST_F(SchedulerCli, TenantsMatterUnderEveryPreset) {
+  for (const char* const scheduler : {"philly", "tiresias", "synergy"}) {
+    const std::string preset = "--scheduler " + std::string(scheduler) + " --tenants ";
+    const Json json = run(preset + "a=1,b=7");
+    EXPECT_EQ(json["finished"], 5) << scheduler;
+    EXPECT_EQ(json["tenants"], "2, shared by quota") << scheduler;
+    EXPECT_EQ(run(preset + "infer")["finished"], 5) << scheduler;
+  }
+}
+
+// Refused, or a job that gives up for no time at all; not an abort.
+TEST_F(SchedulerCli, ABackOffOfNothingIsRefused) {
+  const Output got = muster(sim_ + "--scheduler philly --relax-after never --back-off 0");
+  EXPECT_EQ(got.status, kExitBadInput) << got.err;
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,135 @@
+#pragma once
+
+// For the tests of Philly's scheduler: a small cluster where every order is carried out at once and
+// timers fire when they are due.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/engine.h"
+#include "planner/philly.h"
+
+namespace muster {
+
+// Tenants a, b, ... with these quotas.
+inline TenantTree quotas(const std::vector<std::int64_t>& gpus, std::int32_t reclaim_permille = 900,
+                         Sharing sharing = Sharing::kQuota) {
+  TenantList list;
+  list.rules = {sharing, reclaim_permille};
+  for (const std::int64_t quota : gpus) {
+    TenantSpec spec;
+    spec.name = std::string(1, static_cast<char>('a' + list.tenants.size()));
+    spec.quota = quota;
+    list.tenants.push_back(spec);
+  }
+  return TenantTree::build(list).value();
+}
+
+// Three minutes, two minutes, two tries a level; whatever the defaults are.
+inline PhillyOptions usual() {
+  PhillyOptions options;
+  options.acquire = Duration::seconds(180);
+  options.back_off = Duration::seconds(120);
+  options.relax_after = 2;
+  return options;
+}
+
+inline JobSubmitted job(std::int32_t gpus, int tenant = 0) {
+  JobSpec spec;
+  spec.gpus = gpus;
+  spec.tenant = TenantId(tenant);
+  return {spec};
+}
+inline JobCancelled cancel(int job) { return {JobId(job)}; }
+
+class World {
+ public:
+  explicit World(std::string_view shorthand, const PhillyOptions& options = usual())
+      : World(parse_cluster_shorthand(shorthand).value(), options) {}
+  World(Topology topology, const PhillyOptions& options)
+      : topology_(std::move(topology)),
+        cluster_(topology_, profiles_),
+        engine_(cluster_, std::make_unique<Philly>(cluster_, options), EngineOptions()) {}
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Everything done up to and at this second, with when: "@180 start 2 on 0:1 1:1, @190 stop 2".
+  std::string at(std::int64_t second, const std::vector<Event>& events = {}) {
+    text_.clear();
+    const Instant until = Instant::at(Duration::seconds(second));
+    while (wake_ <= until) {
+      const Instant due = wake_;
+      wake_ = Instant::never();
+      std::vector<Event> now = {TimerFired{}};
+      if (due == until) now.insert(now.end(), events.begin(), events.end());
+      step(due, std::move(now));
+      if (due == until) return text_;
+    }
+    if (!events.empty()) step(until, events);
+    return text_;
+  }
+
+  LeaseEnded end(int job, LeaseOutcome outcome = LeaseOutcome::kCompleted) const {
+    return {JobId(job), engine_.lease(JobId(job)).epoch, outcome};
+  }
+
+  // "fair-share 10, back-off 5": seconds, the causes of none left out.
+  std::string waited(int job, std::int64_t second) const {
+    const WaitSplit split = engine_.waited(JobId(job), Instant::at(Duration::seconds(second)));
+    std::string text;
+    for (std::size_t i = 0; i < kWaitCauses; ++i) {
+      if (split.by_cause[i] == Duration()) continue;
+      if (!text.empty()) text += ", ";
+      text += std::string(kWaitCauseNames[i]) + ' ' +
+              std::to_string(split.by_cause[i].us() / 1'000'000);
+    }
+    return text;
+  }
+  const Engine& engine() const { return engine_; }
+  const State& state() const { return engine_.state(); }
+
+ private:
+  void note(Instant now, const std::string& what) {
+    if (!text_.empty()) text_ += ", ";
+    text_ += '@' + std::to_string(now.us() / 1'000'000) + ' ' + what;
+  }
+  void step(Instant now, std::vector<Event> events) {
+    while (!events.empty()) {
+      std::vector<Event> answers;
+      for (const Action& action : engine_.step(now, events)) {
+        const std::string number = std::to_string(action.job.index());
+        if (action.kind == Action::Kind::kStart) {
+          std::string where;
+          for (const Share& share : engine_.lease(action.job).placement) {
+            where += ' ' + std::to_string(share.node.index()) + ':' + std::to_string(share.gpus());
+          }
+          note(now, "start " + number + " on" + where);
+          answers.push_back(LeaseStarted{action.job, action.epoch});
+        } else if (action.kind == Action::Kind::kStop) {
+          note(now, "stop " + number);
+          answers.push_back(LeaseEnded{action.job, action.epoch, LeaseOutcome::kStopped});
+        } else if (action.kind == Action::Kind::kReject) {
+          note(now, "reject " + number + ": " + engine_.why_rejected(action.job));
+        } else if (action.kind == Action::Kind::kWakeAt) {
+          wake_ = action.at;
+        }
+      }
+      engine_.state().check_invariants();
+      events = std::move(answers);
+    }
+  }
+
+  Topology topology_;
+  ProfileTable profiles_;
+  Cluster cluster_;
+  Engine engine_;
+  Instant wake_ = Instant::never();
+  std::string text_;
+};
+
+}  // namespace muster
