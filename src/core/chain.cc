@@ -110,10 +110,14 @@ void Chain::enqueue(const View& view, JobId job) {
   seat.shape = shape_of(view.spec(job));
   Shape& shape = shapes_[seat.shape];
   shape.clock(view.now());
+  if (shape.queue.empty()) {  // Until the next plan, which may know better.
+    shape.cause = tenancy_ && !is_within(shape) ? WaitCause::kFairShare : WaitCause::kOrder;
+  }
   for (std::size_t i = 0; i < kWaitCauses; ++i) {
     seat.waited.by_cause[i] -= shape.waited.by_cause[i];
   }
-  if (tenancy_ && !ran) seat.waited.over_part_on_arrival = !is_within(shape);
+  if (tenancy_ && !seat.known) seat.waited.over_part_on_arrival = !is_within(shape);
+  seat.known = true;
   seat.slot = shape.queue.insert(job, rank_of(view, job), view.now());
   if (traits_.when_stuck == WhenStuck::kReserve) {
     shapes_[seat.shape].ages.insert(job, view.estimate(job));
@@ -153,6 +157,11 @@ void Chain::forget(const View& view, JobId job, Farewell farewell) {
   if (tenancy_ && view.is_placed(job)) {
     const JobSpec& spec = view.spec(job);
     tenancy_->charge(spec.tenant, spec.user, -spec.gpus);
+    for (Shape& shape : shapes_) {  // With rounds it may be a while before the next plan.
+      if (shape.cause != WaitCause::kFairShare || !is_within(shape)) continue;
+      shape.clock(view.now());
+      shape.cause = WaitCause::kOrder;
+    }
   }
   if (traits_.remembers) policy_->ended(view.facts(job), farewell == Farewell::kCompleted);
   set_changed_ = true;
@@ -220,24 +229,30 @@ void Chain::plan(const View& view, Draft& draft, Occasion occasion) {
   starts_.clear();
   selected_.clear();
   stops_.clear();
-  young_until_ = Instant::never();
   if (traits_.remembers) review(view);
   if (options_.rebuild) return rebuild(view, draft);
   if (occasion == Occasion::kIdleTick && !(drifts() && view.waiting_count() > 0)) return;
+  young_until_ = Instant::never();
   const bool may_preempt = traits_.preempts && (!traits_.drifts || occasion != Occasion::kNews);
   budget_ = draft.books().free_gpus();
   for (Shape& shape : shapes_) shape.no_place = false;
   if (tenancy_) {
     may_reclaim_ = tenancy_->may_reclaim(budget_);
-    begin_turns(view, draft);
+    charge_all(view, draft);
+    tenancy_->share_out();
   }
   if (may_preempt && !view.placed().empty()) {
     preempt(view, draft);
+  } else if (tenancy_) {
+    fill_by_tenants(view, draft);
   } else {
     fill(view, draft);
-    if (tenancy_) reclaim(view, draft);
   }
-  if (adaptive_ && (set_changed_ || !starts_.empty() || !stops_.empty())) rebalance(view, draft);
+  if (adaptive_ && (set_changed_ || !starts_.empty() || !stops_.empty())) {
+    returning_.clear();
+    rebalance(view, draft);
+    bring_back(view, draft);
+  }
   note_causes(view, draft);
 }
 
@@ -260,7 +275,7 @@ bool Chain::take(const View& view, Draft& draft, JobId job) {
   unseat(job, view.now());
   if (tenancy_) {
     const JobSpec& spec = view.spec(job);
-    borrowed_[job] = tenancy_->within(spec.tenant, gpus) ? 0 : 1;
+    borrowed_[job] = static_cast<std::uint8_t>(tenancy_->distance(spec.tenant, gpus));
     tenancy_->charge(spec.tenant, spec.user, gpus);
   }
   if (traits_.remembers) policy_->started(view.facts(job));
@@ -281,11 +296,35 @@ void Chain::rebalance(const View& view, Draft& draft) {
     asks_.push_back(ask_for(view, job));
     asks_.back().held = held;
   }
-  for (const JobId job : starts_) asks_.push_back(ask_for(view, job));
+  for (const JobId job : starts_) {
+    asks_.push_back(ask_for(view, job));
+    asks_.back().held = draft.placement(job);
+    if (asks_.back().held == nullptr) continue;
+    for (const Share& share : *asks_.back().held) books.give(share);
+  }
+  for (const JobId job : returning_) {
+    asks_.push_back(ask_for(view, job));
+    asks_.back().held = &view.placement(job);
+  }
   std::sort(asks_.begin(), asks_.end(), [](const Ask& a, const Ask& b) { return a.job < b.job; });
   mechanism_->rebalance(*cluster_, *placer_, books, asks_, Fidelity::kOurs);
   set_changed_ = false;
   write(draft, view);
+}
+
+// A job may have been stopped for one that then found no place, and its GPUs be free, but not what
+// was beside them. Then it stays where it is, and all shares are set once more.
+void Chain::bring_back(const View& view, Draft& draft) {
+  std::erase_if(starts_, [&](JobId job) { return draft.placement(job) == nullptr; });
+  for (const JobId job : view.placed()) {
+    const auto free = [&](const Share& share) {
+      return (draft.books().free_slots(share.node) & share.slots) == share.slots;
+    };
+    const Placement& held = view.placement(job);
+    if (draft.placement(job) != nullptr || !std::all_of(held.begin(), held.end(), free)) continue;
+    returning_.push_back(job);
+  }
+  if (!returning_.empty()) rebalance(view, draft);
 }
 
 void Chain::rebuild(const View& view, Draft& draft) {
@@ -321,7 +360,9 @@ void Chain::write(Draft& draft, const View& view) {
   for (Ask& ask : asks_) {
     if (draft.placement(ask.job) != nullptr) continue;
     const bool started = !ask.given.empty() && draft.start(ask.job, std::move(ask.given));
-    if (!started && !view.is_placed(ask.job)) enqueue(view, ask.job);
+    if (started || view.is_placed(ask.job)) continue;
+    enqueue(view, ask.job);
+    shapes_[seats_[ask.job].shape].no_place = true;
   }
 }
 

@@ -81,7 +81,8 @@ class Chain final : public Planner {
     std::uint32_t shape = 0;
     RankedQueue::Slot slot = 0;
     bool taken = false;
-    WaitSplit waited;  // Of earlier seats; while taken, less what the shape's clock said then.
+    bool known = false;  // It has been waiting before.
+    WaitSplit waited;    // Of earlier seats; while taken, less what the shape's clock said then.
   };
 
   std::uint32_t shape_of(const JobSpec& spec);
@@ -93,11 +94,13 @@ class Chain final : public Planner {
   Ask ask_for(const View& view, JobId job) const;
 
   // Without preemption: jobs start on what is free, in the policy's order.
-  void fill(const View& view, Draft& draft);
+  void fill(const View& view, Draft& draft, std::optional<std::size_t> near = {});
   void fill_behind_reservation(const View& view, Draft& draft, JobId head);
-  Shape* next_in_order(std::int32_t free_gpus, Instant now);
+  Shape* next_in_order(std::int32_t free_gpus, Instant now, std::optional<std::size_t> near);
+  bool is_passed_by(const Shape& shape, Instant now) const;
   bool served_before(const Shape& a, const Shape& b, Instant now) const;
-  Shape* best_aligned(const View& view, const Draft& draft, std::int32_t free_gpus);
+  Shape* best_aligned(const View& view, const Draft& draft, std::int32_t free_gpus,
+                      std::optional<std::size_t> near);
   double alignment(const Draft& draft, const Shape& shape) const;
   std::int32_t free_gpus(const Draft& draft) const;
   bool take(const View& view, Draft& draft, JobId job);
@@ -124,17 +127,26 @@ class Chain final : public Planner {
   void await_growth(const View& view);
 
   // With tenants (chain_tenants.cc).
-  void begin_turns(const View& view, const Draft& draft);
+  struct Reserves;
+  void charge_all(const View& view, const Draft& draft);
   void select_by_count_and_tenant(const View& view);
+  bool owner_left_out(const View& view, std::int32_t free_gpus);
+  void fill_by_tenants(const View& view, Draft& draft);
+  void call_off(const View& view, Draft& draft, std::size_t first);
+  bool claims(const Shape& shape, Instant now) const;
+  bool may_evict(const View& view, JobId job, JobId lent) const;
+  std::size_t distance(const Shape& shape) const;
   void label_borrowed(const View& view, const Draft& draft);
   void reclaim(const View& view, Draft& draft);
   bool reclaim_for(const View& view, Draft& draft, JobId job);
   bool evict_on_one_server(const View& view, Draft& draft, JobId job);
+  bool evict_on_several(const View& view, Draft& draft, JobId job);
   std::int64_t work_at_risk(const View& view, JobId job) const;
   bool is_within(const Shape& shape) const;
 
   // Adaptive mechanisms: everybody's share anew.
   void rebalance(const View& view, Draft& draft);
+  void bring_back(const View& view, Draft& draft);
   void rebuild(const View& view, Draft& draft);
   void write(Draft& draft, const View& view);
 
@@ -158,13 +170,14 @@ class Chain final : public Planner {
   std::vector<JobId> moved_;            // Waiting jobs whose rank changed.
   std::vector<std::pair<Instant, std::int32_t>> ends_;  // Buffer for reservations.
   std::vector<Ask> asks_;
+  std::vector<JobId> returning_;   // Stopped in this plan for nobody.
   std::int64_t waiting_gpus_ = 0;  // Wanted by all waiting jobs together.
   std::int32_t budget_ = 0;        // GPUs not yet promised in this plan, for adaptive mechanisms.
   bool set_changed_ = false;       // A job ended since the last rebalance.
   Instant young_until_ = Instant::never();  // When somebody safe in this plan can be stopped.
   std::optional<Tenancy> tenancy_;
   bool may_reclaim_ = false;                // In this plan.
-  IdVector<JobId, std::uint8_t> borrowed_;  // Jobs whose GPUs are not their tenant's own right.
+  IdVector<JobId, std::uint8_t> borrowed_;  // How far away a job's GPUs are borrowed; 0: its own.
   std::vector<std::size_t> deferred_;       // Buffer: running jobs that only borrow.
   std::vector<JobId> lent_;                 // Buffer: running jobs on borrowed GPUs.
   std::int64_t estimates_seen_ = 0;

@@ -9,38 +9,43 @@ namespace muster {
 
 using WhenStuck = PolicyTraits::WhenStuck;
 
-// Whose first job is served sooner: one within its tenant's part, then by turn, then by rank.
+// Whose first job is served sooner: one within its tenant's part, then who borrows nearby, then by
+// turn, then by rank.
 bool Chain::served_before(const Shape& a, const Shape& b, Instant now) const {
   if (tenancy_) {
-    const bool within_a = is_within(a);
-    if (within_a != is_within(b)) return within_a;
+    const std::size_t distance_a = distance(a);
+    const std::size_t distance_b = distance(b);
+    if (distance_a != distance_b) return distance_a < distance_b;
     const int turn = tenancy_->compare_turns(a.tenant, a.user, b.tenant, b.user);
     if (turn != 0) return turn < 0;
   }
   return goes_before(a.queue.first(), b.queue.first(), now);
 }
 
-Chain::Shape* Chain::next_in_order(std::int32_t free, Instant now) {
+// Where nobody overtakes, that is meant inside a tenant: only its oldest job may be next.
+bool Chain::is_passed_by(const Shape& shape, Instant now) const {
+  return traits_.when_stuck == WhenStuck::kWait &&
+         std::any_of(shapes_.begin(), shapes_.end(), [&](const Shape& other) {
+           return !other.queue.empty() && other.tenant == shape.tenant &&
+                  goes_before(other.queue.first(), shape.queue.first(), now);
+         });
+}
+
+Chain::Shape* Chain::next_in_order(std::int32_t free, Instant now,
+                                   std::optional<std::size_t> near) {
   const bool anyone =
       traits_.when_stuck == WhenStuck::kWait || traits_.when_stuck == WhenStuck::kReserve;
-  // Where nobody overtakes, that is meant inside a tenant: only its oldest job may be next.
-  const bool heads_only = tenancy_ && traits_.when_stuck == WhenStuck::kWait;
   Shape* best = nullptr;
   for (Shape& shape : shapes_) {
     if (shape.out || shape.queue.empty() || (!anyone && shape.gpus > free)) continue;
-    if (heads_only && std::any_of(shapes_.begin(), shapes_.end(), [&](const Shape& other) {
-          return !other.queue.empty() && other.tenant == shape.tenant &&
-                 goes_before(other.queue.first(), shape.queue.first(), now);
-        })) {
-      continue;
-    }
+    if (tenancy_ && ((near && distance(shape) > *near) || is_passed_by(shape, now))) continue;
     if (best != nullptr && !served_before(shape, *best, now)) continue;
     best = &shape;
   }
   return best;
 }
 
-void Chain::fill(const View& view, Draft& draft) {
+void Chain::fill(const View& view, Draft& draft, std::optional<std::size_t> near) {
   for (Shape& shape : shapes_) {
     shape.out = false;
     shape.queue.advance(view.now());
@@ -48,8 +53,8 @@ void Chain::fill(const View& view, Draft& draft) {
   while (true) {
     const std::int32_t free = free_gpus(draft);
     if (free == 0) return;
-    Shape* shape = traits_.when_stuck == WhenStuck::kAlign ? best_aligned(view, draft, free)
-                                                           : next_in_order(free, view.now());
+    Shape* shape = traits_.when_stuck == WhenStuck::kAlign ? best_aligned(view, draft, free, near)
+                                                           : next_in_order(free, view.now(), near);
     if (shape == nullptr) return;
     const JobId job = shape->queue.first().job;
     if (take(view, draft, job)) continue;
@@ -60,6 +65,7 @@ void Chain::fill(const View& view, Draft& draft) {
       continue;
     }
     if (traits_.when_stuck == WhenStuck::kReserve) {
+      if (near) return;
       return fill_behind_reservation(view, draft, job);
     }
     shape->out = true;
@@ -104,9 +110,9 @@ void Chain::fill_behind_reservation(const View& view, Draft& draft, JobId head) 
       const std::optional<JobId> job = shape.ages.oldest(longest, last);
       if (!job) continue;
       if (found != nullptr) {
-        const bool within = !tenancy_ || is_within(shape);
-        const bool found_within = !tenancy_ || is_within(*found);
-        if (within != found_within ? found_within : oldest < *job) continue;
+        const std::size_t far = tenancy_ ? distance(shape) : 0;
+        const std::size_t found_far = tenancy_ ? distance(*found) : 0;
+        if (far != found_far ? found_far < far : oldest < *job) continue;
       }
       found = &shape;
       oldest = *job;
@@ -152,17 +158,19 @@ double Chain::alignment(const Draft& draft, const Shape& shape) const {
 
 // Tetris: how well the shape suits what is free, less how much work its first job has left, each on
 // a scale from 0 to 1.
-Chain::Shape* Chain::best_aligned(const View& view, const Draft& draft, std::int32_t free) {
+Chain::Shape* Chain::best_aligned(const View& view, const Draft& draft, std::int32_t free,
+                                  std::optional<std::size_t> near) {
   const double typical =
       estimate_sum_us_ / static_cast<double>(std::max<std::int64_t>(1, estimates_seen_));
   Shape* best = nullptr;
   double best_score = 0;
   for (Shape& shape : shapes_) {
     if (shape.out || shape.queue.empty() || shape.gpus > free) continue;
+    if (near && distance(shape) > *near) continue;
     const auto left = static_cast<double>(view.facts(shape.queue.first().job).remaining().us());
     const double score = alignment(draft, shape) - left / (left + typical + 1.0);
-    if (best != nullptr && tenancy_ && is_within(shape) != is_within(*best)) {
-      if (is_within(*best)) continue;
+    if (best != nullptr && tenancy_ && distance(shape) != distance(*best)) {
+      if (distance(*best) < distance(shape)) continue;
       best = nullptr;
     }
     if (best == nullptr || score > best_score ||

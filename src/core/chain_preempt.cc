@@ -155,15 +155,16 @@ void Chain::preempt(const View& view, Draft& draft) {
   } else if (nobody_can_gain(view, draft)) {
     return;
   }
-  budget_ = free_gpus(draft);
+  const std::int32_t free = budget_ = free_gpus(draft);
   const std::size_t next = rank_running(view);
   if (tenancy_) {
     select_by_count_and_tenant(view);
+    if (owner_left_out(view, free)) select_by_count_and_tenant(view);
   } else {
     select_by_count(view, next);
   }
   for (const JobId job : stops_) draft.stop(job);
-  if (tenancy_) begin_turns(view, draft);
+  if (tenancy_) charge_all(view, draft);
   // By count they all fit together, whatever order the budget is spent in from here on.
   if (adaptive_) budget_ = cluster_->topology().total().gpus;
   bool all_placed = true;
@@ -175,7 +176,7 @@ void Chain::preempt(const View& view, Draft& draft) {
   // Those who were to stop for a job that found no place stay. Otherwise others would take their
   // GPUs, whatever their rank, and lose them again at the next plan.
   for (const JobId job : stops_) draft.start(job, view.placement(job));
-  if (tenancy_) begin_turns(view, draft);
+  if (tenancy_) charge_all(view, draft);
   fill(view, draft);
 }
 
@@ -213,9 +214,13 @@ bool Chain::may_displace(const View& view, JobId job, const Rank& rank,
                          const RankedJob& other) const {
   const bool behind = compare(rank, other.rank, view.now()) < 0;
   if (!tenancy_) return behind;
-  if (borrowed_[job] == 0 && borrowed_[other.job] != 0) return may_reclaim_ || behind;
-  if (borrowed_[job] != 0 && borrowed_[other.job] == 0) return false;
-  return behind && (borrowed_[job] != 0 || view.spec(job).tenant == view.spec(other.job).tenant);
+  const TenantId mine = view.spec(job).tenant;
+  const TenantId theirs = view.spec(other.job).tenant;
+  if (tenancy_->outranks(mine, borrowed_[job], theirs, borrowed_[other.job])) {
+    return may_reclaim_ || behind;
+  }
+  if (tenancy_->outranks(theirs, borrowed_[other.job], mine, borrowed_[job])) return false;
+  return behind && (borrowed_[job] != 0 || mine == theirs);
 }
 
 // The GPUs for this job are there but not where it can use them. Takes them from whoever ranks
@@ -223,9 +228,11 @@ bool Chain::may_displace(const View& view, JobId job, const Rank& rank,
 bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& rank) {
   const Draft::Mark mark = draft.mark();
   std::vector<std::pair<JobId, Placement>> displaced;
+  Instant grown = Instant::never();
   for (const RankedJob& entry : running_) {
-    if (!view.is_placed(entry.job) || !may_displace(view, job, rank, entry) ||
-        is_protected(view, entry.job)) {
+    if (!view.is_placed(entry.job) || !may_displace(view, job, rank, entry)) continue;
+    if (is_protected(view, entry.job)) {
+      grown = std::min(grown, safe_until(view, entry.job));
       continue;
     }
     const Placement* held = draft.placement(entry.job);
@@ -235,6 +242,7 @@ bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& ran
   }
   if (!take(view, draft, job)) {
     draft.rollback(mark);
+    review_young(grown);
     return false;
   }
   // All who can stay do, before anybody who cannot looks for another place.
@@ -243,7 +251,8 @@ bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& ran
     if (draft.placement(other) != nullptr) continue;
     Ask ask = ask_for(view, other);
     mechanism_->place(*cluster_, *placer_, draft.books(), ask);
-    if (!ask.given.empty()) draft.start(other, std::move(ask.given));
+    if (!ask.given.empty() && draft.start(other, std::move(ask.given))) continue;
+    if (tenancy_) tenancy_->charge(ask.spec->tenant, ask.spec->user, -ask.spec->gpus);
   }
   return true;
 }

@@ -13,8 +13,12 @@ bool Chain::is_within(const Shape& shape) const {
   return tenancy_->within(shape.tenant, shape.gpus);
 }
 
+std::size_t Chain::distance(const Shape& shape) const {
+  return tenancy_->distance(shape.tenant, shape.gpus);
+}
+
 // Charges every job for what it holds in the draft, or has been given in this plan.
-void Chain::begin_turns(const View& view, const Draft& draft) {
+void Chain::charge_all(const View& view, const Draft& draft) {
   tenancy_->begin();
   for (const JobId job : view.placed()) {
     if (draft.placement(job) == nullptr) continue;
@@ -25,54 +29,90 @@ void Chain::begin_turns(const View& view, const Draft& draft) {
     const JobSpec& spec = view.spec(job);
     tenancy_->charge(spec.tenant, spec.user, spec.gpus);
   }
-  tenancy_->share_out();
 }
 
-// As select_by_count, in two rounds: first those within their tenant's part, then those that borrow
-// what is left. A tenant's waiting jobs displace its own running ones that rank behind, and those
-// of anybody who borrows; not what is another tenant's own.
+// How many of the GPUs yet to be handed out are not for others: those of running jobs that their
+// tenant owns and that are not yet come to. Its own waiting jobs may use them up.
+struct Chain::Reserves {
+  struct Reserve {
+    std::vector<std::int32_t> ahead;  // GPUs of its running jobs not yet come to, the last first.
+    std::int64_t gpus = 0;
+  };
+  IdVector<TenantId, Reserve> of;
+  std::int64_t all = 0;
+
+  std::int64_t for_others(TenantId tenant) const { return all - of[tenant].gpus; }
+  void set(TenantId tenant, std::int64_t gpus) {
+    all += gpus - of[tenant].gpus;
+    of[tenant].gpus = gpus;
+  }
+  std::int64_t room(TenantId tenant, const Tenancy& tenancy, std::int64_t budget) const {
+    return std::min(tenancy.room(tenant), budget - for_others(tenant));
+  }
+  // The next of its running jobs no longer needs to be kept for: if it is its own it is kept now.
+  void come_to(TenantId tenant, const Tenancy& tenancy, std::int64_t budget) {
+    Reserve& mine = of[tenant];
+    const std::int32_t gpus = mine.ahead.back();
+    mine.ahead.pop_back();
+    if (gpus <= room(tenant, tenancy, budget)) set(tenant, mine.gpus - gpus);
+  }
+  // Anew, when the tenant has been given something else.
+  void update(TenantId tenant, const Tenancy& tenancy, std::int64_t budget) {
+    const std::int64_t room_now = room(tenant, tenancy, budget);
+    const std::vector<std::int32_t>& ahead = of[tenant].ahead;
+    std::int64_t kept = 0;
+    for (auto gpus = ahead.rbegin(); gpus != ahead.rend() && kept < room_now; ++gpus) {
+      if (*gpus <= room_now - kept) kept += *gpus;
+    }
+    set(tenant, kept);
+  }
+};
+
+// As select_by_count, in rounds: first those within their tenant's part, then those that borrow
+// what is left, from nearby first. A tenant's waiting jobs displace its own running ones that rank
+// behind, and those of anybody who borrows; not what is another tenant's own.
 void Chain::select_by_count_and_tenant(const View& view) {
   const Instant now = view.now();
-  // What each would own if nobody waited: this much must be left for those not yet come to.
-  IdVector<TenantId, std::int64_t> owned(options_.tenants->size());
-  std::int64_t owned_by_all = 0;
-  tenancy_->begin();
+  Reserves reserves;
+  reserves.of.resize(options_.tenants->size());
   const auto charge = [&](JobId job) {
     const JobSpec& spec = view.spec(job);
     tenancy_->charge(spec.tenant, spec.user, spec.gpus);
   };
-  std::vector<bool> counted(running_.size());
+  tenancy_->begin();
   young_.clear();
   for (std::size_t i = 0; i < running_.size(); ++i) {
-    const JobSpec& spec = view.spec(running_[i].job);
-    if (is_protected(view, running_[i].job)) {
+    const JobId job = running_[i].job;
+    const JobSpec& spec = view.spec(job);
+    if (is_protected(view, job)) {
       young_.push_back(i);
-      continue;
+      borrowed_[job] = static_cast<std::uint8_t>(tenancy_->distance(spec.tenant, spec.gpus));
+      charge(job);
+    } else {
+      budget_ += spec.gpus;
+      reserves.of[spec.tenant].ahead.push_back(spec.gpus);
     }
-    budget_ += spec.gpus;
-    if (!tenancy_->within(spec.tenant, spec.gpus)) continue;
-    charge(running_[i].job);
-    counted[i] = true;
-    owned[spec.tenant] += spec.gpus;
-    owned_by_all += spec.gpus;
   }
-  tenancy_->begin();
-  for (const std::size_t i : young_) {
-    const JobSpec& spec = view.spec(running_[i].job);
-    borrowed_[running_[i].job] = tenancy_->within(spec.tenant, spec.gpus) ? 0 : 1;
-    charge(running_[i].job);
+  for (std::size_t i = 0; i < reserves.of.size(); ++i) {
+    std::vector<std::int32_t>& ahead = reserves.of[TenantId(i)].ahead;
+    std::reverse(ahead.begin(), ahead.end());
+    reserves.update(TenantId(i), *tenancy_, budget_);
   }
-  deferred_.clear();
   for (Shape& shape : shapes_) {
     shape.queue.advance(now);
     shape.walk.begin(shape.queue, now);
   }
-  for (const bool own : {true, false}) {
-    const std::size_t many = own ? running_.size() : deferred_.size();
+  std::vector<std::size_t> later(running_.size());  // Those not yet decided on.
+  for (std::size_t i = 0; i < later.size(); ++i) later[i] = i;
+  for (std::size_t near = 0; near <= tenancy_->farthest(); ++near) {
+    const bool own = near == 0;
+    deferred_.swap(later);
+    later.clear();
+    const std::size_t many = deferred_.size();
     std::size_t next = 0;
     const auto eligible = [&](const Shape& shape) {
-      const std::int64_t others = own ? owned_by_all - owned[shape.tenant] : 0;
-      return !shape.walk.done() && shape.gpus <= budget_ - others && (!own || is_within(shape));
+      return !shape.walk.done() && shape.gpus <= budget_ - reserves.for_others(shape.tenant) &&
+             (own ? is_within(shape) : near == tenancy_->farthest() || distance(shape) <= near);
     };
     Shape* best = nullptr;
     bool look = true;  // Somebody may have become eligible who was not.
@@ -88,39 +128,36 @@ void Chain::select_by_count_and_tenant(const View& view) {
         }
       }
       if (best == nullptr && next == many) break;
-      const std::size_t index = next == many ? 0 : own ? next : deferred_[next];
+      const std::size_t index = next == many ? 0 : deferred_[next];
       if (next < many &&
           (best == nullptr || compare(running_[index].rank, best->walk.entry().rank, now) <= 0)) {
         ++next;
         const JobId job = running_[index].job;
         const JobSpec& spec = view.spec(job);
         if (own && is_protected(view, job)) continue;
-        if (own) {
-          if (counted[index]) {
-            owned[spec.tenant] -= spec.gpus;
-            owned_by_all -= spec.gpus;
-          }
-          const bool within = tenancy_->within(spec.tenant, spec.gpus);
-          borrowed_[job] = within ? 0 : 1;
-          if (!within && may_reclaim_) {
-            deferred_.push_back(index);
-            look = true;
-            continue;
-          }
+        const std::size_t far = tenancy_->distance(spec.tenant, spec.gpus);
+        borrowed_[job] = static_cast<std::uint8_t>(far);
+        if (own) reserves.come_to(spec.tenant, *tenancy_, budget_);
+        if (far > near && may_reclaim_) {
+          later.push_back(index);
+          look = true;
+          continue;
         }
-        if (spec.gpus <= budget_) {
+        if (spec.gpus <= budget_ - reserves.for_others(spec.tenant)) {
           budget_ -= spec.gpus;
           charge(job);
+          if (far != 0) reserves.update(spec.tenant, *tenancy_, budget_);
         } else {
           stops_.push_back(job);
           look = true;
         }
       } else {
         const JobId job = best->walk.entry().job;
-        borrowed_[job] = own ? 0 : 1;
+        borrowed_[job] = static_cast<std::uint8_t>(distance(*best));
         selected_.push_back(job);
         budget_ -= best->gpus;
         charge(job);
+        reserves.update(best->tenant, *tenancy_, budget_);
         best->walk.next();
         look = true;
       }
@@ -129,7 +166,8 @@ void Chain::select_by_count_and_tenant(const View& view) {
   await_growth(view);
 }
 
-// Which running jobs hold more than their tenant's part: the latest come, whole gangs.
+// Which running jobs their tenant has no right to: going from those that came first to those that
+// came last, the ones for which there is no room left in its part. Whole gangs.
 void Chain::label_borrowed(const View& view, const Draft& draft) {
   std::vector<std::tuple<Instant, JobId>> by_age;
   for (const JobId job : view.placed()) {
@@ -138,16 +176,26 @@ void Chain::label_borrowed(const View& view, const Draft& draft) {
   std::sort(by_age.begin(), by_age.end());
   lent_.clear();
   tenancy_->begin();
-  for (const auto& [since, job] : by_age) {
-    const JobSpec& spec = view.spec(job);
-    borrowed_[job] = tenancy_->within(spec.tenant, spec.gpus) ? 0 : 1;
-    if (borrowed_[job] != 0) lent_.push_back(job);
-    tenancy_->charge(spec.tenant, spec.user, spec.gpus);
-  }
   for (const JobId job : starts_) {
     const JobSpec& spec = view.spec(job);
     tenancy_->charge(spec.tenant, spec.user, spec.gpus);
   }
+  for (const auto& [since, job] : by_age) {
+    const JobSpec& spec = view.spec(job);
+    if (!tenancy_->within(spec.tenant, spec.gpus)) {
+      lent_.push_back(job);
+      continue;
+    }
+    borrowed_[job] = 0;
+    tenancy_->charge(spec.tenant, spec.user, spec.gpus);
+  }
+  for (const JobId job : lent_) {  // From nearby, as long as all who own something there have it.
+    const JobSpec& spec = view.spec(job);
+    const std::size_t far = tenancy_->distance(spec.tenant, spec.gpus);
+    borrowed_[job] = static_cast<std::uint8_t>(far);
+    tenancy_->charge_lender(spec.tenant, far, spec.gpus);
+  }
+  charge_all(view, draft);
 }
 
 std::int64_t Chain::work_at_risk(const View& view, JobId job) const {
@@ -158,148 +206,105 @@ std::int64_t Chain::work_at_risk(const View& view, JobId job) const {
   return saturating_multiply(unsaved, view.spec(job).gpus);
 }
 
+// After a selection in which nothing was taken back because the cluster was not full enough: it is
+// now, and somebody waits for what is its own. Then everything is to be selected anew.
+bool Chain::owner_left_out(const View& view, std::int32_t free_gpus) {
+  if (may_reclaim_ || !tenancy_->may_reclaim(budget_)) return false;
+  const auto waits = [&](const Shape& shape) {
+    return !shape.walk.done() && distance(shape) < tenancy_->farthest();
+  };
+  const auto loses = [&](JobId job) {
+    return tenancy_->distance(view.spec(job).tenant, view.spec(job).gpus) < tenancy_->farthest();
+  };
+  if (std::none_of(shapes_.begin(), shapes_.end(), waits) &&
+      std::none_of(stops_.begin(), stops_.end(), loses)) {
+    return false;
+  }
+  may_reclaim_ = true;
+  selected_.clear();
+  stops_.clear();
+  budget_ = free_gpus;
+  return true;
+}
+
+bool Chain::claims(const Shape& shape, Instant now) const {
+  return !shape.queue.empty() && !shape.refusal && distance(shape) < tenancy_->farthest() &&
+         !is_passed_by(shape, now);
+}
+
+bool Chain::may_evict(const View& view, JobId job, JobId lent) const {
+  const JobSpec& spec = view.spec(job);
+  return !is_protected(view, lent) &&
+         tenancy_->outranks(spec.tenant, tenancy_->distance(spec.tenant, spec.gpus),
+                            view.spec(lent).tenant, borrowed_[lent]);
+}
+
+// Owners first; then what was lent is taken back for those whom that is not enough; and only what
+// is left after that is lent, nearby first.
+void Chain::fill_by_tenants(const View& view, Draft& draft) {
+  const std::size_t farthest = tenancy_->farthest();
+  const auto lend = [&](std::size_t near) {
+    fill(view, draft, near < farthest ? std::optional(near) : std::nullopt);
+  };
+  const auto claimed = [&] {
+    return std::any_of(shapes_.begin(), shapes_.end(),
+                       [&](const Shape& shape) { return claims(shape, view.now()); });
+  };
+  std::size_t owners = starts_.size();  // So many of the starts are no loans.
+  may_reclaim_ = false;
+  for (std::size_t near = 0; near <= farthest; ++near) {
+    lend(near);
+    if (near == 0) owners = starts_.size();
+    const bool was_full = std::exchange(may_reclaim_, tenancy_->may_reclaim(free_gpus(draft)));
+    if (may_reclaim_ && (near == 0 || !was_full) && claimed()) {
+      // If it is the new loans that fill the cluster, owners who still wait come before them.
+      call_off(view, draft, owners);
+      reclaim(view, draft);
+      for (std::size_t again = 1; again <= near; ++again) lend(again);
+    } else if (may_reclaim_ && near < farthest && claimed()) {
+      reclaim(view, draft);
+    }
+    if (near == 0) owners = starts_.size();
+  }
+}
+
+// Starts of this plan, from the given one on.
+void Chain::call_off(const View& view, Draft& draft, std::size_t first) {
+  for (std::size_t i = first; i < starts_.size(); ++i) {
+    const JobSpec& spec = view.spec(starts_[i]);
+    if (adaptive_) {
+      budget_ += spec.gpus;
+    } else {
+      draft.stop(starts_[i]);
+    }
+    tenancy_->charge(spec.tenant, spec.user, -spec.gpus);
+    enqueue(view, starts_[i]);
+  }
+  starts_.resize(first);
+}
+
 // Without preemption by rank: a job within its tenant's part that found no place may take back what
 // was lent, if the cluster is full enough.
 void Chain::reclaim(const View& view, Draft& draft) {
-  if (!may_reclaim_) return;
-  const auto claims = [&](const Shape& shape) {
-    return !shape.queue.empty() && !shape.refusal && is_within(shape);
-  };
-  if (std::none_of(shapes_.begin(), shapes_.end(), claims)) return;
   label_borrowed(view, draft);
   if (lent_.empty()) return;
   for (Shape& shape : shapes_) shape.out = false;
   while (true) {
     Shape* best = nullptr;
     for (Shape& shape : shapes_) {
-      if (shape.out || !claims(shape)) continue;
+      if (shape.out || !claims(shape, view.now())) continue;
       if (best == nullptr || served_before(shape, *best, view.now())) best = &shape;
     }
     if (best == nullptr) return;
-    if (reclaim_for(view, draft, best->queue.first().job)) continue;
+    if (reclaim_for(view, draft, best->queue.first().job)) {
+      label_borrowed(view, draft);
+      continue;
+    }
     for (const JobId each : lent_) {
       if (is_protected(view, each)) review_young(safe_until(view, each));
     }
-    // Nobody overtakes inside a tenant where the policy says so.
-    const bool all = traits_.when_stuck == PolicyTraits::WhenStuck::kWait;
-    for (Shape& shape : shapes_)
-      shape.out |= &shape == best || (all && shape.tenant == best->tenant);
+    best->out = true;
   }
-}
-
-bool Chain::reclaim_for(const View& view, Draft& draft, JobId job) {
-  std::erase_if(lent_, [&](JobId each) { return draft.placement(each) == nullptr; });
-  const auto refund = [&] {
-    for (const JobId each : lent_) {
-      if (draft.placement(each) != nullptr) continue;
-      const JobSpec& spec = view.spec(each);
-      tenancy_->charge(spec.tenant, spec.user, -spec.gpus);
-      stops_.push_back(each);
-    }
-  };
-  if (adaptive_) {  // By count; the mechanism finds the places.
-    std::int32_t found = budget_;
-    const Draft::Mark mark = draft.mark();
-    std::vector<std::tuple<std::int64_t, JobId>> cheapest;
-    for (const JobId each : lent_) {
-      if (!is_protected(view, each)) cheapest.emplace_back(work_at_risk(view, each), each);
-    }
-    std::sort(cheapest.begin(), cheapest.end());
-    for (const auto& [cost, each] : cheapest) {
-      if (found >= view.spec(job).gpus) break;
-      draft.stop(each);
-      found += view.spec(each).gpus;
-    }
-    const std::int32_t before = std::exchange(budget_, found);
-    if (take(view, draft, job)) {
-      refund();
-      return true;
-    }
-    budget_ = before;
-    draft.rollback(mark);
-    return false;
-  }
-  if (evict_on_one_server(view, draft, job)) {
-    refund();
-    return true;
-  }
-  // Nothing on one server: all that is lent is up for it, and who is not in the way stays, the
-  // costliest first.
-  const Draft::Mark mark = draft.mark();
-  std::vector<std::tuple<std::int64_t, JobId, Placement>> displaced;
-  for (const JobId each : lent_) {
-    if (is_protected(view, each)) continue;
-    displaced.emplace_back(-work_at_risk(view, each), each, *draft.placement(each));
-    draft.stop(each);
-  }
-  if (displaced.empty() || !take(view, draft, job)) {
-    draft.rollback(mark);
-    return false;
-  }
-  std::sort(displaced.begin(), displaced.end(), [](const auto& a, const auto& b) {
-    return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
-  });
-  for (const auto& [cost, each, held] : displaced) draft.start(each, held);
-  refund();
-  return true;
-}
-
-// The server on which the fewest, and of those the cheapest, evictions make room for a job that one
-// server can hold.
-bool Chain::evict_on_one_server(const View& view, Draft& draft, JobId job) {
-  const JobSpec& spec = view.spec(job);
-  struct Guest {
-    NodeId node;
-    std::int32_t gpus;
-    std::int64_t cost;
-    JobId job;
-  };
-  std::vector<Guest> guests;
-  for (const JobId each : lent_) {
-    if (is_protected(view, each)) continue;
-    const std::int64_t cost = work_at_risk(view, each);
-    for (const Share& share : *draft.placement(each)) {
-      guests.push_back({share.node, share.gpus(), cost, each});
-    }
-  }
-  std::sort(guests.begin(), guests.end(), [](const Guest& a, const Guest& b) {
-    return std::tuple(a.node, -a.gpus, a.cost, a.job) < std::tuple(b.node, -b.gpus, b.cost, b.job);
-  });
-  struct Choice {
-    std::size_t begin;
-    std::size_t count;
-    std::int64_t cost;
-  };
-  std::vector<Choice> choices;
-  for (std::size_t begin = 0; begin < guests.size();) {
-    const NodeId node = guests[begin].node;
-    std::size_t end = begin;
-    while (end < guests.size() && guests[end].node == node) ++end;
-    const Node& server = cluster_->topology().node(node);
-    const bool fits =
-        server.capacity.gpus >= spec.gpus && (!spec.gpu_type || *spec.gpu_type == server.gpu_type);
-    std::int32_t room = draft.books().free_gpus(node);
-    std::int64_t cost = 0;
-    std::size_t count = 0;
-    while (fits && room < spec.gpus && begin + count < end) {
-      room += guests[begin + count].gpus;
-      cost = saturating_add(cost, guests[begin + count].cost);
-      ++count;
-    }
-    if (fits && room >= spec.gpus) choices.push_back({begin, count, cost});
-    begin = end;
-  }
-  std::sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
-    return std::tie(a.count, a.cost, a.begin) < std::tie(b.count, b.cost, b.begin);
-  });
-  constexpr std::size_t kTries = 4;  // A placement may have reasons of its own to refuse a server.
-  for (std::size_t i = 0; i < std::min(kTries, choices.size()); ++i) {
-    const Draft::Mark mark = draft.mark();
-    for (std::size_t k = 0; k < choices[i].count; ++k) draft.stop(guests[choices[i].begin + k].job);
-    if (take(view, draft, job)) return true;
-    draft.rollback(mark);
-  }
-  return false;
 }
 
 }  // namespace muster

@@ -8,6 +8,7 @@ Tenancy::Tenancy(const TenantTree& tree, std::int32_t total_gpus)
     : tree_(&tree), total_gpus_(total_gpus), accounts_(tree.size()) {
   for (std::size_t i = 0; i < tree.size(); ++i) {
     accounts_[TenantId(i)].part = tree[TenantId(i)].quota;
+    deepest_ = std::max(deepest_, tree.path_to_root(TenantId(i)).size());
   }
 }
 
@@ -78,11 +79,37 @@ void Tenancy::divide(const std::vector<TenantId>& beside, std::int64_t gpus) {
   }
 }
 
-bool Tenancy::within(TenantId tenant, std::int32_t gpus) const {
+std::size_t Tenancy::distance(TenantId tenant, std::int32_t gpus) const {
+  if (within(tenant, gpus)) return 0;
   const auto path = tree_->path_to_root(tenant);
-  return std::all_of(path.begin(), path.end(), [&](TenantId each) {
-    return accounts_[each].used + gpus <= accounts_[each].part;
-  });
+  std::size_t levels = 0;  // From the top down.
+  for (std::size_t i = path.size(); i-- > 0 && gpus <= room(path[i]);) ++levels;
+  return deepest_ - levels;
+}
+
+std::size_t Tenancy::levels_within(TenantId tenant, std::size_t distance) const {
+  return distance == 0 ? tree_->path_to_root(tenant).size() : deepest_ - distance;
+}
+
+void Tenancy::charge_lender(TenantId tenant, std::size_t distance, std::int32_t gpus) {
+  const auto path = tree_->path_to_root(tenant);
+  const std::size_t levels = levels_within(tenant, distance);
+  for (std::size_t i = path.size() - levels; i < path.size(); ++i) accounts_[path[i]].used += gpus;
+}
+
+bool Tenancy::outranks(TenantId a, std::size_t distance_a, TenantId b,
+                       std::size_t distance_b) const {
+  const std::size_t levels_a = levels_within(a, distance_a);
+  const std::size_t levels_b = levels_within(b, distance_b);
+  if (a == b) return distance_a == 0 && distance_b != 0;
+  const auto path_a = tree_->path_to_root(a);
+  const auto path_b = tree_->path_to_root(b);
+  std::size_t common = 0;
+  while (common < path_a.size() && common < path_b.size() &&
+         path_a[path_a.size() - 1 - common] == path_b[path_b.size() - 1 - common]) {
+    ++common;
+  }
+  return levels_a > common && levels_b <= common;
 }
 
 std::int64_t Tenancy::used_by(TenantId tenant, UserId user) const {

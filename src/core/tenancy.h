@@ -33,9 +33,20 @@ class Tenancy {
   std::int64_t used(TenantId tenant) const { return accounts_[tenant].used; }
   std::int64_t part(TenantId tenant) const { return accounts_[tenant].part; }
 
-  // With this many GPUs more the tenant, and all above it, would still hold no more than their
-  // part.
-  bool within(TenantId tenant, std::int32_t gpus) const;
+  // With this many GPUs more the tenant would still hold no more than its part. Then so would all
+  // above it, if nobody beside it or them borrowed: what those do is theirs to give back.
+  bool within(TenantId tenant, std::int32_t gpus) const { return gpus <= room(tenant); }
+  std::int64_t room(TenantId tenant) const { return part(tenant) - used(tenant); }
+
+  // How far away it would have to borrow them: 0 when within, otherwise the fewer levels from the
+  // top down hold, without a gap, no more than their part, the farther; up to farthest().
+  std::size_t distance(TenantId tenant, std::int32_t gpus) const;
+  std::size_t farthest() const { return deepest_; }
+  // Charges only those above the tenant that one so far away counts against.
+  void charge_lender(TenantId tenant, std::size_t distance, std::int32_t gpus);
+  // Whether what a has, so far away, it has a better right to than b to its own: where the two part
+  // a is within its part and b is not.
+  bool outranks(TenantId a, std::size_t distance_a, TenantId b, std::size_t distance_b) const;
 
   // Whose turn is sooner: negative, zero or positive. By quota all are level and the policy
   // decides; otherwise whoever holds least for its weight, level by level, then which user holds
@@ -52,11 +63,13 @@ class Tenancy {
     std::int64_t part = 0;    // GPUs it is entitled to now.
   };
   std::int64_t weight(TenantId tenant) const;
+  std::size_t levels_within(TenantId tenant, std::size_t distance) const;
   void divide(const std::vector<TenantId>& beside, std::int64_t gpus);
   std::int64_t used_by(TenantId tenant, UserId user) const;
 
   const TenantTree* tree_;
   std::int64_t total_gpus_;
+  std::size_t deepest_ = 0;  // Levels of the tree.
   IdVector<TenantId, Account> accounts_;
   std::map<std::pair<TenantId, UserId>, std::int64_t> by_user_;
 };
