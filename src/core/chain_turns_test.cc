@@ -33,6 +33,25 @@ TEST(ChainTurns, BorrowersGiveWayToBetterRankedBorrowers) {
   EXPECT_EQ(world.at(2, {world.job("b", 4, 300)}), "");
 }
 
+TEST(ChainTurns, WhileGpusAreIdleABorrowerGivesWayToBetterRanksOnly) {
+  for (const std::int64_t rank : {1, 100}) {
+    World world("1x10", tenants("a 4, b 6"), {.policy = kPreempting});
+    world.at(0, {world.job("a", 4, 10), world.job("a", 4, 20)});
+    EXPECT_EQ(world.at(1, {world.job("b", 6, rank)}), rank == 1 ? "stop 1, start 2 on s0" : "");
+  }
+}
+
+// By count the gang of four fits beside a's jobs, but on no server.
+TEST(ChainTurns, NobodyWithARightIsMovedForOneThatBorrows) {
+  World world("2x4", tenants("a 6, b 2"), {.policy = kPreempting, .strict = true});
+  EXPECT_EQ(world.at(0, {world.job("a", 2, 80), world.job("a", 2, 81), world.job("a", 2, 82)}),
+            "start 0 on s0, start 1 on s0, start 2 on s1");
+  EXPECT_EQ(world.at(1, {world.end(1)}), "");
+  EXPECT_EQ(world.at(2, {world.job("b", 4, 1)}), "");
+  EXPECT_EQ(world.at(3, {world.job("a", 4, 1)}), "stop 0, start 0 on s1, start 4 on s0")
+      << "for one of a's own it is";
+}
+
 // Below the threshold a borrower keeps its place against all that rank behind it. The owner that is
 // to start ranks before it, so it is the borrower that must go, not somebody who has a right.
 TEST(ChainTurns, NobodysOwnIsTakenWhileABorrowerKeepsItsPlace) {
@@ -50,6 +69,14 @@ TEST(ChainTurns, FifoBlocksInsideATenantOnly) {
   EXPECT_EQ(world.at(1, {world.job("a", 4, 3), world.job("a", 1, 4)}), "");
   EXPECT_EQ(world.at(2, {world.job("b", 1, 5)}), "start 4 on s0") << "b has its own order";
   EXPECT_EQ(world.at(3, {world.end(0)}), "start 2 on s0, start 3 on s0");
+}
+
+TEST(ChainTurns, FifoBlocksNobodyElseEvenForWhatIsATenantsRight) {
+  World world("1x8", tenants("a 5, b 1, c 2"), {.policy = kFifo});
+  EXPECT_EQ(world.at(0, {world.job("a", 2, 1), world.job("b", 4, 2)}),
+            "start 0 on s0, start 1 on s0");
+  // The next of a has a right to three, and two are free; nothing is taken back yet.
+  EXPECT_EQ(world.at(1, {world.job("a", 3, 3), world.job("c", 1, 4)}), "start 3 on s0");
 }
 
 // The head of a tenant may be too large for its part, and then waits until somebody lends.
@@ -96,6 +123,22 @@ TEST(ChainTurns, WhatALabHasARightToComesBackToIt) {
       << "vision has no right to it, but the lab has";
   EXPECT_EQ(world.at(3, {world.job("speech", 2)}), "stop 3, start 4 on s0")
       << "and of the lab's it is speech's";
+}
+
+TEST(ChainTurns, OfTwoWhoWantALoanBackTheOwnerComesBeforeItsSibling) {
+  World world("1x8", tenants("lab 6, lab/vision 4, lab/speech 2, other 2"));
+  world.at(0, {world.job("vision", 4), world.job("other", 2)});
+  EXPECT_EQ(world.at(1, {world.job("other", 2)}), "start 2 on s0");
+  EXPECT_EQ(world.at(2, {world.job("vision", 2, 1), world.job("speech", 2, 9)}),
+            "stop 2, start 4 on s0");
+}
+
+TEST(ChainTurns, NobodyTakesALoanFromASiblingThatHasAsLittleRight) {
+  World world("1x8", tenants("lab 6, lab/vision 2, lab/speech 2, lab/text 2, other 2"));
+  world.at(0, {world.job("vision", 2), world.job("speech", 2), world.job("other", 2)});
+  EXPECT_EQ(world.at(1, {world.job("vision", 2)}), "start 3 on s0") << "text does not need them";
+  EXPECT_EQ(world.at(2, {world.job("speech", 2)}), "");
+  EXPECT_EQ(world.at(3, {world.job("text", 2)}), "stop 3, start 5 on s0");
 }
 
 TEST(ChainTurns, ByShareTheIdlePartOfALabIsItsOtherTenants) {

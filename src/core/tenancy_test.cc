@@ -250,6 +250,40 @@ TEST(Tenancy, WhatIsLentInsideALabIsStillItsOwners) {
   EXPECT_FALSE(cast.within("vision", 0)) << "it holds more than its part";
 }
 
+TEST(Tenancy, KnowsHowFarAwayItWouldHaveToBorrow) {
+  Cast cast({{"lab", 6}, {"vision", 4, 1000, "lab"}, {"speech", 2, 1000, "lab"}, {"other", 2}},
+            Sharing::kQuota, 8);
+  const auto distance = [&](const char* name, std::int32_t gpus) {
+    return cast.tenancy().distance(cast.id(name), gpus);
+  };
+  EXPECT_EQ(cast.tenancy().farthest(), 2U);
+  cast.plan({{"vision", 3, 0}});
+  EXPECT_EQ(distance("vision", 1), 0U);
+  EXPECT_EQ(distance("vision", 3), 1U) << "its lab has them";
+  EXPECT_EQ(distance("vision", 4), 2U) << "nor has its lab";
+  EXPECT_EQ(distance("other", 2), 0U);
+  EXPECT_EQ(distance("other", 3), 2U) << "there is nobody above it";
+}
+
+TEST(Tenancy, WhoHasTheBetterRightIsDecidedWhereTheTreeParts) {
+  Cast cast({{"lab", 6}, {"vision", 4, 1000, "lab"}, {"speech", 2, 1000, "lab"}, {"other", 2}},
+            Sharing::kQuota, 8);
+  const auto outranks = [&](const char* a, std::size_t far_a, const char* b, std::size_t far_b) {
+    return cast.tenancy().outranks(cast.id(a), far_a, cast.id(b), far_b);
+  };
+  EXPECT_TRUE(outranks("speech", 0, "vision", 1)) << "its own against what a sibling borrows of it";
+  EXPECT_TRUE(outranks("speech", 0, "vision", 2));
+  EXPECT_FALSE(outranks("speech", 0, "vision", 0));
+  EXPECT_FALSE(outranks("speech", 1, "vision", 1)) << "both borrow of the lab";
+  EXPECT_FALSE(outranks("speech", 1, "vision", 2)) << "neither owns anything there";
+  EXPECT_TRUE(outranks("vision", 1, "other", 2)) << "it is the lab's, whoever of it has it";
+  EXPECT_FALSE(outranks("vision", 2, "other", 2));
+  EXPECT_FALSE(outranks("other", 0, "vision", 1)) << "the lab holds no more than its part";
+  EXPECT_TRUE(outranks("other", 0, "vision", 2));
+  EXPECT_TRUE(outranks("vision", 0, "vision", 1)) << "inside a tenant, own before borrowed";
+  EXPECT_FALSE(outranks("vision", 0, "vision", 0));
+}
+
 TEST(Tenancy, ChargesGoUpTheTreeAndComeBack) {
   Cast cast({{"lab", 8}, {"vision", 8, 1000, "lab"}}, Sharing::kQuota, 8);
   cast.tenancy().begin();
