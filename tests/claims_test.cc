@@ -64,7 +64,7 @@ TEST(SynergyClaims, TuneIsThreeTimesFasterWhereProportionalSaturates) {
 // ours.
 TEST(SynergyClaims, OptAndBlendAreNoWorseThanTuneOnTheStaticTrace) {
   const std::optional<std::string> path = data_file("synergy_static_100job.txt");
-  if (!path) GTEST_SKIP() << "shared data is not here";
+  if (!path) GTEST_SKIP() << "synergy_static_100job.txt not found; set MUSTER_DATA";
   const ProfileTable profiles = builtin_profiles();
   const Trace trace = read_trace(*path, "", profiles).value();
   constexpr const char* kCluster = "4x8,cpus=24,mem=500";

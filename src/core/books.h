@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/id.h"
@@ -46,7 +47,10 @@ class Books {
   bool pooled() const { return pooled_; }
 
   std::int32_t free_gpus() const { return free_gpus_; }
-  std::int32_t free_gpus(GpuTypeId type) const { return free_by_type_[type]; }
+  // Of one type, or of any.
+  std::int32_t free_gpus(std::optional<GpuTypeId> type) const {
+    return type ? free_by_type_[*type] : free_gpus_;
+  }
   SlotMask free_slots(NodeId node) const { return free_slots_[node]; }
   std::int32_t free_gpus(NodeId node) const { return std::popcount(free_slots_[node]); }
 

@@ -57,18 +57,10 @@ std::uint32_t Chain::shape_of(const JobSpec& spec) {
 }
 
 std::optional<std::string> Chain::find_refusal(const JobSpec& spec) const {
-  if (spec.gpus < 1) return fmt::format("asks for {} GPUs", spec.gpus);
-  const Topology& topology = cluster_->topology();
-  const std::int32_t there =
-      spec.gpu_type ? topology.gpus_of_type(*spec.gpu_type) : topology.total().gpus;
-  if (spec.gpus > there) {
-    return fmt::format("needs {} GPUs{}, the cluster has {}", spec.gpus,
-                       spec.gpu_type ? " of type " + topology.gpu_type_name(*spec.gpu_type) : "",
-                       there);
-  }
+  if (std::optional<std::string> why = cluster_->why_never(spec)) return why;
   Ask ask;
   ask.spec = &spec;
-  mechanism_->place(*cluster_, *placer_, Books(topology, pooling()), ask);
+  mechanism_->place(*cluster_, *placer_, Books(cluster_->topology(), pooling()), ask);
   if (!ask.given.empty()) return std::nullopt;
   return fmt::format("{} GPUs cannot be placed even on the empty cluster", spec.gpus);
 }
@@ -109,21 +101,19 @@ void Chain::enqueue(const View& view, JobId job) {
   seat.taken = true;
   seat.shape = shape_of(view.spec(job));
   Shape& shape = shapes_[seat.shape];
-  shape.clock(view.now());
   if (shape.queue.empty()) {  // Until the next plan, which may know better.
-    shape.cause = tenancy_ && !is_within(shape) ? WaitCause::kFairShare : WaitCause::kOrder;
+    const bool over = tenancy_ && !is_within(shape);
+    shape.clock.set(over ? WaitCause::kFairShare : WaitCause::kOrder, view.now());
   }
-  for (std::size_t i = 0; i < kWaitCauses; ++i) {
-    seat.waited.by_cause[i] -= shape.waited.by_cause[i];
-  }
+  shape.clock.join(seat.waited, view.now());
   if (tenancy_ && !seat.known) seat.waited.over_part_on_arrival = !is_within(shape);
   seat.known = true;
   seat.slot = shape.queue.insert(job, rank_of(view, job), view.now());
   if (traits_.when_stuck == WhenStuck::kReserve) {
-    shapes_[seat.shape].ages.insert(job, view.estimate(job));
+    shape.ages.insert(job, view.estimate(job));
   }
-  waiting_gpus_ += shapes_[seat.shape].gpus;
-  if (tenancy_) tenancy_->want(shapes_[seat.shape].tenant, shapes_[seat.shape].gpus);
+  waiting_gpus_ += shape.gpus;
+  if (tenancy_) tenancy_->want(shape.tenant, shape.gpus);
   ++estimates_seen_;
   estimate_sum_us_ += static_cast<double>(view.estimate(job).us());
 }
@@ -133,14 +123,11 @@ void Chain::unseat(JobId job, Instant now) {
   MUSTER_CHECK(seat.taken);
   seat.taken = false;
   Shape& shape = shapes_[seat.shape];
-  shape.clock(now);
-  for (std::size_t i = 0; i < kWaitCauses; ++i) {
-    seat.waited.by_cause[i] += shape.waited.by_cause[i];
-  }
-  waiting_gpus_ -= shapes_[seat.shape].gpus;
-  if (tenancy_) tenancy_->want(shapes_[seat.shape].tenant, -shapes_[seat.shape].gpus);
-  shapes_[seat.shape].queue.remove(seat.slot, now);
-  if (traits_.when_stuck == WhenStuck::kReserve) shapes_[seat.shape].ages.remove(job);
+  shape.clock.leave(seat.waited, now);
+  waiting_gpus_ -= shape.gpus;
+  if (tenancy_) tenancy_->want(shape.tenant, -shape.gpus);
+  shape.queue.remove(seat.slot, now);
+  if (traits_.when_stuck == WhenStuck::kReserve) shape.ages.remove(job);
 }
 
 bool Chain::drop_running(JobId job) {
@@ -155,45 +142,32 @@ void Chain::forget(const View& view, JobId job, Farewell farewell) {
   if (seats_[job].taken) unseat(job, view.now());
   drop_running(job);
   if (tenancy_ && view.is_placed(job)) {
-    const JobSpec& spec = view.spec(job);
-    tenancy_->charge(spec.tenant, spec.user, -spec.gpus);
+    tenancy_->refund(view.spec(job));
     for (Shape& shape : shapes_) {  // With rounds it may be a while before the next plan.
-      if (shape.cause != WaitCause::kFairShare || !is_within(shape)) continue;
-      shape.clock(view.now());
-      shape.cause = WaitCause::kOrder;
+      if (shape.clock.cause() != WaitCause::kFairShare || !is_within(shape)) continue;
+      shape.clock.set(WaitCause::kOrder, view.now());
     }
   }
   if (traits_.remembers) policy_->ended(view.facts(job), farewell == Farewell::kCompleted);
   set_changed_ = true;
 }
 
-void Chain::Shape::clock(Instant now) {
-  if (!queue.empty()) waited[cause] += now - since;
-  since = now;
-}
-
 // Why those still wait whom this plan did not start.
 void Chain::note_causes(const View& view, const Draft& draft) {
   for (Shape& shape : shapes_) {
     if (shape.queue.empty()) continue;
-    const std::int32_t free =
-        shape.gpu_type ? draft.books().free_gpus(*shape.gpu_type) : draft.books().free_gpus();
+    const std::int32_t free = draft.books().free_gpus(shape.gpu_type);
     const WaitCause cause = tenancy_ && !is_within(shape)          ? WaitCause::kFairShare
                             : shape.no_place && shape.gpus <= free ? WaitCause::kFragmentation
                                                                    : WaitCause::kOrder;
-    if (cause == shape.cause) continue;
-    shape.clock(view.now());
-    shape.cause = cause;
+    shape.clock.set(cause, view.now());
   }
 }
 
 WaitSplit Chain::waited(JobId job, Instant now) const {
   if (!seats_.contains(job)) return {};
   WaitSplit split = seats_[job].waited;
-  if (!seats_[job].taken) return split;
-  const Shape& shape = shapes_[seats_[job].shape];
-  for (std::size_t i = 0; i < kWaitCauses; ++i) split.by_cause[i] += shape.waited.by_cause[i];
-  split[shape.cause] += now - shape.since;
+  if (seats_[job].taken) split += shapes_[seats_[job].shape].clock.at(now);
   return split;
 }
 
@@ -276,7 +250,7 @@ bool Chain::take(const View& view, Draft& draft, JobId job) {
   if (tenancy_) {
     const JobSpec& spec = view.spec(job);
     borrowed_[job] = static_cast<std::uint8_t>(tenancy_->distance(spec.tenant, gpus));
-    tenancy_->charge(spec.tenant, spec.user, gpus);
+    tenancy_->charge(spec);
   }
   if (traits_.remembers) policy_->started(view.facts(job));
   if (traits_.preempts) add_running(view, job);

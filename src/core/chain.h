@@ -70,19 +70,14 @@ class Chain final : public Planner {
     RankedQueue::Walk walk;  // Used within one plan.
     bool out = false;        // Nothing of this shape fits any more in this plan.
     bool no_place = false;   // One was tried in this plan, and no place was found for it.
-    // Its jobs wait for one reason at a time. `waited` is the time each reason has held, whoever
-    // was there, until `since`.
-    WaitCause cause = WaitCause::kOrder;
-    Instant since;
-    WaitSplit waited;
-    void clock(Instant now);
+    CauseClock clock;
   };
   struct Seat {
     std::uint32_t shape = 0;
     RankedQueue::Slot slot = 0;
     bool taken = false;
     bool known = false;  // It has been waiting before.
-    WaitSplit waited;    // Of earlier seats; while taken, less what the shape's clock said then.
+    WaitSplit waited;    // Of earlier seats; while taken, see CauseClock.
   };
 
   std::uint32_t shape_of(const JobSpec& spec);

@@ -28,10 +28,12 @@ struct Guest {
   JobId job;
 };
 
+bool largest_first(const Guest& a, const Guest& b) {
+  return std::tuple(-a.gpus, a.cost, a.job) < std::tuple(-b.gpus, b.cost, b.job);
+}
+
 std::optional<Choice> cheapest_of_fewest(std::span<Guest> guests, std::int32_t need) {
-  std::sort(guests.begin(), guests.end(), [](const Guest& a, const Guest& b) {
-    return std::tuple(-a.gpus, a.cost, a.job) < std::tuple(-b.gpus, b.cost, b.job);
-  });
+  std::sort(guests.begin(), guests.end(), largest_first);
   std::size_t count = 0;
   for (std::int32_t room = 0; room < need; ++count) {
     if (count == guests.size()) return std::nullopt;
@@ -96,8 +98,7 @@ bool Chain::reclaim_for(const View& view, Draft& draft, JobId job) {
   }
   for (const JobId each : lent_) {
     if (draft.placement(each) != nullptr) continue;
-    const JobSpec& spec = view.spec(each);
-    tenancy_->charge(spec.tenant, spec.user, -spec.gpus);
+    tenancy_->refund(view.spec(each));
     stops_.push_back(each);
   }
   return true;
@@ -111,9 +112,7 @@ bool Chain::evict_on_several(const View& view, Draft& draft, JobId job) {
     if (!may_evict(view, job, each)) continue;
     guests.push_back({NodeId(), view.spec(each).gpus, work_at_risk(view, each), each});
   }
-  std::sort(guests.begin(), guests.end(), [](const Guest& a, const Guest& b) {
-    return std::tuple(-a.gpus, a.cost, a.job) < std::tuple(-b.gpus, b.cost, b.job);
-  });
+  std::sort(guests.begin(), guests.end(), largest_first);
   const Draft::Mark mark = draft.mark();
   const auto fits_without = [&](std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) draft.stop(guests[i].job);

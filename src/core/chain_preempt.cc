@@ -252,7 +252,7 @@ bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& ran
     Ask ask = ask_for(view, other);
     mechanism_->place(*cluster_, *placer_, draft.books(), ask);
     if (!ask.given.empty() && draft.start(other, std::move(ask.given))) continue;
-    if (tenancy_) tenancy_->charge(ask.spec->tenant, ask.spec->user, -ask.spec->gpus);
+    if (tenancy_) tenancy_->refund(*ask.spec);
   }
   return true;
 }

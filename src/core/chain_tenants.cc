@@ -21,14 +21,9 @@ std::size_t Chain::distance(const Shape& shape) const {
 void Chain::charge_all(const View& view, const Draft& draft) {
   tenancy_->begin();
   for (const JobId job : view.placed()) {
-    if (draft.placement(job) == nullptr) continue;
-    const JobSpec& spec = view.spec(job);
-    tenancy_->charge(spec.tenant, spec.user, spec.gpus);
+    if (draft.placement(job) != nullptr) tenancy_->charge(view.spec(job));
   }
-  for (const JobId job : starts_) {
-    const JobSpec& spec = view.spec(job);
-    tenancy_->charge(spec.tenant, spec.user, spec.gpus);
-  }
+  for (const JobId job : starts_) tenancy_->charge(view.spec(job));
 }
 
 // How many of the GPUs yet to be handed out are not for others: those of running jobs that their
@@ -75,10 +70,6 @@ void Chain::select_by_count_and_tenant(const View& view) {
   const Instant now = view.now();
   Reserves reserves;
   reserves.of.resize(options_.tenants->size());
-  const auto charge = [&](JobId job) {
-    const JobSpec& spec = view.spec(job);
-    tenancy_->charge(spec.tenant, spec.user, spec.gpus);
-  };
   tenancy_->begin();
   young_.clear();
   for (std::size_t i = 0; i < running_.size(); ++i) {
@@ -87,7 +78,7 @@ void Chain::select_by_count_and_tenant(const View& view) {
     if (is_protected(view, job)) {
       young_.push_back(i);
       borrowed_[job] = static_cast<std::uint8_t>(tenancy_->distance(spec.tenant, spec.gpus));
-      charge(job);
+      tenancy_->charge(spec);
     } else {
       budget_ += spec.gpus;
       reserves.of[spec.tenant].ahead.push_back(spec.gpus);
@@ -145,7 +136,7 @@ void Chain::select_by_count_and_tenant(const View& view) {
         }
         if (spec.gpus <= budget_ - reserves.for_others(spec.tenant)) {
           budget_ -= spec.gpus;
-          charge(job);
+          tenancy_->charge(spec);
           if (far != 0) reserves.update(spec.tenant, *tenancy_, budget_);
         } else {
           stops_.push_back(job);
@@ -156,7 +147,7 @@ void Chain::select_by_count_and_tenant(const View& view) {
         borrowed_[job] = static_cast<std::uint8_t>(distance(*best));
         selected_.push_back(job);
         budget_ -= best->gpus;
-        charge(job);
+        tenancy_->charge(view.spec(job));
         reserves.update(best->tenant, *tenancy_, budget_);
         best->walk.next();
         look = true;
@@ -176,10 +167,7 @@ void Chain::label_borrowed(const View& view, const Draft& draft) {
   std::sort(by_age.begin(), by_age.end());
   lent_.clear();
   tenancy_->begin();
-  for (const JobId job : starts_) {
-    const JobSpec& spec = view.spec(job);
-    tenancy_->charge(spec.tenant, spec.user, spec.gpus);
-  }
+  for (const JobId job : starts_) tenancy_->charge(view.spec(job));
   for (const auto& [since, job] : by_age) {
     const JobSpec& spec = view.spec(job);
     if (!tenancy_->within(spec.tenant, spec.gpus)) {
@@ -187,7 +175,7 @@ void Chain::label_borrowed(const View& view, const Draft& draft) {
       continue;
     }
     borrowed_[job] = 0;
-    tenancy_->charge(spec.tenant, spec.user, spec.gpus);
+    tenancy_->charge(spec);
   }
   for (const JobId job : lent_) {  // From nearby, as long as all who own something there have it.
     const JobSpec& spec = view.spec(job);
@@ -277,7 +265,7 @@ void Chain::call_off(const View& view, Draft& draft, std::size_t first) {
     } else {
       draft.stop(starts_[i]);
     }
-    tenancy_->charge(spec.tenant, spec.user, -spec.gpus);
+    tenancy_->refund(spec);
     enqueue(view, starts_[i]);
   }
   starts_.resize(first);

@@ -1,5 +1,7 @@
 #include "core/cluster.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -44,6 +46,16 @@ Cluster::Cluster(const Topology& topology, const ProfileTable& profiles, SpreadF
           profiles[ProfileId(p)].gpu_factor(topology.gpu_type_name(GpuTypeId(t))));
     }
   }
+}
+
+std::optional<std::string> Cluster::why_never(const JobSpec& spec) const {
+  if (spec.gpus < 1) return fmt::format("asks for {} GPUs", spec.gpus);
+  const std::int32_t there =
+      spec.gpu_type ? topology_->gpus_of_type(*spec.gpu_type) : topology_->total().gpus;
+  if (spec.gpus <= there) return std::nullopt;
+  return fmt::format("needs {} GPUs{}, the cluster has {}", spec.gpus,
+                     spec.gpu_type ? " of type " + topology_->gpu_type_name(*spec.gpu_type) : "",
+                     there);
 }
 
 double Cluster::speed(const JobSpec& spec, const Placement& placement) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/books.h"
@@ -45,6 +46,9 @@ class Cluster {
   const Extent& extent(std::optional<GpuTypeId> type) const {
     return type ? extent_of_type_[*type] : extent_;
   }
+
+  // Why such a job could not run here if only GPUs counted; nothing if it could. For people.
+  std::optional<std::string> why_never(const JobSpec& spec) const;
 
   // Speed of a gang, relative to the reference share: that of its slowest worker, less what its
   // spread costs.

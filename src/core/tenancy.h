@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/id.h"
+#include "model/job_spec.h"
 #include "model/tenants.h"
 
 namespace muster {
@@ -28,6 +29,8 @@ class Tenancy {
   // share_out() once.
   void begin();
   void charge(TenantId tenant, UserId user, std::int32_t gpus);  // Negative to give back.
+  void charge(const JobSpec& job) { charge(job.tenant, job.user, job.gpus); }
+  void refund(const JobSpec& job) { charge(job.tenant, job.user, -job.gpus); }
   void share_out();
 
   std::int64_t used(TenantId tenant) const { return accounts_[tenant].used; }

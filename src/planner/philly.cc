@@ -11,14 +11,6 @@
 
 namespace muster {
 
-namespace {
-
-std::int32_t free_for(const Books& books, std::optional<GpuTypeId> type) {
-  return type ? books.free_gpus(*type) : books.free_gpus();
-}
-
-}  // namespace
-
 Philly::Philly(const Cluster& cluster, const PhillyOptions& options)
     : cluster_(&cluster), options_(options), asked_of_(cluster.topology().node_count()) {
   MUSTER_CHECK(options.acquire > Duration() && options.back_off > Duration());
@@ -32,25 +24,12 @@ Demand Philly::demand_of(const JobSpec& spec) const {
 }
 
 std::optional<std::string> Philly::refuse(const JobSpec& spec) {
-  if (spec.gpus < 1) return fmt::format("asks for {} GPUs", spec.gpus);
-  const Topology& topology = cluster_->topology();
-  const std::int32_t there =
-      spec.gpu_type ? topology.gpus_of_type(*spec.gpu_type) : topology.total().gpus;
-  if (spec.gpus > there) {
-    return fmt::format("needs {} GPUs{}, the cluster has {}", spec.gpus,
-                       spec.gpu_type ? " of type " + topology.gpu_type_name(*spec.gpu_type) : "",
-                       there);
-  }
+  if (std::optional<std::string> why = cluster_->why_never(spec)) return why;
   const Locality worst = options_.relax_after == 0 ? Locality::kFewestServers : Locality::kAnywhere;
   Placement place;
-  const Books empty(topology, Pooling::kPerNode);
+  const Books empty(cluster_->topology(), Pooling::kPerNode);
   if (place_locally(*cluster_, empty, demand_of(spec), worst, place)) return std::nullopt;
   return fmt::format("{} GPUs do not fit into one rack, and locality is never relaxed", spec.gpus);
-}
-
-void Philly::Group::advance(Instant now) {
-  clock[cause] += now - since;
-  since = now;
 }
 
 std::uint32_t Philly::group_of(const JobSpec& spec) {
@@ -78,20 +57,14 @@ bool Philly::is_own(const JobSpec& spec) const {
 
 void Philly::join(Ticket& ticket, Instant now) {
   Group& group = groups_[ticket.group];
-  group.advance(now);
   ++group.waiting;
-  for (std::size_t i = 0; i < kWaitCauses; ++i) {
-    ticket.waited.by_cause[i] -= group.clock.by_cause[i];
-  }
+  group.clock.join(ticket.waited, now);
 }
 
 void Philly::leave(Ticket& ticket, Instant now) {
   Group& group = groups_[ticket.group];
-  group.advance(now);
   --group.waiting;
-  for (std::size_t i = 0; i < kWaitCauses; ++i) {
-    ticket.waited.by_cause[i] += group.clock.by_cause[i];
-  }
+  group.clock.leave(ticket.waited, now);
 }
 
 void Philly::enqueue(const View& view, JobId job) {
@@ -248,7 +221,7 @@ void Philly::attend(const View& view, Draft& draft, JobId job) {
   }
   stop_asking(view, job);
   // If so many GPUs are not to be had anyway, it was not for want of locality.
-  if (!is_own(spec) && (free_for(draft.books(), spec.gpu_type) < spec.gpus ||
+  if (!is_own(spec) && (draft.books().free_gpus(spec.gpu_type) < spec.gpus ||
                         draft.books().free_gpus() - asking_gpus_ < spec.gpus)) {
     ticket.phase = Phase::kQueued;
     groups_[ticket.group].queued.insert(job);
@@ -268,7 +241,7 @@ void Philly::attend(const View& view, Draft& draft, JobId job) {
 
 bool Philly::may_ask(const Group& group, const Books& books) const {
   if (group.out || group.queued.empty()) return false;
-  if (group.gpus <= free_for(books, group.gpu_type)) return true;
+  if (group.gpus <= books.free_gpus(group.gpu_type)) return true;
   return tenancy_ && tenancy_->within(group.tenant, group.gpus);
 }
 
@@ -390,14 +363,11 @@ void Philly::note_causes(const View& view, const Draft& draft) {
   for (Group& group : groups_) {
     if (group.waiting == 0) continue;
     const bool own = !tenancy_ || group.claims || tenancy_->within(group.tenant, group.gpus);
-    const std::int32_t free =
-        group.gpu_type ? draft.books().free_gpus(*group.gpu_type) : draft.books().free_gpus();
+    const std::int32_t free = draft.books().free_gpus(group.gpu_type);
     const WaitCause cause = !own                 ? WaitCause::kFairShare
                             : free >= group.gpus ? WaitCause::kFragmentation
                                                  : WaitCause::kOrder;
-    if (cause == group.cause) continue;
-    group.advance(view.now());
-    group.cause = cause;
+    group.clock.set(cause, view.now());
   }
 }
 
@@ -417,9 +387,7 @@ WaitSplit Philly::waited(JobId job, Instant now) const {
     split[WaitCause::kBackoff] += now - ticket.backing_off_since;
     return split;
   }
-  const Group& group = groups_[ticket.group];
-  for (std::size_t i = 0; i < kWaitCauses; ++i) split.by_cause[i] += group.clock.by_cause[i];
-  split[group.cause] += now - group.since;
+  split += groups_[ticket.group].clock.at(now);
   return split;
 }
 

@@ -58,7 +58,7 @@ class Philly final : public Planner {
     std::uint32_t turn = 0;     // Of its timer: an older one is void.
     Instant until;              // Of its phase.
     std::vector<NodeId> asked;  // While asking.
-    WaitSplit waited;           // While it waits in its group, less what its clock said then.
+    WaitSplit waited;           // While it waits in its group, see CauseClock.
     Instant backing_off_since;
   };
   // Jobs of one tenant and size wait for one reason at a time, unless they have backed off.
@@ -70,10 +70,7 @@ class Philly final : public Planner {
     std::int64_t waiting = 0;
     std::set<JobId> queued;  // The oldest first.
     bool out = false;        // No place for any of them in this plan.
-    WaitCause cause = WaitCause::kOrder;
-    Instant since;
-    WaitSplit clock;
-    void advance(Instant now);
+    CauseClock clock;
   };
   struct Timer {
     Instant at;

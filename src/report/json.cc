@@ -80,6 +80,7 @@ std::string waiting_text(const WaitingSummary& waiting, const std::string& inden
   return out + "\n" + indent + "]";
 }
 
+// Microseconds / 3600 are millionths of an hour, which print as millionths of a second do.
 std::string hours_text(std::int64_t gpu_us) { return seconds_text((gpu_us + 1800) / 3600); }
 
 std::string failures_text(const FailureLedger& ledger, std::string_view indent) {
@@ -138,8 +139,7 @@ std::string object_text(const Summary& summary, const RunLabel& label, std::stri
   object.seconds("makespan_s", summary.makespan);
   object.count("preemptions", summary.preemptions);
   object.count("migrations", summary.migrations);
-  // Microseconds / 3600 are millionths of an hour, which print as millionths of a second do.
-  object.raw("gpu_hours", seconds_text((summary.gpu_time.us() + 1800) / 3600));
+  object.raw("gpu_hours", hours_text(summary.gpu_time.us()));
   object.ratio("gpu_utilization", summary.gpu_utilization);
   object.count("events", summary.events);
   object.count("decisions", summary.decisions);

@@ -27,6 +27,7 @@
 
 #include "base/id.h"
 #include "base/time.h"
+#include "sim/result.h"
 
 namespace muster {
 
@@ -38,12 +39,6 @@ struct JobInLine {
   // When it let go of its GPUs, or if it never had any, when it left the line: at submission if it
   // was rejected. never() if it held on, or waited, until the end of the run.
   Instant end = Instant::never();
-};
-
-// So many GPUs of the cluster are free from `at` until the next point; the last holds to the end.
-struct FreePoint {
-  Instant at;
-  std::int32_t free = 0;
 };
 
 enum class Overtaking : std::uint8_t {

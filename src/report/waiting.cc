@@ -27,10 +27,7 @@ OvertakingResult overtaking_of(const SimResult& result) {
     if (job.fate == Fate::kRejected) place.end = job.submit;  // It never stood in line.
     line.push_back(place);
   }
-  std::vector<FreePoint> free;
-  free.reserve(result.free.size());
-  for (const FreeGpus& point : result.free) free.push_back({point.at, point.gpus});
-  return find_overtaking(line, free);
+  return find_overtaking(line, result.free);
 }
 
 }  // namespace

@@ -67,10 +67,10 @@ struct TimelinePoint {
   double speed = 0;  // Sum over running jobs, each relative to its reference share.
 };
 
-// From then on, until the next such point, this many GPUs are not held by anybody.
-struct FreeGpus {
+// So many GPUs of the cluster are free from `at` until the next point; the last holds to the end.
+struct FreePoint {
   Instant at;
-  std::int32_t gpus = 0;
+  std::int32_t free = 0;
 };
 
 // What failures cost. GPU time counts as lost when the work done in it is: since the last
@@ -94,7 +94,7 @@ struct SimResult {
   std::int64_t gpu_us = 0;       // GPU time held by leases, in microseconds.
   bool partial = false;          // Interrupted.
   FailureLedger failures;
-  std::vector<FreeGpus> free;           // Ascending, one an instant.
+  std::vector<FreePoint> free;          // Ascending, one an instant.
   std::vector<LeaseSpan> spans;         // Only when history was asked for.
   std::vector<TimelinePoint> timeline;  // Only when history was asked for.
 };

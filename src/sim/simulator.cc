@@ -343,22 +343,26 @@ class Simulation {
     ++(run.moving ? outcome_of(job).migrations : outcome_of(job).preemptions);
     run.progress.set_speed(0, now_);
     pause_attempt(run);
-    add(run.saving, engine_.waited(job, now_), -1);
+    run.saving -= engine_.waited(job, now_);
     if (overheads_.checkpoint == Duration()) return stopped(job, epoch);
     timetable_.set(job, {now_ + overheads_.checkpoint, job, Timetable::Kind::kStopped, epoch});
   }
 
   void stopped(JobId job, Epoch epoch) {
-    add(run_of(job).saving, engine_.waited(job, now_), 1);
+    run_of(job).saving += engine_.waited(job, now_);
     release(job);
     events_.push_back(LeaseEnded{job, epoch, LeaseOutcome::kStopped});
   }
 
+  void end(JobOutcome& outcome, Fate fate) {
+    outcome.fate = fate;
+    outcome.end = now_;
+    ++ended_;
+  }
+
   void complete(JobId job) {
     release(job);
-    outcome_of(job).fate = Fate::kFinished;
-    outcome_of(job).end = now_;
-    ++ended_;
+    end(outcome_of(job), Fate::kFinished);
     events_.push_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kCompleted});
   }
 
@@ -399,9 +403,7 @@ class Simulation {
     const std::int64_t more = run_of(job).gpu_us - outcome.lost_gpu_us;
     outcome.lost_gpu_us += more;
     result_.failures.lost_gpu_us[static_cast<std::size_t>(*outcome.last_failure)] += more;
-    outcome.fate = Fate::kFailed;
-    outcome.end = now_;
-    ++ended_;
+    end(outcome, Fate::kFailed);
   }
 
   void end_trial(const Troubles::Trial& trial) {
@@ -413,9 +415,7 @@ class Simulation {
     ++result_.failures.attempts[static_cast<std::size_t>(trial.reason)];
     outcome.failures = 1;
     outcome.last_failure = trial.reason;
-    outcome.fate = Fate::kFailed;
-    outcome.end = now_;
-    ++ended_;
+    end(outcome, Fate::kFailed);
   }
 
   // Whoever is on a server that goes stops where it is, and has what it last saved.
@@ -451,24 +451,24 @@ class Simulation {
 
   // It holds nothing any more, and nothing is ahead of it until it starts again.
   void release(JobId job) {
-    run_of(job).gpu_us = saturating_add(
-        run_of(job).gpu_us,
-        saturating_multiply((now_ - run_of(job).held_since).us(), outcome_of(job).gpus));
     timetable_.clear(job);
-    const Duration held = now_ - run_of(job).held_since;
-    if (outcome_of(job).first_end == Instant::never()) outcome_of(job).first_end = now_;
-    note_free(outcome_of(job).gpus);
+    Run& run = run_of(job);
+    JobOutcome& outcome = outcome_of(job);
+    const Duration held = now_ - run.held_since;
+    const std::int64_t gpu_us = saturating_multiply(held.us(), outcome.gpus);
+    run.gpu_us = saturating_add(run.gpu_us, gpu_us);
+    result_.gpu_us = saturating_add(result_.gpu_us, gpu_us);
+    outcome.run += held;
+    if (outcome.first_end == Instant::never()) outcome.first_end = now_;
+    note_free(outcome.gpus);
     if (options_.spread) neighbours_.leave(job, touched_);
-    outcome_of(job).run += held;
-    result_.gpu_us =
-        saturating_add(result_.gpu_us, saturating_multiply(held.us(), outcome_of(job).gpus));
     close_spans(job);
   }
 
   void note_free(std::int32_t more) {
     free_gpus_ += more;
     if (result_.free.empty() || result_.free.back().at != now_) result_.free.push_back({now_, 0});
-    result_.free.back().gpus = free_gpus_;
+    result_.free.back().free = free_gpus_;
   }
 
   void open_spans(JobId job) {
@@ -524,17 +524,11 @@ class Simulation {
     return std::move(result_);
   }
 
-  static void add(WaitSplit& sum, const WaitSplit& other, int sign) {
-    for (std::size_t i = 0; i < kWaitCauses; ++i) {
-      sum.by_cause[i] += other.by_cause[i] * sign;
-    }
-  }
-
   // What the planner does not account for is the time between a promise and its start.
   void note_waiting(JobId job) {
     JobOutcome& outcome = outcome_of(job);
     outcome.waiting = engine_.waited(job, now_);
-    add(outcome.waiting, run_of(job).saving, -1);
+    outcome.waiting -= run_of(job).saving;
     if (outcome.fate != Fate::kFinished) return;
     Duration unexplained = outcome.wait();
     for (const Duration part : outcome.waiting.by_cause) unexplained -= part;
