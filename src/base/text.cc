@@ -130,6 +130,16 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
   return fmt::format("; one of: {}", fmt::join(candidates, ", "));
 }
 
+std::string first_few(std::span<const std::string> names) {
+  constexpr std::size_t kMostShown = 4;
+  const std::span<const std::string> shown = names.first(std::min(names.size(), kMostShown));
+  std::string text = fmt::format("{}", fmt::join(shown.begin(), shown.end(), ", "));
+  if (shown.size() < names.size()) {
+    text += fmt::format(" and {} more", names.size() - shown.size());
+  }
+  return text;
+}
+
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kMost = 60;
   std::string out = "'";

@@ -33,6 +33,9 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 // "; did you mean 'srtf'?" or, when nothing is near, "; one of: fifo, srtf, ...".
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates);
 
+// "a, b, c, d and 7 more".
+std::string first_few(std::span<const std::string> names);
+
 // The text in single quotes, cut to a readable length, with unprintable bytes shown as \xNN: safe
 // to print whatever a file contained.
 std::string in_quotes(std::string_view text);

@@ -16,6 +16,15 @@ TEST(Text, TrimsBlanksAtBothEnds) {
   EXPECT_EQ(trim(""), "");
 }
 
+TEST(Text, NamesTheFirstFew) {
+  const std::vector<std::string> names = {"a", "b", "c", "d", "e", "f"};
+  const std::span<const std::string> all(names);
+  EXPECT_EQ(first_few(all), "a, b, c, d and 2 more");
+  EXPECT_EQ(first_few(all.first(4)), "a, b, c, d");
+  EXPECT_EQ(first_few(all.first(1)), "a");
+  EXPECT_EQ(first_few({}), "");
+}
+
 TEST(Text, SplitsKeepingEmptyParts) {
   EXPECT_EQ(split("a,b,,c", ','), (Views{"a", "b", "", "c"}));
   EXPECT_EQ(split("", ','), Views{""});

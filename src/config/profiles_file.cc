@@ -27,15 +27,22 @@ constexpr Bounds kSpeed = {1e-9, 1e6};
 constexpr Bounds kStepSeconds = {1e-6, 1e5};
 constexpr Bounds kSpeedup = {0.001, 1e6};
 constexpr Bounds kBatch = {1, 1e9};
+constexpr Bounds kScalingPart = {0, 1e6};
+constexpr double kLeastScaling = 1e-6;  // Less of all parts together is no time to divide.
+constexpr Bounds kLoss = {0, 1e6};
+constexpr Bounds kLossB1 = {1e-6, 1e6};  // The loss before the first pass is finite.
+constexpr Bounds kGpuUse = {0.001, 1};
 
 constexpr std::array<std::string_view, 1> kTopKeys = {"profiles"};
-constexpr std::array<std::string_view, 9> kProfileKeys = {
+constexpr std::array<std::string_view, 12> kProfileKeys = {
     "name",    "task",      "batch", "iteration_seconds", "ideal", "matrix",
-    "formula", "gpu_types", "skew"};
+    "formula", "gpu_types", "skew",  "scaling",           "loss",  "gpu_use"};
 constexpr std::array<std::string_view, 3> kIdealKeys = {"cpus", "mem_gb", "speedup"};
 constexpr std::array<std::string_view, 3> kMatrixKeys = {"cpus", "mem_gb", "speed"};
 constexpr std::array<std::string_view, 5> kFormulaKeys = {
     "gpu_seconds", "cpu_seconds", "mib_per_step", "dataset_gb", "base_mem_gb"};
+constexpr std::array<std::string_view, 3> kScalingKeys = {"compute", "fixed", "each"};
+constexpr std::array<std::string_view, 3> kLossKeys = {"b0", "b1", "b2"};
 
 constexpr std::array<std::string_view, 6> kSynergyTopKeys = {"source", "units", "axes",
                                                              "server", "tasks", "profiles"};
@@ -84,6 +91,7 @@ class ProfilesReader {
 
  private:
   void read_profile(const Item& entry);
+  void read_training(const Item& entry, Profile& profile);
   void read_synergy(const Item& root);
   void read_synergy_profile(const Item& entry);
   std::optional<Profile> read_matrix(const std::string& name, const Item& cpus, const Item& mem,
@@ -143,7 +151,31 @@ void ProfilesReader::read_profile(const Item& entry) {
       if (profile) profile->state_gpu_factor(type.key, factor);
     }
   }
+  if (reader_.failed()) return;
+  read_training(entry, *profile);
   if (!reader_.failed()) add(entry, std::move(*profile), facts);
+}
+
+// What the schedulers ask that change or share a job's GPUs.
+void ProfilesReader::read_training(const Item& entry, Profile& profile) {
+  if (const Item* scaling = entry.find("scaling")) {
+    reader_.allow_keys(*scaling, kScalingKeys);
+    const Scaling out = {reader_.number(reader_.member(*scaling, "compute"), kScalingPart),
+                         reader_.number_or(*scaling, "fixed", kScalingPart, 0),
+                         reader_.number_or(*scaling, "each", kScalingPart, 0)};
+    if (out.compute + out.fixed + out.each < kLeastScaling) {
+      reader_.refuse(*scaling, fmt::format("'compute', 'fixed' and 'each' come to less than {}",
+                                           kLeastScaling));
+    }
+    profile.state_scaling(out);
+  }
+  if (const Item* loss = entry.find("loss")) {
+    reader_.allow_keys(*loss, kLossKeys);
+    profile.state_loss({reader_.number(reader_.member(*loss, "b0"), kLoss),
+                        reader_.number(reader_.member(*loss, "b1"), kLossB1),
+                        reader_.number_or(*loss, "b2", kLoss, 0)});
+  }
+  profile.state_gpu_use(reader_.number_or(entry, "gpu_use", kGpuUse, profile.gpu_use()));
 }
 
 void ProfilesReader::read_synergy(const Item& root) {

@@ -5,10 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <string>
 
-#include "../../tests/data.h"
 #include "base/random.h"
 
 namespace muster {
@@ -28,6 +26,9 @@ constexpr std::string_view kSmall = R"(profiles:
         - [0.1, 1.0]
         - [0.1, 1.5]
     gpu_types: {v100: 1, a100: 2.5}
+    scaling: {compute: 2, fixed: 0.5, each: 0.25}
+    loss: {b0: 0.02, b1: 0.2, b2: 1.5}
+    gpu_use: 0.6
   - name: flow
     formula: {gpu_seconds: 0.1, cpu_seconds: 0.6, mib_per_step: 50, dataset_gb: 140, base_mem_gb: 4}
 )";
@@ -62,91 +63,6 @@ std::string documented(const std::string& first_line) {
   return text.substr(at + 8, text.find("```\n", at + 8) - at - 8);
 }
 
-TEST(Zoo, HoldsTheTenModelsAsPublished) {
-  struct Row {
-    const char* model;
-    const char* task;
-    std::int64_t cpu_milli;
-    std::int64_t mem_mib;
-    double speedup;
-    double iteration_seconds;
-    std::int64_t batch;
-  };
-  const Row rows[] = {
-      {"alexnet", "image", 12000, 128000, 2.94, 0.6, 512},
-      {"res18", "image", 9000, 64000, 2.40, 0.64, 512},
-      {"res50", "image", 4000, 64000, 1.15, 0.78, 512},
-      {"mobilenet", "image", 6000, 64000, 1.55, 0.71, 512},
-      {"shufflenet", "image", 12000, 128000, 2.89, 0.615, 512},
-      {"gnmt", "language", 1000, 20480, 1.0, 0.12, 128},
-      {"transformer", "language", 1000, 20480, 1.0, 0.67, 128},
-      {"lstm", "language", 1000, 20480, 1.0, 0.011, 20},
-      {"m5", "speech", 6000, 192000, 2.50, 0.6, 512},
-      {"deepspeech", "speech", 3000, 64000, 1.0, 0.757, 20},
-  };
-  const ProfileFile zoo = builtin_zoo();
-  EXPECT_EQ(zoo.table.names().size(), std::size(rows));
-  EXPECT_EQ(zoo.facts.size(), zoo.table.size());
-  for (const Row& row : rows) {
-    const ProfileId id = zoo.table.find(row.model);
-    ASSERT_NE(id, ProfileTable::kUnknown) << row.model;
-    const Profile& profile = zoo.table[id];
-    EXPECT_EQ(zoo.facts[id].task, row.task) << row.model;
-    EXPECT_EQ(zoo.facts[id].batch, row.batch) << row.model;
-    EXPECT_EQ(profile.ideal(), (Resources{1, row.cpu_milli, row.mem_mib, 62500})) << row.model;
-    EXPECT_EQ(profile.stated_speedup(), row.speedup) << row.model;
-    EXPECT_EQ(profile.iteration_seconds(), row.iteration_seconds) << row.model;
-    EXPECT_EQ(profile.speed(kReferenceShare), 1.0) << row.model;
-    EXPECT_EQ(profile.speed(profile.ideal()), row.speedup) << row.model;
-    EXPECT_EQ(profile.cpu_points().size(), 9U) << row.model;
-    EXPECT_EQ(profile.mem_points(),
-              (std::vector<std::int64_t>{21330, 64000, 128000, 192000, 256000}))
-        << row.model;
-  }
-}
-
-TEST(Zoo, IsBuiltIn) {
-  const ProfileTable table = builtin_profiles();
-  EXPECT_EQ(table.names().size(), 10U);
-  EXPECT_EQ(table[table.find("alexnet")].speed(12000, 128000, 0), 2.94);
-  EXPECT_EQ(table[table.find("m5")].speed(6000, 128000, 0), 2.0);
-}
-
-TEST(Zoo, EqualsTheSharedMeasurements) {
-  const std::optional<std::string> found = data_file("synergy_profiles.json");
-  if (!found) GTEST_SKIP() << "synergy_profiles.json not found; set MUSTER_DATA";
-  const std::string& path = *found;
-  const Result<ProfileFile> file = read_profiles(path);
-  ASSERT_TRUE(file.ok()) << file.error().message;
-  const ProfileFile zoo = builtin_zoo();
-  EXPECT_EQ(file.value().table.names().size(), 12U);  // Ours and two that Synergy never uses.
-  ASSERT_EQ(file.value().notes.size(), 2U);
-  EXPECT_EQ(file.value().notes[0],
-            path + ": 36 profiles of other sets ignored: models-4, models-5, models-6");
-  EXPECT_EQ(
-      file.value().notes[1],
-      path + ": 21 profiles of 2 and more GPUs ignored: the one for 1 GPU serves every count");
-  for (const std::string_view name : zoo.table.names()) {
-    const ProfileId ours = zoo.table.find(name);
-    const ProfileId theirs = file.value().table.find(name);
-    ASSERT_NE(theirs, ProfileTable::kUnknown) << name;
-    const Profile& a = zoo.table[ours];
-    const Profile& b = file.value().table[theirs];
-    EXPECT_EQ(a.cpu_points(), b.cpu_points()) << name;
-    EXPECT_EQ(a.mem_points(), b.mem_points()) << name;
-    EXPECT_EQ(a.ideal(), b.ideal()) << name;
-    EXPECT_EQ(a.stated_speedup(), b.stated_speedup()) << name;
-    EXPECT_EQ(a.iteration_seconds(), b.iteration_seconds()) << name;
-    EXPECT_EQ(zoo.facts[ours].task, file.value().facts[theirs].task) << name;
-    EXPECT_EQ(zoo.facts[ours].batch, file.value().facts[theirs].batch) << name;
-    for (const std::int64_t cpu : a.cpu_points()) {
-      for (const std::int64_t mem : a.mem_points()) {
-        EXPECT_EQ(a.speed(cpu, mem, 0), b.speed(cpu, mem, 0)) << name << ' ' << cpu << ' ' << mem;
-      }
-    }
-  }
-}
-
 TEST(ProfilesFile, ReadsMatrixFormulaAndGpuTypes) {
   const Result<ProfileFile> file = parse_profiles(kSmall, "p.yaml");
   ASSERT_TRUE(file.ok()) << file.error().message;
@@ -160,6 +76,23 @@ TEST(ProfilesFile, ReadsMatrixFormulaAndGpuTypes) {
   EXPECT_EQ(flow.speed(kReferenceShare), 1.0);
   // By hand: CPU 0.6 / 3 = 0.2 s; fetching 50 * (1 - 58.5 / 140) / 62.5 = 0.466 s.
   EXPECT_NEAR(flow.iteration_seconds(), 50 * (1 - 58.5 / 140) / 62.5, 1e-12);
+}
+
+TEST(ProfilesFile, ReadsHowAJobScalesAndLearns) {
+  const Result<ProfileFile> file = parse_profiles(kSmall, "p.yaml");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const ProfileTable& table = file.value().table;
+  const Profile& net = table[table.find("net")];
+  EXPECT_DOUBLE_EQ(net.steps_per_second(2), 2.75 / 2);
+  ASSERT_TRUE(net.loss().has_value());
+  EXPECT_EQ(net.loss()->b0, 0.02);
+  EXPECT_EQ(net.loss()->b1, 0.2);
+  EXPECT_EQ(net.loss()->b2, 1.5);
+  EXPECT_EQ(net.gpu_use(), 0.6);
+  const Profile& flow = table[table.find("flow")];  // It says nothing of these.
+  EXPECT_EQ(flow.steps_per_second(2), Profile::unknown().steps_per_second(2));
+  EXPECT_FALSE(flow.loss().has_value());
+  EXPECT_EQ(flow.gpu_use(), 1);
 }
 
 TEST(ProfilesFile, ReadsTheDocumentedExample) {
@@ -222,7 +155,7 @@ TEST(ProfilesFile, RefusesBadInputInOneLine) {
       {"name: net", "name: [a]", "p.yaml:2: name: not a name: a list"},
       {"name: net", "name: two words",
        "p.yaml:2: name: a name has only letters, digits and . _ - + : /: 'two words'"},
-      {"name: flow", "name: net", "p.yaml:15: profiles: profile named twice: 'net'"},
+      {"name: flow", "name: net", "p.yaml:18: profiles: profile named twice: 'net'"},
       {"name: net", "name: net\n    name: b", "p.yaml:3: key given twice: 'name'"},
       {"batch: 64", "batch: 64.5", "p.yaml:4: batch: not a whole number: '64.5'"},
       {"batch: 64", "batch: 0", "p.yaml:4: batch: not between 1 and 1000000000: '0'"},
@@ -251,19 +184,39 @@ TEST(ProfilesFile, RefusesBadInputInOneLine) {
       {"{v100: 1, a100: 2.5}", "[v100]", "p.yaml:14: gpu_types: not a map of GPU types to speeds"},
       {"{v100: 1, a100: 2.5}", "{v 100: 1}",
        "p.yaml:14: 'v 100': a name has only letters, digits and . _ - + : /: 'v 100'"},
+      {"scaling: {compute: 2", "scaling: {comput: 2",
+       "p.yaml:15: scaling: unknown key: 'comput'; did you mean 'compute'?"},
+      {"scaling: {compute: 2, ", "scaling: {", "p.yaml:15: scaling: missing key: 'compute'"},
+      {"compute: 2", "compute: -2", "p.yaml:15: compute: not between 0 and 1000000: '-2'"},
+      {"each: 0.25", "each: 1e7", "p.yaml:15: each: not between 0 and 1000000: '1e7'"},
+      {"fixed: 0.5", "fixed: nan", "p.yaml:15: fixed: not a number: 'nan'"},
+      {"{compute: 2, fixed: 0.5, each: 0.25}", "{compute: 0}",
+       "p.yaml:15: scaling: 'compute', 'fixed' and 'each' come to less than 1e-06"},
+      {"{compute: 2, fixed: 0.5, each: 0.25}", "2",
+       "p.yaml:15: scaling: not a map of compute, fixed, each: '2'"},
+      {"scaling:", "scalling:",
+       "p.yaml:15: profiles: unknown key: 'scalling'; did you mean 'scaling'?"},
+      {"b0: 0.02", "b: 0.02", "p.yaml:16: loss: unknown key: 'b'; did you mean 'b0'?"},
+      {"b0: 0.02, ", "", "p.yaml:16: loss: missing key: 'b0'"},
+      {"b1: 0.2, ", "", "p.yaml:16: loss: missing key: 'b1'"},
+      {"b1: 0.2", "b1: 0", "p.yaml:16: b1: not between 1e-06 and 1000000: '0'"},
+      {"b2: 1.5", "b2: -1", "p.yaml:16: b2: not between 0 and 1000000: '-1'"},
+      {"gpu_use: 0.6", "gpu_use: 0", "p.yaml:17: gpu_use: not between 0.001 and 1: '0'"},
+      {"gpu_use: 0.6", "gpu_use: 1.1", "p.yaml:17: gpu_use: not between 0.001 and 1: '1.1'"},
+      {"gpu_use: 0.6", "gpu_use: [1]", "p.yaml:17: gpu_use: not a number: a list"},
       {"    formula:", "    batch: 1\n    #",
-       "p.yaml:15: profiles: exactly one of 'matrix' and 'formula' is needed: 'flow'"},
+       "p.yaml:18: profiles: exactly one of 'matrix' and 'formula' is needed: 'flow'"},
       {"    formula:", "    matrix: {}\n    formula:",
-       "p.yaml:15: profiles: exactly one of 'matrix' and 'formula' is needed: 'flow'"},
+       "p.yaml:18: profiles: exactly one of 'matrix' and 'formula' is needed: 'flow'"},
       {"    formula:", "    iteration_seconds: 1\n    formula:",
-       "p.yaml:16: iteration_seconds: a formula gives its own; leave this out"},
+       "p.yaml:19: iteration_seconds: a formula gives its own; leave this out"},
       {"cpu_seconds: 0.6", "cpu_second: 0.6",
-       "p.yaml:16: formula: unknown key: 'cpu_second'; did you mean 'cpu_seconds'?"},
-      {"{gpu_seconds: 0.1, ", "{", "p.yaml:16: formula: missing key: 'gpu_seconds'"},
+       "p.yaml:19: formula: unknown key: 'cpu_second'; did you mean 'cpu_seconds'?"},
+      {"{gpu_seconds: 0.1, ", "{", "p.yaml:19: formula: missing key: 'gpu_seconds'"},
       {", dataset_gb: 140", "",
-       "p.yaml:16: formula: 'mib_per_step' without the size of the data: missing key: "
+       "p.yaml:19: formula: 'mib_per_step' without the size of the data: missing key: "
        "'dataset_gb'"},
-      {"base_mem_gb: 4", "base_mem_gb: 80", "p.yaml:16: base_mem_gb: not between 0 and 62.5: '80'"},
+      {"base_mem_gb: 4", "base_mem_gb: 80", "p.yaml:19: base_mem_gb: not between 0 and 62.5: '80'"},
   };
   for (const Row& row : rows) EXPECT_EQ(refusal(replaced(kSmall, row.from, row.to)), row.message);
   EXPECT_EQ(refusal("profiles: []"), "p.yaml:1: profiles: empty list");
@@ -273,7 +226,7 @@ TEST(ProfilesFile, RefusesBadInputInOneLine) {
   EXPECT_EQ(refusal("{}"), "p.yaml:1: missing key: 'profiles'");
   EXPECT_EQ(refusal("profiles: [3]"),
             "p.yaml:1: profiles: not a map of name, task, batch, iteration_seconds, ideal, matrix, "
-            "formula, gpu_types, skew: '3'");
+            "formula, gpu_types, skew, scaling, loss, gpu_use: '3'");
 }
 
 TEST(ProfilesFile, RefusesBadSynergyInputInOneLine) {

@@ -3,6 +3,7 @@
 // How fast a job trains, as a function of what it is given beside its GPUs.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,13 +42,29 @@ struct SpeedFormula {
 // to suffer from being spread from those that do not (systems.md C5).
 inline constexpr double kSkewLimit = 0.3;
 
+// How a job's speed grows with its GPUs, as the time a step takes on w of them: compute / w + fixed
+// + each * w, none negative and not all zero. Only ratios count. (Optimus' function for synchronous
+// training, with a parameter server beside each worker.)
+struct Scaling {
+  double compute = 1;
+  double fixed = 0;
+  double each = 0;
+};
+
+// How a job's validation loss falls: 1 / (b0 * pass + b1) + b2 after so many passes over its data.
+struct LossFacts {
+  double b0 = 0;  // Zero: it does not fall at all, and the job ends without converging.
+  double b1 = 0;  // Above zero.
+  double b2 = 0;
+};
+
 // What is believed of one model's speed. Immutable once in a table; jobs name it by ProfileId.
 // speed() is relative to the reference share; multiply by iterations a second there to get steps.
 class Profile {
  public:
   // Sensitivity unknown: full speed at the proportional share, never more, and proportionally less
-  // below it.
-  static Profile unknown();
+  // below it. The name is for models of which other things are known.
+  static Profile unknown(std::string name = "");
   static Profile matrix(std::string name, SpeedMatrix matrix);
   static Profile formula(std::string name, SpeedFormula formula);
 
@@ -85,6 +102,17 @@ class Profile {
   double skew() const { return skew_; }
   bool is_skewed() const { return skew_ > kSkewLimit; }
 
+  // Steps a second on so many GPUs, at least 1, of which it makes one on a single GPU. A typical
+  // curve unless stated.
+  double steps_per_second(std::int32_t gpus) const;
+  // Nothing when the profile does not say. Unknown profiles have a typical one.
+  const std::optional<LossFacts>& loss() const { return loss_; }
+  // The part of a GPU that it keeps busy when alone on it; 1 unless stated.
+  double gpu_use() const { return gpu_use_; }
+
+  void state_scaling(const Scaling& scaling) { scaling_ = scaling; }
+  void state_loss(const LossFacts& loss) { loss_ = loss; }
+  void state_gpu_use(double part) { gpu_use_ = part; }
   void state_skew(double share) { skew_ = share; }
   void state_iteration_seconds(double seconds) { iteration_seconds_ = seconds; }
   void state_ideal(std::int64_t cpu_milli, std::int64_t mem_mib, double speedup);
@@ -92,7 +120,7 @@ class Profile {
 
  private:
   enum class Kind : std::uint8_t { kUnknown, kMatrix, kFormula, kScalar };
-  Profile() = default;
+  Profile();
   double formula_steps_per_second(std::int64_t cpu_milli, std::int64_t mem_mib,
                                   std::int64_t storage_kbps) const;
   void find_ideal();
@@ -108,6 +136,9 @@ class Profile {
   double iteration_seconds_ = 0;
   double stated_speedup_ = 0;
   double skew_ = 0;
+  double gpu_use_ = 1;
+  Scaling scaling_;  // Set by the constructor to a typical one.
+  std::optional<LossFacts> loss_;
   std::vector<std::pair<std::string, double>> gpu_factors_;
 };
 

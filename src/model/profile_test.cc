@@ -125,6 +125,66 @@ TEST(Profile, KnowsOtherGpuTypes) {
   EXPECT_EQ(profile.gpu_factor("v100"), 1.0);
 }
 
+TEST(Profile, GrowsWithGpusAsStated) {
+  Profile profile = Profile::matrix("m", small_matrix());
+  profile.state_scaling({2, 0.5, 0.25});
+  EXPECT_EQ(profile.steps_per_second(1), 1);
+  EXPECT_DOUBLE_EQ(profile.steps_per_second(2), 2.75 / 2);
+  EXPECT_DOUBLE_EQ(profile.steps_per_second(4), 2.75 / 2);  // Past its best, which is near 3.
+  EXPECT_DOUBLE_EQ(profile.steps_per_second(8), 2.75 / 2.75);
+  profile.state_scaling({1, 0, 0});
+  EXPECT_EQ(profile.steps_per_second(64), 64);
+}
+
+TEST(Profile, GrowsTypicallyUnlessStated) {
+  for (const Profile& profile : {Profile::unknown(), Profile::matrix("m", small_matrix()),
+                                 Profile::formula("f", {0.25, 0, 0, 0, 0})}) {
+    EXPECT_EQ(profile.steps_per_second(1), 1);
+    EXPECT_NEAR(profile.steps_per_second(4), 3.0, 0.1);
+    EXPECT_NEAR(profile.steps_per_second(16), 4.9, 0.2);
+  }
+}
+
+TEST(ProfileDeathTest, NeedsAGpu) { EXPECT_DEATH(Profile::unknown().steps_per_second(0), ""); }
+
+TEST(Profile, StatesLossAndGpuUse) {
+  Profile profile = Profile::matrix("m", small_matrix());
+  EXPECT_FALSE(profile.loss().has_value());
+  EXPECT_EQ(profile.gpu_use(), 1);
+  profile.state_loss({0.1, 0.2, 0.3});
+  profile.state_gpu_use(0.4);
+  ASSERT_TRUE(profile.loss().has_value());
+  EXPECT_EQ(profile.loss()->b0, 0.1);
+  EXPECT_EQ(profile.loss()->b1, 0.2);
+  EXPECT_EQ(profile.loss()->b2, 0.3);
+  EXPECT_EQ(profile.gpu_use(), 0.4);
+}
+
+TEST(Profile, KeepsItsFactsInTheScalarTwin) {
+  Profile profile = Profile::matrix("m", small_matrix());
+  profile.state_scaling({1, 0, 0});
+  profile.state_loss({0.1, 0.2, 0.3});
+  profile.state_gpu_use(0.4);
+  const Profile twin = profile.scalar_twin();
+  EXPECT_EQ(twin.steps_per_second(8), 8);
+  ASSERT_TRUE(twin.loss().has_value());
+  EXPECT_EQ(twin.loss()->b2, 0.3);
+  EXPECT_EQ(twin.gpu_use(), 0.4);
+}
+
+TEST(UnknownProfile, MayHaveANameAndATypicalLoss) {
+  const Profile profile = Profile::unknown("a3c");
+  EXPECT_EQ(profile.name(), "a3c");
+  EXPECT_FALSE(profile.sensitivity_known());
+  EXPECT_EQ(profile.speed(1500, 64000, 0), 0.5);
+  ASSERT_TRUE(profile.loss().has_value());
+  EXPECT_GT(profile.loss()->b0, 0);
+  EXPECT_GT(profile.loss()->b1, 0);
+  ProfileTable table;
+  ASSERT_TRUE(table.add(profile).ok());
+  EXPECT_NE(table.find("a3c"), ProfileTable::kUnknown);
+}
+
 TEST(ProfileTable, FindsByNameAndRefusesTwins) {
   ProfileTable table;
   EXPECT_EQ(table.size(), 1U);

@@ -60,6 +60,24 @@ TEST(BadInput, RowsOfOurFormat) {
   }
 }
 
+TEST(BadInput, RangesOfElasticJobs) {
+  const BadRow rows[] = {
+      {"0,4,1,5,8", "t.csv:3: min_gpus: above its 4 GPUs: '5'"},
+      {"0,4,1,2,3", "t.csv:3: max_gpus: below its 4 GPUs: '3'"},
+      {"0,4,1,-1,8", "t.csv:3: min_gpus: negative: '-1'"},
+      {"0,4,1,few,8", "t.csv:3: min_gpus: not a whole number: 'few'"},
+      {"0,4,1,1,9999999", "t.csv:3: max_gpus: must be at most 6400000: '9999999'"},
+      {"0,0,1,0,0", "t.csv:3: gpus: must be at least 1: '0'"},
+  };
+  for (const BadRow& bad : rows) {
+    EXPECT_EQ(complaint("submit_s,gpus,duration_s,min_gpus,max_gpus\n0,4,1,4,4\n" +
+                        std::string(bad.row) + "\n"),
+              bad.message);
+  }
+  EXPECT_EQ(complaint("submit_s,gpus,duration_s,min_gpu\n0,1,1,1\n"),
+            "t.csv:1: header: unknown column: 'min_gpu'; did you mean 'min_gpus'?");
+}
+
 TEST(BadInput, UnsortedArrivals) {
   EXPECT_EQ(complaint(std::string(kHead) + "0,20,1,1\n1,10,1,1\n"),
             "t.csv:3: submit_s: 10 is before 20 of the line above; sort the file by submit_s");
@@ -73,8 +91,8 @@ TEST(BadInput, Headers) {
       {"submit_s,gpu,duration_s\n0,1,1\n",
        "t.csv:1: header: unknown column: 'gpu'; did you mean 'gpus'?"},
       {"submit_s,gpus,duration_s,colour\n0,1,1,red\n",
-       "t.csv:1: header: unknown column: 'colour'; one of: job_id, submit_s, gpus, duration_s, "
-       "estimate_s, user, tenant, name, model, gpu_type, iterations"},
+       "t.csv:1: header: unknown column: 'colour'; one of: job_id, submit_s, gpus, min_gpus, "
+       "max_gpus, duration_s, estimate_s, user, tenant, name, model, gpu_type, iterations"},
       {"job_id,submit_s,duration_s\n0,1,1\n",
        "t.csv:1: gpus: column missing from the header: 'job_id,submit_s,duration_s'"},
       {"submit_s,gpus,gpus,duration_s\n0,1,1,1\n", "t.csv:1: gpus: column named twice: 'gpus'"},
@@ -208,6 +226,8 @@ void expect_promises_kept(const Trace& trace, const ProfileTable& profiles) {
   Instant last;
   for (const TraceJob& job : trace.jobs) {
     ASSERT_GE(job.gpus, 1);
+    ASSERT_TRUE(job.fewest >= 0 && job.fewest <= job.gpus);
+    ASSERT_TRUE(job.most == 0 || job.most >= job.gpus);
     ASSERT_GE(job.submit, last);
     ASSERT_GE(job.duration, Duration());
     ASSERT_LE(job.duration, kLongestDuration);
@@ -227,6 +247,7 @@ TEST(BadInput, DamageIsReadOrRefused) {
   const std::string originals[] = {
       "# ours\njob_id,submit_s,gpus,duration_s,model,user,name\na,0,1,5.25,res50,u1,\"x, y\"\n"
       "b,1.5,8,1e3,,\"\xc3\xa9\",z\n\nc,2,1,0,lstm,u1,\"q\"\"q\"\n",
+      "job_id,submit_s,gpus,min_gpus,max_gpus,duration_s\na,0,4,1,8,5\nb,1,2,,,9\nc,2,2,0,4,9\n",
       "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\r\n"
       "0,1,0,606,vgg19,164,30\r\n1,8,30,133,vgg11,147,23\r\n",
       "0,alexnet,0.0,3349,1\n1,gnmt,0.001,26435,1\n2,deepspeech,0.002,11905,1\n",

@@ -12,6 +12,8 @@ constexpr FormatColumn kMusterColumns[] = {
     {"job_id", Field::kId, Need::kOptional},
     {"submit_s", Field::kSubmit, Need::kRequired},
     {"gpus", Field::kGpus, Need::kRequired},
+    {"min_gpus", Field::kFewest, Need::kOptional},
+    {"max_gpus", Field::kMost, Need::kOptional},
     {"duration_s", Field::kDuration, Need::kRequired},
     {"estimate_s", Field::kEstimate, Need::kOptional},
     {"user", Field::kUser, Need::kOptional},

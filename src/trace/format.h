@@ -15,6 +15,8 @@ enum class Field : std::uint8_t {
   kId,
   kSubmit,
   kGpus,
+  kFewest,
+  kMost,
   kDuration,
   kEstimate,
   kIterations,

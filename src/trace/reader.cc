@@ -21,16 +21,6 @@ namespace {
 
 constexpr std::int64_t kMostGpus = std::int64_t{kMostNodes} * kMostGpusPerNode;
 
-// "a, b, c and 7 more".
-std::string first_few(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostShown = 4;
-  const std::size_t shown = std::min(names.size(), kMostShown);
-  std::string text = fmt::format(
-      "{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (shown < names.size()) text += fmt::format(" and {} more", names.size() - shown);
-  return text;
-}
-
 class Parser {
  public:
   Parser(std::string_view text, std::string_view source, const FormatSpec* format,
@@ -53,12 +43,13 @@ class Parser {
   Refusal parse_row();
   Refusal parse_field(std::size_t column, std::string_view text, TraceJob& job);
   Refusal set_id(std::size_t column, std::string_view text, TraceJob& job);
-  Refusal set_gpus(std::size_t column, std::string_view text, TraceJob& job);
+  Refusal set_gpus(std::size_t column, std::string_view text, std::int32_t& out);
   Refusal set_submit(std::size_t column, std::string_view text, TraceJob& job);
   Refusal set_model(std::size_t column, std::string_view text, TraceJob& job);
   Refusal set_seconds(std::size_t column, std::string_view text, Duration& out);
   Refusal set_count(std::size_t column, std::string_view text, std::int64_t& out);
   Refusal set_name(std::size_t column, std::string_view text, NameTable& table, std::uint32_t& out);
+  Refusal check_gpus(const TraceJob& job) const;
   Refusal derive_duration(TraceJob& job);
   void note_models();
 
@@ -66,11 +57,11 @@ class Parser {
     return {fmt::format("{}:{}: {}", trace_.source, lines_.number(), what)};
   }
   Error fail(std::size_t column, std::string_view what) const {
-    return {fmt::format("{}:{}: {}: {}", trace_.source, lines_.number(), names_[column], what)};
+    return fail(fmt::format("{}: {}", names_[column], what));
   }
-  std::string_view column_of(Field field) const {
-    return names_[static_cast<std::size_t>(std::find(fields_.begin(), fields_.end(), field) -
-                                           fields_.begin())];
+  std::size_t column_of(Field field) const {
+    return static_cast<std::size_t>(std::find(fields_.begin(), fields_.end(), field) -
+                                    fields_.begin());
   }
 
   Trace trace_;
@@ -197,6 +188,7 @@ Refusal Parser::parse_row() {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (Refusal refusal = parse_field(i, cells[i], job)) return refusal;
   }
+  if (Refusal refusal = check_gpus(job)) return refusal;
   if (format_->models == ModelRule::kTimedProfile) {
     if (Refusal refusal = derive_duration(job)) return refusal;
   }
@@ -213,7 +205,13 @@ Refusal Parser::parse_field(std::size_t column, std::string_view text, TraceJob&
     case Field::kSubmit:
       return set_submit(column, text, job);
     case Field::kGpus:
-      return set_gpus(column, text, job);
+      return set_gpus(column, text, job.gpus);
+    case Field::kFewest:
+      if (text.empty()) return std::nullopt;
+      return set_gpus(column, text, job.fewest);
+    case Field::kMost:
+      if (text.empty()) return std::nullopt;
+      return set_gpus(column, text, job.most);
     case Field::kDuration:
       return set_seconds(column, text, job.duration);
     case Field::kEstimate:
@@ -261,14 +259,24 @@ Refusal Parser::set_submit(std::size_t column, std::string_view text, TraceJob& 
   return std::nullopt;
 }
 
-Refusal Parser::set_gpus(std::size_t column, std::string_view text, TraceJob& job) {
+Refusal Parser::set_gpus(std::size_t column, std::string_view text, std::int32_t& out) {
   std::int64_t gpus = 0;
   if (Refusal refusal = set_count(column, text, gpus)) return refusal;
-  if (gpus == 0) return fail(column, fmt::format("must be at least 1: {}", in_quotes(text)));
   if (gpus > kMostGpus) {
     return fail(column, fmt::format("must be at most {}: {}", kMostGpus, in_quotes(text)));
   }
-  job.gpus = static_cast<std::int32_t>(gpus);
+  out = static_cast<std::int32_t>(gpus);
+  return std::nullopt;
+}
+
+// Of a whole row, since columns come in any order.
+Refusal Parser::check_gpus(const TraceJob& job) const {
+  if (job.gpus == 0) return fail(column_of(Field::kGpus), "must be at least 1: '0'");
+  const auto beyond = [&](Field field, std::string_view side, std::int32_t count) {
+    return fail(column_of(field), fmt::format("{} its {} GPUs: '{}'", side, job.gpus, count));
+  };
+  if (job.fewest > job.gpus) return beyond(Field::kFewest, "above", job.fewest);
+  if (job.most > 0 && job.most < job.gpus) return beyond(Field::kMost, "below", job.most);
   return std::nullopt;
 }
 
@@ -324,8 +332,9 @@ Refusal Parser::derive_duration(TraceJob& job) {
   const Profile& profile = profiles_[model_profiles_[job.model]];
   const double seconds = static_cast<double>(job.iterations) * profile.iteration_seconds();
   if (seconds > kLongestDuration.in_seconds()) {
-    return fail(fmt::format("{}: too long a time at {} s each: '{}'", column_of(Field::kIterations),
-                            profile.iteration_seconds(), job.iterations));
+    return fail(column_of(Field::kIterations),
+                fmt::format("too long a time at {} s each: '{}'", profile.iteration_seconds(),
+                            job.iterations));
   }
   job.duration = Duration::micros(std::llround(seconds * 1e6));
   return std::nullopt;

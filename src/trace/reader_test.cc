@@ -45,6 +45,19 @@ TEST(ReadTrace, TakesOurColumnsInAnyOrder) {
   EXPECT_TRUE(trace.notes.empty());
 }
 
+TEST(ReadTrace, TakesTheRangeOfElasticJobs) {
+  const Trace trace = must_parse(
+      "submit_s,max_gpus,min_gpus,gpus,duration_s\n"
+      "0,8,1,4,5\n0,,,4,5\n0,0,0,4,5\n0,,2,4,5\n0,4,4,4,5\n");
+  ASSERT_EQ(trace.jobs.size(), 5u);
+  const std::pair<int, int> ranges[] = {{1, 8}, {0, 0}, {0, 0}, {2, 0}, {4, 4}};
+  for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
+    EXPECT_EQ(trace.jobs[i].gpus, 4);
+    EXPECT_EQ(trace.jobs[i].fewest, ranges[i].first) << i;
+    EXPECT_EQ(trace.jobs[i].most, ranges[i].second) << i;
+  }
+}
+
 TEST(ReadTrace, NumbersJobsThatHaveNoId) {
   const Trace trace = must_parse("submit_s,gpus,duration_s\n0,1,5\n0,1,5\n");
   ASSERT_EQ(trace.jobs.size(), 2u);

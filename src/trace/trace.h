@@ -43,6 +43,8 @@ struct TraceJob {
   Duration user_estimate;       // What the user said it would take; zero: nothing said.
   std::int64_t iterations = 0;  // Total steps, where the file gives them; otherwise 0.
   std::int32_t gpus = 1;
+  std::int32_t fewest = 0;  // Of an elastic job, as in JobSpec; zero: not elastic.
+  std::int32_t most = 0;
   std::uint32_t model = 0;     // In Trace::models; "" when unknown.
   std::uint32_t user = 0;      // In Trace::users.
   std::uint32_t tenant = 0;    // In Trace::tenants.

@@ -22,7 +22,17 @@ struct OptionalColumn {
 
 void write_seconds(std::int64_t us, std::string* out) { out->append(seconds_text(us)); }
 
+bool is_elastic(const TraceJob& job) { return job.fewest != 0 || job.most != 0; }
+
 constexpr OptionalColumn kOptionalColumns[] = {
+    {"min_gpus", is_elastic,
+     [](const Trace&, const TraceJob& job, std::string* out) {
+       fmt::format_to(std::back_inserter(*out), "{}", job.fewest);
+     }},
+    {"max_gpus", is_elastic,
+     [](const Trace&, const TraceJob& job, std::string* out) {
+       fmt::format_to(std::back_inserter(*out), "{}", job.most);
+     }},
     {"estimate_s", [](const TraceJob& job) { return job.user_estimate != Duration(); },
      [](const Trace&, const TraceJob& job, std::string* out) {
        write_seconds(job.user_estimate.us(), out);

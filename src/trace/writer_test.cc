@@ -34,6 +34,21 @@ TEST(WriteTrace, LeavesOutColumnsNobodyUses) {
   EXPECT_EQ(write_trace_csv(trace), "job_id,submit_s,gpus,duration_s\n7,1.5,2,0\n");
 }
 
+TEST(WriteTrace, WritesTheRangeOfElasticJobs) {
+  Trace trace;
+  TraceJob job;
+  job.id = "7";
+  job.gpus = 2;
+  trace.jobs.push_back(job);
+  job.id = "8";
+  job.fewest = 1;
+  job.most = 4;
+  trace.jobs.push_back(job);
+  EXPECT_EQ(write_trace_csv(trace),
+            "job_id,submit_s,gpus,duration_s,min_gpus,max_gpus\n7,0,2,0,0,0\n8,0,2,0,1,4\n");
+  expect_reads_back(trace);
+}
+
 TEST(WriteTrace, ReadsBackAwkwardTexts) {
   Trace trace;
   const std::string texts[] = {"plain", "a,b", "say \"hi\"", " blanks ", "#5", "\xc3\xa9t\xc3\xa9",
