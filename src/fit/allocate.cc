@@ -1,9 +1,8 @@
 #include "fit/allocate.h"
 
-#include <cstddef>
+#include <algorithm>
 #include <limits>
 #include <queue>
-#include <utility>
 
 #include "base/check.h"
 
@@ -14,7 +13,8 @@ namespace {
 struct Offer {
   double gain;
   std::size_t job;
-  double time;  // How long the job would take with one worker more.
+  int more;     // Workers.
+  double time;  // How long the job would take with them.
 };
 
 struct ComesAfter {
@@ -24,61 +24,93 @@ struct ComesAfter {
 };
 
 double time_left(const ElasticJob& job, int workers) {
-  if (job.remaining == 0) return 0;
+  const double lost = job.held > 0 && workers != job.held ? job.restart : 0;
+  if (job.remaining == 0) return lost;
   const double speed = job.speed(workers);
-  return speed > 0 ? job.remaining / speed : std::numeric_limits<double>::infinity();
+  return speed > 0 ? job.remaining / speed + lost : std::numeric_limits<double>::infinity();
 }
 
-class Round {
+class Growth {
  public:
-  Round(std::span<const ElasticJob> jobs, std::int64_t gpus)
-      : jobs_(jobs), left_(gpus), workers_(jobs.size(), 0) {}
+  Growth(std::span<const ElasticJob> jobs, std::vector<int>& workers, const Purse& purse)
+      : jobs_(jobs), workers_(workers), purse_(purse) {}
 
-  std::vector<int> run() {
-    for (std::size_t i = 0; i < jobs_.size(); ++i) give_least(i);
+  void run() {
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      const ElasticJob& job = jobs_[i];
+      MUSTER_CHECK(job.remaining >= 0 && job.priority >= 0 && job.cost >= 1 && job.restart >= 0);
+      if (workers_[i] > 0 && workers_[i] < job.most) make_offer(i, time_left(job, workers_[i]));
+    }
     while (!offers_.empty()) {
       const Offer offer = offers_.top();
       offers_.pop();
-      if (jobs_[offer.job].cost > left_) continue;  // What is left only shrinks: never again.
-      left_ -= jobs_[offer.job].cost;
-      ++workers_[offer.job];
+      const std::int64_t gpus = static_cast<std::int64_t>(offer.more) * jobs_[offer.job].cost;
+      if (gpus > purse_.left(offer.job)) {  // What is left only shrinks: never again so many.
+        if (offer.more > 1) make_offer(offer.job, time_left(jobs_[offer.job], workers_[offer.job]));
+        continue;
+      }
+      purse_.take(offer.job, gpus);
+      workers_[offer.job] += offer.more;
       make_offer(offer.job, offer.time);
     }
-    return std::move(workers_);
   }
 
  private:
-  void give_least(std::size_t i) {
-    const ElasticJob& job = jobs_[i];
-    MUSTER_CHECK(job.remaining >= 0 && job.priority >= 0 && job.cost >= 1);
-    MUSTER_CHECK(1 <= job.least && job.least <= job.most);
-    const std::int64_t cost = static_cast<std::int64_t>(job.least) * job.cost;
-    if (cost > left_) return;
-    left_ -= cost;
-    workers_[i] = job.least;
-    if (job.least < job.most) make_offer(i, time_left(job, job.least));
-  }
-
-  // Puts the job's next worker up, if it brings anything.
+  // Puts the job's next workers up, if they bring anything. `time` is what it takes without them.
   void make_offer(std::size_t i, double time) {
     const ElasticJob& job = jobs_[i];
-    if (workers_[i] >= job.most) return;
-    const double next = time_left(job, workers_[i] + 1);
-    if (!(next < time)) return;  // Also where both are infinite.
-    const double gain = job.priority * (time - next) / job.cost;
-    if (gain > 0) offers_.push({gain, i, next});
+    const int now = workers_[i];
+    const auto fit =
+        static_cast<int>(std::min<std::int64_t>(job.most - now, purse_.left(i) / job.cost));
+    if (fit < 1) return;
+    Offer best{0, i, 0, 0};
+    const auto consider = [&](int more) {
+      const double then = time_left(job, now + more);
+      if (!(then < time)) return false;  // Also where both are infinite.
+      const double gain = job.priority * (time - then) / (static_cast<double>(job.cost) * more);
+      if (!(gain > best.gain)) return false;
+      best = {gain, i, more, then};
+      return true;
+    };
+    consider(1);
+    if (job.held > 0 && job.restart > 0 && now <= job.held) {
+      if (now < job.held && job.held - now <= fit) consider(job.held - now);
+      if (now == job.held && time > job.restart) {
+        for (int more = 2; more <= fit; ++more) {
+          if (!consider(more) && best.more > 0) break;  // From here on they gain less and less.
+        }
+      }
+    }
+    if (best.gain > 0) offers_.push(best);
   }
 
   std::span<const ElasticJob> jobs_;
-  std::int64_t left_;
-  std::vector<int> workers_;
+  std::vector<int>& workers_;
+  const Purse& purse_;
   std::priority_queue<Offer, std::vector<Offer>, ComesAfter> offers_;
 };
 
 }  // namespace
 
 std::vector<int> allocate_by_gain(std::span<const ElasticJob> jobs, std::int64_t gpus) {
-  return Round(jobs, gpus).run();
+  std::vector<int> workers(jobs.size(), 0);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const ElasticJob& job = jobs[i];
+    MUSTER_CHECK(1 <= job.least && job.least <= job.most && job.cost >= 1);
+    const std::int64_t cost = static_cast<std::int64_t>(job.least) * job.cost;
+    if (cost > gpus) continue;
+    gpus -= cost;
+    workers[i] = job.least;
+  }
+  const Purse purse = {[&](std::size_t) { return gpus; },
+                       [&](std::size_t, std::int64_t taken) { gpus -= taken; }};
+  grow_by_gain(jobs, workers, purse);
+  return workers;
+}
+
+void grow_by_gain(std::span<const ElasticJob> jobs, std::vector<int>& workers, const Purse& purse) {
+  MUSTER_CHECK(workers.size() == jobs.size());
+  Growth(jobs, workers, purse).run();
 }
 
 }  // namespace muster

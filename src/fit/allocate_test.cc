@@ -162,5 +162,76 @@ TEST(Allocate, AsksForEachSpeedOnce) {
   for (const int times : asked) EXPECT_LE(times, 1);
 }
 
+// A job that runs on so many workers and loses so many seconds by any other number.
+ElasticJob running(ElasticJob job, int held, double restart) {
+  job.held = held;
+  job.restart = restart;
+  return job;
+}
+
+TEST(Allocate, WorkersChangeHandsOnlyWhereThatIsWorthTwoRestarts) {
+  // A seventh worker would save the first job 120 / 6 - 120 / 7 = 2.9, and the fourth one saves the
+  // second 100 / 3 - 100 / 4 = 8.3.
+  const auto share = [](double restart) {
+    return allocate_by_gain(
+        std::vector{running(linear(120, 8), 7, restart), running(linear(100, 8), 3, restart)}, 10);
+  };
+  EXPECT_EQ(share(0), (std::vector<int>{5, 5}));
+  EXPECT_EQ(share(2), (std::vector<int>{5, 5}));
+  EXPECT_EQ(share(20), (std::vector<int>{7, 3}));
+  // One that does not run yet loses nothing by it.
+  EXPECT_EQ(allocate_by_gain(std::vector{running(linear(120, 8), 7, 2), linear(100, 8)}, 10),
+            (std::vector<int>{5, 5}));
+}
+
+TEST(Allocate, GrowsIntoWhatIsIdleOnlyWhereThatIsWorthARestart) {
+  // From 2 to 3 workers: 10 saved. To 4: 15; to 5: 18, to 6: 20, to 12: 25.
+  EXPECT_EQ(allocate_by_gain(std::vector{running(linear(60, 12), 2, 9)}, 100),
+            (std::vector<int>{12}));
+  EXPECT_EQ(allocate_by_gain(std::vector{running(linear(60, 12), 2, 17)}, 100),
+            (std::vector<int>{12}));
+  EXPECT_EQ(allocate_by_gain(std::vector{running(linear(60, 12), 2, 17)}, 5),
+            (std::vector<int>{5}));
+  EXPECT_EQ(allocate_by_gain(std::vector{running(linear(60, 12), 2, 17)}, 4),
+            (std::vector<int>{2}));
+  EXPECT_EQ(allocate_by_gain(std::vector{running(linear(60, 12), 2, 25.1)}, 100),
+            (std::vector<int>{2}));
+  EXPECT_EQ(allocate_by_gain(std::vector{running(linear(0, 12), 2, 9)}, 100),
+            (std::vector<int>{2}));
+}
+
+// Whoever has been given workers by gain is left alone as long as nothing changes.
+TEST(Allocate, SettlesDown) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
+    Random random(seed);
+    const double restart = random.uniform(0, 10);
+    std::vector<ElasticJob> jobs;
+    int gpus = static_cast<int>(random.below(10));
+    for (std::uint64_t i = 0; i <= random.below(8); ++i) {
+      const double fixed = random.uniform(0, 0.2);
+      std::vector<double> speeds;
+      for (int w = 1; w <= 12; ++w) speeds.push_back(1 / ((1 - fixed) / w + fixed));
+      jobs.push_back(
+          running(job(random.uniform(0, 500), speeds), static_cast<int>(random.below(6)), restart));
+      gpus += jobs.back().held;
+    }
+    const std::vector<int> first = allocate_by_gain(jobs, gpus);
+    for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].held = first[i];
+    EXPECT_EQ(allocate_by_gain(jobs, gpus), first);
+  }
+}
+
+TEST(Allocate, GrowsAsFarAsThePurseAllows) {
+  const std::vector<ElasticJob> jobs = {linear(10, 9), linear(90, 9), linear(90, 9), linear(90, 9)};
+  std::vector<std::int64_t> left = {2, 3, 0, 5};
+  std::vector<int> workers = {1, 2, 3, 0};
+  const Purse purse = {[&](std::size_t i) { return left[i]; },
+                       [&](std::size_t i, std::int64_t gpus) { left[i] -= gpus; }};
+  grow_by_gain(jobs, workers, purse);
+  EXPECT_EQ(workers, (std::vector<int>{3, 5, 3, 0}));
+  EXPECT_EQ(left, (std::vector<std::int64_t>{0, 0, 0, 5}));
+}
+
 }  // namespace
 }  // namespace muster

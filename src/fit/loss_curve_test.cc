@@ -249,6 +249,26 @@ TEST(RemainingEpochs, FollowTheRule) {
   EXPECT_EQ(remaining_epochs(curve, 40, rule), 7);
 }
 
+TEST(RemainingEpochs, AgreeWithLookingAtEveryEpoch) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    Random random(seed);
+    const LossCurve curve = {random.uniform(0.001, 1), random.below(4) == 0 ? 0 : random.uniform(),
+                             random.uniform(), random.uniform(0.1, 5), 0};
+    ConvergenceRule rule;
+    rule.window = 1 + static_cast<int>(random.below(20));
+    rule.cap = static_cast<int>(random.below(150));
+    int end = rule.window;
+    while (end <= rule.cap &&
+           !(curve.at(end - rule.window) - curve.at(end) < rule.threshold * curve.largest)) {
+      ++end;
+    }
+    ASSERT_EQ(remaining_epochs(curve, 0, rule), end <= rule.cap ? end
+                                                : rule.cap > 0  ? rule.cap
+                                                                : rule.unknown)
+        << "reproduce with seed " << seed;
+  }
+}
+
 TEST(RemainingEpochs, AreTwentyWhereNothingIsKnown) {
   const Result<LossCurve> rising = fit_loss_curve(follow(30, 1, 0.1));
   EXPECT_EQ(remaining_epochs(rising, 30), 20);
