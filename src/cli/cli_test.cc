@@ -1,18 +1,11 @@
 // The program as its user meets it: words in, text and an exit status out.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "base/text.h"
-#include "cli/command.h"
+#include "cli/testing.h"
 #include "mechanism/registry.h"
 #include "placement/registry.h"
 #include "policy/registry.h"
@@ -20,71 +13,12 @@
 namespace muster {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-struct Output {
-  int status = 0;
-  std::string out;
-  std::string err;
-};
-
-Output muster_words(const std::vector<std::string>& words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int status = run_muster(words, {out, err});
-  return {status, out.str(), err.str()};
-}
-
-// Words apart by single blanks.
-Output muster(const std::string& line) {
-  std::vector<std::string> words;
-  for (const std::string_view word : split(line, ' ')) words.emplace_back(word);
-  return muster_words(words);
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-std::string slurp(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 constexpr const char* kHead = "job_id,submit_s,gpus,duration_s\n";
 constexpr const char* kJobs = "1,0,1,100\n2,10,2,50\n3,20,4,30\n4,20,1,30\n";
 
-// Each test in a scratch directory of its own.
-class Cli : public testing::Test {
+class Cli : public ScratchTest {
  protected:
-  void SetUp() override {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    dir_ = fs::temp_directory_path() / ("muster_cli_" + std::to_string(getpid()) + "_" + name);
-    fs::create_directories(dir_);
-    good_ = file("good.csv", std::string(kHead) + kJobs);
-  }
-  void TearDown() override { fs::remove_all(dir_); }
-
-  std::string path(const std::string& name) const { return (dir_ / name).string(); }
-  std::string file(const std::string& name, const std::string& content) const {
-    std::ofstream(dir_ / name, std::ios::binary) << content;
-    return path(name);
-  }
-
-  // One line that says `what`, nothing printed, status 2.
-  static void expect_refused(const Output& got, const std::string& what) {
-    EXPECT_EQ(got.status, kExitBadInput) << got.err;
-    EXPECT_EQ(got.out, "");
-    EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
-    EXPECT_TRUE(got.err.starts_with("muster: ") && got.err.ends_with('\n')) << got.err;
-    EXPECT_TRUE(has(got.err, what)) << "wanted: " << what << "\ngot: " << got.err;
-  }
-
-  fs::path dir_;
-  std::string good_;
+  std::string good_ = file("good.csv", std::string(kHead) + kJobs);
 };
 
 TEST_F(Cli, RefusesABadTraceInOneLineThatSaysWhereAndWhat) {

@@ -30,7 +30,7 @@ int run_muster(std::span<const std::string> words, Streams streams);
 int complain(Streams streams, std::string_view message);
 
 // --profiles FILE, or the zoo when empty.
-Result<ProfileTable> load_profiles(const std::string& path, Streams streams);
+Result<ProfileTable> load_profiles(const std::string& path, std::ostream& notes);
 
 // What is wrong with the text of a --seed, or nothing; the library would wrap it around.
 std::string refuse_seed(const std::string& text);

@@ -96,11 +96,11 @@ std::string refuse_seed(const std::string& text) {
   return number.value() < 0 ? "negative: " + in_quotes(text) : "";
 }
 
-Result<ProfileTable> load_profiles(const std::string& path, Streams streams) {
+Result<ProfileTable> load_profiles(const std::string& path, std::ostream& notes) {
   if (path.empty()) return builtin_profiles();
   Result<ProfileFile> file = read_profiles(path);
   if (!file.ok()) return file.error();
-  for (const std::string& note : file.value().notes) streams.err << "note: " << note << '\n';
+  for (const std::string& note : file.value().notes) notes << "note: " << note << '\n';
   return std::move(file.value().table);
 }
 

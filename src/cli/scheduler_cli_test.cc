@@ -1,75 +1,25 @@
 // `muster sim --scheduler` and what goes with it: presets, queues, tenants.
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
-#include <vector>
 
-#include "base/text.h"
-#include "cli/command.h"
+#include "cli/testing.h"
 
 namespace muster {
 namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-struct Output {
-  int status = 0;
-  std::string out;
-  std::string err;
-};
-
-// Words apart by single blanks.
-Output muster(const std::string& line) {
-  std::vector<std::string> words;
-  for (const std::string_view word : split(line, ' ')) words.emplace_back(word);
-  std::ostringstream out;
-  std::ostringstream err;
-  const int status = run_muster(words, {out, err});
-  return {status, out.str(), err.str()};
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 constexpr const char* kJobs =
     "job_id,submit_s,gpus,duration_s,tenant\n"
     "1,0,3,5000,a\n2,0,3,5000,b\n3,20,2,3000,a\n4,30,4,100,a\n5,500,2,300,b\n";
 
-// Each test in a scratch directory of its own.
-class SchedulerCli : public testing::Test {
+constexpr const char* kSchedulers[] = {"philly", "tiresias", "gandiva", "optimus", "synergy"};
+
+class SchedulerCli : public ScratchTest {
  protected:
-  void SetUp() override {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    dir_ = fs::temp_directory_path() / ("muster_sched_" + std::to_string(getpid()) + "_" + name);
-    fs::create_directories(dir_);
-    sim_ = "sim --cluster 2x4 --trace " + file("jobs.csv", kJobs) + " ";
-  }
-  void TearDown() override { fs::remove_all(dir_); }
-
-  std::string path(const std::string& name) const { return (dir_ / name).string(); }
-  std::string file(const std::string& name, const std::string& content) const {
-    std::ofstream(dir_ / name, std::ios::binary) << content;
-    return path(name);
-  }
-
-  // One line that says `what`, nothing printed, status 2.
   void expect_refused(const std::string& options, const std::string& what) const {
     SCOPED_TRACE(options);
-    const Output got = muster(sim_ + options);
-    EXPECT_EQ(got.status, kExitBadInput) << got.err;
-    EXPECT_EQ(got.out, "");
-    EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
-    EXPECT_TRUE(got.err.starts_with("muster: ") && got.err.ends_with('\n')) << got.err;
-    EXPECT_TRUE(has(got.err, what)) << "wanted: " << what << "\ngot: " << got.err;
+    ScratchTest::expect_refused(muster(sim_ + options), what);
   }
   Json run(const std::string& options) const {
     const Output got = muster(sim_ + "--json " + options);
@@ -78,19 +28,20 @@ class SchedulerCli : public testing::Test {
     return got.status == kExitDone ? Json::parse(got.out) : Json();
   }
 
-  fs::path dir_;
-  std::string sim_;
+  std::string sim_ = "sim --cluster 2x4 --trace " + file("jobs.csv", kJobs) + " ";
 };
 
 TEST_F(SchedulerCli, RunsEveryPresetAndSaysWhichItWas) {
   EXPECT_EQ(run("--scheduler philly")["policy"], "philly");
+  EXPECT_EQ(run("--scheduler gandiva")["scheduler"], "gandiva");
+  EXPECT_EQ(run("--scheduler optimus")["round_s"], 600.0);
   const Json tiresias = run("--scheduler tiresias");
   EXPECT_EQ(tiresias["policy"], "mlfq-las");
   EXPECT_EQ(tiresias["placement"], "skew");
   const Json synergy = run("--scheduler synergy");
   EXPECT_EQ(synergy["policy"], "srtf");
   EXPECT_EQ(synergy["mechanism"], "tune");
-  for (const char* const scheduler : {"philly", "tiresias", "synergy"}) {
+  for (const char* const scheduler : kSchedulers) {
     EXPECT_EQ(run("--scheduler " + std::string(scheduler))["finished"], 5) << scheduler;
   }
 }
@@ -184,7 +135,7 @@ TEST_F(SchedulerCli, RefusesBadTenants) {
                                  "tenants:\n  list:\n    - {name: a, quota: 4}\n"
                                  "    - {name: b, quota: 5}\n");
   expect_refused("--tenants " + large, large);
-  for (const char* const scheduler : {"philly", "tiresias", "synergy"}) {
+  for (const char* const scheduler : kSchedulers) {
     const std::string preset = "--scheduler " + std::string(scheduler) + " --tenants ";
     expect_refused(preset + "a=6,b=3",
                    "tenant 'b': 3 GPUs, more than the 2 left of the cluster's 8");
@@ -193,13 +144,50 @@ TEST_F(SchedulerCli, RefusesBadTenants) {
 }
 
 TEST_F(SchedulerCli, TenantsMatterUnderEveryPreset) {
-  for (const char* const scheduler : {"philly", "tiresias", "synergy"}) {
+  for (const char* const scheduler : kSchedulers) {
     const std::string preset = "--scheduler " + std::string(scheduler) + " --tenants ";
     const Json json = run(preset + "a=1,b=7");
     EXPECT_EQ(json["finished"], 5) << scheduler;
     EXPECT_EQ(json["tenants"], "2, shared by quota") << scheduler;
     EXPECT_EQ(run(preset + "infer")["finished"], 5) << scheduler;
   }
+}
+
+TEST_F(SchedulerCli, AListComparesSchedulersOnOneFooting) {
+  const Json rows = run("--scheduler philly,tiresias,gandiva,optimus,synergy --failures on");
+  ASSERT_EQ(rows.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(rows[i]["scheduler"], kSchedulers[i]);
+  const Output table = muster(sim_ + "--scheduler philly,synergy");
+  EXPECT_TRUE(has(table.out, "synergy: srtf")) << table.out;
+  EXPECT_TRUE(has(table.out, "gain: mean JCT of the first row over")) << table.out;
+}
+
+TEST_F(SchedulerCli, RefusesNonsenseAboutGandivaAndOptimus) {
+  const std::string gandiva = "--scheduler gandiva ";
+  expect_refused(gandiva + "--slice 0", "--slice: zero");
+  expect_refused(gandiva + "--slice 1s", "--suspend-cost: 1.00 s of a --slice of 1.00 s");
+  expect_refused(gandiva + "--jobs-per-gpu 0", "--jobs-per-gpu: '0': not a number from 1 to 64");
+  expect_refused(gandiva + "--elastic 4", "--elastic: '4': write FEWEST-MOST, such as 1-16");
+  expect_refused(gandiva + "--elastic 4-2", "the fewest are more than the most");
+  expect_refused(gandiva + "--elastic 0-2", "--elastic: '0': not a number from 1 to 4096");
+  expect_refused(gandiva + "--pairs " + path("none.csv"), path("none.csv"));
+  expect_refused(gandiva + "--policy srtf", "--policy: gandiva is a scheduler of its own");
+  expect_refused("--scheduler optimus --mechanism tune", "--mechanism: optimus is a scheduler of");
+  expect_refused("--scheduler gandivo", "did you mean 'gandiva'?");
+}
+
+TEST_F(SchedulerCli, OptimusWantsALossCurveOfEveryProfile) {
+  const std::string profiles = file("p.yaml",
+                                    "profiles:\n  - name: m\n"
+                                    "    formula: {gpu_seconds: 0.1, cpu_seconds: 0.1}\n");
+  const std::string trace =
+      file("m.csv", "job_id,submit_s,gpus,duration_s,model\n1,0,1,10,\n2,0,1,10,m\n");
+  ScratchTest::expect_refused(
+      muster("sim --scheduler optimus --profiles " + profiles + " --trace " + trace),
+      "--scheduler optimus: job '2': model 'm': its profile has no loss curve");
+  const Output other =
+      muster("sim --scheduler gandiva --profiles " + profiles + " --trace " + trace);
+  EXPECT_EQ(other.status, kExitDone) << other.err;
 }
 
 // Refused, or a job that gives up for no time at all; not an abort.

@@ -5,13 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <tuple>
 
 #include "base/saturate.h"
 #include "base/text.h"
-#include "cli/sim_command.h"
+#include "cli/sim_request.h"
 #include "config/tenants_file.h"
 #include "trace/service_file.h"
 
@@ -21,20 +19,8 @@ namespace {
 
 constexpr std::size_t kMostQueues = 100;
 constexpr int kMostPatience = 1'000'000;
-constexpr int kMostTries = 1'000;
-
-constexpr std::array<Preset, 3> kPresets = {{
-    {"philly", "gangs with locality that relaxes, tenants' quotas, back-off (ATC'19)", "", "", "",
-     ""},
-    {"tiresias", "queues by attained GPU time; only skewed models kept together (NSDI'19)",
-     "mlfq-las", "proportional", "skew", ""},
-    {"synergy", "shortest remaining time first, CPU and memory by sensitivity (OSDI'22)", "srtf",
-     "tune", "consolidate", "300s"},
-}};
 
 }  // namespace
-
-std::span<const Preset> presets() { return kPresets; }
 
 std::vector<std::string_view> words_of(std::string_view list) {
   std::vector<std::string_view> words = split(list, ',');
@@ -48,7 +34,7 @@ Result<Duration> parse_option(std::string_view option, std::string_view text) {
   return Error{fmt::format("{}: {}", option, duration.error().message)};
 }
 
-Result<PolicyOptions> SimCommand::read_policy_options(Compat compat) const {
+Result<PolicyOptions> SimRequest::read_policy_options(Compat compat) const {
   PolicyOptions options;
   options.by_time = queues_by_time_;
   options.late_demotion = compat == Compat::kTiresias;
@@ -94,60 +80,7 @@ Result<PolicyOptions> SimCommand::read_policy_options(Compat compat) const {
   return options;
 }
 
-Refusal SimCommand::apply_preset(SimOptions& common) {
-  if (spread_ == "on" || (spread_.empty() && !scheduler_.empty() && compat_.empty())) {
-    common.spread = true;
-  } else if (!spread_.empty() && spread_ != "off") {
-    return Error{"--spread: " + in_quotes(spread_) + ": not on or off"};
-  }
-  if (scheduler_.empty()) return std::nullopt;
-  std::vector<std::string_view> names;
-  for (const Preset& preset : kPresets) names.push_back(preset.name);
-  const auto found = std::find_if(kPresets.begin(), kPresets.end(),
-                                  [&](const Preset& preset) { return preset.name == scheduler_; });
-  if (found == kPresets.end()) {
-    return Error{"--scheduler: unknown scheduler " + in_quotes(scheduler_) +
-                 suggestion(scheduler_, names)};
-  }
-  const std::array<std::tuple<const char*, std::string*, std::string_view>, 4> parts = {{
-      {"--policy", &policy_, found->policy},
-      {"--mechanism", &mechanism_, found->mechanism},
-      {"--placement", &placement_, found->placement},
-      {"--round", &round_, found->round},
-  }};
-  for (const auto& [option, text, value] : parts) {
-    const bool given = command_->get_option(option)->count() > 0;
-    if (given && found->policy.empty() && std::string_view(option) != "--round") {
-      return Error{
-          fmt::format("{}: {} is a scheduler of its own and has no such part", option, scheduler_)};
-    }
-    if (!given && !value.empty()) *text = value;
-  }
-  if (!found->policy.empty()) return std::nullopt;
-  PhillyOptions philly;
-  const Result<Duration> acquire = parse_option("--acquire-timeout", acquire_);
-  if (!acquire.ok()) return acquire.error();
-  if (acquire.value() == Duration()) return Error{"--acquire-timeout: zero"};
-  const Result<Duration> back_off = parse_option("--back-off", back_off_);
-  if (!back_off.ok()) return back_off.error();
-  if (back_off.value() == Duration()) return Error{"--back-off: zero"};
-  philly.acquire = acquire.value();
-  philly.back_off = back_off.value();
-  if (relax_after_ == "never") {
-    philly.relax_after = 0;
-  } else {
-    const Result<std::int64_t> tries = parse_int(relax_after_);
-    if (!tries.ok() || tries.value() < 1 || tries.value() > kMostTries) {
-      return Error{fmt::format("--relax-after: {}: not never or a number from 1 to {}",
-                               in_quotes(relax_after_), kMostTries)};
-    }
-    philly.relax_after = static_cast<std::int32_t>(tries.value());
-  }
-  common.philly = philly;
-  return std::nullopt;
-}
-
-Refusal SimCommand::read_failures(SimOptions& common) const {
+Refusal SimRequest::read_failures(SimOptions& common) const {
   FailureOptions& failures = common.failures;
   if (failures_ == "on") {
     failures.faults.rate = 1;
@@ -180,7 +113,7 @@ Refusal SimCommand::read_failures(SimOptions& common) const {
 }
 
 // From the option, or else from the cluster's file.
-Refusal SimCommand::read_tenants_option(const Trace& trace, const Topology& topology,
+Refusal SimRequest::read_tenants_option(const Trace& trace, const Topology& topology,
                                         std::optional<TenantTree>& tenants) const {
   const std::int32_t gpus = topology.total().gpus;
   if (tenants_ == "infer") {

@@ -17,6 +17,7 @@ struct Preset {
   std::string_view doc;
   std::string_view policy, mechanism, placement;  // Empty: it does not consist of parts.
   std::string_view round;
+  std::string_view elastic;  // As --elastic.
 };
 std::span<const Preset> presets();
 

@@ -104,7 +104,7 @@ int TraceCommand::run(Streams streams) {
 }
 
 int TraceCommand::info(Streams streams) {
-  const Result<ProfileTable> profiles = load_profiles(profiles_, streams);
+  const Result<ProfileTable> profiles = load_profiles(profiles_, streams.err);
   if (!profiles.ok()) return complain(streams, profiles.error().message);
   const Result<Trace> trace = read_trace(file_, format_, profiles.value());
   if (!trace.ok()) return complain(streams, trace.error().message);
@@ -117,7 +117,7 @@ int TraceCommand::info(Streams streams) {
 }
 
 int TraceCommand::generate(Streams streams) {
-  const Result<ProfileTable> profiles = load_profiles(profiles_, streams);
+  const Result<ProfileTable> profiles = load_profiles(profiles_, streams.err);
   if (!profiles.ok()) return complain(streams, profiles.error().message);
   GeneratorOptions options;
   options.jobs = jobs_;

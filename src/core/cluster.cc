@@ -68,7 +68,18 @@ double Cluster::speed(const JobSpec& spec, const Placement& placement) const {
         gpu_factor(spec.profile, topology_->node(share.node).gpu_type);
     slowest = &share == &placement.front() ? here : std::min(slowest, here);
   }
-  return placement.size() > 1 ? slowest * spread_factor(believed, placement) : slowest;
+  if (placement.size() > 1) slowest *= spread_factor(believed, placement);
+  return slowest * scale_factor(spec, placement);
+}
+
+// 1 but for elastic jobs.
+double Cluster::scale_factor(const JobSpec& spec, const Placement& placement) const {
+  if (spec.fewest_gpus() == spec.most_gpus()) return 1;
+  std::int32_t gpus = 0;
+  for (const Share& share : placement) gpus += share.gpus();
+  if (gpus == spec.gpus) return 1;
+  const Profile& believed = profile(spec);
+  return believed.steps_per_second(gpus) / believed.steps_per_second(spec.gpus);
 }
 
 double Cluster::spread_factor(const Profile& believed, const Placement& placement) const {

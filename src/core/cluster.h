@@ -50,8 +50,9 @@ class Cluster {
   // Why such a job could not run here if only GPUs counted; nothing if it could. For people.
   std::optional<std::string> why_never(const JobSpec& spec) const;
 
-  // Speed of a gang, relative to the reference share: that of its slowest worker, less what its
-  // spread costs.
+  // Speed of a gang, relative to the GPUs it asks for at the reference share: that of its slowest
+  // worker, less what its spread costs; and as many times faster as other GPUs of an elastic job
+  // make it.
   double speed(const JobSpec& spec, const Placement& placement) const;
 
   // Speed at the proportional share of `node`: the floor no job may be pushed below.
@@ -62,6 +63,7 @@ class Cluster {
   }
 
  private:
+  double scale_factor(const JobSpec& spec, const Placement& placement) const;
   double spread_factor(const Profile& believed, const Placement& placement) const;
 
   const Topology* topology_;

@@ -32,14 +32,17 @@ const Placement* Draft::placement(JobId id) const {
 
 bool Draft::acceptable(const Job& job, const Placement& placement) const {
   if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return false;
-  if (!state_->books.can_take(placement)) return false;
+  return state_->books.can_take(placement) && right_sort(job, placement);
+}
+
+bool Draft::right_sort(const Job& job, const Placement& placement) const {
   std::int32_t gpus = 0;
   for (const Share& share : placement) {
     gpus += share.gpus();
     const GpuTypeId type = state_->cluster->topology().node(share.node).gpu_type;
     if (job.spec.gpu_type && *job.spec.gpu_type != type) return false;
   }
-  return gpus == job.spec.gpus;
+  return job.spec.may_have(gpus);
 }
 
 void Draft::take(const Placement& placement) {
@@ -69,7 +72,8 @@ bool Draft::stop(JobId id) {
   if (!state_->jobs.contains(id)) return false;
   const Placement* held = placement(id);
   if (held == nullptr) return false;
-  give(*held);
+  MUSTER_CHECK(!undoable_ || state_->berth(id) == nullptr);
+  if (!state_->leave_berth(id)) give(*held);
   if (!undoable_ && state_->jobs[id].pencil == kNoRow) {  // The common case, without copying it.
     state_->jobs[id].pencil = static_cast<std::int32_t>(pencils_.size());
     Pencil& fresh = pencils_.emplace_back();
@@ -86,14 +90,49 @@ bool Draft::stop(JobId id) {
 bool Draft::replace(JobId id, Placement placement) {
   if (!state_->jobs.contains(id) || this->placement(id) == nullptr) return false;
   Pencil& mine = pencil(id);
-  give(mine.placement);
-  if (!acceptable(state_->jobs[id], placement)) {
-    take(mine.placement);
-    return false;
+  if (state_->berth(id) != nullptr) {  // What it has stays with the others.
+    if (!acceptable(state_->jobs[id], placement)) return false;
+    MUSTER_CHECK(!undoable_ && state_->leave_berth(id));
+  } else {
+    give(mine.placement);
+    if (!acceptable(state_->jobs[id], placement)) {
+      take(mine.placement);
+      return false;
+    }
+    remember(mine);
   }
-  remember(mine);
   take(placement);
   mine.placement = std::move(placement);
+  return true;
+}
+
+bool Draft::join(JobId id, JobId host, Together manner) {
+  MUSTER_CHECK(!undoable_);
+  if (!state_->jobs.contains(id) || !state_->jobs.contains(host)) return false;
+  const Placement* shared = placement(host);
+  if (shared == nullptr || placement(id) != nullptr) return false;
+  const Job& job = state_->jobs[id];
+  if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return false;
+  if (!right_sort(job, *shared)) return false;
+  const Berth* berth = state_->berth(host);
+  if (berth != nullptr && (manner == Together::kPacked || berth->manner == Together::kPacked)) {
+    return false;
+  }
+  Placement mine = *shared;
+  Pencil& guest = pencil(id);
+  guest.has = true;
+  guest.placement = std::move(mine);
+  state_->enter_berth(id, host, manner);
+  return true;
+}
+
+bool Draft::set_manner(JobId id, Together manner) {
+  MUSTER_CHECK(!undoable_);
+  if (!state_->jobs.contains(id) || state_->berth(id) == nullptr) return false;
+  Berth& berth = state_->berths[static_cast<std::size_t>(state_->jobs[id].berth)];
+  if (manner == Together::kPacked && berth.members.size() > 2) return false;
+  if (std::exchange(berth.manner, manner) == manner) return true;
+  state_->reseated.insert(state_->reseated.end(), berth.members.begin(), berth.members.end());
   return true;
 }
 

@@ -29,8 +29,16 @@ class Draft {
   bool start(JobId job, Placement placement);
   // A job that holds one gives it up. Stops that in the end make room for nobody are forgotten.
   bool stop(JobId job);
-  // A job that holds one gets another: same slots is a resize, other slots a move.
+  // A job that holds one gets another: same slots is a resize (of one that does not share), other
+  // slots a move. It may have another number of GPUs if the job is elastic.
   bool replace(JobId job, Placement placement);
+
+  // A job that would hold nothing gets the very GPUs that `host` holds, together with it and
+  // whoever has them already. Only as many as the job may have, of its type; packed only two alone.
+  // Neither of these may be rubbed out: no mark may have been made before.
+  bool join(JobId job, JobId host, Together manner);
+  // Changes how those that share with this job do it.
+  bool set_manner(JobId job, Together manner);
 
   // Everything pencilled since the mark can be rubbed out again.
   using Mark = std::size_t;
@@ -57,6 +65,7 @@ class Draft {
   }
   Pencil& pencil(JobId job);
   bool acceptable(const Job& job, const Placement& placement) const;
+  bool right_sort(const Job& job, const Placement& placement) const;  // GPUs as it wants them.
   void take(const Placement& placement);
   void give(const Placement& placement);
   void remember(const Pencil& pencil);

@@ -1,6 +1,7 @@
 #include "core/engine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -67,6 +68,7 @@ std::span<const Action> Engine::step(Instant now, std::span<const Event> events)
     if (news_ || tick) plan(tick ? Occasion::kTick : Occasion::kNews);
   }
   start_cleared();
+  tell_reseated();
   ask_for_wake();
   return actions_;
 }
@@ -162,6 +164,23 @@ void Engine::apply(const LeaseStarted& event) {
   lease.state = Lease::State::kRunning;
   job.speed = lease.speed;
 }
+
+void Engine::apply(const JobReported& event) {
+  const bool known = state_.jobs.contains(event.job) && state_.jobs[event.job].lease != kNoRow &&
+                     lease(event.job).epoch == event.epoch;
+  if (!known) {
+    ++counters_.stale;
+    return;
+  }
+  if (lease(event.job).state != Lease::State::kRunning) return;
+  if (!std::isfinite(event.speed) || event.speed < 0) return;
+  Job& job = state_.jobs[event.job];
+  state_.settle(job, now_);
+  job.speed = event.speed;
+  planner_->observe(View(state_, now_), event);
+}
+
+void Engine::apply(const TypeMeasured& event) { planner_->observe(View(state_, now_), event); }
 
 void Engine::apply(const LeaseEnded& event) {
   if (!state_.jobs.contains(event.job)) {

@@ -56,6 +56,7 @@ class Engine {
   const Lease& lease(JobId job) const;
   const std::string& why_rejected(JobId job) const;
   const State& state() const { return state_; }
+  Reports wants_reports() const { return planner_->wants_reports(); }
   // Up to `now`, not before the last step.
   WaitSplit waited(JobId job, Instant now) const { return planner_->waited(job, now); }
 
@@ -76,6 +77,8 @@ class Engine {
   void apply(const LeaseStarted& event);
   void apply(const LeaseEnded& event);
   void apply(const AttemptFailed& event);
+  void apply(const JobReported& event);
+  void apply(const TypeMeasured& event);
   void apply(const NodeClosed& event);
   void apply(const NodeOpened& event);
   void apply(const TimerFired&) {}
@@ -106,6 +109,7 @@ class Engine {
   NodeId yard(NodeId node) const { return state_.books.pooled() ? NodeId(0) : node; }
   void wait_for_neighbours(Lease& lease);
   void order_resize(Lease& lease);
+  void tell_reseated();
   void start_cleared();  // Only after the plan, so that a Start always names the current lease.
   void emit(Action::Kind kind, JobId job, Epoch epoch, Instant at);
 

@@ -63,6 +63,7 @@ void Engine::release(std::int32_t row) {
 }
 
 void Engine::give_back(const Job& job) {
+  if (state_.leave_berth(state_.leases[static_cast<std::size_t>(job.lease)].job)) return;
   for (const Share& share : state_.leases[static_cast<std::size_t>(job.lease)].placement) {
     state_.books.give(share);
   }
@@ -219,6 +220,21 @@ void Engine::start_cleared() {
     }
   }
   cleared_.clear();
+}
+
+// Leases that have not started yet will find their company there when they do.
+void Engine::tell_reseated() {
+  if (state_.reseated.empty()) return;
+  std::sort(state_.reseated.begin(), state_.reseated.end());
+  const auto last = std::unique(state_.reseated.begin(), state_.reseated.end());
+  for (auto job = state_.reseated.begin(); job != last; ++job) {
+    const std::int32_t row = state_.jobs[*job].lease;
+    if (row == kNoRow) continue;
+    const Lease& lease = state_.leases[static_cast<std::size_t>(row)];
+    if (lease.state == Lease::State::kPromised) continue;
+    emit(Action::Kind::kShare, *job, lease.epoch, now_);
+  }
+  state_.reseated.clear();
 }
 
 // A lease starts or grows when every stopping one on its servers is gone, its own job's included.

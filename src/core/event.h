@@ -40,6 +40,22 @@ struct AttemptFailed {  // The lease is over because the job failed; what it hel
   Epoch epoch;
   Reason reason;
 };
+// What a running job says of itself, as it does now and then. The measured speed takes the place of
+// the believed one until the lease changes.
+struct JobReported {
+  JobId job;
+  Epoch epoch;
+  double speed = 0;   // As Lease::speed. Not finite or negative: the report is ignored.
+  double steps = 0;   // Done in all. The same sort of job on one GPU makes one a second.
+  double passes = 0;  // Over its training data (the epochs of machine learning), done in all.
+  double loss = 0;    // Of validation, there; zero when it says none.
+};
+// What a short trial run showed: a job of this sort on so many GPUs makes so many steps a second.
+struct TypeMeasured {
+  ProfileId profile;
+  std::int32_t gpus = 1;
+  double steps_per_second = 0;
+};
 struct NodeClosed {  // The server takes no new leases; those on it are ended, or go on, as may be.
   NodeId node;
 };
@@ -49,7 +65,7 @@ struct NodeOpened {
 struct TimerFired {};  // The time asked for by WakeAt has come.
 
 using Event = std::variant<JobSubmitted, JobCancelled, LeaseStarted, LeaseEnded, AttemptFailed,
-                           NodeClosed, NodeOpened, TimerFired>;
+                           JobReported, TypeMeasured, NodeClosed, NodeOpened, TimerFired>;
 
 struct Action {
   enum class Kind : std::uint8_t {
@@ -59,6 +75,7 @@ struct Action {
     kReject,  // The job can never run here; Engine::why_rejected(job) says why.
     kWakeAt,  // Call step() at `at` with TimerFired. Replaces an earlier wish.
     kGiveUp,  // The job has failed for good.
+    kShare,   // From now on the lease has its GPUs with others, or alone again: View::berth().
   };
   Kind kind;
   JobId job;

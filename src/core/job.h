@@ -31,6 +31,16 @@ enum class JobState : std::uint8_t {
 
 inline constexpr std::int32_t kNoRow = -1;
 
+// GPUs that several jobs hold together: the books know them once.
+enum class Together : std::uint8_t {
+  kTurns,   // One at a time, each for a slice of time; the servers see to it.
+  kPacked,  // Two at the same time.
+};
+struct Berth {
+  std::vector<JobId> members;  // Two at least, in the order they came; all with equal slots.
+  Together manner = Together::kTurns;
+};
+
 struct Job {
   JobSpec spec;
   Instant submitted;
@@ -41,6 +51,7 @@ struct Job {
   std::int32_t ending = kNoRow;  // One it was told to give up and has not yet.
   std::int32_t placed = kNoRow;  // Index in State::placed.
   std::int32_t pencil = kNoRow;  // Index in the open Draft.
+  std::int32_t berth = kNoRow;   // In State::berths; kNoRow while it has its GPUs to itself.
 
   // Progress is lazy: these are true at `since`, and grow from there at `speed` and by what the
   // lease holds, until something changes and settle() is called.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -40,12 +41,17 @@ class NonsensePlanner final : public Planner {
   void plan(const View& view, Draft& draft, Occasion) override {
     if (quiet_ || view.job_count() == 0) return;
     std::vector<Draft::Mark> marks;
+    const bool sharing = one_in(2);  // Which cannot be rubbed out.
     const std::uint64_t wishes = random_.below(25);
     for (std::uint64_t i = 0; i < wishes; ++i) {
       const JobId job = any_job(view);
+      if (sharing && one_in(2)) {
+        wish_together(view, draft, job);
+        continue;
+      }
       switch (random_.below(8)) {
         case 0:
-          marks.push_back(draft.mark());
+          if (!sharing && !anyone_shares(view)) marks.push_back(draft.mark());
           break;
         case 1:
           if (marks.empty()) break;
@@ -66,6 +72,20 @@ class NonsensePlanner final : public Planner {
   }
 
  private:
+  void wish_together(const View& view, Draft& draft, JobId job) {
+    const Together manner = one_in(2) ? Together::kTurns : Together::kPacked;
+    if (one_in(3)) {
+      note(draft.set_manner(job, manner));
+    } else {
+      if (one_in(3)) note(draft.stop(job));
+      note(draft.join(job, any_job(view), manner));
+    }
+  }
+  static bool anyone_shares(const View& view) {
+    return std::any_of(view.placed().begin(), view.placed().end(),
+                       [&](JobId job) { return view.berth(job) != nullptr; });
+  }
+
   void note(bool accepted) { ++(accepted ? accepted_ : refused_); }
   bool one_in(std::uint64_t n) { return random_.below(n) == 0; }
 
@@ -83,6 +103,7 @@ class NonsensePlanner final : public Planner {
     const Topology& topology = view.cluster().topology();
     const bool known = job.index() < view.job_count();
     std::int32_t left = known ? view.spec(job).gpus : 2;
+    if (one_in(3)) left = static_cast<std::int32_t>(1 + random_.below(8));
     std::map<NodeId, Share> shares;
     for (int tries = 0; left > 0 && tries < 6; ++tries) {
       const NodeId node(static_cast<std::size_t>(random_.below(topology.node_count())));
@@ -202,6 +223,7 @@ class FakeCluster {
       step();
     }
   }
+  std::size_t joined() const { return companions_.size(); }
   bool all_ended() const { return running_.empty(); }
 
  private:
@@ -231,6 +253,11 @@ class FakeCluster {
     JobSpec spec;
     spec.gpus = static_cast<std::int32_t>(1 + random_.below(one_in(4) ? 9 : 4));
     if (one_in(4)) spec.gpu_type = GpuTypeId(static_cast<std::size_t>(random_.below(2)));
+    if (one_in(4)) {
+      spec.fewest =
+          static_cast<std::int32_t>(1 + random_.below(static_cast<std::uint64_t>(spec.gpus)));
+      spec.most = spec.gpus + static_cast<std::int32_t>(random_.below(4));
+    }
     spec.estimate = Duration::micros(static_cast<std::int64_t>(random_.below(500)));
     return spec;
   }
@@ -241,6 +268,10 @@ class FakeCluster {
   }
 
   void news_of(Running& lease) {
+    if (lease.started && one_in(10)) {
+      const double speed = one_in(5) ? -1.0 : static_cast<double>(random_.below(3));
+      events_.push_back(JobReported{lease.job, lease.epoch, speed, 1, 1, 1});
+    }
     if (!lease.started && !lease.stopping && one_in(2)) {
       lease.started = true;
       events_.push_back(LeaseStarted{lease.job, lease.epoch});
@@ -268,6 +299,11 @@ class FakeCluster {
     }
     std::erase_if(running_, [](const Running& lease) { return lease.ended; });
     if (wake_ == now_) wake_ = Instant::never();
+    for (const Berth& berth : engine_.state().berths) {
+      for (const JobId one : berth.members) {
+        for (const JobId other : berth.members) companions_.emplace(one, other);
+      }
+    }
     for (const Action& action : actions) ASSERT_NO_FATAL_FAILURE(carry_out(action));
     engine_.state().check_invariants();
     ASSERT_NO_FATAL_FAILURE(check_reality());
@@ -295,6 +331,9 @@ class FakeCluster {
         ASSERT_TRUE(same_slots(mine->placement, engine_.lease(action.job).in_force()));
         mine->placement = engine_.lease(action.job).in_force();
         break;
+      case Action::Kind::kShare:
+        ASSERT_TRUE(mine != running_.end()) << "company for a lease that does not run";
+        break;
       case Action::Kind::kGiveUp:
         FAIL() << "gave up on a job that has not failed";
       case Action::Kind::kReject:
@@ -312,6 +351,19 @@ class FakeCluster {
     return std::find(fresh, ended_.end(), std::pair(action.job, action.epoch)) != ended_.end();
   }
 
+  // Whether an earlier one has the very same GPUs, and they were to share them once: one that goes
+  // may still be saving its work when one that was promised its company comes.
+  bool has_company(const Running& lease) const {
+    for (const Running& other : running_) {
+      if (&other == &lease) return false;
+      if (same_slots(other.placement, lease.placement) &&
+          companions_.contains({lease.job, other.job})) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   void check_reality() const {
     const State& state = engine_.state();
     std::map<NodeId, SlotMask> used;
@@ -321,6 +373,7 @@ class FakeCluster {
     std::map<JobId, int> leases;
     std::size_t held = 0;
     for (const Running& lease : running_) {
+      if (has_company(lease)) continue;  // Counted with those it shares with.
       for (const Share& share : lease.placement) {
         ASSERT_EQ(used[share.node] & share.slots, 0U)
             << "a GPU used twice on " << share.node.index();
@@ -330,9 +383,11 @@ class FakeCluster {
         ASSERT_TRUE(amounts[yard].fits_in(pooled ? topology.total() : topology.node(yard).capacity))
             << "CPU or memory held twice on " << share.node.index();
       }
+    }
+    for (const Running& lease : running_) {
       ASSERT_EQ(++leases[lease.job], 1) << "job " << lease.job.index() << " runs twice";
       const Job& job = state.jobs[lease.job];
-      ASSERT_EQ(total_of(lease.placement).gpus, job.spec.gpus) << "a gang not whole";
+      ASSERT_TRUE(job.spec.may_have(total_of(lease.placement).gpus)) << "a gang not whole";
       const std::int32_t row = lease.stopping ? job.ending : job.lease;
       ASSERT_NE(row, kNoRow) << "the engine has forgotten a lease that runs";
       ASSERT_EQ(state.leases[static_cast<std::size_t>(row)].epoch, lease.epoch);
@@ -353,6 +408,7 @@ class FakeCluster {
   Instant wake_ = Instant::never();
   std::vector<Running> running_;
   std::vector<std::pair<JobId, Epoch>> ended_;
+  std::set<std::pair<JobId, JobId>> companions_;
   std::size_t ended_before_ = 0;  // As many had ended before this step.
   std::vector<Event> events_;
 };
@@ -364,6 +420,7 @@ TEST(Nonsense, NeverMakesTheEngineOvercommit) {
   std::uint64_t accepted = 0;
   std::uint64_t refused = 0;
   std::uint64_t stale = 0;
+  std::size_t joined = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
     FakeCluster fake(cluster, seed);
@@ -371,6 +428,7 @@ TEST(Nonsense, NeverMakesTheEngineOvercommit) {
     accepted += fake.planner().accepted();
     refused += fake.planner().refused();
     stale += fake.engine().counters().stale;
+    joined += fake.joined();
     ASSERT_NO_FATAL_FAILURE(fake.wind_down());
     ASSERT_TRUE(fake.all_ended());
     const State& state = fake.engine().state();
@@ -381,6 +439,7 @@ TEST(Nonsense, NeverMakesTheEngineOvercommit) {
   EXPECT_GT(accepted, 10'000U);  // Or the nonsense was never worth refusing.
   EXPECT_GT(refused, 10'000U);
   EXPECT_GT(stale, 1000U);
+  EXPECT_GT(joined, 1000U);
 }
 
 TEST(Nonsense, RepeatsItselfToTheBit) {

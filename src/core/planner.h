@@ -26,6 +26,13 @@ enum class Occasion : std::uint8_t {
 
 enum class Farewell : std::uint8_t { kCompleted, kCancelled };
 
+// What a planner wants to be told of running jobs whenever the driver wakes the engine.
+enum class Reports : std::uint8_t {
+  kNone,
+  kChanged,  // Of those that have run in new circumstances since they last reported.
+  kAll,
+};
+
 class Planner {
  public:
   virtual ~Planner() = default;
@@ -49,6 +56,11 @@ class Planner {
   // Asked after each plan: the instant at which to plan again (kTick) even if nothing happens until
   // then; never() for none. With rounds, the first round not before it.
   virtual Instant review_at() const { return Instant::never(); }
+
+  // Both come before the plan of that instant. A report is of a lease that runs.
+  virtual Reports wants_reports() const { return Reports::kNone; }
+  virtual void observe(const View& /*view*/, const JobReported& /*report*/) {}
+  virtual void observe(const View& /*view*/, const TypeMeasured& /*trial*/) {}
 
   // Why the job has waited so far. What is missing of the whole is kOrder.
   virtual WaitSplit waited(JobId /*job*/, Instant /*now*/) const { return {}; }

@@ -1,6 +1,7 @@
 #include "core/state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/saturate.h"
@@ -31,6 +32,39 @@ void State::settle(Job& job, Instant now) {
   if (lease.state == Lease::State::kPromised) return;
   job.work_done += work_in(elapsed, job.speed);
   accrue(lease.total, elapsed, job.gpu_us, job.cpu_milli_ms, job.mem_mib_ms);
+}
+
+void State::enter_berth(JobId job, JobId host, Together manner) {
+  std::int32_t row = jobs[host].berth;
+  if (row == kNoRow) {
+    if (unused_berths.empty()) {
+      row = static_cast<std::int32_t>(berths.size());
+      berths.emplace_back();
+    } else {
+      row = unused_berths.back();
+      unused_berths.pop_back();
+    }
+    berths[static_cast<std::size_t>(row)].members = {host};
+    jobs[host].berth = row;
+  }
+  Berth& berth = berths[static_cast<std::size_t>(row)];
+  berth.members.push_back(job);
+  berth.manner = manner;
+  jobs[job].berth = row;
+  reseated.insert(reseated.end(), berth.members.begin(), berth.members.end());
+}
+
+bool State::leave_berth(JobId job) {
+  const std::int32_t row = std::exchange(jobs[job].berth, kNoRow);
+  if (row == kNoRow) return false;
+  Berth& berth = berths[static_cast<std::size_t>(row)];
+  std::erase(berth.members, job);
+  reseated.insert(reseated.end(), berth.members.begin(), berth.members.end());
+  if (berth.members.size() > 1) return true;
+  jobs[berth.members.front()].berth = kNoRow;
+  berth.members.clear();
+  unused_berths.push_back(row);
+  return true;
 }
 
 JobFacts View::facts(JobId id) const {
@@ -65,6 +99,32 @@ double JobFacts::dominant_share_us() const {
                    1000.0 * share(mem_mib_ms, cluster_total->mem_mib)});
 }
 
+bool State::is_first_holder(JobId job) const {
+  const Berth* shared = berth(job);
+  return shared == nullptr || shared->members.front() == job;
+}
+
+void State::check_berths() const {
+  std::size_t members = 0;
+  for (std::size_t i = 0; i < berths.size(); ++i) {
+    const Berth& berth = berths[i];
+    members += berth.members.size();
+    MUSTER_CHECK(berth.members.size() != 1);
+    MUSTER_CHECK(berth.manner == Together::kTurns || berth.members.size() <= 2);
+    for (const JobId job : berth.members) {
+      MUSTER_CHECK(jobs[job].berth == static_cast<std::int32_t>(i) && jobs[job].lease != kNoRow);
+      const auto held = [&](JobId holder) -> const Placement& {
+        return leases[static_cast<std::size_t>(jobs[holder].lease)].placement;
+      };
+      MUSTER_CHECK(held(job) == held(berth.members.front()));
+    }
+  }
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (jobs[JobId(i)].berth != kNoRow) --members;
+  }
+  MUSTER_CHECK(members == 0);
+}
+
 void State::check_invariants() const {
   Books expected(cluster->topology(), books.pooled() ? Pooling::kWholeCluster : Pooling::kPerNode);
   std::size_t placed_count = 0;
@@ -80,7 +140,7 @@ void State::check_invariants() const {
     MUSTER_CHECK(lease.job == JobId(i) && lease.epoch == job.epoch);
     MUSTER_CHECK(lease.state != Lease::State::kUnused && lease.state != Lease::State::kStopping);
     MUSTER_CHECK(placed[static_cast<std::size_t>(job.placed)] == JobId(i));
-    MUSTER_CHECK(lease.total.gpus == job.spec.gpus);  // A gang: all or nothing.
+    MUSTER_CHECK(job.spec.may_have(lease.total.gpus));  // A gang: all or nothing.
     MUSTER_CHECK(lease.total == total_of(lease.placement));
     const bool waits = lease.state == Lease::State::kPromised || lease.resize_due;
     MUSTER_CHECK((lease.blockers > 0) == waits);
@@ -88,9 +148,10 @@ void State::check_invariants() const {
       if (job.spec.gpu_type) {
         MUSTER_CHECK(cluster->topology().node(share.node).gpu_type == *job.spec.gpu_type);
       }
-      expected.take(share);
+      if (is_first_holder(JobId(i))) expected.take(share);
     }
   }
+  check_berths();
   for (std::size_t i = 0; i < blocked.size(); ++i) {
     Share share;
     share.node = NodeId(i);

@@ -26,15 +26,32 @@ struct State {
   std::vector<JobId> placed;         // Jobs in state kPlaced, in no particular but a fixed order.
   IdVector<NodeId, std::vector<std::int32_t>> stopping;  // Stopping leases on each node.
   std::size_t waiting = 0;
+  // As planned, like the books. Rows are reused.
+  std::vector<Berth> berths;
+  std::vector<std::int32_t> unused_berths;
+  std::vector<JobId> reseated;  // Jobs whose company in a berth changed; the engine tells of them.
   // Servers that take no new leases, and the GPUs of theirs that nobody may have meanwhile.
   IdVector<NodeId, std::uint8_t> closed;
   IdVector<NodeId, SlotMask> blocked;
+
+  const Berth* berth(JobId job) const {
+    const std::int32_t row = jobs[job].berth;
+    return row == kNoRow ? nullptr : &berths[static_cast<std::size_t>(row)];
+  }
+  // Both leave the books alone. leave_berth() says whether others keep the GPUs; a berth of one is
+  // none.
+  void enter_berth(JobId job, JobId host, Together manner);
+  bool leave_berth(JobId job);
+  bool is_first_holder(JobId job) const;  // Of its GPUs: the one who has them for all that share.
 
   // Brings a job's lazy counters up to now.
   void settle(Job& job, Instant now);
 
   // CHECKs that the books are what the leases imply. Linear; for tests.
   void check_invariants() const;
+
+ private:
+  void check_berths() const;
 };
 
 // What a policy may know of a job, brought up to now.
@@ -79,6 +96,8 @@ class View {
   double speed(JobId job) const {
     return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].speed;
   }
+  // With whom it holds its GPUs, itself included; nullptr when alone. In a plan, as pencilled.
+  const Berth* berth(JobId job) const { return state_->berth(job); }
   // Since when a placed job has held its GPUs, or has been promised them.
   Instant held_since(JobId job) const {
     return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].ordered;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "planner/whose_turn.h"
 
 namespace muster {
 
@@ -248,20 +249,14 @@ bool Philly::may_ask(const Group& group, const Books& books) const {
 // The oldest job of the tenant whose turn it is, those within their part first.
 Philly::Group* Philly::next_to_admit(const Books& books) {
   Group* best = nullptr;
-  bool best_own = false;
+  Turn first;
   for (Group& group : groups_) {
     if (!may_ask(group, books)) continue;
     const bool own = tenancy_ && tenancy_->within(group.tenant, group.gpus);
-    if (best != nullptr) {
-      if (own != best_own && best_own) continue;
-      const int turn =
-          tenancy_ ? tenancy_->compare_turns(group.tenant, UserId(), best->tenant, UserId()) : 0;
-      const bool sooner =
-          own != best_own || (turn != 0 ? turn < 0 : *group.queued.begin() < *best->queued.begin());
-      if (!sooner) continue;
-    }
+    const Turn turn{own, group.tenant, *group.queued.begin()};
+    if (best != nullptr && !is_sooner(tenancy_, turn, first)) continue;
     best = &group;
-    best_own = own;
+    first = turn;
   }
   return best;
 }
@@ -364,10 +359,7 @@ void Philly::note_causes(const View& view, const Draft& draft) {
     if (group.waiting == 0) continue;
     const bool own = !tenancy_ || group.claims || tenancy_->within(group.tenant, group.gpus);
     const std::int32_t free = draft.books().free_gpus(group.gpu_type);
-    const WaitCause cause = !own                 ? WaitCause::kFairShare
-                            : free >= group.gpus ? WaitCause::kFragmentation
-                                                 : WaitCause::kOrder;
-    group.clock.set(cause, view.now());
+    group.clock.set(cause_of_waiting(own, group.gpus, free), view.now());
   }
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 
-// For the tests of Philly's scheduler: a small cluster where every order is carried out at once and
+// For the tests of whole schedulers: a small cluster where every order is carried out at once and
 // timers fire when they are due.
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -52,20 +53,31 @@ class World {
   explicit World(std::string_view shorthand, const PhillyOptions& options = usual())
       : World(parse_cluster_shorthand(shorthand).value(), options) {}
   World(Topology topology, const PhillyOptions& options)
+      : World(std::move(topology), ProfileTable(),
+              [&](const Cluster& cluster) { return std::make_unique<Philly>(cluster, options); }) {}
+  using MakePlanner = std::function<std::unique_ptr<Planner>(const Cluster&)>;
+  World(Topology topology, ProfileTable profiles, const MakePlanner& make,
+        SpreadFactors spread = {})
       : topology_(std::move(topology)),
-        cluster_(topology_, profiles_),
-        engine_(cluster_, std::make_unique<Philly>(cluster_, options), EngineOptions()) {}
+        profiles_(std::move(profiles)),
+        cluster_(topology_, profiles_, spread),
+        engine_(cluster_, make(cluster_), EngineOptions()) {}
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
+  // Added to what happens whenever a timer fires.
+  std::function<std::vector<Event>()> on_timer = [] { return std::vector<Event>(); };
+
   // Everything done up to and at this second, with when: "@180 start 2 on 0:1 1:1, @190 stop 2".
+  // Of jobs whose company changes: "@5 0+2 turns, @60 0+2 packed, @90 0 alone".
   std::string at(std::int64_t second, const std::vector<Event>& events = {}) {
     text_.clear();
     const Instant until = Instant::at(Duration::seconds(second));
     while (wake_ <= until) {
       const Instant due = wake_;
       wake_ = Instant::never();
-      std::vector<Event> now = {TimerFired{}};
+      std::vector<Event> now = on_timer();
+      now.push_back(TimerFired{});
       if (due == until) now.insert(now.end(), events.begin(), events.end());
       step(due, std::move(now));
       if (due == until) return text_;
@@ -98,6 +110,16 @@ class World {
     if (!text_.empty()) text_ += ", ";
     text_ += '@' + std::to_string(now.us() / 1'000'000) + ' ' + what;
   }
+  void note_company(Instant now, JobId job) {
+    const Berth* berth = state().berth(job);
+    if (berth == nullptr) return note(now, std::to_string(job.index()) + " alone");
+    if (berth->members.front() != job) return;  // Said once for all of them.
+    std::string who;
+    for (const JobId member : berth->members) {
+      who += (who.empty() ? "" : "+") + std::to_string(member.index());
+    }
+    note(now, who + (berth->manner == Together::kPacked ? " packed" : " turns"));
+  }
   void step(Instant now, std::vector<Event> events) {
     while (!events.empty()) {
       std::vector<Event> answers;
@@ -115,6 +137,8 @@ class World {
           answers.push_back(LeaseEnded{action.job, action.epoch, LeaseOutcome::kStopped});
         } else if (action.kind == Action::Kind::kReject) {
           note(now, "reject " + number + ": " + engine_.why_rejected(action.job));
+        } else if (action.kind == Action::Kind::kShare) {
+          note_company(now, action.job);
         } else if (action.kind == Action::Kind::kWakeAt) {
           wake_ = action.at;
         }

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/time.h"
 #include "report/atomic_file.h"
+#include "report/csv_row.h"
 #include "report/json.h"
 #include "report/wording.h"
 
@@ -37,40 +38,6 @@ void append_int(std::string& out, Integer value) {
 
 std::int64_t cpus_in_millionths(std::int64_t cpu_milli) { return cpu_milli * 1000; }
 std::int64_t gb_in_millionths(std::int64_t mem_mib) { return (mem_mib * 1'000'000 + 512) / 1024; }
-
-// One line of a CSV file, field by field. Text is quoted when a reader would otherwise take it
-// apart or trim it (RFC 4180).
-class CsvRow {
- public:
-  void text(std::string_view value) {
-    const bool blank_end = !value.empty() && (value.front() == ' ' || value.back() == ' ');
-    const bool plain = !blank_end && value.find_first_of(",\"\r\n") == std::string_view::npos;
-    if (!plain) line_ += '"';
-    for (const char c : value) {
-      if (c == '"') line_ += '"';
-      line_ += c;
-    }
-    line_ += plain ? "," : "\",";
-  }
-  void count(std::int32_t value) {
-    append_int(line_, value);
-    line_ += ',';
-  }
-  void millionths(std::int64_t value) {
-    append_millionths(line_, value);
-    line_ += ',';
-  }
-  void nothing() { line_ += ','; }
-
-  void write_to(AtomicFile& file) {
-    line_.back() = '\n';
-    file.append(line_);
-    line_.clear();
-  }
-
- private:
-  std::string line_;
-};
 
 std::string_view fate_name(Fate fate) {
   switch (fate) {

@@ -46,6 +46,7 @@ class ObjectText {
 };
 
 void add_label(ObjectText& object, const RunLabel& label) {
+  if (!label.scheduler.empty()) object.text("scheduler", label.scheduler);
   object.text("policy", label.policy);
   object.text("mechanism", label.mechanism);
   object.text("placement", label.placement);

@@ -72,8 +72,9 @@ struct RunLabel {
   std::string compat;  // The simulator being imitated; empty for none.
   Duration round;      // Zero: plans at every event.
   std::uint64_t seed = 0;
-  std::string retry;    // What becomes of jobs that fail; empty: none do.
-  std::string tenants;  // Who shares the cluster; empty: nobody has a quota.
+  std::string retry;      // What becomes of jobs that fail; empty: none do.
+  std::string tenants;    // Who shares the cluster; empty: nobody has a quota.
+  std::string scheduler;  // The preset that the parts come from; empty: chosen one by one.
 };
 
 struct RunRow {

@@ -29,8 +29,16 @@ std::string round_text(const RunLabel& label) {
   return label.round == Duration() ? "at events" : short_duration(label.round);
 }
 
-bool same_workload(const RunLabel& a, const RunLabel& b) {
-  return a.policy == b.policy && a.trace == b.trace && a.cluster == b.cluster && a.seed == b.seed;
+// Schedulers are compared with each other, parts within their policy.
+bool comparable(const RunLabel& a, const RunLabel& b) {
+  const bool schedulers = !a.scheduler.empty() && !b.scheduler.empty();
+  return (schedulers || a.policy == b.policy) && a.trace == b.trace && a.cluster == b.cluster &&
+         a.seed == b.seed;
+}
+
+std::string who_text(const RunLabel& label) {
+  if (label.scheduler.empty() || label.scheduler == label.policy) return label.policy;
+  return label.scheduler + ": " + label.policy;
 }
 
 // What sets a run apart besides policy and mechanism; shown when the runs differ in it.
@@ -63,7 +71,7 @@ std::vector<Trait> differing_traits(std::span<const RunRow> rows) {
 
 std::string gain_text(std::span<const RunRow> rows, const RunRow& row) {
   const RunRow& base = *std::find_if(rows.begin(), rows.end(), [&](const RunRow& other) {
-    return same_workload(other.label, row.label);
+    return comparable(other.label, row.label);
   });
   if (&base == &row) return "—";
   const double base_mean = base.summary.jct.mean.in_seconds();
@@ -131,6 +139,7 @@ class Block {
 };
 
 void add_label(Block& block, const RunLabel& label) {
+  if (!label.scheduler.empty()) block.line("scheduler", label.scheduler);
   block.line("policy", label.policy);
   block.line("mechanism", label.mechanism);
   block.line("placement", label.placement);
@@ -237,7 +246,7 @@ std::string comparison_table(std::span<const RunRow> rows, Ink ink) {
   }
   for (const RunRow& row : rows) {
     const Summary& s = row.summary;
-    std::vector<std::string> cells = {row.label.policy, row.label.mechanism};
+    std::vector<std::string> cells = {who_text(row.label), row.label.mechanism};
     for (const Trait& trait : traits) cells.push_back(trait.of(row.label));
     for (std::size_t i = 0; i < units.size(); ++i) {
       cells.push_back(s.finished == 0 ? "n/a" : in_unit(times_of(s)[i], units[i]));

@@ -62,7 +62,7 @@ struct AnyRun {
     philly.acquire = Duration::seconds(1 + below(300));
     philly.back_off = Duration::seconds(1 + below(200));
     philly.relax_after = below(4);
-    options.philly = philly;
+    options.whole = philly;
     options.spread = below(2) == 0;
     options.history = true;
     options.check_invariants = true;
@@ -108,7 +108,7 @@ TEST(Sanity, J3_GangsNeverHoldPartOfTheirGpus) {
       SCOPED_TRACE(testing::Message() << "job " << i);
       const JobOutcome& job = result.jobs[i];
       if (job.fate == Fate::kRejected) {
-        ASSERT_EQ(any.options.philly->relax_after, 0) << job.why_rejected;
+        ASSERT_EQ(std::get<PhillyOptions>(any.options.whole).relax_after, 0) << job.why_rejected;
         ++never_relaxed;
         continue;
       }
@@ -159,8 +159,8 @@ std::vector<Duration> waits_of_pairs(Duration acquire) {
     add_job(trace, begin, 2, Duration::seconds(100));
   }
   SimOptions options;
-  options.philly = PhillyOptions{};
-  options.philly->acquire = acquire;
+  options.whole = PhillyOptions{};
+  std::get<PhillyOptions>(options.whole).acquire = acquire;
   const Topology topology = parse_cluster_shorthand("2x4").value();
   const SimResult result = simulate(trace, topology, ProfileTable(), options);
   std::vector<Duration> waits;
@@ -190,11 +190,11 @@ TEST(PhillyRun, StrictLocalityWaitsLongerAndRunsFaster) {
   add_job(trace, Instant(), 2, Duration::seconds(1000));
   SimOptions options;
   options.spread = true;
-  options.philly = PhillyOptions{};
-  options.philly->relax_after = 0;
+  options.whole = PhillyOptions{};
+  std::get<PhillyOptions>(options.whole).relax_after = 0;
   const Topology topology = parse_cluster_shorthand("2x4").value();
   const JobOutcome strict = simulate(trace, topology, ProfileTable(), options).jobs[2];
-  options.philly->relax_after = 2;
+  std::get<PhillyOptions>(options.whole).relax_after = 2;
   const JobOutcome relaxed = simulate(trace, topology, ProfileTable(), options).jobs[2];
   EXPECT_EQ(strict.wait(), Duration::seconds(2100)) << "backing off from 1980 to 2100";
   EXPECT_EQ(strict.run, Duration::seconds(1000));
@@ -209,8 +209,8 @@ TEST(PhillyRun, AGangIsFasterOnceItsNeighboursAreGone) {
   add_job(trace, Instant(), 2, Duration::seconds(1000));
   SimOptions options;
   options.spread = true;
-  options.philly = PhillyOptions{};
-  options.philly->relax_after = 2;
+  options.whole = PhillyOptions{};
+  std::get<PhillyOptions>(options.whole).relax_after = 2;
   const Topology topology = parse_cluster_shorthand("2x4").value();
   const JobOutcome pair = simulate(trace, topology, ProfileTable(), options).jobs[2];
   EXPECT_EQ(pair.wait(), Duration::seconds(480));

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <variant>
 
 #include "core/engine.h"
 #include "core/estimator.h"
@@ -14,6 +15,8 @@
 #include "model/profile.h"
 #include "model/tenants.h"
 #include "model/topology.h"
+#include "planner/gandiva.h"
+#include "planner/optimus.h"
 #include "planner/philly.h"
 #include "sim/result.h"
 #include "sim/scheduler.h"
@@ -35,13 +38,27 @@ struct Overheads {
   Duration checkpoint = Duration::seconds(10);  // To save, when told to stop.
   Duration restart = Duration::seconds(20);     // To load, when it runs again.
   Duration migration = Duration::seconds(10);   // On top of both, when it moves to other GPUs.
+  Duration suspend = Duration::seconds(1);      // Of each turn on shared GPUs, to switch over.
+};
+constexpr Overheads no_overheads() { return {Duration(), Duration(), Duration(), Duration()}; }
+
+// Every job may be given so many GPUs, or what it asked for if that is beyond.
+struct ElasticRange {
+  std::int32_t fewest = 1;
+  std::int32_t most = 1;
 };
 
 struct SimOptions {
+  std::string scheduler;  // The preset it comes from, for people; may be empty.
   SchedulerParts parts;
   PolicyOptions policy;
-  // Philly's scheduler instead of a chain of parts; its tenants and min_run are those given here.
-  std::optional<PhillyOptions> philly;
+  // A whole scheduler instead of a chain of parts; its tenants, pairs and min_run are those given
+  // here.
+  std::variant<std::monostate, PhillyOptions, GandivaOptions, OptimusOptions> whole;
+  // How fast two jobs run on one GPU; null: nobody knows. Must outlive the run.
+  const PairTable* pairs = nullptr;
+  std::optional<ElasticRange> elastic;  // Empty: only jobs whose trace says so are elastic.
+  double report_noise = 0.05;           // Of what jobs say of themselves.
   EstimateSource estimates;
   Duration round;  // Zero: plan at every event.
   Compat compat = Compat::kNone;

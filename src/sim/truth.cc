@@ -7,6 +7,41 @@
 
 namespace muster {
 
+Duration Turns::had(Instant now) const {
+  const Duration since = now - origin;
+  if (jobs == 1) return since;
+  const std::int64_t cycle = slice.us() * jobs;
+  const std::int64_t into = since.us() % cycle - slice.us() * ahead - cost.us();
+  const std::int64_t whole = (slice - cost).us();
+  return Duration::micros(since.us() / cycle * whole + std::clamp<std::int64_t>(into, 0, whole));
+}
+
+Instant Turns::when_had(Duration time) const {
+  if (jobs == 1) return origin + time;
+  if (time <= Duration()) return origin;
+  const std::int64_t whole = (slice - cost).us();
+  const std::int64_t turns_before = (time.us() - 1) / whole;
+  const std::int64_t cycles = saturating_multiply(turns_before, slice.us() * jobs);
+  const std::int64_t in_last = time.us() - turns_before * whole;
+  const std::int64_t after = saturating_add(cycles, (slice * ahead).us() + cost.us() + in_last);
+  if (after > (kHorizon - origin).us()) return Instant::never();
+  return origin + Duration::micros(after);
+}
+
+Instant Turns::last(Instant now) const {
+  if (jobs == 1) return now;
+  const std::int64_t cycle = slice.us() * jobs;
+  const Duration since = now - origin;
+  const std::int64_t begin = since.us() / cycle * cycle + (slice * ahead).us();
+  if (since.us() >= begin) return std::min(now, origin + Duration::micros(begin) + slice);
+  return origin + Duration::micros(begin - cycle) + slice;
+}
+
+double Turns::part() const {
+  if (jobs == 1) return 1;
+  return (slice - cost).in_seconds() / (slice.in_seconds() * static_cast<double>(jobs));
+}
+
 TrueProgress TrueProgress::of_work(Duration work) {
   TrueProgress progress;
   progress.left_ = work.us();
@@ -27,7 +62,7 @@ std::int64_t TrueProgress::per_round() const {
 }
 
 void TrueProgress::settle(Instant now) {
-  const Duration elapsed = now - since_;
+  const Duration elapsed = turns_.jobs == 1 ? now - since_ : turns_.had(now) - turns_.had(since_);
   since_ = now;
   if (speed_ <= 0) return;
   if (iteration_ > 0) {
@@ -38,9 +73,10 @@ void TrueProgress::settle(Instant now) {
   left_ = std::max<std::int64_t>(left_, 0);
 }
 
-void TrueProgress::set_speed(double speed, Instant now) {
+void TrueProgress::set_speed(double speed, Instant now, const Turns& turns) {
   settle(now);
   speed_ = speed;
+  turns_ = turns;
 }
 
 void TrueProgress::fall_back(std::int64_t left, Duration interval) {
@@ -60,6 +96,10 @@ Instant TrueProgress::finish() const {
   }
   const double time = std::ceil(static_cast<double>(left_) / speed_);
   if (time > static_cast<double>((kHorizon - since_).us())) return Instant::never();
+  if (turns_.jobs > 1) {
+    const Duration more = Duration::micros(static_cast<std::int64_t>(time));
+    return std::max(since_, turns_.when_had(turns_.had(since_) + more));
+  }
   return since_ + Duration::micros(static_cast<std::int64_t>(time));
 }
 

@@ -96,5 +96,62 @@ TEST(TrueProgress, NeverEndsWhenNotOneIterationFitsInARound) {
   EXPECT_EQ(job.finish(), at(1800));
 }
 
+constexpr Turns turns_of(std::int64_t jobs, std::int64_t ahead) {
+  return {jobs, ahead, at(100), Duration::seconds(60), Duration::seconds(1)};
+}
+
+TEST(Turns, AJobHasItsSlicesLessTheSwitch) {
+  const Turns second = turns_of(3, 1);
+  EXPECT_EQ(second.had(at(160)), Duration());
+  EXPECT_EQ(second.had(at(161)), Duration());
+  EXPECT_EQ(second.had(at(171)), Duration::seconds(10));
+  EXPECT_EQ(second.had(at(220)), Duration::seconds(59));
+  EXPECT_EQ(second.had(at(340)), Duration::seconds(59));
+  EXPECT_EQ(second.had(at(342)), Duration::seconds(60));
+  EXPECT_DOUBLE_EQ(second.part(), 59.0 / 180.0);
+}
+
+TEST(Turns, KnowWhenTheJobLastHadTheGpus) {
+  const Turns second = turns_of(3, 1);
+  EXPECT_LT(second.last(at(150)), at(100));  // Never.
+  EXPECT_EQ(second.last(at(200)), at(200));
+  EXPECT_EQ(second.last(at(300)), at(220));
+  EXPECT_EQ(second.last(at(345)), at(345));
+  EXPECT_EQ(Turns().last(at(7)), at(7));
+}
+
+TEST(Turns, WhenItWillHaveHadThemIsTheInverse) {
+  Random random(11);
+  for (int i = 0; i < 2000; ++i) {
+    Turns turns;
+    turns.jobs = static_cast<std::int64_t>(1 + random.below(5));
+    turns.ahead = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(turns.jobs)));
+    turns.slice = Duration::micros(static_cast<std::int64_t>(2 + random.below(50)));
+    turns.cost = Duration::micros(
+        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(turns.slice.us()))));
+    Duration had;  // Counted microsecond by microsecond.
+    for (std::int64_t t = 0; t < 200; ++t) {
+      const std::int64_t turn = t / turns.slice.us() % turns.jobs;
+      const bool mine =
+          turns.jobs == 1 || (turn == turns.ahead && t % turns.slice.us() >= turns.cost.us());
+      if (mine) had += Duration::micros(1);
+      ASSERT_EQ(turns.had(Instant::micros(t + 1)), had);
+      if (mine) {
+        ASSERT_EQ(turns.when_had(had), Instant::micros(t + 1));
+      }
+    }
+  }
+}
+
+TEST(TrueProgress, InTurnsEndsInATurnOfItsOwn) {
+  TrueProgress job = TrueProgress::of_work(Duration::seconds(118));
+  job.set_speed(2.0, at(100), turns_of(2, 1));  // 59 s of its own: exactly one turn.
+  EXPECT_EQ(job.finish(), at(220));
+  job.set_speed(1.0, at(190), turns_of(2, 1));  // 29 s had: 60 left.
+  EXPECT_EQ(job.finish(), at(311));             // 30 in this turn, 30 after the switch at 280.
+  job.set_speed(1.0, at(250));                  // Alone from now on, 30 left.
+  EXPECT_EQ(job.finish(), at(280));
+}
+
 }  // namespace
 }  // namespace muster
