@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/sim_command.h"
 #include "cli/sim_options.h"
+#include "cli/sweep_command.h"
 #include "cli/trace_command.h"
 #include "config/profiles_file.h"
 #include "mechanism/registry.h"
@@ -111,6 +112,8 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   app.set_version_flag("--version", "muster 0.1.0");
   SimCommand sim;
   sim.add_to(app);
+  SweepCommand sweep;
+  sweep.add_to(app);
   TraceCommand trace;
   trace.add_to(app);
   CLI::App* const policies_command =
@@ -138,6 +141,7 @@ int run_muster(std::span<const std::string> words, Streams streams) {
     return complain(streams, usage_message(app, error));
   }
   if (sim.chosen()) return sim.run(streams);
+  if (sweep.chosen()) return sweep.run(streams);
   if (trace.chosen()) return trace.run(streams);
   MUSTER_CHECK(policies_command->parsed());
   return list_all(streams);
