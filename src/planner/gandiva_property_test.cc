@@ -164,7 +164,8 @@ class Life {
       if (berth.members.empty()) continue;
       if (berth.manner == Together::kTurns) {
         // Two that were packed and did not do well remain together.
-        ASSERT_LE(berth.members.size(), std::max<std::size_t>(options_.most_jobs, 2));
+        ASSERT_LE(berth.members.size(),
+                  std::max(static_cast<std::size_t>(options_.most_jobs), std::size_t{2}));
       } else {
         packed_any_ = true;
         ASSERT_NE(options_.pairs, nullptr);
