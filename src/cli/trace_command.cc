@@ -2,14 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <ostream>
 
 #include "base/text.h"
 #include "report/json.h"
 #include "report/terminal.h"
+#include "trace/distance.h"
 #include "trace/generator.h"
 #include "trace/info.h"
+#include "trace/past.h"
+#include "trace/philly_like.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -17,9 +22,11 @@ namespace muster {
 
 namespace {
 
+constexpr double kMostLoad = 1e6;  // GPUs.
+
 // "0.8:1.5-3,3-4": with probability 0.8 the exponent is between 1.5 and 3, otherwise 3 and 4.
 Result<DurationLaw> parse_durations(std::string_view text) {
-  const Error wrong{"--durations " + in_quotes(text) +
+  const Error wrong{"durations " + in_quotes(text) +
                     ": write SHARE:LOW-HIGH,LOW-HIGH, such as 0.8:1.5-3,3-4"};
   const std::vector<std::string_view> halves = split(text, ':');
   if (halves.size() != 2) return wrong;
@@ -62,6 +69,26 @@ std::string info_json(const Trace& trace) {
       info.models, info.peak_gpus, info.mean_gpus, sizes);
 }
 
+std::string distance_json(const Trace& a, const Trace& b) {
+  std::string names[2];
+  append_json_string(names[0], a.source);
+  append_json_string(names[1], b.source);
+  const TraceDistance distance = distance_between(a, b);
+  return fmt::format(
+      "{{\n  \"trace\": {},\n  \"against\": {},\n  \"ks_durations\": {:.6f},\n"
+      "  \"ks_gpus\": {:.6f},\n  \"ks_gaps\": {:.6f}\n}}\n",
+      names[0], names[1], distance.durations, distance.gpus, distance.gaps);
+}
+
+int save(const std::string& path, const std::string& text, Streams streams) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) return kExitDone;
+  complain(streams, path + ": cannot be written");
+  return kExitFailed;
+}
+
 }  // namespace
 
 void TraceCommand::add_to(CLI::App& app) {
@@ -74,12 +101,21 @@ void TraceCommand::add_to(CLI::App& app) {
   info_->add_option("FILE", file_, "the trace")->required();
   info_->add_option("--format", format_, "its format (default: detected)");
   info_->add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
+  info_->add_option("--against", against_,
+                    "another trace: print how far apart the two are (Kolmogorov-Smirnov)");
   info_->add_flag("--json", json_, "print numbers for programs");
   info_->footer("Example:\n  muster trace info jobs.csv");
 
-  generate_ = command_->add_subcommand("generate", "make one, by the law of Synergy's generator");
+  generate_ = command_->add_subcommand("generate", "make one: like Synergy's, or like Philly's");
+  generate_->add_option("--kind", kind_, "synergy or philly-like")->capture_default_str();
   generate_->add_option("--jobs", jobs_, "how many")->capture_default_str();
-  generate_->add_option("--rate", rate_, "arrivals an hour")->capture_default_str();
+  generate_
+      ->add_option("--rate", rate_,
+                   fmt::format("arrivals an hour; {} if philly-like", kPhillyJobsPerHour))
+      ->capture_default_str();
+  generate_->add_option("--load", load_,
+                        "philly-like, instead of --rate: GPUs busy on average if nobody waits");
+  generate_->add_option("--tenants", tenants_, "philly-like: how many")->capture_default_str();
   generate_->add_option("--split", split_, "percent of image, language and speech jobs")
       ->capture_default_str();
   generate_->add_option("--gpu-mix", gpu_mix_, "GPUS:PERCENT,..., or single, or multi")
@@ -94,9 +130,13 @@ void TraceCommand::add_to(CLI::App& app) {
       ->capture_default_str();
   generate_->add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
   generate_->add_option("--out", out_, "file to write (default: standard output)");
+  generate_->add_option("--outcomes", outcomes_,
+                        "also write what became of each job: status, attempts, reasons (CSV)");
   generate_->footer(
       "Example: a steady load of 9 jobs an hour, some on several GPUs:\n"
-      "  muster trace generate --jobs 5000 --rate 9 --gpu-mix multi --out jobs.csv");
+      "  muster trace generate --jobs 5000 --rate 9 --gpu-mix multi --out jobs.csv\n"
+      "Example: weeks of a busy cluster shared by many, for 640 GPUs:\n"
+      "  muster trace generate --kind philly-like --jobs 80000 --load 600 --out jobs.csv");
 }
 
 int TraceCommand::run(Streams streams) {
@@ -108,6 +148,13 @@ int TraceCommand::info(Streams streams) {
   if (!profiles.ok()) return complain(streams, profiles.error().message);
   const Result<Trace> trace = read_trace(file_, format_, profiles.value());
   if (!trace.ok()) return complain(streams, trace.error().message);
+  if (!against_.empty()) {
+    const Result<Trace> other = read_trace(against_, "", profiles.value());
+    if (!other.ok()) return complain(streams, other.error().message);
+    streams.out << (json_ ? distance_json(trace.value(), other.value())
+                          : distance_text(trace.value(), other.value()));
+    return kExitDone;
+  }
   if (json_) {
     streams.out << info_json(trace.value());
   } else {
@@ -116,37 +163,72 @@ int TraceCommand::info(Streams streams) {
   return kExitDone;
 }
 
-int TraceCommand::generate(Streams streams) {
-  const Result<ProfileTable> profiles = load_profiles(profiles_, streams.err);
-  if (!profiles.ok()) return complain(streams, profiles.error().message);
+Result<Trace> TraceCommand::synergy_like(const ProfileTable& profiles) {
   GeneratorOptions options;
   options.jobs = jobs_;
   options.jobs_per_hour = rate_;
   options.seed = seed_;
   options.static_arrivals = static_;
   const Result<TaskSplit> task_split = parse_task_split(split_);
-  if (!task_split.ok()) return complain(streams, "--" + task_split.error().message);
+  if (!task_split.ok()) return task_split.error();
   options.split = task_split.value();
   Result<std::vector<GpuShare>> mix = parse_gpu_mix(gpu_mix_);
-  if (!mix.ok()) return complain(streams, "--" + mix.error().message);
+  if (!mix.ok()) return mix.error();
   options.gpu_mix = std::move(mix).value();
   const Result<DurationLaw> law = parse_durations(durations_);
-  if (!law.ok()) return complain(streams, law.error().message);
+  if (!law.ok()) return law.error();
   options.duration = law.value();
-  const Result<Trace> trace = generate_trace(options, profiles.value());
+  return generate_trace(options, profiles);
+}
+
+Result<Trace> TraceCommand::philly_like() {
+  PhillyLikeOptions options;
+  options.jobs = jobs_;
+  options.tenants = tenants_;
+  options.seed = seed_;
+  if (generate_->count("--rate") > 0) options.jobs_per_hour = rate_;
+  if (generate_->count("--load") > 0) {
+    if (generate_->count("--rate") > 0) return Error{"load: not with --rate"};
+    if (!(load_ > 0 && load_ <= kMostLoad)) {
+      return Error{
+          fmt::format("load: must be above 0 and at most {} GPUs: '{}'", kMostLoad, load_)};
+    }
+    options.jobs_per_hour = rate_for_load(load_);
+  }
+  return generate_philly_like(options);
+}
+
+Result<Trace> TraceCommand::generated(const ProfileTable& profiles) {
+  constexpr std::string_view kKinds[] = {"synergy", "philly-like"};
+  const std::vector<std::string> own_options[] = {
+      {"--split", "--gpu-mix", "--durations", "--static"}, {"--load", "--tenants"}};
+  if (std::find(std::begin(kKinds), std::end(kKinds), kind_) == std::end(kKinds)) {
+    return Error{
+        fmt::format("kind: no such kind: {}{}", in_quotes(kind_), suggestion(kind_, kKinds))};
+  }
+  for (std::size_t i = 0; i < std::size(kKinds); ++i) {
+    if (kKinds[i] == kind_) continue;
+    for (const std::string& option : own_options[i]) {
+      if (generate_->count(option) == 0) continue;
+      return Error{fmt::format("{}: only with --kind {}", option.substr(2), kKinds[i])};
+    }
+  }
+  return kind_ == "philly-like" ? philly_like() : synergy_like(profiles);
+}
+
+int TraceCommand::generate(Streams streams) {
+  const Result<ProfileTable> profiles = load_profiles(profiles_, streams.err);
+  if (!profiles.ok()) return complain(streams, profiles.error().message);
+  const Result<Trace> trace = generated(profiles.value());
   if (!trace.ok()) return complain(streams, "--" + trace.error().message);
+  if (!outcomes_.empty()) {
+    const std::vector<PastOutcome> past = draw_past(trace.value(), seed_);
+    const int status = save(outcomes_, write_past_csv(trace.value(), past), streams);
+    if (status != kExitDone) return status;
+  }
   const std::string text = write_trace_csv(trace.value());
-  if (out_.empty()) {
-    streams.out << text;
-    return kExitDone;
-  }
-  std::ofstream file(out_, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) {
-    complain(streams, out_ + ": cannot be written");
-    return kExitFailed;
-  }
+  if (!out_.empty()) return save(out_, text, streams);
+  streams.out << text;
   return kExitDone;
 }
 
