@@ -4,20 +4,24 @@
 # binary and compares the digests. Naming one binary twice checks that it repeats itself.
 set -uo pipefail
 
-# policy mechanism round
+# Options of muster sim.
 cases=(
-  "fifo proportional 300s"
-  "srtf proportional 300s"
-  "srtf tune         300s"
-  "las  greedy       300s"
-  "las  tune         60s"
-  "ftf  proportional 60s"
-  "ftf  tune         300s"
-  "srtf blend        300s"
-  "fifo opt          300s"
-  "backfill proportional 60s"
-  "tetris greedy     300s"
-  "drf  blend        60s"
+  "--policy fifo --mechanism proportional --round 300s"
+  "--policy srtf --mechanism proportional --round 300s"
+  "--policy srtf --mechanism tune --round 300s"
+  "--policy las --mechanism greedy --round 300s"
+  "--policy las --mechanism tune --round 60s"
+  "--policy ftf --mechanism proportional --round 60s"
+  "--policy ftf --mechanism tune --round 300s"
+  "--policy srtf --mechanism blend --round 300s"
+  "--policy fifo --mechanism opt --round 300s"
+  "--policy backfill --mechanism proportional --round 60s"
+  "--policy tetris --mechanism greedy --round 300s"
+  "--policy drf --mechanism blend --round 60s"
+  "--scheduler philly --failures on"
+  "--scheduler tiresias --failures on --retry adaptive"
+  "--scheduler gandiva --elastic 1-8 --failures on"
+  "--scheduler optimus --failures on"
 )
 
 if (($# < 2)); then
@@ -41,31 +45,31 @@ except Exception:
 print(digest)
 '
 
-# digest_of MUSTER POLICY MECHANISM ROUND: prints the digest, or why there is none on stderr.
+# digest_of MUSTER OPTION...: prints the digest, or why there is none on stderr.
 digest_of() {
   local output
-  if ! output=$("$1" sim --policy "$2" --mechanism "$3" --round "$4" --json); then
-    echo "failed: $1 sim --policy $2 --mechanism $3 --round $4 --json" >&2
+  if ! output=$("$1" sim "${@:2}" --json); then
+    echo "failed: $1 sim ${*:2} --json" >&2
     return 1
   fi
   if ! python3 -c "$read_digest" <<<"$output"; then
-    echo "no digest in the output of: $1 sim --policy $2 --mechanism $3 --round $4 --json" >&2
+    echo "no digest in the output of: $1 sim ${*:2} --json" >&2
     return 1
   fi
 }
 
 status=0
-printf '%-8s %-14s %-6s %-18s %s\n' policy mechanism round digest "$# binaries"
+printf '%-56s %-18s %s\n' "options" digest "$# binaries"
 for case in "${cases[@]}"; do
-  read -r policy mechanism round <<<"$case"
+  read -ra options <<<"$case"
   digests=()
   verdict=equal
   for muster in "$@"; do
-    digest=$(digest_of "$muster" "$policy" "$mechanism" "$round") || digest=none
+    digest=$(digest_of "$muster" "${options[@]}") || digest=none
     digests+=("$digest")
     if [[ $digest == none || $digest != "${digests[0]}" ]]; then verdict=DIFFERENT; fi
   done
-  printf '%-8s %-14s %-6s %-18s %s\n' "$policy" "$mechanism" "$round" "${digests[0]}" "$verdict"
+  printf '%-56s %-18s %s\n' "$case" "${digests[0]}" "$verdict"
   if [[ $verdict != equal ]]; then
     status=1
     for i in "${!digests[@]}"; do printf '    %-18s %s\n' "${digests[i]}" "${@:i+1:1}"; done
