@@ -70,9 +70,15 @@ bool Gandiva::worth_a_try(Pen pen, const Group& group, bool own) const {
   if (pen.books().free_gpus(group.gpu_type) >= group.gpus) return true;
   if (!floor_.grown().empty()) return true;
   if (own && floor_.queue().may_reclaim(pen.view.books().free_gpus())) return true;
-  const auto level = floor_.seats().levels().lower_bound({group.gpus, 1});
-  return level != floor_.seats().levels().end() && level->first.first == group.gpus &&
-         level->first.second < most_jobs_ && room_.may_join(group.oldest(), own);
+  return can_join(group) && room_.may_join(group.oldest(), own);
+}
+
+bool Gandiva::can_join(const Group& group) const {
+  const Seats& seats = floor_.seats();
+  if (most_jobs_ > 2 && seats.packed().contains(group.gpus)) return true;
+  const auto level = seats.levels().lower_bound({group.gpus, 1});
+  return level != seats.levels().end() && level->first.first == group.gpus &&
+         level->first.second < most_jobs_;
 }
 
 // The job's own, or if idle GPUs of some types are not for it, one for each of the others.
@@ -115,26 +121,41 @@ bool Gandiva::start_on_idle(Pen pen, JobId job, const Demand& demand) {
 }
 
 bool Gandiva::join_somebody(Pen pen, JobId job) {
-  const JobSpec& spec = pen.spec(job);
+  const std::int32_t gpus = pen.spec(job).gpus;
   const Seats& seats = floor_.seats();
-  const auto at_home = [&](const Seats::Seat& seat) {
-    return std::all_of(seat.placement.begin(), seat.placement.end(), [&](const Share& share) {
-      return seats.has_affinity(share.node, seat.gpus);
-    });
+  const auto at_home = [&](Seats::Row row) {
+    const Placement& placement = seats[row].placement;
+    return std::all_of(placement.begin(), placement.end(),
+                       [&](const Share& share) { return seats.has_affinity(share.node, gpus); });
   };
-  for (auto level = seats.levels().lower_bound({spec.gpus, 1});
-       level != seats.levels().end() && level->first.first == spec.gpus &&
+  for (auto level = seats.levels().lower_bound({gpus, 1});
+       level != seats.levels().end() && level->first.first == gpus &&
        level->first.second < most_jobs_;
        ++level) {
     for (const bool home : {true, false}) {
       for (const Seats::Row row : level->second) {
-        const Seats::Seat& seat = seats[row];
-        if (at_home(seat) != home || GandivaFloor::is_grown(pen, seat)) continue;
-        if (!floor_.suits(spec, seat.placement) || floor_.is_suspect(seat.placement)) continue;
-        if (floor_.join(pen, job, row)) return true;
+        if (at_home(row) == home && join_seat(pen, job, row)) return true;
       }
     }
   }
+  const auto packed = seats.packed().find(gpus);
+  if (most_jobs_ <= 2 || packed == seats.packed().end()) return false;
+  const std::vector<Seats::Row> rows(packed->second.begin(), packed->second.end());
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](Seats::Row row) { return join_seat(pen, job, row); });
+}
+
+bool Gandiva::join_seat(Pen pen, JobId job, Seats::Row row) {
+  const Seats::Seat& seat = floor_.seats()[row];
+  if (!floor_.suits(pen.spec(job), seat.placement) || floor_.is_suspect(seat.placement)) {
+    return false;
+  }
+  if (GandivaFloor::is_grown(pen, seat)) return false;
+  if (!seat.packed()) return floor_.join(pen, job, row);
+  if (floor_.trial(seat.members.front()) != 0) return false;
+  floor_.set_manner(pen, row, Together::kTurns);
+  if (floor_.join(pen, job, row)) return true;
+  floor_.set_manner(pen, row, Together::kPacked);
   return false;
 }
 

@@ -10,7 +10,8 @@
 //   3  any server with enough idle GPUs; one that small jobs are moved away from; several servers
 //   4  what grown jobs give back
 //   5  what its tenant has lent
-//   6  turns with the fewest others that hold exactly as many GPUs
+//   6  turns with the fewest others that hold exactly as many GPUs, or with two that are packed on
+//      them and take turns from then on
 //
 // Idle GPUs that nobody of those waiting could use go to members of crowded seats, to gangs that
 // are spread, and to elastic jobs (gandiva_moves.h, gandiva_growth.h). While GPUs are held in
@@ -66,7 +67,9 @@ class Gandiva final : public Planner {
   bool admit(Pen pen, const Group& group, bool own);
   std::vector<Demand> demands_of(const JobSpec& spec, JobId job, bool own) const;
   bool start_on_idle(Pen pen, JobId job, const Demand& demand);
+  bool can_join(const Group& group) const;
   bool join_somebody(Pen pen, JobId job);
+  bool join_seat(Pen pen, JobId job, Seats::Row row);
 
   const Cluster* cluster_;
   std::size_t most_jobs_;

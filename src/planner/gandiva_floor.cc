@@ -37,8 +37,15 @@ void GandivaFloor::observe(const JobReported& report) {
 
 void GandivaFloor::begin_plan(const Books& books) {
   queue_.begin_plan();
-  // Of a closed server nothing is free when a plan begins.
   std::erase_if(suspects_, [&](NodeId node) { return books.free_gpus(node) > 0; });
+  const Topology& topology = cluster_->topology();
+  if (books.free_gpus() + seats_.held() < topology.total().gpus) {
+    for (std::size_t i = 0; i < topology.node_count(); ++i) {
+      const NodeId node(i);
+      const std::int32_t gpus = topology.node(node).capacity.gpus;
+      if (books.free_gpus(node) + seats_.held(node) < gpus) suspects_.insert(node);
+    }
+  }
   moves_left_ = kMostMoves;
   look_again_ = false;
 }

@@ -50,8 +50,8 @@ class GandivaFloor {
   void observe(const JobReported& report);
 
   void begin_plan(const Books& books);
-  // What follows changes the draft too. The draft may refuse, if a server is closed that nothing
-  // has ended on since: then nothing is changed, the server is suspect, and the answer is false.
+  // What follows changes the draft too. Where the draft refuses, nothing is changed, the servers
+  // are suspect of being closed, and the answer is false.
   bool start(Pen pen, JobId job, Placement placement);
   bool join(Pen pen, JobId job, Seats::Row row);  // In turns.
   bool move(Pen pen, JobId job, Placement placement);
@@ -66,6 +66,8 @@ class GandivaFloor {
   bool rearrange(Pen pen, const std::vector<Shift>& shifts);
   // Starts a waiting job where these sit, who wait again.
   bool start_instead(Pen pen, JobId job, Placement placement, const std::vector<Seats::Row>& rows);
+  // Some of it is on a server that seems to be closed. Nobody says which are, but what becomes free
+  // there is not to be had; so of one that is full it is not known.
   bool is_suspect(const Placement& placement) const;
 
   static Demand demand_of(const JobSpec& spec);

@@ -19,10 +19,7 @@ bool spread_out(Pen pen, GandivaFloor& floor, Seats::Row row) {
       continue;
     }
     Placement place;
-    if (!place_together(floor.cluster(), pen.books(), floor.seats(), demand, place) &&
-        !place_spread(floor.cluster(), pen.books(), demand, place)) {
-      continue;
-    }
+    if (!place_anyhow(floor.cluster(), pen.books(), floor.seats(), demand, place)) continue;
     if (!floor.move(pen, *member, std::move(place))) continue;
     floor.spend_moves(1);
     return true;
@@ -46,7 +43,9 @@ bool relieve_one(Pen pen, GandivaFloor& floor) {
   for (const Level* level : crowded) {
     if (std::any_of(level->second.begin(), level->second.end(), relieve)) return true;
   }
-  return std::any_of(seats.packed().begin(), seats.packed().end(), relieve);
+  return std::any_of(seats.packed().begin(), seats.packed().end(), [&](const auto& same_size) {
+    return std::any_of(same_size.second.begin(), same_size.second.end(), relieve);
+  });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "planner/gandiva_packs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace muster {
@@ -40,13 +41,17 @@ void GandivaPacks::judge(Pen pen, GandivaFloor& floor) {
   });
 }
 
-// Jobs that have their GPUs to themselves, one of each sort.
+// Jobs that have their GPUs to themselves, one of each sort, where others of their size share.
 GandivaPacks::BySize GandivaPacks::alone(Pen pen, const GandivaFloor& floor) {
   BySize jobs;
   std::set<std::tuple<std::int32_t, ProfileId, GpuTypeId>> sorts;
-  for (const auto& [level, rows] : floor.seats().levels()) {
-    if (level.second != 1) continue;
-    for (const Seats::Row row : rows) {
+  const Seats::Levels& levels = floor.seats().levels();
+  for (auto at = levels.begin(); at != levels.end(); ++at) {
+    const auto next = std::next(at);
+    if (at->first.second != 1 || next == levels.end() || next->first.first != at->first.first) {
+      continue;
+    }
+    for (const Seats::Row row : at->second) {
       const Seats::Seat& seat = floor.seats()[row];
       const JobId job = seat.members.front();
       const JobSpec& spec = pen.spec(job);
@@ -65,10 +70,12 @@ GandivaPacks::BySize GandivaPacks::alone(Pen pen, const GandivaFloor& floor) {
   return jobs;
 }
 
+// Jobs that take turns, if there may be a partner for them: one other, or somebody alone.
 std::vector<GandivaPacks::Candidate> GandivaPacks::in_turns(Pen pen, const GandivaFloor& floor) {
   std::vector<Candidate> jobs;
   for (const auto& [level, rows] : floor.seats().levels()) {
     if (level.second == 1) continue;
+    if (level.second > 2 && !floor.seats().levels().contains({level.first, 1})) continue;
     for (const Seats::Row row : rows) {
       for (const JobId job : floor.seats()[row].members) {
         if (floor.may_move(pen.view, job)) {

@@ -141,8 +141,22 @@ TEST_F(GandivaPacking, OnlyTwo) {
   world.at(0, {sort(kLight), sort(kLight), sort(kLight)});
   EXPECT_EQ(world.at(1000), "") << "there is nobody alone, and no companion that is the only one";
   EXPECT_EQ(world.at(1001, {world.end(1)}), "@1001 0+2 packed");
-  EXPECT_EQ(world.at(1002, {sort(kLight)}), "") << "nobody joins a pair";
+  EXPECT_EQ(world.at(1002, {sort(kLight)}), "") << "nobody joins a pair on trial";
   EXPECT_EQ(world.at(1010, {world.end(2)}), "@1010 start 3 on 0:1, @1010 0+3 turns");
+}
+
+TEST_F(GandivaPacking, APairMakesRoomForOneWhoWouldWait) {
+  GandivaWorld world("1x1", options(), three_profiles());
+  world.at(0, {sort(kLight), sort(kLight)});
+  EXPECT_EQ(world.at(60), "@60 0+1 packed");
+  EXPECT_EQ(world.at(70, {sort(kHeavy)}), "") << "not while it is tried";
+  EXPECT_EQ(world.at(120), "@120 start 2 on 0:1, @120 0+1+2 turns")
+      << "it paid, but three are more";
+  EXPECT_EQ(world.at(200, {world.end(2)}), "@200 0+1 packed") << "what is known to pay";
+  GandivaWorld pairs_only("1x1", options(2), three_profiles());
+  pairs_only.at(0, {sort(kLight), sort(kLight)});
+  EXPECT_EQ(pairs_only.at(60), "@60 0+1 packed");
+  EXPECT_EQ(pairs_only.at(130, {sort(kHeavy)}), "") << "three would be too many";
 }
 
 TEST_F(GandivaPacking, ATrialEndsWithOneOfTheTwo) {

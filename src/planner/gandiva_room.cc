@@ -215,7 +215,12 @@ bool GandivaRoom::reclaim(Pen pen, GandivaFloor& floor, JobId job) {
 // Starts it, or notes that it is worth waiting for.
 bool GandivaRoom::help(Pen pen, GandivaFloor& floor, JobId job) {
   const JobSpec& spec = pen.spec(job);
-  if (pen.books().free_gpus(spec.gpu_type) >= spec.gpus) return false;  // Nobody need be stopped.
+  if (pen.books().free_gpus(spec.gpu_type) >= spec.gpus) {
+    Placement place;
+    const Demand demand = GandivaFloor::demand_of(spec);
+    return place_anyhow(floor.cluster(), pen.books(), floor.seats(), demand, place) &&
+           floor.start(pen, job, std::move(place));
+  }
   if (clear_and_start(pen, floor, {job, true, true})) return true;
   if (!find_room(pen, floor, {job, true, false})) return false;
   awaited_ = Awaited{job, spec.gpu_type};

@@ -2,9 +2,9 @@
 
 // Room made by stopping others. Two have a right to it: a job within its tenant's part, to what was
 // lent; and a job that is overdue, to what is held by younger jobs of its tenant as well, or by any
-// younger jobs where there are no tenants. Overdue is who has waited for longer than kPatience and
-// would be within its tenant's part but for younger jobs. The youngest are stopped first, whole
-// seats of them, and only if the job starts by it in the same plan.
+// younger jobs where there are no tenants. Overdue is who has been the oldest of its group for
+// longer than kPatience and would be within its tenant's part but for younger jobs. The youngest
+// are stopped first, whole seats of them, and only if the job starts by it in the same plan.
 //
 // If an overdue job could start so but for the minimum time others have to run, it is waited for:
 // nobody younger gets anything until then. So an overdue job waits for older ones alone. In the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <tuple>
 
 #include "base/check.h"
@@ -29,13 +30,17 @@ bool Seats::has_affinity(NodeId node, std::int32_t gpus) const {
   return held[mine] > 0;
 }
 
+std::int32_t Seats::held(NodeId node) const {
+  return std::accumulate(held_[node].begin(), held_[node].end(), 0);
+}
+
 // By what it is now. Whatever changes a seat takes it off the lists first.
 void Seats::list(Row row) {
   const Seat& seat = seats_[row];
   ++version_;
   if (seat.members.empty()) return;
   if (seat.packed()) {
-    packed_.insert(row);
+    packed_[seat.gpus].insert(row);
   } else {
     levels_[{seat.gpus, seat.members.size()}].insert(row);
     if (seat.shared()) ++in_turns_;
@@ -46,7 +51,9 @@ void Seats::unlist(Row row) {
   const Seat& seat = seats_[row];
   if (seat.members.empty()) return;
   if (seat.packed()) {
-    packed_.erase(row);
+    const auto same_size = packed_.find(seat.gpus);
+    same_size->second.erase(row);
+    if (same_size->second.empty()) packed_.erase(same_size);
     return;
   }
   if (seat.shared()) --in_turns_;
@@ -62,6 +69,7 @@ void Seats::occupy(Row row) {
     on_[share.node].push_back(row);
     held_[share.node][class_of(seat.gpus)] += share.gpus();
   }
+  held_in_all_ += seat.gpus;
 }
 
 void Seats::vacate(Row row) {
@@ -71,6 +79,7 @@ void Seats::vacate(Row row) {
     std::erase(on_[share.node], row);
     held_[share.node][class_of(seat.gpus)] -= share.gpus();
   }
+  held_in_all_ -= seat.gpus;
   unused_.push_back(row);
 }
 
@@ -147,6 +156,12 @@ bool place_spread(const Cluster& cluster, const Books& books, const Demand& dema
   return place_locally(cluster, books, demand, Locality::kFewestServers, out) ||
          place_locally(cluster, books, demand, Locality::kOneRack, out) ||
          place_locally(cluster, books, demand, Locality::kAnywhere, out);
+}
+
+bool place_anyhow(const Cluster& cluster, const Books& books, const Seats& seats,
+                  const Demand& demand, Placement& out) {
+  return place_together(cluster, books, seats, demand, out) ||
+         place_spread(cluster, books, demand, out);
 }
 
 }  // namespace muster

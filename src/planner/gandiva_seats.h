@@ -50,11 +50,15 @@ class Seats {
   // A server's affinity is the class that holds most of it, of two the larger.
   bool has_affinity(NodeId node, std::int32_t gpus) const;
   const std::vector<Row>& on(NodeId node) const { return on_[node]; }
+  // GPUs that somebody holds: of a server, and of all.
+  std::int32_t held(NodeId node) const;
+  std::int32_t held() const { return held_in_all_; }
 
   // Seats that one holds alone or several in turns, by GPUs and number of members. No set is empty.
   using Levels = std::map<std::pair<std::int32_t, std::size_t>, std::set<Row>>;
   const Levels& levels() const { return levels_; }
-  const std::set<Row>& packed() const { return packed_; }
+  using Packed = std::map<std::int32_t, std::set<Row>>;  // By GPUs. No set is empty.
+  const Packed& packed() const { return packed_; }
   const std::set<Row>& spread() const { return spread_; }  // Over several servers.
   std::size_t in_turns() const { return in_turns_; }       // Seats that several hold in turns.
 
@@ -76,8 +80,9 @@ class Seats {
   IdVector<JobId, Row> row_of_;
   IdVector<NodeId, std::vector<Row>> on_;
   IdVector<NodeId, std::array<std::int32_t, kClasses>> held_;  // GPUs by class.
+  std::int32_t held_in_all_ = 0;
   Levels levels_;
-  std::set<Row> packed_;
+  Packed packed_;
   std::set<Row> spread_;
   std::size_t in_turns_ = 0;
   std::uint64_t version_ = 1;
@@ -90,5 +95,9 @@ bool place_together(const Cluster& cluster, const Books& books, const Seats& sea
 
 // A gang on several servers, as few as it can be done with, of one rack if it can.
 bool place_spread(const Cluster& cluster, const Books& books, const Demand& demand, Placement& out);
+
+// The one or the other.
+bool place_anyhow(const Cluster& cluster, const Books& books, const Seats& seats,
+                  const Demand& demand, Placement& out);
 
 }  // namespace muster

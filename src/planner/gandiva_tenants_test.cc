@@ -136,6 +136,15 @@ TEST(GandivaTenants, TakesBackWhatStandsTogether) {
   EXPECT_EQ(world.at(5, {job(2, kA)}), "@5 stop 3, @5 stop 2, @5 start 5 on 1:2") << "not job 4";
 }
 
+TEST(GandivaTenants, TakesNothingBackOnAClosedServer) {
+  const TenantTree tenants = quotas({4, 4});
+  GandivaWorld world("2x4", with(tenants));
+  EXPECT_EQ(world.at(0, {job(4, kB)}), "@0 start 0 on 0:4");
+  EXPECT_EQ(world.at(1, {job(2, kB), job(2, kB)}), "@1 start 1 on 1:2, @1 start 2 on 1:2");
+  EXPECT_EQ(world.at(2, {NodeClosed{NodeId(1)}, world.end(2)}), "");
+  EXPECT_EQ(world.at(3, {job(2, kA)}), "@3 stop 0, @3 start 3 on 0:2") << "not job 1, the younger";
+}
+
 TEST(GandivaTenants, AWholeSeatIsTakenBackWithAllOnIt) {
   const TenantTree tenants = quotas({2, 2});
   GandivaWorld world("2x2", with(tenants, 2));

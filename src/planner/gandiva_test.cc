@@ -182,6 +182,14 @@ TEST(Gandiva, NobodyStartsOnAClosedServer) {
   EXPECT_EQ(world.at(70), "@60 stop 0, @60 2 alone, @60 start 0 on 0:1") << "but the other has";
 }
 
+TEST(Gandiva, NorTakesTurnsThere) {
+  GandivaWorld world("2x2");
+  EXPECT_EQ(world.at(0, {job(1), job(1), job(1), job(1)}),
+            "@0 start 0 on 0:1, @0 start 1 on 0:1, @0 start 2 on 1:1, @0 start 3 on 1:1");
+  EXPECT_EQ(world.at(1, {NodeClosed{NodeId(0)}, world.end(1)}), "");
+  EXPECT_EQ(world.at(2, {job(1)}), "@2 start 4 on 1:1, @2 2+4 turns") << "not with job 0";
+}
+
 TEST(Gandiva, CancelledMembersLeaveTheOthersTheirSeat) {
   GandivaWorld world("1x2");
   EXPECT_EQ(world.at(0, {job(2), job(2), job(2)}),
