@@ -9,6 +9,8 @@
 #include "base/random.h"
 #include "trace/reader.h"
 #include "trace/testing.h"
+#include "trace/text_file.h"
+#include "trace/throughputs_file.h"
 #include "trace/writer.h"
 
 namespace muster {
@@ -101,7 +103,7 @@ TEST(BadInput, Headers) {
        "t.csv:1: num_gpus: column missing from the header: 'job_id,vc,submit_time_s,duration_s'"},
       {"when,what\n1,2\n",
        "t.csv:1: header: of no trace format we know: 'when,what'; one of: muster, tiresias, "
-       "synergy, philly, philly-vcs"},
+       "synergy, philly, philly-vcs, helios, pai, pai-tasks, openb, gavel, sia, elasticflow, swf"},
   };
   for (const BadRow& bad : rows) EXPECT_EQ(complaint(bad.row), bad.message);
 }
@@ -146,7 +148,7 @@ TEST(BadInput, UnknownFormats) {
             "format: no such trace format: 'phily'; did you mean 'philly'?");
   EXPECT_EQ(complaint("", "json"),
             "format: no such trace format: 'json'; one of: muster, tiresias, synergy, philly, "
-            "philly-vcs");
+            "philly-vcs, helios, pai, pai-tasks, openb, gavel, sia, elasticflow, swf");
 }
 
 class BadFiles : public testing::Test {
@@ -244,7 +246,9 @@ void expect_promises_kept(const Trace& trace, const ProfileTable& profiles) {
 
 TEST(BadInput, DamageIsReadOrRefused) {
   const ProfileTable profiles = synergy_like_profiles();
-  const std::string originals[] = {
+  const Result<ThroughputTable> throughputs = read_throughputs(testdata("throughputs.csv"));
+  ASSERT_TRUE(throughputs.ok()) << throughputs.error().message;
+  std::vector<std::string> originals = {
       "# ours\njob_id,submit_s,gpus,duration_s,model,user,name\na,0,1,5.25,res50,u1,\"x, y\"\n"
       "b,1.5,8,1e3,,\"\xc3\xa9\",z\n\nc,2,1,0,lstm,u1,\"q\"\"q\"\n",
       "job_id,submit_s,gpus,min_gpus,max_gpus,duration_s\na,0,4,1,8,5\nb,1,2,,,9\nc,2,2,0,4,9\n",
@@ -255,16 +259,19 @@ TEST(BadInput, DamageIsReadOrRefused) {
       "job_id,vc,submit_time_s,num_gpus,duration_s,model,vc_rel_submit_s\n"
       "0,6214e9,0,1,3613015,Transformer (batch size 128),0\n",
   };
+  for (const auto& [format, file] : kTraceFiles) {
+    originals.push_back(read_text_file(testdata(file)).value());
+  }
   constexpr std::uint64_t kSeed = 20261115;
   const Random seed(kSeed);
   int accepted = 0;
   for (int round = 0; round < 6000; ++round) {
     Random random = seed.fork(std::to_string(round));
-    const std::string text = damaged(originals[random.below(std::size(originals))], random);
+    const std::string text = damaged(originals[random.below(originals.size())], random);
     const std::string_view format =
         random.below(3) == 0 ? trace_formats()[random.below(trace_formats().size())].name : "";
     SCOPED_TRACE(testing::Message() << "seed " << kSeed << ", round " << round);
-    const Result<Trace> trace = parse_trace(text, "t.csv", format, profiles);
+    const Result<Trace> trace = parse_trace(text, "t.csv", format, profiles, &throughputs.value());
     if (trace.ok()) {
       ++accepted;
       expect_promises_kept(trace.value(), profiles);

@@ -1,5 +1,7 @@
 #include "trace/csv.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace muster {
@@ -49,9 +51,33 @@ bool LineReader::next() {
   return true;
 }
 
-Refusal FieldSplitter::split(std::string_view line) {
+Refusal FieldSplitter::split(std::string_view line, Separator separator) {
   fields_.clear();
   unquoted_.clear();
+  if (separator == Separator::kComma) return split_at_commas(line);
+  if (separator == Separator::kTab) {
+    split_at_tabs(line);
+  } else {
+    split_at_blanks(line);
+  }
+  return std::nullopt;
+}
+
+void FieldSplitter::split_at_tabs(std::string_view line) {
+  for (const std::string_view field : muster::split(line, '\t')) {
+    fields_.push_back(without_blanks(field));
+  }
+}
+
+void FieldSplitter::split_at_blanks(std::string_view line) {
+  for (line = without_blanks(line); !line.empty(); line = without_blanks(line)) {
+    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+    fields_.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+Refusal FieldSplitter::split_at_commas(std::string_view line) {
   std::size_t at = 0;
   while (true) {
     std::size_t first = at;

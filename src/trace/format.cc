@@ -1,6 +1,8 @@
 #include "trace/format.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include "base/text.h"
 
@@ -8,96 +10,79 @@ namespace muster {
 
 namespace {
 
-constexpr FormatColumn kMusterColumns[] = {
-    {"job_id", Field::kId, Need::kOptional},
-    {"submit_s", Field::kSubmit, Need::kRequired},
-    {"gpus", Field::kGpus, Need::kRequired},
-    {"min_gpus", Field::kFewest, Need::kOptional},
-    {"max_gpus", Field::kMost, Need::kOptional},
-    {"duration_s", Field::kDuration, Need::kRequired},
-    {"estimate_s", Field::kEstimate, Need::kOptional},
-    {"user", Field::kUser, Need::kOptional},
-    {"tenant", Field::kTenant, Need::kOptional},
-    {"name", Field::kName, Need::kOptional},
-    {"model", Field::kModel, Need::kOptional},
-    {"gpu_type", Field::kGpuType, Need::kOptional},
-    {"iterations", Field::kIterations, Need::kOptional},
-};
+using Cells = std::vector<std::string_view>;
 
-constexpr FormatColumn kTiresiasColumns[] = {
-    {"job_id", Field::kId, Need::kOptional},
-    {"num_gpu", Field::kGpus, Need::kRequired},
-    {"submit_time", Field::kSubmit, Need::kRequired},
-    {"iterations", Field::kIterations, Need::kOptional},
-    {"model_name", Field::kModel, Need::kOptional},
-    {"duration", Field::kDuration, Need::kRequired},
-    {"interval", Field::kIgnored, Need::kOptional},  // The gap to the next job: says nothing new.
-};
-
-constexpr FormatColumn kSynergyColumns[] = {
-    {"job_id", Field::kId, Need::kRequired},
-    {"model", Field::kModel, Need::kRequired},
-    {"arrival_seconds", Field::kSubmit, Need::kRequired},
-    {"total_iterations", Field::kIterations, Need::kRequired},
-    {"gpu_demand", Field::kGpus, Need::kRequired},
-};
-
-constexpr FormatColumn kPhillyColumns[] = {
-    {"job_id", Field::kId, Need::kOptional},
-    {"vc", Field::kTenant, Need::kOptional},
-    {"submit_time_s", Field::kSubmit, Need::kRequired},
-    {"num_gpus", Field::kGpus, Need::kRequired},
-    {"duration_s", Field::kDuration, Need::kRequired},
-};
-
-constexpr FormatColumn kPhillyVcsColumns[] = {
-    {"job_id", Field::kId, Need::kOptional},
-    {"vc", Field::kTenant, Need::kOptional},
-    {"submit_time_s", Field::kSubmit, Need::kRequired},
-    {"num_gpus", Field::kGpus, Need::kRequired},
-    {"duration_s", Field::kDuration, Need::kRequired},
-    {"model", Field::kModel, Need::kOptional},
-    {"vc_rel_submit_s", Field::kIgnored, Need::kOptional},  // The same arrival on the VC's clock.
-};
-
-constexpr FormatSpec kSpecs[] = {
-    {"muster", kMusterColumns, ModelRule::kProfile, true, true},
-    {"tiresias", kTiresiasColumns, ModelRule::kFreeText, true, false},
-    {"synergy", kSynergyColumns, ModelRule::kTimedProfile, false, false},
-    {"philly", kPhillyColumns, ModelRule::kFreeText, true, false},
-    {"philly-vcs", kPhillyVcsColumns, ModelRule::kFreeText, true, false},
-};
-
-bool looks_like_synergy(const std::vector<std::string_view>& fields) {
-  return fields.size() == std::size(kSynergyColumns) && parse_number(fields[2]).ok() &&
-         parse_number(fields[3]).ok() && parse_number(fields[4]).ok();
+// For a format without a header: as many fields, and numbers where there should be some.
+bool looks_like_row(const FormatSpec& format, const Cells& cells) {
+  if (cells.size() != format.columns.size()) return false;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Field field = format.columns[i].field;
+    if (kind_of(field) != FieldKind::kNumber || field == Field::kState) continue;
+    const bool may_lack = format.rows == Rows::kUsable && cells[i].empty();
+    if (!may_lack && !parse_number(cells[i]).ok()) return false;
+  }
+  return true;
 }
+
+std::ptrdiff_t columns_named(const FormatSpec& format, const Cells& cells) {
+  return std::count_if(format.columns.begin(), format.columns.end(),
+                       [&](const FormatColumn& column) {
+                         return std::find(cells.begin(), cells.end(), column.name) != cells.end();
+                       });
+}
+
+std::size_t apart(std::size_t a, std::size_t b) { return a > b ? a - b : b - a; }
 
 }  // namespace
 
+FieldKind kind_of(Field field) {
+  switch (field) {
+    case Field::kIgnored:
+    case Field::kUnused:
+      return FieldKind::kNone;
+    case Field::kId:
+    case Field::kModel:
+    case Field::kUser:
+    case Field::kTenant:
+    case Field::kName:
+    case Field::kGpuType:
+    case Field::kGpuChoice:
+      return FieldKind::kText;
+    default:
+      return FieldKind::kNumber;
+  }
+}
+
 const FormatSpec* find_format(std::string_view name) {
-  for (const FormatSpec& spec : kSpecs) {
+  for (const FormatSpec& spec : format_specs()) {
     if (spec.name == name) return &spec;
   }
   return nullptr;
 }
 
-const FormatSpec* detect_format(const std::vector<std::string_view>& first_line) {
-  if (looks_like_synergy(first_line)) return find_format("synergy");
-  const FormatSpec* best = nullptr;
-  std::ptrdiff_t best_count = 1;  // One column of a common name is no sign of anything.
-  for (const FormatSpec& spec : kSpecs) {
-    if (!spec.has_header) continue;
-    const auto named = [&](const FormatColumn& column) {
-      return std::find(first_line.begin(), first_line.end(), column.name) != first_line.end();
-    };
-    const auto count = std::count_if(spec.columns.begin(), spec.columns.end(), named);
-    if (count > best_count) {
+const FormatSpec* detect_format(std::string_view first_line, std::string_view name) {
+  const FormatSpec* best = nullptr;        // Of those with a header.
+  const FormatSpec* most_alike = nullptr;  // Of those without.
+  std::ptrdiff_t best_count = 1;           // One column of a common name is no sign of anything.
+  std::size_t least_apart = 0;
+  FieldSplitter splitter;
+  for (const FormatSpec& spec : format_specs()) {
+    if (!name.empty() && spec.name != name) continue;
+    if (splitter.split(first_line, spec.separator)) continue;  // The quotes are wrong.
+    const Cells& cells = splitter.fields();
+    if (!spec.has_header) {
+      if (looks_like_row(spec, cells)) return &spec;
+      const std::size_t difference = apart(cells.size(), spec.columns.size());
+      if (most_alike != nullptr && difference >= least_apart) continue;
+      most_alike = &spec;
+      least_apart = difference;
+    } else if (const std::ptrdiff_t count = columns_named(spec, cells); count > best_count) {
       best_count = count;
       best = &spec;
     }
   }
-  return best;
+  if (best != nullptr || name.empty()) return best;
+  return most_alike != nullptr ? most_alike : find_format(name);
 }
 
 }  // namespace muster

@@ -2,8 +2,8 @@
 
 // Reads workloads that people have: our own CSV and the public formats. A trace comes back whole
 // and checked (ascending arrivals, unique ids, sane numbers), or not at all with one line that
-// names the file, line, column and culprit. What a format has and we do not use is said in
-// Trace::notes.
+// names the file, line, column and culprit. What a format has and we do not use, and what was left
+// out or changed, is said in Trace::notes.
 
 #include <cstddef>
 #include <span>
@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "model/profile.h"
+#include "trace/throughputs_file.h"
 #include "trace/trace.h"
 
 namespace muster {
@@ -27,6 +28,14 @@ inline constexpr TraceFormat kTraceFormats[] = {
     {"synergy", "without a header: job_id, model, arrival_seconds, total_iterations, gpu_demand"},
     {"philly", "job_id,vc,submit_time_s,num_gpus,duration_s; the VC is the tenant"},
     {"philly-vcs", "philly, with the columns model and vc_rel_submit_s"},
+    {"helios", "cluster_log.csv of SenseTime's Helios: dates, states, jobs without GPUs"},
+    {"pai", "the job CSV of Alibaba's PAI simulator: num_inst times num_gpu, which may be parts"},
+    {"pai-tasks", "pai_task_table.csv of Alibaba's PAI trace of 2020, with or without a header"},
+    {"openb", "pod lists of Alibaba's trace of 2023"},
+    {"gavel", "Gavel's tab-separated traces (7, 9 or 10 columns), and Shockwave's (12)"},
+    {"sia", "workloads of Sia and Pollux: name,time,application,num_replicas,batch_size"},
+    {"elasticflow", "tiresias with iteration, ddl, batch_size and best_effort"},
+    {"swf", "the Standard Workload Format: 18 numbers a line, processors read as GPUs"},
 };
 
 // In the order of preference when a file could be two of them.
@@ -36,12 +45,15 @@ inline constexpr std::size_t kLongestLine = 64 * 1024;
 inline constexpr std::size_t kMostJobs = 50'000'000;
 
 // An empty format means: find out. The profiles say which models exist and, where a format gives
-// iterations instead of a duration, how long one takes.
+// iterations instead of a duration, how long one takes; the throughputs say that of models, batch
+// sizes and numbers of GPUs, and may be left out.
 Result<Trace> read_trace(const std::string& path, std::string_view format,
-                         const ProfileTable& profiles);
+                         const ProfileTable& profiles,
+                         const ThroughputTable* throughputs = nullptr);
 
 // The same from memory; source_name stands for the path in messages and in Trace::source.
 Result<Trace> parse_trace(std::string_view text, std::string_view source_name,
-                          std::string_view format, const ProfileTable& profiles);
+                          std::string_view format, const ProfileTable& profiles,
+                          const ThroughputTable* throughputs = nullptr);
 
 }  // namespace muster

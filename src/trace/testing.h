@@ -1,7 +1,10 @@
 #pragma once
 
-// What the tests of this folder share: Synergy's ten models, as far as traces care.
+// What the tests of this folder share: Synergy's ten models, as far as traces care, and small files
+// in each format, made by hand with the quirks of the real ones.
 
+#include <filesystem>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -26,5 +29,20 @@ inline ProfileTable synergy_like_profiles() {
   add("untimed", 0);
   return table;
 }
+
+inline std::string testdata(std::string_view name) {
+  return (std::filesystem::path(__FILE__).parent_path() / "testdata" / name).string();
+}
+
+// The format of each file in testdata/ that is a trace, and its name.
+inline constexpr std::pair<std::string_view, std::string_view> kTraceFiles[] = {
+    {"helios", "helios.csv"},   {"helios", "helios_zones.csv"},
+    {"pai", "pai.csv"},         {"pai-tasks", "pai_tasks.csv"},
+    {"openb", "openb.csv"},     {"gavel", "gavel7.trace"},
+    {"gavel", "gavel9.trace"},  {"gavel", "gavel10.trace"},
+    {"gavel", "gavel12.trace"}, {"gavel", "shockwave.csv"},
+    {"sia", "sia.csv"},         {"elasticflow", "elasticflow.csv"},
+    {"swf", "swf.swf"},
+};
 
 }  // namespace muster

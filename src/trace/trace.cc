@@ -1,6 +1,7 @@
 #include "trace/trace.h"
 
 #include <cstring>
+#include <utility>
 
 #include "base/digest.h"
 
@@ -21,6 +22,12 @@ std::uint64_t hash_text(std::string_view text) {
     text.remove_prefix(taken);
   }
   return hash ^ (hash >> 32);
+}
+
+void renumber(std::vector<TraceJob>& jobs, NameTable& table, std::uint32_t TraceJob::*field) {
+  NameTable used;
+  for (TraceJob& job : jobs) job.*field = used.intern(table[job.*field]);
+  table = std::move(used);
 }
 
 }  // namespace
@@ -57,6 +64,14 @@ void NameTable::grow() {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     buckets_[slot_of(names_[i])] = static_cast<std::uint32_t>(i + 1);
   }
+}
+
+void renumber_names(Trace& trace) {
+  renumber(trace.jobs, trace.models, &TraceJob::model);
+  renumber(trace.jobs, trace.users, &TraceJob::user);
+  renumber(trace.jobs, trace.tenants, &TraceJob::tenant);
+  renumber(trace.jobs, trace.names, &TraceJob::name);
+  renumber(trace.jobs, trace.gpu_types, &TraceJob::gpu_type);
 }
 
 }  // namespace muster

@@ -64,4 +64,8 @@ struct Trace {
   std::vector<std::string> notes;
 };
 
+// Numbers the names anew in the order in which the jobs use them, as if the file had been written
+// in that order. Names that no job uses are dropped.
+void renumber_names(Trace& trace);
+
 }  // namespace muster

@@ -101,9 +101,9 @@ std::size_t forget_unprofiled_models(Trace& trace, const ProfileTable& profiles)
     job.model = 0;
     ++jobs;
   }
-  if (jobs > 0) {
-    trace.notes.push_back(fmt::format("models without a profile were left out of {} jobs", jobs));
-  }
+  if (jobs == 0) return 0;
+  renumber_names(trace);
+  trace.notes.push_back(fmt::format("models without a profile were left out of {} jobs", jobs));
   return jobs;
 }
 
