@@ -130,8 +130,9 @@ TEST_F(Cli, AJobThatCanNeverRunIsNamedAndCountedAndTheRunGoesOn) {
 }
 
 TEST_F(Cli, HelpOfEverySubcommandHasAnExample) {
-  for (const char* const words : {"--help", "sim --help", "trace --help", "trace info --help",
-                                  "trace generate --help", "policies --help"}) {
+  for (const char* const words :
+       {"--help", "sim --help", "trace --help", "trace info --help", "trace generate --help",
+        "trace convert --help", "policies --help"}) {
     const Output got = muster(words);
     EXPECT_EQ(got.status, kExitDone) << words;
     EXPECT_EQ(got.err, "") << words;
@@ -206,6 +207,7 @@ TEST_F(Cli, WhatWouldBeIgnoredOrLostIsRefusedBeforeTheRun) {
   };
   EXPECT_EQ(muster_words({"sim", "--trace", ""}).err, "muster: --trace: empty\n");
   EXPECT_EQ(refused("sim --format muster"), "muster: --format: of what? give --trace too\n");
+  EXPECT_EQ(refused("sim --throughputs x"), "muster: --throughputs: of what? give --trace too\n");
   EXPECT_TRUE(has(refused("sim --out " + good_), "not a directory"));
   EXPECT_TRUE(has(refused("sim --compat synergy --round 0.5s"), "shorter than one iteration"));
   EXPECT_TRUE(has(refused("sim --policy las --round 7s"), "they would never get on"));

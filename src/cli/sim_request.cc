@@ -8,10 +8,8 @@
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "config/cluster_file.h"
 #include "trace/generator.h"
 #include "trace/pairs_file.h"
-#include "trace/reader.h"
 
 namespace muster {
 
@@ -80,7 +78,7 @@ Refusal check_models(const Trace& trace, const ProfileTable& profiles, const Sim
 void SimRequest::add_options(CLI::App& command) {
   command_ = &command;
   command.add_option("--trace", trace_, "workload file (default: a built-in one)");
-  command.add_option("--format", format_, "its format (default: detected)");
+  trace_options_.add_to(command);
   command
       .add_option("--cluster", cluster_, "file, or SERVERSxGPUS[,cpus=,mem=,storage=,racks=,gpu=]")
       ->capture_default_str();
@@ -166,19 +164,22 @@ void SimRequest::add_options(CLI::App& command) {
 // An unset variable in a script must not quietly mean something else.
 Refusal SimRequest::refuse_empty() const {
   for (const char* option :
-       {"--trace", "--format", "--profiles", "--cluster", "--tenants", "--pairs", "--policy",
-        "--mechanism", "--placement", "--scheduler", "--round"}) {
+       {"--trace", "--format", "--throughputs", "--profiles", "--cluster", "--tenants", "--pairs",
+        "--policy", "--mechanism", "--placement", "--scheduler", "--round"}) {
     const CLI::Option* given = command_->get_option(option);
     if (given->count() > 0 && given->as<std::string>().empty()) {
       return Error{std::string(option) + ": empty"};
     }
   }
-  if (trace_.empty() && !format_.empty()) return Error{"--format: of what? give --trace too"};
+  for (const char* option : {"--format", "--throughputs"}) {
+    if (!trace_.empty() || command_->count(option) == 0) continue;
+    return Error{std::string(option) + ": of what? give --trace too"};
+  }
   return std::nullopt;
 }
 
 Refusal SimRequest::read_files(SimPlan& plan, std::ostream& notes) const {
-  Result<ClusterFile> cluster = read_cluster_file(cluster_);
+  Result<ClusterFile> cluster = load_cluster(cluster_, notes);
   if (!cluster.ok()) return cluster.error();
   plan.topology = std::move(cluster.value().topology);
   plan.tenants = std::move(cluster.value().tenants);
@@ -256,7 +257,7 @@ Result<std::unique_ptr<SimPlan>> SimRequest::prepare(std::ostream& notes) const 
   if (!runs.ok()) return runs.error();
   plan->runs = std::move(runs).value();
   Result<Trace> trace = trace_.empty() ? generate_trace(builtin_workload(seed_), plan->profiles)
-                                       : read_trace(trace_, format_, plan->profiles);
+                                       : load_trace(trace_, trace_options_, plan->profiles);
   if (!trace.ok()) return trace.error();
   plan->trace = std::move(trace).value();
   if (trace_.empty()) plan->trace.source = "built-in";

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/inputs.h"
 #include "cli/sim_options.h"
 #include "policy/options.h"
 #include "report/summary.h"
@@ -67,7 +68,8 @@ class SimRequest {
                               std::optional<TenantTree>& tenants) const;
 
   CLI::App* command_ = nullptr;
-  std::string trace_, format_, cluster_ = "16x8", profiles_;
+  std::string trace_, cluster_ = "16x8", profiles_;
+  TraceOptions trace_options_;
   std::string policy_, mechanism_, placement_, estimates_ = "oracle";
   std::string round_, compat_, window_, queues_, promote_, service_, gittins_quantum_;
   std::string checkpoint_ = "10s", restart_ = "20s", migration_ = "10s", suspend_ = "1s";

@@ -1,73 +1,11 @@
 // `muster trace` beyond the basics: two traces compared, workloads like Philly's.
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include "base/text.h"
-#include "cli/command.h"
+#include "cli/testing.h"
 
 namespace muster {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-struct Output {
-  int status = 0;
-  std::string out;
-  std::string err;
-};
-
-// Words apart by single blanks.
-Output muster(const std::string& line) {
-  std::vector<std::string> words;
-  for (const std::string_view word : split(line, ' ')) words.emplace_back(word);
-  std::ostringstream out;
-  std::ostringstream err;
-  const int status = run_muster(words, {out, err});
-  return {status, out.str(), err.str()};
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-// One line that says `what`, nothing printed, status 2.
-void expect_refused(const std::string& line, const std::string& what) {
-  SCOPED_TRACE(line);
-  const Output got = muster(line);
-  EXPECT_EQ(got.status, kExitBadInput) << got.err;
-  EXPECT_EQ(got.out, "");
-  EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
-  EXPECT_TRUE(has(got.err, what)) << "wanted: " << what << "\ngot: " << got.err;
-}
-
-// Each test in a scratch directory of its own.
-class TraceCli : public testing::Test {
- protected:
-  void SetUp() override {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    dir_ = fs::temp_directory_path() / ("muster_trace_" + std::to_string(getpid()) + "_" + name);
-    fs::create_directories(dir_);
-  }
-  void TearDown() override { fs::remove_all(dir_); }
-
-  std::string path(const std::string& name) const { return (dir_ / name).string(); }
-  std::string file(const std::string& name, const std::string& content) const {
-    std::ofstream(dir_ / name, std::ios::binary) << content;
-    return path(name);
-  }
-
-  fs::path dir_;
-};
+class TraceCli : public ScratchTest {};
 
 TEST_F(TraceCli, ComparesTwoTraces) {
   const std::string a = file("a.csv", "submit_s,gpus,duration_s\n0,1,10\n5,1,20\n10,2,30\n");
@@ -82,7 +20,8 @@ TEST_F(TraceCli, ComparesTwoTraces) {
   EXPECT_NEAR(numbers["ks_durations"].get<double>(), 1.0 / 3, 1e-6);
   EXPECT_NEAR(numbers["ks_gpus"].get<double>(), 1.0 / 3, 1e-6);
   EXPECT_EQ(numbers["ks_gaps"], 0);
-  expect_refused("trace info " + a + " --against " + path("none.csv"), "none.csv: no such file");
+  expect_refused(muster("trace info " + a + " --against " + path("none.csv")),
+                 "none.csv: no such file");
 }
 
 TEST_F(TraceCli, MakesAWorkloadLikePhillys) {
@@ -121,17 +60,20 @@ TEST_F(TraceCli, WritesWhatBecameOfTheJobs) {
 
 TEST_F(TraceCli, RefusesWhatAKindDoesNotKnow) {
   const std::string generate = "trace generate --kind ";
-  expect_refused(generate + "philly-lik", "--kind: no such kind: 'philly-lik'; did you mean");
-  expect_refused(generate + "philly-like --static", "--static: only with --kind synergy");
-  expect_refused(generate + "philly-like --split 1,2,97", "--split: only with --kind synergy");
-  expect_refused("trace generate --load 9", "--load: only with --kind philly-like");
-  expect_refused("trace generate --tenants 9", "--tenants: only with --kind philly-like");
-  expect_refused(generate + "philly-like --load 9 --rate 9", "--load: not with --rate");
-  expect_refused(generate + "philly-like --load 0",
+  expect_refused(muster(generate + "philly-lik"),
+                 "--kind: no such kind: 'philly-lik'; did you mean");
+  expect_refused(muster(generate + "philly-like --static"), "--static: only with --kind synergy");
+  expect_refused(muster(generate + "philly-like --split 1,2,97"),
+                 "--split: only with --kind synergy");
+  expect_refused(muster("trace generate --load 9"), "--load: only with --kind philly-like");
+  expect_refused(muster("trace generate --tenants 9"), "--tenants: only with --kind philly-like");
+  expect_refused(muster(generate + "philly-like --load 9 --rate 9"), "--load: not with --rate");
+  expect_refused(muster(generate + "philly-like --load 0"),
                  "--load: must be above 0 and at most 1000000 GPUs: '0'");
-  expect_refused(generate + "philly-like --load 1e99", "--load: must be above 0 and at most");
-  expect_refused(generate + "philly-like --tenants 0", "--tenants: must be 1 to 1000: '0'");
-  expect_refused(generate + "philly-like --jobs 0", "--jobs: must be 1 to");
+  expect_refused(muster(generate + "philly-like --load 1e99"),
+                 "--load: must be above 0 and at most");
+  expect_refused(muster(generate + "philly-like --tenants 0"), "--tenants: must be 1 to 1000: '0'");
+  expect_refused(muster(generate + "philly-like --jobs 0"), "--jobs: must be 1 to");
 }
 
 }  // namespace

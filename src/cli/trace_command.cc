@@ -15,7 +15,6 @@
 #include "trace/info.h"
 #include "trace/past.h"
 #include "trace/philly_like.h"
-#include "trace/reader.h"
 #include "trace/writer.h"
 
 namespace muster {
@@ -56,17 +55,22 @@ std::string info_json(const Trace& trace) {
     sizes += fmt::format("{}{{\"gpus\": {}, \"jobs\": {}, \"gpu_hours\": {:.3f}}}",
                          sizes.empty() ? "" : ", ", size.gpus, size.jobs, size.gpu_hours);
   }
+  std::string filled;
+  for (const ColumnUse& use : info.filled) {
+    filled += fmt::format("{}\"{}\": {}", filled.empty() ? "" : ", ", use.name, use.jobs);
+  }
   return fmt::format(
       "{{\n  \"trace\": {},\n  \"format\": \"{}\",\n  \"jobs\": {},\n  \"first_submit_s\": {},\n"
       "  \"last_submit_s\": {},\n  \"gpu_hours\": {:.3f},\n  \"duration_mean_s\": {},\n"
       "  \"duration_p10_s\": {},\n  \"duration_p50_s\": {},\n  \"duration_p90_s\": {},\n"
       "  \"duration_p99_s\": {},\n  \"duration_max_s\": {},\n  \"users\": {},\n  \"tenants\": {},\n"
-      "  \"models\": {},\n  \"peak_gpus\": {},\n  \"mean_gpus\": {:.3f},\n  \"sizes\": [{}]\n}}\n",
+      "  \"models\": {},\n  \"peak_gpus\": {},\n  \"mean_gpus\": {:.3f},\n  \"filled\": {{{}}},\n"
+      "  \"sizes\": [{}]\n}}\n",
       source, trace.format, info.jobs, seconds_text(info.first_submit.us()),
       seconds_text(info.last_submit.us()), info.gpu_hours, seconds_text(info.mean.us()),
       seconds_text(info.p10.us()), seconds_text(info.p50.us()), seconds_text(info.p90.us()),
       seconds_text(info.p99.us()), seconds_text(info.longest.us()), info.users, info.tenants,
-      info.models, info.peak_gpus, info.mean_gpus, sizes);
+      info.models, info.peak_gpus, info.mean_gpus, filled, sizes);
 }
 
 std::string distance_json(const Trace& a, const Trace& b) {
@@ -92,14 +96,14 @@ int save(const std::string& path, const std::string& text, Streams streams) {
 }  // namespace
 
 void TraceCommand::add_to(CLI::App& app) {
-  command_ = app.add_subcommand("trace", "look at workloads and make them");
+  command_ = app.add_subcommand("trace", "look at workloads, make them, and rewrite them");
   command_->require_subcommand(1);
   command_->footer(
       "Example: make a workload and look at it:\n"
       "  muster trace generate --jobs 500 --out jobs.csv && muster trace info jobs.csv");
   info_ = command_->add_subcommand("info", "what is in a trace, in numbers and small charts");
   info_->add_option("FILE", file_, "the trace")->required();
-  info_->add_option("--format", format_, "its format (default: detected)");
+  trace_options_.add_to(*info_);
   info_->add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
   info_->add_option("--against", against_,
                     "another trace: print how far apart the two are (Kolmogorov-Smirnov)");
@@ -137,19 +141,30 @@ void TraceCommand::add_to(CLI::App& app) {
       "  muster trace generate --jobs 5000 --rate 9 --gpu-mix multi --out jobs.csv\n"
       "Example: weeks of a busy cluster shared by many, for 640 GPUs:\n"
       "  muster trace generate --kind philly-like --jobs 80000 --load 600 --out jobs.csv");
+
+  convert_ = command_->add_subcommand("convert", "write a trace of any format in another one");
+  convert_->add_option("--trace", file_, "the trace")->required();
+  trace_options_.add_to(*convert_);
+  convert_->add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
+  convert_->add_option("--to", to_, "muster, or batsim: a jobs.csv like that of Batsim")
+      ->capture_default_str();
+  convert_->add_option("--out", out_, "file to write (default: standard output)");
+  convert_->footer(
+      "Example:\n  muster trace convert --trace cluster_log.csv --format helios --out jobs.csv");
 }
 
 int TraceCommand::run(Streams streams) {
+  if (convert_->parsed()) return convert(streams);
   return info_->parsed() ? info(streams) : generate(streams);
 }
 
 int TraceCommand::info(Streams streams) {
   const Result<ProfileTable> profiles = load_profiles(profiles_, streams.err);
   if (!profiles.ok()) return complain(streams, profiles.error().message);
-  const Result<Trace> trace = read_trace(file_, format_, profiles.value());
+  const Result<Trace> trace = load_trace(file_, trace_options_, profiles.value());
   if (!trace.ok()) return complain(streams, trace.error().message);
   if (!against_.empty()) {
-    const Result<Trace> other = read_trace(against_, "", profiles.value());
+    const Result<Trace> other = load_trace(against_, {}, profiles.value());
     if (!other.ok()) return complain(streams, other.error().message);
     streams.out << (json_ ? distance_json(trace.value(), other.value())
                           : distance_text(trace.value(), other.value()));
@@ -226,7 +241,25 @@ int TraceCommand::generate(Streams streams) {
     const int status = save(outcomes_, write_past_csv(trace.value(), past), streams);
     if (status != kExitDone) return status;
   }
-  const std::string text = write_trace_csv(trace.value());
+  return write_out(write_trace_csv(trace.value()), streams);
+}
+
+int TraceCommand::convert(Streams streams) {
+  constexpr std::string_view kTargets[] = {"muster", "batsim"};
+  if (std::find(std::begin(kTargets), std::end(kTargets), to_) == std::end(kTargets)) {
+    return complain(streams, "--to: no such target: " + in_quotes(to_) + suggestion(to_, kTargets));
+  }
+  const Result<ProfileTable> profiles = load_profiles(profiles_, streams.err);
+  if (!profiles.ok()) return complain(streams, profiles.error().message);
+  Result<Trace> read = load_trace(file_, trace_options_, profiles.value());
+  if (!read.ok()) return complain(streams, read.error().message);
+  Trace& trace = read.value();
+  if (to_ == "muster") forget_unprofiled_models(trace, profiles.value());
+  for (const std::string& note : trace.notes) streams.err << "note: " << note << '\n';
+  return write_out(to_ == "muster" ? write_trace_csv(trace) : write_batsim_csv(trace), streams);
+}
+
+int TraceCommand::write_out(const std::string& text, Streams streams) const {
   if (!out_.empty()) return save(out_, text, streams);
   streams.out << text;
   return kExitDone;

@@ -1,10 +1,11 @@
 #pragma once
 
-// muster trace: looks at workloads and makes them.
+// muster trace: looks at workloads, makes them and rewrites them.
 
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "trace/philly_like.h"
 #include "trace/trace.h"
 
@@ -19,6 +20,8 @@ class TraceCommand {
  private:
   int info(Streams streams);
   int generate(Streams streams);
+  int convert(Streams streams);
+  int write_out(const std::string& text, Streams streams) const;  // To --out or standard output.
   // By --kind.
   Result<Trace> generated(const ProfileTable& profiles);
   Result<Trace> synergy_like(const ProfileTable& profiles);
@@ -27,7 +30,9 @@ class TraceCommand {
   CLI::App* command_ = nullptr;
   CLI::App* info_ = nullptr;
   CLI::App* generate_ = nullptr;
-  std::string file_, format_, profiles_, against_;
+  CLI::App* convert_ = nullptr;
+  std::string file_, profiles_, against_, to_ = "muster";
+  TraceOptions trace_options_;
   bool json_ = false;
   std::string kind_ = "synergy";
   std::int64_t jobs_ = 1000;

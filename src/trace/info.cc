@@ -80,6 +80,7 @@ TraceInfo describe(const Trace& trace) {
   info.tenants = count_used(trace, trace.tenants, &TraceJob::tenant);
   info.models = count_used(trace, trace.models, &TraceJob::model);
   info.gpu_types = count_used(trace, trace.gpu_types, &TraceJob::gpu_type);
+  info.filled = column_uses(trace);
   fill_durations(trace, info);
   fill_demand(trace, info);
   return info;

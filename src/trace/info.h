@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "trace/trace.h"
+#include "trace/writer.h"
 
 namespace muster {
 
@@ -35,6 +36,8 @@ struct TraceInfo {
   std::size_t tenants = 0;
   std::size_t models = 0;
   std::size_t gpu_types = 0;
+
+  std::vector<ColumnUse> filled;  // What the trace has and lacks beside times and GPUs.
 
   // GPUs in use if every job started when submitted, on a cluster without end; the mean is over the
   // time from the first submission to the last job's end (0 when that is no time at all).

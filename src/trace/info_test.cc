@@ -20,6 +20,7 @@ Trace small_trace() {
 TEST(TraceInfo, DescribesASmallTrace) {
   const TraceInfo info = describe(small_trace());
   EXPECT_EQ(info.jobs, 4);
+  for (const ColumnUse& use : info.filled) EXPECT_EQ(use.jobs, use.name == "user" ? 3 : 0);
   EXPECT_EQ(info.span, Duration::seconds(90'000));
   EXPECT_NEAR(info.gpu_hours, 1 + 4 + 40.0 / 3600, 1e-9);
   ASSERT_EQ(info.sizes.size(), 3u);
@@ -52,6 +53,9 @@ TEST(TraceInfo, DrawsAPage) {
   GPU-hours  5.01
   demand     mean 5.01 GPUs, peak 9, if nobody had to wait
   from       0 tenants, 2 users, 0 models
+  has        user (3 of 4)
+  lacks      min_gpus, max_gpus, estimate_s, tenant, name,
+             model, gpu_type, iterations
 
        GPUs        jobs                 GPU-hours
           1           2  ###########         1.00  ###

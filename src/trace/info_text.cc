@@ -57,7 +57,44 @@ std::string without_trailing_blanks(std::string line) {
   return line + "\n";
 }
 
-std::string summary(const Trace& trace, const TraceInfo& info) {
+// "  has        a, b, c" over as many lines as it takes; nothing for an empty list.
+std::string listed(std::string_view label, const std::vector<std::string>& items, int width) {
+  if (items.empty()) return "";
+  std::string out = fmt::format("  {:<10} ", label);
+  const std::size_t indent = out.size();
+  std::size_t column = indent;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string text = items[i] + (i + 1 < items.size() ? "," : "");
+    if (column > indent && column + 1 + text.size() > static_cast<std::size_t>(width)) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += text;
+    column += text.size();
+  }
+  return out + "\n";
+}
+
+// Which columns have something in them, and for how many jobs where not for all.
+std::string has_and_lacks(const TraceInfo& info, int width) {
+  std::vector<std::string> has;
+  std::vector<std::string> lacks;
+  for (const ColumnUse& use : info.filled) {
+    if (use.jobs == 0) {
+      lacks.emplace_back(use.name);
+    } else if (use.jobs == info.jobs) {
+      has.emplace_back(use.name);
+    } else {
+      has.push_back(fmt::format("{} ({} of {})", use.name, grouped(use.jobs), grouped(info.jobs)));
+    }
+  }
+  return listed("has", has, width) + listed("lacks", lacks, width);
+}
+
+std::string summary(const Trace& trace, const TraceInfo& info, int width) {
   std::string out = fmt::format("{}  ({})\n\n", trace.source, trace.format);
   const auto row = [&](std::string_view label, const std::string& text) {
     out += fmt::format("  {:<10} {}\n", label, text);
@@ -70,6 +107,7 @@ std::string summary(const Trace& trace, const TraceInfo& info) {
                             grouped(info.peak_gpus)));
   row("from", fmt::format("{}, {}, {}", counted(info.tenants, "tenant"),
                           counted(info.users, "user"), counted(info.models, "model")));
+  out += has_and_lacks(info, width);
   return out;
 }
 
@@ -223,7 +261,7 @@ std::string info_text(const Trace& trace, int width, Glyphs glyphs) {
   if (trace.jobs.empty()) return fmt::format("{}  ({})\n\n  no jobs\n", trace.source, trace.format);
   const int columns = std::clamp(width, 62, 160);
   const TraceInfo info = describe(trace);
-  std::string out = summary(trace, info);
+  std::string out = summary(trace, info, columns);
   out += "\n" + size_chart(info, columns, glyphs);
   out += "\n" + duration_chart(trace, columns, glyphs);
   out += "\n" + duration_row(info);

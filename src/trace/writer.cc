@@ -90,6 +90,37 @@ std::string write_trace_csv(const Trace& trace) {
   return out;
 }
 
+std::string write_batsim_csv(const Trace& trace) {
+  std::string out =
+      "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,"
+      "execution_time\n";
+  for (const TraceJob& job : trace.jobs) {
+    append_field(&out, job.id);
+    out += ",muster,";
+    append_field(&out, job.model == 0 ? std::string_view("unknown") : trace.models[job.model]);
+    out += ',';
+    write_seconds(job.submit.us(), &out);
+    fmt::format_to(std::back_inserter(out), ",{},", job.gpus);
+    if (job.user_estimate == Duration()) {
+      out += "-1";
+    } else {
+      write_seconds(job.user_estimate.us(), &out);
+    }
+    out += ',';
+    write_seconds(job.duration.us(), &out);
+    out += '\n';
+  }
+  return out;
+}
+
+std::vector<ColumnUse> column_uses(const Trace& trace) {
+  std::vector<ColumnUse> uses;
+  for (const OptionalColumn& column : kOptionalColumns) {
+    uses.push_back({column.name, std::count_if(trace.jobs.begin(), trace.jobs.end(), column.used)});
+  }
+  return uses;
+}
+
 std::size_t forget_unprofiled_models(Trace& trace, const ProfileTable& profiles) {
   std::vector<bool> has_profile(trace.models.size(), true);
   for (std::uint32_t model = 1; model < trace.models.size(); ++model) {

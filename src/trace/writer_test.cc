@@ -86,6 +86,30 @@ TEST(WriteTrace, ReadsBackPhilly) {
   expect_reads_back(trace.value());
 }
 
+TEST(WriteTrace, WritesWhatBatsimKnowsBeforeARun) {
+  const Result<Trace> trace = parse_trace(
+      "job_id,submit_s,gpus,duration_s,estimate_s,model\n\"a,b\",0.5,2,60,90,res50\nc,1,1,7,,\n",
+      "t.csv", "", synergy_like_profiles());
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  EXPECT_EQ(write_batsim_csv(trace.value()),
+            "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
+            "requested_time,execution_time\n"
+            "\"a,b\",muster,res50,0.5,2,90,60\n"
+            "c,muster,unknown,1,1,-1,7\n");
+}
+
+TEST(WriteTrace, CountsJobsThatFillAColumn) {
+  const Result<Trace> trace =
+      parse_trace("submit_s,gpus,duration_s,user,max_gpus,model\n0,1,1,ann,2,\n0,1,1,bob,,\n",
+                  "t.csv", "", ProfileTable());
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  std::string text;
+  for (const ColumnUse& use : column_uses(trace.value())) {
+    if (use.jobs > 0) text += std::string(use.name) + " " + std::to_string(use.jobs) + "; ";
+  }
+  EXPECT_EQ(text, "min_gpus 1; max_gpus 1; user 2; ");
+}
+
 TEST(WriteTrace, ForgetsModelsOurFormatWouldRefuse) {
   const ProfileTable profiles = synergy_like_profiles();
   Result<Trace> trace =

@@ -1,0 +1,30 @@
+#pragma once
+
+// What several subcommands read the same way: traces, with what is needed to make sense of them,
+// and clusters.
+
+#include <CLI/CLI.hpp>
+#include <iosfwd>
+#include <string>
+
+#include "base/result.h"
+#include "config/cluster_file.h"
+#include "model/profile.h"
+#include "trace/trace.h"
+
+namespace muster {
+
+// The options that say how to read a trace, beside the trace itself.
+struct TraceOptions {
+  std::string format, throughputs;  // Empty: detected, and none.
+
+  void add_to(CLI::App& command);
+};
+
+Result<Trace> load_trace(const std::string& path, const TraceOptions& options,
+                         const ProfileTable& profiles);
+
+// A list of servers if the name ends in .csv, otherwise what read_cluster_file() takes.
+Result<ClusterFile> load_cluster(const std::string& spec, std::ostream& notes);
+
+}  // namespace muster
