@@ -225,10 +225,11 @@ TEST_F(Cli, TheWindowRestrictsTheStatistics) {
   EXPECT_EQ(some["digest"], all["digest"]);
 }
 
-TEST_F(Cli, OutWritesTheFourFiles) {
+TEST_F(Cli, OutWritesTheFiveFiles) {
   const std::string sim = "sim --cluster 2x4 --trace " + good_ + " --out ";
   EXPECT_EQ(muster(sim + path("run")).status, kExitDone);
-  const char* const files[] = {"jobs.csv", "timeline.csv", "summary.json", "trace.perfetto.json"};
+  const char* const files[] = {"jobs.csv", "leases.csv", "timeline.csv", "summary.json",
+                               "trace.perfetto.json"};
   for (const char* const name : files) EXPECT_GT(fs::file_size(dir_ / "run" / name), 0U) << name;
   const std::string jobs = slurp(dir_ / "run" / "jobs.csv");
   EXPECT_EQ(std::count(jobs.begin(), jobs.end(), '\n'), 5);

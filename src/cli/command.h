@@ -26,6 +26,9 @@ inline constexpr int kExitInterrupted = 130;
 // The whole program: parses the words after the program's name and runs the subcommand.
 int run_muster(std::span<const std::string> words, Streams streams);
 
+// The words as one line for a shell, after "muster".
+std::string command_line(std::span<const std::string> words);
+
 // "muster: MESSAGE" on one line.
 int complain(Streams streams, std::string_view message);
 

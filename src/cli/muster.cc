@@ -78,6 +78,23 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
+std::string command_line(std::span<const std::string> words) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  std::string line = "muster";
+  for (const std::string& word : words) {
+    line += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
 int complain(Streams streams, std::string_view message) {
   std::string line;  // One line, whatever a name contained.
   for (const char c : message) {
@@ -140,7 +157,7 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   } catch (const CLI::ParseError& error) {
     return complain(streams, usage_message(app, error));
   }
-  if (sim.chosen()) return sim.run(streams);
+  if (sim.chosen()) return sim.run(streams, command_line(words));
   if (sweep.chosen()) return sweep.run(streams);
   if (trace.chosen()) return trace.run(streams);
   MUSTER_CHECK(policies_command->parsed());

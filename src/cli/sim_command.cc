@@ -45,14 +45,15 @@ void name_rejected(const SimResult& result, const Trace& trace, std::vector<bool
 void SimCommand::add_to(CLI::App& app) {
   command_ = app.add_subcommand("sim", "replay a workload under one scheduler or several");
   request_.add_options(*command_);
-  command_->add_option("--out", out_, "write jobs.csv, timeline.csv, summary.json and GPU tracks");
+  command_->add_option("--out", out_,
+                       "write jobs, leases, timeline and summary, for muster report");
   command_->add_flag("--json", json_, "print numbers for programs");
   command_->footer(
       "Example: two policies, with and without tuning CPU and memory, on 128 GPUs:\n"
       "  muster sim --cluster 16x8 --policy fifo,srtf --mechanism proportional,tune --round 300s");
 }
 
-int SimCommand::run(Streams streams) {
+int SimCommand::run(Streams streams, const std::string& command) {
   if (command_->get_option("--out")->count() > 0 && out_.empty()) {
     return complain(streams, "--out: empty");
   }
@@ -80,7 +81,8 @@ int SimCommand::run(Streams streams) {
     bar.finish();
     Summary summary = summarize(result, plan->topology, plan->window);
     summary.wall = since(begin);
-    const RunLabel label = request_.label(*plan, options);
+    RunLabel label = request_.label(*plan, options);
+    if (!out_.empty()) label.command = command;
     name_rejected(result, plan->trace, named, streams.err);
     if (!out_.empty()) {
       const std::string dir = plan->runs.size() == 1 ? out_ : out_ + "/" + name;

@@ -13,7 +13,7 @@ namespace muster {
 class SimCommand {
  public:
   void add_to(CLI::App& app);
-  int run(Streams streams);
+  int run(Streams streams, const std::string& command);  // The latter for the files it writes.
   bool chosen() const { return command_->parsed(); }
 
  private:

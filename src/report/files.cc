@@ -96,6 +96,51 @@ void write_jobs(AtomicFile& file, const SimResult& result, const OvertakingResul
   }
 }
 
+std::string_view end_name(SpanEnd end) {
+  switch (end) {
+    case SpanEnd::kChanged:
+      return "changed";
+    case SpanEnd::kFinished:
+      return "finished";
+    case SpanEnd::kFailed:
+      return "failed";
+    case SpanEnd::kStopped:
+      return "stopped";
+    case SpanEnd::kMoved:
+      return "moved";
+    case SpanEnd::kHeld:
+      return "held";
+  }
+  MUSTER_CHECK(false);
+  return "";
+}
+
+void write_leases(AtomicFile& file, const SimResult& result, const Trace& trace,
+                  const Topology& topology) {
+  file.append("job_id,server,gpus,start_s,end_s,cpus,mem_gb,speed,ended,reason\n");
+  CsvRow row;
+  std::string gpus;
+  for (const LeaseSpan& span : result.spans) {
+    MUSTER_CHECK(span.job.index() < trace.jobs.size());
+    row.text(trace.jobs[span.job.index()].id);
+    row.text(topology.node(span.node).name);
+    gpus.clear();
+    for (std::uint64_t left = span.slots; left != 0; left &= left - 1) {
+      if (!gpus.empty()) gpus += ' ';
+      append_int(gpus, std::countr_zero(left));
+    }
+    row.text(gpus);
+    row.millionths(span.begin.us());
+    row.millionths(span.end.us());
+    row.millionths(cpus_in_millionths(span.cpu_milli));
+    row.millionths(gb_in_millionths(span.mem_mib));
+    row.millionths(in_millionths(span.speed));
+    row.text(end_name(span.ended));
+    row.text(span.reason ? info_of(*span.reason).key : "");
+    row.write_to(file);
+  }
+}
+
 void write_timeline(AtomicFile& file, const SimResult& result) {
   file.append("time_s,busy_gpus,cpus,mem_gb,running,waiting,speed\n");
   CsvRow row;
@@ -129,7 +174,7 @@ class TrackWriter {
     for (std::size_t i = 0; i < topology_.node_count(); ++i) name_tracks(NodeId(i));
     for (const LeaseSpan& span : result.spans) {
       MUSTER_CHECK(span.job.index() < trace.jobs.size());
-      add_span(span, trace.jobs[span.job.index()].id);
+      if (span.begin != span.end) add_span(span, trace.jobs[span.job.index()].id);
     }
     file_.append("\n]}\n");
   }
@@ -216,6 +261,10 @@ Refusal write_run(const std::string& dir, const SimResult& result, const Summary
   write_jobs(jobs, result, summary.waiting.overtaking, trace);
   if (Refusal refusal = jobs.close()) return refusal;
 
+  AtomicFile leases(folder / "leases.csv");
+  write_leases(leases, result, trace, topology);
+  if (Refusal refusal = leases.close()) return refusal;
+
   AtomicFile timeline(folder / "timeline.csv");
   write_timeline(timeline, result);
   if (Refusal refusal = timeline.close()) return refusal;
@@ -228,7 +277,7 @@ Refusal write_run(const std::string& dir, const SimResult& result, const Summary
   numbers.append(summary_json(summary, label));
   if (Refusal refusal = numbers.close()) return refusal;
 
-  for (AtomicFile* file : {&jobs, &timeline, &tracks, &numbers}) {
+  for (AtomicFile* file : {&jobs, &leases, &timeline, &tracks, &numbers}) {
     if (Refusal refusal = file->publish()) return refusal;
   }
   return std::nullopt;

@@ -60,9 +60,9 @@ class WriteRun : public testing::Test {
     result_.jobs[2].start = Instant::micros(2'000'000);
     result_.jobs[2].run = Duration::seconds(1);
     result_.spans = {{JobId(0), NodeId(1), 0b1011, 9'000, 6'400, 1.25, Instant::micros(1'500'000),
-                      Instant::micros(9'500'000)},
+                      Instant::micros(9'500'000), SpanEnd::kMoved, std::nullopt},
                      {JobId(1), NodeId(0), 0b10, 2'500, 100, 1.0 / 3, Instant::micros(1'000'000),
-                      Instant::micros(1'000'001)}};
+                      Instant::micros(1'000'001), SpanEnd::kFailed, Reason::kCudaFailure}};
     result_.timeline = {{Instant::micros(1'000'000), 1, 2'500, 100, 1, 2, 1.0 / 3},
                         {Instant::micros(1'500'000), 4, 11'500, 6'500, 2, 0, 1.5}};
     label_.policy = "srtf";
@@ -105,11 +105,11 @@ class WriteRun : public testing::Test {
   RunLabel label_;
 };
 
-TEST_F(WriteRun, LeavesFourFilesInANewDirectory) {
+TEST_F(WriteRun, LeavesFiveFilesInANewDirectory) {
   const fs::path deep = dir_ / "x" / "y" / "";  // With a slash at its end.
   ASSERT_FALSE(write(deep));
-  EXPECT_EQ(names_in(deep), (std::set<std::string>{"jobs.csv", "summary.json", "timeline.csv",
-                                                   "trace.perfetto.json"}));
+  EXPECT_EQ(names_in(deep), (std::set<std::string>{"jobs.csv", "leases.csv", "summary.json",
+                                                   "timeline.csv", "trace.perfetto.json"}));
   EXPECT_EQ(content(deep / "summary.json"), summary_json(summary_, label_));
 }
 
@@ -125,6 +125,14 @@ TEST_F(WriteRun, JobsHaveOneRowEach) {
       "bert\",1,1,1,1.000001,0.000001,0,0.000001,0,0,finished,0,0,0,0,0,,2,cuda-failure,1.5\n"
       "\"c\nd\",vc1,u1,,,1,1,2,,,,1,0,0,unfinished,,,,,0,,0,,0\n"
       "=huge,vc1,u1,,,99,1,,,,,0,0,0,rejected,,,,,0,,0,,0\n");
+}
+
+TEST_F(WriteRun, LeasesHaveOneRowAServer) {
+  ASSERT_FALSE(write(dir_));
+  EXPECT_EQ(content(dir_ / "leases.csv"),
+            "job_id,server,gpus,start_s,end_s,cpus,mem_gb,speed,ended,reason\n"
+            "a,s1,0 1 3,1.5,9.5,9,6.25,1.25,moved,\n"
+            "\"b,1\",s0,1,1,1.000001,2.5,0.097656,0.333333,failed,cuda-failure\n");
 }
 
 TEST_F(WriteRun, TimelineHasOneRowAPoint) {
@@ -194,7 +202,7 @@ TEST_F(WriteRun, ReplacesAnEarlierRun) {
   label_.policy = "las";
   ASSERT_FALSE(write(dir_));
   EXPECT_EQ(content(dir_ / "summary.json"), summary_json(summary_, label_));
-  EXPECT_EQ(names_in(dir_).size(), 4u);
+  EXPECT_EQ(names_in(dir_).size(), 5u);
 }
 
 TEST_F(WriteRun, RefusesAFileInPlaceOfTheDirectory) {
@@ -249,7 +257,7 @@ TEST_F(WriteRun, AFullDiskLeavesTheEarlierRunAsItWas) {
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->message, (dir_ / "timeline.csv").string() + ": cannot write: File too large");
   EXPECT_EQ(content(dir_ / "jobs.csv"), before);
-  EXPECT_EQ(names_in(dir_).size(), 4u);
+  EXPECT_EQ(names_in(dir_).size(), 5u);
 }
 
 }  // namespace

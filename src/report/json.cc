@@ -58,6 +58,7 @@ void add_label(ObjectText& object, const RunLabel& label) {
   object.text("trace", label.trace);
   object.text("cluster", label.cluster);
   object.count("seed", label.seed);
+  if (!label.command.empty()) object.text("command", label.command);
 }
 
 // One entry a size, the last of all of them.

@@ -11,7 +11,7 @@ namespace {
 
 RunRow example() {
   RunRow row;
-  row.label = {"srtf", "tune", "consolidate", "oracle", "philly.csv", "16x8", "", {}, 7, "",
+  row.label = {"srtf", "tune", "consolidate", "oracle", "philly.csv", "16x8", "", {}, 7, "", "",
                "",     ""};
   row.label.round = Duration::seconds(300);
   Summary& s = row.summary;

@@ -75,6 +75,7 @@ struct RunLabel {
   std::string retry;      // What becomes of jobs that fail; empty: none do.
   std::string tenants;    // Who shares the cluster; empty: nobody has a quota.
   std::string scheduler;  // The preset that the parts come from; empty: chosen one by one.
+  std::string command;    // That made it, for a shell; empty: not told.
 };
 
 struct RunRow {

@@ -44,7 +44,17 @@ struct JobOutcome {
   Duration wait() const { return jct() - run; }
 };
 
-// One job holding one node's GPUs from begin to end without change; for the GPU tracks.
+enum class SpanEnd : std::uint8_t {
+  kChanged,   // The lease goes on, with another share.
+  kFinished,  // So did the job.
+  kFailed,    // The attempt did.
+  kStopped,   // Back to the queue: preempted, or its server went.
+  kMoved,     // To other GPUs.
+  kHeld,      // Not yet: the run ended.
+};
+
+// One job holding one node's GPUs from begin to end without change; for the GPU tracks and the
+// list of leases. One that begins and ends at once is kept only as the last of its lease.
 struct LeaseSpan {
   JobId job;
   NodeId node;
@@ -54,6 +64,8 @@ struct LeaseSpan {
   double speed = 0;  // Relative to the reference share.
   Instant begin;
   Instant end;
+  SpanEnd ended = SpanEnd::kChanged;
+  std::optional<Reason> reason;  // Why it failed.
 };
 
 // The cluster right after something changed.

@@ -303,7 +303,7 @@ SimResult Simulation::finish() {
       const bool holds =
           job.ending != kNoRow ||
           (job.lease != kNoRow && engine_.lease(JobId(i)).state != Lease::State::kPromised);
-      if (holds) release(JobId(i));
+      if (holds) release(JobId(i), SpanEnd::kHeld);
     }
   }
   for (std::size_t i = 0; i < runs_.size(); ++i) note_waiting(JobId(i));

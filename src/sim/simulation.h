@@ -95,7 +95,7 @@ class Simulation {
   void stopped(JobId job, Epoch epoch);
   void complete(JobId job);
   void end(JobOutcome& outcome, Fate fate);
-  void release(JobId job);
+  void release(JobId job, SpanEnd ended);
 
   // simulation_failures.cc
   std::int64_t lose_unsaved(JobId job, bool all = false);
@@ -109,7 +109,7 @@ class Simulation {
   void occupy(const Run& run, std::int32_t sign);
   void note_free(std::int32_t more);
   void open_spans(JobId job);
-  void close_spans(JobId job);
+  void close_spans(JobId job, SpanEnd ended);
   void note_timeline();
   void note_waiting(JobId job);
 

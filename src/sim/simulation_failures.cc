@@ -35,7 +35,7 @@ void Simulation::fail(JobId job) {
   run.drawn = false;
   run.attempt_ran = Duration();
   run.running_since = Instant::never();
-  release(job);
+  release(job, SpanEnd::kFailed);
   events_.push_back(AttemptFailed{job, engine_.state().jobs[job].epoch, reason});
 }
 
@@ -86,7 +86,7 @@ void Simulation::change_server(const Troubles::Change& change) {
       stopped(job, epoch);
       continue;
     }
-    release(job);
+    release(job, SpanEnd::kStopped);
     events_.push_back(LeaseEnded{job, epoch, LeaseOutcome::kStopped});
   }
   events_.push_back(NodeClosed{change.node});

@@ -116,7 +116,7 @@ bool Simulation::runs(JobId job) const {
 }
 
 void Simulation::resize(JobId job) {
-  close_spans(job);
+  close_spans(job, SpanEnd::kChanged);
   open_spans(job);
   if (engine_.lease(job).state == Lease::State::kRunning) set_speed(job);
 }
@@ -174,12 +174,12 @@ void Simulation::stop(JobId job, Epoch epoch) {
 
 void Simulation::stopped(JobId job, Epoch epoch) {
   run_of(job).saving += engine_.waited(job, now_);
-  release(job);
+  release(job, run_of(job).moving ? SpanEnd::kMoved : SpanEnd::kStopped);
   events_.push_back(LeaseEnded{job, epoch, LeaseOutcome::kStopped});
 }
 
 void Simulation::complete(JobId job) {
-  release(job);
+  release(job, SpanEnd::kFinished);
   end(outcome_of(job), Fate::kFinished);
   events_.push_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kCompleted});
 }
@@ -191,7 +191,7 @@ void Simulation::end(JobOutcome& outcome, Fate fate) {
 }
 
 // It holds nothing any more, and nothing is ahead of it until it starts again.
-void Simulation::release(JobId job) {
+void Simulation::release(JobId job, SpanEnd ended) {
   timetable_.clear(job);
   Run& run = run_of(job);
   JobOutcome& outcome = outcome_of(job);
@@ -204,7 +204,7 @@ void Simulation::release(JobId job) {
   run.turns = {};
   run.packed = 1;
   if (options_.spread) neighbours_.leave(job, touched_);
-  close_spans(job);
+  close_spans(job, ended);
 }
 
 }  // namespace muster

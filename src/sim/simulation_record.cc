@@ -49,13 +49,15 @@ void Simulation::open_spans(JobId job) {
   run.span_begin = now_;
 }
 
-void Simulation::close_spans(JobId job) {
+void Simulation::close_spans(JobId job, SpanEnd ended) {
   if (!options_.history) return;
   const Run& run = run_of(job);
-  if (now_ == run.span_begin) return;
+  if (now_ == run.span_begin && ended == SpanEnd::kChanged) return;
+  const std::optional<Reason> reason =
+      ended == SpanEnd::kFailed ? outcome_of(job).last_failure : std::nullopt;
   for (const Share& share : run.held) {
     result_.spans.push_back({JobId(run.trace_index), share.node, share.slots, share.cpu_milli,
-                             share.mem_mib, run.speed, run.span_begin, now_});
+                             share.mem_mib, run.speed, run.span_begin, now_, ended, reason});
   }
 }
 
