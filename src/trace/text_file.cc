@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -19,21 +20,6 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
-
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 // "; did you mean 'jobs.csv'?" when a file of nearly that name stands beside it.
 std::string nearby_file(const std::string& path) {
@@ -65,32 +51,65 @@ Error too_large(const std::string& path) {
 
 }  // namespace
 
-bool looks_binary(std::string_view text) {
-  return text.substr(0, 1024).find('\0') != std::string_view::npos;
+ReadableFile::ReadableFile(std::string path, int descriptor, std::size_t size)
+    : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+
+ReadableFile::ReadableFile(ReadableFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_) {}
+
+ReadableFile& ReadableFile::operator=(ReadableFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  return *this;
 }
 
-Result<std::string> read_text_file(const std::string& path) {
+ReadableFile::~ReadableFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<ReadableFile> ReadableFile::open(const std::string& path) {
   struct stat facts = {};
   if (::stat(path.c_str(), &facts) != 0) return unreadable(path, errno);
   if (S_ISDIR(facts.st_mode)) return Error{path + ": a directory, not a file"};
   if (!S_ISREG(facts.st_mode) && !S_ISFIFO(facts.st_mode)) {
     return Error{path + ": neither a file nor a pipe"};
   }
-  const auto size = static_cast<std::size_t>(std::max<off_t>(facts.st_size, 0));
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return unreadable(path, errno);
+  return ReadableFile(path, descriptor,
+                      static_cast<std::size_t>(std::max<off_t>(facts.st_size, 0)));
+}
+
+Result<std::size_t> ReadableFile::read(char* to, std::size_t most) {
+  while (true) {
+    const ssize_t got = ::read(descriptor_, to, most);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) return unreadable(path_, errno);
+  }
+}
+
+bool looks_binary(std::string_view text) {
+  return text.substr(0, 1024).find('\0') != std::string_view::npos;
+}
+
+Result<std::string> read_text_file(const std::string& path) {
+  Result<ReadableFile> file = ReadableFile::open(path);
+  if (!file.ok()) return file.error();
+  const std::size_t size = file.value().size();
   if (size > kLargestFile) return too_large(path);
-  const OpenFile file(path);
-  if (file.descriptor() < 0) return unreadable(path, errno);
 
   // One byte more than the file should have, so that its end is seen without growing.
   std::string text(std::max(size + 1, kChunk), '\0');
   std::size_t filled = 0;
   while (true) {
     if (filled == text.size()) text.resize(std::min(2 * text.size(), kLargestFile + 1));
-    const ssize_t got = ::read(file.descriptor(), text.data() + filled, text.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return unreadable(path, errno);
-    if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
+    const Result<std::size_t> got = file.value().read(text.data() + filled, text.size() - filled);
+    if (!got.ok()) return got.error();
+    if (got.value() == 0) break;
+    filled += got.value();
     if (looks_binary(std::string_view(text).substr(0, filled))) {
       return Error{path + ":1: not a text file"};
     }

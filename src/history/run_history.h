@@ -1,0 +1,27 @@
+#pragma once
+
+// Reads back what `muster sim --out DIR` wrote (src/report/files.h), so that a simulated past can
+// be asked what a real one is asked.
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "history/history.h"
+
+namespace muster {
+
+// From jobs.csv, leases.csv and summary.json of the directory. An attempt is a lease: it ends when
+// the job finishes, fails, is stopped or moved; one that only gave back or got CPU, memory or GPUs
+// goes on. Its hosts are those it began on. A job that failed in the pre-run has no attempt. An
+// error is one line that names the file, line and column.
+Result<History> from_run(const std::string& dir);
+
+struct RunTexts {
+  std::string_view jobs, leases, summary;
+};
+
+// The same from memory; the directory's name stands in messages and in History::source.
+Result<History> parse_run(const RunTexts& texts, const std::string& dir);
+
+}  // namespace muster

@@ -1,0 +1,100 @@
+// A log to a trace, the trace through the simulator, its files back to a history: what a simulated
+// past tells must be what happened in the simulation.
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <filesystem>
+#include <string>
+
+#include "config/profiles_file.h"
+#include "history/philly_log.h"
+#include "history/run_history.h"
+#include "history/trace_history.h"
+#include "philly_files.h"
+#include "report/files.h"
+#include "report/summary.h"
+#include "sim/simulator.h"
+
+namespace muster {
+namespace {
+
+Trace philly_trace(std::int64_t jobs) {
+  PhillyJobs options;
+  options.jobs = jobs;
+  return to_trace(parse_philly_log(written(write_philly_log, options), "log").value());
+}
+
+Status status_of(Fate fate) {
+  if (fate == Fate::kFinished) return Status::kPassed;
+  return fate == Fate::kFailed ? Status::kFailed : Status::kUnknown;
+}
+
+TEST(RunHistory, ReadsBackWhatWasSimulated) {
+  const Trace trace = philly_trace(2000);
+  const Topology topology = parse_cluster_shorthand("4x8").value();
+  SimOptions options;
+  options.parts.policy = "las";
+  options.failures.faults.rate = 1;
+  options.history = true;
+  const SimResult result = simulate(trace, topology, builtin_profiles(), options);
+
+  const std::filesystem::path dir =
+      std::filesystem::path(testing::TempDir()) / "muster_run_history_test";
+  RunLabel label;
+  label.policy = "las";
+  label.mechanism = "proportional";
+  label.placement = "consolidate";
+  const Refusal refusal =
+      write_run(dir.string(), result, summarize(result, topology), label, trace, topology);
+  ASSERT_FALSE(refusal) << refusal->message;
+  const Result<History> read = from_run(dir.string());
+  std::filesystem::remove_all(dir);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const History& history = read.value();
+
+  EXPECT_EQ(history.source, dir.string() + " (las, proportional, consolidate)");
+  ASSERT_EQ(history.jobs.size(), trace.jobs.size());
+  std::int64_t failed = 0;
+  std::int64_t stops = 0;
+  for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
+    const PastJob& job = history.jobs[i];
+    const JobOutcome& outcome = result.jobs[i];
+    ASSERT_EQ(history.ids[job.id], trace.jobs[i].id);
+    EXPECT_EQ(history.tenants[job.tenant], trace.tenants[trace.jobs[i].tenant]);
+    EXPECT_EQ(history.users[job.user], trace.users[trace.jobs[i].user]);
+    EXPECT_EQ(job.submit, outcome.submit);
+    EXPECT_EQ(job.gpus, trace.jobs[i].gpus);
+    EXPECT_EQ(job.run, outcome.run);
+    EXPECT_EQ(job.failures, outcome.failures);
+    EXPECT_EQ(job.status, status_of(outcome.fate));
+    failed += job.status == Status::kFailed ? 1 : 0;
+    EXPECT_EQ(job.lost_gpu_us, outcome.lost_gpu_us);
+    const auto attempts = history.attempts_of(job);
+    EXPECT_EQ(attempts.size(),
+              outcome.start == Instant::never()
+                  ? 0u
+                  : static_cast<std::size_t>(outcome.preemptions + outcome.failures +
+                                             outcome.migrations + (job.status == Status::kPassed)));
+    if (attempts.empty()) continue;
+    EXPECT_EQ(attempts.front().start, outcome.start);
+    EXPECT_EQ(attempts.back().end, outcome.end);
+    EXPECT_EQ(attempts.back().failed, job.status == Status::kFailed);
+    EXPECT_EQ(attempts.back().reason,
+              job.status == Status::kFailed ? outcome.last_failure : std::nullopt);
+    Duration held;
+    for (const Attempt& attempt : attempts) {
+      held += attempt.run;
+      std::int32_t gpus = 0;
+      for (const HostShare& share : history.hosts_of(attempt)) gpus += std::popcount(share.gpus);
+      EXPECT_EQ(gpus, job.gpus);
+    }
+    EXPECT_EQ(held, outcome.run);
+    stops += outcome.preemptions;
+  }
+  EXPECT_GT(stops, 0);
+  EXPECT_GT(failed, 0);
+}
+
+}  // namespace
+}  // namespace muster
