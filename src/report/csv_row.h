@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,8 @@ class CsvRow {
     append_millionths(line_, value);
     line_ += ',';
   }
+  // A finite number, in as few digits as give it back.
+  void real(double value) { fmt::format_to(std::back_inserter(line_), "{},", value); }
   void nothing() { line_ += ','; }
 
   // Ends the row, which must have a field, and begins the next.
