@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "analyze/figures.h"
+#include "analyze/sections.h"
+#include "fit/loss_curve.h"
+
+namespace muster {
+
+namespace {
+
+constexpr double kNearlyBest = 1.001;  // Within 0.1% of the best loss.
+
+struct Passes {
+  double all = 0;   // Until the loss has converged, by Optimus' rule, as in the simulator.
+  double near = 0;  // The first after which the loss is within 0.1% of the best of these.
+
+  double part() const { return near / all; }
+};
+
+std::optional<Passes> passes_of(const LossFacts& facts) {
+  if (facts.b0 <= 0) return std::nullopt;
+  LossCurve curve;
+  curve.b0 = facts.b0;
+  curve.b1 = facts.b1;
+  curve.b2 = facts.b2;
+  curve.largest = curve.at(0);
+  Passes passes;
+  passes.all = std::max(1.0, std::ceil(remaining_epochs(curve, 0)));
+  const double enough = curve.at(passes.all) * kNearlyBest;  // It only falls: the last is best.
+  passes.near = 1;
+  while (passes.near < passes.all && curve.at(passes.near) > enough) ++passes.near;
+  return passes;
+}
+
+struct Tally {
+  std::size_t jobs = 0;
+  double parts = 0;  // Sum over jobs.
+  double gpu_us = 0;
+  double late_gpu_us = 0;  // After being within 0.1%.
+
+  void add(double part, double time) {
+    ++jobs;
+    parts += part;
+    gpu_us += time;
+    late_gpu_us += time * (1 - part);
+  }
+};
+
+struct Model {
+  std::string name;
+  std::optional<Passes> passes;
+  std::size_t jobs = 0;
+};
+
+// By number in History::models; those without a curve stay empty.
+std::vector<Model> models_of(const Asked& asked) {
+  const ProfileTable& profiles = *asked.options.profiles;
+  std::vector<Model> models(asked.history.models.size());
+  for (std::uint32_t i = 0; i < models.size(); ++i) {
+    models[i].name = asked.history.models[i];
+    const ProfileId profile = profiles.find(models[i].name);
+    if (profile == ProfileTable::kUnknown || !profiles[profile].loss()) continue;
+    models[i].passes = passes_of(*profiles[profile].loss());
+  }
+  return models;
+}
+
+PageTable models_table(const std::vector<Model>& models) {
+  PageTable table;
+  table.key = "last-epochs-by-model";
+  table.title = "By model";
+  table.columns = {"model", "jobs", "passes", "until within 0.1% of the best", "of them (%)"};
+  std::map<std::string, const Model*> by_name;
+  for (const Model& model : models) {
+    if (model.jobs > 0) by_name.emplace(model.name, &model);
+  }
+  for (const auto& [name, model] : by_name) {
+    const Passes& passes = *model->passes;
+    table.rows.push_back({name, count_cell(model->jobs), Number{passes.all, 0},
+                          Number{passes.near, 0}, share_cell(passes.near, passes.all)});
+  }
+  return table;
+}
+
+void say(const Tally& all, std::size_t without, Section& section) {
+  if (all.jobs == 0) {
+    section.missing = "how losses fell: no job's model has a loss curve in its profile";
+    return;
+  }
+  section.findings.push_back(fmt::format(
+      "As their profiles say, {} came within 0.1% of the best loss after {} of the passes on "
+      "average; {} of the GPU time went into the last 0.1%.",
+      many(all.jobs, "job"), percent(all.parts, static_cast<double>(all.jobs)),
+      percent(all.late_gpu_us, all.gpu_us)));
+  section.missing =
+      "the losses themselves; taken from the profiles of the models, as if every job "
+      "had trained until its loss converged";
+  if (without > 0) {
+    section.missing +=
+        fmt::format(". {} of models without a loss curve left out", many(without, "job"));
+  }
+}
+
+}  // namespace
+
+Section last_epochs(const Asked& asked) {
+  Section section;
+  section.key = "last-epochs";
+  section.title = "What the last epochs bought";
+  if (asked.options.profiles == nullptr) {
+    section.missing = "how losses fell: neither the source nor any profile says";
+    return section;
+  }
+  constexpr std::array<std::string_view, 4> kNames = {"passed", "killed", "failed", "not known"};
+  std::array<Tally, kNames.size()> tallies;
+  Tally all;
+  std::vector<Model> models = models_of(asked);
+  std::size_t without = 0;
+  for (const StudyJob& job : asked.jobs) {
+    const PastJob& past = asked.past(job);
+    Model& model = models[past.model];
+    if (!model.passes) {
+      ++without;
+      continue;
+    }
+    ++model.jobs;
+    const double part = model.passes->part();
+    tallies[static_cast<std::size_t>(past.status)].add(part, static_cast<double>(job.gpu_us));
+    all.add(part, static_cast<double>(job.gpu_us));
+  }
+  say(all, without, section);
+  if (all.jobs == 0) return section;
+  PageTable table;
+  table.key = "last-epochs";
+  table.columns = {"outcome", "jobs", "passes until within 0.1% (%)", "GPU time after that (%)"};
+  const auto add_row = [&](std::string_view name, const Tally& of) {
+    table.rows.push_back({std::string(name), count_cell(of.jobs),
+                          share_cell(of.parts, static_cast<double>(of.jobs)),
+                          share_cell(of.late_gpu_us, of.gpu_us)});
+  };
+  for (std::size_t i = 0; i < kNames.size(); ++i) add_row(kNames[i], tallies[i]);
+  add_row("all", all);
+  section.tables = {std::move(table), models_table(models)};
+  return section;
+}
+
+}  // namespace muster
