@@ -1,14 +1,25 @@
 #include "cli/inputs.h"
 
+#include <array>
 #include <optional>
 #include <ostream>
 #include <utility>
 
+#include "base/text.h"
+#include "history/philly_log.h"
+#include "history/trace_history.h"
 #include "trace/node_list.h"
 #include "trace/reader.h"
+#include "trace/text_file.h"
 #include "trace/throughputs_file.h"
 
 namespace muster {
+
+namespace {
+
+constexpr std::string_view kLogFormat = "philly-log";
+
+}  // namespace
 
 void TraceOptions::add_to(CLI::App& command) {
   command.add_option("--format", format, "its format (default: detected)");
@@ -16,8 +27,23 @@ void TraceOptions::add_to(CLI::App& command) {
                      "steps a second, for a trace that gives steps but no run times");
 }
 
+bool looks_like_log(const std::string& path) {
+  Result<ReadableFile> file = ReadableFile::open(path);
+  if (!file.ok() || file.value().size() == 0) return false;  // A pipe can be read only once.
+  std::array<char, 64> head = {};
+  const Result<std::size_t> got = file.value().read(head.data(), head.size());
+  if (!got.ok()) return false;
+  const std::string_view text = trim(std::string_view(head.data(), got.value()));
+  return text.starts_with('[') || text.starts_with('{');
+}
+
 Result<Trace> load_trace(const std::string& path, const TraceOptions& options,
                          const ProfileTable& profiles) {
+  if (options.format == kLogFormat || (options.format.empty() && looks_like_log(path))) {
+    const Result<History> history = read_philly_log(path);
+    if (!history.ok()) return history.error();
+    return to_trace(history.value());
+  }
   std::optional<ThroughputTable> throughputs;
   if (!options.throughputs.empty()) {
     Result<ThroughputTable> read = read_throughputs(options.throughputs);

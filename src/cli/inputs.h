@@ -21,6 +21,10 @@ struct TraceOptions {
   void add_to(CLI::App& command);
 };
 
+// Whether that is the file of a log, Philly's cluster_job_log, by its first bytes: JSON, not CSV.
+bool looks_like_log(const std::string& path);
+
+// Of a log the workload that it was (history/trace_history.h).
 Result<Trace> load_trace(const std::string& path, const TraceOptions& options,
                          const ProfileTable& profiles);
 

@@ -5,7 +5,9 @@
 #include <ostream>
 
 #include "base/text.h"
+#include "cli/analyze_command.h"
 #include "cli/command.h"
+#include "cli/report_command.h"
 #include "cli/sim_command.h"
 #include "cli/sim_options.h"
 #include "cli/sweep_command.h"
@@ -131,8 +133,12 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   sim.add_to(app);
   SweepCommand sweep;
   sweep.add_to(app);
+  ReportCommand report;
+  report.add_to(app);
   TraceCommand trace;
   trace.add_to(app);
+  AnalyzeCommand analyze;
+  analyze.add_to(app);
   CLI::App* const policies_command =
       app.add_subcommand("policies", "list every policy, mechanism and placement");
   policies_command->footer("Example:\n  muster policies");
@@ -159,7 +165,9 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   }
   if (sim.chosen()) return sim.run(streams, command_line(words));
   if (sweep.chosen()) return sweep.run(streams);
+  if (report.chosen()) return report.run(streams);
   if (trace.chosen()) return trace.run(streams);
+  if (analyze.chosen()) return analyze.run(streams, command_line(words));
   MUSTER_CHECK(policies_command->parsed());
   return list_all(streams);
 }

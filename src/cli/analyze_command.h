@@ -1,0 +1,37 @@
+#pragma once
+
+// muster analyze: the study that Microsoft made of Philly, of any cluster's past.
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/inputs.h"
+#include "history/history.h"
+#include "history/use_study.h"
+#include "model/tenants.h"
+
+namespace muster {
+
+class AnalyzeCommand {
+ public:
+  void add_to(CLI::App& app);
+  int run(Streams streams, const std::string& command);  // The latter for the page it writes.
+  bool chosen() const { return command_->parsed(); }
+
+ private:
+  Refusal refuse_empty() const;
+  Result<History> read_input(const ProfileTable& profiles);
+  void find_philly_files();  // Beside the log, in a directory that holds one.
+  Refusal add_use(History& history, UseStudy& study) const;
+
+  CLI::App* command_ = nullptr;
+  std::string input_, profiles_, outcomes_, machines_, tenants_, out_;
+  std::vector<std::string> gpu_use_, cpu_use_, mem_use_;
+  TraceOptions trace_options_;
+  bool json_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,18 @@
+#pragma once
+
+// A page as files, for `muster analyze` and `muster report`.
+
+#include <string>
+
+#include "base/result.h"
+#include "page/page.h"
+
+namespace muster {
+
+// One file, whole or not at all; its directory is made if it is not there.
+Refusal write_html(const std::string& path, const Page& page);
+
+// index.html and the CSV behind each table and plot, into a directory that is made if need be.
+Refusal write_page(const std::string& dir, const Page& page);
+
+}  // namespace muster

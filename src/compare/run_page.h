@@ -1,0 +1,28 @@
+#pragma once
+
+// Simulated runs side by side, as a page to send to colleagues: completion and waiting times, the
+// cluster over time, who held which GPU, and the commands that made it all. `muster report` reads
+// the runs (run_files.h), calls this once and hands the page to a writer.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "compare/gantt.h"
+#include "compare/run_files.h"
+#include "page/page.h"
+
+namespace muster {
+
+struct RunPageOptions {
+  std::size_t baseline = 0;  // The run that the others are measured against.
+  // Shown GPU by GPU; otherwise all, or as much from the middle as a browser draws with ease.
+  std::optional<Stretch> window;
+};
+
+// At least one run. Pure: equal runs give equal pages.
+Page run_page(std::span<const RunFiles> runs, const RunPageOptions& options);
+
+}  // namespace muster
