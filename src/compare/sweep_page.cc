@@ -148,30 +148,7 @@ Section cells_section(const SweepFiles& sweep) {
   return section;
 }
 
-Refusal check_means(const SweepFile& means, const std::string& name) {
-  for (const std::string_view measure : kMeasures) {
-    for (const char* const suffix : {"", "_low95", "_high95"}) {
-      const std::string column = std::string(measure) + suffix;
-      if (place_of(means, column) != means.columns.size()) continue;
-      return Error{fmt::format("{}:1: {}: column missing from the header", name, column)};
-    }
-  }
-  if (place_of(means, kSeeds) == means.columns.size()) {
-    return Error{fmt::format("{}:1: {}: column missing from the header", name, kSeeds)};
-  }
-  if (means.rows.empty()) return Error{name + ":1: nothing after the header"};
-  return std::nullopt;
-}
-
-}  // namespace
-
-bool holds_sweep(const std::string& dir) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(dir + "/means.csv", ignored) &&
-         std::filesystem::is_regular_file(dir + "/results.csv", ignored);
-}
-
-Result<SweepFile> parse_sweep_file(std::string_view text, const std::string& name) {
+Result<SweepFile> parse_file(std::string_view text, const std::string& name) {
   SweepFile file;
   LineReader lines(text);
   FieldSplitter splitter;
@@ -195,19 +172,50 @@ Result<SweepFile> parse_sweep_file(std::string_view text, const std::string& nam
   return file;
 }
 
-Result<SweepFiles> read_sweep_files(const std::string& dir) {
+Refusal check_means(const SweepFile& means, const std::string& name) {
+  for (const std::string_view measure : kMeasures) {
+    for (const char* const suffix : {"", "_low95", "_high95"}) {
+      const std::string column = std::string(measure) + suffix;
+      if (place_of(means, column) != means.columns.size()) continue;
+      return Error{fmt::format("{}:1: {}: column missing from the header", name, column)};
+    }
+  }
+  if (place_of(means, kSeeds) == means.columns.size()) {
+    return Error{fmt::format("{}:1: {}: column missing from the header", name, kSeeds)};
+  }
+  if (means.rows.empty()) return Error{name + ":1: nothing after the header"};
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool holds_sweep(const std::string& dir) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(dir + "/means.csv", ignored) &&
+         std::filesystem::is_regular_file(dir + "/results.csv", ignored);
+}
+
+Result<SweepFiles> parse_sweep_files(std::string_view means, std::string_view results,
+                                     const std::string& dir) {
   SweepFiles sweep;
   sweep.name = std::filesystem::path(dir).lexically_normal().filename().string();
-  for (const auto& [file, into] :
-       {std::pair("/means.csv", &sweep.means), std::pair("/results.csv", &sweep.results)}) {
-    const Result<std::string> text = read_text_file(dir + file);
-    if (!text.ok()) return text.error();
-    Result<SweepFile> parsed = parse_sweep_file(text.value(), dir + file);
-    if (!parsed.ok()) return parsed.error();
-    *into = std::move(parsed).value();
-  }
-  if (const Refusal refusal = check_means(sweep.means, dir + "/means.csv")) return *refusal;
+  const std::string means_name = dir + "/means.csv";
+  Result<SweepFile> parsed_means = parse_file(means, means_name);
+  if (!parsed_means.ok()) return parsed_means.error();
+  sweep.means = std::move(parsed_means).value();
+  if (const Refusal refusal = check_means(sweep.means, means_name)) return *refusal;
+  Result<SweepFile> parsed_results = parse_file(results, dir + "/results.csv");
+  if (!parsed_results.ok()) return parsed_results.error();
+  sweep.results = std::move(parsed_results).value();
   return sweep;
+}
+
+Result<SweepFiles> read_sweep_files(const std::string& dir) {
+  const Result<std::string> means = read_text_file(dir + "/means.csv");
+  if (!means.ok()) return means.error();
+  const Result<std::string> results = read_text_file(dir + "/results.csv");
+  if (!results.ok()) return results.error();
+  return parse_sweep_files(means.value(), results.value(), dir);
 }
 
 std::vector<std::string> group_names(const SweepFiles& sweep) {

@@ -26,8 +26,9 @@ struct SweepFiles {
 
 bool holds_sweep(const std::string& dir);
 Result<SweepFiles> read_sweep_files(const std::string& dir);
-// `name` stands for the path in messages.
-Result<SweepFile> parse_sweep_file(std::string_view text, const std::string& name);
+// The same from memory; the directory's name stands in messages.
+Result<SweepFiles> parse_sweep_files(std::string_view means, std::string_view results,
+                                     const std::string& dir);
 
 // What a group of cells is called: the values of the axes that differ, in their order.
 std::vector<std::string> group_names(const SweepFiles& sweep);

@@ -16,10 +16,7 @@ const std::string kMeans =
     "4x8,srtf,2,3600,3000,4000,1,1,1,2,2,2,3,3,3,4,4,4,0.5,0.4,0.6\n";
 const std::string kResults = "cluster,policy,seed,jct_mean_s,digest\n4x8,fifo,1,7200,0012\n";
 
-SweepFiles sweep() {
-  return {"s", parse_sweep_file(kMeans, "means.csv").value(),
-          parse_sweep_file(kResults, "results.csv").value()};
-}
+SweepFiles sweep() { return parse_sweep_files(kMeans, kResults, "s").value(); }
 
 TEST(SweepPage, NamesGroupsByWhatDiffers) {
   EXPECT_EQ(group_names(sweep()), (std::vector<std::string>{"fifo", "srtf"}));
@@ -51,9 +48,15 @@ TEST(SweepPage, KeepsDigestsAsTheyAre) {
 }
 
 TEST(SweepPage, SaysWhatIsWrong) {
-  EXPECT_EQ(parse_sweep_file("", "m.csv").error().message, "m.csv:1: the file is empty");
-  EXPECT_EQ(parse_sweep_file("a,b\n1\n", "m.csv").error().message,
-            "m.csv:2: columns: 1 where the header has 2: '1'");
+  const auto error = [](const std::string& means, const std::string& results) {
+    return parse_sweep_files(means, results, "s").error().message;
+  };
+  const std::string header = kMeans.substr(0, kMeans.find('\n') + 1);
+  EXPECT_EQ(error("", kResults), "s/means.csv:1: the file is empty");
+  EXPECT_EQ(error(header, kResults), "s/means.csv:1: nothing after the header");
+  EXPECT_EQ(error("policy,seeds\nfifo,1\n", kResults),
+            "s/means.csv:1: jct_mean_s: column missing from the header");
+  EXPECT_EQ(error(kMeans, "a,b\n1\n"), "s/results.csv:2: columns: 1 where the header has 2: '1'");
   EXPECT_FALSE(holds_sweep("/nowhere"));
 }
 
