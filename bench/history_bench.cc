@@ -125,7 +125,7 @@ void BM_ReadGpuUse(benchmark::State& state) {
   History history = read_philly_log(log_file(jobs, JsonLayout::kCompact)).value();
   for (auto _ : state) {
     UseStudy study;
-    MUSTER_CHECK(!add_gpu_use(path, history, study));
+    MUSTER_CHECK(!add_gpu_use(only(ByteSource::open(path).value()), history, study));
     benchmark::DoNotOptimize(study);
   }
   count_bytes(state, path);
@@ -137,7 +137,7 @@ void BM_ReadCpuUse(benchmark::State& state) {
       files().get("cpu_" + std::to_string(state.range(0)), write_philly_cpu_use, minutes_of(state));
   for (auto _ : state) {
     UseStudy study;
-    MUSTER_CHECK(!add_cpu_use(path, study));
+    MUSTER_CHECK(!add_cpu_use(ByteSource::open(path).value(), study));
     benchmark::DoNotOptimize(study);
   }
   count_bytes(state, path);
@@ -149,7 +149,7 @@ void BM_ReadMemUse(benchmark::State& state) {
       files().get("mem_" + std::to_string(state.range(0)), write_philly_mem_use, minutes_of(state));
   for (auto _ : state) {
     UseStudy study;
-    MUSTER_CHECK(!add_mem_use(path, study));
+    MUSTER_CHECK(!add_mem_use(ByteSource::open(path).value(), study));
     benchmark::DoNotOptimize(study);
   }
   count_bytes(state, path);

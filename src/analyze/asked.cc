@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "base/saturate.h"
@@ -16,8 +17,8 @@ StudyJob study_job(const History& history, std::uint32_t index, Asked& asked) {
   const PastJob& past = history.jobs[index];
   StudyJob job;
   job.index = index;
-  job.size = size_of(past.gpus);
-  job.gpu_us = gpu_time(past.run, past.gpus);
+  job.size = wait_size_of(past.gpus);
+  job.gpu_us = past.gpu_us > 0 ? past.gpu_us : gpu_time(past.run, past.gpus);
   const std::span<const Attempt> attempts = history.attempts_of(past);
   if (!history.knows.starts || attempts.empty()) return job;
   const Instant start = attempts.front().start;
@@ -65,27 +66,63 @@ void find_holds(Asked& asked) {
       if (end == Instant::never() && runs_on) end = asked.last;
       if (end == Instant::never()) ++asked.open_holds;
       if (end == Instant::never() || end <= attempt.start) continue;
-      asked.holds.push_back({attempt.start, end, job.index, gpus_of(history, past, attempt)});
+      asked.holds.push_back({attempt.start, end, job.index, gpus_of(history, past, attempt),
+                             static_cast<std::uint32_t>(&attempt - history.attempts.data())});
     }
   }
   std::stable_sort(asked.holds.begin(), asked.holds.end(),
                    [](const Hold& a, const Hold& b) { return a.begin < b.begin; });
 }
 
-void find_gpus(Asked& asked) {
+// Of one GPU of a server.
+struct Busy {
+  std::uint64_t gpu = 0;
+  Instant begin, end;
+};
+
+// GPU by GPU, since several jobs may hold one; holds of which the GPUs are not told add up.
+std::vector<Step> changes_of(const Asked& asked) {
   std::vector<Step> changes;
-  changes.reserve(2 * asked.holds.size());
+  std::vector<Busy> busy;
+  const auto add = [&](Instant begin, Instant end, std::int64_t gpus) {
+    changes.push_back({begin, gpus});
+    changes.push_back({end, -gpus});
+  };
   for (const Hold& hold : asked.holds) {
-    changes.push_back({hold.begin, hold.gpus});
-    changes.push_back({hold.end, -hold.gpus});
+    const auto hosts = asked.history.hosts_of(asked.history.attempts[hold.attempt]);
+    if (hosts.empty() || !asked.history.knows.slots) {
+      add(hold.begin, hold.end, hold.gpus);
+      continue;
+    }
+    for (const HostShare& host : hosts) {
+      for (std::uint64_t left = host.gpus; left != 0; left &= left - 1) {
+        const auto slot = static_cast<std::uint64_t>(std::countr_zero(left));
+        busy.push_back({(std::uint64_t{host.server} << 6) | slot, hold.begin, hold.end});
+      }
+    }
   }
-  asked.in_use = steps_of(std::move(changes));
+  std::sort(busy.begin(), busy.end(), [](const Busy& a, const Busy& b) {
+    return std::tuple(a.gpu, a.begin, a.end) < std::tuple(b.gpu, b.begin, b.end);
+  });
+  for (std::size_t i = 0; i < busy.size();) {
+    Busy span = busy[i++];
+    for (; i < busy.size() && busy[i].gpu == span.gpu && busy[i].begin <= span.end; ++i) {
+      span.end = std::max(span.end, busy[i].end);
+    }
+    add(span.begin, span.end, 1);
+  }
+  return changes;
+}
+
+void find_gpus(Asked& asked) {
+  asked.in_use = steps_of(changes_of(asked));
   asked.gpus = peak_of(asked.in_use);
-  if (!asked.history.knows.hosts) return;
-  std::int64_t seen = 0;
-  for (const Server& server : asked.history.servers) seen += server.gpus;
-  asked.gpus_counted = seen > 0;
-  if (asked.gpus_counted) asked.gpus = seen;
+  std::int64_t told = asked.history.gpus;
+  if (told == 0 && asked.history.knows.hosts) {
+    for (const Server& server : asked.history.servers) told += server.gpus;
+  }
+  asked.gpus_counted = told > 0;
+  if (asked.gpus_counted) asked.gpus = told;
 }
 
 std::string shown(const std::string& name) { return name.empty() ? "(none)" : name; }
@@ -125,12 +162,6 @@ void find_parties(Asked& asked) {
 
 }  // namespace
 
-std::size_t size_of(std::int32_t gpus) {
-  if (gpus <= 1) return 0;
-  if (gpus <= 4) return 1;
-  return gpus <= 8 ? 2 : 3;
-}
-
 std::vector<Step> steps_of(std::vector<Step> changes) {
   std::sort(changes.begin(), changes.end(), [](const Step& a, const Step& b) {
     return std::pair(a.at, a.level) < std::pair(b.at, b.level);
@@ -169,16 +200,16 @@ Asked ask(const History& history, const UseStudy* use, const StudyOptions& optio
   return asked;
 }
 
-std::vector<const Attempt*> failed_attempts(const History& history, const PastJob& job) {
-  std::vector<const Attempt*> failed;
-  const std::span<const Attempt> attempts = history.attempts_of(job);
-  for (const Attempt& attempt : attempts) {
-    if (attempt.failed || attempt.reason) failed.push_back(&attempt);
+std::vector<FailedRun> failed_runs(const History& history, const PastJob& job) {
+  std::vector<FailedRun> failed;
+  std::optional<Duration> run;
+  for (const Attempt& attempt : history.attempts_of(job)) {
+    if (!attempt.resumed) run = Duration();
+    const std::optional<Duration> more = run_of(attempt);
+    if (run && more) run = *run + *more;
+    if (!more) run.reset();
+    if (attempt.failed) failed.push_back({&attempt, run});
   }
-  const auto count = static_cast<std::size_t>(std::max(job.failures, 0));
-  if (!failed.empty() || !history.knows.attempts || !history.knows.failures) return failed;
-  if (count == 0 || count > attempts.size() || count + 1 < attempts.size()) return failed;
-  for (const Attempt& attempt : attempts.first(count)) failed.push_back(&attempt);
   return failed;
 }
 

@@ -19,7 +19,6 @@
 namespace muster {
 
 inline constexpr std::size_t kSizes = kWaitSizes.size();
-std::size_t size_of(std::int32_t gpus);  // In kWaitSizes; gpus at least 1.
 
 // A job that asked for GPUs.
 struct StudyJob {
@@ -38,6 +37,7 @@ struct Hold {
   Instant end;
   std::uint32_t job = 0;  // In History::jobs.
   std::int64_t gpus = 0;
+  std::uint32_t attempt = 0;  // In History::attempts.
 };
 
 // A number that changes with time: so much from `at` until the next.
@@ -73,9 +73,9 @@ struct Asked {
   std::int64_t open_holds = 0;      // Attempts without an end: taken as held nothing.
 
   std::vector<Hold> holds;    // Ascending by begin; none where starts are not known.
-  std::vector<Step> in_use;   // GPUs, all holds together.
+  std::vector<Step> in_use;   // GPUs; those that several jobs hold count once.
   std::int64_t gpus = 0;      // Of the cluster: of its servers, or the most ever in use.
-  bool gpus_counted = false;  // By servers.
+  bool gpus_counted = false;  // Told, or by servers.
   Instant first;              // Of all that is told.
   Instant last;
   Parties parties;
@@ -88,10 +88,13 @@ struct Asked {
 
 Asked ask(const History& history, const UseStudy* use, const StudyOptions& options);
 
-// The job's attempts that failed, in order: those said to have. Where none is, but every attempt is
-// known and all or all but one of them failed, it was the first ones: a job is tried again after a
-// failure only.
-std::vector<const Attempt*> failed_attempts(const History& history, const PastJob& job);
+// An attempt that failed, and how long it had run by then, if that is told: all leases of it
+// together.
+struct FailedRun {
+  const Attempt* attempt = nullptr;
+  std::optional<Duration> run;
+};
+std::vector<FailedRun> failed_runs(const History& history, const PastJob& job);  // In order.
 
 // How long an attempt ran, if that is told.
 std::optional<Duration> run_of(const Attempt& attempt);

@@ -139,5 +139,41 @@ TEST(DateText, IsUtc) {
   EXPECT_EQ(date_text(second(0)), "1970-01-01 00:00 UTC");
 }
 
+// Where it is told which GPUs, those that two jobs share are in use once.
+TEST(Ask, SharedGpusAreInUseOnce) {
+  History history;
+  history.knows.starts = history.knows.attempts = history.knows.hosts = history.knows.slots = true;
+  history.servers.push_back({"s", 4, 0, 0});
+  for (const std::int64_t begin : {0, 10}) {
+    add_job(history, 0, 2);
+    Attempt& attempt = add_attempt(history, begin, begin + 20);
+    attempt.hosts = static_cast<std::uint32_t>(history.hosts.size());
+    attempt.host_count = 1;
+    history.hosts.push_back({0, begin == 0 ? 0b011U : 0b110U});
+  }
+  const StudyOptions options;
+  const Asked asked = ask(history, nullptr, options);
+  EXPECT_EQ(level_at(asked.in_use, second(5)), 2);
+  EXPECT_EQ(level_at(asked.in_use, second(15)), 3);
+  EXPECT_EQ(level_at(asked.in_use, second(25)), 2);
+  EXPECT_EQ(asked.gpus, 4);
+  history.gpus = 16;
+  EXPECT_EQ(ask(history, nullptr, options).gpus, 16);
+}
+
+// A job that was stopped goes on with the attempt it had.
+TEST(Ask, AFailedRunIsOfAllItsLeases) {
+  History history;
+  history.knows.starts = history.knows.attempts = true;
+  add_job(history, 0, 2);
+  add_attempt(history, 0, 10);
+  add_attempt(history, 20, 25, true, Reason::kCoreDump).resumed = true;
+  add_attempt(history, 30, 33, true, Reason::kCoreDump);
+  const std::vector<FailedRun> failed = failed_runs(history, history.jobs[0]);
+  ASSERT_EQ(failed.size(), 2u);
+  EXPECT_EQ(failed[0].run, Duration::seconds(15));
+  EXPECT_EQ(failed[1].run, Duration::seconds(3));
+}
+
 }  // namespace
 }  // namespace muster

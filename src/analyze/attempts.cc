@@ -15,16 +15,21 @@ struct Tally {
   std::int64_t attempts = 0;
   std::int64_t retries = 0;
   std::int64_t failures = 0;
-  std::size_t hit = 0;     // Had an attempt that failed.
-  std::size_t failed = 0;  // For good.
+  std::int64_t resumed = 0;  // Times it went on after being stopped or moved.
+  std::size_t hit = 0;       // Had an attempt that failed.
+  std::size_t failed = 0;    // For good.
 };
 
 void count(const Asked& asked, const StudyJob& job, Tally& tally) {
   const PastJob& past = asked.past(job);
   if (asked.history.knows.attempts && past.attempt_count == 0) return;
   ++tally.jobs;
-  tally.attempts += past.attempt_count;
-  tally.retries += std::max<std::int64_t>(0, static_cast<std::int64_t>(past.attempt_count) - 1);
+  std::int64_t attempts = 0;  // Leases after a stop or a move go on with the one before.
+  for (const Attempt& attempt : asked.history.attempts_of(past)) {
+    ++(attempt.resumed ? tally.resumed : attempts);
+  }
+  tally.attempts += attempts;
+  tally.retries += std::max<std::int64_t>(0, attempts - 1);
   tally.failures += past.failures;
   if (past.failures > 0) ++tally.hit;
   if (past.status == Status::kFailed) ++tally.failed;
@@ -37,6 +42,7 @@ std::vector<Cell> row_of(const Knows& knows, std::string_view name, const Tally&
           count_cell(of.jobs),
           when(knows.attempts, ratio_cell(static_cast<double>(of.attempts), jobs)),
           when(knows.attempts, ratio_cell(static_cast<double>(of.retries), jobs)),
+          when(knows.attempts, ratio_cell(static_cast<double>(of.resumed), jobs)),
           when(knows.failures, ratio_cell(static_cast<double>(of.failures), jobs)),
           when(knows.failures, share_cell(static_cast<double>(of.hit), jobs)),
           when(knows.status, share_cell(static_cast<double>(of.failed), jobs))};
@@ -97,8 +103,14 @@ Section attempts_by_size(const Asked& asked) {
   }
   PageTable table;
   table.key = "attempts";
-  table.columns = {"GPUs",           "jobs",         "attempts a job",     "retries a job",
-                   "failures a job", "jobs hit (%)", "failed for good (%)"};
+  table.columns = {"GPUs",
+                   "jobs",
+                   "attempts a job",
+                   "retries a job",
+                   "resumed after a stop or move, a job",
+                   "failures a job",
+                   "jobs hit (%)",
+                   "failed for good (%)"};
   for (std::size_t i = 0; i < kSizes; ++i) {
     table.rows.push_back(row_of(knows, kWaitSizes[i], sizes[i]));
   }

@@ -37,7 +37,9 @@ void add_losses(const std::array<Cost, kSizes>& sizes, const Cost& all, Section&
 
 void say_losses(const Asked& asked, const Cost& all, Section& section) {
   section.findings.push_back(fmt::format(
-      "Failures cost {}, {} of all GPU time{}.", gpu_hours(all.lost_gpu_us),
+      "{} cost {}, {} of all GPU time{}.",
+      asked.history.knows.lost ? "Failures, and servers that went down," : "Failures",
+      gpu_hours(all.lost_gpu_us),
       percent(static_cast<double>(all.lost_gpu_us), static_cast<double>(all.gpu_us)),
       asked.history.knows.lost ? ", of work that was lost"
                                : ": everything done in an attempt that failed, as if nothing of it "
@@ -75,10 +77,11 @@ void add_savings(const Asked& asked, const Replayed& again, Section& section) {
       percent(static_cast<double>(again.pre_run.gpu_us), lost), gpu_hours(again.pre_run_gpu_us)));
   section.findings.push_back(fmt::format(
       "Retrying by the policy '{}' would have spared {} of the failed attempts and {} of their GPU "
-      "time; it would have given up {} that passed in the end. Both together: {} of the GPU time.",
+      "time, which is {} in all, what was saved before the failure included; it would have given "
+      "up {} that passed in the end. Both together: {} of the GPU time.",
       asked.options.retry.text(),
       percent(static_cast<double>(again.retry.attempts), static_cast<double>(again.failed)),
-      percent(static_cast<double>(again.retry.gpu_us), lost),
+      percent(static_cast<double>(again.retry.gpu_us), lost), gpu_hours(again.lost_gpu_us),
       many(static_cast<std::size_t>(again.given_up), "job"),
       percent(static_cast<double>(again.both.gpu_us), lost)));
 }

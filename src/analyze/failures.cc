@@ -63,12 +63,12 @@ Rows rows_of(const Asked& asked) {
   for (const StudyJob& job : asked.jobs) {
     const PastJob& past = asked.past(job);
     std::int64_t told = 0;
-    for (const Attempt* attempt : failed_attempts(history, past)) {
+    for (const FailedRun& failed : failed_runs(history, past)) {
       ++told;
       const std::size_t reason =
-          attempt->reason ? static_cast<std::size_t>(*attempt->reason) : kUntold;
+          failed.attempt->reason ? static_cast<std::size_t>(*failed.attempt->reason) : kUntold;
       // One attempt that stands for all does not tell how long the last of them ran.
-      add(job, reason, 1, history.knows.attempts ? run_of(*attempt) : std::nullopt);
+      add(job, reason, 1, history.knows.attempts ? failed.run : std::nullopt);
     }
     if (past.failures > told) add(job, kUntold, past.failures - told, std::nullopt);
   }

@@ -146,7 +146,7 @@ TEST(Failures, OneAttemptThatStandsForAllTellsTheLastReasonOnly) {
   history.knows = all_known();
   history.knows.attempts = history.knows.hosts = false;
   add_job(history, 0, 2).status = Status::kFailed;
-  add_attempt(history, 0, 1000).reason = Reason::kSyntaxError;
+  add_attempt(history, 0, 1000, true, Reason::kSyntaxError);
   history.jobs.back().failures = 4;
   const Page page = study(history, nullptr, StudyOptions());
   EXPECT_EQ(value_at(page, "failures", "Syntax error", "trials"), 1);
@@ -157,30 +157,6 @@ TEST(Failures, OneAttemptThatStandsForAllTellsTheLastReasonOnly) {
   EXPECT_EQ(section_of(page, "failures").missing,
             "the reasons of all but a failed job's last failure and how long 4 failed attempts ran "
             "until failure");
-}
-
-TEST(Failures, AllButTheLastAttemptFailed) {
-  // As readers tell it that do not mark attempts.
-  History history;
-  history.knows = all_known();
-  history.knows.reasons = false;
-  add_job(history, 0, 2).status = Status::kPassed;
-  add_attempt(history, 0, 60);
-  add_attempt(history, 60, 180);
-  add_attempt(history, 180, 1000);
-  history.jobs.back().failures = 2;
-  add_job(history, 0, 1).status = Status::kFailed;
-  add_attempt(history, 0, 240);
-  history.jobs.back().failures = 1;
-  add_job(history, 0, 1).status = Status::kFailed;  // Which one of these is not known.
-  for (int i = 0; i < 3; ++i) add_attempt(history, i, 10 + i);
-  history.jobs.back().failures = 1;
-  const Page page = study(history, nullptr, StudyOptions());
-  EXPECT_EQ(value_at(page, "failures", "Not told", "trials"), 4);
-  EXPECT_DOUBLE_EQ(value_at(page, "failures", "Not told", "time to failure p50 (min)"), 2);
-  EXPECT_DOUBLE_EQ(value_at(page, "failure-losses", "all", "lost (GPU hours)"), 10 / 60.0);
-  EXPECT_NE(section_of(page, "failure-costs").missing.find("the run time of 1 failed attempt"),
-            std::string::npos);
 }
 
 // ---- what would have been spared

@@ -107,7 +107,7 @@ void add_waiting_again(const Asked& asked, Section& section) {
       const Instant from = attempts[i - 1].end;
       const Instant to = attempts[i].start;
       if (from == Instant::never() || to == Instant::never()) continue;
-      gaps.push_back(std::max<std::int64_t>(0, (to - from).us()));
+      if (to > from) gaps.push_back((to - from).us());
     }
   }
   const Sample again(std::move(gaps));

@@ -99,7 +99,13 @@ TEST(WaitCauses, InferredQuotasSecondBySecond) {
         changes.push_back({attempt.end, -job.gpus});
       }
     }
-    for (auto& [tenant, changes] : held) changes = steps_of(std::move(changes));
+    std::int64_t together = 0;
+    for (auto& [tenant, changes] : held) {
+      changes = steps_of(std::move(changes));
+      together += guess_quota(changes, QuotaGuess::kP95);
+    }
+    std::int64_t cluster = 0;
+    for (const Server& server : history.servers) cluster += server.gpus;
     NaiveEstimate all;
     NaiveEstimate largest;
     for (const PastJob& job : history.jobs) {
@@ -107,7 +113,8 @@ TEST(WaitCauses, InferredQuotasSecondBySecond) {
       const Instant start = history.attempts_of(job)[0].start;
       if (start == job.submit) continue;
       const std::vector<Step>& steps = held[job.tenant];
-      const std::int64_t quota = guess_quota(steps, QuotaGuess::kP95);
+      std::int64_t quota = guess_quota(steps, QuotaGuess::kP95);
+      if (together > cluster) quota = (2 * quota * cluster + together) / (2 * together);
       for (NaiveEstimate* sum : {&all, &largest}) {
         if (sum == &largest && job.gpus <= 8) continue;
         for (Instant at = job.submit; at < start; at = at + Duration::seconds(1)) {
@@ -120,7 +127,7 @@ TEST(WaitCauses, InferredQuotasSecondBySecond) {
       }
     }
     const auto expect = [&](const char* row, const NaiveEstimate& of) {
-      EXPECT_EQ(value_at(page, "wait-causes", row, "jobs that waited"), of.waited);
+      EXPECT_EQ(value_at(page, "wait-causes", row, "jobs that waited and ran a minute"), of.waited);
       EXPECT_NEAR(value_at(page, "wait-causes", row, "waiting (h)"), of.wait_s / 3600, 1e-9);
       if (of.waited == 0) return;
       EXPECT_NEAR(value_at(page, "wait-causes", row, "fair-share on arrival (%)"),
@@ -152,7 +159,7 @@ TEST(WaitCauses, QuotasThatAreGivenCount) {
   options.tenants = &tree.value();
   const Page page = study(history, nullptr, options);
   EXPECT_TRUE(section_of(page, "wait-causes").missing.empty());
-  EXPECT_EQ(value_at(page, "wait-causes", "2-4", "jobs that waited"), 1);
+  EXPECT_EQ(value_at(page, "wait-causes", "2-4", "jobs that waited and ran a minute"), 1);
   EXPECT_DOUBLE_EQ(value_at(page, "wait-causes", "2-4", "fair-share on arrival (%)"), 100);
   EXPECT_NEAR(value_at(page, "wait-causes", "2-4", "fair-share time (%)"), 200 / 3.0, 1e-9);
   EXPECT_NEAR(value_at(page, "wait-causes", "all", "fragmentation time (%)"), 100 / 3.0, 1e-9);

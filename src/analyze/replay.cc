@@ -10,19 +10,19 @@ namespace muster {
 
 namespace {
 
-using Failed = std::vector<const Attempt*>;  // Of one job, in order.
+using Failed = std::vector<FailedRun>;  // Of one job, in order.
 
-PreRun pre_run_meets(const Asked& asked, const PastJob& job, const Attempt& attempt) {
-  const std::optional<Duration> run = run_of(attempt);
-  if (!attempt.reason || !run) return {};
-  const Trouble trouble{*attempt.reason, *run, info_of(*attempt.reason).deterministic()};
+PreRun pre_run_meets(const Asked& asked, const PastJob& job, const FailedRun& failed) {
+  const std::optional<Reason>& reason = failed.attempt->reason;
+  if (!reason || !failed.run) return {};
+  const Trouble trouble{*reason, *failed.run, info_of(*reason).deterministic()};
   return pre_run(job.gpus, trouble, Duration::max(), asked.options.pre_run);
 }
 
 // The first attempt that the pre-run would have caught; their number if none.
 std::size_t first_caught(const Asked& asked, const PastJob& job, const Failed& failed) {
-  const auto at = std::find_if(failed.begin(), failed.end(), [&](const Attempt* attempt) {
-    return pre_run_meets(asked, job, *attempt).caught;
+  const auto at = std::find_if(failed.begin(), failed.end(), [&](const FailedRun& one) {
+    return pre_run_meets(asked, job, one).caught;
   });
   return static_cast<std::size_t>(at - failed.begin());
 }
@@ -30,7 +30,7 @@ std::size_t first_caught(const Asked& asked, const PastJob& job, const Failed& f
 Duration pre_run_takes(const Asked& asked, const PastJob& job, const Failed& failed) {
   if (job.attempt_count == 0) return {};
   const std::size_t at = first_caught(asked, job, failed);
-  if (at < failed.size()) return pre_run_meets(asked, job, *failed[at]).takes;
+  if (at < failed.size()) return pre_run_meets(asked, job, failed[at]).takes;
   const Duration run = job.run > Duration() ? job.run : Duration::max();
   return pre_run(job.gpus, std::nullopt, run, asked.options.pre_run).takes;
 }
@@ -39,14 +39,15 @@ Duration pre_run_takes(const Asked& asked, const PastJob& job, const Failed& fai
 std::size_t stops_at(const Asked& asked, const Failed& failed) {
   std::vector<FailedAttempt> earlier;
   for (std::size_t i = 0; i < failed.size(); ++i) {
-    if (!failed[i]->reason) continue;
+    if (!failed[i].attempt->reason) continue;
     FailedAttempt attempt;
-    attempt.reason = *failed[i]->reason;
-    for (const HostShare& host : asked.history.hosts_of(*failed[i])) {
+    attempt.reason = *failed[i].attempt->reason;
+    for (const HostShare& host : asked.history.hosts_of(*failed[i].attempt)) {
       attempt.servers.emplace_back(host.server);
     }
     if (!asked.options.retry.decide(attempt, earlier).again()) return i;
-    earlier.push_back(std::move(attempt));
+    // Of these no decision depends on how many there were.
+    if (info_of(attempt.reason).nature != Nature::kScheduler) earlier.push_back(std::move(attempt));
   }
   return failed.size();
 }
@@ -76,7 +77,7 @@ void Replayed::add(const Replayed& other) {
 }
 
 Replayed replay(const Asked& asked, const PastJob& job) {
-  const Failed failed = failed_attempts(asked.history, job);
+  const Failed failed = failed_runs(asked.history, job);
   Replayed result;
   result.pre_run_gpu_us = pre_run_takes(asked, job, failed).us();
   const std::size_t caught = first_caught(asked, job, failed);
@@ -85,11 +86,11 @@ Replayed replay(const Asked& asked, const PastJob& job) {
   if (passed && stop < failed.size()) result.given_up = 1;
   const std::size_t spared = passed ? failed.size() : stop + 1;
   for (std::size_t i = 0; i < failed.size(); ++i) {
-    const std::optional<Duration> run = run_of(*failed[i]);
+    const std::optional<Duration> run = failed[i].run;
     const std::int64_t time = gpu_time(run.value_or(Duration()), job.gpus);
     ++result.failed;
     if (run) ++result.timed;
-    if (failed[i]->reason) ++result.told;
+    if (failed[i].attempt->reason) ++result.told;
     result.lost_gpu_us = saturating_add(result.lost_gpu_us, time);
     if (i >= caught) result.pre_run.add(time);
     if (i >= spared) result.retry.add(time);

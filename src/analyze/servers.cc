@@ -11,6 +11,7 @@ namespace muster {
 
 namespace {
 
+constexpr std::size_t kEnough = 10;    // Jobs, to speak of their mean.
 constexpr std::size_t kFirstSize = 2;  // From "5-8" on: those that one server may not hold.
 
 struct Group {
@@ -43,9 +44,9 @@ struct Ends {
 void say(std::size_t size, const Ends& ends, Section& section) {
   if (ends.fewest == 0) return;
   if (ends.fewest == ends.most) {
-    section.findings.push_back(fmt::format("All jobs of {} had {}; they waited {} on average.",
-                                           size_words(size), many(ends.fewest, "server"),
-                                           lasting(ends.fewest_wait)));
+    section.findings.push_back(
+        fmt::format("Jobs of {} that ran on {} waited {} on average; on other numbers too few ran.",
+                    size_words(size), many(ends.fewest, "server"), lasting(ends.fewest_wait)));
     return;
   }
   section.findings.push_back(fmt::format(
@@ -85,14 +86,15 @@ Section servers_and_waiting(const Asked& asked) {
                           percentile_cell(waits, 90), mean_cell(waits), percentile_cell(runs, 50),
                           percentile_cell(runs, 90), mean_cell(runs)});
     if (waits.empty()) continue;
+    lines[size].x.push_back(static_cast<double>(servers));
+    lines[size].y.push_back(static_cast<double>(waits.percentile(50)) / kMinute);
+    if (waits.size() < kEnough) continue;
     if (ends[size].fewest == 0) {
       ends[size].fewest = servers;
       ends[size].fewest_wait = waits.mean();
     }
     ends[size].most = servers;
     ends[size].most_wait = waits.mean();
-    lines[size].x.push_back(static_cast<double>(servers));
-    lines[size].y.push_back(static_cast<double>(waits.percentile(50)) / kMinute);
   }
   for (std::size_t i = kFirstSize; i < kSizes; ++i) {
     say(i, ends[i], section);
@@ -102,6 +104,8 @@ Section servers_and_waiting(const Asked& asked) {
   }
   if (table.rows.empty()) {
     section.findings.emplace_back("No job of more than 4 GPUs is known to have run.");
+  } else if (section.findings.empty()) {
+    section.findings.emplace_back("Too few ran on any number of servers to speak of their mean.");
   }
   section.tables.push_back(std::move(table));
   if (!plot.series.empty()) section.plots.push_back(std::move(plot));

@@ -111,7 +111,7 @@ TEST(Study, OfAPhillyLog) {
   PhillyMinutes minutes;
   minutes.minutes = 5;
   const std::string text = written(write_philly_gpu_use, minutes);
-  ASSERT_FALSE(add_gpu_use(ByteSource::of(text, "gpu"), history, use));
+  ASSERT_FALSE(add_gpu_use(only(ByteSource::of(text, "gpu")), history, use));
   const Page page = study(history, &use, StudyOptions());
   expect_sound(page);
   for (const char* const key :

@@ -89,18 +89,22 @@ TEST(LastEpochs, AsTheProfilesSay) {
   const auto loss = [&](int k) { return 1 / (facts.b0 * k + facts.b1) + facts.b2; };
   int all = 10;
   while (loss(all - 10) - loss(all) >= 0.05 * loss(0)) ++all;
-  double best = loss(0);
-  for (int k = 1; k <= all; ++k) best = std::min(best, loss(k));
-  int near = all;
-  for (int k = all; k >= 1; --k) {
-    if (loss(k) <= best * 1.001) near = k;
-  }
+  const auto until = [&](double part) {
+    for (int k = 1; k < all; ++k) {
+      if (loss(0) - loss(k) >= part * (loss(0) - loss(all))) return 100.0 * k / all;
+    }
+    return 100.0;
+  };
+  EXPECT_LT(until(0.9), until(0.99));
+  EXPECT_LT(until(0.99), 100);
   EXPECT_EQ(value_at(page, "last-epochs-by-model", "quick", "passes"), all);
-  EXPECT_EQ(value_at(page, "last-epochs-by-model", "quick", "until within 0.1% of the best"), near);
-  EXPECT_NEAR(value_at(page, "last-epochs", "passed", "passes until within 0.1% (%)"),
-              100.0 * near / all, 1e-9);
-  EXPECT_NEAR(value_at(page, "last-epochs", "passed", "GPU time after that (%)"),
-              100.0 * (all - near) / all, 1e-9);
+  EXPECT_NEAR(value_at(page, "last-epochs-by-model", "quick", "until 90% of the fall (%)"),
+              until(0.9), 1e-9);
+  EXPECT_NEAR(value_at(page, "last-epochs", "passed", "passes until 90% of the fall (%)"),
+              until(0.9), 1e-9);
+  EXPECT_NEAR(value_at(page, "last-epochs", "passed", "until 99% (%)"), until(0.99), 1e-9);
+  EXPECT_NEAR(value_at(page, "last-epochs", "passed", "GPU time after that (%)"), 100 - until(0.99),
+              1e-9);
   EXPECT_EQ(value_at(page, "last-epochs", "killed", "jobs"), 0);
   EXPECT_NE(section_of(page, "last-epochs").missing.find("1 job of models without a loss curve"),
             std::string::npos);

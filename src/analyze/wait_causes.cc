@@ -6,12 +6,11 @@
 #include "analyze/figures.h"
 #include "analyze/quotas.h"
 #include "analyze/sections.h"
+#include "base/saturate.h"
 
 namespace muster {
 
 namespace {
-
-constexpr Duration kRealRun = Duration::seconds(60);  // Shorter ones the study leaves out.
 
 // ---- where the source says why jobs waited
 
@@ -74,8 +73,8 @@ struct Estimate {
   void add(const Estimate& other) {
     waited += other.waited;
     on_arrival += other.on_arrival;
-    wait_us += other.wait_us;
-    fair_us += other.fair_us;
+    wait_us = saturating_add(wait_us, other.wait_us);
+    fair_us = saturating_add(fair_us, other.fair_us);
   }
 };
 
@@ -134,6 +133,7 @@ std::optional<std::int64_t> quota_given(const Asked& asked, std::uint32_t tenant
 
 struct Quotas {
   bool given = false;
+  bool scaled = false;  // Together they would have been more than the cluster has.
   std::vector<std::optional<std::int64_t>> by_tenant;
 };
 
@@ -141,10 +141,19 @@ Quotas quotas_of(const Asked& asked, const std::vector<OfTenant>& tenants, Quota
   const TenantTree* tree = asked.options.tenants;
   Quotas quotas;
   quotas.given = tree != nullptr && tree->sharing() == Sharing::kQuota;
+  std::int64_t sum = 0;
   for (std::uint32_t i = 0; i < tenants.size(); ++i) {
     quotas.by_tenant.push_back(quotas.given ? quota_given(asked, i)
                                             : guess_quota(tenants[i].held, guess));
+    sum = saturating_add(sum, quotas.by_tenant.back().value_or(0));
   }
+  if (quotas.given || guess == QuotaGuess::kPeak || sum <= asked.gpus) return quotas;
+  // What tenants held when others did not is lent; their own parts are the cluster together.
+  const double scale = static_cast<double>(asked.gpus) / static_cast<double>(sum);
+  for (std::optional<std::int64_t>& quota : quotas.by_tenant) {
+    quota = static_cast<std::int64_t>(static_cast<double>(*quota) * scale + 0.5);
+  }
+  quotas.scaled = true;
   return quotas;
 }
 
@@ -172,7 +181,7 @@ PageTable estimates_table(const Estimates& sums, std::string key, std::string ti
   table.key = std::move(key);
   table.title = std::move(title);
   table.columns = {"GPUs",
-                   "jobs that waited",
+                   "jobs that waited and ran a minute",
                    "waiting (h)",
                    "fair-share on arrival (%)",
                    "fragmentation on arrival (%)",
@@ -243,8 +252,12 @@ void split_by_quota(const Asked& asked, Section& section) {
   section.tables.push_back(estimates_table(peaks, "wait-causes-peak-quotas",
                                            "The same if quotas were the most each ever held"));
   section.missing = fmt::format(
-      "quotas; each tenant's was inferred as what it held at most 95% of the time. If it were the "
+      "quotas; each tenant's was inferred as what it held at most 95% of the time{}. If it were "
+      "the "
       "most it ever held, fair-share would be {} of the time instead of {}",
+      quotas.scaled
+          ? fmt::format(", scaled down so that together they are the {} GPUs there are", asked.gpus)
+          : std::string(),
       percent(static_cast<double>(peaks.all().fair_us), static_cast<double>(peaks.all().wait_us)),
       percent(static_cast<double>(sums.all().fair_us), static_cast<double>(sums.all().wait_us)));
 }

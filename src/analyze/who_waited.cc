@@ -90,7 +90,8 @@ Section who_waited_for_whom(const Asked& asked) {
   }
   section.findings.push_back(fmt::format(
       "Every moment that a job waits before its first start is shared out among the {}s by the "
-      "GPUs they hold at that moment. {} of the {} of waiting was so for the waiting {}'s own "
+      "GPUs they hold at that moment: it says who held them, not whose fault it was. {} of the {} "
+      "of waiting was so for the waiting {}'s own "
       "jobs.",
       parties.noun, percent(sums.own, sums.all), lasting(sums.all), parties.noun));
   if (sums.worst > 0) {

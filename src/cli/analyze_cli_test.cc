@@ -1,5 +1,7 @@
 // `muster analyze` and `muster report`: from files to pages.
 
+#include <set>
+
 #include "cli/testing.h"
 
 namespace muster {
@@ -88,6 +90,8 @@ TEST_F(AnalyzeCli, TakesPhillysLog) {
     const Json page = Json::parse(got.out);
     const bool used = section(page, "utilisation").at("tables").size() > 0;
     EXPECT_EQ(used, input == dir_.string());
+    const std::set<std::string> notes = page.at("notes").get<std::set<std::string>>();
+    EXPECT_EQ(notes.size(), page.at("notes").size());  // Each once.
   }
   // And as a workload.
   const Output info = muster("trace info --json " + log);
@@ -101,12 +105,14 @@ TEST_F(AnalyzeCli, RefusesBadInput) {
   expect_refused(muster("analyze " + path("none.csv")), "none.csv: no such file");
   expect_refused(muster("analyze --gpu-use " + trace + " " + trace),
                  "--gpu-use: of Philly's cluster_job_log only");
+  expect_refused(muster("analyze --machines " + trace + " " + trace), "--machines: of Philly's");
+  expect_refused(muster_words({"analyze", "--gpu-use", "", trace}), "--gpu-use: empty");
   expect_refused(muster_words({"analyze", "--out", "", trace}), "--out: empty");
   const std::string cut = file("log.json", R"([{"status": "Pass", "vc":)");
   const Output got = muster("analyze " + cut);
   expect_refused(got, "byte ");
   fs::create_directories(dir_ / "empty");
-  expect_refused(muster("analyze " + path("empty")), "jobs.csv: no such file");
+  expect_refused(muster("analyze " + path("empty")), "neither a run of muster sim --out nor");
 }
 
 TEST_F(AnalyzeCli, ReportsRunsSideBySide) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <system_error>
 
@@ -38,13 +39,20 @@ bool is_directory(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-// One of Philly's files of use, with a bar: they have gigabytes.
-Refusal add_file(const std::string& path, const std::function<Refusal(ByteSource)>& add) {
-  Result<ByteSource> source = ByteSource::open(path);
-  if (!source.ok()) return source.error();
-  ProgressBar bar("reading " + fs::path(path).filename().string());
-  source.value().watch([&](std::size_t done, std::size_t all) { bar.update(done, all); });
-  return add(std::move(source).value());
+// Philly's files of use, with a bar each: they have gigabytes.
+Refusal add_files(const std::vector<std::string>& paths,
+                  const std::function<Refusal(std::vector<ByteSource>)>& add) {
+  std::vector<ByteSource> sources;
+  std::vector<std::unique_ptr<ProgressBar>> bars;
+  for (const std::string& path : paths) {
+    Result<ByteSource> source = ByteSource::open(path);
+    if (!source.ok()) return source.error();
+    bars.push_back(std::make_unique<ProgressBar>("reading " + fs::path(path).filename().string()));
+    source.value().watch(
+        [bar = bars.back().get()](std::size_t done, std::size_t all) { bar->update(done, all); });
+    sources.push_back(std::move(source).value());
+  }
+  return sources.empty() ? std::nullopt : add(std::move(sources));
 }
 
 }  // namespace
@@ -78,77 +86,80 @@ void AnalyzeCommand::add_to(CLI::App& app) {
 }
 
 Refusal AnalyzeCommand::refuse_empty() const {
-  for (const char* option : {"--format", "--throughputs", "--outcomes", "--machines", "--tenants",
-                             "--profiles", "--out"}) {
-    const CLI::Option* given = command_->get_option(option);
-    if (given->count() > 0 && given->as<std::string>().empty()) {
-      return Error{std::string(option) + ": empty"};
+  if (input_.empty()) return Error{"INPUT: empty"};
+  for (const char* option : {"--format", "--throughputs", "--outcomes", "--machines", "--gpu-use",
+                             "--cpu-use", "--mem-use", "--tenants", "--profiles", "--out"}) {
+    for (const std::string& text : command_->get_option(option)->results()) {
+      if (text.empty()) return Error{std::string(option) + ": empty"};
     }
   }
   return std::nullopt;
 }
 
-void AnalyzeCommand::find_philly_files() {
-  const fs::path dir(input_);
-  const auto find = [&](const char* name, auto set) {
-    if (is_file(dir / name)) set((dir / name).string());
-  };
-  const auto append_to = [](std::vector<std::string>& list) {
-    return [&list](const std::string& path) {
-      if (list.empty()) list.push_back(path);
-    };
-  };
-  find("cluster_machine_list", [this](const std::string& path) {
-    if (machines_.empty()) machines_ = path;
-  });
-  find("cluster_gpu_util", append_to(gpu_use_));
-  find("cluster_cpu_util", append_to(cpu_use_));
-  find("cluster_mem_util", append_to(mem_use_));
-  input_ = (dir / "cluster_job_log").string();
+Refusal AnalyzeCommand::refuse_log_options() const {
+  for (const char* option : {"--machines", "--gpu-use", "--cpu-use", "--mem-use"}) {
+    if (command_->count(option) > 0) {
+      return Error{std::string(option) + ": of Philly's cluster_job_log only"};
+    }
+  }
+  return std::nullopt;
 }
 
-Result<History> AnalyzeCommand::read_input(const ProfileTable& profiles) {
-  const bool directory = is_directory(input_);
-  if (directory && is_file(fs::path(input_) / "cluster_job_log")) {
-    find_philly_files();
-  } else if (directory) {
-    if (!outcomes_.empty()) return Error{"--outcomes: of a trace only"};
-    return from_run(input_);
+// What was not named is taken from beside the log, where there is a directory of Philly's files.
+Result<History> AnalyzeCommand::read_log(const fs::path& log, UseStudy& study) const {
+  const auto beside = [&](const char* name, std::vector<std::string> named) {
+    if (named.empty() && is_directory(input_) && is_file(log.parent_path() / name)) {
+      named.push_back((log.parent_path() / name).string());
+    }
+    return named;
+  };
+  Result<History> history = read_philly_log(log.string());
+  if (!history.ok()) return history;
+  for (const std::string& path : beside("cluster_machine_list", machines_)) {
+    if (const Refusal refusal = add_philly_machines(path, history.value())) return *refusal;
   }
-  if (!outcomes_.empty() || !looks_like_log(input_)) {
-    const Result<Trace> trace = load_trace(input_, trace_options_, profiles);
-    if (!trace.ok()) return trace.error();
-    History history = from_trace(trace.value());
-    if (outcomes_.empty()) return history;
-    if (const Refusal refusal = add_outcomes(outcomes_, history)) return *refusal;
-    return history;
+  const std::vector<std::string> gpu_use = beside("cluster_gpu_util", gpu_use_);
+  const auto add_gpu = [&](std::vector<ByteSource> sources) {
+    return add_gpu_use(std::move(sources), history.value(), study);
+  };
+  if (const Refusal refusal = add_files(gpu_use, add_gpu)) return *refusal;
+  for (const std::string& path : beside("cluster_cpu_util", cpu_use_)) {
+    const auto add = [&](std::vector<ByteSource> one) {
+      return add_cpu_use(std::move(one.front()), study);
+    };
+    if (const Refusal refusal = add_files({path}, add)) return *refusal;
   }
-  Result<History> history = read_philly_log(input_);
-  if (!history.ok() || machines_.empty()) return history;
-  if (const Refusal refusal = add_philly_machines(machines_, history.value())) return *refusal;
+  for (const std::string& path : beside("cluster_mem_util", mem_use_)) {
+    const auto add = [&](std::vector<ByteSource> one) {
+      return add_mem_use(std::move(one.front()), study);
+    };
+    if (const Refusal refusal = add_files({path}, add)) return *refusal;
+  }
   return history;
 }
 
-Refusal AnalyzeCommand::add_use(History& history, UseStudy& study) const {
-  if (!gpu_use_.empty() && !(history.knows.hosts && history.knows.dates)) {
-    return Error{"--gpu-use: of Philly's cluster_job_log only"};
+Result<History> AnalyzeCommand::read_input(const ProfileTable& profiles, UseStudy& study) const {
+  const fs::path log =
+      is_directory(input_) ? fs::path(input_) / "cluster_job_log" : fs::path(input_);
+  const bool in_directory = is_directory(input_) && is_file(log);
+  if (in_directory || (!is_directory(input_) && is_log(input_, trace_options_))) {
+    if (!outcomes_.empty()) return Error{"--outcomes: of a trace only"};
+    return read_log(log, study);
   }
-  for (const std::string& path : gpu_use_) {
-    const auto add = [&](ByteSource source) {
-      return add_gpu_use(std::move(source), history, study);
-    };
-    if (Refusal refusal = add_file(path, add)) return refusal;
+  if (const Refusal refusal = refuse_log_options()) return *refusal;
+  if (is_directory(input_)) {
+    for (const char* option : {"--outcomes", "--format", "--throughputs"}) {
+      if (command_->count(option) > 0) return Error{std::string(option) + ": of a trace only"};
+    }
+    if (is_file(fs::path(input_) / "summary.json")) return from_run(input_);
+    return Error{input_ + ": neither a run of muster sim --out nor Philly's files in it"};
   }
-  for (const std::string& path : cpu_use_) {
-    const auto add = [&](ByteSource source) { return add_cpu_use(std::move(source), study); };
-    if (Refusal refusal = add_file(path, add)) return refusal;
-  }
-  for (const std::string& path : mem_use_) {
-    const auto add = [&](ByteSource source) { return add_mem_use(std::move(source), study); };
-    if (Refusal refusal = add_file(path, add)) return refusal;
-  }
-  history.notes.insert(history.notes.end(), study.notes.begin(), study.notes.end());
-  return std::nullopt;
+  const Result<Trace> trace = load_trace(input_, trace_options_, profiles);
+  if (!trace.ok()) return trace.error();
+  History history = from_trace(trace.value());
+  if (outcomes_.empty()) return history;
+  if (const Refusal refusal = add_outcomes(outcomes_, history)) return *refusal;
+  return history;
 }
 
 int AnalyzeCommand::run(Streams streams, const std::string& command) {
@@ -161,17 +172,13 @@ int AnalyzeCommand::run(Streams streams, const std::string& command) {
     if (!read.ok()) return complain(streams, read.error().message);
     tenants = std::move(read).value();
   }
-  Result<History> history = read_input(profiles.value());
-  if (!history.ok()) return complain(streams, history.error().message);
   UseStudy use;
-  if (const Refusal refusal = add_use(history.value(), use)) {
-    return complain(streams, refusal->message);
-  }
-  const bool used = !gpu_use_.empty() || !cpu_use_.empty() || !mem_use_.empty();
+  const Result<History> history = read_input(profiles.value(), use);
+  if (!history.ok()) return complain(streams, history.error().message);
   StudyOptions options;
   options.profiles = &profiles.value();
   if (tenants) options.tenants = &*tenants;
-  Page page = study(history.value(), used ? &use : nullptr, options);
+  Page page = study(history.value(), use.any() ? &use : nullptr, options);
   page.commands.push_back(command);
   if (!out_.empty()) {
     if (const Refusal refusal = write_page(out_, page)) {

@@ -3,7 +3,7 @@
 // muster analyze: the study that Microsoft made of Philly, of any cluster's past.
 
 #include <CLI/CLI.hpp>
-#include <optional>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -23,13 +23,13 @@ class AnalyzeCommand {
 
  private:
   Refusal refuse_empty() const;
-  Result<History> read_input(const ProfileTable& profiles);
-  void find_philly_files();  // Beside the log, in a directory that holds one.
-  Refusal add_use(History& history, UseStudy& study) const;
+  Result<History> read_input(const ProfileTable& profiles, UseStudy& study) const;
+  Result<History> read_log(const std::filesystem::path& log, UseStudy& study) const;
+  Refusal refuse_log_options() const;
 
   CLI::App* command_ = nullptr;
-  std::string input_, profiles_, outcomes_, machines_, tenants_, out_;
-  std::vector<std::string> gpu_use_, cpu_use_, mem_use_;
+  std::string input_, profiles_, outcomes_, tenants_, out_;
+  std::vector<std::string> machines_, gpu_use_, cpu_use_, mem_use_;
   TraceOptions trace_options_;
   bool json_ = false;
 };

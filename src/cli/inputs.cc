@@ -1,8 +1,10 @@
 #include "cli/inputs.h"
 
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <ostream>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -18,6 +20,7 @@ namespace muster {
 namespace {
 
 constexpr std::string_view kLogFormat = "philly-log";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
@@ -27,22 +30,29 @@ void TraceOptions::add_to(CLI::App& command) {
                      "steps a second, for a trace that gives steps but no run times");
 }
 
-bool looks_like_log(const std::string& path) {
+bool is_log(const std::string& path, const TraceOptions& options) {
+  if (!options.format.empty()) return options.format == kLogFormat;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // A pipe is read only once.
   Result<ReadableFile> file = ReadableFile::open(path);
-  if (!file.ok() || file.value().size() == 0) return false;  // A pipe can be read only once.
+  if (!file.ok()) return false;
   std::array<char, 64> head = {};
   const Result<std::size_t> got = file.value().read(head.data(), head.size());
   if (!got.ok()) return false;
-  const std::string_view text = trim(std::string_view(head.data(), got.value()));
+  std::string_view text(head.data(), got.value());
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = trim(text);
   return text.starts_with('[') || text.starts_with('{');
 }
 
 Result<Trace> load_trace(const std::string& path, const TraceOptions& options,
                          const ProfileTable& profiles) {
-  if (options.format == kLogFormat || (options.format.empty() && looks_like_log(path))) {
+  if (is_log(path, options)) {
     const Result<History> history = read_philly_log(path);
     if (!history.ok()) return history.error();
-    return to_trace(history.value());
+    Trace trace = to_trace(history.value());
+    if (trace.jobs.empty()) return Error{path + ": no job that ran on GPUs, by what it tells"};
+    return trace;
   }
   std::optional<ThroughputTable> throughputs;
   if (!options.throughputs.empty()) {

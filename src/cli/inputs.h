@@ -21,8 +21,9 @@ struct TraceOptions {
   void add_to(CLI::App& command);
 };
 
-// Whether that is the file of a log, Philly's cluster_job_log, by its first bytes: JSON, not CSV.
-bool looks_like_log(const std::string& path);
+// Whether that is to be read as a log, Philly's cluster_job_log: as the options say, or by its
+// first bytes: JSON, not CSV.
+bool is_log(const std::string& path, const TraceOptions& options);
 
 // Of a log the workload that it was (history/trace_history.h).
 Result<Trace> load_trace(const std::string& path, const TraceOptions& options,

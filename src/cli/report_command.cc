@@ -73,8 +73,11 @@ Result<Page> ReportCommand::of_runs() const {
     bar.update(runs.size(), found.value().size());
     Result<RunFiles> run = read_run_files(dir);
     if (!run.ok()) return run.error();
-    if (!names.insert(run.value().name).second) run.value().name = dir;
+    names.insert(run.value().name);
     runs.push_back(std::move(run).value());
+  }
+  if (names.size() < runs.size()) {  // The last part of the path does not tell them apart.
+    for (std::size_t i = 0; i < runs.size(); ++i) runs[i].name = found.value()[i];
   }
   bar.finish();
   std::vector<std::string> known;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyze/figures.h"
+#include "report/wording.h"
 
 namespace muster {
 
@@ -105,21 +106,27 @@ void add_bars(const History& history, const Held& held, const std::vector<std::u
 Stretch stretch_for(std::span<const RunFiles> runs) {
   std::vector<std::vector<Held>> held;
   Stretch whole;
+  Instant shortest = Instant::never();
   for (const RunFiles& run : runs) {
     held.push_back(all_held(run.history));
-    for (const Held& one : held.back()) whole.end = std::max(whole.end, one.attempt->end);
+    Instant end;
+    for (const Held& one : held.back()) end = std::max(end, one.attempt->end);
+    whole.end = std::max(whole.end, end);
+    if (!held.back().empty()) shortest = std::min(shortest, end);
   }
   const auto too_many = [&](const Stretch& window) {
     return std::any_of(held.begin(), held.end(), [&](const std::vector<Held>& of_run) {
       return bars_in(of_run, window) > kMostGanttBars;
     });
   };
-  std::int64_t reach = (whole.end - whole.begin).us() / 2;
-  const Instant middle = whole.begin + Duration::micros(reach);
+  // Around the middle of the shortest, so that there is something to see of each.
+  const Instant middle = Instant::micros(shortest.us() / 2);
+  std::int64_t reach = whole.end.us() - middle.us();
   Stretch window = whole;
   while (reach > kShortestReach && too_many(window)) {
     reach -= reach / 4;
-    window = {middle - Duration::micros(reach), middle + Duration::micros(reach)};
+    window = {Instant::micros(std::max<std::int64_t>(0, middle.us() - reach)),
+              std::min(whole.end, middle + Duration::micros(reach))};
   }
   return window;
 }
@@ -136,10 +143,12 @@ Gantt gantt_of(const RunFiles& run, const std::string& key, const Stretch& windo
   std::map<std::uint32_t, std::uint32_t> labels;
   std::size_t outside = 0;
   std::size_t too_many = 0;
+  bool full = false;
   for (const Held& one : held) {
-    const bool room = gantt.bars.size() + one.bars <= kMostGanttBars;
-    if (!touches(one, window) || !room) {
-      ++(room ? outside : too_many);
+    const bool inside = touches(one, window);
+    full = full || (inside && gantt.bars.size() + one.bars > kMostGanttBars);
+    if (!inside || full) {
+      ++(inside ? too_many : outside);
       continue;
     }
     const auto [label, fresh] =
@@ -148,8 +157,8 @@ Gantt gantt_of(const RunFiles& run, const std::string& key, const Stretch& windo
     add_bars(history, one, first, label->second, gantt);
   }
   if (outside > 0) {
-    gantt.thinned = fmt::format("{} of {} are at other times: see muster report --window",
-                                many(outside, "lease"), many(held.size(), "lease"));
+    gantt.thinned = fmt::format("{} of the {} are at other times: see muster report --window",
+                                grouped(outside), many(held.size(), "lease"));
   }
   if (too_many > 0) {
     gantt.thinned +=

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 
 #include "base/text.h"
@@ -27,14 +28,33 @@ bool holds_run(const fs::path& dir) {
 
 }  // namespace
 
+Cell count_in(const nlohmann::json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end()) return {};
+  if (at->is_number_unsigned()) {
+    const auto count = at->get<std::uint64_t>();
+    if (count > std::numeric_limits<std::int64_t>::max()) return std::to_string(count);
+    return static_cast<std::int64_t>(count);
+  }
+  if (at->is_number_integer()) return at->get<std::int64_t>();
+  return {};
+}
+
 double RunFiles::number(const char* key) const {
   const auto at = summary.find(key);
   return at != summary.end() && at->is_number() ? at->get<double>() : 0;
 }
 
+Cell RunFiles::count(const char* key) const { return count_in(summary, key); }
+
 std::string RunFiles::text(const char* key) const {
   const auto at = summary.find(key);
   return at != summary.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+std::string last_part(const std::string& dir) {
+  const fs::path path = fs::path(dir).lexically_normal();
+  return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
 }
 
 Result<std::vector<std::string>> find_runs(const std::vector<std::string>& dirs) {
@@ -93,8 +113,7 @@ Refusal parse_timeline(std::string_view text, const std::string& name, RunFiles&
 
 Result<RunFiles> read_run_files(const std::string& dir) {
   RunFiles run;
-  run.name = fs::path(dir).lexically_normal().filename().string();
-  if (run.name.empty()) run.name = fs::path(dir).lexically_normal().parent_path().filename();
+  run.name = last_part(dir);
   Result<History> history = from_run(dir);
   if (!history.ok()) return history.error();
   run.history = std::move(history).value();

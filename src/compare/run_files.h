@@ -12,6 +12,7 @@
 #include "analyze/asked.h"
 #include "base/result.h"
 #include "history/history.h"
+#include "page/page.h"
 
 namespace muster {
 
@@ -22,10 +23,17 @@ struct RunFiles {
   std::vector<Step> busy;     // GPUs held, over time.
   std::vector<Step> waiting;  // Jobs.
 
-  // Of the summary; 0 or "" where it has no such key.
+  // Of the summary; 0, nothing or "" where it has no such key.
   double number(const char* key) const;
+  Cell count(const char* key) const;
   std::string text(const char* key) const;
 };
+
+// Of a JSON object; nothing where it has no such whole number.
+Cell count_in(const nlohmann::json& object, const char* key);
+
+// "runs" of "a/runs/".
+std::string last_part(const std::string& dir);
 
 // The directories of runs among these: one that holds summary.json itself, or those right inside
 // one that does not (`muster sim` with several runs makes such), in the order of their names.

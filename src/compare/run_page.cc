@@ -20,7 +20,38 @@ constexpr double kSecondsAnHour = 3600;
 
 using Runs = std::span<const RunFiles>;
 
-Number hours(const RunFiles& run, const char* key) { return {run.number(key) / kSecondsAnHour, 2}; }
+bool finished_any(const RunFiles& run) { return run.number("finished") > 0; }
+
+bool interrupted(const RunFiles& run) {
+  const auto at = run.summary.find("partial");
+  return at != run.summary.end() && at->is_boolean() && at->get<bool>();
+}
+
+// Of jobs that finished; nothing where none did.
+Cell hours(const RunFiles& run, const char* key) {
+  if (!finished_any(run)) return {};
+  return Number{run.number(key) / kSecondsAnHour, 2};
+}
+
+struct JobWindow {
+  std::uint64_t first = 0, last = 0;
+};
+
+// In the order of arrival, where the run's statistics are not of all jobs.
+std::optional<JobWindow> window_of(const RunFiles& run) {
+  const auto at = run.summary.find("window");
+  if (at == run.summary.end() || !at->is_array() || at->size() != 2) return std::nullopt;
+  if (!(*at)[0].is_number_unsigned() || !(*at)[1].is_number_unsigned()) return std::nullopt;
+  const JobWindow window{(*at)[0].get<std::uint64_t>(), (*at)[1].get<std::uint64_t>()};
+  if (window.first >= window.last || window.last > run.history.jobs.size()) return std::nullopt;
+  return window;
+}
+
+std::span<const PastJob> measured_jobs(const RunFiles& run) {
+  const std::span<const PastJob> jobs(run.history.jobs);
+  const std::optional<JobWindow> window = window_of(run);
+  return window ? jobs.subspan(window->first, window->last - window->first) : jobs;
+}
 
 // How many times as quick as the baseline; nothing where either has nothing.
 Cell gain(const RunFiles& base, const RunFiles& run, const char* key) {
@@ -38,16 +69,66 @@ Times times_of(const RunFiles& run) {
   std::vector<std::int64_t> jct;
   std::vector<std::int64_t> wait;
   std::array<std::vector<std::int64_t>, kSizes> of_size;
-  for (const PastJob& job : run.history.jobs) {
+  for (const PastJob& job : measured_jobs(run)) {
     if (job.status != Status::kPassed || job.attempt_count == 0) continue;
     const Duration took = run.history.attempts_of(job).back().end - job.submit;
     jct.push_back(took.us());
     wait.push_back((took - job.run).us());
-    if (job.gpus > 0) of_size[size_of(job.gpus)].push_back(took.us());
+    if (job.gpus > 0) of_size[wait_size_of(job.gpus)].push_back(took.us());
   }
   Times times{Sample(std::move(jct)), Sample(std::move(wait)), {}};
   for (std::size_t i = 0; i < kSizes; ++i) times.jct_of_size[i] = Sample(std::move(of_size[i]));
   return times;
+}
+
+// Of the runs that went to their end.
+void add_best(Runs runs, const RunFiles& base, Section& section) {
+  const RunFiles* best = nullptr;
+  for (const RunFiles& run : runs) {
+    if (!finished_any(run) || interrupted(run)) continue;
+    if (best == nullptr || run.number("jct_mean_s") < best->number("jct_mean_s")) best = &run;
+  }
+  if (best == nullptr) {
+    section.findings.emplace_back("No run finished its jobs.");
+    return;
+  }
+  const double mean = best->number("jct_mean_s") / kSecondsAnHour;
+  const double of_base = base.number("jct_mean_s") / kSecondsAnHour;
+  if (best == &base || mean <= 0 || of_base <= 0 || interrupted(base)) {
+    section.findings.push_back(fmt::format("Jobs took {:.2f} h on average under {}{}.", mean,
+                                           best->name,
+                                           runs.size() > 1 ? ", less than under any other" : ""));
+    return;
+  }
+  section.findings.push_back(fmt::format(
+      "Jobs were done soonest under {}: {:.2f} h on average, {:.2f} times as quick as under {}.",
+      best->name, mean, of_base / mean, base.name));
+}
+
+// What makes a comparison lame.
+void warn(Runs runs, Section& section) {
+  const auto differ = [&](const char* key) {
+    return std::any_of(runs.begin(), runs.end(), [&](const RunFiles& run) {
+      return run.text(key) != runs.front().text(key);
+    });
+  };
+  for (const char* const key : {"trace", "cluster"}) {
+    if (differ(key)) {
+      section.findings.push_back(
+          fmt::format("The runs are not of the same {}: gains between them say little.", key));
+    }
+  }
+  for (const RunFiles& run : runs) {
+    if (interrupted(run)) {
+      section.findings.push_back(
+          fmt::format("{} was interrupted: only jobs that ended by then count.", run.name));
+    }
+    if (const std::optional<JobWindow> window = window_of(run)) {
+      section.findings.push_back(
+          fmt::format("The times of {} are of jobs {} to {} in the order of arrival.", run.name,
+                      window->first, window->last));
+    }
+  }
 }
 
 Section summary_section(Runs runs, std::size_t baseline) {
@@ -60,9 +141,7 @@ Section summary_section(Runs runs, std::size_t baseline) {
       {}};
   const RunFiles& base = runs[baseline];
   for (const RunFiles& run : runs) {
-    const auto count = [&](const char* key) {
-      return Cell(static_cast<std::int64_t>(run.number(key)));
-    };
+    const auto count = [&](const char* key) { return run.count(key); };
     table.rows.push_back({run.name, count("jobs"), count("finished"), hours(run, "jct_mean_s"),
                           gain(base, run, "jct_mean_s"), hours(run, "jct_p50_s"),
                           hours(run, "jct_p95_s"), hours(run, "jct_p99_s"),
@@ -71,22 +150,12 @@ Section summary_section(Runs runs, std::size_t baseline) {
                           count("migrations")});
   }
   section.tables.push_back(std::move(table));
-  const auto quicker = [](const RunFiles& a, const RunFiles& b) {
-    return a.number("jct_mean_s") < b.number("jct_mean_s");
-  };
-  const RunFiles& best = *std::min_element(runs.begin(), runs.end(), quicker);
-  section.findings.push_back(fmt::format("Jobs took {:.2f} h on average under {}.",
-                                         hours(best, "jct_mean_s").value, best.name));
-  if (&best != &base && best.number("jct_mean_s") > 0) {
-    section.findings.back() = fmt::format(
-        "Jobs were done soonest under {}: {:.2f} h on average, {:.2f} times as quick as under {}.",
-        best.name, hours(best, "jct_mean_s").value,
-        base.number("jct_mean_s") / best.number("jct_mean_s"), base.name);
-  }
+  add_best(runs, base, section);
   if (runs.size() > 1) {
     section.findings.push_back(
         fmt::format("A gain of 2.00 means half the mean completion time of {}.", base.name));
   }
+  warn(runs, section);
   return section;
 }
 
@@ -117,7 +186,7 @@ Section size_section(Runs runs, const std::vector<Times>& times) {
   plot.y_label = "hours";
   plot.kind = Plot::Kind::kBars;
   for (const std::string_view size : kWaitSizes) {
-    table.columns.push_back(fmt::format("{} GPU", size));
+    table.columns.push_back(fmt::format("{} GPU{}", size, size == "1" ? "" : "s"));
     plot.categories.emplace_back(size);
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -147,11 +216,17 @@ Section time_section(Runs runs) {
     plot.y_label = y_label;
     plot.kind = Plot::Kind::kSteps;
     plot.scale = Plot::Scale::kTime;
+    Instant end;  // The same for all, so that they are thinned alike.
     for (const RunFiles& run : runs) {
-      const std::vector<Step>& level = run.*steps;
-      if (level.empty()) continue;
-      plot.series.push_back(
-          steps_series(run.name, level, Instant(), level.back().at, plot.thinned));
+      if (!(run.*steps).empty()) end = std::max(end, (run.*steps).back().at);
+    }
+    for (const RunFiles& run : runs) {
+      std::string thinned;
+      plot.series.push_back(steps_series(run.name, run.*steps, Instant(), end, thinned));
+      if (!thinned.empty()) {
+        plot.thinned +=
+            fmt::format("{}{}: {}", plot.thinned.empty() ? "" : "; ", run.name, thinned);
+      }
     }
     section.plots.push_back(std::move(plot));
   };
@@ -175,10 +250,10 @@ std::optional<Section> failure_section(Runs runs) {
       const auto value = at->find(key);
       return value != at->end() && value->is_number() ? value->get<double>() : 0.0;
     };
-    const auto count = [&](const char* key) { return Cell(static_cast<std::int64_t>(of(key))); };
-    table.rows.push_back({run.name, static_cast<std::int64_t>(run.number("failed")),
-                          count("attempts"), Number{of("lost_gpu_hours"), 1},
-                          count("caught_in_pre_run"), count("outages")});
+    const auto count = [&](const char* key) { return count_in(*at, key); };
+    table.rows.push_back({run.name, run.count("failed"), count("attempts"),
+                          Number{of("lost_gpu_hours"), 1}, count("caught_in_pre_run"),
+                          count("outages")});
   }
   if (table.rows.empty()) return std::nullopt;
   section.tables.push_back(std::move(table));
@@ -210,9 +285,8 @@ Section source_section(Runs runs) {
                               run.text("placement"));
     }
     table.rows.push_back({run.name, scheduler, run.text("trace"), run.text("cluster"),
-                          run.text("estimates"), static_cast<std::int64_t>(run.number("seed")),
-                          static_cast<std::int64_t>(run.number("events")),
-                          static_cast<std::int64_t>(run.number("decisions")), run.text("digest")});
+                          run.text("estimates"), run.count("seed"), run.count("events"),
+                          run.count("decisions"), run.text("digest")});
   }
   section.tables.push_back(std::move(table));
   section.findings.emplace_back(

@@ -28,14 +28,16 @@ class RunPage : public testing::Test {
     fs::create_directories(run);
     std::ofstream(run / "summary.json")
         << R"({"policy": "fifo", "mechanism": "tune", "placement": "count", "jobs": 2, )"
-        << R"("finished": 2, "trace": "t.csv", "cluster": "2x4", "digest": "00ff", "seed": 1, )"
-        << "\"jct_mean_s\": " << mean << ", \"command\": \"muster sim\"" << more << "}";
+        << R"("trace": "t.csv", "cluster": "2x4", "digest": "00ff", )"
+        << "\"jct_mean_s\": " << mean << ", \"command\": \"muster sim\"" << more
+        << (more.find("finished") == std::string::npos ? ", \"finished\": 2" : "")
+        << (more.find("seed") == std::string::npos ? ", \"seed\": 1" : "") << "}";
     std::ofstream(run / "jobs.csv")
         << "job_id,tenant,user,name,model,gpus,submit_s,start_s,end_s,jct_s,wait_s,run_s,"
            "preemptions,migrations,state,wait_fair_share_s,wait_fragmentation_s,wait_order_s,"
-           "wait_backoff_s,over_part_on_arrival,overtaking,failures,last_failure,lost_gpu_s\n"
-           "a,,,,,6,0,0,7200,7200,0,7200,0,0,finished,0,0,0,0,0,,0,,0\n"
-           "b,,,,,1,0,7200,10800,10800,7200,3600,0,0,finished,0,0,7200,0,0,,0,,0\n";
+           "wait_backoff_s,over_part_on_arrival,overtaking,failures,last_failure,lost_gpu_s,gpu_s\n"
+           "a,,,,,6,0,0,7200,7200,0,7200,0,0,finished,0,0,0,0,0,,0,,0,43200\n"
+           "b,,,,,1,0,7200,10800,10800,7200,3600,0,0,finished,0,0,7200,0,0,,0,,0,3600\n";
     std::ofstream(run / "leases.csv")
         << "job_id,server,gpus,start_s,end_s,cpus,mem_gb,speed,ended,reason\n"
            "a,s10,0 1 2 3,0,7200,4,60,1,finished,\n"
@@ -133,7 +135,7 @@ TEST_F(RunPage, ShowsTheWindowAskedFor) {
   EXPECT_EQ(gantt.bars.size(), 1u);
   EXPECT_EQ(gantt.begin, 8000);
   EXPECT_EQ(gantt.end, 9000);
-  EXPECT_EQ(gantt.thinned, "1 lease of 2 leases are at other times: see muster report --window");
+  EXPECT_EQ(gantt.thinned, "1 of the 2 leases are at other times: see muster report --window");
 }
 
 TEST_F(RunPage, FailuresOnlyWhereThereCouldBeSome) {
@@ -148,6 +150,38 @@ TEST_F(RunPage, FailuresOnlyWhereThereCouldBeSome) {
   const Page without = run_page(read({none}), {});
   EXPECT_TRUE(std::none_of(without.sections.begin(), without.sections.end(),
                            [](const Section& one) { return one.key == "failures"; }));
+}
+
+// Nothing finished: no time at all, and not the best one.
+TEST_F(RunPage, DoesNotPraiseRunsThatFinishedNothing) {
+  const std::string good = write("good", 3600);
+  const std::string none = write("none", 0, R"(, "finished": 0)");
+  const std::string cut = write("cut", 60, R"(, "partial": true)");
+  const Page page = run_page(read({none, cut, good}), {});
+  const Section& summary = section(page, "summary");
+  EXPECT_EQ(summary.findings.at(0),
+            "Jobs took 1.00 h on average under good, less than under any "
+            "other.");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(summary.tables.at(0).rows[0][3]));
+  EXPECT_EQ(summary.findings.back(), "cut was interrupted: only jobs that ended by then count.");
+}
+
+TEST_F(RunPage, KeepsToTheWindowOfTheRun) {
+  const Page page = run_page(read({write("w", 1, R"(, "window": [1, 2])")}), {});
+  const PageTable& sizes = section(page, "sizes").tables.at(0);
+  EXPECT_EQ(std::get<Number>(sizes.rows[0][1]).value, 3);  // Of b alone.
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(sizes.rows[0][3]));
+  EXPECT_EQ(section(page, "summary").findings.back(),
+            "The times of w are of jobs 1 to 2 in the order of arrival.");
+}
+
+// A seed may be larger than a double counts.
+TEST_F(RunPage, ShowsCountsAsTheyAre) {
+  const Page page =
+      run_page(read({write("w", 1, R"(, "seed": 18446744073709551615, "events": 1e300)")}), {});
+  const std::vector<Cell>& row = section(page, "sources").tables.at(0).rows.at(0);
+  EXPECT_EQ(std::get<std::string>(row.at(5)), "18446744073709551615");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(row.at(6)));
 }
 
 TEST_F(RunPage, SaysWhatIsWrong) {

@@ -11,6 +11,7 @@
 #include "analyze/figures.h"
 #include "base/check.h"
 #include "base/text.h"
+#include "compare/run_files.h"
 #include "trace/csv.h"
 #include "trace/text_file.h"
 
@@ -198,7 +199,7 @@ bool holds_sweep(const std::string& dir) {
 Result<SweepFiles> parse_sweep_files(std::string_view means, std::string_view results,
                                      const std::string& dir) {
   SweepFiles sweep;
-  sweep.name = std::filesystem::path(dir).lexically_normal().filename().string();
+  sweep.name = last_part(dir);
   const std::string means_name = dir + "/means.csv";
   Result<SweepFile> parsed_means = parse_file(means, means_name);
   if (!parsed_means.ok()) return parsed_means.error();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "trace/text_file.h"
@@ -46,5 +47,12 @@ class ByteSource {
   std::size_t done_ = 0;
   std::function<void(std::size_t, std::size_t)> told_;
 };
+
+// A list of one, for readers that take several.
+inline std::vector<ByteSource> only(ByteSource source) {
+  std::vector<ByteSource> sources;
+  sources.push_back(std::move(source));
+  return sources;
+}
 
 }  // namespace muster

@@ -42,6 +42,7 @@ struct Attempt {
   std::uint32_t hosts = 0;  // In History::hosts: so many from there on.
   std::uint32_t host_count = 0;
   bool failed = false;
+  bool resumed = false;  // Goes on with the one before it, which was stopped or moved, not failed.
   std::optional<Reason> reason;  // Why it failed, where it did and the source tells.
 };
 
@@ -57,7 +58,8 @@ struct PastJob {
   std::uint32_t attempt_count = 0;
   std::int32_t failures = 0;  // Attempts that failed.
   Duration run;  // Time it held its GPUs, all attempts together, as far as told; zero: not known.
-  std::int64_t lost_gpu_us = 0;                             // On work that was lost.
+  std::int64_t gpu_us = 0;       // GPU time it held; zero: not told, other than by run and gpus.
+  std::int64_t lost_gpu_us = 0;  // On work that was lost.
   float gpu_use = std::numeric_limits<float>::quiet_NaN();  // Mean, 0 to 1; NaN: not known.
 };
 
@@ -75,6 +77,7 @@ struct Knows {
   bool starts = false;    // When attempts started and ended.
   bool attempts = false;  // Every attempt, not only one that stands for all.
   bool hosts = false;     // Which servers.
+  bool slots = false;     // And exactly which GPUs of them, also those that several jobs share.
   bool status = false;
   bool failures = false;  // How many attempts of a job failed.
   bool reasons = false;   // Why attempts failed.
@@ -94,6 +97,7 @@ struct History {
   std::vector<HostShare> hosts;
   std::vector<Server> servers;
   std::vector<WaitSplit> waits;  // One a job if the source knows, otherwise none.
+  std::int64_t gpus = 0;         // Of the cluster, where the source tells; otherwise zero.
   NameTable ids, tenants, users, models;
   // Everything a reader left out or changed, one sentence with a count each. Never silent.
   std::vector<std::string> notes;

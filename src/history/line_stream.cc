@@ -34,6 +34,11 @@ void LineStream::take(std::size_t length) {
   }
 }
 
+Error LineStream::too_long() {
+  ++number_;
+  return fail(fmt::format("line longer than {} bytes", kLongestLine));
+}
+
 Result<bool> LineStream::next() {
   while (true) {
     const char* const begin = buffer_.data() + at_;
@@ -41,14 +46,12 @@ Result<bool> LineStream::next() {
     const void* const end = left == 0 ? nullptr : std::memchr(begin, '\n', left);
     if (end != nullptr) {
       const auto length = static_cast<std::size_t>(static_cast<const char*>(end) - begin);
+      if (length > kLongestLine) return too_long();
       take(length);
       at_ += length + 1;
       return true;
     }
-    if (left > kLongestLine) {
-      ++number_;
-      return fail(fmt::format("line longer than {} bytes", kLongestLine));
-    }
+    if (left > kLongestLine) return too_long();
     const Result<bool> got = more();
     if (!got.ok()) return got.error();
     if (got.value()) continue;

@@ -35,6 +35,7 @@ class LineStream {
  private:
   Result<bool> more();  // Reads on, keeping what is not used up; false at the end.
   void take(std::size_t length);
+  Error too_long();
 
   ByteSource source_;
   std::vector<char> buffer_;

@@ -51,5 +51,12 @@ TEST(LineStream, RefusesALineWithoutEnd) {
   EXPECT_EQ(stream.next().error().message, "file:2: line longer than 65536 bytes");
 }
 
+// The same line wherever it lies in a block.
+TEST(LineStream, RefusesALongLineWithAnEndToo) {
+  const std::string text = std::string(70'000, 'x') + "\n";
+  EXPECT_EQ(LineStream(ByteSource::of(text, "file")).next().error().message,
+            "file:1: line longer than 65536 bytes");
+}
+
 }  // namespace
 }  // namespace muster

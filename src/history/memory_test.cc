@@ -104,9 +104,9 @@ TEST_F(MemoryTest, FilesOfUseTakeTheSameWhateverTheirLength) {
     const std::string mem = file("mem", write_philly_mem_use, span);
     const std::size_t peak = peak_of([&] {
       UseStudy study;
-      EXPECT_FALSE(add_gpu_use(gpu, history.value(), study));
-      EXPECT_FALSE(add_cpu_use(cpu, study));
-      EXPECT_FALSE(add_mem_use(mem, study));
+      EXPECT_FALSE(add_gpu_use(only(ByteSource::open(gpu).value()), history.value(), study));
+      EXPECT_FALSE(add_cpu_use(ByteSource::open(cpu).value(), study));
+      EXPECT_FALSE(add_mem_use(ByteSource::open(mem).value(), study));
     });
     if (first == 0) first = peak;
     EXPECT_LT(peak, first + 10'000) << minutes;

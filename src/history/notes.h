@@ -16,4 +16,7 @@ std::string counted(std::int64_t count, std::string_view noun);
 void add_note(std::vector<std::string>& notes, std::int64_t count, std::string_view noun,
               std::string_view rest);
 
+// "no such reason: 'syntax-errr'; did you mean 'syntax-error'?"
+std::string no_such_reason(std::string_view key);
+
 }  // namespace muster

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <optional>
 #include <vector>
 
+#include "base/saturate.h"
 #include "base/text.h"
 #include "history/named_csv.h"
 #include "history/notes.h"
@@ -55,6 +57,7 @@ class OutcomesFile {
 Result<std::uint32_t> OutcomesFile::find_job() {
   const std::string_view text = rows_.cell(kJob);
   const std::optional<std::uint32_t> id = history_.ids.find(text);
+  if (text.empty()) return rows_.fail(kJob, "empty: ''");
   if (!id) return rows_.fail(kJob, "no such job in the trace: " + in_quotes(text));
   const std::uint32_t job = job_of_id_[*id];
   if (job == kNone) return rows_.fail(kJob, "told of twice: " + in_quotes(text));
@@ -85,7 +88,7 @@ Refusal OutcomesFile::read_reasons(std::span<Attempt> failed) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     failed[i].failed = true;
     failed[i].reason = find_reason(keys[i]);
-    if (!failed[i].reason) return rows_.fail(kReasons, "no such reason: " + in_quotes(keys[i]));
+    if (!failed[i].reason) return rows_.fail(kReasons, no_such_reason(keys[i]));
   }
   return std::nullopt;
 }
@@ -107,12 +110,19 @@ Refusal OutcomesFile::read_attempts(PastJob& job) {
   job.attempts = static_cast<std::uint32_t>(history_.attempts.size());
   job.attempt_count = static_cast<std::uint32_t>(count.value());
   job.failures = count.value() - (job.status == Status::kFailed ? 0 : 1);
+  std::int64_t sum = 0;
   for (const std::string_view run : runs) {
     const Result<Duration> seconds = parse_seconds(run);
     if (!seconds.ok()) return rows_.fail(kRun, seconds.error().message);
     Attempt attempt;
     attempt.run = seconds.value();
+    sum = saturating_add(sum, attempt.run.us());
     history_.attempts.push_back(attempt);
+  }
+  if (std::abs(sum - job.run.us()) > 1'000'000 * std::int64_t{count.value()}) {
+    return rows_.fail(kRun,
+                      fmt::format("{} s in all where the trace has {} s: {}", seconds_text(sum),
+                                  seconds_text(job.run.us()), in_quotes(rows_.cell(kRun))));
   }
   return read_reasons(
       std::span(history_.attempts).subspan(job.attempts, static_cast<std::size_t>(job.failures)));

@@ -14,8 +14,9 @@ namespace muster {
 
 // Into the history of that trace (trace_history.h). Columns: job_id,status,attempts,run_s,reasons.
 // Jobs that the file does not have stay of unknown status, which is counted in History::notes;
-// rows of jobs that the trace does not have are refused, and so is a job told of twice. An error is
-// one line that names the file, line and column, and the history is then worth nothing.
+// rows of jobs that the trace does not have are refused, and so are a job told of twice and
+// attempts that do not add up to the time the trace has, to a second each. An error is one line
+// that names the file, line and column, and the history is then worth nothing.
 Refusal add_outcomes(const std::string& path, History& history);
 
 // The same from memory; `name` stands for the path in messages.

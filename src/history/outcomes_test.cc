@@ -78,7 +78,13 @@ TEST(Outcomes, SaysWhatIsWrong) {
   EXPECT_EQ(error_of("a,passed,1,x,\n"), "past.csv:2: run_s: not a number: 'x'");
   EXPECT_EQ(error_of("a,failed,1,60,\n"),
             "past.csv:2: reasons: 0 parts where 1 attempt failed: ''");
-  EXPECT_EQ(error_of("a,failed,1,60,hex\n"), "past.csv:2: reasons: no such reason: 'hex'");
+  EXPECT_EQ(error_of("a,passed,1,600,\n"),
+            "past.csv:2: run_s: 600 s in all where the trace has 60 s: '600'");
+  EXPECT_EQ(error_of("a,failed,1,60,syntax-errr\n"),
+            "past.csv:2: reasons: no such reason: 'syntax-errr'; did you mean 'syntax-error'?");
+  EXPECT_EQ(error_of(",passed,1,60,\n"), "past.csv:2: job_id: empty: ''");
+  EXPECT_EQ(error_of("a,failed,1,60,hex\n").substr(0, 42),
+            "past.csv:2: reasons: no such reason: 'hex'");
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ TEST(PacificClock, IsSevenHoursBehindInSummerAndEightInWinter) {
 TEST(PacificClock, ChangesOnTheSundaysOf2017) {
   PacificClock clock;
   EXPECT_EQ(utc_seconds(clock.utc(wall("2017-03-12 01:59:59"))), wall("2017-03-12 09:59:59"));
+  EXPECT_EQ(utc_seconds(clock.utc(wall("2017-03-12 02:30:00"))), wall("2017-03-12 10:30:00"));
   EXPECT_EQ(utc_seconds(clock.utc(wall("2017-03-12 03:00:00"))), wall("2017-03-12 10:00:00"));
   EXPECT_EQ(utc_seconds(clock.utc(wall("2017-11-05 00:59:59"))), wall("2017-11-05 07:59:59"));
   EXPECT_EQ(utc_seconds(clock.utc(wall("2017-11-05 02:00:00"))), wall("2017-11-05 10:00:00"));

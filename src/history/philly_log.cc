@@ -14,6 +14,7 @@
 #include "history/notes.h"
 #include "history/pacific_time.h"
 #include "history/philly_job.h"
+#include "trace/reader.h"
 
 namespace muster {
 
@@ -175,12 +176,20 @@ std::int32_t LogReader::add_hosts(const LoggedJob& logged, const LoggedAttempt& 
 }
 
 void LogReader::put_in_order(const PastJob& job) {
-  const auto begin = history_.attempts.begin() + job.attempts;
-  const auto when = [](const Attempt& a) { return std::min(a.start, a.end); };
-  const auto earlier = [&](const Attempt& a, const Attempt& b) { return when(a) < when(b); };
-  if (std::is_sorted(begin, history_.attempts.end(), earlier)) return;
+  // An attempt of which nothing is known keeps its place behind the one before it.
+  std::vector<std::pair<Instant, Attempt>> ordered;
+  for (const Attempt& attempt : history_.attempts_of(job)) {
+    Instant when = std::min(attempt.start, attempt.end);
+    if (when == Instant::never()) when = ordered.empty() ? Instant() : ordered.back().first;
+    ordered.emplace_back(when, attempt);
+  }
+  const auto earlier = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (std::is_sorted(ordered.begin(), ordered.end(), earlier)) return;
   ++counts_.out_of_order;
-  std::stable_sort(begin, history_.attempts.end(), earlier);
+  std::stable_sort(ordered.begin(), ordered.end(), earlier);
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    history_.attempts[job.attempts + i] = ordered[i].second;
+  }
 }
 
 void LogReader::add_attempts(const LoggedJob& logged, PastJob& job) {
@@ -279,7 +288,7 @@ Result<History> LogReader::finish() {
 }
 
 Result<History> LogReader::run() {
-  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max() / 2;
+  constexpr std::size_t kMost = 20 * kMostJobs;  // Attempts, and servers of attempts.
   while (true) {
     const Result<bool> there = batches_.next();
     if (!there.ok()) return there.error();
@@ -287,8 +296,12 @@ Result<History> LogReader::run() {
     reserve();
     const bool ok = parser_.parse(batches_, [&](const LoggedJob& job) { add(job); });
     if (!ok) return batches_.fail_at(parser_.fault().at, parser_.fault().what);
+    if (history_.jobs.size() > kMostJobs) {
+      return batches_.fail_at(batches_.text().data(), fmt::format("more than {} jobs", kMostJobs));
+    }
     if (std::max(history_.attempts.size(), history_.hosts.size()) > kMost) {
-      return batches_.fail_at(batches_.text().data(), "more attempts or servers than we can count");
+      return batches_.fail_at(batches_.text().data(),
+                              fmt::format("more than {} attempts or servers of them", kMost));
     }
   }
 }

@@ -219,6 +219,18 @@ TEST(PhillyLog, SortsAttemptsByTime) {
   EXPECT_TRUE(noted(history, "1 job with attempts in no order of time: put in order"));
 }
 
+// One of which nothing is known stays where it is: it failed, and the one after it did not.
+TEST(PhillyLog, AttemptsWithoutTimesKeepTheirPlace) {
+  const History history =
+      read(job_with(R"(,"attempts":[{"start_time":null,"end_time":null},)"
+                    R"({"start_time":"2017-10-09 09:00:00","end_time":"2017-10-09 09:30:00"}])"));
+  ASSERT_EQ(history.attempts.size(), 2u);
+  EXPECT_EQ(history.attempts[0].start, Instant::never());
+  EXPECT_TRUE(history.attempts[0].failed);
+  EXPECT_FALSE(history.attempts[1].failed);
+  EXPECT_FALSE(noted(history, "1 job with attempts in no order of time: put in order"));
+}
+
 TEST(PhillyLog, NotesTimesThatRunBackwards) {
   const History backwards =
       read(attempt_with(R"("start_time":"2017-10-09 08:00:00","end_time":"2017-10-09 07:59:59")"));

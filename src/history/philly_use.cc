@@ -13,80 +13,78 @@
 #include "history/held_index.h"
 #include "history/notes.h"
 #include "history/use_rows.h"
+#include "model/topology.h"
 
 namespace muster {
 
 namespace {
 
 constexpr std::int64_t kFull = 100 * kPercent;
-constexpr std::size_t kMostGpus = 64;
 
 Instant instant_of(Minute minute) {
   return Instant::at(Duration::seconds(std::int64_t{60} * minute));
 }
 
-// A pass over one file of GPUs.
+// A pass over all files of GPUs.
 class GpuPass {
  public:
-  GpuPass(ByteSource source, History& history, UseStudy& study)
-      : rows_(std::move(source)), history_(history), study_(study), index_(history) {
+  GpuPass(History& history, UseStudy& study) : history_(history), study_(study), index_(history) {
     MUSTER_CHECK(history.knows.hosts && history.knows.dates);
     for (const Server& server : history.servers) servers_.intern(server.name);
     seen_.resize(history.servers.size(), 0);
-    cells_ = index_.cells();
+    study.gpus = index_.cells();
+    study.jobs.resize(history.jobs.size());
   }
 
-  Refusal run();
+  Refusal read(ByteSource source);
+  void finish();  // After the last.
 
  private:
-  Refusal check_header();
-  void add_row();
-  void add_value(std::size_t server, std::size_t gpu, std::int64_t use);
-  void finish();
+  static Refusal check_header(UseRows& rows);
+  void add_row(const UseRows& rows);
+  void add_value(const HeldIndex::Holder* holder, std::int64_t use);
   void set_server_gpus();
-  void merge_cells();
 
-  UseRows rows_;
   History& history_;
   UseStudy& study_;
   HeldIndex index_;
   NameTable servers_;               // Name i + 1 is that of server i.
   std::vector<std::int32_t> seen_;  // GPUs with a value, by the highest index.
-  std::vector<UseCell> cells_;
   std::int64_t missing_ = 0;
   std::int64_t beyond_ = 0;
   std::int64_t rows_of_strangers_ = 0;
 };
 
-Refusal GpuPass::check_header() {
-  const Result<std::vector<std::string>> columns = rows_.read_header();
+Refusal GpuPass::check_header(UseRows& rows) {
+  const Result<std::vector<std::string>> columns = rows.read_header();
   if (!columns.ok()) return columns.error();
-  if (columns.value().size() > kMostGpus) return rows_.fail("header: more than 64 GPUs");
+  if (columns.value().size() > kMostGpusPerNode) {
+    return rows.fail(fmt::format("header: more than {} GPUs", kMostGpusPerNode));
+  };
   for (std::size_t i = 0; i < columns.value().size(); ++i) {
     const std::string wanted = fmt::format("gpu{}_util", i);
     if (columns.value()[i] != wanted) {
-      return rows_.fail(fmt::format("header: not '{}': {}", wanted, in_quotes(columns.value()[i])));
+      return rows.fail(fmt::format("header: not '{}': {}", wanted, in_quotes(columns.value()[i])));
     }
   }
   return std::nullopt;
 }
 
-void GpuPass::add_value(std::size_t server, std::size_t gpu, std::int64_t use) {
-  const HeldIndex::Holder* const holder = index_.find(server, gpu, rows_.minute());
+void GpuPass::add_value(const HeldIndex::Holder* holder, std::int64_t use) {
   if (holder == nullptr) {
     study_.unheld.add(use);
     return;
   }
-  cells_[holder->cell].use.add(use);
+  study_.gpus[holder->cell].use.add(use);
   JobUse& job = study_.jobs[holder->job];
   job.sum += use;
   ++job.gpu_minutes;
 }
 
-void GpuPass::add_row() {
-  const std::optional<std::uint32_t> entry = servers_.find(rows_.server());
+void GpuPass::add_row(const UseRows& rows) {
+  const std::optional<std::uint32_t> entry = servers_.find(rows.server());
   if (!entry) ++rows_of_strangers_;
-  const std::vector<std::int64_t>& values = rows_.values();
+  const std::vector<std::int64_t>& values = rows.values();
   for (std::size_t gpu = 0; gpu < values.size(); ++gpu) {
     const std::int64_t use = values[gpu];
     if (use == UseRows::kMissing) {
@@ -98,10 +96,10 @@ void GpuPass::add_row() {
     } else {
       const std::uint32_t server = *entry - 1;
       seen_[server] = std::max(seen_[server], static_cast<std::int32_t>(gpu) + 1);
-      add_value(server, gpu, use);
+      add_value(index_.find(server, gpu, rows.minute()), use);
     }
   }
-  const Instant time = instant_of(rows_.minute());
+  const Instant time = instant_of(rows.minute());
   study_.first = std::min(study_.first, time);
   study_.last = std::max(study_.last, time);
 }
@@ -121,18 +119,7 @@ void GpuPass::set_server_gpus() {
   add_note(history_.notes, changed, "server", "with the number of GPUs of the file of their use");
 }
 
-// Cells of files added before and of this one: the same, since they come from the same history.
-void GpuPass::merge_cells() {
-  if (study_.gpus.empty()) {
-    study_.gpus = std::move(cells_);
-    return;
-  }
-  MUSTER_CHECK(study_.gpus.size() == cells_.size());
-  for (std::size_t i = 0; i < cells_.size(); ++i) study_.gpus[i].use.add(cells_[i].use);
-}
-
 void GpuPass::finish() {
-  merge_cells();
   for (std::size_t i = 0; i < study_.jobs.size(); ++i) {
     const JobUse& use = study_.jobs[i];
     if (use.gpu_minutes == 0) continue;
@@ -150,17 +137,15 @@ void GpuPass::finish() {
            "that two attempts held one GPU: the later counts");
 }
 
-Refusal GpuPass::run() {
-  if (Refusal refusal = check_header()) return refusal;
-  study_.jobs.resize(history_.jobs.size());
+Refusal GpuPass::read(ByteSource source) {
+  UseRows rows(std::move(source));
+  if (Refusal refusal = check_header(rows)) return refusal;
   while (true) {
-    const Result<bool> there = rows_.next();
+    const Result<bool> there = rows.next();
     if (!there.ok()) return there.error();
-    if (!there.value()) break;
-    add_row();
+    if (!there.value()) return std::nullopt;
+    add_row(rows);
   }
-  finish();
-  return std::nullopt;
 }
 
 // A pass over a file with one use a row, which `use_of` makes of its values: negative for none.
@@ -202,21 +187,15 @@ std::int64_t memory_use(const std::vector<std::int64_t>& values) {
                       static_cast<double>(total));
 }
 
-template <class Add>
-Refusal with_file(const std::string& path, Add add) {
-  Result<ByteSource> source = ByteSource::open(path);
-  if (!source.ok()) return source.error();
-  return add(std::move(source).value());
-}
-
 }  // namespace
 
-Refusal add_gpu_use(ByteSource source, History& history, UseStudy& study) {
-  return GpuPass(std::move(source), history, study).run();
-}
-
-Refusal add_gpu_use(const std::string& path, History& history, UseStudy& study) {
-  return with_file(path, [&](ByteSource s) { return add_gpu_use(std::move(s), history, study); });
+Refusal add_gpu_use(std::vector<ByteSource> sources, History& history, UseStudy& study) {
+  GpuPass pass(history, study);
+  for (ByteSource& source : sources) {
+    if (Refusal refusal = pass.read(std::move(source))) return refusal;
+  }
+  pass.finish();
+  return std::nullopt;
 }
 
 Refusal add_cpu_use(ByteSource source, UseStudy& study) {
@@ -224,17 +203,9 @@ Refusal add_cpu_use(ByteSource source, UseStudy& study) {
                         [](const std::vector<std::int64_t>& values) { return values[0]; });
 }
 
-Refusal add_cpu_use(const std::string& path, UseStudy& study) {
-  return with_file(path, [&](ByteSource s) { return add_cpu_use(std::move(s), study); });
-}
-
 Refusal add_mem_use(ByteSource source, UseStudy& study) {
   return add_server_use(std::move(source), {"mem_total", "mem_free"}, study.memory, study.notes,
                         memory_use);
-}
-
-Refusal add_mem_use(const std::string& path, UseStudy& study) {
-  return with_file(path, [&](ByteSource s) { return add_mem_use(std::move(s), study); });
 }
 
 }  // namespace muster

@@ -9,7 +9,7 @@
 // value, and neither is memory of a server that has none; values beyond 0 to 100 percent are left
 // out. All but the first two are counted in UseStudy::notes.
 
-#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "history/byte_source.h"
@@ -20,14 +20,12 @@ namespace muster {
 
 // Joins every GPU minute with the attempt that held the GPU (held_index.h): fills in gpu_use of the
 // jobs, the GPU part of the study, and the GPUs of servers that have more than jobs used. The
-// history must be one with hosts and dates. Several files may be added, one after the other.
-Refusal add_gpu_use(ByteSource source, History& history, UseStudy& study);
-Refusal add_gpu_use(const std::string& path, History& history, UseStudy& study);
+// history must be one with hosts and dates. All files at once: a second call for the same study
+// would begin it anew. After a refusal the study holds part of the files.
+Refusal add_gpu_use(std::vector<ByteSource> sources, History& history, UseStudy& study);
 
+// These add up, file by file.
 Refusal add_cpu_use(ByteSource source, UseStudy& study);
-Refusal add_cpu_use(const std::string& path, UseStudy& study);
-
 Refusal add_mem_use(ByteSource source, UseStudy& study);
-Refusal add_mem_use(const std::string& path, UseStudy& study);
 
 }  // namespace muster

@@ -35,7 +35,7 @@ std::string row(const std::string& minute, const std::string& rest) {
 
 UseStudy study_of(const std::string& rows, History& history) {
   UseStudy study;
-  const Refusal refusal = add_gpu_use(ByteSource::of(rows, "use"), history, study);
+  const Refusal refusal = add_gpu_use(only(ByteSource::of(rows, "use")), history, study);
   EXPECT_FALSE(refusal) << refusal->message;
   return study;
 }
@@ -123,19 +123,20 @@ TEST(GpuUse, AddsFilesUp) {
   UseStudy study;
   const std::string first = kHeader + row("01", "m1,10,0");
   const std::string second = kHeader + row("02", "m1,30,0");
-  EXPECT_FALSE(add_gpu_use(ByteSource::of(first, "a"), history, study));
-  EXPECT_FALSE(add_gpu_use(ByteSource::of(second, "b"), history, study));
+  std::vector<ByteSource> both = only(ByteSource::of(first, "a"));
+  both.push_back(ByteSource::of(second, "b"));
+  EXPECT_FALSE(add_gpu_use(std::move(both), history, study));
   EXPECT_FLOAT_EQ(history.jobs[0].gpu_use, 0.2F);
   EXPECT_EQ(study.gpus[0].use.count(), 2u);
+  EXPECT_EQ(history.servers[0].gpus, 2);
 }
 
 TEST(GpuUse, RefusesOtherHeaders) {
   History history = log_of(job("00:01:00", "00:09:00", ""));
   UseStudy study;
   const std::string text = "time,machineId,gpu1_util\n";
-  EXPECT_EQ(add_gpu_use(ByteSource::of(text, "use"), history, study)->message,
+  EXPECT_EQ(add_gpu_use(only(ByteSource::of(text, "use")), history, study)->message,
             "use:1: header: not 'gpu0_util': 'gpu1_util'");
-  EXPECT_EQ(add_gpu_use("/nowhere/use", history, study)->message, "/nowhere/use: no such file");
 }
 
 TEST(ServerUse, CountsCpuAndMemory) {

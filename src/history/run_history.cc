@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,11 +14,14 @@
 #include "history/named_csv.h"
 #include "history/notes.h"
 #include "history/run_leases.h"
+#include "model/topology.h"
 #include "trace/text_file.h"
 
 namespace muster {
 
 namespace {
+
+constexpr std::uint64_t kMostClusterGpus = std::uint64_t{kMostNodes} * kMostGpusPerNode;
 
 enum Column : std::size_t {
   kId,
@@ -30,6 +34,8 @@ enum Column : std::size_t {
   kState,
   kFailures,
   kLost,
+  kGpuTime,
+  kReason,
   kOverPart,
   kCauses,  // The first of as many as there are causes.
   kColumns = kCauses + kWaitCauses
@@ -44,6 +50,8 @@ constexpr std::array<std::string_view, kColumns> kNames = {"job_id",
                                                            "state",
                                                            "failures",
                                                            "lost_gpu_s",
+                                                           "gpu_s",
+                                                           "last_failure",
                                                            "over_part_on_arrival",
                                                            "wait_fair_share_s",
                                                            "wait_fragmentation_s",
@@ -56,16 +64,21 @@ class JobsFile {
       : rows_(text, name, kNames), history_(history) {}
 
   Refusal read();
+  // After the leases are there. Those that failed without one did so in the pre-run.
+  void add_pre_runs();
 
  private:
   struct Read {
     PastJob job;
     WaitSplit waited;
+    std::optional<Reason> last_failure;
   };
 
   Refusal read_row();
   Refusal read_names(PastJob& job);
   Refusal read_state(PastJob& job);
+  Refusal read_gpu_time(Column column, std::int64_t& out);
+  Refusal read_reason(std::optional<Reason>& reason);
   Refusal read_waits(WaitSplit& waited);
   void put_in_order();
 
@@ -93,7 +106,11 @@ Refusal JobsFile::take_span(Column column, Duration& out) const {
 }
 
 Refusal JobsFile::read_names(PastJob& job) {
+  const std::size_t known = history_.ids.size();
   if (Refusal refusal = take(rows_.name(kId, history_.ids), job.id)) return refusal;
+  if (job.id < known) {
+    return rows_.fail(kId, "empty, or given twice: " + in_quotes(rows_.cell(kId)));
+  }
   if (Refusal refusal = take(rows_.name(kTenant, history_.tenants), job.tenant)) return refusal;
   if (Refusal refusal = take(rows_.name(kUser, history_.users), job.user)) return refusal;
   return take(rows_.name(kModel, history_.models), job.model);
@@ -116,6 +133,26 @@ Refusal JobsFile::read_state(PastJob& job) {
   return std::nullopt;
 }
 
+// Which may be longer than any time.
+Refusal JobsFile::read_gpu_time(Column column, std::int64_t& out) {
+  const Result<double> seconds = parse_number(rows_.cell(column));
+  if (!seconds.ok()) return rows_.fail(column, seconds.error().message);
+  constexpr double kMost = 9e12;  // Its microseconds fit.
+  if (!(seconds.value() >= 0 && seconds.value() <= kMost)) {
+    return rows_.fail(column,
+                      fmt::format("not from 0 to {}: {}", kMost, in_quotes(rows_.cell(column))));
+  }
+  out = std::llround(seconds.value() * 1e6);
+  return std::nullopt;
+}
+
+Refusal JobsFile::read_reason(std::optional<Reason>& reason) {
+  const std::string_view key = rows_.cell(kReason);
+  reason = find_reason(key);
+  if (!key.empty() && !reason) return rows_.fail(kReason, no_such_reason(key));
+  return std::nullopt;
+}
+
 Refusal JobsFile::read_waits(WaitSplit& waited) {
   for (std::size_t i = 0; i < kWaitCauses; ++i) {
     const auto column = static_cast<Column>(kCauses + i);
@@ -126,20 +163,20 @@ Refusal JobsFile::read_waits(WaitSplit& waited) {
 }
 
 Refusal JobsFile::read_row() {
-  PastJob job;
-  WaitSplit waited;
-  Duration lost;
+  Read read;
+  PastJob& job = read.job;
   if (Refusal refusal = read_names(job)) return refusal;
   if (Refusal refusal = take(rows_.count(kGpus), job.gpus)) return refusal;
   if (Refusal refusal = take(rows_.count(kFailures), job.failures)) return refusal;
   if (Refusal refusal = take(rows_.time(kSubmit), job.submit)) return refusal;
   if (job.submit == Instant::never()) return rows_.fail(kSubmit, "empty: ''");
   if (Refusal refusal = take_span(kRun, job.run)) return refusal;
-  if (Refusal refusal = take_span(kLost, lost)) return refusal;
-  job.lost_gpu_us = lost.us();
+  if (Refusal refusal = read_gpu_time(kLost, job.lost_gpu_us)) return refusal;
+  if (Refusal refusal = read_gpu_time(kGpuTime, job.gpu_us)) return refusal;
+  if (Refusal refusal = read_reason(read.last_failure)) return refusal;
   if (Refusal refusal = read_state(job)) return refusal;
-  if (Refusal refusal = read_waits(waited)) return refusal;
-  read_.push_back({job, waited});
+  if (Refusal refusal = read_waits(read.waited)) return refusal;
+  read_.push_back(read);
   return std::nullopt;
 }
 
@@ -150,8 +187,25 @@ void JobsFile::put_in_order() {
     history_.jobs.push_back(read.job);
     history_.waits.push_back(read.waited);
   }
-  add_note(history_.notes, rejected_, "job", "rejected: of unknown status");
-  add_note(history_.notes, unfinished_, "job", "unfinished: of unknown status");
+  add_note(history_.notes, rejected_, "job", "rejected: could never run");
+  add_note(history_.notes, unfinished_, "job", "not ended when the run did");
+}
+
+void JobsFile::add_pre_runs() {
+  std::int64_t caught = 0;
+  for (std::size_t i = 0; i < read_.size(); ++i) {
+    PastJob& job = history_.jobs[i];
+    if (job.attempt_count > 0 || job.failures == 0) continue;
+    job.attempts = static_cast<std::uint32_t>(history_.attempts.size());
+    job.attempt_count = 1;
+    Attempt attempt;
+    attempt.run = job.run;
+    attempt.failed = true;
+    attempt.reason = read_[i].last_failure;
+    history_.attempts.push_back(attempt);
+    ++caught;
+  }
+  add_note(history_.notes, caught, "job", "failed in the pre-run, before its gang started");
 }
 
 Refusal JobsFile::read() {
@@ -171,6 +225,7 @@ Refusal JobsFile::read() {
 struct RunSummary {
   std::string label;                  // "srtf, tune, consolidate".
   std::optional<std::uint64_t> jobs;  // Not where it is of a window of jobs.
+  std::uint64_t gpus = 0;             // Of the cluster; 0: not told.
   bool partial = false;
 };
 
@@ -193,6 +248,9 @@ Result<RunSummary> parse_summary(std::string_view text, const std::string& name)
   std::uint64_t jobs = 0;
   const bool window = object["window"].error() == simdjson::SUCCESS;
   if (!window && object["jobs"].get(jobs) == simdjson::SUCCESS) summary.jobs = jobs;
+  if (object["gpus"].get(summary.gpus) != simdjson::SUCCESS || summary.gpus > kMostClusterGpus) {
+    summary.gpus = 0;
+  }
   bool partial = false;
   summary.partial = object["partial"].get(partial) == simdjson::SUCCESS && partial;
   return summary;
@@ -204,10 +262,12 @@ Result<History> parse_run(const RunTexts& texts, const std::string& dir) {
   const Result<RunSummary> summary = parse_summary(texts.summary, dir + "/summary.json");
   if (!summary.ok()) return summary.error();
   History history;
-  history.source = fmt::format("{} ({})", dir, summary.value().label);
+  history.source = fmt::format("{} ({}{})", dir, summary.value().label,
+                               summary.value().partial ? "; interrupted" : "");
   history.format = "muster-run";
   const std::string jobs_name = dir + "/jobs.csv";
-  if (const Refusal refusal = JobsFile(texts.jobs, jobs_name, history).read()) return *refusal;
+  JobsFile jobs(texts.jobs, jobs_name, history);
+  if (const Refusal refusal = jobs.read()) return *refusal;
   if (summary.value().jobs && *summary.value().jobs != history.jobs.size()) {
     return Error{fmt::format("{}: {} where summary.json has {}", jobs_name,
                              counted(static_cast<std::int64_t>(history.jobs.size()), "job"),
@@ -216,9 +276,10 @@ Result<History> parse_run(const RunTexts& texts, const std::string& dir) {
   if (const Refusal refusal = add_leases(texts.leases, dir + "/leases.csv", history)) {
     return *refusal;
   }
-  if (summary.value().partial) history.notes.emplace_back("the run was interrupted");
+  jobs.add_pre_runs();
+  history.gpus = static_cast<std::int64_t>(summary.value().gpus);
   Knows& knows = history.knows;
-  knows.runs = knows.starts = knows.attempts = knows.hosts = true;
+  knows.runs = knows.starts = knows.attempts = knows.hosts = knows.slots = true;
   knows.status = knows.failures = knows.reasons = knows.waits = knows.lost = true;
   knows.tenants = history.tenants.size() > 1;  // With the "" of nobody.
   knows.users = history.users.size() > 1;

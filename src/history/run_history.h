@@ -11,10 +11,11 @@
 
 namespace muster {
 
-// From jobs.csv, leases.csv and summary.json of the directory. An attempt is a lease: it ends when
-// the job finishes, fails, is stopped or moved; one that only gave back or got CPU, memory or GPUs
-// goes on. Its hosts are those it began on. A job that failed in the pre-run has no attempt. An
-// error is one line that names the file, line and column.
+// From jobs.csv, leases.csv and summary.json of the directory. An attempt is a lease on the same
+// GPUs: it ends when the job finishes or fails, and when it is stopped, moved, or gets other GPUs;
+// after these the next is a resumed one. A job that failed in the pre-run has one attempt, of
+// which is not told when and where it was. An error is one line that names the file, line and
+// column.
 Result<History> from_run(const std::string& dir);
 
 struct RunTexts {

@@ -7,10 +7,12 @@
 #include <bit>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "history/named_csv.h"
+#include "history/notes.h"
 #include "model/topology.h"
 
 namespace muster {
@@ -54,6 +56,8 @@ class LeasesFile {
   Refusal read_times(Piece& piece);
   Refusal read_ended(Piece& piece);
   void make_attempts();
+  std::size_t end_of_gang(std::size_t first) const;
+  bool goes_on(std::size_t a, std::size_t b) const;
   std::size_t add_attempt(std::size_t first);
 
   NamedCsv rows_;
@@ -115,7 +119,7 @@ Refusal LeasesFile::read_ended(Piece& piece) {
   piece.ended = Ended::kFailed;
   const std::string_view key = rows_.cell(kReason);
   piece.reason = find_reason(key);
-  if (!piece.reason) return rows_.fail(kReason, "no such reason: " + in_quotes(key));
+  if (!piece.reason) return rows_.fail(kReason, no_such_reason(key));
   return std::nullopt;
 }
 
@@ -134,30 +138,45 @@ Refusal LeasesFile::read_row() {
   return std::nullopt;
 }
 
-// From the pieces that begin with this one up to the end of the lease; returns the next one.
+// The pieces of one gang from here on; returns the next one.
+std::size_t LeasesFile::end_of_gang(std::size_t first) const {
+  const Piece& head = pieces_[first];
+  std::size_t next = first;
+  while (next < pieces_.size() && pieces_[next].job == head.job &&
+         pieces_[next].start == head.start && pieces_[next].end == head.end) {
+    ++next;
+  }
+  return next;
+}
+
+// Whether the gang of the pieces from b on is, without a break, that from a to b, on the same GPUs.
+bool LeasesFile::goes_on(std::size_t a, std::size_t b) const {
+  if (b == pieces_.size() || pieces_[a].ended != Ended::kChanged) return false;
+  if (pieces_[b].job != pieces_[a].job || pieces_[b].start != pieces_[a].end) return false;
+  const auto gpus = [](const Piece& piece) { return std::pair(piece.server, piece.gpus); };
+  return std::equal(pieces_.begin() + static_cast<std::ptrdiff_t>(a),
+                    pieces_.begin() + static_cast<std::ptrdiff_t>(b),
+                    pieces_.begin() + static_cast<std::ptrdiff_t>(b),
+                    pieces_.begin() + static_cast<std::ptrdiff_t>(end_of_gang(b)),
+                    [&](const Piece& x, const Piece& y) { return gpus(x) == gpus(y); });
+}
+
+// From the pieces that begin with this one, as long as the job kept its GPUs; returns the next one.
 std::size_t LeasesFile::add_attempt(std::size_t first) {
   Attempt attempt;
   attempt.start = pieces_[first].start;
   attempt.hosts = static_cast<std::uint32_t>(history_.hosts.size());
-  std::size_t next = first;
-  while (true) {
-    const Piece& head = pieces_[next];
-    const auto same_gang = [&](const Piece& piece) {
-      return piece.job == head.job && piece.start == head.start && piece.end == head.end;
-    };
-    for (; next < pieces_.size() && same_gang(pieces_[next]); ++next) {
-      if (&head != &pieces_[first]) continue;
-      history_.hosts.push_back({pieces_[next].server, pieces_[next].gpus});
-      ++attempt.host_count;
-    }
-    const Piece& last = pieces_[next - 1];
-    attempt.end = last.end;
-    attempt.failed = last.ended == Ended::kFailed;
-    attempt.reason = last.reason;
-    const bool goes_on = last.ended == Ended::kChanged && next < pieces_.size() &&
-                         pieces_[next].job == last.job && pieces_[next].start == last.end;
-    if (!goes_on) break;
+  std::size_t gang = first;
+  std::size_t next = end_of_gang(first);
+  for (std::size_t i = first; i < next; ++i) {
+    history_.hosts.push_back({pieces_[i].server, pieces_[i].gpus});
+    ++attempt.host_count;
   }
+  while (goes_on(gang, next)) gang = std::exchange(next, end_of_gang(next));
+  const Piece& last = pieces_[gang];
+  attempt.end = last.end;
+  attempt.failed = last.ended == Ended::kFailed;
+  attempt.reason = last.reason;
   attempt.run = attempt.end - attempt.start;
   history_.attempts.push_back(attempt);
   return next;
@@ -165,16 +184,17 @@ std::size_t LeasesFile::add_attempt(std::size_t first) {
 
 void LeasesFile::make_attempts() {
   const auto order = [](const Piece& piece) {
-    return std::tuple(piece.job, piece.start, piece.end);
+    return std::tuple(piece.job, piece.start, piece.end, piece.server);
   };
   std::stable_sort(pieces_.begin(), pieces_.end(),
                    [&](const Piece& a, const Piece& b) { return order(a) < order(b); });
   for (std::size_t i = 0; i < pieces_.size();) {
     PastJob& job = history_.jobs[pieces_[i].job];
-    if (job.attempt_count++ == 0) {
-      job.attempts = static_cast<std::uint32_t>(history_.attempts.size());
-    }
+    const bool first = job.attempt_count++ == 0;
+    if (first) job.attempts = static_cast<std::uint32_t>(history_.attempts.size());
+    const bool resumed = !first && !history_.attempts.back().failed;
     i = add_attempt(i);
+    history_.attempts.back().resumed = resumed;
   }
 }
 

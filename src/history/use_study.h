@@ -55,6 +55,8 @@ struct UseStudy {
   Instant last;
   std::vector<std::string> notes;
 
+  bool any() const { return !gpus.empty() || cpu.count() > 0 || memory.count() > 0; }
+
   // The cells that keep(cell) is true of, together.
   template <class Keep>
   UseHistogram where(Keep keep) const {

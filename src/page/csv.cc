@@ -98,11 +98,7 @@ class Batch {
 
 Refusal write_page_csv(const std::string& dir, const Page& page) {
   check_page(page);
-  std::error_code status;
-  std::filesystem::create_directories(dir, status);
-  if (!std::filesystem::is_directory(dir)) {
-    return Error{fmt::format("{}: cannot make the directory: {}", dir, status.message())};
-  }
+  if (Refusal refusal = make_directory(dir)) return refusal;
   Batch batch(dir);
   for (const Section& section : page.sections) {
     for (const PageTable& table : section.tables) batch.add(table, write_table);

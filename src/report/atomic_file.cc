@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <filesystem>
+#include <system_error>
 
 #include <cerrno>
 #include <cstdio>
@@ -79,6 +81,17 @@ Refusal AtomicFile::publish() {
 
 void AtomicFile::fail(const char* what) {
   failure_ = Error{fmt::format("{}: {}: {}", path_, what, std::strerror(errno))};
+}
+
+Refusal make_directory(const std::string& dir) {
+  std::error_code status;
+  if (std::filesystem::is_directory(dir, status)) return std::nullopt;
+  if (std::filesystem::exists(dir, status)) return Error{dir + ": not a directory"};
+  std::filesystem::create_directories(dir, status);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(dir, ignored)) return std::nullopt;
+  return Error{fmt::format("{}: cannot make the directory: {}",
+                           dir.empty() ? std::string("''") : dir, status.message())};
 }
 
 }  // namespace muster

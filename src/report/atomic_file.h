@@ -41,4 +41,7 @@ class AtomicFile {
   Refusal failure_;
 };
 
+// With its parents, if it is not there.
+Refusal make_directory(const std::string& dir);
+
 }  // namespace muster

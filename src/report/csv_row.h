@@ -28,8 +28,7 @@ class CsvRow {
     line_ += plain ? "," : "\",";
   }
   void count(std::int64_t value) {
-    const fmt::format_int text(value);
-    line_.append(text.data(), text.size());
+    append_int(line_, value);
     line_ += ',';
   }
   void millionths(std::int64_t value) {

@@ -12,32 +12,13 @@
 #include "base/time.h"
 #include "report/atomic_file.h"
 #include "report/csv_row.h"
+#include "report/gpu_tracks.h"
 #include "report/json.h"
 #include "report/wording.h"
 
 namespace muster {
 
 namespace {
-
-Refusal make_directory(const std::string& dir) {
-  std::error_code status;
-  if (std::filesystem::is_directory(dir, status)) return std::nullopt;
-  if (std::filesystem::exists(dir, status)) return Error{dir + ": not a directory"};
-  std::filesystem::create_directories(dir, status);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(dir, ignored)) return std::nullopt;
-  return Error{fmt::format("{}: cannot make the directory: {}",
-                           dir.empty() ? std::string("''") : dir, status.message())};
-}
-
-template <class Integer>
-void append_int(std::string& out, Integer value) {
-  const fmt::format_int text(value);
-  out.append(text.data(), text.size());
-}
-
-std::int64_t cpus_in_millionths(std::int64_t cpu_milli) { return cpu_milli * 1000; }
-std::int64_t gb_in_millionths(std::int64_t mem_mib) { return (mem_mib * 1'000'000 + 512) / 1024; }
 
 std::string_view fate_name(Fate fate) {
   switch (fate) {
@@ -60,7 +41,7 @@ void write_jobs(AtomicFile& file, const SimResult& result, const OvertakingResul
   file.append(
       "job_id,tenant,user,name,model,gpus,submit_s,start_s,end_s,jct_s,wait_s,run_s,"
       "preemptions,migrations,state,wait_fair_share_s,wait_fragmentation_s,wait_order_s,"
-      "wait_backoff_s,over_part_on_arrival,overtaking,failures,last_failure,lost_gpu_s\n");
+      "wait_backoff_s,over_part_on_arrival,overtaking,failures,last_failure,lost_gpu_s,gpu_s\n");
   constexpr std::array<std::string_view, 3> kVerdicts = {"", "harmless", "harmful"};
   CsvRow row;
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
@@ -79,19 +60,20 @@ void write_jobs(AtomicFile& file, const SimResult& result, const OvertakingResul
     const bool ended = finished || outcome.fate == Fate::kFailed;
     ended ? row.millionths(outcome.end.us()) : row.nothing();
     finished ? row.millionths(outcome.jct().us()) : row.nothing();
-    finished ? row.millionths(outcome.wait().us()) : row.nothing();
+    ended ? row.millionths(outcome.wait().us()) : row.nothing();
     row.millionths(outcome.run.us());
     row.count(outcome.preemptions);
     row.count(outcome.migrations);
     row.text(fate_name(outcome.fate));
     for (const Duration part : outcome.waiting.by_cause) {
-      finished ? row.millionths(part.us()) : row.nothing();
+      ended ? row.millionths(part.us()) : row.nothing();
     }
     row.count(outcome.waiting.over_part_on_arrival ? 1 : 0);
     row.text(kVerdicts[static_cast<std::size_t>(overtaking.jobs[i])]);
     row.count(outcome.failures);
     row.text(outcome.last_failure ? info_of(*outcome.last_failure).key : "");
     row.millionths(outcome.lost_gpu_us);
+    row.millionths(outcome.gpu_us);
     row.write_to(file);
   }
 }
@@ -156,100 +138,6 @@ void write_timeline(AtomicFile& file, const SimResult& result) {
   }
 }
 
-// Chrome's trace-event format: a process a server, a thread a GPU, a complete event for every GPU
-// of every span. Thread numbers are unique across processes, as Perfetto would like them to be, and
-// do not collide with those of processes.
-class TrackWriter {
- public:
-  TrackWriter(AtomicFile& file, const Topology& topology) : file_(file), topology_(topology) {
-    std::size_t next = topology.node_count() + 1;
-    for (const Node& node : topology.nodes()) {
-      first_thread_.push_back(next);
-      next += static_cast<std::size_t>(node.capacity.gpus);
-    }
-  }
-
-  void write(const SimResult& result, const Trace& trace) {
-    file_.append("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
-    for (std::size_t i = 0; i < topology_.node_count(); ++i) name_tracks(NodeId(i));
-    for (const LeaseSpan& span : result.spans) {
-      MUSTER_CHECK(span.job.index() < trace.jobs.size());
-      if (span.begin != span.end) add_span(span, trace.jobs[span.job.index()].id);
-    }
-    file_.append("\n]}\n");
-  }
-
- private:
-  static std::size_t process(NodeId id) { return id.index() + std::size_t{1}; }
-
-  void event(std::string_view text) {
-    file_.append(first_ ? "\n" : ",\n");
-    file_.append(text);
-    first_ = false;
-  }
-
-  void name_track(std::string_view kind, NodeId id, std::size_t thread, std::string_view name) {
-    event_ = fmt::format(R"({{"ph":"M","name":"{}_name","pid":{},"tid":{},"args":{{"name":)", kind,
-                         process(id), thread);
-    append_json_string(event_, name);
-    event_ += "}}";
-    event(event_);
-    event(fmt::format(
-        R"({{"ph":"M","name":"{0}_sort_index","pid":{1},"tid":{2},"args":{{"sort_index":{2}}}}})",
-        kind, process(id), thread));
-  }
-
-  void name_tracks(NodeId id) {
-    const Node& node = topology_.node(id);
-    const bool racks = topology_.rack_count() > 1;
-    name_track(
-        "process", id, process(id),
-        racks ? fmt::format("{} ({})", node.name, topology_.rack_name(node.rack)) : node.name);
-    for (int gpu = 0; gpu < node.capacity.gpus; ++gpu) {
-      name_track("thread", id, first_thread_[id] + static_cast<std::size_t>(gpu),
-                 fmt::format("{} gpu {}", node.name, gpu));
-    }
-  }
-
-  void add_span(const LeaseSpan& span, std::string_view job) {
-    MUSTER_CHECK(first_thread_.contains(span.node));
-    MUSTER_CHECK(span.begin <= span.end && span.end != Instant::never());
-    const int highest = 64 - std::countl_zero(span.slots);
-    MUSTER_CHECK(highest <= topology_.node(span.node).capacity.gpus);
-    event_ = R"({"ph":"X","name":)";
-    append_json_string(event_, job);
-    event_ += ",\"pid\":";
-    append_int(event_, process(span.node));
-    event_ += ",\"ts\":";
-    append_int(event_, span.begin.us());
-    event_ += ",\"dur\":";
-    append_int(event_, (span.end - span.begin).us());
-    event_ += ",\"args\":{\"gpus\":";
-    append_int(event_, std::popcount(span.slots));
-    event_ += ",\"cpus\":";
-    append_millionths(event_, cpus_in_millionths(span.cpu_milli));
-    event_ += ",\"mem_gb\":";
-    append_millionths(event_, gb_in_millionths(span.mem_mib));
-    event_ += ",\"speed\":";
-    append_millionths(event_, in_millionths(span.speed));
-    event_ += "},\"tid\":";
-    const std::size_t shared = event_.size();
-    for (std::uint64_t left = span.slots; left != 0; left &= left - 1) {
-      const auto gpu = static_cast<std::size_t>(std::countr_zero(left));
-      event_.resize(shared);
-      append_int(event_, first_thread_[span.node] + gpu);
-      event_ += '}';
-      event(event_);
-    }
-  }
-
-  AtomicFile& file_;
-  const Topology& topology_;
-  IdVector<NodeId, std::size_t> first_thread_;
-  std::string event_;
-  bool first_ = true;
-};
-
 }  // namespace
 
 Refusal write_run(const std::string& dir, const SimResult& result, const Summary& summary,
@@ -270,7 +158,7 @@ Refusal write_run(const std::string& dir, const SimResult& result, const Summary
   if (Refusal refusal = timeline.close()) return refusal;
 
   AtomicFile tracks(folder / "trace.perfetto.json");
-  TrackWriter(tracks, topology).write(result, trace);
+  write_gpu_tracks(tracks, result, trace, topology);
   if (Refusal refusal = tracks.close()) return refusal;
 
   AtomicFile numbers(folder / "summary.json");

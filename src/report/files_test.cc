@@ -66,6 +66,7 @@ class WriteRun : public testing::Test {
     result_.timeline = {{Instant::micros(1'000'000), 1, 2'500, 100, 1, 2, 1.0 / 3},
                         {Instant::micros(1'500'000), 4, 11'500, 6'500, 2, 0, 1.5}};
     label_.policy = "srtf";
+    result_.jobs[0].gpu_us = 24'000'000;
     result_.jobs[0].waiting[WaitCause::kFairShare] = Duration::micros(500'000);
     result_.jobs[0].waiting[WaitCause::kOrder] = Duration::seconds(2);
     result_.jobs[0].waiting.over_part_on_arrival = true;
@@ -119,12 +120,12 @@ TEST_F(WriteRun, JobsHaveOneRowEach) {
       content(dir_ / "jobs.csv"),
       "job_id,tenant,user,name,model,gpus,submit_s,start_s,end_s,jct_s,wait_s,run_s,"
       "preemptions,migrations,state,wait_fair_share_s,wait_fragmentation_s,wait_order_s,"
-      "wait_backoff_s,over_part_on_arrival,overtaking,failures,last_failure,lost_gpu_s\n"
-      "a,vc1,u1,,\"res\"\"net\",3,1,1.5,11.5,10.5,2.5,8,1,2,finished,0.5,0,2,0,1,harmless,0,,0\n"
+      "wait_backoff_s,over_part_on_arrival,overtaking,failures,last_failure,lost_gpu_s,gpu_s\n"
+      "a,vc1,u1,,\"res\"\"net\",3,1,1.5,11.5,10.5,2.5,8,1,2,finished,0.5,0,2,0,1,harmless,0,,0,24\n"
       "\"b,1\",vc1,u1,,\" "
-      "bert\",1,1,1,1.000001,0.000001,0,0.000001,0,0,finished,0,0,0,0,0,,2,cuda-failure,1.5\n"
-      "\"c\nd\",vc1,u1,,,1,1,2,,,,1,0,0,unfinished,,,,,0,,0,,0\n"
-      "=huge,vc1,u1,,,99,1,,,,,0,0,0,rejected,,,,,0,,0,,0\n");
+      "bert\",1,1,1,1.000001,0.000001,0,0.000001,0,0,finished,0,0,0,0,0,,2,cuda-failure,1.5,0\n"
+      "\"c\nd\",vc1,u1,,,1,1,2,,,,1,0,0,unfinished,,,,,0,,0,,0,0\n"
+      "=huge,vc1,u1,,,99,1,,,,,0,0,0,rejected,,,,,0,,0,,0,0\n");
 }
 
 TEST_F(WriteRun, LeasesHaveOneRowAServer) {
@@ -163,17 +164,43 @@ TEST_F(WriteRun, TracksParseAndNameEveryGpu) {
                                                  {8, "s1 gpu 3"}}));
   EXPECT_EQ(processes, (std::map<int, std::string>{{1, "s0 (r0)"}, {2, "s1 (r1)"}}));
   ASSERT_EQ(spans.size(), 4u);
-  EXPECT_EQ(spans[0]["tid"], 5);
-  EXPECT_EQ(spans[1]["tid"], 6);
-  EXPECT_EQ(spans[2]["tid"], 8);
-  EXPECT_EQ(spans[2]["pid"], 2);
-  EXPECT_EQ(spans[2]["ts"], 1'500'000);
-  EXPECT_EQ(spans[2]["dur"], 8'000'000);
-  EXPECT_EQ(spans[2]["name"], "a\"\xef\xbf\xbd\n");
-  EXPECT_EQ(spans[2]["args"],
+  EXPECT_EQ(spans[0]["name"], "b,1");  // Began first.
+  EXPECT_EQ(spans[0]["tid"], 4);
+  EXPECT_EQ(spans[1]["tid"], 5);
+  EXPECT_EQ(spans[2]["tid"], 6);
+  EXPECT_EQ(spans[3]["tid"], 8);
+  EXPECT_EQ(spans[3]["pid"], 2);
+  EXPECT_EQ(spans[3]["ts"], 1'500'000);
+  EXPECT_EQ(spans[3]["dur"], 8'000'000);
+  EXPECT_EQ(spans[3]["name"], "a\"\xef\xbf\xbd\n");
+  EXPECT_EQ(spans[3]["args"],
             (nlohmann::json{{"gpus", 3}, {"cpus", 9}, {"mem_gb", 6.25}, {"speed", 1.25}}));
-  EXPECT_EQ(spans[3]["name"], "b,1");
-  EXPECT_EQ(spans[3]["tid"], 4);
+}
+
+// Perfetto drops events that overlap on one track.
+TEST_F(WriteRun, JobsThatShareAGpuGetTracksOfTheirOwn) {
+  const auto span = [](std::uint32_t job, std::int64_t begin, std::int64_t end) {
+    return LeaseSpan{
+        JobId(job),           NodeId(0),          0b10,        1000, 100, 1, Instant::micros(begin),
+        Instant::micros(end), SpanEnd::kFinished, std::nullopt};
+  };
+  result_.spans = {span(0, 10, 20), span(1, 0, 30), span(2, 20, 40), span(0, 30, 50)};
+  ASSERT_FALSE(write(dir_));
+  const auto json = nlohmann::json::parse(content(dir_ / "trace.perfetto.json"));
+  std::map<int, std::string> threads;
+  std::map<int, std::int64_t> free_from;
+  int spans = 0;
+  for (const auto& event : json["traceEvents"]) {
+    if (event["name"] == "thread_name") threads[event["tid"]] = event["args"]["name"];
+    if (event["ph"] != "X") continue;
+    ++spans;
+    EXPECT_GE(event["ts"], free_from[event["tid"]]);
+    free_from[event["tid"]] = event["ts"].get<std::int64_t>() + event["dur"].get<std::int64_t>();
+    EXPECT_TRUE(threads.contains(event["tid"]));
+  }
+  EXPECT_EQ(spans, 4);
+  EXPECT_EQ(free_from.size(), 2u);
+  EXPECT_EQ(threads.at(9), "s0 gpu 1 (2)");
 }
 
 TEST_F(WriteRun, WithoutHistoryTheTracksAreEmptyButThere) {

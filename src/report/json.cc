@@ -115,6 +115,7 @@ std::string failures_text(const FailureLedger& ledger, std::string_view indent) 
 std::string object_text(const Summary& summary, const RunLabel& label, std::string_view indent) {
   ObjectText object(indent);
   add_label(object, label);
+  object.count("gpus", static_cast<std::uint64_t>(summary.gpus));
   if (summary.window) {
     object.raw("window", fmt::format("[{}, {}]", summary.window->first, summary.window->last));
   }

@@ -15,6 +15,7 @@ RunRow example() {
                "",     ""};
   row.label.round = Duration::seconds(300);
   Summary& s = row.summary;
+  s.gpus = 128;
   s.jobs = 1000;
   s.finished = 990;
   s.rejected = 4;
@@ -54,6 +55,7 @@ constexpr const char* kExample = R"({
   "trace": "philly.csv",
   "cluster": "16x8",
   "seed": 7,
+  "gpus": 128,
   "jobs": 1000,
   "finished": 990,
   "rejected": 4,

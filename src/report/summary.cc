@@ -74,6 +74,7 @@ void count_window(const SimResult& result, Window window, Summary& summary) {
 
 Summary summarize(const SimResult& result, const Topology& topology, std::optional<Window> window) {
   Summary summary;
+  summary.gpus = topology.total().gpus;
   Window measured = window.value_or(Window{0, result.jobs.size()});
   measured.last = std::min(measured.last, result.jobs.size());
   measured.first = std::min(measured.first, measured.last);

@@ -51,6 +51,7 @@ struct Summary {
   // stretched to cover what is known of them, so that an interrupted run does not show more than it
   // used.
   double gpu_utilization = 0;
+  std::int64_t gpus = 0;  // Of the cluster.
   std::uint64_t events = 0;
   std::uint64_t decisions = 0;
   std::uint64_t rounds = 0;

@@ -2,16 +2,15 @@
 
 #include <vector>
 
+#include "base/saturate.h"
+
 namespace muster {
 
 namespace {
 
-constexpr Duration kRealRun = Duration::seconds(60);
-
-std::size_t size_class_of(std::int32_t gpus) {
-  if (gpus <= 1) return 0;
-  if (gpus <= 4) return 1;
-  return gpus <= 8 ? 2 : 3;
+// Times come from files too, and any may be a hundred years.
+Duration together(Duration a, Duration b) {
+  return Duration::micros(saturating_add(a.us(), b.us()));
 }
 
 OvertakingResult overtaking_of(const SimResult& result) {
@@ -32,9 +31,15 @@ OvertakingResult overtaking_of(const SimResult& result) {
 
 }  // namespace
 
+std::size_t wait_size_of(std::int32_t gpus) {
+  if (gpus <= 1) return 0;
+  if (gpus <= 4) return 1;
+  return gpus <= 8 ? 2 : 3;
+}
+
 Duration WaitingOfSize::total() const {
   Duration sum;
-  for (const Duration part : by_cause) sum += part;
+  for (const Duration part : by_cause) sum = together(sum, part);
   return sum;
 }
 
@@ -49,7 +54,9 @@ void WaitingOfSize::add(const WaitingOfSize& other) {
   jobs += other.jobs;
   waited += other.waited;
   over_part_on_arrival += other.over_part_on_arrival;
-  for (std::size_t i = 0; i < kWaitCauses; ++i) by_cause[i] += other.by_cause[i];
+  for (std::size_t i = 0; i < kWaitCauses; ++i) {
+    by_cause[i] = together(by_cause[i], other.by_cause[i]);
+  }
 }
 
 WaitingOfSize WaitingSummary::all() const {
@@ -70,7 +77,7 @@ WaitingSummary summarize_waiting(const SimResult& result, std::size_t first, std
       one.waited = 1;
       one.over_part_on_arrival = job.waiting.over_part_on_arrival ? 1 : 0;
     }
-    summary.by_size[size_class_of(job.gpus)].add(one);
+    summary.by_size[wait_size_of(job.gpus)].add(one);
   }
   summary.overtaking = overtaking_of(result);
   return summary;

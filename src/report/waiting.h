@@ -5,6 +5,7 @@
 // cause that held then; and by the state a job met on arrival, as the study counted.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -14,6 +15,10 @@
 namespace muster {
 
 inline constexpr std::array<std::string_view, 4> kWaitSizes = {"1", "2-4", "5-8", ">8"};
+std::size_t wait_size_of(std::int32_t gpus);  // In kWaitSizes.
+
+// Jobs that ran less do not count where the study asks who waited for what.
+inline constexpr Duration kRealRun = Duration::seconds(60);
 
 struct WaitingOfSize {
   std::uint64_t jobs = 0;  // Finished ones; all below is of them.

@@ -3,6 +3,8 @@
 // Small pieces of text for reports. Names and ids come from files strangers wrote, so what goes to
 // a terminal or into JSON passes through here first. Pure functions; nothing depends on the locale.
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -34,6 +36,18 @@ std::string grouped(std::uint64_t number);
 // Millionths as a decimal number, up to six decimals and no trailing zeros: "1.5" for 1,500,000.
 // The same text as seconds_text(), for files with millions of them.
 void append_millionths(std::string& out, std::int64_t millionths);
+
+// CPUs and GB in millionths, of what leases count in.
+inline std::int64_t cpus_in_millionths(std::int64_t cpu_milli) { return cpu_milli * 1000; }
+inline std::int64_t gb_in_millionths(std::int64_t mem_mib) {
+  return (mem_mib * 1'000'000 + 512) / 1024;
+}
+
+template <class Integer>
+void append_int(std::string& out, Integer value) {
+  const fmt::format_int text(value);
+  out.append(text.data(), text.size());
+}
 
 // A finite value rounded to whole millionths, for append_millionths(); at most 9e12 either way.
 std::int64_t in_millionths(double value);

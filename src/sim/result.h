@@ -34,9 +34,10 @@ struct JobOutcome {
   std::int32_t gpus = 0;
   TenantId tenant;
   Instant first_end = Instant::never();  // Of its first lease; never() while it holds that.
-  WaitSplit waiting;                     // Why it waited; of a finished job it adds up to wait().
+  WaitSplit waiting;                     // Why it waited; of one that ended it adds up to wait().
   std::int32_t failures = 0;             // Attempts that failed.
   std::optional<Reason> last_failure;    // Of the last of them.
+  std::int64_t gpu_us = 0;               // GPU time held; those that share GPUs a part each.
   std::int64_t lost_gpu_us = 0;          // GPU time spent on work that was lost.
   std::string why_rejected;
 

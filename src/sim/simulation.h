@@ -51,7 +51,6 @@ class Simulation {
     Duration attempt_ran;                      // In earlier leases of the attempt.
     Instant running_since = Instant::never();  // In this one; never() while it does not.
     std::int64_t left_before = 0;              // Work left when it got its lease.
-    std::int64_t gpu_us = 0;                   // Held in all.
     Turns turns;                               // With those that share its GPUs.
     double packed = 1;      // What is left of its speed beside the other on its GPUs.
     double true_speed = 0;  // All told, in the long run.

@@ -43,7 +43,7 @@ void Simulation::fail(JobId job) {
 void Simulation::give_up(JobId job) {
   JobOutcome& outcome = outcome_of(job);
   // Work is reckoned on the GPUs asked for: an elastic job may have lost more than it held.
-  const std::int64_t more = std::max<std::int64_t>(0, run_of(job).gpu_us - outcome.lost_gpu_us);
+  const std::int64_t more = std::max<std::int64_t>(0, outcome.gpu_us - outcome.lost_gpu_us);
   outcome.lost_gpu_us += more;
   result_.failures.lost_gpu_us[static_cast<std::size_t>(*outcome.last_failure)] += more;
   end(outcome, Fate::kFailed);

@@ -11,7 +11,8 @@ namespace muster {
 // Those that share GPUs count a part of them each.
 void Simulation::count_gpu_time(Run& run) {
   const Duration held = now_ - run.counted_until;
-  run.gpu_us = saturating_add(run.gpu_us, saturating_multiply(held.us(), run.gpus) / run.sharers);
+  std::int64_t& sum = result_.jobs[run.trace_index].gpu_us;
+  sum = saturating_add(sum, saturating_multiply(held.us(), run.gpus) / run.sharers);
   run.counted_until = now_;
 }
 
@@ -85,7 +86,7 @@ void Simulation::note_waiting(JobId job) {
   JobOutcome& outcome = outcome_of(job);
   outcome.waiting = engine_.waited(job, now_);
   outcome.waiting -= run_of(job).saving;
-  if (outcome.fate != Fate::kFinished) return;
+  if (outcome.fate != Fate::kFinished && outcome.fate != Fate::kFailed) return;
   Duration unexplained = outcome.wait();
   for (const Duration part : outcome.waiting.by_cause) unexplained -= part;
   MUSTER_CHECK(unexplained >= Duration());
