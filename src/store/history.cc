@@ -1,0 +1,149 @@
+#include "store/history.h"
+
+#include <utility>
+
+#include "store/schema.h"
+
+namespace muster {
+
+namespace {
+
+constexpr const char* kSelectJobs =
+    "SELECT id, key, tenant, user, name, state, spec, submitted, started, ended, attempts, exit"
+    " FROM jobs WHERE ";
+
+JobRow job_row(const Statement& row) {
+  JobRow job;
+  job.id = row.number(0);
+  job.key = row.text(1);
+  job.tenant = row.text(2);
+  job.user = row.text(3);
+  job.name = row.text(4);
+  job.state = row.text(5);
+  job.spec = row.text(6);
+  job.submitted = Instant::micros(row.integer(7));
+  job.started = row.instant(8);
+  job.ended = row.instant(9);
+  job.attempts = static_cast<std::uint32_t>(row.integer(10));
+  job.exit = row.text(11);
+  return job;
+}
+
+AttemptRow attempt_row(const Statement& row) {
+  AttemptRow attempt;
+  attempt.job = row.number(0);
+  attempt.number = static_cast<std::uint32_t>(row.integer(1));
+  attempt.state = row.text(2);
+  attempt.nodes = row.text(3);
+  attempt.started = row.instant(4);
+  attempt.ended = row.instant(5);
+  attempt.exit = row.text(6);
+  return attempt;
+}
+
+// The least text above all that begin with the prefix, byte by byte; none if there is no such text.
+std::optional<std::string> above_all(std::string_view prefix) {
+  while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) {
+    prefix.remove_suffix(1);
+  }
+  if (prefix.empty()) return std::nullopt;
+  std::string above(prefix);
+  above.back() = static_cast<char>(static_cast<unsigned char>(above.back()) + 1);
+  return above;
+}
+
+}  // namespace
+
+Result<History> History::open(const std::string& path) {
+  Result<Database> database = Database::open(path, Database::Access::kRead);
+  if (!database.ok()) return database.error();
+  History history(std::move(database).value());
+  const Result<std::int64_t> version = schema_version(history.database_);
+  if (!version.ok()) return version.error();
+  if (version.value() != kSchemaVersion) {
+    return Error{path + ": of an older version; muster serve brings it up to date"};
+  }
+  if (Refusal refusal = history.prepare()) return *refusal;
+  return history;
+}
+
+Refusal History::prepare() {
+  const std::string jobs = kSelectJobs;
+  const std::pair<std::string, Statement&> all[] = {
+      {jobs + "id = ?1", by_id_},
+      // Any text is below an empty blob: an end for prefixes that have none.
+      {jobs + "id IN ("
+              "  SELECT id FROM jobs WHERE key >= ?1 AND key < coalesce(?2, x'')"
+              "  UNION SELECT id FROM jobs"
+              "    WHERE CAST(id AS TEXT) >= ?1 AND CAST(id AS TEXT) < coalesce(?2, x''))"
+              " ORDER BY id DESC LIMIT ?3",
+       by_prefix_},
+      {"SELECT job, number, state, nodes, started, ended, exit FROM attempts WHERE job = ?1"
+       " ORDER BY number",
+       attempts_of_},
+      {jobs + "ended IS NOT NULL AND ended >= ?1 ORDER BY ended, id", ended_since_}};
+  for (const auto& [sql, statement] : all) {
+    if (Refusal refusal = database_.prepare(sql.c_str(), statement)) return refusal;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<JobRow>> History::collect(Statement& query) {
+  std::vector<JobRow> rows;
+  while (query.next()) rows.push_back(job_row(query));
+  if (query.code() != SQLITE_OK) return database_.error("cannot read");
+  return rows;
+}
+
+Result<std::optional<JobRow>> History::job(std::uint64_t id) {
+  by_id_.start(id);
+  Result<std::vector<JobRow>> rows = collect(by_id_);
+  if (!rows.ok()) return rows.error();
+  if (rows.value().empty()) return std::optional<JobRow>();
+  return std::optional<JobRow>(std::move(rows.value().front()));
+}
+
+Result<std::vector<JobRow>> History::jobs_beginning(std::string_view prefix, std::size_t limit) {
+  const std::optional<std::string> above = above_all(prefix);
+  by_prefix_.start(prefix, above, static_cast<std::uint64_t>(limit));
+  return collect(by_prefix_);
+}
+
+Result<std::vector<JobRow>> History::jobs(const JobFilter& filter) {
+  const unsigned given =
+      (filter.state ? 1U : 0U) | (filter.user ? 2U : 0U) | (filter.tenant ? 4U : 0U);
+  const auto [place, fresh] = lists_.try_emplace(given);
+  if (fresh) {  // Only conditions that are given, so that each list has its index.
+    std::string sql = std::string(kSelectJobs) + "true";
+    if (filter.state) sql += " AND state = ?1";
+    if (filter.user) sql += " AND user = ?2";
+    if (filter.tenant) sql += " AND tenant = ?3";
+    sql += " ORDER BY id DESC LIMIT ?4 OFFSET ?5";
+    if (Refusal refusal = database_.prepare(sql.c_str(), place->second)) {
+      lists_.erase(place);
+      return *refusal;
+    }
+  }
+  place->second.start(filter.state, filter.user, filter.tenant,
+                      static_cast<std::uint64_t>(filter.limit),
+                      static_cast<std::uint64_t>(filter.offset));
+  return collect(place->second);
+}
+
+Result<std::vector<AttemptRow>> History::attempts(std::uint64_t job) {
+  attempts_of_.start(job);
+  std::vector<AttemptRow> rows;
+  while (attempts_of_.next()) rows.push_back(attempt_row(attempts_of_));
+  if (attempts_of_.code() != SQLITE_OK) return database_.error("cannot read");
+  return rows;
+}
+
+Refusal History::for_each_ended_since(Instant since,
+                                      const std::function<void(const JobRow&)>& visit) {
+  ended_since_.start(since);
+  while (ended_since_.next()) visit(job_row(ended_since_));
+  if (ended_since_.code() != SQLITE_OK) return database_.error("cannot read");
+  return std::nullopt;
+}
+
+}  // namespace muster

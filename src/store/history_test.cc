@@ -1,0 +1,191 @@
+#include "store/history.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "store/testing.h"
+
+namespace muster {
+namespace {
+
+std::vector<std::uint64_t> ids(const Result<std::vector<JobRow>>& rows) {
+  EXPECT_TRUE(rows.ok()) << rows.error().message;
+  std::vector<std::uint64_t> found;
+  for (const JobRow& row : rows.value()) found.push_back(row.id);
+  return found;
+}
+
+using Ids = std::vector<std::uint64_t>;
+
+TEST(History, GivesARowBackAsItWasPutLast) {
+  const Scratch scratch;
+  Journal journal = Journal::open(scratch / "j.db").value();
+  JobRow job = job_row(journal.next_id());
+  ASSERT_FALSE(journal.put(job));
+  ASSERT_FALSE(journal.commit());
+  History history = History::open(scratch / "j.db").value();
+  EXPECT_EQ(history.job(1).value(), job);
+  EXPECT_EQ(history.job(2).value(), std::nullopt);
+
+  job.state = "finished";
+  job.started = Instant::micros(20);
+  job.ended = Instant::micros(30);
+  job.attempts = 2;
+  job.exit = "exit 0";
+  ASSERT_FALSE(journal.put(job));
+  EXPECT_NE(history.job(1).value(), job) << "shown before it was durable";
+  ASSERT_FALSE(journal.commit());
+  EXPECT_EQ(history.job(1).value(), job);
+}
+
+TEST(History, KeepsAttemptsByJobAndNumber) {
+  const Scratch scratch;
+  Journal journal = Journal::open(scratch / "j.db").value();
+  journal.next_id();
+  journal.next_id();
+  const AttemptRow second{1, 2, "failed", "a,b", Instant::micros(5), Instant::micros(6), "exit 1"};
+  const AttemptRow first{1, 1, "preempted", "a", Instant::micros(1), Instant::micros(2), ""};
+  const AttemptRow other{2, 1, "running", "c", Instant::micros(7), std::nullopt, ""};
+  for (const AttemptRow& row : {second, first, other}) ASSERT_FALSE(journal.put(row));
+  ASSERT_FALSE(journal.commit());
+  History history = History::open(scratch / "j.db").value();
+  EXPECT_EQ(history.attempts(1).value(), (std::vector<AttemptRow>{first, second}));
+  EXPECT_EQ(history.attempts(2).value(), (std::vector<AttemptRow>{other}));
+  EXPECT_TRUE(history.attempts(3).value().empty());
+}
+
+TEST(History, PrefixesAreBytesNotPatterns) {
+  const Scratch scratch;
+  Journal journal = Journal::open(scratch / "j.db").value();
+  const std::vector<std::string> keys = {"a%b",
+                                         "a_b",
+                                         "axb",
+                                         "a'b",
+                                         "a\"b",
+                                         "A%b",
+                                         "",
+                                         "\xff",
+                                         "\xff\xff"
+                                         "z",
+                                         "a",
+                                         "%",
+                                         "30"};
+  for (const std::string& key : keys) {
+    JobRow job = job_row(journal.next_id());
+    job.key = key;
+    ASSERT_FALSE(journal.put(job));
+  }
+  ASSERT_FALSE(journal.commit());
+  History history = History::open(scratch / "j.db").value();
+  std::vector<std::string> prefixes = keys;
+  prefixes.insert(prefixes.end(), {"a%", "a_", "a'", "a\"", "b", "1", "12", "3", "_", "' OR 1=1",
+                                   "\\", "*", "a'b' --"});
+  for (const std::string& prefix : prefixes) {
+    Ids expected;  // One by one, newest first.
+    for (std::uint64_t id = keys.size(); id >= 1; --id) {
+      if (keys[id - 1].starts_with(prefix) || std::to_string(id).starts_with(prefix)) {
+        expected.push_back(id);
+      }
+    }
+    EXPECT_EQ(ids(history.jobs_beginning(prefix, 100)), expected) << prefix;
+    expected.resize(std::min<std::size_t>(expected.size(), 2));
+    EXPECT_EQ(ids(history.jobs_beginning(prefix, 2)), expected) << prefix;
+  }
+}
+
+// Random rows, put anew as jobs go on, against a plain list of them.
+TEST(History, ListsWhatAPlainListWould) {
+  const Scratch scratch;
+  Journal journal = Journal::open(scratch / "j.db").value();
+  Random random(7);
+  const std::vector<std::string> states = {"queued", "running", "finished"};
+  const std::vector<std::string> users = {"ann", "bob", "eve'; --"};
+  std::vector<JobRow> rows;
+  for (int round = 0; round < 400; ++round) {
+    if (rows.empty() || random.below(2) == 0) {
+      rows.push_back(job_row(journal.next_id()));
+      ASSERT_FALSE(journal.put(rows.back()));
+    }
+    JobRow& row = rows[random.below(rows.size())];
+    row.state = states[random.below(states.size())];
+    row.user = users[random.below(users.size())];
+    row.tenant = random.below(2) == 0 ? "vision" : "speech";
+    row.ended.reset();
+    if (row.state == "finished") {
+      row.ended = Instant::micros(static_cast<std::int64_t>(random.below(50)));
+    }
+    ASSERT_FALSE(journal.put(row));
+    if (random.below(20) == 0) {
+      ASSERT_FALSE(journal.commit());
+    }
+  }
+  ASSERT_FALSE(journal.commit());
+  History history = History::open(scratch / "j.db").value();
+
+  for (int round = 0; round < 200; ++round) {
+    JobFilter filter;
+    if (random.below(2) == 0) filter.state = states[random.below(states.size())];
+    if (random.below(2) == 0) filter.user = users[random.below(users.size())];
+    if (random.below(2) == 0) filter.tenant = "vision";
+    filter.limit = random.below(20);
+    filter.offset = random.below(20);
+    Ids expected;
+    for (std::size_t i = rows.size(); i-- > 0;) {
+      if (filter.state.value_or(rows[i].state) != rows[i].state) continue;
+      if (filter.user.value_or(rows[i].user) != rows[i].user) continue;
+      if (filter.tenant.value_or(rows[i].tenant) != rows[i].tenant) continue;
+      expected.push_back(rows[i].id);
+    }
+    expected.erase(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                            filter.offset, expected.size())));
+    expected.resize(std::min(filter.limit, expected.size()));
+    EXPECT_EQ(ids(history.jobs(filter)), expected);
+  }
+
+  std::vector<JobRow> ended = rows;
+  std::erase_if(ended, [](const JobRow& row) { return !row.ended || row.ended->us() < 20; });
+  std::stable_sort(ended.begin(), ended.end(),
+                   [](const JobRow& a, const JobRow& b) { return a.ended < b.ended; });
+  std::vector<JobRow> found;
+  ASSERT_FALSE(history.for_each_ended_since(Instant::micros(20),
+                                            [&](const JobRow& row) { found.push_back(row); }));
+  EXPECT_EQ(found, ended);
+}
+
+TEST(History, ForgetsTheOldestEndsFirstInSmallBatches) {
+  const Scratch scratch;
+  Journal journal = Journal::open(scratch / "j.db").value();
+  const std::vector<int> ends = {50, 10, 0, 30, 20, 40};  // Of jobs 1 to 6; 0 still runs.
+  for (const int end : ends) {
+    JobRow job = job_row(journal.next_id());
+    if (end > 0) job.ended = Instant::micros(end);
+    ASSERT_FALSE(journal.put(job));
+    ASSERT_FALSE(journal.put(AttemptRow{job.id, 1, "", "", std::nullopt, std::nullopt, ""}));
+    ASSERT_FALSE(journal.keep_key("ann", std::to_string(end), job.id));
+  }
+  ASSERT_FALSE(journal.commit());
+  History history = History::open(scratch / "j.db").value();
+
+  EXPECT_EQ(journal.forget_ended_before(Instant::micros(40), 2).value(), 2U);
+  EXPECT_EQ(ids(history.jobs({})), (Ids{6, 4, 3, 1}));
+  EXPECT_TRUE(history.attempts(5).value().empty());
+  EXPECT_EQ(history.attempts(4).value().size(), 1U);
+  EXPECT_EQ(journal.job_of_key("ann", "20").value(), std::nullopt);
+  EXPECT_EQ(journal.job_of_key("ann", "30").value(), 4U);
+
+  EXPECT_EQ(journal.forget_ended_before(Instant::micros(40), 2).value(), 1U);
+  EXPECT_EQ(journal.forget_ended_before(Instant::micros(40), 2).value(), 0U);
+  EXPECT_EQ(ids(history.jobs({})), (Ids{6, 3, 1}));
+}
+
+TEST(History, RefusesWhatIsNoJournal) {
+  const Scratch scratch;
+  EXPECT_FALSE(History::open(scratch / "none.db").ok());
+  write_bytes(scratch / "text.db", "A text that is long enough to look like some kind of file.\n");
+  const Result<History> text = History::open(scratch / "text.db");
+  ASSERT_FALSE(text.ok());
+  expect_refused(text.error(), "text.db: cannot read: file is not a database");
+}
+
+}  // namespace
+}  // namespace muster
