@@ -6,9 +6,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "base/check.h"
 #include "store/checksum.h"
+#include "store/log_check.h"
 #include "store/schema.h"
 
 namespace muster {
@@ -69,6 +72,10 @@ Result<Journal> Journal::open(const std::string& path) {
   Result<FileLock> lock = FileLock::take(path);
   if (!lock.ok()) return lock.error();
   if (Refusal refusal = make_private(path)) return *refusal;
+  // Of a link, SQLite keeps the log beside the file it leads to.
+  std::error_code ignored;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, ignored);
+  if (Refusal refusal = check_log(real.string() + "-wal")) return *refusal;
   Result<Database> opened = Database::open(path, Database::Access::kWrite);
   if (!opened.ok()) return opened.error();
 

@@ -71,7 +71,7 @@ std::vector<Acknowledged> read_all(int pipe_end) {
 TEST(JournalKill, LosesNothingAcknowledgedAndUsesNoIdTwice) {
   const Scratch scratch(std::filesystem::temp_directory_path());  // A disk that takes its time.
   const std::string path = scratch / "j.db";
-  const int kills = std::getenv("MUSTER_LONG") != nullptr ? 1000 : 40;
+  const int kills = std::getenv("MUSTER_LONG") != nullptr ? 1000 : 25;
   Random random(11);
   std::map<std::uint64_t, Acknowledged> acknowledged;  // By number of entry.
   std::map<std::uint64_t, std::string> on_disk;        // Every entry ever seen there.
