@@ -1,0 +1,96 @@
+#pragma once
+
+// Runs leases on this machine, each by a muster-shim of its own that outlives us. The daemon owns
+// one of these and watches fd(). Not for several threads. Orders are idempotent: a lease runs at
+// most once, however often its start is ordered and whoever died in between.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "exec/client.h"
+#include "exec/record.h"
+#include "shim/spec.h"
+
+namespace muster {
+
+struct ExecEvent {
+  enum class Kind { kStarted, kEnded, kLost };
+  Kind kind = Kind::kStarted;
+  std::string lease;  // "j12.e3"
+  std::int64_t job = 0;
+  std::int64_t epoch = 0;
+  int node_rank = 0;
+  std::optional<StartedFacts> started;  // Of kStarted.
+  std::optional<ExitReport> ended;      // Of kEnded.
+  std::string why;                      // Of kLost. Nothing of the lease is left by then.
+};
+
+class LocalExecutor {
+ public:
+  struct Settings {
+    std::string leases;  // The directory of all record directories; made if missing.
+    std::string shim;    // The program muster-shim.
+    Duration answer_wait = Duration::micros(500'000);  // What a shim has for an answer.
+  };
+  static Result<LocalExecutor> open(Settings settings);
+
+  // On disk and ordered when it returns; the events tell the rest. An order repeated is fine.
+  Refusal start(const LaunchSpec& spec);
+
+  // Takes up a lease somebody else started, after a restart. kRunning, kEnded and kLost come as
+  // events too; a kNeverStarted lease is not taken up: order it again, or abandon it.
+  Result<Found::What> adopt(const std::string& lease);
+  // A lease that never started never will.
+  Refusal abandon(const std::string& lease);
+  // Names of all record directories, sorted.
+  Result<std::vector<std::string>> records() const;
+
+  Refusal resize(const std::string& lease, Limits limits);
+  Refusal stop(const std::string& lease, std::optional<std::int64_t> grace_ms = {});
+  // Works on a shim that does not answer too: then the lease comes to an end as kLost.
+  Refusal kill(const std::string& lease);
+  Result<ShimStatus> status(const std::string& lease) const;
+
+  int fd() const { return epoll_.get(); }  // Readable when poll() has something to do.
+  std::vector<ExecEvent> poll();           // Never waits.
+
+ private:
+  struct Lease {
+    LaunchSpec spec;
+    Fd directory;
+    Fd process;  // A pidfd; none when its shim is gone or not known.
+    Fd words;    // What the shim says before it has started; its end means it has.
+    std::string said;
+    bool child = false;     // Ours to reap.
+    bool sweeping = false;  // Lost: what is left of it is being killed.
+    std::string why;
+  };
+
+  explicit LocalExecutor(Settings settings) : settings_(std::move(settings)) {}
+  Refusal spawn(const std::string& name, Lease& lease);
+  // Moves from the lease if it is running or lost.
+  Result<Found::What> take_up(const std::string& name, Lease& lease);
+  Lease* find(const std::string& name);
+  void watch(const Fd& fd) const;
+  void wake();
+
+  void hear(const std::string& name, Lease& lease);
+  void bury(const std::string& name);
+  void give_up(const std::string& name, const Lease& lease);
+  void settle_the_rest();
+  void tell(ExecEvent::Kind kind, const std::string& name, const Lease& lease, Found found);
+
+  Settings settings_;
+  Fd epoll_;
+  Fd timer_;  // Due now when events wait, and again while something is being swept.
+  std::map<std::string, Lease> leases_;
+  std::vector<ExecEvent> events_;
+};
+
+}  // namespace muster

@@ -1,0 +1,152 @@
+#include "exec/record.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+
+#include "base/text.h"
+#include "shim/cgroup.h"
+#include "shim/processes.h"
+
+namespace muster {
+namespace {
+
+constexpr int kStartingTries = 200;
+constexpr useconds_t kTryUs = 5000;
+
+bool is_numbered(std::string_view text, char letter) {
+  if (text.size() < 2 || text.size() > 20 || text[0] != letter) return false;
+  for (const char c : text.substr(1)) {
+    if (!std::isdigit(static_cast<unsigned char>(c))) return false;
+  }
+  return true;
+}
+
+// The lock, if no shim holds it.
+Fd try_lock(const Fd& directory) {
+  Fd lock(::openat(directory.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (lock.open() && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) lock.reset();
+  return lock;
+}
+
+Found lost(std::string why) {
+  Found found;
+  found.what = Found::What::kLost;
+  found.why = std::move(why);
+  return found;
+}
+
+// exit.json, if it is there.
+std::optional<Found> find_end(const Fd& directory, const LaunchSpec& spec) {
+  if (!file_exists(directory, "exit.json")) return std::nullopt;
+  const auto text = read_file(directory.get(), "exit.json", kMostReportBytes);
+  if (!text.ok()) return lost(text.error().message);
+  auto report = read_exit(text.value());
+  if (!report.ok()) return lost("exit.json: " + report.error().message);
+  if (report.value().token != spec.token) return lost("exit.json: of another lease");
+  Found found;
+  found.what = Found::What::kEnded;
+  found.ended = std::move(report).value();
+  return found;
+}
+
+Found find_shim(const Fd& directory, const LaunchSpec& spec) {
+  const auto text = read_file(directory.get(), "started.json", kMostReportBytes);
+  if (!text.ok()) return lost(text.error().message);
+  auto facts = read_started(text.value());
+  if (!facts.ok()) return lost("started.json: " + facts.error().message);
+  if (facts.value().token != spec.token) return lost("started.json: of another lease");
+  Found found;
+  found.started = std::move(facts).value();
+  if (found.started->boot_id != boot_id()) {
+    found.what = Found::What::kLost;
+    found.why = "the machine was started anew";
+    found.rebooted = true;
+    return found;
+  }
+  auto process = open_process(found.started->pid, found.started->process_start);
+  if (process.ok()) {
+    found.what = Found::What::kRunning;
+    found.process = std::move(process).value();
+    return found;
+  }
+  // Its last act is the report: it may have come between our two looks.
+  if (auto end = find_end(directory, spec)) return std::move(*end);
+  found.what = Found::What::kLost;
+  found.why = "the shim ended without a report";
+  return found;
+}
+
+}  // namespace
+
+bool is_lease_name(std::string_view name) {
+  const auto parts = split(name, '.');
+  if (parts.size() != 2 && parts.size() != 3) return false;
+  return is_numbered(parts[0], 'j') && is_numbered(parts[1], 'e') &&
+         (parts.size() == 2 || is_numbered(parts[2], 'n'));
+}
+
+Result<Fd> make_record(const std::string& leases, const LaunchSpec& spec) {
+  if (auto refusal = check_spec(spec)) return *refusal;
+  const std::string text = spec_json(spec);
+  const auto again = read_spec(text);
+  if (!again.ok() || !(again.value() == spec)) return Error{"spec: not all of its text is UTF-8"};
+  const std::string path = leases + "/" + lease_name(spec);
+  const bool fresh = ::mkdir(path.c_str(), 0700) == 0;
+  if (!fresh && errno != EEXIST) return system_error(path, errno);
+  auto directory = open_directory(path);
+  if (!directory.ok()) return directory;
+  if (!fresh && file_exists(directory.value(), "spec.json")) {
+    const auto old = read_record(directory.value());
+    if (!old.ok()) return Error{path + ": " + old.error().message};
+    if (!(old.value() == spec)) return Error{path + ": holds another lease"};
+    return directory;
+  }
+  if (auto refusal = write_whole(directory.value(), "spec.json", text)) return *refusal;
+  const auto parent = open_directory(leases);
+  if (!parent.ok()) return parent.error();
+  if (::fsync(parent.value().get()) != 0) return system_error(leases, errno);
+  return directory;
+}
+
+Result<LaunchSpec> read_record(const Fd& directory) {
+  const auto text = read_file(directory.get(), "spec.json", kMostSpecBytes);
+  if (!text.ok()) return text.error();
+  auto spec = read_spec(text.value());
+  if (!spec.ok()) return Error{"spec.json: " + spec.error().message};
+  return spec;
+}
+
+Result<Found> look_at(const Fd& directory, const LaunchSpec& spec) {
+  for (int i = 0; i < kStartingTries; ++i) {
+    if (auto end = find_end(directory, spec)) return std::move(*end);
+    if (file_exists(directory, "started.json")) return find_shim(directory, spec);
+    const Fd lock = try_lock(directory);
+    // With the lock in hand nobody can start; but somebody may have, just before.
+    if (lock.open() && !file_exists(directory, "started.json")) return Found{};
+    if (!lock.open()) ::usleep(kTryUs);
+  }
+  return Error{lease_name(spec) + ": its shim has been starting for a second; ask again"};
+}
+
+Refusal close_unstarted(const Fd& directory, const ExitReport& report) {
+  const Fd lock = try_lock(directory);
+  if (!lock.open() || file_exists(directory, "started.json")) {
+    return Error{"a shim has this lease"};
+  }
+  return write_whole(directory, "exit.json", exit_json(report));
+}
+
+bool sweep(const LaunchSpec& spec) {
+  const ControlGroup group = ControlGroup::find(spec.cgroup_parent, spec.token);
+  const bool empty = group.empty();
+  if (!empty) group.kill_all();
+  const int carried = kill_by_token(spec.token);
+  return empty && carried == 0 && group.remove();
+}
+
+}  // namespace muster

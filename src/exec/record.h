@@ -1,0 +1,51 @@
+#pragma once
+
+// A lease's record directory as the executor sees it: made before the order is given, read to
+// find out what became of it, also by a daemon that was not there at the time.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "shim/files.h"
+#include "shim/report.h"
+#include "shim/spec.h"
+
+namespace muster {
+
+// "j12.e3" or "j12.e3.n1", as lease_name() makes them: nothing that could lead elsewhere.
+bool is_lease_name(std::string_view name);
+
+// Makes the directory with its spec.json, both on disk when it returns. One that is there already
+// must hold the same spec, or none yet.
+Result<Fd> make_record(const std::string& leases, const LaunchSpec& spec);
+
+Result<LaunchSpec> read_record(const Fd& directory);
+
+struct Found {
+  enum class What {
+    kNeverStarted,  // And no shim is about to: the order may be repeated.
+    kRunning,       // The shim lives: see started and process.
+    kEnded,         // See ended.
+    kLost,          // The shim is gone without a report: see why.
+  };
+  What what = What::kNeverStarted;
+  std::optional<StartedFacts> started;
+  Fd process;  // A pidfd of the shim.
+  std::optional<ExitReport> ended;
+  std::string why;
+  bool rebooted = false;  // Since: nothing can be left of the lease.
+};
+
+// Waits a moment, a second at most, for a shim that is just starting.
+Result<Found> look_at(const Fd& directory, const LaunchSpec& spec);
+
+// For a lease that never started: makes sure that it never will, and leaves this report.
+Refusal close_unstarted(const Fd& directory, const ExitReport& report);
+
+// Kills what is left of a lease whose shim is gone; true when nothing was.
+bool sweep(const LaunchSpec& spec);
+
+}  // namespace muster

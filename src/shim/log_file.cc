@@ -1,0 +1,72 @@
+#include "shim/log_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace muster {
+namespace {
+
+std::string old_name(int n) { return n == 0 ? "out.log" : "out.log." + std::to_string(n); }
+
+}  // namespace
+
+LogFile::LogFile(const Fd& directory, std::int64_t cap_bytes, int old_files)
+    : directory_(directory.get()), cap_(cap_bytes), old_files_(old_files) {
+  open();
+}
+
+bool LogFile::open() {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+  file_ = Fd(::openat(directory_, "out.log", kFlags, 0600));
+  struct stat facts {};
+  if (!file_.open() || ::fstat(file_.get(), &facts) != 0) return false;
+  size_ = facts.st_size;
+  return true;
+}
+
+void LogFile::lose(std::size_t bytes, int error_number) {
+  lost_ += static_cast<std::int64_t>(bytes);
+  if (trouble_.empty()) trouble_ = std::strerror(error_number);
+}
+
+void LogFile::rotate() {
+  file_.reset();
+  if (old_files_ == 0) ::unlinkat(directory_, "out.log", 0);
+  for (int n = old_files_; n > 0; --n) {
+    ::renameat(directory_, old_name(n - 1).c_str(), directory_, old_name(n).c_str());
+  }
+  size_ = 0;
+}
+
+void LogFile::put(std::string_view text) {
+  if (!file_.open() && !open()) return lose(text.size(), errno);
+  while (!text.empty()) {
+    const ssize_t n = ::write(file_.get(), text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return lose(text.size(), errno);
+    size_ += n;
+    line_done_ = text[static_cast<std::size_t>(n) - 1] == '\n';
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void LogFile::write(std::string_view text) {
+  while (!text.empty()) {
+    const auto room = static_cast<std::size_t>(cap_ > size_ ? cap_ - size_ : 0);
+    if (text.size() <= room) return put(text);
+    const std::size_t newline = text.substr(0, room).rfind('\n');
+    const bool whole_lines = newline != std::string_view::npos;
+    // A line that does not fit here begins the next file, unless it has begun in this one.
+    const std::size_t cut = whole_lines ? newline + 1 : size_ > 0 && line_done_ ? 0 : room;
+    put(text.substr(0, cut));
+    text.remove_prefix(cut);
+    rotate();
+  }
+}
+
+}  // namespace muster

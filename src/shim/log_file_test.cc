@@ -1,0 +1,86 @@
+#include "shim/log_file.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace muster {
+namespace {
+
+class Log : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/muster-log-XXXXXX";
+    path_ = ::mkdtemp(name);
+    directory_ = std::move(open_directory(path_)).value();
+  }
+  void TearDown() override { std::filesystem::remove_all(path_); }
+  std::string text(const std::string& name) const {
+    std::ifstream in(path_ + "/" + name);
+    std::stringstream all;
+    all << in.rdbuf();
+    return all.str();
+  }
+
+  std::string path_;
+  Fd directory_;
+};
+
+TEST_F(Log, CutsAtLinesAndKeepsTheNewest) {
+  LogFile log(directory_, 10, 2);
+  for (const char* line : {"aaaa\n", "bbbb\n", "cc\n", "dddddd\n", "ee\n", "ffff\n"})
+    log.write(line);
+  EXPECT_EQ(text("out.log"), "ee\nffff\n");
+  EXPECT_EQ(text("out.log.1"), "cc\ndddddd\n");
+  EXPECT_EQ(text("out.log.2"), "aaaa\nbbbb\n");
+  log.write("gggggggg\n");
+  EXPECT_EQ(text("out.log"), "gggggggg\n");
+  EXPECT_EQ(text("out.log.1"), "ee\nffff\n");
+  EXPECT_FALSE(std::filesystem::exists(path_ + "/out.log.3"));
+}
+
+// Whatever the pieces, the files in order are the end of what was written, none above the cap.
+TEST_F(Log, IsTheTailOfWhatWasWrittenWhateverThePieces) {
+  std::string all;
+  unsigned state = 1;
+  LogFile log(directory_, 97, 3);
+  for (int i = 0; i < 400; ++i) {
+    state = state * 1664525 + 1013904223;
+    std::string piece(1 + (state >> 24) % 150, static_cast<char>('a' + i % 26));
+    if (state & 0x10000) piece.back() = '\n';
+    log.write(piece);
+    all += piece;
+    std::string kept;
+    for (const char* name : {"out.log.3", "out.log.2", "out.log.1", "out.log"}) {
+      EXPECT_LE(text(name).size(), 97U);
+      kept += text(name);
+    }
+    ASSERT_TRUE(all.ends_with(kept));
+  }
+  EXPECT_EQ(log.lost_bytes(), 0);
+}
+
+TEST_F(Log, WithoutOldFilesBeginsAnew) {
+  LogFile log(directory_, 8, 0);
+  log.write("aaaaaaa\nbbb\n");
+  EXPECT_EQ(text("out.log"), "bbb\n");
+  EXPECT_FALSE(std::filesystem::exists(path_ + "/out.log.1"));
+}
+
+TEST_F(Log, CountsWhatItCannotWriteAndTriesAgain) {
+  std::filesystem::create_directory(path_ + "/out.log");
+  LogFile log(directory_, 1000, 1);
+  log.write("12345");
+  EXPECT_EQ(log.lost_bytes(), 5);
+  EXPECT_EQ(log.trouble(), "Is a directory");
+  std::filesystem::remove(path_ + "/out.log");
+  log.write("67");
+  EXPECT_EQ(text("out.log"), "67");
+  EXPECT_EQ(log.lost_bytes(), 5);
+}
+
+}  // namespace
+}  // namespace muster
