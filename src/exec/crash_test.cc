@@ -152,6 +152,36 @@ TEST_F(Crash, AShimThatRefusesIsToldInItsWords) {
   EXPECT_NE(report.words.find("ctl: Address already in use"), std::string::npos) << report.words;
 }
 
+TEST_F(Crash, AShimKilledAtAnyMomentNeverRunsTwiceAndLeavesNothing) {
+  int came_to_run = 0;
+  for (int i = 0; i < 16; ++i) {
+    const LaunchSpec spec = shell("echo ran >>count$MUSTER_JOB; exec sleep 1000");
+    start(spec);
+    const std::vector<pid_t> children = descendants(::getpid());
+    ASSERT_FALSE(children.empty());
+    ::usleep(static_cast<useconds_t>(i * i * 100));
+    if (i == 15) pid_in(scratch_ + "/count" + std::to_string(spec.job));
+    ::kill(children.front(), SIGKILL);
+    std::vector<ExecEvent> told;
+    ASSERT_TRUE(eventually([&] {
+      for (ExecEvent& event : executor_->poll()) told.push_back(std::move(event));
+      return !told.empty() && told.back().kind != ExecEvent::Kind::kStarted;
+    }));
+    EXPECT_EQ(kill_by_token(spec.token), 0);
+    const std::string count = text_of(scratch_ + "/count" + std::to_string(spec.job));
+    // The order is repeated by a daemon that knows nothing: the answer is the same, or says more.
+    open();
+    EXPECT_FALSE(executor_->start(spec));
+    ASSERT_TRUE(eventually([&] { return !executor_->poll().empty(); }));
+    EXPECT_EQ(kill_by_token(spec.token), 0);
+    EXPECT_EQ(text_of(scratch_ + "/count" + std::to_string(spec.job)), count);
+    EXPECT_TRUE(count.empty() || count == "ran\n");
+    came_to_run += count.empty() ? 0 : 1;
+  }
+  EXPECT_GT(came_to_run, 0);
+  EXPECT_LT(came_to_run, 16);  // Else the moments were not early enough to show anything.
+}
+
 TEST_F(Crash, AFrozenShimIsNoticedAndCanBeKilled) {
   const LaunchSpec spec = shell(two_processes());
   start(spec);

@@ -149,6 +149,7 @@ TEST_F(LimitsHold, MemoryInUseIsNotTakenAway) {
     EXPECT_GE(status.value().mem_bytes, 100 << 20);
     EXPECT_FALSE(executor_->resize(lease_name(spec), {.cpu_milli = 500, .mem_mib = 200}));
     EXPECT_EQ(executor_->status(lease_name(spec)).value().limits.mem_mib, 200);
+    EXPECT_FALSE(executor_->resize(lease_name(spec), {.cpu_milli = 500, .mem_mib = 400}));
     EXPECT_FALSE(executor_->kill(lease_name(spec)));
     ended();
   }

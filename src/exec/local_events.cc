@@ -95,6 +95,7 @@ void LocalExecutor::give_up(const std::string& name, const Lease& lease) {
   report.words = lease.said.empty() ? "the shim ended before it started the job"
                                     : std::string(trim(lease.said));
   report.start = report.end = now_on_both_clocks();
+  ControlGroup::find(lease.spec.cgroup_parent, lease.spec.token).remove();
   // Best kept on disk too; but the reason may be just that nothing can be written.
   close_unstarted(lease.directory, report);
   Found found;

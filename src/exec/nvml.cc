@@ -11,9 +11,6 @@ namespace muster {
 namespace {
 
 using Device = void*;
-struct MemoryInfo {
-  unsigned long long total, free, used;
-};
 
 struct Nvml {
   int (*init)() = nullptr;
@@ -22,7 +19,7 @@ struct Nvml {
   int (*device)(unsigned, Device*) = nullptr;
   int (*name)(Device, char*, unsigned) = nullptr;
   int (*uuid)(Device, char*, unsigned) = nullptr;
-  int (*memory)(Device, MemoryInfo*) = nullptr;
+  int (*memory)(Device, unsigned long long*) = nullptr;  // Total, free, used.
 };
 
 template <class Function>
@@ -49,18 +46,17 @@ Result<std::vector<GpuFacts>> list_gpus(const Nvml& nvml) {
   }
   for (unsigned i = 0; i < count; ++i) {
     Device device = nullptr;
-    MemoryInfo memory{};
+    unsigned long long memory[3] = {};
     char name[96] = "";
     char uuid[96] = "";
     int error = nvml.device(i, &device);
     if (error == 0) error = nvml.name(device, name, sizeof name);
     if (error == 0) error = nvml.uuid(device, uuid, sizeof uuid);
-    if (error == 0) error = nvml.memory(device, &memory);
+    if (error == 0) error = nvml.memory(device, memory);
     if (error != 0) {
       return Error{"NVML: GPU " + std::to_string(i) + ": error " + std::to_string(error)};
     }
-    gpus.push_back(
-        {static_cast<int>(i), name, uuid, static_cast<std::int64_t>(memory.total >> 20)});
+    gpus.push_back({static_cast<int>(i), name, uuid, static_cast<std::int64_t>(memory[0] >> 20)});
   }
   return gpus;
 }

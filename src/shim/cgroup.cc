@@ -16,31 +16,6 @@ namespace {
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr std::int64_t kPeriodUs = 100'000;
 
-// Mount points of the hierarchies that matter here; empty where there is none.
-struct Mounts {
-  std::string unified, v1_cpu, v1_memory;
-};
-
-Mounts find_mounts() {
-  Mounts mounts;
-  const auto text = read_file(AT_FDCWD, "/proc/self/mountinfo", kMostBytes);
-  if (!text.ok()) return mounts;
-  for (const std::string_view line : split(text.value(), '\n')) {
-    const std::size_t dash = line.find(" - ");
-    const auto head = split(line, ' ');
-    if (dash == std::string_view::npos || head.size() < 5) continue;
-    const auto tail = split(line.substr(dash + 3), ' ');
-    if (tail.size() < 3) continue;
-    if (tail[0] == "cgroup2") mounts.unified = head[4];
-    if (tail[0] != "cgroup") continue;
-    for (const std::string_view option : split(tail[2], ',')) {
-      if (option == "cpu") mounts.v1_cpu = head[4];
-      if (option == "memory") mounts.v1_memory = head[4];
-    }
-  }
-  return mounts;
-}
-
 Refusal put(const std::string& path, const std::string& value) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd.open()) return system_error(path, errno);
@@ -102,8 +77,28 @@ Refusal make_leaf(const std::string& path) {
 
 }  // namespace
 
-ControlGroup ControlGroup::at(const std::string& parent, std::string_view token) {
-  const Mounts mounts = find_mounts();
+CgroupMounts find_cgroup_mounts() {
+  CgroupMounts mounts;
+  const auto text = read_file(AT_FDCWD, "/proc/self/mountinfo", kMostBytes);
+  if (!text.ok()) return mounts;
+  for (const std::string_view line : split(text.value(), '\n')) {
+    const std::size_t dash = line.find(" - ");
+    const auto head = split(line, ' ');
+    if (dash == std::string_view::npos || head.size() < 5) continue;
+    const auto tail = split(line.substr(dash + 3), ' ');
+    if (tail.size() < 3) continue;
+    if (tail[0] == "cgroup2") mounts.unified = head[4];
+    if (tail[0] != "cgroup") continue;
+    for (const std::string_view option : split(tail[2], ',')) {
+      if (option == "cpu") mounts.v1_cpu = head[4];
+      if (option == "memory") mounts.v1_memory = head[4];
+    }
+  }
+  return mounts;
+}
+
+ControlGroup ControlGroup::at(const std::string& parent, std::string_view token,
+                              const CgroupMounts& mounts) {
   const std::string below = parent + "/muster-" + std::string(token);
   ControlGroup group;
   if (!mounts.unified.empty()) group.unified_ = mounts.unified + below;
@@ -116,9 +111,9 @@ ControlGroup ControlGroup::at(const std::string& parent, std::string_view token)
 }
 
 Result<ControlGroup> ControlGroup::create(const std::string& parent, std::string_view token,
-                                          Limits limits) {
+                                          Limits limits, const CgroupMounts& mounts) {
   if (parent.empty()) return Error{"no cgroup parent is configured"};
-  ControlGroup group = at(parent, token);
+  ControlGroup group = at(parent, token, mounts);
   if (group.cpu_.path.empty() || group.memory_.path.empty()) {
     return Error{"no cgroup hierarchy with the controllers cpu and memory is mounted"};
   }
@@ -155,7 +150,7 @@ Refusal ControlGroup::make(const std::string& parent) {
 
 ControlGroup ControlGroup::find(const std::string& parent, std::string_view token) {
   if (parent.empty()) return {};
-  ControlGroup group = at(parent, token);
+  ControlGroup group = at(parent, token, find_cgroup_mounts());
   const auto exists = [](const std::string& path) {
     return !path.empty() && ::access(path.c_str(), F_OK) == 0;
   };
@@ -272,24 +267,6 @@ Refusal try_cgroup(const std::string& parent) {
   if (!group.ok()) return group.error();
   group.value().remove();
   return std::nullopt;
-}
-
-std::string own_cgroup() {
-  const std::string text = get("/proc/self/cgroup");
-  std::string unified;
-  for (const std::string_view line : split(text, '\n')) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) continue;
-    const std::string_view names = line.substr(first + 1, second - first - 1);
-    const auto controllers = split(names, ',');
-    const std::string path(line.substr(second + 1));
-    if (names.empty()) unified = path;
-    if (std::find(controllers.begin(), controllers.end(), "memory") != controllers.end()) {
-      return path;
-    }
-  }
-  return unified;
 }
 
 }  // namespace muster

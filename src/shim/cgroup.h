@@ -20,11 +20,18 @@ struct Limits {
   std::int64_t mem_mib = 0;
 };
 
+// Where the hierarchies that matter here are mounted; empty where there is none.
+struct CgroupMounts {
+  std::string unified, v1_cpu, v1_memory;
+};
+CgroupMounts find_cgroup_mounts();
+
 class ControlGroup {
  public:
   // Both limits in force, or an error that says what stood in the way, and nothing left behind.
   static Result<ControlGroup> create(const std::string& parent, std::string_view token,
-                                     Limits limits);
+                                     Limits limits,
+                                     const CgroupMounts& mounts = find_cgroup_mounts());
   // What there still is of it, maybe nothing.
   static ControlGroup find(const std::string& parent, std::string_view token);
 
@@ -52,7 +59,8 @@ class ControlGroup {
   };
 
   ControlGroup() = default;
-  static ControlGroup at(const std::string& parent, std::string_view token);
+  static ControlGroup at(const std::string& parent, std::string_view token,
+                         const CgroupMounts& mounts);
   Refusal make(const std::string& parent);
   Refusal limit_cpu(std::int64_t milli) const;
   Refusal limit_memory(std::int64_t mib) const;
@@ -65,8 +73,5 @@ class ControlGroup {
 
 // Whether create() would work below that parent: why not, or nothing.
 Refusal try_cgroup(const std::string& parent);
-
-// The group this process is in, by the hierarchy that limits memory: "/user.slice/...".
-std::string own_cgroup();
 
 }  // namespace muster

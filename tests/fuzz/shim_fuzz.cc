@@ -1,0 +1,29 @@
+// Everything a shim or the executor reads that somebody else may have written: specs, reports,
+// control requests. What is accepted must come back the same when written and read again.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "shim/control.h"
+#include "shim/report.h"
+#include "shim/spec.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace muster;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto spec = read_spec(text); spec.ok()) {
+    MUSTER_CHECK(read_spec(spec_json(spec.value())).value() == spec.value());
+  }
+  if (const auto facts = read_started(text); facts.ok()) {
+    MUSTER_CHECK(read_started(started_json(facts.value())).value() == facts.value());
+  }
+  if (const auto report = read_exit(text); report.ok()) {
+    MUSTER_CHECK(read_exit(exit_json(report.value())).value() == report.value());
+  }
+  if (const auto request = read_request(text); request.ok()) {
+    MUSTER_CHECK(read_request(request_json(request.value())).ok());
+  }
+  return 0;
+}
