@@ -167,13 +167,13 @@ TEST_F(Crash, AShimKilledAtAnyMomentNeverRunsTwiceAndLeavesNothing) {
       for (ExecEvent& event : executor_->poll()) told.push_back(std::move(event));
       return !told.empty() && told.back().kind != ExecEvent::Kind::kStarted;
     }));
-    EXPECT_EQ(kill_by_token(spec.token), 0);
+    EXPECT_EQ(kill_by_token(spec.token).killed, 0);
     const std::string count = text_of(scratch_ + "/count" + std::to_string(spec.job));
     // The order is repeated by a daemon that knows nothing: the answer is the same, or says more.
     open();
     EXPECT_FALSE(executor_->start(spec));
     ASSERT_TRUE(eventually([&] { return !executor_->poll().empty(); }));
-    EXPECT_EQ(kill_by_token(spec.token), 0);
+    EXPECT_EQ(kill_by_token(spec.token).killed, 0);
     EXPECT_EQ(text_of(scratch_ + "/count" + std::to_string(spec.job)), count);
     EXPECT_TRUE(count.empty() || count == "ran\n");
     came_to_run += count.empty() ? 0 : 1;

@@ -189,6 +189,7 @@ Result<Found::What> LocalExecutor::take_up(const std::string& name, Lease& lease
       }
       lease.sweeping = true;
       lease.why = found.why;
+      if (found.started) lease.since = found.started->process_start;
       leases_.emplace(name, std::move(lease));
       wake();
       break;

@@ -69,6 +69,8 @@ class LocalExecutor {
     std::string said;
     bool child = false;     // Ours to reap.
     bool sweeping = false;  // Lost: what is left of it is being killed.
+    int sweeps = 0;
+    std::int64_t since = 0;  // The shim's start in ticks, where known.
     std::string why;
   };
 

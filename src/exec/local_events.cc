@@ -17,6 +17,7 @@ namespace muster {
 namespace {
 
 constexpr long kSweepNs = 20'000'000;
+constexpr int kPatientSweeps = 50;  // A second.
 constexpr std::size_t kMostWords = 4096;
 
 bool readable(const Fd& fd) {
@@ -107,7 +108,8 @@ void LocalExecutor::settle_the_rest() {
   std::vector<std::string> unsure;
   for (auto it = leases_.begin(); it != leases_.end();) {
     Lease& lease = it->second;
-    if (lease.sweeping && sweep(lease.spec)) {
+    const bool patient = ++lease.sweeps < kPatientSweeps;
+    if (lease.sweeping && sweep(lease.spec, lease.since, patient)) {
       Found found;
       found.why = lease.why;
       tell(ExecEvent::Kind::kLost, it->first, lease, std::move(found));

@@ -141,12 +141,13 @@ Refusal close_unstarted(const Fd& directory, const ExitReport& report) {
   return write_whole(directory, "exit.json", exit_json(report));
 }
 
-bool sweep(const LaunchSpec& spec) {
+bool sweep(const LaunchSpec& spec, std::int64_t since, bool patient) {
   const ControlGroup group = ControlGroup::find(spec.cgroup_parent, spec.token);
   const bool empty = group.empty();
   if (!empty) group.kill_all();
-  const int carried = kill_by_token(spec.token);
-  return empty && carried == 0 && group.remove();
+  const TokenKill found = kill_by_token(spec.token, since);
+  if (!empty || found.killed > 0 || (patient && found.unsure > 0)) return false;
+  return group.remove();
 }
 
 }  // namespace muster

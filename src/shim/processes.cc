@@ -78,11 +78,39 @@ void add_children(pid_t pid, std::vector<pid_t>& list) {
   }
 }
 
-bool carries(pid_t pid, std::string_view entry) {
+enum class Carries { kNo, kYes, kUnsure };
+
+// Why a process shows no environment: it has none for good, is not ours, or is between two.
+Carries without_environment(pid_t pid, std::int64_t since) {
+  constexpr std::int64_t kKernelThread = 0x00200000;  // PF_KTHREAD
+  constexpr int kFlags = 9;
+  constexpr int kStart = 22;
+  constexpr int kEnvironmentEnd = 51;
+  const auto stat = read_proc(pid, "stat");
+  if (!stat.ok()) return Carries::kNo;
+  const std::size_t bracket = stat.value().rfind(") ");
+  const char state = bracket == std::string::npos ? 'X' : stat.value()[bracket + 2];
+  if (state == 'Z' || state == 'X') return Carries::kNo;
+  if (stat_field(stat.value(), kFlags) & kKernelThread) return Carries::kNo;
+  if (stat_field(stat.value(), kEnvironmentEnd) != 0) return Carries::kNo;
+  if (stat_field(stat.value(), kStart) < since) return Carries::kNo;
+  const auto status = read_proc(pid, "status");
+  if (!status.ok()) return Carries::kNo;
+  // "Uid:  real  effective  ...": what runs with other rights shows us nothing, ever.
+  const std::size_t line = status.value().find("\nUid:\t");
+  if (line == std::string::npos) return Carries::kNo;
+  const auto ids = split(std::string_view(status.value()).substr(line + 6, 40), '\t');
+  const auto effective = parse_int(ids.size() > 1 ? ids[1] : "");
+  const bool ours = ::geteuid() == 0 || (effective.ok() && effective.value() == ::geteuid());
+  return ours ? Carries::kUnsure : Carries::kNo;
+}
+
+Carries carries(pid_t pid, std::string_view entry, std::int64_t since) {
   const auto environ = read_proc(pid, "environ");
-  if (!environ.ok()) return false;
+  if (!environ.ok() || environ.value().empty()) return without_environment(pid, since);
   const auto entries = split(environ.value(), '\0');
-  return std::find(entries.begin(), entries.end(), entry) != entries.end();
+  const bool found = std::find(entries.begin(), entries.end(), entry) != entries.end();
+  return found ? Carries::kYes : Carries::kNo;
 }
 
 }  // namespace
@@ -157,15 +185,18 @@ IoUse own_io_use(std::int64_t& text_bytes) {
           .disk_written = line_number(text.value(), "write_bytes:")};
 }
 
-int kill_by_token(std::string_view token) {
+TokenKill kill_by_token(std::string_view token, std::int64_t since) {
   const std::string entry = "MUSTER_LEASE=" + std::string(token);
-  int killed = 0;
+  TokenKill result;
   for (const pid_t pid : numbers_in("/proc")) {
     const Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!fd.open() || !carries(pid, entry)) continue;
-    if (::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0) == 0) ++killed;
+    if (!fd.open()) continue;
+    const Carries found = carries(pid, entry, since);
+    if (found == Carries::kUnsure) ++result.unsure;
+    if (found != Carries::kYes) continue;
+    if (::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0) == 0) ++result.killed;
   }
-  return killed;
+  return result;
 }
 
 }  // namespace muster

@@ -46,7 +46,14 @@ struct IoUse {
 // `read`, so it is told here. (A zombie's own figures are root's alone to read.)
 IoUse own_io_use(std::int64_t& text_bytes);
 
-// SIGKILLs every process whose environment has MUSTER_LEASE=token; how many there were.
-int kill_by_token(std::string_view token);
+struct TokenKill {
+  int killed = 0;
+  // Processes of ours without a readable environment just now: in the middle of an exec, or of
+  // their end; rarely one that hides it for good. Look again.
+  int unsure = 0;
+};
+// SIGKILLs every process whose environment has MUSTER_LEASE=token. What began before `since`, in
+// ticks as process_start() gives them, cannot be one, so it is never unsure.
+TokenKill kill_by_token(std::string_view token, std::int64_t since = 0);
 
 }  // namespace muster
