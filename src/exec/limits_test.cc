@@ -52,15 +52,15 @@ class LimitsHold : public LeaseTest {
   void resize_follows(const LaunchSpec& spec) {
     start(spec);
     started();
-    rate_of(spec, 200);
-    const Rate whole = rate_of(spec, 700);
+    rate_of(spec, 150);
+    const Rate whole = rate_of(spec, 600);
     const auto refusal = executor_->resize(lease_name(spec), {.cpu_milli = 250, .mem_mib = 512});
     EXPECT_FALSE(refusal) << refusal->message;
-    rate_of(spec, 200);
-    const Rate quarter = rate_of(spec, 800);
+    rate_of(spec, 150);
+    const Rate quarter = rate_of(spec, 700);
     EXPECT_FALSE(executor_->resize(lease_name(spec), {.cpu_milli = 1000, .mem_mib = 512}));
-    rate_of(spec, 200);
-    const Rate again = rate_of(spec, 500);
+    rate_of(spec, 150);
+    const Rate again = rate_of(spec, 400);
     // Generous: the machine may be busy with other things, which slows the whole rate, never
     // raises the quarter.
     EXPECT_GT(whole.cpus, 0.3);

@@ -123,7 +123,11 @@ Result<LaunchSpec> read_record(const Fd& directory) {
 
 Result<Found> look_at(const Fd& directory, const LaunchSpec& spec) {
   for (int i = 0; i < kStartingTries; ++i) {
-    if (auto end = find_end(directory, spec)) return std::move(*end);
+    if (auto end = find_end(directory, spec)) {
+      // Of a spoilt report at least when its shim began, which narrows what may be left of it.
+      if (end->what == Found::What::kLost) end->started = find_shim(directory, spec).started;
+      return std::move(*end);
+    }
     if (file_exists(directory, "started.json")) return find_shim(directory, spec);
     const Fd lock = try_lock(directory);
     // With the lock in hand nobody can start; but somebody may have, just before.
