@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "store/history.h"
+#include "store/job_reader.h"
 #include "store/journal.h"
 
 namespace muster {
@@ -82,7 +82,7 @@ struct Filled {
 void query(benchmark::State& state, const JobFilter& filter) {
   const Filled filled(state.range(0));
   const Journal journal = Journal::open(filled.folder.journal()).value();
-  History history = History::open(filled.folder.journal()).value();
+  JobReader history = JobReader::open(filled.folder.journal()).value();
   for (auto _ : state) benchmark::DoNotOptimize(history.jobs(filter).value().size());
   state.counters["resident_mb"] = resident_mb();
   state.counters["file_mb"] =
@@ -100,7 +100,7 @@ BENCHMARK(BM_NewestFiftyOfAUserInAState)->Arg(100)->Arg(10'000);
 
 void BM_Prefix(benchmark::State& state) {
   const Filled filled(state.range(0));
-  History history = History::open(filled.folder.journal()).value();
+  JobReader history = JobReader::open(filled.folder.journal()).value();
   for (auto _ : state) benchmark::DoNotOptimize(history.jobs_beginning("99", 20).value().size());
 }
 BENCHMARK(BM_Prefix)->Arg(100)->Arg(10'000);
@@ -111,7 +111,7 @@ void BM_Recover(benchmark::State& state) {
   for (auto _ : state) {
     Journal journal = Journal::open(filled.folder.journal()).value();
     std::uint64_t entries = 0;
-    MUSTER_CHECK(!journal.for_each_from(1, [&](std::uint64_t, const Entry&) { ++entries; }));
+    MUSTER_CHECK(!journal.for_each_from(1, [&](std::uint64_t, const JournalEntry&) { ++entries; }));
     MUSTER_CHECK(entries == static_cast<std::uint64_t>(state.range(0)));
   }
 }

@@ -149,7 +149,7 @@ Refusal Journal::read_counters() {
   return std::nullopt;
 }
 
-Result<std::uint64_t> Journal::append(Entry entry) {
+Result<std::uint64_t> Journal::append(JournalEntry entry) {
   if (Refusal refusal = check_size("kind of entry", entry.kind, kLargestName)) return *refusal;
   if (Refusal refusal = check_size("body of entry", entry.body, kLargestText)) return *refusal;
   entries_.push_back(std::move(entry));
@@ -212,7 +212,7 @@ Refusal Journal::for_each_from(std::uint64_t seq, const Visit& visit) {
   while (sql_.read.next()) {
     if (!wrong.empty()) continue;
     const std::uint64_t found = sql_.read.number(0);
-    Entry entry{sql_.read.text(1), Instant::micros(sql_.read.integer(2)), sql_.read.text(3)};
+    JournalEntry entry{sql_.read.text(1), Instant::micros(sql_.read.integer(2)), sql_.read.text(3)};
     if (found != expected) {
       wrong = "missing";
     } else if (checksum(found, entry.kind, entry.at.us(), entry.body) != sql_.read.integer(4)) {

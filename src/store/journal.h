@@ -1,7 +1,7 @@
 #pragma once
 
 // The daemon's memory: a journal of numbered entries on disk, which is the truth, and tables for
-// people that are written in the same transactions. The one writer; `History` reads beside it.
+// people that are written in the same transactions. The one writer; `JobReader` reads beside it.
 //
 // What is appended or put is buffered; commit() writes all of it in one transaction and comes back
 // when it is on disk. Nothing may be acknowledged, and nothing done on its account, before that.
@@ -33,12 +33,12 @@ inline constexpr std::size_t kLargestText = std::size_t{1} << 20;        // A bo
 inline constexpr std::size_t kLargestName = 4096;                        // Any other text.
 inline constexpr std::size_t kLargestSnapshot = std::size_t{512} << 20;  // A snapshot's body.
 
-struct Entry {
+struct JournalEntry {
   std::string kind;
   Instant at;
   std::string body;  // JSON.
 
-  friend bool operator==(const Entry&, const Entry&) = default;
+  friend bool operator==(const JournalEntry&, const JournalEntry&) = default;
 };
 
 // The state after all entries up to and including seq.
@@ -63,7 +63,7 @@ class Journal {
 
   // Buffers an entry and gives its number: 1, 2, 3... without a gap. Refuses one that is too large,
   // and then nothing is buffered.
-  Result<std::uint64_t> append(Entry entry);
+  Result<std::uint64_t> append(JournalEntry entry);
 
   // The id of a new job: 1, 2, 3... The counter goes to disk with the next commit, and an id that
   // did is never given again, whatever is deleted. Tell nobody of an id before that commit.
@@ -89,7 +89,7 @@ class Journal {
 
   // Committed entries from this number on, in order, each checked. Refuses at the first that is
   // damaged or missing, naming its number; those before it were visited.
-  using Visit = std::function<void(std::uint64_t seq, const Entry&)>;
+  using Visit = std::function<void(std::uint64_t seq, const JournalEntry&)>;
   Refusal for_each_from(std::uint64_t seq, const Visit& visit);
 
   // These write at once, in a transaction of their own, durable on return, and want a Journal that
@@ -128,7 +128,7 @@ class Journal {
   std::uint64_t next_id_ = 1;
   std::uint64_t durable_seq_ = 1;
   std::uint64_t durable_id_ = 1;
-  std::vector<Entry> entries_;
+  std::vector<JournalEntry> entries_;
   std::map<std::uint64_t, JobRow> jobs_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, AttemptRow> attempts_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> keys_;

@@ -223,7 +223,7 @@ TEST_F(DamagedJournal, AnEntryIsRefusedByItsNumber) {
     {
       Journal journal = Journal::open(path()).value();
       std::uint64_t visited = 0;
-      const auto count = [&](std::uint64_t, const Entry&) { ++visited; };
+      const auto count = [&](std::uint64_t, const JournalEntry&) { ++visited; };
       expect_refused(journal.for_each_from(1, count), "j.db: entry 7 is damaged");
       EXPECT_EQ(visited, 6U);
       EXPECT_FALSE(journal.for_each_from(8, count));
@@ -233,7 +233,7 @@ TEST_F(DamagedJournal, AnEntryIsRefusedByItsNumber) {
 }
 
 TEST_F(DamagedJournal, AMissingEntryIsRefusedByItsNumber) {
-  const auto nothing = [](std::uint64_t, const Entry&) {};
+  const auto nothing = [](std::uint64_t, const JournalEntry&) {};
   hammer(path(), "DELETE FROM entries WHERE seq = 300");
   expect_refused(Journal::open(path()).value().for_each_from(1, nothing), "entry 300 is missing");
   hammer(path(), "DELETE FROM entries WHERE seq = 12");
@@ -280,7 +280,7 @@ TEST_F(DamagedJournal, IsRefusedOrWholeWhateverHappenedToTheFile) {
     }
     std::uint64_t visited = 0;
     const Refusal refusal =
-        journal.value().for_each_from(1, [&](std::uint64_t seq, const Entry& e) {
+        journal.value().for_each_from(1, [&](std::uint64_t seq, const JournalEntry& e) {
           EXPECT_EQ(e, entry(static_cast<int>(seq)));
           ++visited;
         });

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "store/history.h"
+#include "store/job_reader.h"
 #include "store/journal.h"
 #include "store/testing.h"
 
@@ -117,7 +117,7 @@ TEST(JournalKill, LosesNothingAcknowledgedAndUsesNoIdTwice) {
     }
 
     // The tables tell of the same transactions: keys and rows of all that is not forgotten.
-    History history = History::open(path).value();
+    JobReader history = JobReader::open(path).value();
     if (!entries.empty()) {
       const std::optional<JobRow> newest = history.job(last_id).value();
       ASSERT_TRUE(newest);

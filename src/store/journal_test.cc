@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/history.h"
+#include "store/job_reader.h"
 #include "store/testing.h"
 
 namespace muster {
@@ -40,8 +40,8 @@ TEST(Journal, KeepsAnyBytes) {
   Journal journal = Journal::open(scratch / "j.db").value();
   std::string all;
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
-  const Entry odd{"'; DROP TABLE entries; --", Instant::micros(-5), all};
-  const Entry empty{"", Instant::never(), ""};
+  const JournalEntry odd{"'; DROP TABLE entries; --", Instant::micros(-5), all};
+  const JournalEntry empty{"", Instant::never(), ""};
   ASSERT_TRUE(journal.append(odd).ok());
   ASSERT_TRUE(journal.append(empty).ok());
   ASSERT_FALSE(journal.commit());
@@ -51,9 +51,9 @@ TEST(Journal, KeepsAnyBytes) {
 TEST(Journal, CapsSizes) {
   const Scratch scratch;
   Journal journal = Journal::open(scratch / "j.db").value();
-  const Entry largest{"test", Instant(), std::string(kLargestText, 'x')};
+  const JournalEntry largest{"test", Instant(), std::string(kLargestText, 'x')};
   ASSERT_TRUE(journal.append(largest).ok());
-  Entry larger = largest;
+  JournalEntry larger = largest;
   larger.body += 'x';
   EXPECT_EQ(journal.append(larger).error().message,
             "body of entry: 1048577 bytes, more than 1048576");
@@ -106,7 +106,7 @@ TEST(Journal, GoesOnFromASnapshot) {
     EXPECT_EQ(snapshot->seq, 7U);
     EXPECT_EQ(snapshot->body, "seven");
     EXPECT_EQ(entries_from(journal, 8), (Entries{{8, entry(8)}, {9, entry(9)}}));
-    expect_refused(journal.for_each_from(7, [](std::uint64_t, const Entry&) {}),
+    expect_refused(journal.for_each_from(7, [](std::uint64_t, const JournalEntry&) {}),
                    "j.db: entry 7 is missing");
     ASSERT_FALSE(journal.save_snapshot({9, "nine"}));
     ASSERT_FALSE(journal.truncate_before(10));
@@ -215,7 +215,7 @@ void make_version_one(const std::string& path) {
 TEST(JournalVersions, TheFirstBecomesTodays) {
   const Scratch scratch;
   make_version_one(scratch / "j.db");
-  const Result<History> early = History::open(scratch / "j.db");
+  const Result<JobReader> early = JobReader::open(scratch / "j.db");
   ASSERT_FALSE(early.ok());
   EXPECT_NE(early.error().message.find("older version"), std::string::npos);
 
@@ -226,7 +226,7 @@ TEST(JournalVersions, TheFirstBecomesTodays) {
   EXPECT_EQ(journal.next_id(), 8U);
   ASSERT_FALSE(journal.put(job_row(8)));
   ASSERT_FALSE(journal.commit());
-  EXPECT_EQ(History::open(scratch / "j.db").value().job(8).value(), job_row(8));
+  EXPECT_EQ(JobReader::open(scratch / "j.db").value().job(8).value(), job_row(8));
 }
 
 TEST(JournalVersions, AStepThatFailsLeavesTheFileAsItWas) {

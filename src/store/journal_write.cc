@@ -68,7 +68,7 @@ int Journal::write_buffered() {
     if (code == SQLITE_OK) code = statement.run(values...);
   };
   std::uint64_t seq = durable_seq_;
-  for (const Entry& entry : entries_) {
+  for (const JournalEntry& entry : entries_) {
     write(sql_.entry, seq, entry.kind, entry.at, entry.body,
           checksum(seq, entry.kind, entry.at.us(), entry.body));
     ++seq;

@@ -61,7 +61,7 @@ inline void hammer(const std::string& path, const std::string& sql) {
   sqlite3_close(handle);
 }
 
-inline Entry entry(int number) {
+inline JournalEntry entry(int number) {
   return {"test", Instant::micros(number), "{\"n\": " + std::to_string(number) + "}"};
 }
 
@@ -78,12 +78,12 @@ inline JobRow job_row(std::uint64_t id) {
   return job;
 }
 
-using Entries = std::vector<std::pair<std::uint64_t, Entry>>;
+using Entries = std::vector<std::pair<std::uint64_t, JournalEntry>>;
 
 inline Entries entries_from(Journal& journal, std::uint64_t seq) {
   Entries found;
   const Refusal refusal = journal.for_each_from(
-      seq, [&](std::uint64_t number, const Entry& one) { found.emplace_back(number, one); });
+      seq, [&](std::uint64_t number, const JournalEntry& one) { found.emplace_back(number, one); });
   EXPECT_FALSE(refusal) << refusal->message;
   return found;
 }

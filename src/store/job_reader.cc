@@ -1,4 +1,4 @@
-#include "store/history.h"
+#include "store/job_reader.h"
 
 #include <utility>
 
@@ -54,10 +54,10 @@ std::optional<std::string> above_all(std::string_view prefix) {
 
 }  // namespace
 
-Result<History> History::open(const std::string& path) {
+Result<JobReader> JobReader::open(const std::string& path) {
   Result<Database> database = Database::open(path, Database::Access::kRead);
   if (!database.ok()) return database.error();
-  History history(std::move(database).value());
+  JobReader history(std::move(database).value());
   const Result<std::int64_t> version = schema_version(history.database_);
   if (!version.ok()) return version.error();
   if (version.value() != kSchemaVersion) {
@@ -67,7 +67,7 @@ Result<History> History::open(const std::string& path) {
   return history;
 }
 
-Refusal History::prepare() {
+Refusal JobReader::prepare() {
   const std::string jobs = kSelectJobs;
   const std::pair<std::string, Statement&> all[] = {
       {jobs + "id = ?1", by_id_},
@@ -88,14 +88,14 @@ Refusal History::prepare() {
   return std::nullopt;
 }
 
-Result<std::vector<JobRow>> History::collect(Statement& query) {
+Result<std::vector<JobRow>> JobReader::collect(Statement& query) {
   std::vector<JobRow> rows;
   while (query.next()) rows.push_back(job_row(query));
   if (query.code() != SQLITE_OK) return database_.error("cannot read");
   return rows;
 }
 
-Result<std::optional<JobRow>> History::job(std::uint64_t id) {
+Result<std::optional<JobRow>> JobReader::job(std::uint64_t id) {
   by_id_.start(id);
   Result<std::vector<JobRow>> rows = collect(by_id_);
   if (!rows.ok()) return rows.error();
@@ -103,13 +103,13 @@ Result<std::optional<JobRow>> History::job(std::uint64_t id) {
   return std::optional<JobRow>(std::move(rows.value().front()));
 }
 
-Result<std::vector<JobRow>> History::jobs_beginning(std::string_view prefix, std::size_t limit) {
+Result<std::vector<JobRow>> JobReader::jobs_beginning(std::string_view prefix, std::size_t limit) {
   const std::optional<std::string> above = above_all(prefix);
   by_prefix_.start(prefix, above, static_cast<std::uint64_t>(limit));
   return collect(by_prefix_);
 }
 
-Result<std::vector<JobRow>> History::jobs(const JobFilter& filter) {
+Result<std::vector<JobRow>> JobReader::jobs(const JobFilter& filter) {
   const unsigned given =
       (filter.state ? 1U : 0U) | (filter.user ? 2U : 0U) | (filter.tenant ? 4U : 0U);
   const auto [place, fresh] = lists_.try_emplace(given);
@@ -130,7 +130,7 @@ Result<std::vector<JobRow>> History::jobs(const JobFilter& filter) {
   return collect(place->second);
 }
 
-Result<std::vector<AttemptRow>> History::attempts(std::uint64_t job) {
+Result<std::vector<AttemptRow>> JobReader::attempts(std::uint64_t job) {
   attempts_of_.start(job);
   std::vector<AttemptRow> rows;
   while (attempts_of_.next()) rows.push_back(attempt_row(attempts_of_));
@@ -138,8 +138,8 @@ Result<std::vector<AttemptRow>> History::attempts(std::uint64_t job) {
   return rows;
 }
 
-Refusal History::for_each_ended_since(Instant since,
-                                      const std::function<void(const JobRow&)>& visit) {
+Refusal JobReader::for_each_ended_since(Instant since,
+                                        const std::function<void(const JobRow&)>& visit) {
   ended_since_.start(since);
   while (ended_since_.next()) visit(job_row(ended_since_));
   if (ended_since_.code() != SQLITE_OK) return database_.error("cannot read");

@@ -1,4 +1,4 @@
-#include "store/history.h"
+#include "store/job_reader.h"
 
 #include <algorithm>
 
@@ -17,13 +17,13 @@ std::vector<std::uint64_t> ids(const Result<std::vector<JobRow>>& rows) {
 
 using Ids = std::vector<std::uint64_t>;
 
-TEST(History, GivesARowBackAsItWasPutLast) {
+TEST(JobReader, GivesARowBackAsItWasPutLast) {
   const Scratch scratch;
   Journal journal = Journal::open(scratch / "j.db").value();
   JobRow job = job_row(journal.next_id());
   ASSERT_FALSE(journal.put(job));
   ASSERT_FALSE(journal.commit());
-  History history = History::open(scratch / "j.db").value();
+  JobReader history = JobReader::open(scratch / "j.db").value();
   EXPECT_EQ(history.job(1).value(), job);
   EXPECT_EQ(history.job(2).value(), std::nullopt);
 
@@ -38,7 +38,7 @@ TEST(History, GivesARowBackAsItWasPutLast) {
   EXPECT_EQ(history.job(1).value(), job);
 }
 
-TEST(History, KeepsAttemptsByJobAndNumber) {
+TEST(JobReader, KeepsAttemptsByJobAndNumber) {
   const Scratch scratch;
   Journal journal = Journal::open(scratch / "j.db").value();
   journal.next_id();
@@ -48,13 +48,13 @@ TEST(History, KeepsAttemptsByJobAndNumber) {
   const AttemptRow other{2, 1, "running", "c", Instant::micros(7), std::nullopt, ""};
   for (const AttemptRow& row : {second, first, other}) ASSERT_FALSE(journal.put(row));
   ASSERT_FALSE(journal.commit());
-  History history = History::open(scratch / "j.db").value();
+  JobReader history = JobReader::open(scratch / "j.db").value();
   EXPECT_EQ(history.attempts(1).value(), (std::vector<AttemptRow>{first, second}));
   EXPECT_EQ(history.attempts(2).value(), (std::vector<AttemptRow>{other}));
   EXPECT_TRUE(history.attempts(3).value().empty());
 }
 
-TEST(History, PrefixesAreBytesNotPatterns) {
+TEST(JobReader, PrefixesAreBytesNotPatterns) {
   const Scratch scratch;
   Journal journal = Journal::open(scratch / "j.db").value();
   const std::vector<std::string> keys = {"a%b",
@@ -76,7 +76,7 @@ TEST(History, PrefixesAreBytesNotPatterns) {
     ASSERT_FALSE(journal.put(job));
   }
   ASSERT_FALSE(journal.commit());
-  History history = History::open(scratch / "j.db").value();
+  JobReader history = JobReader::open(scratch / "j.db").value();
   std::vector<std::string> prefixes = keys;
   prefixes.insert(prefixes.end(), {"a%", "a_", "a'", "a\"", "b", "1", "12", "3", "_", "' OR 1=1",
                                    "\\", "*", "a'b' --"});
@@ -94,7 +94,7 @@ TEST(History, PrefixesAreBytesNotPatterns) {
 }
 
 // Random rows, put anew as jobs go on, against a plain list of them.
-TEST(History, ListsWhatAPlainListWould) {
+TEST(JobReader, ListsWhatAPlainListWould) {
   const Scratch scratch;
   Journal journal = Journal::open(scratch / "j.db").value();
   Random random(7);
@@ -120,7 +120,7 @@ TEST(History, ListsWhatAPlainListWould) {
     }
   }
   ASSERT_FALSE(journal.commit());
-  History history = History::open(scratch / "j.db").value();
+  JobReader history = JobReader::open(scratch / "j.db").value();
 
   for (int round = 0; round < 200; ++round) {
     JobFilter filter;
@@ -152,7 +152,7 @@ TEST(History, ListsWhatAPlainListWould) {
   EXPECT_EQ(found, ended);
 }
 
-TEST(History, ForgetsTheOldestEndsFirstInSmallBatches) {
+TEST(JobReader, ForgetsTheOldestEndsFirstInSmallBatches) {
   const Scratch scratch;
   Journal journal = Journal::open(scratch / "j.db").value();
   const std::vector<int> ends = {50, 10, 0, 30, 20, 40};  // Of jobs 1 to 6; 0 still runs.
@@ -164,7 +164,7 @@ TEST(History, ForgetsTheOldestEndsFirstInSmallBatches) {
     ASSERT_FALSE(journal.keep_key("ann", std::to_string(end), job.id));
   }
   ASSERT_FALSE(journal.commit());
-  History history = History::open(scratch / "j.db").value();
+  JobReader history = JobReader::open(scratch / "j.db").value();
 
   EXPECT_EQ(journal.forget_ended_before(Instant::micros(40), 2).value(), 2U);
   EXPECT_EQ(ids(history.jobs({})), (Ids{6, 4, 3, 1}));
@@ -178,11 +178,11 @@ TEST(History, ForgetsTheOldestEndsFirstInSmallBatches) {
   EXPECT_EQ(ids(history.jobs({})), (Ids{6, 3, 1}));
 }
 
-TEST(History, RefusesWhatIsNoJournal) {
+TEST(JobReader, RefusesWhatIsNoJournal) {
   const Scratch scratch;
-  EXPECT_FALSE(History::open(scratch / "none.db").ok());
+  EXPECT_FALSE(JobReader::open(scratch / "none.db").ok());
   write_bytes(scratch / "text.db", "A text that is long enough to look like some kind of file.\n");
-  const Result<History> text = History::open(scratch / "text.db");
+  const Result<JobReader> text = JobReader::open(scratch / "text.db");
   ASSERT_FALSE(text.ok());
   expect_refused(text.error(), "text.db: cannot read: file is not a database");
 }

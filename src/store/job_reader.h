@@ -28,10 +28,10 @@ struct JobFilter {  // All that are given must hold.
   std::size_t offset = 0;
 };
 
-class History {
+class JobReader {
  public:
   // The file of a Journal, which brings it to today's version first.
-  static Result<History> open(const std::string& path);
+  static Result<JobReader> open(const std::string& path);
 
   Result<std::optional<JobRow>> job(std::uint64_t id);
   // Jobs whose id, written out, or whose key begins so, byte for byte; newest first.
@@ -42,7 +42,7 @@ class History {
   Refusal for_each_ended_since(Instant since, const std::function<void(const JobRow&)>& visit);
 
  private:
-  explicit History(Database database) : database_(std::move(database)) {}
+  explicit JobReader(Database database) : database_(std::move(database)) {}
   Refusal prepare();
   Result<std::vector<JobRow>> collect(Statement& query);
 
