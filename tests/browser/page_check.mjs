@@ -164,7 +164,8 @@ async function checkGantts(page) {
     for (let i = 0; i < 12; i++) await page.mouse.wheel(0, -120);
     let told = '';
     for (let i = 0; i < 40 && !told; i++) {  // Some GPUs are idle.
-      await page.mouse.move(box.x + box.width * (0.3 + i / 80), box.y + box.height * 0.5);
+      await page.mouse.move(box.x + box.width * (0.3 + i / 80),
+                            box.y + box.height * (0.1 + 0.8 * (i % 8) / 8));
       await settle(page);
       told = await page.$eval('#_tip', tip => tip.hidden ? '' : tip.textContent);
     }
