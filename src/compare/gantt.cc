@@ -28,6 +28,7 @@ std::vector<Held> all_held(const History& history) {
   std::vector<Held> held;
   for (const PastJob& job : history.jobs) {
     for (const Attempt& attempt : history.attempts_of(job)) {
+      if (attempt.host_count == 0) continue;  // In the pre-run: on no GPU of these.
       std::size_t bars = 0;
       for (const HostShare& share : history.hosts_of(attempt)) {
         bars += static_cast<std::size_t>(std::popcount(share.gpus));

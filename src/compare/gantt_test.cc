@@ -55,6 +55,22 @@ TEST(Gantt, AWindowTooWideIsCutAndSaidSo) {
             "the last 7,500 leases in the window are not drawn, to keep the page quick");
 }
 
+// It was tried, but it is not told where and when.
+TEST(Gantt, AnAttemptInThePreRunIsNotShown) {
+  std::vector<RunFiles> runs = {run_of(3)};
+  Attempt attempt;
+  attempt.failed = true;
+  PastJob job;
+  job.id = runs[0].history.ids.intern("caught");
+  job.attempts = static_cast<std::uint32_t>(runs[0].history.attempts.size());
+  job.attempt_count = 1;
+  runs[0].history.attempts.push_back(attempt);
+  runs[0].history.jobs.push_back(job);
+  const Stretch window = stretch_for(runs);
+  EXPECT_EQ(window.end, at(3 * 3600));
+  EXPECT_EQ(gantt_of(runs[0], "g", window).bars.size(), 24u);
+}
+
 TEST(Gantt, NothingHeldIsNothingShown) {
   const std::vector<RunFiles> runs = {run_of(0)};
   const Gantt gantt = gantt_of(runs[0], "g", stretch_for(runs));
