@@ -58,21 +58,32 @@ digest_of() {
   fi
 }
 
-status=0
-printf '%-56s %-18s %s\n' "options" digest "$# binaries"
-for case in "${cases[@]}"; do
+# compare CASE MUSTER...: prints the case's line; fails if the digests differ.
+compare() {
+  local case=$1 options digests=() verdict=equal digest muster
+  shift
   read -ra options <<<"$case"
-  digests=()
-  verdict=equal
   for muster in "$@"; do
     digest=$(digest_of "$muster" "${options[@]}") || digest=none
     digests+=("$digest")
     if [[ $digest == none || $digest != "${digests[0]}" ]]; then verdict=DIFFERENT; fi
   done
   printf '%-56s %-18s %s\n' "$case" "${digests[0]}" "$verdict"
-  if [[ $verdict != equal ]]; then
-    status=1
-    for i in "${!digests[@]}"; do printf '    %-18s %s\n' "${digests[i]}" "${@:i+1:1}"; done
-  fi
+  if [[ $verdict == equal ]]; then return 0; fi
+  for i in "${!digests[@]}"; do printf '    %-18s %s\n' "${digests[i]}" "${@:i+1:1}"; done
+  return 1
+}
+
+# As many cases at a time as there are cores, told in their order.
+status=0
+printf '%-56s %-18s %s\n' "options" digest "$# binaries"
+told=$(mktemp -d)
+trap 'rm -rf "$told"' EXIT
+for i in "${!cases[@]}"; do
+  while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
+  { compare "${cases[i]}" "$@" >"$told/$i" 2>&1 || touch "$told/failed"; } &
 done
+wait
+for i in "${!cases[@]}"; do cat "$told/$i"; done
+if [[ -e $told/failed ]]; then status=1; fi
 exit "$status"
