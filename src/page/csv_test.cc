@@ -62,7 +62,7 @@ TEST_F(PageCsv, SaysWhatIsInTheWay) {
   std::ofstream(dir_) << "a file";
   const Refusal refusal = write_page_csv(dir_, small_page());
   ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->message.rfind(dir_.string() + ": cannot make the directory", 0), 0u);
+  EXPECT_EQ(refusal->message.rfind(dir_.string() + ": not a directory", 0), 0u);
 }
 
 }  // namespace
