@@ -87,10 +87,7 @@ Refusal parse_timeline(std::string_view text, const std::string& name, RunFiles&
   constexpr std::array<std::string_view, 3> kNames = {"time_s", "busy_gpus", "waiting"};
   NamedCsv rows(text, name, kNames);
   if (Refusal refusal = rows.read_header()) return refusal;
-  while (true) {
-    const Result<bool> more = rows.next();
-    if (!more.ok()) return more.error();
-    if (!more.value()) return std::nullopt;
+  return rows.for_each([&]() -> Refusal {
     const Result<Instant> at = rows.time(0);
     if (!at.ok()) return at.error();
     const bool ascends = run.busy.empty() || at.value() >= run.busy.back().at;
@@ -108,7 +105,8 @@ Refusal parse_timeline(std::string_view text, const std::string& name, RunFiles&
     }
     run.busy.push_back({at.value(), busy.value()});
     run.waiting.push_back({at.value(), waiting.value()});
-  }
+    return std::nullopt;
+  });
 }
 
 Result<RunFiles> read_run_files(const std::string& dir) {

@@ -27,8 +27,16 @@ class NamedCsv {
 
   // Before all else. Wants every name; other columns may be there.
   Refusal read_header();
-  // Goes to the next row; false at the end.
-  Result<bool> next();
+  // Goes from row to row and calls read_row(), a Refusal, at each; up to the first refusal.
+  template <class ReadRow>
+  Refusal for_each(ReadRow read_row) {
+    while (true) {
+      const Result<bool> more = next();
+      if (!more.ok()) return more.error();
+      if (!more.value()) return std::nullopt;
+      if (Refusal refusal = read_row()) return refusal;
+    }
+  }
 
   std::string_view cell(std::size_t column) const { return splitter_.fields()[places_[column]]; }
   Result<std::uint32_t> name(std::size_t column, NameTable& table) const;
@@ -39,6 +47,7 @@ class NamedCsv {
   Error fail(std::size_t column, std::string_view what) const;
 
  private:
+  Result<bool> next();  // Goes to the next row; false at the end.
   Refusal split();
 
   LineReader lines_;

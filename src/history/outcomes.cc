@@ -10,6 +10,7 @@
 
 #include "base/saturate.h"
 #include "base/text.h"
+#include "history/jobs_by_id.h"
 #include "history/named_csv.h"
 #include "history/notes.h"
 #include "trace/text_file.h"
@@ -31,38 +32,31 @@ std::vector<std::string_view> parts_of(std::string_view list) {
 class OutcomesFile {
  public:
   OutcomesFile(std::string_view text, const std::string& name, History& history)
-      : rows_(text, name, kNames), history_(history), job_of_id_(history.ids.size(), kNone) {
-    for (std::size_t i = 0; i < history.jobs.size(); ++i) {
-      job_of_id_[history.jobs[i].id] = static_cast<std::uint32_t>(i);
-    }
-  }
+      : rows_(text, name, kNames), history_(history), by_id_(history), told_(history.jobs.size()) {}
 
   Refusal read();
 
  private:
-  static constexpr std::uint32_t kNone = 0xffffffff;
-
   Refusal read_row();
-  Result<std::uint32_t> find_job();  // Takes it away from those to be found.
+  Result<std::uint32_t> find_job();  // And notes that it is told of.
   Refusal read_status(PastJob& job);
   Refusal read_attempts(PastJob& job);
   Refusal read_reasons(std::span<Attempt> failed);
 
   NamedCsv rows_;
   History& history_;
-  std::vector<std::uint32_t> job_of_id_;
-  std::size_t told_ = 0;
+  JobsById by_id_;
+  std::vector<bool> told_;  // By job.
 };
 
 Result<std::uint32_t> OutcomesFile::find_job() {
   const std::string_view text = rows_.cell(kJob);
-  const std::optional<std::uint32_t> id = history_.ids.find(text);
   if (text.empty()) return rows_.fail(kJob, "empty: ''");
-  if (!id) return rows_.fail(kJob, "no such job in the trace: " + in_quotes(text));
-  const std::uint32_t job = job_of_id_[*id];
-  if (job == kNone) return rows_.fail(kJob, "told of twice: " + in_quotes(text));
-  job_of_id_[*id] = kNone;
-  return job;
+  const std::optional<std::uint32_t> job = by_id_.find(text);
+  if (!job) return rows_.fail(kJob, "no such job in the trace: " + in_quotes(text));
+  if (told_[*job]) return rows_.fail(kJob, "told of twice: " + in_quotes(text));
+  told_[*job] = true;
+  return *job;
 }
 
 Refusal OutcomesFile::read_status(PastJob& job) {
@@ -132,22 +126,16 @@ Refusal OutcomesFile::read_row() {
   const Result<std::uint32_t> found = find_job();
   if (!found.ok()) return found.error();
   PastJob& job = history_.jobs[found.value()];
-  ++told_;
   if (Refusal refusal = read_status(job)) return refusal;
   return read_attempts(job);
 }
 
 Refusal OutcomesFile::read() {
   if (Refusal refusal = rows_.read_header()) return refusal;
-  while (true) {
-    const Result<bool> more = rows_.next();
-    if (!more.ok()) return more.error();
-    if (!more.value()) break;
-    if (Refusal refusal = read_row()) return refusal;
-  }
+  if (Refusal refusal = rows_.for_each([this] { return read_row(); })) return refusal;
   Knows& knows = history_.knows;
   knows.status = knows.failures = knows.attempts = knows.reasons = true;
-  add_note(history_.notes, static_cast<std::int64_t>(history_.jobs.size() - told_), "job",
+  add_note(history_.notes, std::count(told_.begin(), told_.end(), false), "job",
            "without a known outcome");
   return std::nullopt;
 }

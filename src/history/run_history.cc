@@ -210,12 +210,7 @@ void JobsFile::add_pre_runs() {
 
 Refusal JobsFile::read() {
   if (Refusal refusal = rows_.read_header()) return refusal;
-  while (true) {
-    const Result<bool> more = rows_.next();
-    if (!more.ok()) return more.error();
-    if (!more.value()) break;
-    if (Refusal refusal = read_row()) return refusal;
-  }
+  if (Refusal refusal = rows_.for_each([this] { return read_row(); })) return refusal;
   if (read_.empty()) return rows_.fail("no jobs: nothing after the header");
   put_in_order();
   return std::nullopt;

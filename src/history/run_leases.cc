@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "history/jobs_by_id.h"
 #include "history/named_csv.h"
 #include "history/notes.h"
 #include "model/topology.h"
@@ -39,17 +40,11 @@ struct Piece {
 class LeasesFile {
  public:
   LeasesFile(std::string_view text, const std::string& name, History& history)
-      : rows_(text, name, kNames), history_(history), job_of_id_(history.ids.size(), kNone) {
-    for (std::size_t i = 0; i < history.jobs.size(); ++i) {
-      job_of_id_[history.jobs[i].id] = static_cast<std::uint32_t>(i);
-    }
-  }
+      : rows_(text, name, kNames), history_(history), by_id_(history) {}
 
   Refusal read();
 
  private:
-  static constexpr std::uint32_t kNone = 0xffffffff;
-
   Refusal read_row();
   Refusal read_server(Piece& piece);
   Refusal read_gpus(Piece& piece);
@@ -62,7 +57,7 @@ class LeasesFile {
 
   NamedCsv rows_;
   History& history_;
-  std::vector<std::uint32_t> job_of_id_;
+  JobsById by_id_;
   NameTable servers_;
   std::vector<Piece> pieces_;
 };
@@ -125,11 +120,9 @@ Refusal LeasesFile::read_ended(Piece& piece) {
 
 Refusal LeasesFile::read_row() {
   Piece piece;
-  const std::optional<std::uint32_t> id = history_.ids.find(rows_.cell(kJob));
-  if (id) piece.job = job_of_id_[*id];
-  if (!id || piece.job == kNone) {
-    return rows_.fail(kJob, "no such job in jobs.csv: " + in_quotes(rows_.cell(kJob)));
-  }
+  const std::optional<std::uint32_t> job = by_id_.find(rows_.cell(kJob));
+  if (!job) return rows_.fail(kJob, "no such job in jobs.csv: " + in_quotes(rows_.cell(kJob)));
+  piece.job = *job;
   if (Refusal refusal = read_server(piece)) return refusal;
   if (Refusal refusal = read_gpus(piece)) return refusal;
   if (Refusal refusal = read_times(piece)) return refusal;
@@ -200,12 +193,7 @@ void LeasesFile::make_attempts() {
 
 Refusal LeasesFile::read() {
   if (Refusal refusal = rows_.read_header()) return refusal;
-  while (true) {
-    const Result<bool> more = rows_.next();
-    if (!more.ok()) return more.error();
-    if (!more.value()) break;
-    if (Refusal refusal = read_row()) return refusal;
-  }
+  if (Refusal refusal = rows_.for_each([this] { return read_row(); })) return refusal;
   make_attempts();
   return std::nullopt;
 }
