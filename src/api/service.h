@@ -1,0 +1,110 @@
+#pragma once
+
+// What the HTTP server asks of the manager: the port between the two. The server knows sockets,
+// bytes, limits and who is calling; the manager knows jobs, and who may do what to them. A call may
+// come from any thread; its answer comes later, on the manager's thread.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "request/job_request.h"
+
+namespace muster {
+
+// Established by the server: by the socket's peer credentials, or by a token.
+struct Caller {
+  std::string user;
+  bool is_operator = false;
+};
+
+// `job` is an id or a beginning of one (or of "12_3", a job of an array); the manager resolves it.
+struct SubmitJob {
+  JobRequest request;
+  std::string key;  // Idempotency-Key; empty: none.
+};
+struct ListJobs {
+  std::string state;  // One state, "active" (not over), "ended" or "all".
+  std::string user;   // Empty: whoever's.
+  std::string tenant;
+  std::size_t limit = 50;
+  std::size_t offset = 0;
+};
+struct ShowJob {
+  std::string job;
+};
+struct CancelJob {
+  std::string job;
+};
+struct HoldJob {
+  std::string job;
+};
+struct ReleaseJob {
+  std::string job;
+};
+struct FindLog {  // Answered with Answer::log.
+  std::string job;
+  std::optional<std::uint32_t> lease;  // Which of its leases, from 1; the latest if none.
+  std::uint32_t node = 0;              // Which of that lease's servers.
+};
+struct ListNodes {};
+struct DrainNode {
+  std::string node;
+};
+struct UndrainNode {
+  std::string node;
+};
+struct ListTenants {};
+struct ListEvents {  // Those there are, oldest first; later ones come through Service::watch.
+  std::uint64_t after = 0;  // Only with greater numbers.
+  std::string job;          // Empty: of all.
+  std::size_t limit = 1000;
+};
+struct ShowHealth {};   // For /healthz; needs no rights.
+struct ShowMetrics {};  // Answered with the text of the exposition format.
+
+using Call =
+    std::variant<SubmitJob, ListJobs, ShowJob, CancelJob, HoldJob, ReleaseJob, FindLog, ListNodes,
+                 DrainNode, UndrainNode, ListTenants, ListEvents, ShowHealth, ShowMetrics>;
+
+// Where a lease's output is: `directory`/out.log, and older parts in out.log.1, .2...
+struct LogPlace {
+  std::string directory;
+  std::uint64_t job = 0;
+  std::uint32_t lease = 0;
+  bool over = false;  // Nothing will be added any more.
+};
+
+struct Answer {
+  int status = 200;  // As HTTP has them.
+  std::string body;  // JSON; of an error {"error": "one line"}.
+  std::optional<LogPlace> log;
+};
+
+// One thing that happened, for people who follow. `json` is one line.
+struct Note {
+  std::uint64_t number = 0;  // Ascending, without end.
+  std::uint64_t job = 0;     // 0: not about a job.
+  std::string user;          // Whose job; only they and operators may see it.
+  bool last = false;         // The job is over: nothing about it follows.
+  std::string json;
+};
+using Notes = std::shared_ptr<const std::vector<Note>>;
+
+class Service {
+ public:
+  virtual ~Service() = default;
+
+  // `done` is called exactly once, unless the manager ends first.
+  virtual void call(Caller caller, Call call, std::function<void(Answer)> done) = 0;
+
+  // From now on `news` hears of everything that happens, in order, on the manager's thread; it must
+  // be quick. One watcher at a time; an empty function ends it.
+  virtual void watch(std::function<void(Notes)> news) = 0;
+};
+
+}  // namespace muster

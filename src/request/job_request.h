@@ -1,0 +1,81 @@
+#pragma once
+
+// What a user asks Muster to run, in full: what the scheduler needs (how many GPUs, of which model)
+// and what only the start of the job needs (command, environment). Made by the readers of this
+// folder from a YAML file, flags, a script with #SBATCH lines or the API's JSON; kept as JSON in
+// the journal, so request_json() and read_request() are inverse to each other.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace muster {
+
+// Several jobs of one request: indices first, first + step, ... up to last.
+struct ArrayRange {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+  std::int32_t step = 1;
+  std::int32_t at_once = 0;  // How many of them may be with the scheduler at a time; 0: all.
+
+  std::size_t size() const { return static_cast<std::size_t>((last - first) / step + 1); }
+  friend bool operator==(const ArrayRange&, const ArrayRange&) = default;
+};
+
+enum class LaunchPer : std::uint8_t { kNode, kGpu };
+
+struct JobRequest {
+  std::string name;    // For people and for learning from earlier jobs; never empty once read.
+  std::string tenant;  // Empty: the user's own.
+  std::vector<std::string> command;  // argv; at least one word.
+  std::map<std::string, std::string> env;
+  std::string cwd = "/";  // Absolute.
+
+  std::int32_t gpus = 1;
+  std::int32_t fewest = 0;  // As JobSpec: of an elastic job; both 0 otherwise.
+  std::int32_t most = 0;
+  std::string gpu_type;  // Empty: any.
+  std::string model;     // The profile to plan CPU and memory by; empty: unknown.
+  LaunchPer launch_per = LaunchPer::kNode;
+
+  Duration estimate;    // Believed run time; zero: none given.
+  Duration time_limit;  // Of all its leases together; zero: none.
+  std::optional<Duration> grace;        // Between SIGTERM and SIGKILL; the daemon's if none.
+  std::int32_t priority = 0;            // Among the jobs of a tenant, higher first.
+  std::optional<std::int32_t> retries;  // The daemon's rule if none.
+  Duration prerun;  // How long to try it on one GPU before the gang starts; zero: not at all.
+  bool hold = false;
+  std::vector<std::uint64_t> after_ok;   // Jobs that must have ended well before.
+  std::vector<std::uint64_t> after_any;  // Jobs that must have ended, however.
+  std::optional<ArrayRange> array;
+
+  friend bool operator==(const JobRequest&, const JobRequest&) = default;
+};
+
+inline constexpr std::size_t kMostRequestBytes = 512U << 10U;  // Of its JSON.
+inline constexpr std::size_t kMostCommandWords = 4'096;
+inline constexpr std::size_t kMostArrayJobs = 10'000;
+inline constexpr std::size_t kMostDependencies = 1'000;
+inline constexpr std::int32_t kMostPriority = 1'000;  // And the least is its negative.
+inline constexpr std::int32_t kMostRequestGpus = 65'536;
+
+// What is wrong with it in itself, naming the field, or nothing. Every reader asks this last;
+// whether the cluster can run it is for the manager to say.
+Refusal check_request(const JobRequest& request);
+
+// One JSON object on one line, only what differs from the default. Durations are whole seconds or
+// text as people write them ("90s", "1500ms" is not one: microseconds are kept as "..us").
+std::string request_json(const JobRequest& request);
+
+// From an API body or the journal. Refuses unknown keys with the nearest known one, wrong types,
+// repeated keys, depth and size beyond the bounds. Checked.
+Result<JobRequest> read_request(std::string_view json);
+
+}  // namespace muster
