@@ -9,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/report_command.h"
 #include "cli/sim_command.h"
-#include "cli/sim_options.h"
 #include "cli/sweep_command.h"
 #include "cli/trace_command.h"
 #include "config/profiles_file.h"
@@ -17,6 +16,7 @@
 #include "placement/registry.h"
 #include "policy/registry.h"
 #include "report/table.h"
+#include "scheduler/scheduler.h"
 
 namespace muster {
 

@@ -16,6 +16,7 @@
 #include "cli/sim_options.h"
 #include "policy/options.h"
 #include "report/summary.h"
+#include "scheduler/scheduler.h"
 #include "sim/simulator.h"
 
 namespace muster {

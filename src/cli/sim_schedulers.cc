@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "cli/sim_options.h"
@@ -18,28 +17,6 @@ constexpr std::size_t kMostRuns = 1000;
 constexpr int kMostTries = 1'000;
 constexpr int kMostJobsOnGpu = 64;
 constexpr int kMostElasticGpus = 4096;
-
-constexpr std::array<Preset, 5> kPresets = {{
-    {"philly", "gangs with locality that relaxes, tenants' quotas, back-off (ATC'19)", "", "", "",
-     "", ""},
-    {"tiresias", "queues by attained GPU time; only skewed models kept together (NSDI'19)",
-     "mlfq-las", "proportional", "skew", "", ""},
-    {"gandiva", "turns on shared GPUs, packing, migration, growth, by measured speed (OSDI'18)", "",
-     "", "", "", ""},
-    {"optimus", "workers to whom they help most, by fitted loss and speed (EuroSys'18)", "", "", "",
-     "600s", "1-16"},
-    {"synergy", "shortest remaining time first, CPU and memory by sensitivity (OSDI'22)", "srtf",
-     "tune", "consolidate", "300s", ""},
-}};
-
-Result<const Preset*> find_preset(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Preset& preset : kPresets) {
-    if (preset.name == name) return &preset;
-    names.push_back(preset.name);
-  }
-  return Error{"--scheduler: unknown scheduler " + in_quotes(name) + suggestion(name, names)};
-}
 
 Result<Duration> parse_positive(std::string_view option, std::string_view text) {
   const Result<Duration> duration = parse_option(option, text);
@@ -91,8 +68,6 @@ Refusal check_swaps(const SimOptions& options) {
 }
 
 }  // namespace
-
-std::span<const Preset> presets() { return kPresets; }
 
 Result<PhillyOptions> SimRequest::read_philly() const {
   PhillyOptions philly;
@@ -170,7 +145,7 @@ Result<std::vector<SimOptions>> SimRequest::read_runs(SimOptions common) const {
   }
   for (const std::string_view name : words_of(scheduler_)) {
     const Result<const Preset*> preset = find_preset(name);
-    if (!preset.ok()) return preset.error();
+    if (!preset.ok()) return Error{"--scheduler: " + preset.error().message};
     if (const Refusal refusal = add_runs(*preset.value(), common, runs)) return *refusal;
   }
   return runs;

@@ -72,6 +72,7 @@ std::optional<std::string> Chain::refuse(const JobSpec& spec) {
 Rank Chain::rank_of(const View& view, JobId job) const {
   const JobFacts facts = view.facts(job);
   Rank rank = policy_->rank(facts);
+  rank.level = -view.spec(job).priority;
   if (options_.stable_ties && traits_.improves) {
     // Who reached this rank first; of two that reached it now, the one that came more slowly, and
     // last one that has only just been submitted.
@@ -246,10 +247,22 @@ bool Chain::take(const View& view, Draft& draft, JobId job) {
     if (ask.given.empty() || !draft.start(job, std::move(ask.given))) return false;
   }
   starts_.push_back(job);
+  note_start(view, job);
+  return true;
+}
+
+bool Chain::resume(const View& view, Draft& draft, JobId job, Placement placement) {
+  if (!draft.start(job, std::move(placement))) return false;
+  note_start(view, job);
+  set_changed_ = true;
+  return true;
+}
+
+void Chain::note_start(const View& view, JobId job) {
   unseat(job, view.now());
   if (tenancy_) {
     const JobSpec& spec = view.spec(job);
-    borrowed_[job] = static_cast<std::uint8_t>(tenancy_->distance(spec.tenant, gpus));
+    borrowed_[job] = static_cast<std::uint8_t>(tenancy_->distance(spec.tenant, spec.gpus));
     tenancy_->charge(spec);
   }
   if (traits_.remembers) policy_->started(view.facts(job));
@@ -257,7 +270,6 @@ bool Chain::take(const View& view, Draft& draft, JobId job) {
   if (traits_.when_stuck == WhenStuck::kReserve) {
     believed_end_[job] = view.now() + view.facts(job).remaining();
   }
-  return true;
 }
 
 void Chain::rebalance(const View& view, Draft& draft) {

@@ -48,6 +48,7 @@ class Chain final : public Planner {
 
   std::optional<std::string> refuse(const JobSpec& spec) override;
   void enqueue(const View& view, JobId job) override;
+  bool resume(const View& view, Draft& draft, JobId job, Placement placement) override;
   void forget(const View& view, JobId job, Farewell farewell) override;
   void plan(const View& view, Draft& draft, Occasion occasion) override;
   bool drifts() const override { return traits_.preempts && traits_.drifts; }
@@ -99,6 +100,7 @@ class Chain final : public Planner {
   double alignment(const Draft& draft, const Shape& shape) const;
   std::int32_t free_gpus(const Draft& draft) const;
   bool take(const View& view, Draft& draft, JobId job);
+  void note_start(const View& view, JobId job);
 
   // With preemption: the jobs that should run are those first in order that fit by GPU count.
   void preempt(const View& view, Draft& draft);

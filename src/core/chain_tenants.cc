@@ -188,10 +188,10 @@ void Chain::label_borrowed(const View& view, const Draft& draft) {
 
 std::int64_t Chain::work_at_risk(const View& view, JobId job) const {
   const Duration held = view.now() - view.held_since(job);
-  const std::int64_t unsaved = options_.checkpoint_interval == Duration()
-                                   ? 0
-                                   : held.us() % options_.checkpoint_interval.us();
-  return saturating_multiply(unsaved, view.spec(job).gpus);
+  const Duration supposed = options_.checkpoint_interval == Duration()
+                                ? Duration()
+                                : Duration::micros(held.us() % options_.checkpoint_interval.us());
+  return saturating_multiply(view.unsaved(job).value_or(supposed).us(), view.spec(job).gpus);
 }
 
 // After a selection in which nothing was taken back because the cluster was not full enough: it is

@@ -115,18 +115,46 @@ void Engine::apply(const JobSubmitted& event) {
   job.spec = event.spec;
   job.submitted = job.since = now_;
   job.estimate = estimator_.estimate(event.spec);
-  const JobId id = state_.jobs.push_back(std::move(job));
-  if (std::optional<std::string> why = planner_->refuse(event.spec)) {
+  admit(state_.jobs.push_back(std::move(job)));
+}
+
+bool Engine::admit(JobId id) {
+  if (std::optional<std::string> why = planner_->refuse(state_.jobs[id].spec)) {
     state_.jobs[id].state = JobState::kRejected;
     rejections_.push_back(std::move(*why));
     rejection_.resize(state_.jobs.size());
     rejection_[id] = static_cast<std::uint32_t>(rejections_.size());
     emit(Action::Kind::kReject, id, 0, now_);
-    return;
+    return false;
   }
   ++state_.waiting;
   planner_->enqueue(View(state_, now_), id);
   news_ = true;
+  return true;
+}
+
+void Engine::apply(const JobRestored& event) {
+  MUSTER_CHECK(event.submitted <= now_);
+  Job job;
+  job.spec = event.spec;
+  job.submitted = event.submitted;
+  job.since = now_;
+  job.estimate = estimator_.estimate(event.spec);
+  job.work_done = event.work_done;
+  job.gpu_us = event.gpu_us;
+  job.cpu_milli_ms = event.cpu_milli_ms;
+  job.mem_mib_ms = event.mem_mib_ms;
+  // The lease it keeps gets its old number.
+  job.epoch = event.epoch - (event.placement.empty() || event.epoch == 0 ? 0 : 1);
+  const JobId id = state_.jobs.push_back(std::move(job));
+  if (!event.failures.empty()) failures_[id] = event.failures;
+  if (!admit(id) || event.placement.empty()) return;
+  Draft draft(state_, now_, std::move(paper_));
+  if (!planner_->resume(View(state_, now_), draft, id, event.placement)) {
+    state_.jobs[id].epoch = event.epoch;
+  }
+  ink(draft);
+  paper_ = std::move(draft.pencils_);
 }
 
 void Engine::apply(const JobCancelled& event) {
@@ -178,6 +206,26 @@ void Engine::apply(const JobReported& event) {
   state_.settle(job, now_);
   job.speed = event.speed;
   planner_->observe(View(state_, now_), event);
+}
+
+void Engine::apply(const JobSaved& event) {
+  const bool known = state_.jobs.contains(event.job) && state_.jobs[event.job].lease != kNoRow &&
+                     lease(event.job).epoch == event.epoch;
+  if (!known) {
+    ++counters_.stale;
+    return;
+  }
+  Job& job = state_.jobs[event.job];
+  Lease& lease = state_.leases[static_cast<std::size_t>(job.lease)];
+  if (lease.state != Lease::State::kRunning) return;
+  state_.settle(job, now_);
+  lease.saved = std::max(job.work_done, Duration::micros(1));
+}
+
+std::span<const FailedAttempt> Engine::failures(JobId job) const {
+  const auto found = failures_.find(job);
+  if (found == failures_.end()) return {};
+  return found->second;
 }
 
 void Engine::apply(const TypeMeasured& event) { planner_->observe(View(state_, now_), event); }

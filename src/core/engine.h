@@ -55,6 +55,8 @@ class Engine {
   // The lease of a job that a Start or Resize names.
   const Lease& lease(JobId job) const;
   const std::string& why_rejected(JobId job) const;
+  // Failed attempts of a job that is not over, in order.
+  std::span<const FailedAttempt> failures(JobId job) const;
   const State& state() const { return state_; }
   Reports wants_reports() const { return planner_->wants_reports(); }
   // Up to `now`, not before the last step.
@@ -73,15 +75,18 @@ class Engine {
 
  private:
   void apply(const JobSubmitted& event);
+  void apply(const JobRestored& event);
   void apply(const JobCancelled& event);
   void apply(const LeaseStarted& event);
   void apply(const LeaseEnded& event);
   void apply(const AttemptFailed& event);
   void apply(const JobReported& event);
+  void apply(const JobSaved& event);
   void apply(const TypeMeasured& event);
   void apply(const NodeClosed& event);
   void apply(const NodeOpened& event);
   void apply(const TimerFired&) {}
+  bool admit(JobId job);  // Into the queue, or rejects it.
   // engine_failures.cc
   void fall_back(Job& job);  // To what it had saved.
   void wait_again(JobId job);

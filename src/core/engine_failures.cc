@@ -13,6 +13,10 @@ namespace muster {
 void Engine::fall_back(Job& job) {
   state_.settle(job, now_);
   const Lease& lease = state_.leases[static_cast<std::size_t>(job.lease)];
+  if (lease.saved > Duration()) {
+    job.work_done = lease.saved;
+    return;
+  }
   const std::int64_t interval = options_.checkpoint_interval.us();
   const std::int64_t done = (job.work_done - lease.work_before).us();
   job.work_done = lease.work_before + Duration::micros(done / interval * interval);
@@ -45,7 +49,11 @@ void Engine::apply(const AttemptFailed& event) {
   for (const Share& share : lease(event.job).placement) failed.servers.push_back(share.node);
   std::vector<FailedAttempt>& earlier = failures_[event.job];
   const bool known_bad = inputs_.known_bad(job.spec.user, job.spec.name);
-  const Verdict verdict = options_.retry.decide(failed, earlier, known_bad);
+  const std::int32_t own = job.spec.retries;
+  const RetryPolicy rule = own < 0    ? options_.retry
+                           : own == 0 ? RetryPolicy::none()
+                                      : RetryPolicy::fixed(own);
+  const Verdict verdict = rule.decide(failed, earlier, known_bad);
   if (verdict.blames == Verdict::Blames::kUser) {
     inputs_.failed(job.spec.user, job.spec.name, event.job, event.reason);
   }

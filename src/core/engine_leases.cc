@@ -50,6 +50,7 @@ std::int32_t Engine::new_lease(JobId id, Placement placement) {
   lease.total = total_of(lease.placement);
   lease.speed = state_.cluster->speed(state_.jobs[id].spec, lease.placement);
   lease.work_before = state_.jobs[id].work_done;
+  lease.saved = Duration();
   return row;
 }
 

@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/id.h"
 #include "base/time.h"
+#include "core/books.h"
 #include "failure/reasons.h"
+#include "failure/retry.h"
 #include "model/job_spec.h"
 
 namespace muster {
@@ -18,6 +21,20 @@ using Epoch = std::uint32_t;
 
 struct JobSubmitted {  // Gets the next JobId.
   JobSpec spec;
+};
+// A job with a past, which the engine has not seen: it comes from another engine, as after a change
+// of the scheduler. Gets the next JobId. With a placement it holds that as the lease (job, epoch),
+// which is told by a Start; no Start: it could not be kept and waits again, so stop it.
+struct JobRestored {
+  JobSpec spec;
+  Instant submitted;
+  Epoch epoch = 0;  // Of its latest lease.
+  Duration work_done;
+  std::int64_t gpu_us = 0;
+  std::int64_t cpu_milli_ms = 0;
+  std::int64_t mem_mib_ms = 0;
+  std::vector<FailedAttempt> failures;
+  Placement placement;  // Empty: it waits.
 };
 struct JobCancelled {
   JobId job;
@@ -50,6 +67,12 @@ struct JobReported {
   double passes = 0;  // Over its training data (the epochs of machine learning), done in all.
   double loss = 0;    // Of validation, there; zero when it says none.
 };
+// A running job has saved its work: what it has done by now is safe. Who never says so is taken to
+// save at EngineOptions::checkpoint_interval.
+struct JobSaved {
+  JobId job;
+  Epoch epoch;
+};
 // What a short trial run showed: a job of this sort on so many GPUs makes so many steps a second.
 struct TypeMeasured {
   ProfileId profile;
@@ -64,8 +87,9 @@ struct NodeOpened {
 };
 struct TimerFired {};  // The time asked for by WakeAt has come.
 
-using Event = std::variant<JobSubmitted, JobCancelled, LeaseStarted, LeaseEnded, AttemptFailed,
-                           JobReported, TypeMeasured, NodeClosed, NodeOpened, TimerFired>;
+using Event =
+    std::variant<JobSubmitted, JobRestored, JobCancelled, LeaseStarted, LeaseEnded, AttemptFailed,
+                 JobReported, JobSaved, TypeMeasured, NodeClosed, NodeOpened, TimerFired>;
 
 struct Action {
   enum class Kind : std::uint8_t {

@@ -70,6 +70,7 @@ struct Lease {
   Epoch epoch = 0;
   Instant ordered;       // When it was told to start; of a promised one, when it was promised.
   Duration work_before;  // What the job had done when it got this lease.
+  Duration saved;        // What it had done when it last said that it saved; zero: it never said.
   double speed = 0;      // With what it was last told, relative to the reference share.
   Placement placement;
   Resources total;  // Of `placement`.

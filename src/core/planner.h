@@ -43,6 +43,13 @@ class Planner {
   // The job waits from now on: it was just submitted, or an inked plan stopped it.
   virtual void enqueue(const View& view, JobId job) = 0;
 
+  // After enqueue() of a job that comes with a past: pencils this very placement, as if a plan had
+  // chosen it. False, and nothing pencilled: it cannot be kept, or not by this planner.
+  virtual bool resume(const View& /*view*/, Draft& /*draft*/, JobId /*job*/,
+                      Placement /*placement*/) {
+    return false;
+  }
+
   // The job is no longer of interest: it ended, or was cancelled.
   virtual void forget(const View& view, JobId job, Farewell farewell) = 0;
 

@@ -5,6 +5,7 @@
 namespace muster {
 
 Instant overtaken_at(const Rank& a, const Rank& b, Instant now, bool level_counts) {
+  if (a.level != b.level) return Instant::never();
   // a(t) > b(t)  <=>  t * gain > lead, with everything brought over the common denominator.
   const Wide gain = static_cast<Wide>(a.slope) * b.scale - static_cast<Wide>(b.slope) * a.scale;
   if (gain <= 0) return Instant::never();

@@ -1,8 +1,8 @@
 #pragma once
 
-// A job's place in a policy's order, as a fraction that may move linearly with time:
-// (base + slope * t) / scale, smaller first. Exact integer comparison, so that the order never
-// depends on rounding; the caller breaks ties by JobId.
+// A job's place in a policy's order: its level, and within it a fraction that may move linearly
+// with time: (base + slope * t) / scale, smaller first. Exact integer comparison, so that the order
+// never depends on rounding; the caller breaks ties by JobId.
 
 #include <cstdint>
 
@@ -19,12 +19,14 @@ struct Rank {
   std::int32_t slope = 0;  // Per microsecond: -1, 0 or 1.
   std::int64_t scale = 1;  // Positive.
   std::int64_t tie = 0;    // Decides between equal values, smaller first.
+  std::int32_t level = 0;  // Decides before all else, smaller first.
 
   bool moves() const { return slope != 0; }
 };
 
 // Negative, zero or positive as `a` stands before, level with or behind `b` at `now`.
 inline int compare(const Rank& a, const Rank& b, Instant now) {
+  if (a.level != b.level) return a.level < b.level ? -1 : 1;
   const int tie = a.tie < b.tie ? -1 : a.tie > b.tie;
   if (a.scale == b.scale && a.slope == b.slope) {
     return a.base < b.base ? -1 : a.base > b.base ? 1 : tie;

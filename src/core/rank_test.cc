@@ -60,6 +60,15 @@ TEST(Rank, TieDecidesOnlyBetweenEqualValues) {
   EXPECT_EQ(compare(one_half, one_half, Instant()), 0);
 }
 
+TEST(Rank, LevelsComeFirstAndNeverOvertake) {
+  Rank urgent = {100, 1};
+  urgent.level = -1;
+  const Rank usual = {0, 0};
+  EXPECT_LT(compare(urgent, usual, Instant()), 0);
+  EXPECT_GT(compare(usual, urgent, kHorizon), 0);
+  EXPECT_EQ(overtaken_at(urgent, usual, Instant(), true), Instant::never());
+}
+
 TEST(Rank, ComparesTheHugestNumbersWithoutOverflow) {
   const Rank lowest = {kLeast, -1, 1, 0};
   const Rank highest = {kMost, 1, 1, 0};

@@ -67,6 +67,12 @@ bool State::leave_berth(JobId job) {
   return true;
 }
 
+std::optional<Duration> View::unsaved(JobId job) const {
+  const Lease& lease = state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)];
+  if (lease.saved == Duration()) return std::nullopt;
+  return facts(job).work_done - lease.saved;
+}
+
 JobFacts View::facts(JobId id) const {
   const Job& job = state_->jobs[id];
   JobFacts facts;

@@ -4,6 +4,7 @@
 // a snapshot. Planners see it through a View and change it through a Draft.
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -98,6 +99,8 @@ class View {
   }
   // With whom it holds its GPUs, itself included; nullptr when alone. In a plan, as pencilled.
   const Berth* berth(JobId job) const { return state_->berth(job); }
+  // Work of a placed job that would be lost if it ended now, where it said when it saved.
+  std::optional<Duration> unsaved(JobId job) const;
   // Since when a placed job has held its GPUs, or has been promised them.
   Instant held_since(JobId job) const {
     return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].ordered;

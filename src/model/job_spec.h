@@ -17,7 +17,9 @@ struct JobSpec {
   std::int32_t fewest = 0;
   std::int32_t most = 0;
   std::optional<GpuTypeId> gpu_type;  // Empty: any.
-  ProfileId profile;                  // ProfileTable::kUnknown when nothing is known.
+  std::int32_t priority = 0;          // Among the jobs of one tenant, higher first.
+  std::int32_t retries = -1;  // After failed attempts, whatever the reason; -1: by the rule.
+  ProfileId profile;          // ProfileTable::kUnknown when nothing is known.
   TenantId tenant;
   UserId user;
   NameId name;

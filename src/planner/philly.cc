@@ -180,6 +180,12 @@ bool Philly::start(const View& view, Draft& draft, JobId job, Placement placemen
   return true;
 }
 
+bool Philly::resume(const View& view, Draft& draft, JobId job, Placement placement) {
+  if (!start(view, draft, job, std::move(placement))) return false;
+  groups_[tickets_[job].group].queued.erase(job);
+  return true;
+}
+
 void Philly::note_start(const View& view, JobId job) {
   const JobSpec& spec = view.spec(job);
   Ticket& ticket = tickets_[job];

@@ -40,6 +40,7 @@ class Philly final : public Planner {
 
   std::optional<std::string> refuse(const JobSpec& spec) override;
   void enqueue(const View& view, JobId job) override;
+  bool resume(const View& view, Draft& draft, JobId job, Placement placement) override;
   void forget(const View& view, JobId job, Farewell farewell) override;
   void plan(const View& view, Draft& draft, Occasion occasion) override;
   bool drifts() const override { return false; }

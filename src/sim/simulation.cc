@@ -4,9 +4,6 @@
 #include <utility>
 
 #include "base/saturate.h"
-#include "planner/gandiva.h"
-#include "planner/optimus.h"
-#include "planner/philly.h"
 #include "sim/preparation.h"
 
 namespace muster {
@@ -87,50 +84,25 @@ EngineOptions Simulation::engine_options() const {
   return engine_options;
 }
 
-// The scheduler that is no chain of parts; null if one is wanted that is.
-std::unique_ptr<Planner> Simulation::make_whole_planner() const {
-  const Duration min_run = options_.compat == Compat::kNone ? options_.min_run : Duration();
-  if (const auto* philly = std::get_if<PhillyOptions>(&options_.whole)) {
-    PhillyOptions mine = *philly;
-    mine.tenants = options_.tenants;
-    mine.min_run = min_run;
-    return std::make_unique<Philly>(cluster_, mine);
-  }
-  if (const auto* gandiva = std::get_if<GandivaOptions>(&options_.whole)) {
-    GandivaOptions mine = *gandiva;
-    mine.tenants = options_.tenants;
-    mine.pairs = options_.pairs;
-    mine.min_run = min_run;
-    return std::make_unique<Gandiva>(cluster_, mine);
-  }
-  if (const auto* optimus = std::get_if<OptimusOptions>(&options_.whole)) {
-    OptimusOptions mine = *optimus;
-    mine.tenants = options_.tenants;
-    mine.min_run = min_run;
-    return std::make_unique<Optimus>(cluster_, mine);
-  }
-  return nullptr;
-}
-
 Engine Simulation::make_engine() {
-  if (std::unique_ptr<Planner> whole = make_whole_planner()) {
-    return Engine(cluster_, std::move(whole), engine_options());
-  }
-  ChainOptions chain_options;
-  chain_options.seed = options_.seed;
-  chain_options.rebuild = options_.compat == Compat::kSynergy;
-  chain_options.stable_ties = options_.compat == Compat::kTiresias;
-  chain_options.tenants = options_.tenants;
-  chain_options.checkpoint_interval = options_.checkpoint_interval;
-  if (options_.compat == Compat::kNone) chain_options.min_run = options_.min_run;
-  std::unique_ptr<Chain> chain =
-      make_chain(options_.parts, options_.policy, cluster_, chain_options,
-                 options_.mechanism ? options_.mechanism() : nullptr);
-  EngineOptions chained = engine_options();
-  chained.pooling = chain->pooling();
+  PlannerOptions wanted;
+  wanted.parts = options_.parts;
+  wanted.policy = options_.policy;
+  wanted.whole = options_.whole;
+  wanted.pairs = options_.pairs;
+  wanted.mechanism = options_.mechanism;
+  wanted.chain.seed = options_.seed;
+  wanted.chain.rebuild = options_.compat == Compat::kSynergy;
+  wanted.chain.stable_ties = options_.compat == Compat::kTiresias;
+  wanted.chain.tenants = options_.tenants;
+  wanted.chain.checkpoint_interval = options_.checkpoint_interval;
+  if (options_.compat == Compat::kNone) wanted.chain.min_run = options_.min_run;
+  MadePlanner made = make_planner(cluster_, wanted);
+  EngineOptions engine_settings = engine_options();
+  engine_settings.pooling = made.pooling;
   // Rebuilt placements depend on the order of the moment, so every round counts.
-  chained.plan_idle_rounds |= chain_options.rebuild;
-  return Engine(cluster_, std::move(chain), chained);
+  engine_settings.plan_idle_rounds |= wanted.chain.rebuild;
+  return Engine(cluster_, std::move(made.planner), engine_settings);
 }
 
 // Names that no job bears (the empty one, as a rule) need not be tenants.

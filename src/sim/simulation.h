@@ -60,7 +60,6 @@ class Simulation {
   // simulation.cc
   EngineOptions engine_options() const;
   Engine make_engine();
-  std::unique_ptr<Planner> make_whole_planner() const;
   TenantId find_tenant(const std::string& name, std::size_t number) const;
   std::optional<GpuTypeId> find_type(const std::string& name) const;
   Instant next_instant() const;

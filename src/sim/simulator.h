@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <variant>
 
 #include "core/engine.h"
 #include "core/estimator.h"
@@ -15,11 +14,8 @@
 #include "model/profile.h"
 #include "model/tenants.h"
 #include "model/topology.h"
-#include "planner/gandiva.h"
-#include "planner/optimus.h"
-#include "planner/philly.h"
+#include "scheduler/scheduler.h"
 #include "sim/result.h"
-#include "sim/scheduler.h"
 #include "sim/troubles.h"
 #include "trace/trace.h"
 
@@ -54,7 +50,7 @@ struct SimOptions {
   PolicyOptions policy;
   // A whole scheduler instead of a chain of parts; its tenants, pairs and min_run are those given
   // here.
-  std::variant<std::monostate, PhillyOptions, GandivaOptions, OptimusOptions> whole;
+  WholeScheduler whole;
   // How fast two jobs run on one GPU; null: nobody knows. Must outlive the run.
   const PairTable* pairs = nullptr;
   std::optional<ElasticRange> elastic;  // Empty: only jobs whose trace says so are elastic.

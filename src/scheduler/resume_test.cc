@@ -1,0 +1,210 @@
+// Jobs with a past: a second engine that is given what a first one had goes on from there, whatever
+// the parts; and what a job says of its priority, its retries and its saves.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "core/engine.h"
+#include "mechanism/registry.h"
+#include "placement/registry.h"
+#include "policy/registry.h"
+#include "scheduler/scheduler.h"
+
+namespace muster {
+namespace {
+
+struct World {
+  explicit World(const PlannerOptions& wanted, const char* servers = "3x4")
+      : topology(parse_cluster_shorthand(servers).value()), cluster(topology, profiles) {
+    MadePlanner made = make_planner(cluster, wanted);
+    EngineOptions options;
+    options.estimates = EstimateSource::Kind::kUser;
+    options.pooling = made.pooling;
+    engine = std::make_unique<Engine>(cluster, std::move(made.planner), options);
+  }
+
+  // Carries out at once what is ordered.
+  void step(std::int64_t second, std::vector<Event> events) {
+    while (!events.empty()) {
+      std::vector<Event> next;
+      const auto actions = engine->step(Instant::at(Duration::seconds(second)), events);
+      for (const Action& action : actions) {
+        if (action.kind == Action::Kind::kStart) {
+          next.push_back(LeaseStarted{action.job, action.epoch});
+        } else if (action.kind == Action::Kind::kStop) {
+          next.push_back(LeaseEnded{action.job, action.epoch, LeaseOutcome::kStopped});
+        }
+      }
+      engine->state().check_invariants();
+      events = std::move(next);
+    }
+  }
+  const Job& job(std::size_t id) const { return engine->state().jobs[JobId(id)]; }
+  bool runs(std::size_t id) const { return job(id).state == JobState::kPlaced; }
+
+  Topology topology;
+  ProfileTable profiles;
+  Cluster cluster;
+  std::unique_ptr<Engine> engine;
+};
+
+Event submit(std::int32_t gpus, std::int64_t estimate, std::int32_t priority = 0) {
+  JobSpec spec;
+  spec.gpus = gpus;
+  spec.estimate = Duration::seconds(estimate);
+  spec.priority = priority;
+  return JobSubmitted{spec};
+}
+
+JobRestored past_of(const World& world, std::size_t id) {
+  const Job& job = world.job(id);
+  JobRestored past;
+  past.spec = job.spec;
+  past.submitted = job.submitted;
+  past.epoch = job.epoch;
+  past.work_done = job.work_done;
+  past.gpu_us = job.gpu_us;
+  if (job.lease != kNoRow) past.placement = world.engine->lease(JobId(id)).placement;
+  return past;
+}
+
+class Resume : public testing::TestWithParam<PlannerOptions> {};
+
+TEST_P(Resume, ASecondEngineGoesOnWhereTheFirstWas) {
+  World first(GetParam());
+  Random random(7);
+  std::vector<Event> jobs;
+  for (int i = 0; i < 25; ++i) {
+    jobs.push_back(submit(1 + static_cast<std::int32_t>(random.below(4)),
+                          static_cast<std::int64_t>(100 + random.below(5000))));
+  }
+  first.step(0, jobs);
+  first.step(60, {TimerFired{}});
+  World second(GetParam());
+  std::vector<Event> pasts;
+  for (std::size_t i = 0; i < jobs.size(); ++i) pasts.push_back(past_of(first, i));
+  std::map<std::size_t, Epoch> started;
+  for (const Action& action : second.engine->step(Instant::at(Duration::seconds(61)), pasts)) {
+    if (action.kind == Action::Kind::kStart) started[action.job.index()] = action.epoch;
+  }
+  second.engine->state().check_invariants();
+  std::size_t running = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (!first.runs(i)) continue;
+    ++running;
+    ASSERT_TRUE(second.runs(i)) << i;
+    EXPECT_TRUE(same_slots(second.engine->lease(JobId(i)).placement,
+                           first.engine->lease(JobId(i)).placement));
+    EXPECT_EQ(started[i], first.job(i).epoch);
+    EXPECT_EQ(second.job(i).submitted, Instant());
+  }
+  EXPECT_GT(running, 2U);
+  // And it can go on to the end.
+  std::int64_t now = 100;
+  for (int rounds = 0; rounds < 500 && !second.engine->state().placed.empty(); ++rounds) {
+    const JobId job = second.engine->state().placed.front();
+    const Epoch epoch = second.job(job.index()).epoch;
+    second.step(now += 7, {LeaseStarted{job, epoch}});
+    if (!second.runs(job.index()) || second.job(job.index()).epoch != epoch) continue;
+    second.step(now, {LeaseEnded{job, epoch, LeaseOutcome::kCompleted}});
+  }
+  for (std::size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(second.job(i).state, JobState::kDone);
+}
+
+std::vector<PlannerOptions> all_parts() {
+  std::vector<PlannerOptions> all;
+  for (const auto& policy : policies()) {
+    for (const auto& mechanism : mechanisms()) {
+      for (const auto& placement : placements()) {
+        if (mechanism.name != "proportional" && placement.name != "consolidate") continue;
+        PlannerOptions options;
+        options.parts = {std::string(policy.name), std::string(mechanism.name),
+                         std::string(placement.name)};
+        all.push_back(options);
+      }
+    }
+  }
+  PlannerOptions philly;
+  philly.whole = PhillyOptions{};
+  all.push_back(philly);
+  return all;
+}
+
+std::string name_of_case(const testing::TestParamInfo<PlannerOptions>& info) {
+  const SchedulerParts& parts = info.param.parts;
+  std::string name = info.param.whole.index() != 0
+                         ? "philly"
+                         : parts.policy + "_" + parts.mechanism + "_" + parts.placement;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, Resume, testing::ValuesIn(all_parts()), name_of_case);
+
+PlannerOptions chain_of(const char* policy) {
+  PlannerOptions options;
+  options.parts.policy = policy;
+  return options;
+}
+
+TEST(Resume, WhatCannotBeKeptWaits) {
+  World world(chain_of("fifo"), "1x4");
+  JobRestored first;
+  first.epoch = 3;
+  first.spec.gpus = 4;
+  first.placement = {{NodeId(0), 0b1111, 1000, 1000, 0}};
+  JobRestored second = first;
+  world.step(5, {first, second});
+  EXPECT_TRUE(world.runs(0));
+  EXPECT_EQ(world.job(0).epoch, 3U);
+  EXPECT_FALSE(world.runs(1));
+  world.step(6, {LeaseEnded{JobId(0), 3, LeaseOutcome::kCompleted}});
+  EXPECT_TRUE(world.runs(1));
+  EXPECT_EQ(world.job(1).epoch, 4U);  // The lease it had is not named again.
+}
+
+TEST(Priority, GoesFirstUnderEveryPolicyThatRanks) {
+  for (const auto& policy : policies()) {
+    if (policy.name == "tetris") continue;  // Has no first job.
+    World world(chain_of(std::string(policy.name).c_str()), "1x1");
+    world.step(0, {submit(1, 100)});
+    world.step(1, {submit(1, 100), submit(1, 1000, 5)});
+    if (world.runs(0)) {
+      world.step(2, {LeaseEnded{JobId(0), world.job(0).epoch, LeaseOutcome::kCompleted}});
+    }
+    EXPECT_TRUE(world.runs(2)) << policy.name;
+  }
+}
+
+TEST(Retries, OfTheJobItselfCountBeforeTheRule) {
+  World world(chain_of("fifo"), "1x1");
+  JobSpec spec;
+  spec.retries = 2;
+  world.step(0, {JobSubmitted{spec}});
+  for (Epoch epoch = 1; epoch <= 3; ++epoch) {
+    ASSERT_TRUE(world.runs(0)) << epoch;
+    world.step(epoch, {AttemptFailed{JobId(0), epoch, Reason::kSyntaxError}});
+  }
+  EXPECT_EQ(world.job(0).state, JobState::kFailed);
+}
+
+TEST(Saves, BoundWhatAFailureCosts) {
+  World world(chain_of("fifo"), "1x1");
+  JobSpec spec;
+  spec.retries = 1;
+  world.step(0, {JobSubmitted{spec}});
+  const double speed = world.job(0).speed;
+  world.step(100, {JobSaved{JobId(0), 1}});
+  world.step(250, {AttemptFailed{JobId(0), 1, Reason::kNoSignature}});
+  EXPECT_NEAR(world.job(0).work_done.in_seconds(), 100 * speed, 0.01);
+}
+
+}  // namespace
+}  // namespace muster
