@@ -56,7 +56,7 @@ Result<std::string> exchange(const Fd& directory, std::string line, Duration wai
 
 // The object of an answer that says yes.
 Result<Fields> yes_to(const Fd& directory, const Request& request, Duration wait) {
-  const auto line = exchange(directory, request_json(request), wait);
+  const auto line = exchange(directory, control_json(request), wait);
   if (!line.ok()) return line.error();
   auto fields = Fields::parse(line.value(), kMostAnswerBytes);
   if (!fields.ok()) return Error{"ctl: " + fields.error().message};

@@ -42,8 +42,8 @@ bool answer(int fd, std::string text) {
 
 }  // namespace
 
-Result<Request> read_request(std::string_view line) {
-  auto parsed = Fields::parse(line, kMostRequestBytes);
+Result<Request> read_control(std::string_view line) {
+  auto parsed = Fields::parse(line, kMostControlBytes);
   if (!parsed.ok()) return parsed.error();
   Fields& in = parsed.value();
   Request request;
@@ -67,7 +67,7 @@ Result<Request> read_request(std::string_view line) {
   return request;
 }
 
-std::string request_json(const Request& request) {
+std::string control_json(const Request& request) {
   switch (request.what) {
     case Request::Do::kResize:
       return nlohmann::json({{"do", "resize"},
@@ -125,7 +125,7 @@ void ControlServer::welcome(std::int64_t now_us) {
 }
 
 bool ControlServer::attend(Client& client, const Handler& handler) {
-  char piece[kMostRequestBytes];
+  char piece[kMostControlBytes];
   const ssize_t n = ::recv(client.fd.get(), piece, sizeof piece, MSG_DONTWAIT);
   if (n < 0) return errno == EAGAIN || errno == EINTR;
   if (n == 0) return false;
@@ -135,7 +135,7 @@ bool ControlServer::attend(Client& client, const Handler& handler) {
     client.got.erase(0, end + 1);
     if (!answer(client.fd.get(), handler(line))) return false;
   }
-  if (client.got.size() < kMostRequestBytes) return true;
+  if (client.got.size() < kMostControlBytes) return true;
   answer(client.fd.get(), R"({"ok":false,"error":"a line longer than 4096 bytes"})");
   return false;
 }

@@ -24,12 +24,12 @@ struct Request {
   std::optional<std::int64_t> grace_ms;  // Of a stop; else the spec's.
 };
 
-inline constexpr std::size_t kMostRequestBytes = 4096;
+inline constexpr std::size_t kMostControlBytes = 4096;
 
 // {"do":"resize","cpu_milli":250,"mem_mib":1024}, {"do":"stop","grace_ms":500}, {"do":"kill"},
 // {"do":"status"}.
-Result<Request> read_request(std::string_view line);
-std::string request_json(const Request& request);
+Result<Request> read_control(std::string_view line);
+std::string control_json(const Request& request);
 
 // The address of `ctl` in that directory, short however long the directory's path is.
 std::string control_path(const Fd& directory);

@@ -9,7 +9,7 @@ TEST(Request, ComesBackAsItWasWritten) {
   Request resize;
   resize.what = Request::Do::kResize;
   resize.limits = {.cpu_milli = 250, .mem_mib = 64};
-  const auto again = read_request(request_json(resize));
+  const auto again = read_control(control_json(resize));
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again.value().what, Request::Do::kResize);
   EXPECT_EQ(again.value().limits.cpu_milli, 250);
@@ -17,19 +17,19 @@ TEST(Request, ComesBackAsItWasWritten) {
 
   Request stop;
   stop.what = Request::Do::kStop;
-  EXPECT_FALSE(read_request(request_json(stop)).value().grace_ms);
+  EXPECT_FALSE(read_control(control_json(stop)).value().grace_ms);
   stop.grace_ms = 0;
-  EXPECT_EQ(read_request(request_json(stop)).value().grace_ms, 0);
+  EXPECT_EQ(read_control(control_json(stop)).value().grace_ms, 0);
   for (const auto what : {Request::Do::kKill, Request::Do::kStatus}) {
     Request request;
     request.what = what;
-    EXPECT_EQ(read_request(request_json(request)).value().what, what);
+    EXPECT_EQ(read_control(control_json(request)).value().what, what);
   }
 }
 
 TEST(Request, IsRefusedInOneLine) {
   const auto why = [](const char* line) {
-    const auto read = read_request(line);
+    const auto read = read_control(line);
     return read.ok() ? "" : read.error().message;
   };
   EXPECT_EQ(why(""), "not JSON");

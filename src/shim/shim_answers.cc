@@ -21,7 +21,7 @@ constexpr const char* kYes = R"({"ok":true})";
 }  // namespace
 
 std::string Shim::answer(std::string_view line) {
-  const auto read = read_request(line);
+  const auto read = read_control(line);
   if (!read.ok()) return no(read.error().message);
   const Request& request = read.value();
   switch (request.what) {

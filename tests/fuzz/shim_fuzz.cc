@@ -22,8 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto report = read_exit(text); report.ok()) {
     MUSTER_CHECK(read_exit(exit_json(report.value())).value() == report.value());
   }
-  if (const auto request = read_request(text); request.ok()) {
-    MUSTER_CHECK(read_request(request_json(request.value())).ok());
+  if (const auto request = read_control(text); request.ok()) {
+    MUSTER_CHECK(read_control(control_json(request.value())).ok());
   }
   return 0;
 }
