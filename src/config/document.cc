@@ -29,6 +29,11 @@ struct Refused {
   std::string why;
 };
 
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7f;
+}
+
 int line_of(const YAML::Mark& mark) { return mark.is_null() ? 1 : mark.line + 1; }
 
 // Builds the tree from yaml-cpp's events, refusing what we do not read as soon as it turns up.
@@ -52,6 +57,9 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     refuse_extras(mark, tag, anchor);
+    if (std::any_of(value.begin(), value.end(), is_control)) {  // By an escape: "\e".
+      throw Refused{line_of(mark), "a control character in " + in_quotes(value)};
+    }
     if (wants_key()) {
       accept_key(mark, value);
     } else {
@@ -151,11 +159,7 @@ Refusal check_text(std::string_view text, const std::string& name) {
   if (text.size() > kMostFileBytes) {
     return Error{fmt::format("{}: larger than {} MiB", name, kMostFileBytes >> 20U)};
   }
-  const auto unprintable = [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7f;
-  };
-  const auto found = std::find_if(text.begin(), text.end(), unprintable);
+  const auto found = std::find_if(text.begin(), text.end(), is_control);
   if (found != text.end()) {
     const auto line = 1 + std::count(text.begin(), found, '\n');
     return Error{fmt::format("{}:{}: not text: byte {}", name, line,

@@ -3,8 +3,9 @@
 // A YAML or JSON file as a plain tree that remembers its lines, so that whoever walks it can say
 // where something is wrong. JSON needs no reader of its own: it is YAML in flow style.
 //
-// What the tree promises: printable text only, keys that are words and given once, no aliases,
-// anchors or tags, bounded depth and size. Numbers stay text until somebody asks for one.
+// What the tree promises: no control characters but line breaks and tabs, whether written as they
+// are or as escapes; keys that are given once; no aliases, anchors or tags; bounded depth and size.
+// Numbers stay text until somebody asks for one.
 
 #include <cstddef>
 #include <cstdint>

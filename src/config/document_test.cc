@@ -37,6 +37,13 @@ TEST(Document, ReadsJson) {
   EXPECT_EQ(root.value().find("b")->kind, Item::Kind::kMap);
 }
 
+TEST(Document, KeepsLineBreaksAndTabs) {
+  const Result<Item> root = parse_document("a: |\n  one\n  \ttwo\nb: \"x\\ty\"\n", "f.yaml");
+  ASSERT_TRUE(root.ok()) << root.error().message;
+  EXPECT_EQ(root.value().find("a")->text, "one\n\ttwo\n");
+  EXPECT_EQ(root.value().find("b")->text, "x\ty");
+}
+
 TEST(Document, RefusesWhatItDoesNotRead) {
   struct Row {
     std::string text;
@@ -48,6 +55,8 @@ TEST(Document, RefusesWhatItDoesNotRead) {
       {"# only a remark\n", "f.yaml: empty"},
       {"a: 1\nb: \x01\n", "f.yaml:2: not text: byte '\\x01'"},
       {std::string("a\0b", 3), "f.yaml:1: not text: byte '\\x00'"},
+      {"a: 1\nb: \"x\\0\"\n", "f.yaml:2: a control character in 'x\\x00'"},
+      {"\"\\e[1m\": 1\n", "f.yaml:1: a control character in '\\x1b[1m'"},
       {"\x7f"
        "ELF",
        "f.yaml:1: not text: byte '\\x7f'"},

@@ -45,8 +45,8 @@ struct JobRequest {
   std::string model;     // The profile to plan CPU and memory by; empty: unknown.
   LaunchPer launch_per = LaunchPer::kNode;
 
-  Duration estimate;    // Believed run time; zero: none given.
-  Duration time_limit;  // Of all its leases together; zero: none.
+  Duration estimate;                    // Believed run time; zero: none given.
+  Duration time_limit;                  // Of all its leases together; zero: none.
   std::optional<Duration> grace;        // Between SIGTERM and SIGKILL; the daemon's if none.
   std::int32_t priority = 0;            // Among the jobs of a tenant, higher first.
   std::optional<std::int32_t> retries;  // The daemon's rule if none.
@@ -65,17 +65,34 @@ inline constexpr std::size_t kMostArrayJobs = 10'000;
 inline constexpr std::size_t kMostDependencies = 1'000;
 inline constexpr std::int32_t kMostPriority = 1'000;  // And the least is its negative.
 inline constexpr std::int32_t kMostRequestGpus = 65'536;
+inline constexpr std::int32_t kMostRequestRetries = 100;
+inline constexpr std::size_t kMostVariables = 4'096;
+// Of one word of the command or one NAME=value, with its final zero: more the kernel does not take.
+inline constexpr std::size_t kMostWordBytes = 128U << 10U;
+inline constexpr std::size_t kMostNameBytes = 128;
+// A job that may take longer to go could hold its GPUs against everybody.
+inline constexpr Duration kMostGrace = Duration::seconds(3'600);
 
-// What is wrong with it in itself, naming the field, or nothing. Every reader asks this last;
-// whether the cluster can run it is for the manager to say.
+// What is wrong with it in itself, as "field: why", or nothing. Every reader asks this last;
+// whether the cluster can run it is for the manager to say. All text of a checked request is UTF-8
+// without zero bytes, and its JSON is within kMostRequestBytes.
 Refusal check_request(const JobRequest& request);
 
-// One JSON object on one line, only what differs from the default. Durations are whole seconds or
-// text as people write them ("90s", "1500ms" is not one: microseconds are kept as "..us").
+// Fills in what follows from the rest: the name from the command, and the other end of `fewest` and
+// `most` where only one was given. Every reader does this before the check.
+void complete_request(JobRequest& request);
+
+// One JSON object on one line, only what differs from the default. Durations are numbers of
+// seconds with as many decimals as needed, so none is changed by being written and read.
 std::string request_json(const JobRequest& request);
 
-// From an API body or the journal. Refuses unknown keys with the nearest known one, wrong types,
-// repeated keys, depth and size beyond the bounds. Checked.
+// From an API body or the journal. A duration is a number of seconds, or text such as "90s", "1.5h"
+// or "250ms". Refuses unknown keys with the nearest known one, wrong types, repeated keys, depth
+// and size beyond the bounds, in one line of printable text. Completed and checked.
 Result<JobRequest> read_request(std::string_view json);
+
+// "0-9", "0-9:2" (every second), "0-9%3" (three at a time), "7" (just this one).
+Result<ArrayRange> parse_array(std::string_view text);
+std::string array_text(const ArrayRange& array);
 
 }  // namespace muster

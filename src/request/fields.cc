@@ -1,0 +1,189 @@
+#include "request/fields.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+using As = Written::As;
+
+constexpr std::array<RequestField, 21> kFields = {{
+    {"name", &JobRequest::name},
+    {"tenant", &JobRequest::tenant},
+    {"command", &JobRequest::command},
+    {"env", &JobRequest::env},
+    {"cwd", &JobRequest::cwd},
+    {"gpus", &JobRequest::gpus},
+    {"fewest", &JobRequest::fewest},
+    {"most", &JobRequest::most},
+    {"gpu_type", &JobRequest::gpu_type},
+    {"model", &JobRequest::model},
+    {"launch_per", &JobRequest::launch_per},
+    {"estimate", &JobRequest::estimate},
+    {"time_limit", &JobRequest::time_limit},
+    {"grace", &JobRequest::grace},
+    {"priority", &JobRequest::priority},
+    {"retries", &JobRequest::retries},
+    {"prerun", &JobRequest::prerun},
+    {"hold", &JobRequest::hold},
+    {"after_ok", &JobRequest::after_ok},
+    {"after_any", &JobRequest::after_any},
+    {"array", &JobRequest::array},
+}};
+
+Error wrong(std::string_view wanted, Written value) {
+  std::string why = "not " + std::string(wanted) + ": ";
+  why += value.as == As::kNothing ? "nothing" : in_quotes(value.text);
+  return Error{why};
+}
+
+Error too_many(std::size_t most, const char* what) {
+  return Error{"more than " + std::to_string(most) + " " + what};
+}
+
+Refusal put(std::string& to, Written value) {
+  if (value.as != As::kText && value.as != As::kPlain) return wrong("text", value);
+  to = value.text;
+  return std::nullopt;
+}
+
+Refusal put(std::int32_t& to, Written value) {
+  if (value.as != As::kNumber && value.as != As::kPlain) return wrong("a whole number", value);
+  const Result<std::int64_t> number = parse_int(value.text);
+  if (!number.ok()) return number.error();
+  if (number.value() < std::numeric_limits<std::int32_t>::min() ||
+      number.value() > std::numeric_limits<std::int32_t>::max()) {
+    return Error{"number too large: " + in_quotes(value.text)};
+  }
+  to = static_cast<std::int32_t>(number.value());
+  return std::nullopt;
+}
+
+Refusal put(std::uint64_t& to, Written value) {
+  if (value.as != As::kNumber && value.as != As::kPlain) return wrong("a job's number", value);
+  const Result<std::int64_t> number = parse_int(value.text);
+  if (!number.ok() || number.value() < 1) return wrong("a job's number", value);
+  to = static_cast<std::uint64_t>(number.value());
+  return std::nullopt;
+}
+
+Refusal put(bool& to, Written value) {
+  const bool fits = value.as == As::kFlag || value.as == As::kPlain;
+  if (!fits || (value.text != "true" && value.text != "false")) {
+    return wrong("true or false", value);
+  }
+  to = value.text == "true";
+  return std::nullopt;
+}
+
+Refusal put(Duration& to, Written value) {
+  if (value.as == As::kFlag || value.as == As::kNothing) return wrong("a duration", value);
+  const Result<Duration> duration = parse_duration(value.text);
+  if (!duration.ok()) return duration.error();
+  to = duration.value();
+  return std::nullopt;
+}
+
+Refusal put(LaunchPer& to, Written value) {
+  constexpr std::array<std::string_view, 2> kWords = {"node", "gpu"};
+  if (value.as != As::kText && value.as != As::kPlain) return wrong("node or gpu", value);
+  const auto* const word = std::find(kWords.begin(), kWords.end(), value.text);
+  if (word == kWords.end()) {
+    return Error{"unknown: " + in_quotes(value.text) + suggestion(value.text, kWords)};
+  }
+  to = *word == "gpu" ? LaunchPer::kGpu : LaunchPer::kNode;
+  return std::nullopt;
+}
+
+Refusal put(ArrayRange& to, Written value) {
+  if (value.as != As::kText && value.as != As::kPlain) {
+    return wrong("text such as \"0-9\" or \"0-9:2%3\"", value);
+  }
+  const Result<ArrayRange> array = parse_array(value.text);
+  if (!array.ok()) return array.error();
+  to = array.value();
+  return std::nullopt;
+}
+
+template <class T>
+Refusal put(std::optional<T>& to, Written value) {
+  return put(to.emplace(), value);
+}
+
+Refusal put(std::vector<std::string>& to, Written value) {
+  if (value.as != As::kText && value.as != As::kPlain) {
+    return wrong("a list of words, nor one text for the shell", value);
+  }
+  to = {"/bin/sh", "-c", std::string(value.text)};
+  return std::nullopt;
+}
+
+Refusal put(std::vector<std::uint64_t>& to, Written value) { return put(to.emplace_back(), value); }
+
+Refusal put(std::map<std::string, std::string>&, Written value) {
+  return wrong("a map of variables", value);
+}
+
+Refusal add(std::vector<std::string>& to, Written value) {
+  if (to.size() == kMostCommandWords) return too_many(kMostCommandWords, "words");
+  return put(to.emplace_back(), value);
+}
+
+Refusal add(std::vector<std::uint64_t>& to, Written value) {
+  if (to.size() == kMostDependencies) return too_many(kMostDependencies, "jobs");
+  return put(to.emplace_back(), value);
+}
+
+template <class T>
+Refusal add(T&, Written) {
+  return Error{"takes no list"};
+}
+
+}  // namespace
+
+bool RequestField::takes_list() const {
+  return std::holds_alternative<std::vector<std::string> JobRequest::*>(member) ||
+         std::holds_alternative<std::vector<std::uint64_t> JobRequest::*>(member);
+}
+
+bool RequestField::takes_map() const {
+  return std::holds_alternative<std::map<std::string, std::string> JobRequest::*>(member);
+}
+
+std::span<const RequestField> request_fields() { return kFields; }
+
+const RequestField* request_field(std::string_view name) {
+  const auto* const found = std::find_if(kFields.begin(), kFields.end(),
+                                         [&](const RequestField& f) { return f.name == name; });
+  return found == kFields.end() ? nullptr : found;
+}
+
+std::string unknown_field(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const RequestField& field : kFields) names.push_back(field.name);
+  return "unknown key: " + in_quotes(name) + suggestion(name, names);
+}
+
+Refusal set_field(JobRequest& request, const RequestField& field, Written value) {
+  return std::visit([&](auto member) { return put(request.*member, value); }, field.member);
+}
+
+Refusal add_to_field(JobRequest& request, const RequestField& field, Written value) {
+  return std::visit([&](auto member) { return add(request.*member, value); }, field.member);
+}
+
+Refusal add_variable(JobRequest& request, std::string_view name, Written value) {
+  if (request.env.size() == kMostVariables) return too_many(kMostVariables, "variables");
+  const auto [at, added] = request.env.try_emplace(std::string(name));
+  if (!added) return Error{"given twice: " + in_quotes(name)};
+  Refusal refusal = put(at->second, value);
+  if (refusal) refusal->message = in_quotes(name) + ": " + refusal->message;
+  return refusal;
+}
+
+}  // namespace muster
