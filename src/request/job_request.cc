@@ -202,14 +202,17 @@ std::string_view program(const std::vector<std::string>& command) {
 
 }  // namespace
 
-void complete_request(JobRequest& request) {
-  if (request.name.empty()) {
-    for (const char c : program(request.command).substr(0, kMostNameBytes)) {
-      const bool fits = is_letter(c) || is_digit(c) || (c == '.' && !request.name.empty());
-      request.name += fits ? c : '_';
-    }
-    if (request.name.empty()) request.name = "job";
+std::string name_from(std::string_view word) {
+  std::string name;
+  for (const char c : word.substr(0, kMostNameBytes)) {
+    const bool inner = (c == '.' || c == '-') && !name.empty();
+    name += is_letter(c) || is_digit(c) || inner ? c : '_';
   }
+  return name.empty() ? "job" : name;
+}
+
+void complete_request(JobRequest& request) {
+  if (request.name.empty()) request.name = name_from(program(request.command));
   if (request.most > 0 && request.fewest == 0) request.fewest = request.gpus;
   if (request.fewest > 0 && request.most == 0) request.most = request.gpus;
 }

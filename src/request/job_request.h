@@ -78,6 +78,9 @@ inline constexpr Duration kMostGrace = Duration::seconds(3'600);
 // without zero bytes, and its JSON is within kMostRequestBytes.
 Refusal check_request(const JobRequest& request);
 
+// A name that passes the check, made from any word: what has no place in one becomes '_'.
+std::string name_from(std::string_view word);
+
 // Fills in what follows from the rest: the name from the command, and the other end of `fewest` and
 // `most` where only one was given. Every reader does this before the check.
 void complete_request(JobRequest& request);

@@ -1,0 +1,239 @@
+#include "request/sbatch.h"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Result<SbatchJob> parse(std::string_view text, const Words& args = {}) {
+  return parse_sbatch(text, "/home/ann/run.sh", args, "/here");
+}
+
+// A script with these options and nothing to say about GPUs but one.
+SbatchJob with(const std::string& options) {
+  const Result<SbatchJob> job = parse("#!/bin/bash\n#SBATCH -G1 " + options + "\ntrue\n");
+  EXPECT_TRUE(job.ok()) << (job.ok() ? "" : job.error().message);
+  return job.ok() ? job.value() : SbatchJob{};
+}
+
+std::string refused(const std::string& options) {
+  const Result<SbatchJob> job = parse("#SBATCH " + options + "\n");
+  if (job.ok()) return "accepted";
+  EXPECT_EQ(job.error().message.find("/home/ann/run.sh:"), 0U);
+  return job.error().message.substr(17);
+}
+
+TEST(Sbatch, ReadsAUsualScript) {
+  const std::string script =
+      "#!/bin/bash -l\n"
+      "#SBATCH --job-name=resnet   # what it is\n"
+      "\n"
+      "# A remark.\n"
+      "#SBATCH -N 2 --gres=gpu:a100:4\n"
+      "#SBATCH --time=1-12:00:00\n"
+      "#SBATCH -A vision --array=0-9%3\n"
+      "##SBATCH --time=1\n"
+      "# SBATCH --time=2\n"
+      "#SBATCH --dependency=afterok:11:12,afterany:13\n"
+      "#SBATCH -D work -H\n"
+      "module load cuda\n"
+      "python train.py \"$1\"\n";
+  const Result<SbatchJob> job = parse(script, {"--fast"});
+  ASSERT_TRUE(job.ok()) << job.error().message;
+  JobRequest wanted;
+  wanted.name = "resnet";
+  wanted.gpus = 8;
+  wanted.gpu_type = "a100";
+  wanted.time_limit = Duration::seconds(36 * 3'600);
+  wanted.tenant = "vision";
+  wanted.array = ArrayRange{0, 9, 1, 3};
+  wanted.after_ok = {11, 12};
+  wanted.after_any = {13};
+  wanted.cwd = "/here/work";
+  wanted.hold = true;
+  wanted.command = {"/bin/bash", "-l", "-c", script, "/home/ann/run.sh", "--fast"};
+  EXPECT_EQ(request_json(job.value().request), request_json(wanted));
+  EXPECT_TRUE(job.value().whole_environment);
+  EXPECT_EQ(job.value().notes,
+            Words{"/home/ann/run.sh: --nodes is passed over: Muster decides where 8 GPUs are"});
+}
+
+TEST(Sbatch, AScriptOfNoWordsGetsOneGpuAndANameAndBash) {
+  const Result<SbatchJob> job = parse("true\n");
+  ASSERT_TRUE(job.ok()) << job.error().message;
+  const JobRequest& request = job.value().request;
+  EXPECT_EQ(request.gpus, 1);
+  EXPECT_EQ(request.name, "run.sh");
+  EXPECT_EQ(request.cwd, "/here");
+  EXPECT_EQ(request.command, (Words{"/bin/bash", "-c", "true\n", "/home/ann/run.sh"}));
+  EXPECT_EQ(job.value().notes,
+            Words{"/home/ann/run.sh: asks for no GPU; it gets one, as every job of Muster"});
+}
+
+TEST(Sbatch, CountsGpusAsSlurmDoes) {
+  const auto gpus = [](const std::string& options) {
+    const Result<SbatchJob> job = parse("#SBATCH " + options + "\n");
+    return job.ok() ? job.value().request.gpus : -1;
+  };
+  EXPECT_EQ(gpus("--gpus=3"), 3);
+  EXPECT_EQ(gpus("-G v100:3"), 3);
+  EXPECT_EQ(gpus("-G3 --gpus 5"), 5);
+  EXPECT_EQ(gpus("--gres=gpu"), 1);
+  EXPECT_EQ(gpus("--gres=gpu:2"), 2);
+  EXPECT_EQ(gpus("--gres=gpu:v100"), 1);
+  EXPECT_EQ(gpus("--gres=craynetwork:1,gpu:2 -N3"), 6);
+  EXPECT_EQ(gpus("--gpus-per-node=4 --nodes=2-4"), 8);
+  EXPECT_EQ(gpus("--gpus-per-node=4 --nodes=2 --gpus=8"), 8);
+  EXPECT_EQ(gpus("--gpus-per-node=4 --gpus=8"), 8);
+  EXPECT_EQ(gpus("--gpus-per-task=2 -n 4"), 8);
+  EXPECT_EQ(gpus("--gpus-per-task=2 -N2 --ntasks-per-node=3"), 12);
+  EXPECT_EQ(gpus("--gpus-per-task=2"), 2);
+  EXPECT_EQ(gpus("--gres=none"), 1);
+  EXPECT_EQ(refused("--gpus-per-node=4 -N2 --gpus=9"),
+            " --gpus 9 and 2 nodes of 4 GPUs do not agree");
+  EXPECT_EQ(refused("--gpus-per-node=60000 -N2"), " 120000 GPUs in all, more than 65536");
+  EXPECT_EQ(refused("--gpus=a:1,b:2"), "1: --gpus: several kinds of GPU in one job: 'a:1,b:2'");
+  EXPECT_EQ(refused("--gres=gpu:"), "1: --gres: no number of GPUs");
+  EXPECT_EQ(refused("--nodes=2-x"), "1: --nodes: not a number of nodes: '2-x'");
+  EXPECT_EQ(refused("--ntasks=0"), "1: --ntasks: not between 1 and 65536: '0'");
+}
+
+TEST(Sbatch, ATaskForEachGpuStartsOnEachGpu) {
+  const auto per = [](const std::string& options) {
+    return parse("#SBATCH " + options + "\n").value().request.launch_per;
+  };
+  EXPECT_EQ(per("-N2 --gpus-per-node=4 --ntasks-per-node=4"), LaunchPer::kGpu);
+  EXPECT_EQ(per("-N2 --gpus=8 --ntasks-per-node=4"), LaunchPer::kGpu);
+  EXPECT_EQ(per("-N2 --gpus-per-node=4 --ntasks-per-node=1"), LaunchPer::kNode);
+  EXPECT_EQ(per("-N2 --gpus-per-node=4"), LaunchPer::kNode);
+  EXPECT_EQ(per("--gpus=1 --ntasks-per-node=1"), LaunchPer::kNode);
+}
+
+TEST(Sbatch, ReadsTimesAsSlurmWritesThem) {
+  const auto seconds = [](std::string_view text) {
+    const Result<Duration> time = parse_slurm_time(text);
+    return time.ok() ? time.value().us() / 1'000'000 : -1;
+  };
+  EXPECT_EQ(seconds("90"), 5'400);
+  EXPECT_EQ(seconds("90:30"), 5'430);
+  EXPECT_EQ(seconds("2:00:05"), 7'205);
+  EXPECT_EQ(seconds("1-2"), 93'600);
+  EXPECT_EQ(seconds("1-2:03"), 93'780);
+  EXPECT_EQ(seconds("1-2:03:04"), 93'784);
+  EXPECT_EQ(seconds("0"), 0);
+  EXPECT_EQ(seconds("UNLIMITED"), 0);
+  for (const char* bad : {"", ":", "1:", "-1", "1-", "1-2-3", "1:2:3:4", "1-2:3:4:5", "2h", "1.5",
+                          "99999999999999999999", "999999999-0", "3155760000:00:00"}) {
+    EXPECT_EQ(seconds(bad), -1) << bad;
+  }
+}
+
+TEST(Sbatch, TakesTheEnvironmentAsTold) {
+  const SbatchJob all = with("--export=ALL,A=b=c,D=");
+  EXPECT_TRUE(all.whole_environment);
+  EXPECT_EQ(all.request.env, (std::map<std::string, std::string>{{"A", "b=c"}, {"D", ""}}));
+  const SbatchJob some = with("--export=HOME,A=1");
+  EXPECT_FALSE(some.whole_environment);
+  EXPECT_EQ(some.variables, Words{"HOME"});
+  const SbatchJob none = with("--export=NONE");
+  EXPECT_FALSE(none.whole_environment);
+  EXPECT_TRUE(none.variables.empty() && none.request.env.empty());
+  EXPECT_EQ(refused("--export=A-B=1"), " env: not a variable's name: 'A-B'");
+}
+
+TEST(Sbatch, TakesPriorityRetriesAndSignals) {
+  EXPECT_EQ(with("--nice").request.priority, -100);
+  EXPECT_EQ(with("--nice=-20").request.priority, 20);
+  EXPECT_EQ(with("--priority=30 --nice=10").request.priority, 20);
+  const SbatchJob eager = with("--priority=4294967295");
+  EXPECT_EQ(eager.request.priority, 1'000);
+  EXPECT_EQ(eager.notes, Words{"/home/ann/run.sh: priority 4294967295 is taken as 1000"});
+  EXPECT_EQ(with("--no-requeue").request.retries, 0);
+  EXPECT_EQ(with("--no-requeue --requeue").request.retries, std::nullopt);
+  const SbatchJob warned = with("--signal=B:TERM@120");
+  EXPECT_EQ(warned.request.grace, Duration::seconds(120));
+  EXPECT_TRUE(warned.notes.empty());
+  EXPECT_EQ(with("--signal=SIGUSR1@90").notes,
+            Words{"/home/ann/run.sh:2: --signal: Muster sends SIGTERM, 90 s before it kills, and "
+                  "no 'USR1'"});
+}
+
+TEST(Sbatch, SaysWhatItPassesOver) {
+  EXPECT_EQ(with("-p gpu --mem=64G -c8 -o out-%j.txt").notes,
+            (Words{"/home/ann/run.sh:2: --partition is passed over: Muster has tenants, not "
+                   "partitions",
+                   "/home/ann/run.sh:2: --mem is passed over: Muster decides CPUs and memory by "
+                   "the job's model",
+                   "/home/ann/run.sh:2: --cpus-per-task is passed over: Muster decides CPUs and "
+                   "memory by the job's model",
+                   "/home/ann/run.sh:2: --output is passed over: Muster keeps the output: see "
+                   "muster logs"}));
+  const Result<SbatchJob> job =
+      parse("#SBATCH -G2\n  srun python $SLURM_ARRAY_TASK_ID\n#SBATCH -G4\n");
+  ASSERT_TRUE(job.ok());
+  EXPECT_EQ(job.value().request.gpus, 2);
+  ASSERT_EQ(job.value().notes.size(), 3U);
+  EXPECT_EQ(job.value().notes[0],
+            "/home/ann/run.sh:3: #SBATCH behind the first command is not read");
+}
+
+TEST(Sbatch, ReadsWordsAsAShellWould) {
+  EXPECT_EQ(with("--job-name='two words'").request.name, "two words");
+  EXPECT_EQ(with("-J \"it's\"").request.name, "it's");
+  EXPECT_EQ(with("-J a\\ b").request.name, "a b");
+  EXPECT_EQ(with("-J a#b # and so on --gpus=9").request.name, "a#b");
+  const SbatchJob flags = with("-HQ -Jx");
+  EXPECT_TRUE(flags.request.hold);
+  EXPECT_EQ(flags.request.name, "x");
+}
+
+TEST(Sbatch, RefusesWhatItCannotDo) {
+  EXPECT_EQ(refused("--gpu=1"), "1: unknown option: '--gpu'; did you mean 'gpus'?");
+  EXPECT_EQ(refused("-Z"), "1: unknown option: '-Z'");
+  EXPECT_EQ(refused("gpus=1"), "1: not an option: 'gpus=1'");
+  EXPECT_EQ(refused("-"), "1: not an option: '-'");
+  EXPECT_EQ(refused("--gpus"), "1: --gpus: wants a value");
+  EXPECT_EQ(refused("--hold=1"), "1: --hold: takes no value");
+  EXPECT_EQ(refused("-J 'x"), "1: a quote is not closed");
+  EXPECT_EQ(refused("-J a/b").find(" name: only printable"), 0U);
+  EXPECT_EQ(refused("-t 2h"), "1: --time: not a time: '2h'; write min, h:min:s or d-h:min:s");
+  EXPECT_EQ(refused("-a 1,2"),
+            "1: --array: not an array's range: '1,2'; write 0-9, 0-9:2 or 0-9%3");
+  EXPECT_EQ(refused("-d afternotok:3"),
+            "1: --dependency: only afterok:ID and afterany:ID can be waited for: 'afternotok:3'");
+  EXPECT_EQ(refused("-d singleton"),
+            "1: --dependency: only afterok:ID and afterany:ID can be waited for: 'singleton'");
+  EXPECT_EQ(refused("-d afterok:x"), "1: --dependency: not a job's number: 'x'");
+}
+
+TEST(Sbatch, RunsShellsOnly) {
+  const auto shell = [](const std::string& line) -> std::string {
+    const Result<SbatchJob> job = parse(line + "\n");
+    if (!job.ok()) return job.error().message;
+    std::string words;
+    for (const std::string& word : job.value().request.command) {
+      if (word == "-c") break;
+      words += word + " ";
+    }
+    return words;
+  };
+  EXPECT_EQ(shell("#!/bin/sh"), "/bin/sh ");
+  EXPECT_EQ(shell("#! /bin/bash  -l"), "/bin/bash -l ");
+  EXPECT_EQ(shell("#!/usr/bin/env bash"), "/usr/bin/env bash ");
+  EXPECT_EQ(shell("#!/usr/bin/env -S zsh -f"), "/usr/bin/env -S zsh -f ");
+  EXPECT_EQ(shell("#!/usr/bin/python3"),
+            "/home/ann/run.sh:1: not a shell script but one for '/usr/bin/python3'; submit the "
+            "program itself, or call it from a script for bash");
+  EXPECT_EQ(shell("#!/usr/bin/env python3").find("/home/ann/run.sh:1: not a shell"), 0U);
+  EXPECT_EQ(shell("#!/usr/bin/env").find("/home/ann/run.sh:1: not a shell"), 0U);
+  EXPECT_EQ(shell("#!"), "/home/ann/run.sh:1: no program after '#!'");
+  EXPECT_EQ(shell("#!/bin/bash\r"),
+            "/home/ann/run.sh:1: a line ends as on DOS; convert it with dos2unix");
+  EXPECT_EQ(parse(std::string(kMostWordBytes, '#')).error().message,
+            "/home/ann/run.sh: a script of more than 131071 bytes");
+}
+
+}  // namespace
+}  // namespace muster
