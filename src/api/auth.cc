@@ -1,0 +1,138 @@
+#include "api/auth.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "base/text.h"
+#include "shim/files.h"
+
+namespace muster {
+namespace {
+
+// A user the machine has no name for is called by number.
+std::string user_name(uid_t uid) {
+  std::vector<char> room(16U << 10U);
+  struct passwd entry {};
+  struct passwd* found = nullptr;
+  if (::getpwuid_r(uid, &entry, room.data(), room.size(), &found) == 0 && found != nullptr) {
+    return found->pw_name;
+  }
+  return std::to_string(uid);
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+// "name:80" -> "name", "[::1]:80" -> "::1".
+std::string without_port(std::string_view host) {
+  if (host.starts_with('[')) return std::string(host.substr(1, host.find(']') - 1));
+  return std::string(host.substr(0, host.find(':')));
+}
+
+bool is_address(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  return ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
+}
+
+}  // namespace
+
+Result<Peer> peer_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+    return system_error("peer", errno);
+  }
+  Peer peer;
+  if (address.ss_family == AF_UNIX) {
+    ucred credentials{};
+    length = sizeof credentials;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
+      return system_error("peer", errno);
+    }
+    peer.uid = credentials.uid;
+    return peer;
+  }
+  peer.over_tcp = true;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* raw =
+      address.ss_family == AF_INET6
+          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr)
+          : &reinterpret_cast<const sockaddr_in*>(&address)->sin_addr;
+  if (::inet_ntop(address.ss_family, raw, text.data(), text.size()) == nullptr) {
+    return system_error("peer", errno);
+  }
+  peer.address = text.data();
+  return peer;
+}
+
+Auth::Auth(AuthSettings settings, std::optional<TokenFile> tokens)
+    : settings_(std::move(settings)), tokens_(std::move(tokens)) {
+  for (std::string& host : settings_.hosts) host = lower(host);
+  settings_.hosts.emplace_back("localhost");
+  std::array<char, 256> own{};
+  if (::gethostname(own.data(), own.size() - 1) == 0) {
+    settings_.hosts.push_back(lower(own.data()));
+  }
+}
+
+std::variant<Caller, Problem> Auth::caller(const Peer& peer, const HttpRequest& request) {
+  return peer.over_tcp ? token_caller(request.authorization) : local_caller(peer.uid);
+}
+
+std::variant<Caller, Problem> Auth::local_caller(uid_t uid) {
+  Caller caller{user_name(uid), uid == 0 || uid == ::geteuid()};
+  const auto& operators = settings_.operators;
+  if (std::find(operators.begin(), operators.end(), caller.user) != operators.end()) {
+    caller.is_operator = true;
+  }
+  if (!caller.is_operator && !settings_.others) {
+    return Problem{403, "this manager is not open to other users", {}};
+  }
+  return caller;
+}
+
+std::variant<Caller, Problem> Auth::token_caller(const std::string& authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (!tokens_) return Problem{401, "there are no tokens", {}};
+  if (lower(authorization.substr(0, kScheme.size())) != kScheme) {
+    return Problem{401, "this call needs a token, as 'Authorization: Bearer TOKEN'", {}};
+  }
+  const Result<std::optional<Caller>> found =
+      tokens_->find(trim(std::string_view(authorization).substr(kScheme.size())));
+  if (!found.ok()) return Problem{503, "the file of tokens cannot be read", {}};
+  if (!found.value()) return Problem{401, "not a token that is known here", {}};
+  return *found.value();
+}
+
+std::optional<Problem> Auth::check_origin(const Peer& peer, const HttpRequest& request) const {
+  const std::string host = lower(request.host);
+  if (!request.origin.empty()) {
+    const std::string origin = lower(request.origin);
+    if (host.empty() || (origin != "http://" + host && origin != "https://" + host)) {
+      return Problem{403, "called from a page that is not of this server", {}};
+    }
+  }
+  if (!peer.over_tcp) return std::nullopt;
+  const std::string name = without_port(host);
+  const bool known =
+      std::find(settings_.hosts.begin(), settings_.hosts.end(), name) != settings_.hosts.end();
+  if (!known && !is_address(name)) {
+    return Problem{403, "Host: not a name of this server: " + in_quotes(request.host), {}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster

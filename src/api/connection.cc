@@ -1,0 +1,293 @@
+#include "api/connection.h"
+
+#include <utility>
+
+#include "api/event_feed.h"
+#include "api/http_text.h"
+#include "api/log_feed.h"
+#include "api/openapi.h"
+#include "base/check.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kMetricsText = "text/plain; version=0.0.4; charset=utf-8";
+constexpr Duration kDrainTime = Duration::seconds(2);
+constexpr std::size_t kMostDrainBytes = 64U << 20U;
+constexpr std::size_t kMostFeedInput = 64U << 10U;  // A client that follows has nothing to say.
+
+std::chrono::microseconds micros(Duration length) { return std::chrono::microseconds(length.us()); }
+
+}  // namespace
+
+Connection::Connection(ConnectionHouse& house, std::unique_ptr<Wire> wire, Peer peer)
+    : house_(house), wire_(std::move(wire)), peer_(std::move(peer)), reader_(house.limits.http) {}
+
+void Connection::start() {
+  set_deadline(house_.limits.request_time);
+  wire_->shake_hands([self = shared_from_this()](bool ok, std::size_t) {
+    if (self->closed()) return;
+    if (!ok) return self->close();
+    self->state_ = State::kReading;
+    self->read_more();
+  });
+}
+
+void Connection::turn_away() {
+  house_.figures->count_turned_away();
+  wire_->shake_hands([self = shared_from_this()](bool ok, std::size_t) {
+    if (self->closed()) return;
+    if (!ok) return self->close();
+    self->answer({429, "too many connections", {}});
+  });
+  set_deadline(kDrainTime);
+}
+
+void Connection::set_deadline(Duration length) { deadline_ = Clock::now() + micros(length); }
+
+void Connection::read_more() {
+  if (read_under_way_) return;
+  read_under_way_ = true;
+  wire_->read(room_, [self = shared_from_this()](bool ok, std::size_t bytes) {
+    self->read_under_way_ = false;
+    if (!self->closed()) self->on_read(ok, bytes);
+  });
+}
+
+void Connection::on_read(bool ok, std::size_t bytes) {
+  if (!ok) return close();
+  if (state_ == State::kDraining || state_ == State::kFeeding) {
+    drained_bytes_ += bytes;
+    if (drained_bytes_ > (state_ == State::kFeeding ? kMostFeedInput : kMostDrainBytes)) close();
+    return closed() ? void() : read_more();
+  }
+  if (!reader_.begun()) set_deadline(house_.limits.request_time);
+  reader_.feed({room_.data(), bytes});
+  go_on();
+}
+
+// As far as what has been read allows.
+void Connection::go_on() {
+  using Reading = HttpReader::State;
+  if (reader_.state() == Reading::kBroken) {
+    return answer({reader_.status(), reader_.trouble(), {}});
+  }
+  if (reader_.state() == Reading::kHead) return read_more();
+  if (!admitted_ && !admit()) return;
+  if (reader_.state() == Reading::kWhole) return serve();
+  if (!reader_.head().expects_continue || std::exchange(told_to_continue_, true)) {
+    return read_more();
+  }
+  state_ = State::kAnswering;
+  write("HTTP/1.1 100 Continue\r\n\r\n", &Connection::read_body);
+}
+
+void Connection::read_body() {
+  state_ = State::kReading;
+  set_deadline(house_.limits.request_time);
+  read_more();
+}
+
+// Before a body is read: who may not call need not send one.
+bool Connection::admit() {
+  const HttpRequest& head = reader_.head();
+  admitted_ = true;
+  without_body_ = head.method == "HEAD";
+  began_ = Clock::now();
+  if (auto problem = house_.auth->check_origin(peer_, head)) return answer(*problem), false;
+  if (caller_ && !peer_.over_tcp) return true;
+  std::variant<Caller, Problem> found = house_.auth->caller(peer_, head);
+  if (auto* caller = std::get_if<Caller>(&found)) {
+    caller_ = std::move(*caller);
+    return true;
+  }
+  caller_.reset();
+  if (is_open_to_all(head.target)) return true;
+  return answer(std::get<Problem>(found)), false;
+}
+
+void Connection::serve() {
+  const HttpRequest request = reader_.take();
+  keep_alive_ = request.keep_alive;
+  began_ = Clock::now();
+  std::variant<Routed, Problem> found = find_route(request);
+  if (const auto* problem = std::get_if<Problem>(&found)) return answer(*problem);
+  start_call(std::move(std::get<Routed>(found)));
+}
+
+void Connection::start_call(Routed routed) {
+  state_ = State::kAsking;
+  route_ = routed.route;
+  set_deadline(house_.limits.answer_time);
+  switch (routed.reply) {
+    case Reply::kOpenApi:
+      return answer(200, openapi_json(), kJson, {});
+    case Reply::kMetrics:
+      return ask(std::move(routed.call), [this](const Answer& reply) {
+        if (reply.status != 200) return answer(reply.status, reply.body, kJson, {});
+        answer(200, reply.body + house_.figures->text(), kMetricsText, {});
+      });
+    case Reply::kAnswer:
+      return ask(std::move(routed.call),
+                 [this](const Answer& reply) { answer(reply.status, reply.body, kJson, {}); });
+    case Reply::kLog:
+      feed_ = log_page(*this, std::get<FindLog>(routed.call), routed.offset, routed.limit);
+      break;
+    case Reply::kFollowLog:
+      feed_ = follow_log(*this, std::get<FindLog>(routed.call), routed.offset);
+      break;
+    case Reply::kFollowEvents:
+      feed_ = follow_events(*this, std::get<ListEvents>(routed.call));
+      break;
+  }
+  feed_->start();
+}
+
+void Connection::ask(Call call, std::function<void(Answer)> then) {
+  const std::weak_ptr<Connection> self = weak_from_this();
+  auto done = [self, loop = house_.loop, serial = serial_, then = std::move(then)](Answer reply) {
+    loop->post([self, serial, then, reply = std::move(reply)]() mutable {
+      const std::shared_ptr<Connection> alive = self.lock();
+      if (alive && !alive->closed() && alive->serial_ == serial) then(std::move(reply));
+    });
+  };
+  house_.service->call(caller_.value_or(Caller{}), std::move(call), std::move(done));
+}
+
+void Connection::answer(const Problem& problem) {
+  const bool whole = reader_.state() == HttpReader::State::kWhole;
+  if (!whole) keep_alive_ = false;
+  const std::string allow = problem.allow.empty() ? "" : "Allow: " + problem.allow + "\r\n";
+  answer(problem.status, error_json(problem.words), kJson, allow);
+}
+
+void Connection::answer(int status, std::string_view body, std::string_view content_type,
+                        std::string_view headers) {
+  ++serial_;
+  count(status);
+  state_ = State::kAnswering;
+  std::string text = head_text({status, content_type, body.size(), headers, keep_alive_});
+  if (!without_body_) text += body;
+  write(std::move(text), &Connection::answered);
+}
+
+void Connection::count(int status) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+  const Route* route = route_ ? &routes()[*route_] : nullptr;
+  house_.figures->count(route != nullptr ? route->method : "other",
+                        route != nullptr ? route->path : "other", status, admitted_ ? seconds : 0);
+}
+
+void Connection::write(std::string text, void (Connection::*then)()) {
+  writing_ = std::move(text);
+  set_deadline(house_.limits.write_time);
+  wire_->write(writing_, [self = shared_from_this(), then](bool ok, std::size_t) {
+    if (self->closed()) return;
+    self->writing_.clear();
+    ok ? (self.get()->*then)() : self->close();
+  });
+}
+
+// One request is over; the next may have come with it.
+void Connection::answered() {
+  if (!keep_alive_) return leave();
+  feed_.reset();
+  promised_.reset();
+  route_.reset();
+  ending_ = admitted_ = told_to_continue_ = without_body_ = keep_alive_ = false;
+  ++serial_;
+  state_ = State::kReading;
+  reader_.next();
+  set_deadline(reader_.begun() ? house_.limits.request_time : house_.limits.idle_time);
+  go_on();
+}
+
+// A socket closed with bytes unread may take the answer with it that the other end has not read.
+void Connection::leave() {
+  state_ = State::kDraining;
+  drained_bytes_ = 0;
+  set_deadline(kDrainTime);
+  wire_->finish([self = shared_from_this()](bool readable, std::size_t) {
+    if (self->closed()) return;
+    readable ? self->read_more() : self->close();
+  });
+}
+
+void Connection::close() {
+  if (closed()) return;
+  state_ = State::kClosed;
+  ++serial_;
+  wire_->close();
+}
+
+void Connection::tick(Clock::time_point now) {
+  if (closed()) return;
+  if (deadline_ && now >= *deadline_) return out_of_time();
+  if (state_ != State::kFeeding) return;
+  if (!promised_ && !ending_ && now - last_put_ >= micros(house_.limits.heartbeat)) put(":\n\n");
+  feed_->tick();
+}
+
+void Connection::out_of_time() {
+  if (state_ == State::kReading && reader_.begun()) {
+    return answer({408, "the request took too long to come", {}});
+  }
+  if (state_ == State::kAsking) {
+    keep_alive_ = false;
+    return answer({503, "the manager does not answer", {}});
+  }
+  close();
+}
+
+void Connection::hear(const Notes& news) {
+  if (feed_ && !closed()) feed_->hear(news);
+}
+
+void Connection::refuse(Answer reply) { answer(reply.status, reply.body, kJson, {}); }
+
+void Connection::begin(std::string headers, std::optional<std::uint64_t> length) {
+  MUSTER_CHECK(state_ == State::kAsking);
+  count(200);
+  state_ = State::kFeeding;
+  promised_ = without_body_ ? 0 : length;
+  ending_ = without_body_;
+  if (!length) keep_alive_ = false;
+  last_put_ = Clock::now();
+  drained_bytes_ = 0;
+  const std::string_view type = length ? "text/plain; charset=utf-8" : "text/event-stream";
+  pending_ = head_text({200, type, length, headers, keep_alive_});
+  send_pending();
+  // Only by reading is it noticed that the other end of a stream has gone.
+  if (!length) read_more();
+}
+
+void Connection::put(std::string_view bytes) {
+  if (state_ != State::kFeeding || ending_) return;
+  last_put_ = Clock::now();
+  if (promised_) *promised_ -= bytes.size();
+  pending_ += bytes;
+  if (pending_.size() > house_.limits.queue_bytes) return close();
+  if (writing_.empty()) send_pending();
+}
+
+void Connection::end() {
+  if (state_ != State::kFeeding) return;
+  ending_ = true;
+  // Not from inside the feed, which the end of the request does away with.
+  house_.loop->post([self = shared_from_this()] {
+    if (self->state_ == State::kFeeding && self->writing_.empty()) self->send_pending();
+  });
+}
+
+void Connection::send_pending() {
+  if (pending_.empty()) {
+    deadline_.reset();
+    if (!ending_) return feed_->drained();
+    if (promised_.value_or(0) > 0) keep_alive_ = false;
+    return answered();
+  }
+  write(std::exchange(pending_, {}), &Connection::send_pending);
+}
+
+}  // namespace muster

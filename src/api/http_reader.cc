@@ -1,0 +1,126 @@
+#include "api/http_reader.h"
+
+#include <array>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+
+namespace muster {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+struct HttpReader::Parts {
+  explicit Parts(HttpLimits given) : limits(given) { begin(); }
+
+  void begin() {
+    parser.emplace();
+    parser->header_limit(limits.header_bytes);
+    parser->body_limit(limits.body_bytes);
+    parser->eager(true);
+    state = State::kHead;
+    head = {};
+  }
+
+  void refuse(int with, std::string why) {
+    state = State::kBroken;
+    status = with;
+    trouble = std::move(why);
+    rest.clear();
+  }
+
+  void parse();
+  void read_head();
+  void refuse(const beast::error_code& error);
+
+  HttpLimits limits;
+  std::optional<http::request_parser<http::string_body>> parser;
+  std::string rest;  // Not parsed yet.
+  HttpRequest head;
+  State state = State::kHead;
+  int status = 0;
+  std::string trouble;
+};
+
+void HttpReader::Parts::refuse(const beast::error_code& error) {
+  if (error == http::error::header_limit) return refuse(431, "the headers are too large");
+  if (error == http::error::body_limit) return refuse(413, "the body is too large");
+  refuse(400, "not HTTP/1.1: " + error.message());
+}
+
+// Two different tokens or hosts in one request mean that two programs read it differently.
+void HttpReader::Parts::read_head() {
+  const auto& message = parser->get();
+  head.method = std::string(message.method_string());
+  head.target = std::string(message.target());
+  head.keep_alive = message.keep_alive();
+  const std::array<std::pair<std::string_view, std::string*>, 6> fields = {
+      {{"Host", &head.host},
+       {"Origin", &head.origin},
+       {"Authorization", &head.authorization},
+       {"Content-Type", &head.content_type},
+       {"Idempotency-Key", &head.idempotency_key},
+       {"Last-Event-ID", &head.last_event_id}}};
+  for (const auto& [name, place] : fields) {
+    const auto range = message.equal_range(beast::string_view(name.data(), name.size()));
+    if (range.first == range.second) continue;
+    if (std::next(range.first) != range.second) {
+      return refuse(400, std::string(name) + " is given twice");
+    }
+    *place = std::string(range.first->value());
+  }
+  head.expects_continue = beast::iequals(message[http::field::expect], "100-continue");
+}
+
+void HttpReader::Parts::parse() {
+  while (!rest.empty() && (state == State::kHead || state == State::kBody)) {
+    beast::error_code error;
+    const std::size_t used = parser->put(boost::asio::buffer(rest), error);
+    rest.erase(0, used);
+    if (error && error != http::error::need_more) return refuse(error);
+    if (state == State::kHead && parser->is_header_done()) {
+      state = State::kBody;
+      read_head();
+      if (state == State::kBroken) return;
+    }
+    if (parser->is_done()) state = State::kWhole;
+    if (used == 0) return;
+  }
+}
+
+HttpReader::HttpReader(HttpLimits limits) : parts_(std::make_unique<Parts>(limits)) {}
+HttpReader::HttpReader(HttpReader&&) noexcept = default;
+HttpReader& HttpReader::operator=(HttpReader&&) noexcept = default;
+HttpReader::~HttpReader() = default;
+
+void HttpReader::feed(std::string_view bytes) {
+  if (parts_->state == State::kBroken) return;
+  parts_->rest += bytes;
+  parts_->parse();
+}
+
+HttpReader::State HttpReader::state() const { return parts_->state; }
+
+bool HttpReader::begun() const { return parts_->state != State::kHead || !parts_->rest.empty(); }
+
+const HttpRequest& HttpReader::head() const { return parts_->head; }
+
+HttpRequest HttpReader::take() {
+  MUSTER_CHECK(parts_->state == State::kWhole);
+  HttpRequest request = std::move(parts_->head);
+  request.body = std::move(parts_->parser->get().body());
+  return request;
+}
+
+void HttpReader::next() {
+  parts_->begin();
+  parts_->parse();
+}
+
+int HttpReader::status() const { return parts_->status; }
+const std::string& HttpReader::trouble() const { return parts_->trouble; }
+
+}  // namespace muster

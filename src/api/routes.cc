@@ -1,0 +1,249 @@
+#include "api/routes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "base/text.h"
+
+namespace muster {
+namespace {
+
+using Names = std::array<std::string_view, 1>;
+
+constexpr std::array<std::string_view, 14> kStates = {
+    "active",  "ended",    "all",      "held", "blocked", "queued",    "starting",
+    "running", "stopping", "retrying", "done", "failed",  "cancelled", "rejected"};
+
+constexpr std::array<int, 6> kReads = {200, 400, 401, 403, 429, 503};
+constexpr std::array<int, 8> kOfAJob = {200, 400, 401, 403, 404, 409, 429, 503};
+constexpr std::array<int, 10> kSubmits = {200, 201, 400, 401, 403, 408, 413, 415, 429, 503};
+constexpr std::array<int, 8> kOfANode = {200, 400, 401, 403, 404, 409, 429, 503};
+constexpr std::array<int, 4> kHealth = {200, 400, 429, 503};
+
+constexpr std::array<std::string_view, 5> kListNames = {"state", "user", "tenant", "limit",
+                                                        "offset"};
+constexpr std::array<std::string_view, 5> kLogNames = {"lease", "node", "offset", "limit",
+                                                       "follow"};
+constexpr std::array<std::string_view, 3> kEventNames = {"after", "limit", "follow"};
+
+constexpr std::int64_t kMostNumber = std::numeric_limits<std::int64_t>::max();
+
+template <class C>
+Result<Routed> plain(const Target&, const HttpRequest&) {
+  return Routed{.call = C{}};
+}
+
+template <class C>
+Result<Routed> of_job(const Target& target, const HttpRequest&) {
+  return Routed{.call = C{target.path[2]}};
+}
+
+template <class C>
+Result<Routed> of_node(const Target& target, const HttpRequest&) {
+  return Routed{.call = C{target.path[2]}};
+}
+
+bool is_json(std::string_view content_type) {
+  std::string type(trim(content_type.substr(0, content_type.find(';'))));
+  std::transform(type.begin(), type.end(), type.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return type == "application/json";
+}
+
+Result<Routed> submit(const Target&, const HttpRequest& request) {
+  constexpr std::size_t kMostKeyBytes = 128;
+  const std::string& key = request.idempotency_key;
+  const auto printable = [](char c) { return c > ' ' && c <= '~'; };
+  if (key.size() > kMostKeyBytes || !std::all_of(key.begin(), key.end(), printable)) {
+    return Error{fmt::format("Idempotency-Key: at most {} letters, no blanks", kMostKeyBytes)};
+  }
+  Result<JobRequest> job = read_request(request.body);
+  if (!job.ok()) return job.error();
+  return Routed{.call = SubmitJob{std::move(job.value()), key}};
+}
+
+Result<Routed> list_jobs(const Target& target, const HttpRequest&) {
+  ListJobs list;
+  const std::string* state = target.find("state");
+  list.state = state == nullptr || state->empty() ? "active" : *state;
+  if (std::find(kStates.begin(), kStates.end(), list.state) == kStates.end()) {
+    return Error{"state: unknown: " + in_quotes(list.state) + suggestion(list.state, kStates)};
+  }
+  Result<std::string> user = name_or_none(target, "user");
+  if (!user.ok()) return user.error();
+  Result<std::string> tenant = name_or_none(target, "tenant");
+  if (!tenant.ok()) return tenant.error();
+  const Result<std::int64_t> limit = whole(target, "limit", 0, 1'000, 50);
+  if (!limit.ok()) return limit.error();
+  const Result<std::int64_t> offset = whole(target, "offset", 0, 1'000'000'000, 0);
+  if (!offset.ok()) return offset.error();
+  list.user = std::move(user.value());
+  list.tenant = std::move(tenant.value());
+  list.limit = static_cast<std::size_t>(limit.value());
+  list.offset = static_cast<std::size_t>(offset.value());
+  return Routed{.call = std::move(list)};
+}
+
+Result<Routed> log(const Target& target, const HttpRequest&) {
+  constexpr std::int64_t kMostLease = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::int64_t kMostNode = 65'535;
+  FindLog find{target.path[2], std::nullopt, 0};
+  const Result<std::int64_t> lease = whole(target, "lease", 1, kMostLease, 0);
+  if (!lease.ok()) return lease.error();
+  if (lease.value() > 0) find.lease = static_cast<std::uint32_t>(lease.value());
+  const Result<std::int64_t> node = whole(target, "node", 0, kMostNode, 0);
+  if (!node.ok()) return node.error();
+  find.node = static_cast<std::uint32_t>(node.value());
+  const Result<std::int64_t> offset = whole(target, "offset", -kMostNumber, kMostNumber, 0);
+  if (!offset.ok()) return offset.error();
+  const Result<std::int64_t> limit =
+      whole(target, "limit", 0, std::int64_t{kMostLogBytes}, std::int64_t{kUsualLogBytes});
+  if (!limit.ok()) return limit.error();
+  const Result<bool> follow = yes_or_no(target, "follow");
+  if (!follow.ok()) return follow.error();
+  if (follow.value() && target.find("limit") != nullptr) {
+    return Error{"limit: what is followed has no end to count from"};
+  }
+  return Routed{.reply = follow.value() ? Reply::kFollowLog : Reply::kLog,
+                .call = std::move(find),
+                .offset = offset.value(),
+                .limit = static_cast<std::uint64_t>(limit.value())};
+}
+
+// A Last-Event-ID is where a browser or a client that lost its connection goes on; what it was
+// asked for at first stands in the address still.
+Result<std::uint64_t> first_event(const Target& target, const HttpRequest& request, bool follow) {
+  const Result<std::int64_t> after = whole(target, "after", 0, kMostNumber, 0);
+  if (!after.ok()) return after.error();
+  if (!follow || request.last_event_id.empty()) return static_cast<std::uint64_t>(after.value());
+  const Result<std::int64_t> last = parse_int(request.last_event_id);
+  if (!last.ok()) return Error{"Last-Event-ID: " + last.error().message};
+  if (last.value() < 0) return Error{"Last-Event-ID: negative"};
+  return static_cast<std::uint64_t>(last.value());
+}
+
+Result<Routed> list_events(const Target& target, const HttpRequest& request, std::string job) {
+  const Result<bool> follow = yes_or_no(target, "follow");
+  if (!follow.ok()) return follow.error();
+  const Result<std::uint64_t> after = first_event(target, request, follow.value());
+  if (!after.ok()) return after.error();
+  const Result<std::int64_t> limit = whole(target, "limit", 0, 1'000, 1'000);
+  if (!limit.ok()) return limit.error();
+  if (follow.value() && target.find("limit") != nullptr) {
+    return Error{"limit: what is followed has no end to count from"};
+  }
+  return Routed{
+      .reply = follow.value() ? Reply::kFollowEvents : Reply::kAnswer,
+      .call = ListEvents{after.value(), std::move(job), static_cast<std::size_t>(limit.value())}};
+}
+
+Result<Routed> all_events(const Target& target, const HttpRequest& request) {
+  return list_events(target, request, "");
+}
+
+Result<Routed> job_events(const Target& target, const HttpRequest& request) {
+  return list_events(target, request, target.path[2]);
+}
+
+Result<Routed> metrics(const Target&, const HttpRequest&) {
+  return Routed{.reply = Reply::kMetrics, .call = ShowMetrics{}};
+}
+
+Result<Routed> openapi(const Target&, const HttpRequest&) {
+  return Routed{.reply = Reply::kOpenApi, .call = ShowHealth{}};
+}
+
+constexpr std::array kRoutes = {
+    Route{"POST", "/v1/jobs", {}, kSubmits, submit},
+    Route{"GET", "/v1/jobs", kListNames, kReads, list_jobs},
+    Route{"GET", "/v1/jobs/{id}", {}, kOfAJob, of_job<ShowJob>},
+    Route{"POST", "/v1/jobs/{id}/cancel", {}, kOfAJob, of_job<CancelJob>},
+    Route{"POST", "/v1/jobs/{id}/hold", {}, kOfAJob, of_job<HoldJob>},
+    Route{"POST", "/v1/jobs/{id}/release", {}, kOfAJob, of_job<ReleaseJob>},
+    Route{"GET", "/v1/jobs/{id}/log", kLogNames, kOfAJob, log},
+    Route{"GET", "/v1/jobs/{id}/events", kEventNames, kOfAJob, job_events},
+    Route{"GET", "/v1/events", kEventNames, kReads, all_events},
+    Route{"GET", "/v1/nodes", {}, kReads, plain<ListNodes>},
+    Route{"POST", "/v1/nodes/{name}/drain", {}, kOfANode, of_node<DrainNode>},
+    Route{"POST", "/v1/nodes/{name}/undrain", {}, kOfANode, of_node<UndrainNode>},
+    Route{"GET", "/v1/tenants", {}, kReads, plain<ListTenants>},
+    Route{"GET", "/metrics", {}, kReads, metrics},
+    Route{"GET", "/healthz", {}, kHealth, plain<ShowHealth>},
+    Route{"GET", "/openapi.json", {}, kReads, openapi},
+};
+
+bool matches(std::string_view pattern, const std::vector<std::string>& path) {
+  std::size_t part = 0;
+  for (const std::string_view wanted : split(pattern.substr(1), '/')) {
+    if (part == path.size()) return false;
+    if (!wanted.starts_with('{') && wanted != path[part]) return false;
+    ++part;
+  }
+  return part == path.size();
+}
+
+std::optional<Problem> check_parts(const Route& route, const Target& target,
+                                   const HttpRequest& request) {
+  if (route.path.find("{id}") != std::string_view::npos && !is_job_word(target.path[2])) {
+    return Problem{400, "not the id of a job: " + in_quotes(target.path[2]), {}};
+  }
+  if (route.path.find("{name}") != std::string_view::npos && !is_name(target.path[2])) {
+    return Problem{400, "not the name of a server: " + in_quotes(target.path[2]), {}};
+  }
+  if (const Refusal refusal = check_names(target, route.parameters)) {
+    return Problem{400, refusal->message, {}};
+  }
+  if (request.body.empty()) return std::nullopt;
+  if (route.method == "GET") return Problem{400, "a GET has no body", {}};
+  if (!is_json(request.content_type)) {
+    return Problem{415, "the body must be of Content-Type: application/json", {}};
+  }
+  if (route.path != "/v1/jobs" && trim(request.body) != "{}") {
+    return Problem{400, "this call has no body", {}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Route> routes() { return kRoutes; }
+
+bool is_open_to_all(std::string_view target) {
+  return target.substr(0, target.find('?')) == "/healthz";
+}
+
+std::variant<Routed, Problem> find_route(const HttpRequest& request) {
+  const Result<Target> target = read_target(request.target);
+  if (!target.ok()) return Problem{400, target.error().message, {}};
+  const bool head = request.method == "HEAD";
+  const std::string_view method = head ? "GET" : std::string_view(request.method);
+  std::string allow;
+  for (std::size_t i = 0; i < kRoutes.size(); ++i) {
+    const Route& route = kRoutes[i];
+    if (!matches(route.path, target.value().path)) continue;
+    if (route.method != method) {
+      allow += fmt::format("{}{}", allow.empty() ? "" : ", ",
+                           route.method == "GET" ? "GET, HEAD" : route.method);
+      continue;
+    }
+    if (auto problem = check_parts(route, target.value(), request)) return *problem;
+    Result<Routed> routed = route.make(target.value(), request);
+    if (!routed.ok()) return Problem{400, routed.error().message, {}};
+    const Reply reply = routed.value().reply;
+    if (head && (reply == Reply::kFollowLog || reply == Reply::kFollowEvents)) {
+      return Problem{400, "follow: not with HEAD", {}};
+    }
+    routed.value().route = i;
+    routed.value().without_body = head;
+    return std::move(routed.value());
+  }
+  if (!allow.empty()) return Problem{405, "not with this method", allow};
+  return Problem{404, "no such address", {}};
+}
+
+}  // namespace muster

@@ -1,0 +1,62 @@
+#pragma once
+
+// From a request to the manager's call, or to why not: which addresses there are, with which
+// methods and parameters. Pure; the connection asks it, the fuzzer tries it, and openapi_test.cc
+// holds the description of the API to its table.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "api/http_reader.h"
+#include "api/query.h"
+#include "api/service.h"
+
+namespace muster {
+
+// How the answer comes about.
+enum class Reply : std::uint8_t {
+  kAnswer,  // What the manager answers.
+  kLog,     // The part of the output that the range says; the call finds the files.
+  kFollowLog,
+  kFollowEvents,  // The call is the ListEvents to begin with.
+  kMetrics,       // What the manager answers, and the server's own figures.
+  kOpenApi,       // No call at all.
+};
+
+struct Routed {
+  Reply reply = Reply::kAnswer;
+  Call call;
+  std::int64_t offset = 0;    // Of a log; negative: from its end.
+  std::uint64_t limit = 0;    // Of a log, in bytes.
+  std::size_t route = 0;      // Its place in routes().
+  bool without_body = false;  // HEAD.
+};
+
+struct Problem {
+  int status = 400;
+  std::string words;  // One line.
+  std::string allow;  // Of 405: the methods there are.
+};
+
+struct Route {
+  std::string_view method;
+  std::string_view path;  // With {id} for a job and {name} for a node.
+  std::span<const std::string_view> parameters;
+  std::span<const int> statuses;  // All it may be answered with once it was read.
+  Result<Routed> (*make)(const Target& target, const HttpRequest& request);
+};
+
+std::span<const Route> routes();
+
+std::variant<Routed, Problem> find_route(const HttpRequest& request);
+
+// Whoever asks; all others must say who they are.
+bool is_open_to_all(std::string_view target);
+
+inline constexpr std::uint64_t kUsualLogBytes = 1U << 20U;
+inline constexpr std::uint64_t kMostLogBytes = 8U << 20U;
+
+}  // namespace muster

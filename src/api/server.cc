@@ -1,0 +1,193 @@
+#include "api/server.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "api/listen.h"
+#include "api/loop.h"
+
+namespace muster {
+namespace {
+
+constexpr Duration kTick = Duration::micros(200'000);
+
+// Of those turned away, so many may be told why; the rest is cut off.
+constexpr std::size_t kMostTurnedAway = 32;
+
+Refusal check_settings(const ServerSettings& settings) {
+  if (settings.certificate.empty() != settings.key.empty()) {
+    return Error{"a certificate and its key come together"};
+  }
+  if (settings.tcp_address.empty()) return std::nullopt;
+  if (settings.token_file.empty()) return Error{"TCP needs a file of tokens"};
+  const Result<TcpAddress> address = read_tcp_address(settings.tcp_address);
+  if (!address.ok()) return address.error();
+  if (settings.certificate.empty() && !address.value().loopback && !settings.plain_tcp) {
+    return Error{settings.tcp_address +
+                 ": tokens would cross the network in plain text; give a "
+                 "certificate, or listen on 127.0.0.1"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+struct ApiServer::Parts {
+  Parts(ServerSettings given, UnixListener listener)
+      : settings(std::move(given)), unix_listener(std::move(listener)) {}
+
+  Refusal open_tcp();
+  void serve();
+  void accept_all(int listener, bool tcp);
+  void take(Fd socket, bool tcp);
+  bool is_full(const Peer& peer) const;
+  void tick();
+  void stop();
+
+  ServerSettings settings;
+  UnixListener unix_listener;
+  Fd tcp_listener;
+  std::optional<Tls> tls;
+  std::optional<TokenFile> tokens;
+  std::optional<Auth> auth;
+  Figures figures;
+  ConnectionHouse house;
+  std::vector<std::shared_ptr<Connection>> connections;
+  std::vector<std::shared_ptr<Connection>> turned_away;
+  std::thread thread;
+};
+
+Refusal ApiServer::Parts::open_tcp() {
+  if (!settings.token_file.empty()) {
+    Result<TokenFile> file = TokenFile::open(settings.token_file);
+    if (!file.ok()) return file.error();
+    tokens = std::move(file.value());
+  }
+  if (settings.tcp_address.empty()) return std::nullopt;
+  if (!settings.certificate.empty()) {
+    Result<Tls> made = Tls::open(settings.certificate, settings.key);
+    if (!made.ok()) return made.error();
+    tls = std::move(made.value());
+  }
+  Result<Fd> listener = listen_tcp(read_tcp_address(settings.tcp_address).value());
+  if (!listener.ok()) return listener.error();
+  tcp_listener = std::move(listener.value());
+  return std::nullopt;
+}
+
+void ApiServer::Parts::serve() {
+  Loop& loop = *house.loop;
+  loop.when_readable(unix_listener.get(), [this] { accept_all(unix_listener.get(), false); });
+  if (tcp_listener.open()) {
+    loop.when_readable(tcp_listener.get(), [this] { accept_all(tcp_listener.get(), true); });
+  }
+  loop.every(kTick, [this] { tick(); });
+  thread = std::thread([this] { house.loop->run(); });
+}
+
+// No more than one tick's worth at a time, so that those who are in get their turn.
+void ApiServer::Parts::accept_all(int listener, bool tcp) {
+  for (int i = 0; i < 64; ++i) {
+    Fd socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket.open()) {
+      take(std::move(socket), tcp);
+      continue;
+    }
+    if (errno == EMFILE || errno == ENFILE)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return;
+  }
+}
+
+bool ApiServer::Parts::is_full(const Peer& peer) const {
+  if (connections.size() >= settings.max_connections) return true;
+  const auto same = [&](const auto& other) {
+    const Peer& there = other->peer();
+    return there.over_tcp == peer.over_tcp && there.uid == peer.uid &&
+           there.address == peer.address;
+  };
+  const auto count = std::count_if(connections.begin(), connections.end(), same);
+  return static_cast<std::size_t>(count) >= settings.max_per_peer;
+}
+
+void ApiServer::Parts::take(Fd socket, bool tcp) {
+  Result<Peer> peer = peer_of(socket.get());
+  if (!peer.ok()) return;  // Gone already.
+  if (tcp) {
+    const int on = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  std::erase_if(connections, [](const auto& one) { return one->closed(); });
+  std::erase_if(turned_away, [](const auto& one) { return one->closed(); });
+  const bool full = is_full(peer.value());
+  if (full && turned_away.size() >= kMostTurnedAway) return figures.count_turned_away();
+  std::unique_ptr<Wire> wire = tcp && tls ? house.loop->tls_wire(std::move(socket), *tls)
+                                          : house.loop->plain_wire(std::move(socket));
+  auto connection = std::make_shared<Connection>(house, std::move(wire), std::move(peer.value()));
+  (full ? turned_away : connections).push_back(connection);
+  full ? connection->turn_away() : connection->start();
+  figures.set_connections(connections.size());
+}
+
+void ApiServer::Parts::tick() {
+  const auto now = Connection::Clock::now();
+  for (auto* list : {&connections, &turned_away}) {
+    for (const auto& connection : *list) connection->tick(now);
+    std::erase_if(*list, [](const auto& one) { return one->closed(); });
+  }
+  figures.set_connections(connections.size());
+}
+
+void ApiServer::Parts::stop() {
+  house.loop->finish();
+  for (auto* list : {&connections, &turned_away}) {
+    for (const auto& connection : *list) connection->close();
+    list->clear();
+  }
+}
+
+ApiServer::ApiServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Result<std::unique_ptr<ApiServer>> ApiServer::open(ServerSettings settings, Service& service) {
+  if (Refusal refusal = check_settings(settings)) return *refusal;
+  Result<UnixListener> listener =
+      UnixListener::open(settings.socket_path, settings.auth.others ? 0660 : 0600);
+  if (!listener.ok()) return listener.error();
+  auto parts = std::make_unique<Parts>(std::move(settings), std::move(listener.value()));
+  if (Refusal refusal = parts->open_tcp()) return *refusal;
+  parts->auth.emplace(parts->settings.auth, std::move(parts->tokens));
+  parts->house = {std::make_shared<Loop>(), &service, &*parts->auth, &parts->figures,
+                  parts->settings.limits};
+  Parts* const server = parts.get();
+  service.watch([server, loop = parts->house.loop](Notes news) {
+    loop->post([server, news = std::move(news)] {
+      for (const auto& connection : server->connections) connection->hear(news);
+    });
+  });
+  parts->serve();
+  return std::unique_ptr<ApiServer>(new ApiServer(std::move(parts)));
+}
+
+void ApiServer::stop() {
+  if (!parts_->thread.joinable()) return;
+  parts_->house.service->watch({});
+  parts_->house.loop->post([this] { parts_->stop(); });
+  parts_->thread.join();
+  parts_->unix_listener.close();
+  parts_->tcp_listener.reset();
+}
+
+ApiServer::~ApiServer() { stop(); }
+
+std::uint16_t ApiServer::tcp_port() const {
+  return parts_->tcp_listener.open() ? port_of(parts_->tcp_listener) : 0;
+}
+
+}  // namespace muster
