@@ -83,6 +83,7 @@ class Engine {
   void apply(const JobReported& event);
   void apply(const JobSaved& event);
   void apply(const TypeMeasured& event);
+  void apply(const WorkKnown& event) { estimator_.learn(event.spec, event.work); }
   void apply(const NodeClosed& event);
   void apply(const NodeOpened& event);
   void apply(const TimerFired&) {}

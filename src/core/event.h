@@ -79,6 +79,11 @@ struct TypeMeasured {
   std::int32_t gpus = 1;
   double steps_per_second = 0;
 };
+// A job of this sort ended after so much work, before this engine was there: for its estimates.
+struct WorkKnown {
+  JobSpec spec;
+  Duration work;
+};
 struct NodeClosed {  // The server takes no new leases; those on it are ended, or go on, as may be.
   NodeId node;
 };
@@ -87,9 +92,9 @@ struct NodeOpened {
 };
 struct TimerFired {};  // The time asked for by WakeAt has come.
 
-using Event =
-    std::variant<JobSubmitted, JobRestored, JobCancelled, LeaseStarted, LeaseEnded, AttemptFailed,
-                 JobReported, JobSaved, TypeMeasured, NodeClosed, NodeOpened, TimerFired>;
+using Event = std::variant<JobSubmitted, JobRestored, JobCancelled, LeaseStarted, LeaseEnded,
+                           AttemptFailed, JobReported, JobSaved, TypeMeasured, WorkKnown,
+                           NodeClosed, NodeOpened, TimerFired>;
 
 struct Action {
   enum class Kind : std::uint8_t {

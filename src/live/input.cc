@@ -1,0 +1,152 @@
+#include "live/input.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 5> kFates = {"finished", "stopped", "failed", "time-limit",
+                                                    "lost"};
+
+std::optional<LeaseFate> find_fate(std::string_view name) {
+  for (std::size_t i = 0; i < kFates.size(); ++i) {
+    if (kFates[i] == name) return static_cast<LeaseFate>(i);
+  }
+  return std::nullopt;
+}
+
+json lease_json(const char* what, LiveId id, std::uint32_t lease) {
+  return {{"t", what}, {"id", id}, {"lease", lease}};
+}
+
+struct Writer {
+  json operator()(const SubmitInput& in) const {
+    json out = {{"t", "submit"}, {"id", in.id}, {"user", in.user}, {"tenant", in.tenant}};
+    // A text within the text: the request has its own reader with its own bounds.
+    out["request"] = request_json(in.request);
+    if (in.array != 0) {
+      out["array"] = in.array;
+      out["index"] = in.index;
+      out["at_once"] = in.at_once;
+    }
+    return out;
+  }
+  json operator()(const CancelInput& in) const {
+    return {{"t", "cancel"}, {"id", in.id}, {"by", in.by}};
+  }
+  json operator()(const HoldInput& in) const { return {{"t", "hold"}, {"id", in.id}}; }
+  json operator()(const ReleaseInput& in) const { return {{"t", "release"}, {"id", in.id}}; }
+  json operator()(const DrainInput& in) const {
+    return {{"t", "drain"}, {"node", in.node}, {"open", in.open}};
+  }
+  json operator()(const LeaseUpInput& in) const {
+    json out = lease_json("up", in.id, in.lease);
+    out["isolation"] = in.isolation;
+    return out;
+  }
+  json operator()(const LeaseOverInput& in) const {
+    json out = lease_json("over", in.id, in.lease);
+    out["fate"] = fate_name(in.fate);
+    if (!in.reason.empty()) out["reason"] = in.reason;
+    if (!in.words.empty()) out["words"] = in.words;
+    out["cpu_ms"] = in.cpu_ms;
+    out["mem_peak_mib"] = in.mem_peak_mib;
+    return out;
+  }
+  json operator()(const SavedInput& in) const { return lease_json("saved", in.id, in.lease); }
+  json operator()(const TickInput&) const { return {{"t", "tick"}}; }
+};
+
+Result<Input> read_submit(const json& in) {
+  SubmitInput out;
+  out.id = in.at("id").get<LiveId>();
+  out.user = in.at("user").get<std::string>();
+  out.tenant = in.at("tenant").get<std::string>();
+  Result<JobRequest> request = read_request(in.at("request").get_ref<const std::string&>());
+  if (!request.ok()) return request.error();
+  out.request = std::move(request).value();
+  out.array = in.value("array", LiveId{0});
+  out.index = in.value("index", 0);
+  out.at_once = in.value("at_once", 0);
+  return Input(std::move(out));
+}
+
+Result<Input> read_over(const json& in) {
+  LeaseOverInput out;
+  out.id = in.at("id").get<LiveId>();
+  out.lease = in.at("lease").get<std::uint32_t>();
+  const auto& fate = in.at("fate").get_ref<const std::string&>();
+  const std::optional<LeaseFate> found = find_fate(fate);
+  if (!found) return Error{"unknown fate " + in_quotes(fate)};
+  out.fate = *found;
+  out.reason = in.value("reason", "");
+  out.words = in.value("words", "");
+  out.cpu_ms = in.at("cpu_ms").get<std::int64_t>();
+  out.mem_peak_mib = in.at("mem_peak_mib").get<std::int64_t>();
+  return Input(std::move(out));
+}
+
+Result<Input> read_input(const json& in) {
+  const auto& what = in.at("t").get_ref<const std::string&>();
+  if (what == "submit") return read_submit(in);
+  if (what == "over") return read_over(in);
+  if (what == "tick") return Input(TickInput{});
+  if (what == "drain") {
+    return Input(DrainInput{in.at("node").get<std::string>(), in.at("open").get<bool>()});
+  }
+  const LiveId id = in.at("id").get<LiveId>();
+  if (what == "cancel") return Input(CancelInput{id, in.at("by").get<std::string>()});
+  if (what == "hold") return Input(HoldInput{id});
+  if (what == "release") return Input(ReleaseInput{id});
+  const auto lease = in.at("lease").get<std::uint32_t>();
+  if (what == "up") return Input(LeaseUpInput{id, lease, in.at("isolation").get<std::string>()});
+  if (what == "saved") return Input(SavedInput{id, lease});
+  return Error{"unknown input " + in_quotes(what)};
+}
+
+}  // namespace
+
+std::string_view fate_name(LeaseFate fate) { return kFates[static_cast<std::size_t>(fate)]; }
+
+std::string step_json(const Step& step) {
+  json inputs = json::array();
+  for (const Input& input : step.inputs) inputs.push_back(std::visit(Writer{}, input));
+  const json whole = {{"before", step.before}, {"inputs", std::move(inputs)}};
+  // Words of a failed job may hold any byte.
+  return whole.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<Step> read_step(std::string_view text) {
+  try {
+    const json whole = json::parse(text);
+    Step step;
+    step.before = whole.at("before").get<std::string>();
+    for (const json& each : whole.at("inputs")) {
+      Result<Input> input = read_input(each);
+      if (!input.ok()) return input.error();
+      step.inputs.push_back(std::move(input).value());
+    }
+    return step;
+  } catch (const json::exception& error) {
+    return Error{error.what()};
+  }
+}
+
+std::size_t bulk_of(const Input& input) {
+  const auto* submit = std::get_if<SubmitInput>(&input);
+  if (submit == nullptr) return 256;
+  std::size_t bulk = 512;
+  for (const std::string& word : submit->request.command) bulk += 2 * word.size() + 8;
+  for (const auto& [name, value] : submit->request.env)
+    bulk += 2 * (name.size() + value.size()) + 16;
+  return bulk;
+}
+
+}  // namespace muster

@@ -1,0 +1,91 @@
+#pragma once
+
+// What the roster is told, and what the journal keeps: everything that happened, at the level of
+// jobs as people know them. A closed list; each is one JSON object in an entry of the journal.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "request/job_request.h"
+
+namespace muster {
+
+// As people know a job: 1, 2, 3... for ever. The engine's JobId is another, of one engine alone.
+using LiveId = std::uint64_t;
+
+struct SubmitInput {
+  LiveId id = 0;
+  std::string user;
+  std::string tenant;      // Empty: whoever has jobs that name nobody.
+  JobRequest request;      // Without `array`; dependencies only on jobs that are not over.
+  LiveId array = 0;        // The first job of its array; 0: of none.
+  std::int32_t index = 0;  // In the array.
+  std::int32_t at_once = 0;
+};
+struct CancelInput {
+  LiveId id = 0;
+  std::string by;
+};
+struct HoldInput {
+  LiveId id = 0;
+};
+struct ReleaseInput {
+  LiveId id = 0;
+};
+struct DrainInput {
+  std::string node;
+  bool open = false;  // True: the drain is over.
+};
+
+// What became of a lease, all its servers together.
+enum class LeaseFate : std::uint8_t {
+  kFinished,
+  kStopped,    // By order; its work is saved as far as the job saved it.
+  kFailed,     // By itself; see `reason` and `words`.
+  kTimeLimit,  // Its time was up.
+  kLost,       // Its shim died: nothing of it is left, and nobody knows more.
+};
+struct LeaseUpInput {
+  LiveId id = 0;
+  std::uint32_t lease = 0;
+  std::string isolation;  // As the shim says; for people.
+};
+struct LeaseOverInput {
+  LiveId id = 0;
+  std::uint32_t lease = 0;
+  LeaseFate fate = LeaseFate::kFinished;
+  std::string reason;  // A key of failure/reasons.h; only of kFailed.
+  std::string words;   // One line for a person.
+  std::int64_t cpu_ms = 0;
+  std::int64_t mem_peak_mib = 0;
+};
+struct SavedInput {  // The job says that its work is saved.
+  LiveId id = 0;
+  std::uint32_t lease = 0;
+};
+struct TickInput {};  // The time the roster asked for.
+
+using Input = std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, DrainInput,
+                           LeaseUpInput, LeaseOverInput, SavedInput, TickInput>;
+
+// One step of the roster.
+struct Step {
+  std::string before;  // The roster's digest before it, as it was; a replay must come to the same.
+  std::vector<Input> inputs;
+};
+
+std::string step_json(const Step& step);
+Result<Step> read_step(std::string_view json);
+
+// About as long as the input will be in the journal.
+std::size_t bulk_of(const Input& input);
+
+std::string_view fate_name(LeaseFate fate);
+
+}  // namespace muster

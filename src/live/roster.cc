@@ -1,0 +1,397 @@
+#include "live/roster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::array<std::string_view, 11> kStates = {
+    "held",     "blocked", "queued", "starting",  "running", "stopping",
+    "retrying", "done",    "failed", "cancelled", "rejected"};
+
+std::optional<GpuTypeId> find_type(const Topology& topology, const std::string& name) {
+  for (std::size_t i = 0; i < topology.gpu_type_count(); ++i) {
+    if (topology.gpu_type_name(GpuTypeId(i)) == name) return GpuTypeId(i);
+  }
+  return std::nullopt;
+}
+
+std::uint32_t intern(std::map<std::string, std::uint32_t>& names, const std::string& name) {
+  const auto next = static_cast<std::uint32_t>(names.size());
+  return names.emplace(name, next).first->second;
+}
+
+}  // namespace
+
+std::string_view state_name(LiveState state) { return kStates[static_cast<std::size_t>(state)]; }
+
+std::optional<LiveState> find_state(std::string_view name) {
+  for (std::size_t i = 0; i < kStates.size(); ++i) {
+    if (kStates[i] == name) return static_cast<LiveState>(i);
+  }
+  return std::nullopt;
+}
+
+Roster::World::World(RosterSettings given)
+    : settings(std::move(given)), cluster(settings.topology, settings.profiles) {
+  settings.planner.chain.tenants = settings.tenants ? &*settings.tenants : nullptr;
+}
+
+Roster::Roster(RosterSettings settings)
+    : world_(std::make_unique<const World>(std::move(settings))),
+      drained_(world_->settings.topology.node_count()) {
+  MadePlanner made = make_planner(world_->cluster, world_->settings.planner);
+  EngineOptions options = world_->settings.engine;
+  options.pooling = made.pooling;
+  engine_ = std::make_unique<Engine>(world_->cluster, std::move(made.planner), options);
+}
+
+Refusal Roster::refuse(const JobRequest& request, const std::string& tenant) const {
+  const RosterSettings& settings = world_->settings;
+  if (settings.tenants) {
+    const Result<TenantId> found = settings.tenants->tenant_of_job(tenant);
+    if (!found.ok()) return Error{"tenant: " + found.error().message};
+    if (!settings.tenants->leaf(found.value())) {
+      return Error{"tenant: " + in_quotes(tenant) + " has tenants below it; name one of those"};
+    }
+  } else if (!tenant.empty() && tenant != kDefaultTenant) {
+    return Error{"tenant: unknown tenant " + in_quotes(tenant) + "; this manager has none"};
+  }
+  JobSpec spec;
+  spec.gpus = request.gpus;
+  spec.fewest = request.fewest;
+  spec.most = request.most;
+  if (!request.gpu_type.empty()) {
+    spec.gpu_type = find_type(settings.topology, request.gpu_type);
+    if (!spec.gpu_type) {
+      std::vector<std::string_view> known;
+      for (std::size_t i = 0; i < settings.topology.gpu_type_count(); ++i) {
+        known.push_back(settings.topology.gpu_type_name(GpuTypeId(i)));
+      }
+      return Error{"gpu_type: no such GPUs here: " + in_quotes(request.gpu_type) +
+                   suggestion(request.gpu_type, known)};
+    }
+  }
+  if (const auto why = world_->cluster.why_never(spec)) return Error{"gpus: " + *why};
+  return std::nullopt;
+}
+
+const LiveJob* Roster::find(LiveId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+std::optional<NodeId> Roster::find_node(std::string_view name) const {
+  const auto& nodes = world_->settings.topology.nodes();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[NodeId(i)].name == name) return NodeId(i);
+  }
+  return std::nullopt;
+}
+
+bool Roster::is_drained(NodeId node) const { return drained_[node.index()] != 0; }
+
+std::string Roster::where(const Placement& placement) const {
+  std::string text;
+  for (const Share& share : placement) {
+    if (!text.empty()) text += ',';
+    text += world_->settings.topology.node(share.node).name + ":";
+    bool first = true;
+    for (int slot = 0; slot < 64; ++slot) {
+      if ((share.slots >> slot & 1) == 0) continue;
+      int last = slot;
+      while (last < 63 && (share.slots >> (last + 1) & 1) != 0) ++last;
+      if (!std::exchange(first, false)) text += '+';
+      text += last == slot ? std::to_string(slot) : fmt::format("{}-{}", slot, last);
+      slot = last;
+    }
+  }
+  return text;
+}
+
+LiveState Roster::state_of(const LiveJob& job) const {
+  if (job.end) return *job.end;
+  if (job.lease) {
+    if (job.lease->stopping) return LiveState::kStopping;
+    return job.lease->up ? LiveState::kRunning : LiveState::kStarting;
+  }
+  if (job.held) return LiveState::kHeld;
+  if (!job.row) return LiveState::kBlocked;
+  if (!engine_->state().jobs.contains(*job.row)) return LiveState::kQueued;
+  return engine_->state().jobs[*job.row].state == JobState::kParked ? LiveState::kRetrying
+                                                                    : LiveState::kQueued;
+}
+
+std::string Roster::digest() const {
+  Digest whole = digest_;
+  whole.add(engine_->digest());
+  return whole.hex();
+}
+
+void Roster::step(Instant now, std::span<const Input> inputs) {
+  MUSTER_CHECK(now >= now_);
+  now_ = now;
+  forget_ended();
+  orders_.clear();
+  notes_.clear();
+  touched_.clear();
+  over_.clear();
+  if (wake_ <= now) {
+    wake_ = Instant::never();
+    events_.push_back(TimerFired{});
+  }
+  for (const Input& input : inputs) {
+    std::visit([this](const auto& each) { apply(each); }, input);
+  }
+  run_engine();
+  std::sort(touched_.begin(), touched_.end());
+  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+}
+
+void Roster::run_engine() {
+  while (true) {
+    // One by one, not each within the other: chains of dependencies may be long.
+    while (told_ < ended_.size()) tell_dependents(ended_[told_++]);
+    if (events_.empty()) return;
+    const std::vector<Event> events = std::exchange(events_, {});
+    const std::span<const Action> actions = engine_->step(now_, events);
+    for (const Action& action : actions) carry_out(action);
+  }
+}
+
+void Roster::forget_ended() {
+  for (const LiveId id : std::exchange(ended_, {})) jobs_.erase(id);
+  told_ = 0;
+}
+
+void Roster::touch(LiveId id) { touched_.push_back(id); }
+
+void Roster::note(const LiveJob& job, const char* kind, std::string words) {
+  notes_.push_back({job.id, kind, std::move(words)});
+  touch(job.id);
+}
+
+void Roster::apply(const SubmitInput& input) {
+  const auto [place, fresh] = jobs_.emplace(input.id, LiveJob{});
+  MUSTER_CHECK(fresh);
+  LiveJob& job = place->second;
+  job.id = input.id;
+  job.user = input.user;
+  job.tenant = input.tenant;
+  job.request = input.request;
+  job.array = input.array;
+  job.index = input.index;
+  job.submitted = now_;
+  job.held = input.request.hold;
+  job.tried = input.request.prerun == Duration();
+  job.at_once = input.array != 0 ? input.at_once : 0;
+  job.in_array_line = job.at_once > 0;
+  note(job, "submitted",
+       fmt::format("{} wants {} GPU{}", job.request.name, job.request.gpus,
+                   job.request.gpus == 1 ? "" : "s"));
+  depend(job);
+  if (!job.end) try_enter(job);
+}
+
+void Roster::depend(LiveJob& job) {
+  const auto wait_for = [&](LiveId id, bool wants_ok) {
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end() || job.end) return;
+    if (!found->second.end) {
+      dependents_[id].push_back({job.id, wants_ok});
+      ++job.waits_for;
+    } else if (wants_ok && *found->second.end != LiveState::kDone) {
+      finish(job, LiveState::kCancelled,
+             fmt::format("job {}, after which it was to run, did not end well", id));
+    }
+  };
+  for (const LiveId id : job.request.after_ok) wait_for(id, true);
+  for (const LiveId id : job.request.after_any) wait_for(id, false);
+}
+
+void Roster::apply(const CancelInput& input) {
+  const auto found = jobs_.find(input.id);
+  if (found == jobs_.end() || found->second.end || found->second.cancelled) return;
+  cancel(found->second, "cancelled by " + input.by);
+}
+
+void Roster::cancel(LiveJob& job, const std::string& why) {
+  job.cancelled = true;
+  job.why = why;
+  if (job.row) events_.push_back(JobCancelled{*job.row});
+  if (!job.lease) return finish(job, LiveState::kCancelled, why);
+  note(job, "cancelling", why);
+}
+
+void Roster::apply(const HoldInput& input) {
+  const auto found = jobs_.find(input.id);
+  if (found == jobs_.end() || found->second.end) return;
+  LiveJob& job = found->second;
+  if (job.held || job.cancelled) return;
+  job.held = true;
+  note(job, "held", job.lease ? "held: it is told to stop" : "held");
+  if (!job.row) return;
+  events_.push_back(JobCancelled{*job.row});
+  if (!job.lease) leave(job);
+}
+
+void Roster::apply(const ReleaseInput& input) {
+  const auto found = jobs_.find(input.id);
+  if (found == jobs_.end() || found->second.end) return;
+  LiveJob& job = found->second;
+  if (!job.held || job.cancelled) return;
+  job.held = false;
+  note(job, "released", "released");
+  if (!job.row) try_enter(job);  // Otherwise its lease is still to end.
+}
+
+void Roster::apply(const DrainInput& input) {
+  const std::optional<NodeId> node = find_node(input.node);
+  if (!node || is_drained(*node) == !input.open) return;
+  drained_[node->index()] = input.open ? 0 : 1;
+  if (input.open) {
+    events_.push_back(NodeOpened{*node});
+  } else {
+    events_.push_back(NodeClosed{*node});
+  }
+  notes_.push_back({0, input.open ? "node-opened" : "node-drained",
+                    input.node + (input.open ? " takes jobs again" : " takes no new jobs")});
+}
+
+void Roster::try_enter(LiveJob& job) {
+  if (job.held || job.cancelled || job.waits_for > 0) return;
+  if (job.in_array_line) {
+    Line& line = lines_[job.array];
+    if (line.active >= job.at_once) {
+      line.waiting.push_back(job.id);
+      return;
+    }
+    ++line.active;
+    job.in_array_line = false;
+  }
+  enter(job);
+}
+
+JobSpec Roster::spec_of(const LiveJob& job) {
+  const RosterSettings& settings = world_->settings;
+  const bool trial = job.wants_trial();
+  JobSpec spec;
+  spec.gpus = trial ? 1 : job.request.gpus;
+  spec.fewest = trial ? 0 : job.request.fewest;
+  spec.most = trial ? 0 : job.request.most;
+  if (!job.request.gpu_type.empty()) {
+    spec.gpu_type = find_type(settings.topology, job.request.gpu_type);
+    // Its servers are gone since: a type that nobody has is rejected with its reason.
+    if (!spec.gpu_type) spec.gpu_type = GpuTypeId(settings.topology.gpu_type_count());
+  }
+  if (!job.request.model.empty()) spec.profile = settings.profiles.find(job.request.model);
+  if (settings.tenants) {
+    const Result<TenantId> tenant = settings.tenants->tenant_of_job(job.tenant);
+    if (tenant.ok()) spec.tenant = tenant.value();
+  }
+  spec.user = UserId(intern(users_, job.user));
+  // What is learnt from trials says nothing of the job.
+  spec.name = NameId(intern(names_, trial ? job.request.name + "/pre-run" : job.request.name));
+  spec.estimate = trial ? job.request.prerun : job.request.estimate;
+  spec.priority = job.request.priority;
+  spec.retries = trial ? 0 : job.request.retries.value_or(-1);
+  return spec;
+}
+
+void Roster::enter(LiveJob& job) {
+  MUSTER_CHECK(!job.row && !job.lease);
+  job.row = JobId(live_of_.size());
+  live_of_.push_back(job.id);
+  touch(job.id);
+  if (!job.past) {
+    events_.push_back(JobSubmitted{spec_of(job)});
+    return;
+  }
+  JobRestored back;
+  back.spec = spec_of(job);
+  back.submitted = job.submitted;
+  back.work_done = job.past->work_done;
+  back.gpu_us = job.past->gpu_us;
+  back.cpu_milli_ms = job.past->cpu_milli_ms;
+  back.mem_mib_ms = job.past->mem_mib_ms;
+  back.failures = std::move(job.past->failures);
+  job.past.reset();
+  events_.push_back(std::move(back));
+}
+
+// The engine is done with this row of the job, which has no lease; it may come back with another.
+void Roster::leave(LiveJob& job) {
+  MUSTER_CHECK(job.row && !job.lease);
+  const JobId row = *std::exchange(job.row, std::nullopt);
+  if (!engine_->state().jobs.contains(row)) return;  // Submitted and withdrawn in one step.
+  const Job& known = engine_->state().jobs[row];
+  job.lease_base += known.epoch;
+  const std::span<const FailedAttempt> failures = engine_->failures(row);
+  job.past = Past{known.work_done,
+                  known.gpu_us,
+                  known.cpu_milli_ms,
+                  known.mem_mib_ms,
+                  {failures.begin(), failures.end()}};
+}
+
+// After leave(): where to now?
+void Roster::come_back(LiveJob& job) {
+  if (job.cancelled) return finish(job, LiveState::kCancelled, job.why);
+  try_enter(job);
+}
+
+void Roster::free_array_place(const LiveJob& job) {
+  if (job.at_once == 0) return;
+  Line& line = lines_[job.array];
+  if (job.in_array_line) {
+    std::erase(line.waiting, job.id);
+  } else {
+    --line.active;
+  }
+  while (line.active < job.at_once && !line.waiting.empty()) {
+    LiveJob& next = jobs_.at(line.waiting.front());
+    line.waiting.pop_front();
+    try_enter(next);
+  }
+  if (line.active == 0 && line.waiting.empty()) lines_.erase(job.array);
+}
+
+void Roster::finish(LiveJob& job, LiveState end, std::string why) {
+  MUSTER_CHECK(!job.end && !job.lease);
+  job.end = end;
+  job.ended = now_;
+  job.why = std::move(why);
+  job.row.reset();
+  digest_.add(job.id << 4 | static_cast<std::uint64_t>(end));
+  ended_.push_back(job.id);
+  note(job, state_name(end).data(), job.why);
+}
+
+void Roster::tell_dependents(LiveId id) {
+  const LiveState end = *jobs_.at(id).end;
+  free_array_place(jobs_.at(id));
+  const auto found = dependents_.find(id);
+  if (found == dependents_.end()) return;
+  const std::vector<Dependent> waiting = std::move(found->second);
+  dependents_.erase(found);
+  for (const Dependent& each : waiting) {
+    const auto other = jobs_.find(each.id);
+    if (other == jobs_.end() || other->second.end) continue;
+    --other->second.waits_for;
+    if (each.wants_ok && end != LiveState::kDone) {
+      cancel(other->second, fmt::format("job {}, after which it was to run, did not end well", id));
+    } else {
+      try_enter(other->second);
+    }
+  }
+}
+
+}  // namespace muster

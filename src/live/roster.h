@@ -1,0 +1,189 @@
+#pragma once
+
+// The live manager's mind: the jobs people submitted and the engine that schedules them, as one
+// machine of states. It reads no clock and does no I/O: the same inputs at the same instants always
+// give the same orders and the same digest, which is how the manager finds its state again from its
+// journal, and how a test shows that live and simulated are one.
+//
+// What is about jobs but not about scheduling is here: holds, dependencies, arrays, pre-runs, time
+// limits. A job is with the engine only while nothing but GPUs stands in its way.
+//
+//   roster.cc           the step, what comes in from people, the way to the engine and back
+//   roster_leases.cc    what the engine orders, and what becomes of leases
+//   roster_snapshot.cc  the whole as text, and back, into a new engine
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/result.h"
+#include "core/engine.h"
+#include "live/input.h"
+#include "live/live_job.h"
+#include "model/profile.h"
+#include "model/tenants.h"
+#include "model/topology.h"
+#include "scheduler/scheduler.h"
+
+namespace muster {
+
+struct RosterSettings {
+  Topology topology;
+  ProfileTable profiles;
+  std::optional<TenantTree> tenants;
+  PlannerOptions planner;  // Its tenants are those above.
+  EngineOptions engine;
+};
+
+// What to do about a lease. Orders may be given twice; a lease runs at most once.
+struct Order {
+  enum class Kind : std::uint8_t { kStart, kStop, kResize };
+  Kind kind = Kind::kStart;
+  LiveId id = 0;
+  std::uint32_t lease = 0;
+  Placement placement;  // Of kStart and kResize.
+  bool trial = false;
+  Duration time_limit;  // Of kStart; zero: none.
+};
+
+struct RosterNote {
+  LiveId id = 0;  // 0: not about a job.
+  std::string kind;
+  std::string words;
+};
+
+// A lease that is over, for the tables.
+struct LeaseRecord {
+  LiveId id = 0;
+  LiveLease lease;
+  LeaseFate fate = LeaseFate::kFinished;
+  std::string words;
+  std::int64_t cpu_ms = 0;
+  std::int64_t mem_peak_mib = 0;
+};
+
+class Roster {
+ public:
+  explicit Roster(RosterSettings settings);
+
+  // Why nobody could run this here; nothing if somebody could. For submitters.
+  Refusal refuse(const JobRequest& request, const std::string& tenant) const;
+
+  // Applies the inputs at `now`, which never goes back. What came of it is to be had until the next
+  // step: orders, notes, the jobs that changed and the leases that ended.
+  void step(Instant now, std::span<const Input> inputs);
+  std::span<const Order> orders() const { return orders_; }
+  std::span<const RosterNote> notes() const { return notes_; }
+  std::span<const LiveId> touched() const { return touched_; }  // In order, each once.
+  std::span<const LeaseRecord> over() const { return over_; }
+
+  // Jobs that are not over, and those that ended in the last step.
+  const std::map<LiveId, LiveJob>& jobs() const { return jobs_; }
+  const LiveJob* find(LiveId id) const;
+  LiveState state_of(const LiveJob& job) const;
+  std::string where(const Placement& placement) const;  // "node-1:0-1,node-2:3"
+
+  Instant now() const { return now_; }
+  Instant wake() const { return wake_; }  // When to step with a TickInput; never() if not.
+  std::string digest() const;
+  const Engine& engine() const { return *engine_; }
+  const RosterSettings& settings() const { return world_->settings; }
+  std::optional<NodeId> find_node(std::string_view name) const;
+  bool is_drained(NodeId node) const;
+  std::size_t rows() const { return live_of_.size(); }  // Of the engine, jobs long over included.
+
+  // Everything, as JSON of one line: restore() on a new roster, perhaps with other settings, goes
+  // on from there. Gives the leases that could not be kept there: stop them, wait until they are
+  // over, and try again without them (`gone`).
+  std::string snapshot() const;
+  Result<std::vector<Order>> restore(std::string_view snapshot,
+                                     std::span<const std::pair<LiveId, std::uint32_t>> gone = {});
+
+ private:
+  // What the engine points to, so it must not move.
+  struct World {
+    explicit World(RosterSettings given);
+    RosterSettings settings;
+    Cluster cluster;
+  };
+  struct Line {  // Of an array with a limit.
+    std::int32_t active = 0;
+    std::deque<LiveId> waiting;
+  };
+  struct Dependent {
+    LiveId id = 0;
+    bool wants_ok = false;
+  };
+  struct Known {
+    std::string user;
+    std::string name;
+    std::int32_t gpus = 1;
+    Duration work;
+  };
+
+  void apply(const SubmitInput& input);
+  void apply(const CancelInput& input);
+  void apply(const HoldInput& input);
+  void apply(const ReleaseInput& input);
+  void apply(const DrainInput& input);
+  void apply(const TickInput&) {}  // Every step that comes late enough is one.
+  void forget_ended();
+  void tell_dependents(LiveId id);
+  void run_engine();
+  void depend(LiveJob& job);
+  void cancel(LiveJob& job, const std::string& why);
+  void try_enter(LiveJob& job);
+  void enter(LiveJob& job);
+  void leave(LiveJob& job);
+  void come_back(LiveJob& job);
+  void finish(LiveJob& job, LiveState end, std::string why);
+  void free_array_place(const LiveJob& job);
+  JobSpec spec_of(const LiveJob& job);
+  void touch(LiveId id);
+  void note(const LiveJob& job, const char* kind, std::string words);
+
+  // roster_leases.cc
+  void apply(const LeaseUpInput& input);
+  void apply(const LeaseOverInput& input);
+  void apply(const SavedInput& input);
+  void carry_out(const Action& action);
+  void start(LiveJob& job, const Action& action);
+  void end_lease(LiveJob& job, const LeaseOverInput& input);
+  void end_trial(LiveJob& job, const LeaseOverInput& input);
+  void give_up_lease(LiveJob& job, Epoch epoch, LiveState end, const std::string& why);
+  void remember(const LiveJob& job);
+
+  // roster_snapshot.cc
+  void restore_links();
+
+  std::unique_ptr<const World> world_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<LiveId> live_of_;  // By JobId.
+  std::map<std::string, std::uint32_t> users_;
+  std::map<std::string, std::uint32_t> names_;
+  std::map<LiveId, LiveJob> jobs_;
+  std::map<LiveId, Line> lines_;                         // By array.
+  std::map<LiveId, std::vector<Dependent>> dependents_;  // By the job they wait for.
+  std::vector<std::uint8_t> drained_;                    // By node: closed by a person.
+  std::deque<Known> known_;                              // Latest ends, for estimates.
+  std::vector<LiveId> ended_;                            // In this step.
+  std::size_t told_ = 0;                                 // Of those, whose dependents know.
+
+  Instant now_;
+  Instant wake_ = Instant::never();
+  Digest digest_;
+  std::vector<Event> events_;
+  std::vector<Order> orders_;
+  std::vector<RosterNote> notes_;
+  std::vector<LiveId> touched_;
+  std::vector<LeaseRecord> over_;
+};
+
+}  // namespace muster

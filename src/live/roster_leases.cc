@@ -1,0 +1,195 @@
+// The roster's leases: what the engine orders, and what becomes of it on the machines.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "live/roster.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::int32_t kMostLosses = 3;
+constexpr std::size_t kMostKnown = 2'000;
+
+}  // namespace
+
+void Roster::carry_out(const Action& action) {
+  if (action.kind == Action::Kind::kWakeAt) {
+    wake_ = action.at;
+    return;
+  }
+  const auto found = jobs_.find(live_of_[action.job.index()]);
+  if (found == jobs_.end() || found->second.row != action.job) return;
+  LiveJob& job = found->second;
+  const std::uint32_t number = job.lease_base + action.epoch;
+  switch (action.kind) {
+    case Action::Kind::kStart:
+      return start(job, action);
+    case Action::Kind::kStop:
+      if (!job.lease || job.lease->number != number || job.lease->stopping) return;
+      job.lease->stopping = true;
+      orders_.push_back({Order::Kind::kStop, job.id, number, {}, job.lease->trial, Duration()});
+      if (!job.cancelled && !job.held) note(job, "preempting", "told to stop for another job");
+      touch(job.id);
+      return;
+    case Action::Kind::kResize:
+      if (!job.lease || job.lease->number != number) return;
+      job.lease->placement = engine_->lease(action.job).in_force();
+      orders_.push_back({Order::Kind::kResize, job.id, number, job.lease->placement,
+                         job.lease->trial, Duration()});
+      note(job, "resized",
+           fmt::format("now has {:g} CPUs",
+                       static_cast<double>(total_of(job.lease->placement).cpu_milli) / 1000));
+      return;
+    case Action::Kind::kReject:
+      return finish(job, LiveState::kRejected, engine_->why_rejected(action.job));
+    case Action::Kind::kGiveUp:
+      return finish(job, LiveState::kFailed, job.why);
+    case Action::Kind::kWakeAt:
+    case Action::Kind::kShare:
+      return;
+  }
+}
+
+void Roster::start(LiveJob& job, const Action& action) {
+  const std::uint32_t number = job.lease_base + action.epoch;
+  if (job.lease) {  // Restored: it is on the machine already, and may even be told to stop again.
+    MUSTER_CHECK(job.lease->number == number);
+    return;
+  }
+  const Placement& placement = engine_->lease(action.job).in_force();
+  LiveLease lease;
+  lease.number = number;
+  lease.placement = placement;
+  lease.trial = job.wants_trial();
+  lease.since = now_;
+  Order order{Order::Kind::kStart, job.id, number, placement, lease.trial, Duration()};
+  if (lease.trial) {
+    order.time_limit = job.request.prerun;
+  } else if (job.request.time_limit > Duration()) {
+    order.time_limit = std::max(job.request.time_limit - job.ran, Duration::micros(1000));
+  }
+  job.leases_used = number;
+  job.lease = std::move(lease);
+  orders_.push_back(std::move(order));
+  note(job, "starting", "gets " + where(placement));
+}
+
+void Roster::apply(const LeaseUpInput& input) {
+  const auto found = jobs_.find(input.id);
+  if (found == jobs_.end()) return;
+  LiveJob& job = found->second;
+  if (!job.lease || job.lease->number != input.lease || job.lease->up) return;
+  job.lease->up = true;
+  job.lease->up_since = now_;
+  job.lease->isolation = input.isolation;
+  if (!job.started && !job.lease->trial) job.started = now_;
+  note(job, "started",
+       (job.lease->trial ? "tried out on " : "runs on ") + where(job.lease->placement));
+  if (job.row) events_.push_back(LeaseStarted{*job.row, input.lease - job.lease_base});
+}
+
+void Roster::apply(const SavedInput& input) {
+  const auto found = jobs_.find(input.id);
+  if (found == jobs_.end()) return;
+  const LiveJob& job = found->second;
+  if (!job.lease || job.lease->number != input.lease || !job.row) return;
+  events_.push_back(JobSaved{*job.row, input.lease - job.lease_base});
+}
+
+void Roster::apply(const LeaseOverInput& input) {
+  const auto found = jobs_.find(input.id);
+  if (found == jobs_.end()) return;
+  LiveJob& job = found->second;
+  if (!job.lease || job.lease->number != input.lease) return;
+  MUSTER_CHECK(job.row);
+  LiveLease lease = std::move(*job.lease);
+  job.lease.reset();
+  if (lease.up && !lease.trial) job.ran += now_ - lease.up_since;
+  if (input.fate != LeaseFate::kLost) job.losses = 0;
+  const bool trial = lease.trial;
+  over_.push_back(
+      {job.id, std::move(lease), input.fate, input.words, input.cpu_ms, input.mem_peak_mib});
+  digest_.add(job.id << 32 | std::uint64_t{input.lease} << 8 |
+              static_cast<std::uint64_t>(input.fate));
+  touch(job.id);
+  trial ? end_trial(job, input) : end_lease(job, input);
+}
+
+// The lease is over and so is the job, whatever the engine would make of it.
+void Roster::give_up_lease(LiveJob& job, Epoch epoch, LiveState end, const std::string& why) {
+  events_.push_back(JobCancelled{*job.row});
+  events_.push_back(LeaseEnded{*job.row, epoch, LeaseOutcome::kStopped});
+  finish(job, end, why);
+}
+
+void Roster::end_trial(LiveJob& job, const LeaseOverInput& input) {
+  const JobId row = *job.row;
+  const Epoch epoch = input.lease - job.lease_base;
+  const bool passed = input.fate == LeaseFate::kFinished || input.fate == LeaseFate::kTimeLimit;
+  if (input.fate == LeaseFate::kFailed && !job.cancelled) {
+    return give_up_lease(job, epoch, LiveState::kFailed, "pre-run: " + input.words);
+  }
+  events_.push_back(
+      LeaseEnded{row, epoch, passed ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped});
+  if (!passed && !job.cancelled && !job.held) return;  // It waits for another trial.
+  job.tried = job.tried || passed;
+  leave(job);
+  job.past.reset();  // What the trial did does not count.
+  if (passed) note(job, "tried", "the pre-run went well");
+  come_back(job);
+}
+
+void Roster::end_lease(LiveJob& job, const LeaseOverInput& input) {
+  const JobId row = *job.row;
+  const Epoch epoch = input.lease - job.lease_base;
+  const auto stopped = [&] { events_.push_back(LeaseEnded{row, epoch, LeaseOutcome::kStopped}); };
+  switch (input.fate) {
+    case LeaseFate::kFinished:
+      events_.push_back(LeaseEnded{row, epoch, LeaseOutcome::kCompleted});
+      remember(job);
+      return finish(job, LiveState::kDone, input.words);
+    case LeaseFate::kTimeLimit:
+      return give_up_lease(
+          job, epoch, LiveState::kFailed,
+          fmt::format("time limit of {} reached", short_duration(job.request.time_limit)));
+    case LeaseFate::kStopped:
+    case LeaseFate::kLost:
+      break;
+    case LeaseFate::kFailed:
+      if (job.cancelled || job.held) break;
+      job.why = input.words;
+      note(job, "failed-attempt", input.words);
+      events_.push_back(
+          AttemptFailed{row, epoch, find_reason(input.reason).value_or(Reason::kNoSignature)});
+      return;
+  }
+  if (job.cancelled || job.held) {
+    stopped();
+    leave(job);
+    return come_back(job);
+  }
+  if (input.fate == LeaseFate::kLost && ++job.losses > kMostLosses) {
+    job.why = "its processes were lost again and again";
+    events_.push_back(AttemptFailed{row, epoch, Reason::kNoSignature});
+    return;
+  }
+  note(job, input.fate == LeaseFate::kLost ? "lost" : "preempted",
+       input.fate == LeaseFate::kLost ? "its processes were lost; it waits again" : "waits again");
+  stopped();
+}
+
+// For the estimates of an engine to come.
+void Roster::remember(const LiveJob& job) {
+  const View view(engine_->state(), now_);
+  known_.push_back(
+      {job.user, job.request.name, view.spec(*job.row).gpus, view.facts(*job.row).work_done});
+  if (known_.size() > kMostKnown) known_.pop_front();
+}
+
+}  // namespace muster

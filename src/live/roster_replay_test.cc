@@ -1,0 +1,220 @@
+// The roster is a function of its inputs: replayed, also by way of the journal's text, it decides
+// the same; and a snapshot, taken at any moment, carries everything that runs over into a new one.
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "live/roster.h"
+#include "live/testing.h"
+
+namespace muster {
+namespace {
+
+using live_testing::Machine;
+using live_testing::settings_for;
+using live_testing::submit;
+
+struct Entry {
+  Instant at;
+  std::string json;
+};
+
+// A random life: jobs of all sorts come, are cancelled, held and released; leases start, end, fail
+// and get lost in their own time.
+class Life {
+ public:
+  Life(const char* policy, std::uint64_t seed)
+      : policy_(policy), random_(seed), roster_(settings_for("3x4", policy)) {}
+
+  void live(int steps) {
+    for (int i = 0; i < steps; ++i) {
+      now_ = now_ + Duration::micros(static_cast<std::int64_t>(random_.below(40'000'000)));
+      std::vector<Input> inputs;
+      if (random_.below(3) != 0) inputs.push_back(a_job());
+      if (random_.below(3) == 0) add_wish(inputs);
+      add_news(inputs);
+      step(std::move(inputs));
+      roster_.engine().state().check_invariants();
+    }
+  }
+  void step(std::vector<Input> inputs) {
+    journal_.push_back({now_, step_json({roster_.digest(), inputs})});
+    roster_.step(now_, inputs);
+    machine_.obey(roster_.orders());
+  }
+  // As the manager does when its journal has become long.
+  void renew() {
+    const std::string text = roster_.snapshot();
+    Roster fresh(settings_for("3x4", policy_));
+    const auto unkept = fresh.restore(text);
+    ASSERT_TRUE(unkept.ok()) << unkept.error().message;
+    EXPECT_TRUE(unkept.value().empty()) << unkept.value()[0].id;
+    std::size_t leases = 0;
+    for (const auto& [id, job] : fresh.jobs()) {
+      if (job.lease && machine_.ever.contains({id, job.lease->number})) ++leases;
+    }
+    EXPECT_EQ(leases, machine_.leases.size());
+    roster_ = std::move(fresh);
+    roster_.engine().state().check_invariants();
+    machine_.obey(roster_.orders());
+    journal_.clear();
+    snapshot_ = text;
+  }
+  void finish_all() {
+    for (int i = 0; i < 3000 && !roster_.jobs().empty(); ++i) {
+      now_ = now_ + Duration::seconds(400);
+      std::vector<Input> inputs = {DrainInput{"s1", true}};
+      for (const auto& [id, job] : roster_.jobs()) {
+        if (!job.end && job.held) inputs.push_back(ReleaseInput{id});
+      }
+      add_news(inputs, LeaseFate::kFinished);
+      step(std::move(inputs));
+    }
+    EXPECT_TRUE(roster_.jobs().empty());
+    EXPECT_TRUE(machine_.leases.empty());
+    EXPECT_TRUE(roster_.engine().state().placed.empty());
+  }
+  void replay() const {
+    Roster again(settings_for("3x4", policy_));
+    if (!snapshot_.empty()) {
+      ASSERT_TRUE(again.restore(snapshot_).ok());
+    }
+    for (const Entry& entry : journal_) {
+      const Result<Step> read = read_step(entry.json);
+      ASSERT_TRUE(read.ok()) << read.error().message;
+      ASSERT_EQ(again.digest(), read.value().before);
+      again.step(entry.at, read.value().inputs);
+    }
+    EXPECT_EQ(again.digest(), roster_.digest());
+    EXPECT_EQ(again.snapshot(), roster_.snapshot());
+  }
+
+ private:
+  Input a_job() {
+    SubmitInput job = submit(++last_, 1 + static_cast<std::int32_t>(random_.below(5)));
+    job.user = random_.below(2) == 0 ? "ann" : "bob";
+    job.request.priority = static_cast<std::int32_t>(random_.below(3));
+    if (random_.below(4) == 0) job.request.prerun = Duration::seconds(30);
+    if (random_.below(5) == 0) job.request.hold = true;
+    if (random_.below(5) == 0) job.request.time_limit = Duration::seconds(100);
+    if (random_.below(3) == 0) job.request.retries = 2;
+    if (random_.below(5) == 0 && last_ > 2) job.request.after_ok = {last_ - 2};
+    if (random_.below(5) == 0 && last_ > 3) job.request.after_any = {last_ - 3};
+    if (random_.below(4) == 0) {
+      job.array = 1 + last_ / 20;
+      job.at_once = 2;
+    }
+    return job;
+  }
+  void add_wish(std::vector<Input>& inputs) {
+    const LiveId id = 1 + random_.below(last_ + 1);
+    switch (random_.below(4)) {
+      case 0:
+        inputs.push_back(CancelInput{id, "root"});
+        break;
+      case 1:
+        inputs.push_back(HoldInput{id});
+        break;
+      case 2:
+        inputs.push_back(ReleaseInput{id});
+        break;
+      default:
+        inputs.push_back(DrainInput{"s1", random_.below(2) == 0});
+    }
+  }
+  void add_news(std::vector<Input>& inputs, std::optional<LeaseFate> always = {}) {
+    for (auto lease = machine_.leases.begin(); lease != machine_.leases.end();) {
+      const auto [id, number] = lease->first;
+      Machine::Running& running = lease->second;
+      if (!running.up && random_.below(4) != 0) {
+        running.up = true;
+        inputs.push_back(LeaseUpInput{id, number, "full"});
+      }
+      if (running.up && random_.below(6) == 0) inputs.push_back(SavedInput{id, number});
+      const bool ends = running.stopping ? random_.below(2) == 0 : random_.below(5) == 0;
+      if (!ends && !always) {
+        ++lease;
+        continue;
+      }
+      LeaseOverInput over;
+      over.id = id;
+      over.lease = number;
+      over.fate = always ? *always
+                  : running.stopping && random_.below(4) != 0
+                      ? LeaseFate::kStopped
+                      : static_cast<LeaseFate>(random_.below(5));
+      over.reason = "cuda-failure";
+      over.words = "line\xff of a log";
+      inputs.push_back(over);
+      lease = machine_.leases.erase(lease);
+    }
+  }
+
+  const char* policy_;
+  Random random_;
+  Roster roster_;
+  Machine machine_;
+  Instant now_;
+  LiveId last_ = 0;
+  std::vector<Entry> journal_;
+  std::string snapshot_;
+};
+
+class RosterReplay : public testing::TestWithParam<const char*> {};
+
+TEST_P(RosterReplay, DecidesTheSameFromTheJournal) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Life life(GetParam(), seed);
+    life.live(150);
+    life.replay();
+  }
+}
+
+TEST_P(RosterReplay, ASnapshotCarriesEverythingOver) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Life life(GetParam(), seed);
+    for (int i = 0; i < 15; ++i) {
+      life.live(10);
+      life.renew();
+    }
+    life.live(10);
+    life.replay();
+    life.finish_all();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, RosterReplay,
+                         testing::Values("fifo", "srtf", "las", "mlfq-las", "backfill"));
+
+TEST(RosterSnapshot, LeasesThatDoNotFitAreSaidAndThenGivenUp) {
+  live_testing::Desk desk(settings_for("2x2"));
+  desk.at(1, {submit(1, 2), submit(2, 2)});
+  const std::string text = desk.roster.snapshot();
+  Roster smaller(settings_for("1x2"));
+  const auto unkept = smaller.restore(text);
+  ASSERT_TRUE(unkept.ok());
+  ASSERT_EQ(unkept.value().size(), 1U);
+  EXPECT_EQ(unkept.value()[0].id, 2U);
+  Roster again(settings_for("1x2"));
+  const std::vector<std::pair<LiveId, std::uint32_t>> gone = {{2, 1}};
+  const auto kept = again.restore(text, gone);
+  ASSERT_TRUE(kept.ok() && kept.value().empty());
+  EXPECT_EQ(again.state_of(*again.find(1)), LiveState::kRunning);
+  EXPECT_EQ(again.state_of(*again.find(2)), LiveState::kQueued);
+  std::vector<Input> over = {LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 0, 0}};
+  again.step(Instant::at(Duration::seconds(9)), over);
+  ASSERT_EQ(again.orders().size(), 1U);
+  EXPECT_EQ(again.orders()[0].lease, 2U) << "the number of the lost lease is not used again";
+}
+
+TEST(RosterSnapshot, RefusesWhatIsNone) {
+  for (const char* text : {"", "{}", "[1]", R"({"now":"x"})"}) {
+    Roster roster(settings_for("1x1"));
+    EXPECT_FALSE(roster.restore(text).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace muster

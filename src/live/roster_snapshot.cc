@@ -1,0 +1,282 @@
+// The roster as text and back. Servers go by their names, so that a snapshot fits a cluster that
+// has changed meanwhile; what the engine remembers beyond its jobs and their leases is not kept.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "live/roster.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+json placement_json(const Placement& placement, const Topology& topology) {
+  json out = json::array();
+  for (const Share& share : placement) {
+    out.push_back({topology.node(share.node).name, share.slots, share.cpu_milli, share.mem_mib,
+                   share.storage_kbps});
+  }
+  return out;
+}
+
+// Empty if a server is no longer there.
+Placement read_placement(const json& in, const Roster& roster) {
+  Placement placement;
+  for (const json& each : in) {
+    const std::optional<NodeId> node = roster.find_node(each.at(0).get<std::string>());
+    if (!node) return {};
+    placement.push_back({*node, each.at(1).get<SlotMask>(), each.at(2).get<std::int64_t>(),
+                         each.at(3).get<std::int64_t>(), each.at(4).get<std::int64_t>()});
+  }
+  std::sort(placement.begin(), placement.end(),
+            [](const Share& a, const Share& b) { return a.node < b.node; });
+  return placement;
+}
+
+json lease_json(const LiveLease& lease, const Topology& topology) {
+  return {{"number", lease.number},
+          {"where", placement_json(lease.placement, topology)},
+          {"up", lease.up},
+          {"trial", lease.trial},
+          {"since", lease.since.us()},
+          {"up_since", lease.up_since.us()},
+          {"isolation", lease.isolation}};
+}
+
+json past_json(const Past& past, const Topology& topology) {
+  json failures = json::array();
+  for (const FailedAttempt& each : past.failures) {
+    json servers = json::array();
+    for (const NodeId node : each.servers) servers.push_back(topology.node(node).name);
+    failures.push_back({{"reason", info_of(each.reason).key}, {"servers", std::move(servers)}});
+  }
+  return {{"work_done", past.work_done.us()},
+          {"gpu_us", past.gpu_us},
+          {"cpu_milli_ms", past.cpu_milli_ms},
+          {"mem_mib_ms", past.mem_mib_ms},
+          {"failures", std::move(failures)}};
+}
+
+Past read_past(const json& in, const Roster& roster) {
+  Past past;
+  past.work_done = Duration::micros(in.at("work_done").get<std::int64_t>());
+  past.gpu_us = in.at("gpu_us").get<std::int64_t>();
+  past.cpu_milli_ms = in.at("cpu_milli_ms").get<std::int64_t>();
+  past.mem_mib_ms = in.at("mem_mib_ms").get<std::int64_t>();
+  for (const json& each : in.at("failures")) {
+    FailedAttempt failed;
+    failed.reason = find_reason(each.at("reason").get<std::string>()).value_or(failed.reason);
+    for (const json& name : each.at("servers")) {
+      if (const auto node = roster.find_node(name.get<std::string>())) {
+        failed.servers.push_back(*node);
+      }
+    }
+    past.failures.push_back(std::move(failed));
+  }
+  return past;
+}
+
+}  // namespace
+
+std::string Roster::snapshot() const {
+  const Topology& topology = world_->settings.topology;
+  json jobs = json::array();
+  for (const auto& [id, job] : jobs_) {
+    if (job.end) continue;
+    json out = {{"id", id},
+                {"user", job.user},
+                {"tenant", job.tenant},
+                {"request", request_json(job.request)},
+                {"array", job.array},
+                {"index", job.index},
+                {"at_once", job.at_once},
+                {"submitted", job.submitted.us()},
+                {"why", job.why},
+                {"held", job.held},
+                {"cancelled", job.cancelled},
+                {"tried", job.tried},
+                {"in_line", job.in_array_line},
+                {"entered", job.row.has_value()},
+                {"leases_used", job.leases_used},
+                {"losses", job.losses},
+                {"ran", job.ran.us()}};
+    if (job.started) out["started"] = job.started->us();
+    if (job.lease) out["lease"] = lease_json(*job.lease, topology);
+    std::uint32_t base = job.lease_base;
+    if (job.row && engine_->state().jobs.contains(*job.row)) {
+      const Job& row = engine_->state().jobs[*job.row];
+      const JobFacts facts = View(engine_->state(), now_).facts(*job.row);
+      const std::span<const FailedAttempt> failures = engine_->failures(*job.row);
+      const Past past = {facts.work_done,
+                         facts.gpu_us,
+                         facts.cpu_milli_ms,
+                         facts.mem_mib_ms,
+                         {failures.begin(), failures.end()}};
+      out["past"] = past_json(past, topology);
+      base += row.epoch;
+    } else if (job.past) {
+      out["past"] = past_json(*job.past, topology);
+    }
+    out["lease_base"] = base;
+    jobs.push_back(std::move(out));
+  }
+  json drained = json::array();
+  for (std::size_t i = 0; i < drained_.size(); ++i) {
+    if (drained_[i] != 0) drained.push_back(topology.node(NodeId(i)).name);
+  }
+  json known = json::array();
+  for (const Known& each : known_) {
+    known.push_back({each.user, each.name, each.gpus, each.work.us()});
+  }
+  const json whole = {{"now", now_.us()},
+                      {"jobs", std::move(jobs)},
+                      {"drained", std::move(drained)},
+                      {"known", std::move(known)},
+                      {"digest", digest()}};
+  return whole.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
+                                           std::span<const std::pair<LiveId, std::uint32_t>> gone) {
+  MUSTER_CHECK(jobs_.empty() && live_of_.empty());
+  std::set<LiveId> holding;  // A lease of before; those the engine keeps go out.
+  std::vector<LiveId> up;
+  std::vector<LiveId> leaving;
+  try {
+    const json whole = json::parse(snapshot);
+    now_ = Instant::micros(whole.at("now").get<std::int64_t>());
+    digest_.add(std::string_view(whole.at("digest").get_ref<const std::string&>()));
+    for (const json& each : whole.at("known")) {
+      Known known{each.at(0).get<std::string>(), each.at(1).get<std::string>(),
+                  each.at(2).get<std::int32_t>(), Duration::micros(each.at(3).get<std::int64_t>())};
+      LiveJob like;
+      like.user = known.user;
+      like.request.name = known.name;
+      like.request.gpus = known.gpus;
+      like.tried = true;
+      events_.push_back(WorkKnown{spec_of(like), known.work});
+      known_.push_back(std::move(known));
+    }
+    for (const json& in : whole.at("jobs")) {
+      Result<JobRequest> request = read_request(in.at("request").get_ref<const std::string&>());
+      if (!request.ok()) return request.error();
+      const LiveId id = in.at("id").get<LiveId>();
+      LiveJob& job = jobs_[id];
+      job.id = id;
+      job.user = in.at("user").get<std::string>();
+      job.tenant = in.at("tenant").get<std::string>();
+      job.request = std::move(request).value();
+      job.array = in.at("array").get<LiveId>();
+      job.index = in.at("index").get<std::int32_t>();
+      job.at_once = in.at("at_once").get<std::int32_t>();
+      job.submitted = Instant::micros(in.at("submitted").get<std::int64_t>());
+      job.why = in.at("why").get<std::string>();
+      job.held = in.at("held").get<bool>();
+      job.cancelled = in.at("cancelled").get<bool>();
+      job.tried = in.at("tried").get<bool>();
+      job.in_array_line = in.at("in_line").get<bool>();
+      job.leases_used = in.at("leases_used").get<std::uint32_t>();
+      job.losses = in.at("losses").get<std::int32_t>();
+      job.ran = Duration::micros(in.at("ran").get<std::int64_t>());
+      job.lease_base = in.at("lease_base").get<std::uint32_t>();
+      if (in.contains("started")) {
+        job.started = Instant::micros(in.at("started").get<std::int64_t>());
+      }
+      if (in.contains("past")) job.past = read_past(in.at("past"), *this);
+      if (in.contains("lease")) {
+        const json& held = in.at("lease");
+        LiveLease lease;
+        lease.number = held.at("number").get<std::uint32_t>();
+        lease.placement = read_placement(held.at("where"), *this);
+        lease.up = held.at("up").get<bool>();
+        lease.trial = held.at("trial").get<bool>();
+        lease.since = Instant::micros(held.at("since").get<std::int64_t>());
+        lease.up_since = Instant::micros(held.at("up_since").get<std::int64_t>());
+        lease.isolation = held.at("isolation").get<std::string>();
+        if (std::find(gone.begin(), gone.end(), std::pair(id, lease.number)) == gone.end()) {
+          job.lease = std::move(lease);
+        }
+      }
+      if (!in.at("entered").get<bool>()) continue;
+      JobRestored back;
+      back.spec = spec_of(job);
+      back.submitted = job.submitted;
+      if (job.past) {
+        back.work_done = job.past->work_done;
+        back.gpu_us = job.past->gpu_us;
+        back.cpu_milli_ms = job.past->cpu_milli_ms;
+        back.mem_mib_ms = job.past->mem_mib_ms;
+        back.failures = std::move(job.past->failures);
+        job.past.reset();
+      }
+      if (job.lease) {
+        // Epoch 1 of the new row is the lease it has.
+        job.lease_base = job.lease->number - 1;
+        back.epoch = 1;
+        back.placement = job.lease->placement;
+        holding.insert(id);
+        if (job.lease->up) up.push_back(id);
+        if (job.cancelled || job.held) leaving.push_back(id);
+      }
+      job.row = JobId(live_of_.size());
+      live_of_.push_back(id);
+      events_.push_back(std::move(back));
+    }
+    // Last, since what runs on a drained server goes on.
+    for (const json& name : whole.at("drained")) apply(DrainInput{name.get<std::string>(), false});
+  } catch (const std::exception& error) {
+    return Error{std::string("the snapshot cannot be read: ") + error.what()};
+  }
+  restore_links();
+  const std::vector<Event> events = std::exchange(events_, {});
+  for (const Action& action : engine_->step(now_, events)) {
+    const LiveId id = live_of_[action.job.index()];
+    if (action.kind == Action::Kind::kStart && action.epoch == 1) holding.erase(id);
+    if (action.kind == Action::Kind::kWakeAt || !holding.contains(id)) carry_out(action);
+  }
+  std::vector<Order> unkept;
+  for (const LiveId id : holding) {
+    const LiveLease& lease = *jobs_.at(id).lease;
+    unkept.push_back({Order::Kind::kStop, id, lease.number, {}, lease.trial, Duration()});
+  }
+  if (!unkept.empty()) return unkept;
+  for (const LiveId id : up) events_.push_back(LeaseStarted{*jobs_.at(id).row, 1});
+  for (const LiveId id : leaving) events_.push_back(JobCancelled{*jobs_.at(id).row});
+  // Held or cancelled while it had a lease that is gone now.
+  for (auto& [id, job] : jobs_) {
+    if (!job.row || job.lease || !(job.held || job.cancelled)) continue;
+    events_.push_back(JobCancelled{*job.row});
+    leave(job);
+    come_back(job);
+  }
+  run_engine();
+  return unkept;
+}
+
+// Who waits for whom, and the places in arrays.
+void Roster::restore_links() {
+  for (auto& entry : jobs_) {
+    const LiveId id = entry.first;
+    LiveJob& job = entry.second;
+    const auto wait_for = [&](LiveId other, bool wants_ok) {
+      if (!jobs_.contains(other)) return;
+      dependents_[other].push_back({id, wants_ok});
+      ++job.waits_for;
+    };
+    for (const LiveId other : job.request.after_ok) wait_for(other, true);
+    for (const LiveId other : job.request.after_any) wait_for(other, false);
+    if (job.at_once == 0) continue;
+    if (!job.in_array_line) {
+      ++lines_[job.array].active;
+    } else if (!job.held && job.waits_for == 0) {
+      lines_[job.array].waiting.push_back(id);
+    }
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,206 @@
+// What the roster keeps beside the engine: holds, dependencies, arrays, pre-runs, time limits.
+
+#include "live/roster.h"
+
+#include <gtest/gtest.h>
+
+#include "live/testing.h"
+
+namespace muster {
+namespace {
+
+using live_testing::Desk;
+using live_testing::settings_for;
+using live_testing::submit;
+
+TEST(Roster, AJobRunsAndEnds) {
+  Desk desk(settings_for("1x2"));
+  desk.at(1, {submit(1, 2)});
+  EXPECT_EQ(desk.state(1), "running");
+  EXPECT_EQ(desk.roster.where(desk.roster.find(1)->lease->placement), "s0:0-1");
+  desk.ends_at(5, 1, LeaseFate::kFinished);
+  EXPECT_EQ(desk.ends[1], "done: so it went");
+  desk.at(6, {});
+  EXPECT_EQ(desk.roster.find(1), nullptr);
+  EXPECT_EQ(desk.story, "submitted 1, starting 1, started 1, done 1");
+}
+
+TEST(Roster, RefusesWhatCanNeverRun) {
+  const Roster roster(settings_for("1x2"));
+  JobRequest request;
+  request.gpus = 3;
+  EXPECT_NE(roster.refuse(request, "")->message.find("gpus: "), std::string::npos);
+  request.gpus = 1;
+  EXPECT_FALSE(roster.refuse(request, ""));
+  EXPECT_TRUE(roster.refuse(request, "vision"));
+  request.gpu_type = "b200";
+  EXPECT_NE(roster.refuse(request, "")->message.find("gpu_type"), std::string::npos);
+}
+
+TEST(Roster, CancelsWaitingAndRunningJobs) {
+  Desk desk(settings_for("1x1"));
+  desk.at(1, {submit(1), submit(2), submit(3)});
+  desk.at(2, {CancelInput{2, "ann"}});
+  EXPECT_EQ(desk.ends[2], "cancelled: cancelled by ann");
+  desk.at(3, {CancelInput{1, "root"}, CancelInput{99, "root"}});
+  EXPECT_EQ(desk.ends[1], "cancelled: cancelled by root");
+  EXPECT_EQ(desk.state(3), "running");
+}
+
+TEST(Roster, AHeldJobStopsAndKeepsItsPlace) {
+  Desk desk(settings_for("1x1"));
+  desk.at(1, {submit(1), submit(2)});
+  desk.at(10, {HoldInput{1}});
+  EXPECT_EQ(desk.state(1), "held");
+  EXPECT_EQ(desk.state(2), "running");
+  desk.at(11, {submit(3), ReleaseInput{1}});
+  EXPECT_EQ(desk.state(1), "queued");
+  desk.ends_at(20, 2, LeaseFate::kFinished);
+  EXPECT_EQ(desk.state(1), "running") << "before the younger job 3";
+  EXPECT_EQ(desk.roster.find(1)->lease->number, 2U);
+  // The work it had done was not forgotten.
+  const auto row = *desk.roster.find(1)->row;
+  EXPECT_GT(desk.roster.engine().state().jobs[row].gpu_us, 8'000'000);
+}
+
+TEST(Roster, SubmittedHeldWaitsForItsRelease) {
+  Desk desk(settings_for("1x1"));
+  SubmitInput held = submit(1);
+  held.request.hold = true;
+  desk.at(1, {held});
+  EXPECT_EQ(desk.state(1), "held");
+  desk.at(2, {ReleaseInput{1}, HoldInput{1}, ReleaseInput{1}});
+  EXPECT_EQ(desk.state(1), "running");
+}
+
+TEST(Roster, DependenciesWaitForEnds) {
+  Desk desk(settings_for("1x4"));
+  SubmitInput after_ok = submit(2);
+  after_ok.request.after_ok = {1};
+  SubmitInput after_any = submit(3);
+  after_any.request.after_any = {1};
+  SubmitInput chained = submit(4);
+  chained.request.after_ok = {2};
+  desk.at(1, {submit(1), after_ok, after_any, chained});
+  EXPECT_EQ(desk.state(2), "blocked");
+  EXPECT_EQ(desk.state(3), "blocked");
+  desk.ends_at(5, 1, LeaseFate::kFailed);
+  EXPECT_EQ(desk.state(3), "running");
+  EXPECT_EQ(desk.ends[2], "cancelled: job 1, after which it was to run, did not end well");
+  EXPECT_EQ(desk.ends[4], "cancelled: job 2, after which it was to run, did not end well");
+}
+
+TEST(Roster, LongChainsOfDependenciesEndOneByOne) {
+  Desk desk(settings_for("1x1"));
+  std::vector<Input> inputs = {submit(1)};
+  for (LiveId id = 2; id < 50'000; ++id) {
+    SubmitInput next = submit(id);
+    next.request.after_ok = {id - 1};
+    inputs.push_back(next);
+  }
+  desk.at(1, inputs);
+  desk.at(2, {CancelInput{1, "ann"}});
+  EXPECT_EQ(desk.ends.size(), 49'999U);
+}
+
+TEST(Roster, AnArrayRunsSoManyAtOnce) {
+  Desk desk(settings_for("1x4"));
+  std::vector<Input> inputs;
+  for (int i = 0; i < 5; ++i) {
+    SubmitInput each = submit(static_cast<LiveId>(10 + i));
+    each.array = 10;
+    each.index = i;
+    each.at_once = 2;
+    inputs.push_back(each);
+  }
+  desk.at(1, inputs);
+  EXPECT_EQ(desk.machine.leases.size(), 2U);
+  EXPECT_EQ(desk.state(12), "blocked");
+  desk.ends_at(2, 10, LeaseFate::kFinished);
+  EXPECT_EQ(desk.state(12), "running");
+  desk.at(3, {CancelInput{13, "ann"}});
+  desk.ends_at(4, 11, LeaseFate::kFinished);
+  EXPECT_EQ(desk.state(14), "running");
+  EXPECT_EQ(desk.machine.leases.size(), 2U);
+}
+
+TEST(Roster, APreRunComesFirstAndCatchesErrors) {
+  Desk desk(settings_for("1x4"));
+  SubmitInput good = submit(1, 4);
+  good.request.prerun = Duration::seconds(60);
+  desk.at(1, {good});
+  EXPECT_TRUE(desk.roster.find(1)->lease->trial);
+  EXPECT_EQ(total_of(desk.roster.find(1)->lease->placement).gpus, 1);
+  desk.ends_at(61, 1, LeaseFate::kTimeLimit);
+  EXPECT_EQ(desk.state(1), "running");
+  EXPECT_FALSE(desk.roster.find(1)->lease->trial);
+  EXPECT_EQ(desk.roster.find(1)->lease->number, 2U);
+  EXPECT_EQ(total_of(desk.roster.find(1)->lease->placement).gpus, 4);
+  desk.ends_at(100, 1, LeaseFate::kFinished);
+  SubmitInput bad = submit(2, 4);
+  bad.request.prerun = Duration::seconds(60);
+  desk.at(101, {bad});
+  desk.ends_at(102, 2, LeaseFate::kFailed);
+  EXPECT_EQ(desk.ends[2], "failed: pre-run: so it went");
+}
+
+TEST(Roster, TimeLimitsCountAllLeases) {
+  Desk desk(settings_for("1x1"));
+  SubmitInput limited = submit(1);
+  limited.request.time_limit = Duration::seconds(100);
+  desk.roster.step(Instant::at(Duration::seconds(1)), std::vector<Input>{limited});
+  EXPECT_EQ(desk.roster.orders()[0].time_limit, Duration::seconds(100));
+  desk.at(1, {LeaseUpInput{1, 1, "full"}});
+  desk.at(31, {HoldInput{1}});
+  desk.at(31, {desk.over(1, LeaseFate::kStopped)});
+  const std::vector<Input> release = {ReleaseInput{1}};
+  desk.roster.step(Instant::at(Duration::seconds(40)), release);
+  ASSERT_EQ(desk.roster.orders().size(), 1U);
+  EXPECT_EQ(desk.roster.orders()[0].time_limit, Duration::seconds(70));
+  desk.at(41, {desk.over(1, LeaseFate::kTimeLimit)});
+  EXPECT_EQ(desk.ends[1], "failed: time limit of 100.0 s reached");
+  desk.at(42, {submit(2)});
+  EXPECT_EQ(desk.state(2), "running") << "nothing of job 1 is left in the engine";
+}
+
+TEST(Roster, FailuresAreTriedAgainAsTheJobSays) {
+  Desk desk(settings_for("1x1"));
+  SubmitInput stubborn = submit(1);
+  stubborn.request.retries = 1;
+  desk.at(1, {stubborn});
+  desk.ends_at(2, 1, LeaseFate::kFailed, "traceback");
+  EXPECT_EQ(desk.state(1), "running");
+  desk.ends_at(3, 1, LeaseFate::kFailed, "traceback");
+  EXPECT_EQ(desk.ends[1], "failed: so it went");
+}
+
+TEST(Roster, LostLeasesAreNoFailuresUntilThereAreManyInARow) {
+  Desk desk(settings_for("1x1"));
+  desk.at(1, {submit(1)});
+  for (int i = 0; i < 3; ++i) {
+    desk.ends_at(2 + i, 1, LeaseFate::kLost);
+    EXPECT_EQ(desk.state(1), "running");
+  }
+  desk.ends_at(9, 1, LeaseFate::kLost);
+  EXPECT_EQ(desk.ends[1], "failed: its processes were lost again and again");
+}
+
+TEST(Roster, ADrainedServerTakesNoJobs) {
+  Desk desk(settings_for("1x1"));
+  desk.at(1, {DrainInput{"s0", false}, submit(1)});
+  EXPECT_EQ(desk.state(1), "queued");
+  desk.at(2, {DrainInput{"s0", true}});
+  EXPECT_EQ(desk.state(1), "running");
+}
+
+TEST(Roster, NewsOfOldLeasesIsIgnored) {
+  Desk desk(settings_for("1x1"));
+  desk.at(1, {submit(1)});
+  LeaseOverInput old = desk.over(1, LeaseFate::kFinished);
+  old.lease = 7;
+  desk.at(2, {old, LeaseUpInput{5, 1, ""}, SavedInput{5, 1}});
+  EXPECT_EQ(desk.state(1), "running");
+}
+
+}  // namespace
+}  // namespace muster
