@@ -184,7 +184,7 @@ std::string shown_path(const std::string& path) {
   return plain && !path.empty() ? path : in_quotes(path);
 }
 
-Result<Item> read_document(const std::string& path) {
+Result<Item> read_document(const std::string& path, IfEmpty if_empty) {
   const std::string name = shown_path(path);
   std::error_code status;
   const std::filesystem::file_status found = std::filesystem::status(path, status);
@@ -197,10 +197,10 @@ Result<Item> read_document(const std::string& path) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) return Error{name + ": cannot be read to its end"};
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_document(text, name);
+  return parse_document(text, name, if_empty);
 }
 
-Result<Item> parse_document(std::string_view text, const std::string& name) {
+Result<Item> parse_document(std::string_view text, const std::string& name, IfEmpty if_empty) {
   if (const Refusal refusal = check_text(text, name)) return *refusal;
   TreeBuilder builder;
   try {
@@ -220,7 +220,8 @@ Result<Item> parse_document(std::string_view text, const std::string& name) {
     return Error{fmt::format("{}: cannot be read: {}", name, problem.what())};
   }
   Item root = builder.take();
-  if (root.kind == Item::Kind::kEmpty) return Error{name + ": empty"};
+  const bool empty = root.kind == Item::Kind::kEmpty;
+  if (empty && if_empty == IfEmpty::kRefuse) return Error{name + ": empty"};
   return root;
 }
 

@@ -35,11 +35,15 @@ struct Item {
   const Item* find(std::string_view member) const;
 };
 
-// Reads the whole file. A file that holds nothing is refused.
-Result<Item> read_document(const std::string& path);
+// Whether a file that holds nothing, or remarks alone, is refused, or read as an item of kEmpty.
+enum class IfEmpty : std::uint8_t { kRefuse, kAccept };
+
+// Reads the whole file.
+Result<Item> read_document(const std::string& path, IfEmpty if_empty = IfEmpty::kRefuse);
 
 // The same from memory; `name` stands for the file in messages.
-Result<Item> parse_document(std::string_view text, const std::string& name);
+Result<Item> parse_document(std::string_view text, const std::string& name,
+                            IfEmpty if_empty = IfEmpty::kRefuse);
 
 // A path as messages show it: as it is, or quoted when it has unprintable bytes.
 std::string shown_path(const std::string& path);

@@ -124,6 +124,43 @@ void ItemReader::check_name(const Item& item, std::string_view word) {
   }
 }
 
+std::string ItemReader::line(const Item& item) {
+  if (item.kind != Item::Kind::kText) {
+    refuse(item, "not text: " + shown(item));
+    return "";
+  }
+  if (item.text.empty()) refuse(item, "empty");
+  if (item.text.find_first_of("\r\n\t") != std::string::npos) {
+    refuse(item, "not one line: " + shown(item));
+  }
+  return item.text;
+}
+
+bool ItemReader::flag(const Item& item) {
+  const bool known =
+      item.kind == Item::Kind::kText && (item.text == "true" || item.text == "false");
+  if (!known) refuse(item, "not true or false: " + shown(item));
+  return known && item.text == "true";
+}
+
+Duration ItemReader::duration(const Item& item, Duration least, Duration most) {
+  if (item.kind != Item::Kind::kText) {
+    refuse(item, "not a duration: " + shown(item));
+    return least;
+  }
+  const Result<Duration> value = parse_duration(item.text);
+  if (!value.ok()) {
+    refuse(item, value.error().message);
+    return least;
+  }
+  if (value.value() < least || value.value() > most) {
+    refuse(item, fmt::format("not between {} and {} seconds: {}", seconds_text(least.us()),
+                             seconds_text(most.us()), shown(item)));
+    return least;
+  }
+  return value.value();
+}
+
 double ItemReader::number_or(const Item& map, std::string_view key, Bounds bounds,
                              double fallback) {
   const Item* item = map.find(key);

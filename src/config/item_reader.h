@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "config/document.h"
 
 namespace muster {
@@ -48,6 +49,11 @@ class ItemReader {
   // A word for people and tables: letters, digits and . _ - + : / only, at most 64.
   std::string name(const Item& item);
   void check_name(const Item& item, std::string_view word);
+  // Text of one line, not empty: a path, or what somebody else will read.
+  std::string line(const Item& item);
+  bool flag(const Item& item);  // "true" or "false".
+  // "300s", "5m", "2h"; both ends belong.
+  Duration duration(const Item& item, Duration least, Duration most);
 
   // The same for a member that may be left out.
   double number_or(const Item& map, std::string_view key, Bounds bounds, double fallback);

@@ -83,9 +83,10 @@ class JobReader {
 
 Result<JobRequest> parse_job_file(std::string_view text, const std::string& name,
                                   const std::string& cwd) {
-  const Result<Item> root = parse_document(text, name);
+  const std::string shown = shown_path(name);
+  const Result<Item> root = parse_document(text, shown);
   if (!root.ok()) return root.error();
-  return JobReader(shown_path(name)).read(root.value(), cwd);
+  return JobReader(shown).read(root.value(), cwd);
 }
 
 Result<JobRequest> read_job_file(const std::string& path, const std::string& cwd) {
