@@ -160,7 +160,9 @@ void ServeReader::read_scheduler(const Item& section) {
     in_.refuse(*section.find("estimates"),
                "unknown: " + in_quotes(to.estimates) + suggestion(to.estimates, kEstimates));
   }
-  set_duration(section, "round", Duration(), kLongestDuration, to.round);
+  if (const Item* round = section.find("round")) {
+    to.round = in_.duration(*round, Duration(), kLongestDuration);
+  }
   set_duration(section, "checkpoint_interval", Duration(), kLongestDuration,
                to.checkpoint_interval);
   to.min_run = to.checkpoint_interval;

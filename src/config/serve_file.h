@@ -32,7 +32,7 @@ struct ServeScheduler {
   std::string policy;
   std::string mechanism;
   std::string placement;
-  Duration round;                                         // Zero: plans whenever something happens.
+  std::optional<Duration> round;  // None: the preset's. Zero: plans whenever something happens.
   Duration checkpoint_interval = Duration::seconds(300);  // How often jobs are taken to save.
   Duration min_run = Duration::seconds(300);  // Left out in the file: the checkpoint_interval.
   Duration quantum = Duration::seconds(300);

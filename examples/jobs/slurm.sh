@@ -1,0 +1,13 @@
+#!/bin/bash
+#SBATCH --job-name=spirals-slurm
+#SBATCH --partition=gpu            # Muster has none and says so.
+#SBATCH --gres=gpu:2
+#SBATCH --cpus-per-task=8
+#SBATCH --mem=32G
+#SBATCH --time=0:30:00
+#SBATCH --signal=TERM@20
+#SBATCH --chdir=build/release/examples/trainer
+
+# A script written for Slurm, submitted as it is; its first argument is the number of steps:
+#   muster submit examples/jobs/slurm.sh 5000
+exec ./trainer --steps "${1:-20000}" --load-ms 2 --checkpoint slurm.ckpt
