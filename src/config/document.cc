@@ -34,6 +34,16 @@ bool is_control(char c) {
   return (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7f;
 }
 
+// What yaml-cpp says may repeat a byte of the file as it is.
+std::string printable(std::string_view message) {
+  std::string out;
+  for (const char c : message) {
+    const bool plain = c >= 0x20 && c < 0x7f;
+    out += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
 int line_of(const YAML::Mark& mark) { return mark.is_null() ? 1 : mark.line + 1; }
 
 // Builds the tree from yaml-cpp's events, refusing what we do not read as soon as it turns up.
@@ -215,7 +225,8 @@ Result<Item> parse_document(std::string_view text, const std::string& name, IfEm
   } catch (const Refused& refused) {
     return Error{fmt::format("{}:{}: {}", name, refused.line, refused.why)};
   } catch (const YAML::Exception& problem) {
-    return Error{fmt::format("{}:{}: not YAML: {}", name, line_of(problem.mark), problem.msg)};
+    return Error{
+        fmt::format("{}:{}: not YAML: {}", name, line_of(problem.mark), printable(problem.msg))};
   } catch (const std::exception& problem) {
     return Error{fmt::format("{}: cannot be read: {}", name, problem.what())};
   }

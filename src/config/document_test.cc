@@ -56,6 +56,7 @@ TEST(Document, RefusesWhatItDoesNotRead) {
       {"a: 1\nb: \x01\n", "f.yaml:2: not text: byte '\\x01'"},
       {std::string("a\0b", 3), "f.yaml:1: not text: byte '\\x00'"},
       {"a: 1\nb: \"x\\0\"\n", "f.yaml:2: a control character in 'x\\x00'"},
+      {"a: \"\\\xe5\"\n", "f.yaml:1: not YAML: unknown escape character: \\xe5"},
       {"\"\\e[1m\": 1\n", "f.yaml:1: a control character in '\\x1b[1m'"},
       {"\x7f"
        "ELF",
