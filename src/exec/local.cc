@@ -222,6 +222,38 @@ Result<std::vector<std::string>> LocalExecutor::records() const {
   return names;
 }
 
+Result<std::vector<std::string>> LocalExecutor::unfinished() const {
+  Result<std::vector<std::string>> names = records();
+  if (!names.ok()) return names;
+  std::erase_if(names.value(), [this](const std::string& name) {
+    const std::string report = settings_.leases + "/" + name + "/exit.json";
+    return ::access(report.c_str(), F_OK) == 0;
+  });
+  return names;
+}
+
+Result<LaunchSpec> LocalExecutor::spec(const std::string& name) const {
+  if (!is_lease_name(name)) return Error{in_quotes(name) + ": not a lease's name"};
+  const auto directory = open_directory(settings_.leases + "/" + name);
+  if (!directory.ok()) return directory.error();
+  return read_record(directory.value());
+}
+
+bool LocalExecutor::forget(const std::string& name) {
+  if (!is_lease_name(name) || find(name) != nullptr) return false;
+  const std::string path = settings_.leases + "/" + name;
+  const auto directory = open_directory(path);
+  if (!directory.ok() || !file_exists(directory.value(), "exit.json")) return false;
+  // What the job itself left there beside our files goes too, if it is no directory.
+  DIR* const listing = ::opendir(path.c_str());
+  if (listing == nullptr) return false;
+  std::vector<std::string> files;
+  while (const dirent* entry = ::readdir(listing)) files.emplace_back(entry->d_name);
+  ::closedir(listing);
+  for (const std::string& file : files) ::unlinkat(directory.value().get(), file.c_str(), 0);
+  return ::rmdir(path.c_str()) == 0;
+}
+
 Refusal LocalExecutor::resize(const std::string& name, Limits limits) {
   const Lease* lease = find(name);
   if (lease == nullptr) return Error{name + ": does not run here"};

@@ -48,8 +48,12 @@ class LocalExecutor {
   Result<Found::What> adopt(const std::string& lease);
   // A lease that never started never will.
   Refusal abandon(const std::string& lease);
-  // Names of all record directories, sorted.
+  // Names of all record directories, sorted; and of those whose lease is not known to be over.
   Result<std::vector<std::string>> records() const;
+  Result<std::vector<std::string>> unfinished() const;
+  Result<LaunchSpec> spec(const std::string& lease) const;  // As it was written down.
+  // Deletes the record of a lease that is over; false if there is none such.
+  bool forget(const std::string& lease);
 
   Refusal resize(const std::string& lease, Limits limits);
   Refusal stop(const std::string& lease, std::optional<std::int64_t> grace_ms = {});

@@ -54,7 +54,9 @@ Refusal check_command(const LaunchSpec& spec) {
   if (spec.env.size() > kMostVariables) return Error{"env: too many variables"};
   for (const auto& [name, value] : spec.env) {
     if (!is_variable(name)) return Error{"env: not a variable's name: " + in_quotes(name)};
-    if (name.starts_with("MUSTER_")) return Error{"env: " + name + " is Muster's own to set"};
+    if (name.starts_with("MUSTER_") && !name.starts_with("MUSTER_ARRAY_")) {
+      return Error{"env: " + name + " is Muster's own to set"};
+    }
     if (has_nul(value)) return Error{"env: a zero byte in " + name};
   }
   return std::nullopt;

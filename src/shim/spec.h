@@ -23,8 +23,9 @@ struct LaunchSpec {
   std::string token;  // Random, of this lease alone: 16 to 64 of [0-9a-z]. Marks its processes.
 
   std::vector<std::string> argv;
-  std::map<std::string, std::string> env;  // Additions; MUSTER_* are refused.
-  std::string cwd = "/";                   // Absolute.
+  // Additions; MUSTER_* but MUSTER_ARRAY_* are refused.
+  std::map<std::string, std::string> env;
+  std::string cwd = "/";  // Absolute.
 
   RanksPer ranks_per = RanksPer::kNode;
   std::vector<int> gpus;  // Indices on this node.

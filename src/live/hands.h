@@ -1,0 +1,47 @@
+#pragma once
+
+// What carries the roster's orders out on machines, and tells what became of leases. The manager
+// gives orders from its thread and never waits; news comes back whenever it comes.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "live/input.h"
+#include "shim/control.h"
+#include "shim/report.h"
+#include "shim/spec.h"
+
+namespace muster {
+
+struct HandOrder {
+  enum class Kind : std::uint8_t {
+    kStart,
+    kTakeUp,  // As kStart, of a lease that was ordered by an earlier daemon: it may be running, be
+              // over, or never have started.
+    kStop,
+    kResize,
+    kForget,  // Its record is no longer wanted.
+  };
+  Kind kind = Kind::kStart;
+  LiveId id = 0;
+  std::uint32_t lease = 0;
+  std::vector<LaunchSpec> specs;  // Of kStart and kTakeUp: one a server.
+  std::vector<Limits> limits;     // Of kResize, kTakeUp: one a server.
+  bool stopping = false;          // Of kTakeUp: it is to stop, and must not start any more.
+  std::optional<Duration> grace;  // Of kStop and kTakeUp.
+};
+
+class Hands {
+ public:
+  virtual ~Hands() = default;
+  virtual void order(std::vector<HandOrder> orders) = 0;
+};
+
+// How the end of one server's part reads as the end of a lease.
+LeaseOverInput over_of(const ExitReport& report);
+
+}  // namespace muster

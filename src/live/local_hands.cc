@@ -1,0 +1,416 @@
+#include "live/local_hands.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "base/check.h"
+
+namespace muster {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kAgain{250};
+constexpr milliseconds kStartPatience{60'000};
+constexpr milliseconds kKillAfterGrace{5'000};
+
+milliseconds in_ms(Duration duration) { return milliseconds(duration.us() / 1000); }
+
+std::string reason_of(const ExitReport& report) {
+  if (report.cause == EndCause::kOutOfMemory) return "cpu-out-of-memory";
+  if (report.cause == EndCause::kCouldNotStart) {
+    if (report.error_number == EACCES || report.error_number == EPERM) return "permission-error";
+    return report.error_number == ENOENT ? "incorrect-inputs" : "no-signature";
+  }
+  for (const RankEnd& rank : report.ranks) {
+    if (rank.signal == SIGSEGV || rank.signal == SIGBUS) return "invalid-memory-access";
+    if (rank.signal == SIGABRT || rank.signal == SIGILL || rank.signal == SIGFPE) {
+      return "core-dump";
+    }
+    if (rank.code == 126) return "permission-error";
+    if (rank.code == 127) return "incorrect-inputs";
+  }
+  return "no-signature";
+}
+
+// Of a lease that is over on all its servers, the fate that says most.
+int weight(LeaseFate fate) {
+  switch (fate) {
+    case LeaseFate::kFailed:
+      return 4;
+    case LeaseFate::kTimeLimit:
+      return 3;
+    case LeaseFate::kLost:
+      return 2;
+    case LeaseFate::kStopped:
+      return 1;
+    case LeaseFate::kFinished:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+LeaseOverInput over_of(const ExitReport& report) {
+  LeaseOverInput over;
+  over.words = report.words;
+  over.cpu_ms = static_cast<std::int64_t>((report.user_s + report.system_s) * 1000);
+  over.mem_peak_mib = report.mem_peak_mib;
+  switch (report.cause) {
+    case EndCause::kFinished:
+      over.fate = LeaseFate::kFinished;
+      break;
+    case EndCause::kStopped:
+    case EndCause::kKilled:
+      over.fate = LeaseFate::kStopped;
+      break;
+    case EndCause::kTimeLimit:
+      over.fate = LeaseFate::kTimeLimit;
+      break;
+    case EndCause::kFailed:
+    case EndCause::kOutOfMemory:
+    case EndCause::kCouldNotStart:
+      over.fate = LeaseFate::kFailed;
+      over.reason = reason_of(report);
+      break;
+  }
+  return over;
+}
+
+LocalHands::LocalHands(LocalExecutor executor, News news, std::function<void(std::string)> trouble)
+    : executor_(std::move(executor)),
+      news_(std::move(news)),
+      trouble_(std::move(trouble)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  MUSTER_CHECK(wake_.open());
+  thread_ = std::thread([this] { run(); });
+}
+
+LocalHands::~LocalHands() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  const std::uint64_t one = 1;
+  MUSTER_CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
+  thread_.join();
+}
+
+void LocalHands::order(std::vector<HandOrder> orders) {
+  if (orders.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    for (HandOrder& each : orders) inbox_.push_back(std::move(each));
+  }
+  const std::uint64_t one = 1;
+  MUSTER_CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
+}
+
+void LocalHands::stop_strangers(std::vector<Name> known) {
+  {
+    const std::lock_guard lock(mutex_);
+    known_ = std::move(known);
+  }
+  const std::uint64_t one = 1;
+  MUSTER_CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
+}
+
+void LocalHands::run() {
+  while (true) {
+    std::deque<HandOrder> inbox;
+    std::optional<std::vector<Name>> known;
+    {
+      const std::lock_guard lock(mutex_);
+      if (ending_) return;
+      inbox.swap(inbox_);
+      known.swap(known_);
+    }
+    if (known) greet_strangers(*known);
+    for (HandOrder& each : inbox) take(std::move(each));
+    work();
+    for (const ExecEvent& event : executor_.poll()) hear(event);
+    for (const Name& name : std::exchange(done_, {})) held_.erase(name);
+    if (!told_.empty()) news_(std::exchange(told_, {}));
+    pollfd fds[] = {{wake_.get(), POLLIN, 0}, {executor_.fd(), POLLIN, 0}};
+    ::poll(fds, 2, wait_ms());
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof count);
+  }
+}
+
+int LocalHands::wait_ms() const {
+  Clock::time_point next = Clock::time_point::max();
+  for (const auto& [name, held] : held_) {
+    if (held.stopping) next = std::min(next, held.stop_at);
+    for (const Part& part : held.parts) {
+      if (part.over) continue;
+      if (!part.ordered || held.take_up) next = std::min(next, held.start_at);
+      if (part.limits && part.up) next = std::min(next, held.start_at);
+    }
+  }
+  if (next == Clock::time_point::max()) return -1;
+  const auto left = std::chrono::duration_cast<milliseconds>(next - Clock::now()).count() + 1;
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 10'000));
+}
+
+void LocalHands::take(HandOrder order) {
+  const Name name{order.id, order.lease};
+  const Clock::time_point now = Clock::now();
+  const auto found = held_.find(name);
+  switch (order.kind) {
+    case HandOrder::Kind::kStart:
+    case HandOrder::Kind::kTakeUp: {
+      if (found != held_.end()) return;
+      Held& held = held_[name];
+      for (LaunchSpec& spec : order.specs) {
+        Part part;
+        part.spec = std::move(spec);
+        held.parts.push_back(std::move(part));
+      }
+      held.take_up = order.kind == HandOrder::Kind::kTakeUp;
+      held.grace = order.grace;
+      held.start_at = now;
+      held.give_up_at = now + kStartPatience;
+      for (std::size_t i = 0; i < order.limits.size() && i < held.parts.size(); ++i) {
+        held.parts[i].limits = order.limits[i];
+      }
+      if (!order.stopping) return;
+      held.stopping = true;
+      held.stop_at = now;
+      held.kill_at = now + kKillAfterGrace + in_ms(order.grace.value_or(Duration()));
+      return;
+    }
+    case HandOrder::Kind::kStop:
+      if (found == held_.end() || found->second.stopping) return;
+      found->second.stopping = true;
+      found->second.grace = order.grace;
+      found->second.stop_at = now;
+      found->second.kill_at = now + kKillAfterGrace + in_ms(order.grace.value_or(Duration()));
+      return;
+    case HandOrder::Kind::kResize:
+      if (found == held_.end()) return;
+      for (std::size_t i = 0; i < order.limits.size() && i < found->second.parts.size(); ++i) {
+        found->second.parts[i].limits = order.limits[i];
+      }
+      found->second.start_at = std::min(found->second.start_at, now);
+      return;
+    case HandOrder::Kind::kForget:
+      return forget(name);
+  }
+}
+
+void LocalHands::work() {
+  const Clock::time_point now = Clock::now();
+  for (auto& [name, held] : held_) {
+    if (held.take_up && held.start_at <= now) try_take_up(name, held);
+    if (!held.take_up && held.start_at <= now) {
+      try_start(name, held);
+      try_resize(held);
+    }
+    if (held.stopping && held.stop_at <= now) try_stop(name, held);
+  }
+}
+
+void LocalHands::try_start(const Name& name, Held& held) {
+  for (Part& part : held.parts) {
+    if (part.ordered || part.over) continue;
+    LeaseOverInput over;
+    if (held.stopping) {  // It never began, and never will.
+      over.fate = LeaseFate::kStopped;
+      part.over = over;
+      continue;
+    }
+    over.fate = LeaseFate::kFailed;
+    if (const Refusal refusal = check_spec(part.spec)) {
+      over.reason = "incorrect-inputs";
+      over.words = refusal->message;
+      part.over = over;
+      continue;
+    }
+    const Refusal refusal = executor_.start(part.spec);
+    if (!refusal) {
+      part.ordered = true;
+      continue;
+    }
+    // The machine's trouble, not the job's: a full disk, no more processes.
+    if (Clock::now() < held.give_up_at) {
+      trouble_(lease_name(part.spec) + ": cannot be started yet: " + refusal->message);
+      held.start_at = Clock::now() + 4 * kAgain;
+      return;
+    }
+    over.reason = "no-signature";
+    over.words = "could not be started: " + refusal->message;
+    part.over = over;
+  }
+  settle(name, held);
+}
+
+void LocalHands::try_take_up(const Name& name, Held& held) {
+  held.take_up = false;
+  for (Part& part : held.parts) {
+    const std::string lease = lease_name(part.spec);
+    const Result<Found::What> found = executor_.adopt(lease);
+    if (!found.ok()) continue;  // No record: the order was never written down.
+    if (found.value() != Found::What::kNeverStarted) {
+      part.ordered = true;
+      continue;
+    }
+    if (held.stopping) {
+      if (const Refusal refusal = executor_.abandon(lease)) trouble_(refusal->message);
+      continue;
+    }
+    // As it was written down, since another daemon may be about to start that.
+    if (Result<LaunchSpec> spec = executor_.spec(lease); spec.ok()) {
+      part.spec = std::move(spec).value();
+    }
+  }
+  settle(name, held);
+}
+
+void LocalHands::try_stop(const Name& name, Held& held) {
+  const Clock::time_point now = Clock::now();
+  held.stop_at = now + kAgain;
+  bool told = true;
+  for (const Part& part : held.parts) {
+    if (!part.ordered || part.over) continue;
+    const std::string lease = lease_name(part.spec);
+    if (now >= held.kill_at) {
+      trouble_(lease + ": did not stop in time and is killed");
+      if (const Refusal refusal = executor_.kill(lease)) trouble_(refusal->message);
+      held.stop_at = now + 20 * kAgain;
+      continue;
+    }
+    const std::optional<std::int64_t> grace =
+        held.grace ? std::optional(held.grace->us() / 1000) : std::nullopt;
+    if (executor_.stop(lease, grace)) told = false;  // Not listening yet, or frozen: again soon.
+  }
+  if (told && now < held.kill_at) held.stop_at = held.kill_at;
+  settle(name, held);
+}
+
+void LocalHands::try_resize(Held& held) {
+  for (Part& part : held.parts) {
+    if (!part.limits || !part.up || part.over) continue;
+    const std::string lease = lease_name(part.spec);
+    const Refusal refusal = executor_.resize(lease, *part.limits);
+    if (!refusal) {
+      part.limits.reset();
+      continue;
+    }
+    // Less memory than it holds is refused as a whole; its CPUs may change all the same.
+    if (const Result<ShimStatus> status = executor_.status(lease); status.ok()) {
+      const Limits cpu_only{part.limits->cpu_milli, status.value().limits.mem_mib};
+      if (const Refusal again = executor_.resize(lease, cpu_only)) trouble_(again->message);
+      part.limits.reset();
+      trouble_(lease + ": keeps its memory: " + refusal->message);
+      continue;
+    }
+    held.start_at = Clock::now() + 4 * kAgain;  // Frozen.
+  }
+}
+
+void LocalHands::hear(const ExecEvent& event) {
+  const Name name{static_cast<LiveId>(event.job), static_cast<std::uint32_t>(event.epoch)};
+  const auto found = held_.find(name);
+  if (found == held_.end()) return;
+  Held& held = found->second;
+  const auto rank = static_cast<std::size_t>(event.node_rank);
+  if (rank >= held.parts.size()) return;
+  Part& part = held.parts[rank];
+  switch (event.kind) {
+    case ExecEvent::Kind::kStarted:
+      part.up = true;
+      if (event.started) {
+        held.isolation = event.started->isolation;
+        if (!event.started->isolation_why.empty()) {
+          held.isolation += ": " + event.started->isolation_why;
+        }
+      }
+      held.start_at = std::min(held.start_at, Clock::now());
+      break;
+    case ExecEvent::Kind::kEnded:
+      part.over = over_of(*event.ended);
+      break;
+    case ExecEvent::Kind::kLost:
+      part.over = LeaseOverInput{};
+      part.over->fate = LeaseFate::kLost;
+      part.over->words = event.why;
+      break;
+  }
+  settle(name, held);
+}
+
+// Tells what there is to tell, and ends what is left of a gang that has lost a member.
+void LocalHands::settle(const Name& name, Held& held) {
+  const auto is_over = [](const Part& part) { return part.over.has_value(); };
+  const bool all_up =
+      std::all_of(held.parts.begin(), held.parts.end(), [](const Part& part) { return part.up; });
+  if (all_up && !std::exchange(held.told_up, held.told_up || all_up)) {
+    told_.push_back(LeaseUpInput{name.first, name.second, held.isolation});
+  }
+  if (!std::all_of(held.parts.begin(), held.parts.end(), is_over)) {
+    const bool broken = std::any_of(held.parts.begin(), held.parts.end(), [&](const Part& part) {
+      return part.over && part.over->fate != LeaseFate::kFinished;
+    });
+    if (broken && !held.stopping) {
+      held.stopping = true;
+      held.stop_at = Clock::now();
+      held.kill_at = held.stop_at + kKillAfterGrace + in_ms(held.grace.value_or(Duration()));
+    }
+    return;
+  }
+  if (std::find(done_.begin(), done_.end(), name) != done_.end()) return;
+  LeaseOverInput whole = *held.parts.front().over;
+  for (std::size_t i = 1; i < held.parts.size(); ++i) {
+    const LeaseOverInput& part = *held.parts[i].over;
+    const std::int64_t cpu_ms = whole.cpu_ms + part.cpu_ms;
+    const std::int64_t peak = std::max(whole.mem_peak_mib, part.mem_peak_mib);
+    if (weight(part.fate) > weight(whole.fate)) whole = part;
+    whole.cpu_ms = cpu_ms;
+    whole.mem_peak_mib = peak;
+  }
+  whole.id = name.first;
+  whole.lease = name.second;
+  told_.push_back(whole);
+  done_.push_back(name);
+}
+
+void LocalHands::greet_strangers(const std::vector<Name>& known) {
+  const Result<std::vector<std::string>> unfinished = executor_.unfinished();
+  if (!unfinished.ok()) return trouble_(unfinished.error().message);
+  for (const std::string& lease : unfinished.value()) {
+    const Result<LaunchSpec> spec = executor_.spec(lease);
+    if (spec.ok()) {
+      const Name name{static_cast<LiveId>(spec.value().job),
+                      static_cast<std::uint32_t>(spec.value().epoch)};
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    }
+    trouble_(lease + ": nobody knows this lease; it is ended");
+    const Result<Found::What> found = executor_.adopt(lease);
+    if (found.ok() && found.value() == Found::What::kNeverStarted) {
+      if (const Refusal refusal = executor_.abandon(lease)) trouble_(refusal->message);
+    } else if (found.ok() && found.value() == Found::What::kRunning) {
+      if (const Refusal refusal = executor_.kill(lease)) trouble_(refusal->message);
+    }
+  }
+}
+
+void LocalHands::forget(const Name& name) {
+  for (int node = 0;; ++node) {
+    LaunchSpec spec;
+    spec.job = static_cast<std::int64_t>(name.first);
+    spec.epoch = name.second;
+    spec.node_rank = node;
+    if (!executor_.forget(lease_name(spec))) return;
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,85 @@
+#pragma once
+
+// Hands on this machine: a thread that owns the executor, so that neither a slow disk nor a frozen
+// shim keeps the manager waiting. Orders that cannot be carried out now are tried again; a shim
+// that does not stop is killed some time after its grace.
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "exec/local.h"
+#include "live/hands.h"
+
+namespace muster {
+
+class LocalHands final : public Hands {
+ public:
+  using News = std::function<void(std::vector<Input>)>;
+  // `news` is called on the thread of the hands. `trouble` gets a line for the log.
+  LocalHands(LocalExecutor executor, News news, std::function<void(std::string)> trouble);
+  ~LocalHands() override;  // Leaves everything running.
+
+  void order(std::vector<HandOrder> orders) override;
+
+  // Leases on disk that are neither over nor among these: nobody knows them any more. Stops them.
+  void stop_strangers(std::vector<std::pair<LiveId, std::uint32_t>> known);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Part {  // On one server.
+    LaunchSpec spec;
+    bool ordered = false;  // The executor has it.
+    bool up = false;
+    std::optional<LeaseOverInput> over;
+    std::optional<Limits> limits;  // Still to be set.
+  };
+  struct Held {
+    std::vector<Part> parts;
+    bool told_up = false;
+    bool stopping = false;
+    bool take_up = false;  // Not yet asked what became of it.
+    std::optional<Duration> grace;
+    Clock::time_point stop_at;  // Not to be told to stop before.
+    Clock::time_point kill_at;
+    Clock::time_point start_at;  // Not to be tried before.
+    Clock::time_point give_up_at;
+    std::string isolation;
+  };
+  using Name = std::pair<LiveId, std::uint32_t>;
+
+  void run();
+  void take(HandOrder order);
+  void work();  // On everything that is due.
+  void try_start(const Name& name, Held& held);
+  void try_take_up(const Name& name, Held& held);
+  void try_stop(const Name& name, Held& held);
+  void try_resize(Held& held);
+  void hear(const ExecEvent& event);
+  void settle(const Name& name, Held& held);
+  void greet_strangers(const std::vector<Name>& known);
+  void forget(const Name& name);
+  int wait_ms() const;
+
+  LocalExecutor executor_;
+  News news_;
+  std::function<void(std::string)> trouble_;
+  Fd wake_;
+  std::mutex mutex_;
+  std::deque<HandOrder> inbox_;             // Guarded.
+  std::optional<std::vector<Name>> known_;  // Guarded; see stop_strangers().
+  bool ending_ = false;                     // Guarded.
+  std::map<Name, Held> held_;
+  std::vector<Name> done_;
+  std::vector<Input> told_;
+  std::thread thread_;
+};
+
+}  // namespace muster

@@ -1,0 +1,286 @@
+#include "live/views.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostWords = 2'000;  // Of what a job left behind; rows have bounds.
+
+double unix_s(const LiveClock& clock, Instant at) {
+  return static_cast<double>(clock.unix_us(at) / 1000) / 1000;
+}
+
+double gib(std::int64_t mib) { return static_cast<double>(mib) / 1024; }
+double cpus(std::int64_t milli) { return static_cast<double>(milli) / 1000; }
+
+json progress_json(const Progress& progress) {
+  json out = {{"at", static_cast<double>(progress.at_unix_ms) / 1000}};
+  if (progress.step) out["step"] = *progress.step;
+  if (progress.epoch) out["epoch"] = *progress.epoch;
+  if (progress.loss) out["loss"] = *progress.loss;
+  if (progress.rate) out["rate"] = *progress.rate;
+  return out;
+}
+
+// A text that may hold any byte as one that JSON can.
+std::string dumped(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::vector<int> slots_of(SlotMask mask) {
+  std::vector<int> slots;
+  for (int i = 0; i < 64; ++i) {
+    if ((mask >> i & 1) != 0) slots.push_back(i);
+  }
+  return slots;
+}
+
+Duration ran_so_far(const Roster& roster, const LiveJob& job) {
+  if (!job.lease || !job.lease->up || job.lease->trial) return job.ran;
+  return job.ran + (roster.now() - job.lease->up_since);
+}
+
+// What a row keeps that has no column of its own.
+json details_of(const Roster& roster, const LiveJob& job, const Progress* progress) {
+  json details = {{"request", json::parse(request_json(job.request), nullptr, false)},
+                  {"ran_s", ran_so_far(roster, job).in_seconds()}};
+  if (job.array != 0) {
+    details["array"] = job.array;
+    details["index"] = job.index;
+  }
+  if (progress != nullptr) details["progress"] = progress_json(*progress);
+  return details;
+}
+
+}  // namespace
+
+std::string why_waiting(const Roster& roster, const LiveJob& job) {
+  const Engine& engine = roster.engine();
+  switch (roster.state_of(job)) {
+    case LiveState::kHeld:
+      return fmt::format("held; release it: muster release {}", job.id);
+    case LiveState::kBlocked:
+      if (job.waits_for > 0) {
+        return fmt::format("waits for {} other job{} to end", job.waits_for,
+                           job.waits_for == 1 ? "" : "s");
+      }
+      return fmt::format("its array runs {} at once", job.at_once);
+    case LiveState::kRetrying:
+      return "failed and is tried again soon: " + job.why;
+    case LiveState::kQueued: {
+      const int wants = job.wants_trial() ? 1 : job.request.gpus;
+      const int free = engine.state().books.free_gpus();
+      if (free >= wants)
+        return fmt::format(
+            "{} GPUs wanted, {} free; not its turn, or not where "
+            "it could use them",
+            wants, free);
+      return fmt::format("{} GPU{} wanted, {} free", wants, wants == 1 ? "" : "s", free);
+    }
+    case LiveState::kStarting:
+      return "its processes are being started";
+    case LiveState::kStopping:
+      return job.cancelled ? "being cancelled" : job.held ? "being held" : "making room";
+    default:
+      return job.why;
+  }
+}
+
+JobRow row_of(const Roster& roster, const LiveJob& job, const Progress* progress) {
+  JobRow row;
+  row.id = job.id;
+  if (job.array != 0) row.key = fmt::format("{}_{}", job.array, job.index);
+  row.tenant = job.tenant;
+  row.user = job.user;
+  row.name = job.request.name;
+  row.state = state_name(roster.state_of(job));
+  row.spec = dumped(details_of(roster, job, progress));
+  row.submitted = job.submitted;
+  row.started = job.started;
+  row.ended = job.ended;
+  row.attempts = job.leases_used;
+  row.exit = job.end ? job.why.substr(0, kMostWords) : "";
+  return row;
+}
+
+AttemptRow row_of(const Roster& roster, const LiveJob& job, const LiveLease& lease) {
+  AttemptRow row;
+  row.job = job.id;
+  row.number = lease.number;
+  row.state = lease.up ? "running" : "starting";
+  row.nodes = roster.where(lease.placement).substr(0, kMostWords);
+  if (lease.up) row.started = lease.up_since;
+  const Resources total = total_of(lease.placement);
+  row.exit = dumped({{"isolation", lease.isolation},
+                     {"trial", lease.trial},
+                     {"cpus", cpus(total.cpu_milli)},
+                     {"mem_gib", gib(total.mem_mib)}});
+  return row;
+}
+
+AttemptRow row_of(const Roster& roster, const LeaseRecord& record) {
+  LiveJob job;
+  job.id = record.id;
+  AttemptRow row = row_of(roster, job, record.lease);
+  row.state = fate_name(record.fate);
+  row.ended = roster.now();
+  json facts = json::parse(row.exit);
+  facts["words"] = record.words.substr(0, kMostWords);
+  facts["cpu_s"] = static_cast<double>(record.cpu_ms) / 1000;
+  facts["mem_peak_gib"] = gib(record.mem_peak_mib);
+  row.exit = dumped(facts);
+  return row;
+}
+
+json view_of(const Roster& roster, const LiveJob& job, const Progress* progress,
+             const LiveClock& clock) {
+  json view = {{"id", job.id},
+               {"name", job.request.name},
+               {"user", job.user},
+               {"tenant", job.tenant},
+               {"state", state_name(roster.state_of(job))},
+               {"gpus", job.request.gpus},
+               {"priority", job.request.priority},
+               {"submitted", unix_s(clock, job.submitted)},
+               {"ran_s", ran_so_far(roster, job).in_seconds()},
+               {"leases_used", job.leases_used}};
+  if (job.started) view["started"] = unix_s(clock, *job.started);
+  if (job.ended) view["ended"] = unix_s(clock, *job.ended);
+  if (const std::string why = why_waiting(roster, job); !why.empty()) view["why"] = why;
+  if (progress != nullptr) view["progress"] = progress_json(*progress);
+  if (job.array != 0) {
+    view["array"] = job.array;
+    view["index"] = job.index;
+  }
+  if (!job.lease) return view;
+  const Resources total = total_of(job.lease->placement);
+  view["where"] = roster.where(job.lease->placement);
+  view["cpus"] = cpus(total.cpu_milli);
+  view["mem_gib"] = gib(total.mem_mib);
+  if (job.lease->trial) view["prerun"] = true;
+  return view;
+}
+
+json view_of(const JobRow& row, const LiveClock& clock) {
+  json view = {{"id", row.id},
+               {"name", row.name},
+               {"user", row.user},
+               {"tenant", row.tenant},
+               {"state", row.state},
+               {"submitted", unix_s(clock, row.submitted)},
+               {"leases_used", row.attempts}};
+  if (row.started) view["started"] = unix_s(clock, *row.started);
+  if (row.ended) view["ended"] = unix_s(clock, *row.ended);
+  if (!row.exit.empty()) view["why"] = row.exit;
+  const json details = json::parse(row.spec, nullptr, false);
+  if (!details.is_object()) return view;
+  for (const char* key : {"ran_s", "progress", "array", "index"}) {
+    if (details.contains(key)) view[key] = details[key];
+  }
+  const json request = details.value("request", json::object());
+  view["gpus"] = request.value("gpus", 1);
+  view["priority"] = request.value("priority", 0);
+  return view;
+}
+
+json view_of(const AttemptRow& row, const LiveClock& clock) {
+  json view = {{"number", row.number}, {"where", row.nodes}, {"state", row.state}};
+  if (row.started) view["started"] = unix_s(clock, *row.started);
+  if (row.ended) view["ended"] = unix_s(clock, *row.ended);
+  const json facts = json::parse(row.exit, nullptr, false);
+  if (!facts.is_object()) return view;
+  for (const char* key : {"isolation", "cpus", "mem_gib", "cpu_s", "mem_peak_gib"}) {
+    if (facts.contains(key)) view[key] = facts[key];
+  }
+  if (facts.value("trial", false)) view["prerun"] = true;
+  view["exit"] = facts.value("words", "");
+  return view;
+}
+
+json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes) {
+  const Topology& topology = roster.settings().topology;
+  const Books& books = roster.engine().state().books;
+  std::map<NodeId, json> jobs;
+  std::map<NodeId, Resources> used;
+  for (const auto& [id, job] : roster.jobs()) {
+    if (!job.lease) continue;
+    for (const Share& share : job.lease->placement) {
+      jobs[share.node].push_back({{"id", id}, {"gpus", slots_of(share.slots)}});
+      used[share.node] += {share.gpus(), share.cpu_milli, share.mem_mib, 0};
+    }
+  }
+  json list = json::array();
+  for (std::size_t i = 0; i < topology.node_count(); ++i) {
+    const NodeId id(i);
+    const Node& node = topology.node(id);
+    const Resources left = node.capacity - used[id];
+    const bool open = roster.engine().state().closed[id] == 0;
+    json view = {{"name", node.name},
+                 {"open", open},
+                 {"gpus", node.capacity.gpus},
+                 {"gpus_free", open ? std::min(left.gpus, books.free_gpus(id)) : 0},
+                 {"gpu_type", topology.gpu_type_name(node.gpu_type)},
+                 {"cpus", cpus(node.capacity.cpu_milli)},
+                 {"cpus_free", cpus(left.cpu_milli)},
+                 {"mem_gib", gib(node.capacity.mem_mib)},
+                 {"mem_free_gib", gib(left.mem_mib)},
+                 {"jobs", jobs.contains(id) ? jobs[id] : json::array()}};
+    if (i < notes.size()) {
+      view["gpus_virtual"] = notes[i].gpus_virtual;
+      view["isolation"] = notes[i].full_isolation ? "full" : "reduced";
+      view["notes"] = notes[i].words;
+    }
+    list.push_back(std::move(view));
+  }
+  return {{"nodes", std::move(list)}};
+}
+
+json tenants_view(const Roster& roster) {
+  struct Sum {
+    int gpus = 0, running = 0, queued = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const auto& [id, job] : roster.jobs()) {
+    if (job.end) continue;
+    Sum& sum = sums[job.tenant.empty() ? std::string(kDefaultTenant) : job.tenant];
+    if (job.lease) {
+      sum.gpus += total_of(job.lease->placement).gpus;
+      ++sum.running;
+    } else {
+      ++sum.queued;
+    }
+  }
+  json list = json::array();
+  const auto add = [&](const std::string& name, json extra) {
+    const Sum sum = sums[name];
+    extra.update({{"name", name},
+                  {"gpus_used", sum.gpus},
+                  {"running", sum.running},
+                  {"queued", sum.queued}});
+    list.push_back(std::move(extra));
+  };
+  const auto& tenants = roster.settings().tenants;
+  if (!tenants) {
+    add(std::string(kDefaultTenant), {{"quota", roster.settings().topology.total().gpus}});
+    return {{"tenants", std::move(list)}};
+  }
+  for (std::size_t i = 0; i < tenants->size(); ++i) {
+    const Tenant& tenant = (*tenants)[TenantId(i)];
+    json extra = {{"quota", tenant.quota}};
+    if (tenant.parent) extra["parent"] = (*tenants)[*tenant.parent].name;
+    add(tenant.name, std::move(extra));
+  }
+  return {{"tenants", std::move(list)}};
+}
+
+}  // namespace muster

@@ -1,0 +1,38 @@
+#pragma once
+
+// Jobs, servers and tenants as the API shows them (docs/api.md), and the rows of the tables they
+// are kept in.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "live/instance.h"
+#include "live/progress.h"
+#include "live/roster.h"
+#include "store/rows.h"
+
+namespace muster {
+
+// What is known of the servers beside what is scheduled; in the topology's order.
+struct NodeNotes {
+  bool gpus_virtual = false;
+  bool full_isolation = false;
+  std::vector<std::string> words;
+};
+
+JobRow row_of(const Roster& roster, const LiveJob& job, const Progress* progress);
+AttemptRow row_of(const Roster& roster, const LeaseRecord& record);
+AttemptRow row_of(const Roster& roster, const LiveJob& job, const LiveLease& lease);
+
+nlohmann::json view_of(const Roster& roster, const LiveJob& job, const Progress* progress,
+                       const LiveClock& clock);
+nlohmann::json view_of(const JobRow& row, const LiveClock& clock);
+nlohmann::json view_of(const AttemptRow& row, const LiveClock& clock);
+nlohmann::json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes);
+nlohmann::json tenants_view(const Roster& roster);
+
+// Why a job that is not running is not; empty if it runs.
+std::string why_waiting(const Roster& roster, const LiveJob& job);
+
+}  // namespace muster
