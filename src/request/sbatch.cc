@@ -38,7 +38,8 @@ Result<GpuAmount> parse_gpus(std::string_view text) {
   GpuAmount amount;
   const std::size_t colon = text.rfind(':');
   const std::string_view last = colon == std::string_view::npos ? text : text.substr(colon + 1);
-  const bool counted = !last.empty() && last.find_first_not_of("0123456789") == last.npos;
+  const bool counted =
+      !last.empty() && last.find_first_not_of("0123456789") == std::string_view::npos;
   if (counted) {
     const Result<std::int32_t> count = parse_count(last, 0);
     if (!count.ok()) return count.error();
