@@ -111,11 +111,13 @@ Result<std::vector<JobRow>> JobReader::jobs_beginning(std::string_view prefix, s
 
 Result<std::vector<JobRow>> JobReader::jobs(const JobFilter& filter) {
   const unsigned given =
-      (filter.state ? 1U : 0U) | (filter.user ? 2U : 0U) | (filter.tenant ? 4U : 0U);
+      (filter.state ? 1U : 0U) | (filter.user ? 2U : 0U) | (filter.tenant ? 4U : 0U) |
+      (filter.over ? 8U : 0U);
   const auto [place, fresh] = lists_.try_emplace(given);
   if (fresh) {  // Only conditions that are given, so that each list has its index.
     std::string sql = std::string(kSelectJobs) + "true";
     if (filter.state) sql += " AND state = ?1";
+    if (filter.over) sql += " AND ended IS NOT NULL";
     if (filter.user) sql += " AND user = ?2";
     if (filter.tenant) sql += " AND tenant = ?3";
     sql += " ORDER BY id DESC LIMIT ?4 OFFSET ?5";

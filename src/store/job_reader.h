@@ -24,6 +24,7 @@ struct JobFilter {  // All that are given must hold.
   std::optional<std::string> state;
   std::optional<std::string> user;
   std::optional<std::string> tenant;
+  bool over = false;  // Only jobs that are.
   std::size_t limit = 50;
   std::size_t offset = 0;
 };

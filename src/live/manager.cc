@@ -1,0 +1,264 @@
+#include "live/manager.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kMostNotes = 10'000;
+constexpr std::size_t kMostBulk = 384U << 10U;  // Of one entry; the journal takes a mebibyte.
+constexpr std::size_t kMostCallsPerTurn = 1'000;
+constexpr Duration kHousekeeping = Duration::seconds(600);
+
+}  // namespace
+
+void Manager::complain(const std::string& words) const {
+  if (settings_.log) settings_.log(words);
+}
+
+void Manager::call(Caller caller, Call call, std::function<void(Answer)> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    calls_.push_back({std::move(caller), std::move(call), std::move(done)});
+  }
+  woken_.notify_one();
+}
+
+void Manager::news(std::vector<Input> news) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (Input& each : news) news_.push_back(std::move(each));
+  }
+  woken_.notify_one();
+}
+
+void Manager::watch(std::function<void(Notes)> news) {
+  const std::lock_guard lock(mutex_);
+  watcher_ = std::move(news);
+}
+
+void Manager::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  woken_.notify_one();
+}
+
+Refusal Manager::run() {
+  MUSTER_CHECK(hands_ != nullptr);
+  take_up_leases();
+  if (const Refusal refusal = commit()) return refusal;
+  act();
+  next_look_ = clock_->now();
+  next_housekeeping_ = clock_->now() + kHousekeeping;
+  while (wait()) {
+    if (const Refusal refusal = turn()) return refusal;
+  }
+  keep_house();  // So that another version of Muster can begin from it.
+  return std::nullopt;
+}
+
+// Sleeps until something is to be done.
+bool Manager::wait() {
+  const bool looks = std::any_of(roster_->jobs().begin(), roster_->jobs().end(),
+                                 [](const auto& job) { return job.second.lease.has_value(); });
+  Instant until = std::min(roster_->wake(), next_housekeeping_);
+  if (looks) until = std::min(until, next_look_);
+  const std::int64_t left = std::max<std::int64_t>(0, (until - clock_->now()).us());
+  std::unique_lock lock(mutex_);
+  woken_.wait_for(lock, std::chrono::microseconds(std::min<std::int64_t>(left, 60'000'000)),
+                  [this] { return ending_ || !calls_.empty() || !news_.empty(); });
+  return !ending_;
+}
+
+Refusal Manager::turn() {
+  std::deque<Pending> calls;
+  std::vector<Input> inputs;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!calls_.empty() && calls.size() < kMostCallsPerTurn) {
+      calls.push_back(std::move(calls_.front()));
+      calls_.pop_front();
+    }
+    inputs.swap(news_);
+  }
+  std::vector<Pending> reads;
+  for (Pending& each : calls) {
+    if (is_read(each.call)) {
+      reads.push_back(std::move(each));
+    } else {
+      ask(std::move(each), inputs);
+    }
+  }
+  const Instant now = clock_->now();
+  if (now >= next_look_) {
+    next_look_ = now + settings_.progress_every;
+    look_at_progress(inputs);
+  }
+  if (roster_->wake() <= now) inputs.push_back(TickInput{});
+  if (!inputs.empty()) decide(std::move(inputs));
+  if (journal_->buffered() > 0 || !waiters_.empty()) {
+    if (const Refusal refusal = commit()) return refusal;
+    act();
+  }
+  for (Pending& each : reads) each.done(answer(each.caller, each.call));
+  if (now >= next_housekeeping_ || entries_since_snapshot_ >= settings_.snapshot_every) {
+    next_housekeeping_ = now + kHousekeeping;
+    if (entries_since_snapshot_ >= settings_.snapshot_every) keep_house();
+    forget_old();
+    if (const Refusal refusal = commit()) return refusal;
+    act();
+  }
+  return std::nullopt;
+}
+
+// In steps that fit an entry of the journal each.
+void Manager::decide(std::vector<Input> inputs) {
+  std::size_t begin = 0;
+  while (begin < inputs.size()) {
+    std::size_t end = begin;
+    std::size_t bulk = 0;
+    do {
+      bulk += bulk_of(inputs[end++]);
+    } while (end < inputs.size() && bulk + bulk_of(inputs[end]) <= kMostBulk);
+    step(std::span(inputs).subspan(begin, end - begin));
+    begin = end;
+  }
+}
+
+void Manager::step(std::span<const Input> inputs) {
+  const Instant now = std::max(clock_->now(), roster_->now());
+  Step entry;
+  entry.before = roster_->digest();
+  entry.inputs.assign(inputs.begin(), inputs.end());
+  JournalEntry written;
+  written.kind = "step";
+  written.at = now;
+  written.body = step_json(entry);
+  const Result<std::uint64_t> number = journal_->append(std::move(written));
+  MUSTER_CHECK(number.ok());  // Its bulk was seen to.
+  ++entries_since_snapshot_;
+  roster_->step(now, inputs);
+  note_step();
+}
+
+// What the last step of the roster means for everybody else.
+void Manager::note_step() {
+  const auto& orders = roster_->orders();
+  orders_.insert(orders_.end(), orders.begin(), orders.end());
+  for (const RosterNote& note : roster_->notes()) {
+    Note fresh;
+    fresh.number = ++last_note_;
+    fresh.job = note.id;
+    json words = {{"number", fresh.number},
+                  {"at", static_cast<double>(clock_->unix_us(roster_->now()) / 1000) / 1000},
+                  {"kind", note.kind},
+                  {"words", note.words}};
+    if (const LiveJob* job = roster_->find(note.id)) {
+      words["job"] = note.id;
+      words["name"] = job->request.name;
+      fresh.user = job->user;
+      fresh.last = job->end && note.kind == state_name(*job->end);
+      if (note.kind == "submitted") {
+        ++per_user_[job->user];
+        ++submitted_;
+      }
+      if (fresh.last) {
+        if (--per_user_[job->user] == 0) per_user_.erase(job->user);
+        ++ended_[static_cast<std::size_t>(*job->end) - static_cast<std::size_t>(LiveState::kDone)];
+      }
+    }
+    fresh.json = words.dump(-1, ' ', false, json::error_handler_t::replace);
+    fresh_notes_.push_back(std::move(fresh));
+  }
+  put_rows();
+}
+
+void Manager::put_rows() {
+  const auto put = [this](auto row) {
+    if (const Refusal refusal = journal_->put(std::move(row))) complain(refusal->message);
+  };
+  for (const LeaseRecord& record : roster_->over()) {
+    progress_->look(record.id, record.lease.number);
+    put(row_of(*roster_, record));
+  }
+  for (const LiveId id : roster_->touched()) {
+    const LiveJob* job = roster_->find(id);
+    if (job == nullptr) continue;
+    put(row_of(*roster_, *job, progress_->find(id)));
+    if (job->lease) put(row_of(*roster_, *job, *job->lease));
+    if (job->end) progress_->forget(id);
+  }
+}
+
+// Nothing is done or said before this has succeeded. A full disk is waited for.
+Refusal Manager::commit() {
+  while (true) {
+    const Refusal refusal = journal_->commit();
+    if (!refusal) {
+      if (!blocked_.empty()) complain("the journal can be written again");
+      blocked_.clear();
+      return std::nullopt;
+    }
+    if (journal_->health() == JournalHealth::kBroken) return refusal;
+    if (blocked_.empty()) complain("the journal cannot be written: " + refusal->message);
+    blocked_ = refusal->message;
+    // Meanwhile whoever asks is told so, and what cannot wait is not begun.
+    std::deque<Pending> calls;
+    {
+      std::unique_lock lock(mutex_);
+      woken_.wait_for(lock, milliseconds(200), [this] { return ending_; });
+      if (ending_) return refusal;
+      calls.swap(calls_);
+    }
+    for (Pending& each : calls) {
+      if (is_read(each.call)) {
+        each.done(answer(each.caller, each.call));
+      } else {
+        Answer busy;
+        busy.status = 503;
+        busy.body = json({{"error", "cannot write to disk: " + blocked_}}).dump();
+        each.done(std::move(busy));
+      }
+    }
+  }
+}
+
+void Manager::act() {
+  std::vector<HandOrder> orders;
+  for (const Order& order : std::exchange(orders_, {})) orders.push_back(hand_order(order));
+  hands_->order(std::move(orders));
+  for (Waiter& each : std::exchange(waiters_, {})) each.done(std::move(each.answer));
+  if (fresh_notes_.empty()) return;
+  auto fresh = std::make_shared<const std::vector<Note>>(std::exchange(fresh_notes_, {}));
+  notes_.insert(notes_.end(), fresh->begin(), fresh->end());
+  while (notes_.size() > kMostNotes) notes_.pop_front();
+  std::function<void(Notes)> watcher;
+  {
+    const std::lock_guard lock(mutex_);
+    watcher = watcher_;
+  }
+  if (watcher) watcher(std::move(fresh));
+}
+
+void Manager::look_at_progress(std::vector<Input>& inputs) {
+  for (const auto& [id, job] : roster_->jobs()) {
+    if (!job.lease || !job.lease->up) continue;
+    if (progress_->look(id, job.lease->number)) {
+      inputs.push_back(SavedInput{id, job.lease->number});
+    }
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,161 @@
+#pragma once
+
+// Driver 2: the live manager. One thread decides: it takes what people ask and what became of
+// leases, lets the roster step, writes entry and tables to the journal in one commit, and only then
+// gives the orders and the answers. Whatever kills it, the journal and the leases' records say
+// where it was.
+//
+//   calls, news -> Roster::step -> Journal::commit -> orders, answers, notes
+//
+//   manager.cc          the loop
+//   manager_calls.cc    what people ask
+//   manager_recover.cc  the way back after a restart, snapshots, forgetting
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/service.h"
+#include "base/result.h"
+#include "live/hands.h"
+#include "live/instance.h"
+#include "live/launch.h"
+#include "live/progress.h"
+#include "live/roster.h"
+#include "live/views.h"
+#include "store/job_reader.h"
+#include "store/journal.h"
+
+namespace muster {
+
+struct ManagerSettings {
+  std::string home;
+  std::string scheduling;  // See settings.h.
+  std::vector<NodeNotes> nodes;
+  LaunchSettings launch;  // The instance is filled in.
+  Duration retention = Duration::seconds(30 * 86'400);
+  Duration progress_every = Duration::seconds(2);
+  std::size_t most_queued = 100'000;
+  std::size_t most_queued_per_user = 50'000;
+  std::size_t snapshot_every = 20'000;  // Entries.
+  std::function<void(const std::string&)> log;
+};
+
+class Manager final : public Service {
+ public:
+  // Finds its state again from the journal. Not serving yet: see run().
+  static Result<std::unique_ptr<Manager>> open(ManagerSettings settings);
+
+  // Before run(); the hands outlive the manager's run.
+  void use(Hands& hands) { hands_ = &hands; }
+  // Leases that should be on the machine: everything else there is to be ended.
+  std::vector<std::pair<LiveId, std::uint32_t>> leases() const;
+
+  // Decides until stop(). An error: the disk has failed; what was acknowledged is safe.
+  Refusal run();
+  void stop();                         // From any thread.
+  void news(std::vector<Input> news);  // From the hands' thread.
+
+  void call(Caller caller, Call call, std::function<void(Answer)> done) override;
+  void watch(std::function<void(Notes)> news) override;
+
+ private:
+  struct Pending {
+    Caller caller;
+    Call call;
+    std::function<void(Answer)> done;
+  };
+  struct Waiter {
+    std::function<void(Answer)> done;
+    Answer answer;
+  };
+
+  explicit Manager(ManagerSettings settings) : settings_(std::move(settings)) {}
+
+  // manager.cc
+  bool wait();  // False: to end.
+  Refusal turn();
+  void decide(std::vector<Input> inputs);
+  void step(std::span<const Input> inputs);
+  void note_step();
+  void put_rows();
+  Refusal commit();
+  void act();
+  void look_at_progress(std::vector<Input>& inputs);
+  void complain(const std::string& words) const;
+
+  // manager_calls.cc
+  bool is_read(const Call& call) const;
+  Answer answer(const Caller& caller, const Call& call);
+  void ask(Pending pending, std::vector<Input>& inputs);
+  void submit(const Caller& caller, SubmitJob& call, std::function<void(Answer)> done,
+              std::vector<Input>& inputs);
+  Refusal resolve_dependencies(const Caller& caller, JobRequest& request,
+                               const std::vector<Input>& inputs);
+  void change(const Caller& caller, const std::string& job, const Call& call,
+              std::function<void(Answer)> done, std::vector<Input>& inputs);
+  void change_node(const Caller& caller, const std::string& node, bool open,
+                   std::function<void(Answer)> done, std::vector<Input>& inputs);
+  struct FoundJob {
+    LiveId id = 0;
+    std::string user;
+  };
+  // Or an answer that says why not.
+  std::variant<FoundJob, Answer> find_job(const Caller& caller, const std::string& text);
+  Answer list(const Caller& caller, const ListJobs& call);
+  Answer show(const Caller& caller, const ShowJob& call);
+  Answer find_log(const Caller& caller, const FindLog& call);
+  Answer events(const Caller& caller, const ListEvents& call);
+  Answer health() const;
+  Answer metrics() const;
+
+  // manager_recover.cc
+  Refusal recover();
+  Refusal replay(Roster& roster, std::uint64_t after);
+  Refusal begin_era(const Roster& roster);
+  Refusal adapt(Roster old);
+  void take_up_leases();
+  void keep_house();
+  void forget_old();
+  HandOrder hand_order(const Order& order) const;
+
+  ManagerSettings settings_;
+  Instance instance_;
+  std::optional<LiveClock> clock_;
+  std::optional<Journal> journal_;
+  std::optional<JobReader> reader_;
+  std::optional<Roster> roster_;
+  std::optional<ProgressReader> progress_;
+  Hands* hands_ = nullptr;
+
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::deque<Pending> calls_;  // Guarded, as are the next three.
+  std::vector<Input> news_;
+  bool ending_ = false;
+  std::function<void(Notes)> watcher_;
+
+  // Of the turn at hand, until it is committed.
+  std::vector<Order> orders_;
+  std::vector<Waiter> waiters_;
+  std::vector<Note> fresh_notes_;
+  std::deque<Note> notes_;  // The latest, for those who ask late.
+  std::uint64_t last_note_ = 0;
+  std::map<std::string, std::size_t> per_user_;
+  std::size_t entries_since_snapshot_ = 0;
+  std::uint64_t submitted_ = 0;
+  std::uint64_t ended_[4] = {};  // By LiveState from kDone.
+  Instant next_look_;
+  Instant next_housekeeping_;
+  std::string blocked_;  // Why nothing can be written; empty if it can.
+};
+
+}  // namespace muster

@@ -1,0 +1,242 @@
+// The manager's way back after a restart, and what keeps that way short.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "live/manager.h"
+#include "live/settings.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kVersion = "1";  // Of what snapshots hold.
+constexpr std::size_t kForgetAtOnce = 500;
+
+std::string wrap(const std::string& settings, const Roster& roster, std::uint64_t last_note) {
+  return json({{"version", kVersion},
+               {"settings", settings},
+               {"roster", roster.snapshot()},
+               {"last_note", last_note}})
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Manager>> Manager::open(ManagerSettings settings) {
+  std::unique_ptr<Manager> manager(new Manager(std::move(settings)));
+  if (const Refusal refusal = manager->recover()) return *refusal;
+  return manager;
+}
+
+Refusal Manager::recover() {
+  Result<Instance> instance = open_instance(settings_.home);
+  if (!instance.ok()) return instance.error();
+  instance_ = std::move(instance).value();
+  settings_.launch.instance = instance_.id;
+  const std::string file = settings_.home + "/journal.db";
+  Result<Journal> journal = Journal::open(file);
+  if (!journal.ok()) return journal.error();
+  journal_.emplace(std::move(journal).value());
+  Result<JobReader> reader = JobReader::open(file);
+  if (!reader.ok()) return reader.error();
+  reader_.emplace(std::move(reader).value());
+  progress_.emplace(settings_.home + "/leases");
+  clock_.emplace(instance_, Instant());
+
+  Result<RosterSettings> wanted = roster_settings(settings_.scheduling);
+  if (!wanted.ok()) return wanted.error();
+  Result<std::optional<Snapshot>> snapshot = journal_->newest_snapshot();
+  if (!snapshot.ok()) return snapshot.error();
+  if (!snapshot.value()) return begin_era(Roster(std::move(wanted).value()));
+
+  std::string settings;
+  std::string kept;
+  try {
+    const json body = json::parse(snapshot.value()->body);
+    if (body.at("version").get<std::string>() != kVersion) {
+      return Error{file + ": its snapshot is of another version of Muster"};
+    }
+    settings = body.at("settings").get<std::string>();
+    kept = body.at("roster").get<std::string>();
+    last_note_ = body.at("last_note").get<std::uint64_t>();
+  } catch (const json::exception& error) {
+    return Error{file + ": its snapshot cannot be read: " + error.what()};
+  }
+  Result<RosterSettings> old = roster_settings(settings);
+  if (!old.ok()) return Error{file + ": " + old.error().message};
+  Roster roster(std::move(old).value());
+  const Result<std::vector<Order>> unkept = roster.restore(kept);
+  if (!unkept.ok()) return Error{file + ": " + unkept.error().message};
+  MUSTER_CHECK(unkept.value().empty());
+  last_note_ += roster.notes().size();
+  if (const Refusal refusal = replay(roster, snapshot.value()->seq)) {
+    return Error{file + ": " + refusal->message};
+  }
+  clock_.emplace(instance_, roster.now());
+  for (const auto& [id, job] : roster.jobs()) {
+    if (!job.end) ++per_user_[job.user];
+  }
+  if (settings != settings_.scheduling) return adapt(std::move(roster));
+  roster_.emplace(std::move(roster));
+  return std::nullopt;
+}
+
+// Every entry must find the roster as it was when it was written.
+Refusal Manager::replay(Roster& roster, std::uint64_t after) {
+  Refusal wrong;
+  const Refusal refusal =
+      journal_->for_each_from(after + 1, [&](std::uint64_t number, const JournalEntry& entry) {
+        if (wrong) return;
+        const Result<Step> step = read_step(entry.body);
+        if (!step.ok()) {
+          wrong = Error{fmt::format("entry {}: {}", number, step.error().message)};
+        } else if (step.value().before != roster.digest()) {
+          wrong = Error{fmt::format(
+              "entry {}: replayed, the decisions before it come out differently; it was written by "
+              "another version of Muster: start that one and stop it once, then this one",
+              number)};
+        } else {
+          roster.step(entry.at, step.value().inputs);
+          last_note_ += roster.notes().size();
+          ++entries_since_snapshot_;
+        }
+      });
+  return refusal ? refusal : wrong;
+}
+
+// The journal goes on from this roster, with today's settings.
+Refusal Manager::begin_era(const Roster& roster) {
+  const Snapshot snapshot{journal_->next_seq() - 1, wrap(settings_.scheduling, roster, last_note_)};
+  // What is kept is read back, so that we go on from the very thing a restart would go on from.
+  Result<RosterSettings> settings = roster_settings(settings_.scheduling);
+  if (!settings.ok()) return settings.error();
+  Roster again(std::move(settings).value());
+  const Result<std::vector<Order>> unkept = again.restore(roster.snapshot());
+  if (!unkept.ok()) return unkept.error();
+  MUSTER_CHECK(unkept.value().empty());
+  if (const Refusal refusal = journal_->save_snapshot(snapshot)) return refusal;
+  if (const Refusal refusal = journal_->truncate_before(snapshot.seq + 1)) return refusal;
+  entries_since_snapshot_ = 0;
+  roster_.emplace(std::move(again));
+  note_step();
+  return std::nullopt;
+}
+
+// The settings have changed since: what runs goes on where it still fits; what does not is stopped
+// and waits again, its lease told as lost by what the hands find of it.
+Refusal Manager::adapt(Roster old) {
+  Result<RosterSettings> wanted = roster_settings(settings_.scheduling);
+  if (!wanted.ok()) return wanted.error();
+  const std::string text = old.snapshot();
+  Roster fresh(wanted.value());
+  const Result<std::vector<Order>> unkept = fresh.restore(text);
+  if (!unkept.ok()) return unkept.error();
+  if (unkept.value().empty()) {
+    complain("the settings have changed; everything that runs goes on");
+    return begin_era(fresh);
+  }
+  std::string names;
+  for (const Order& order : unkept.value()) names += fmt::format(" {}", order.id);
+  return Error{fmt::format(
+      "with these settings the running job{}{} would no longer fit: start with the old settings "
+      "and cancel, hold or wait for {}",
+      unkept.value().size() == 1 ? "" : "s", names, unkept.value().size() == 1 ? "it" : "them")};
+}
+
+std::vector<std::pair<LiveId, std::uint32_t>> Manager::leases() const {
+  std::vector<std::pair<LiveId, std::uint32_t>> leases;
+  for (const auto& [id, job] : roster_->jobs()) {
+    if (job.lease) leases.emplace_back(id, job.lease->number);
+  }
+  return leases;
+}
+
+HandOrder Manager::hand_order(const Order& order) const {
+  HandOrder out;
+  out.id = order.id;
+  out.lease = order.lease;
+  const LiveJob* job = roster_->find(order.id);
+  if (job != nullptr) out.grace = job->request.grace.value_or(settings_.launch.grace);
+  switch (order.kind) {
+    case Order::Kind::kStart:
+      out.kind = HandOrder::Kind::kStart;
+      MUSTER_CHECK(job != nullptr);
+      out.specs = launch_specs(*job, order, settings_.launch);
+      break;
+    case Order::Kind::kStop:
+      out.kind = HandOrder::Kind::kStop;
+      break;
+    case Order::Kind::kResize:
+      out.kind = HandOrder::Kind::kResize;
+      out.limits = launch_limits(order.placement);
+      break;
+  }
+  return out;
+}
+
+// The orders before the restart may or may not have been carried out: each is given again.
+void Manager::take_up_leases() {
+  std::vector<HandOrder> orders;
+  for (const auto& [id, job] : roster_->jobs()) {
+    if (!job.lease) continue;
+    Order order;
+    order.id = id;
+    order.lease = job.lease->number;
+    order.placement = job.lease->placement;
+    order.trial = job.lease->trial;
+    if (order.trial) {
+      order.time_limit = job.request.prerun;
+    } else if (job.request.time_limit > Duration()) {
+      order.time_limit = std::max(job.request.time_limit - job.ran, Duration::micros(1000));
+    }
+    HandOrder out = hand_order(order);
+    out.kind = HandOrder::Kind::kTakeUp;
+    out.limits = launch_limits(job.lease->placement);
+    out.stopping = job.lease->stopping;
+    orders.push_back(std::move(out));
+  }
+  orders_.clear();  // They are among these.
+  hands_->order(std::move(orders));
+}
+
+// A new era: the journal is cut, and the engine forgets the jobs that are over.
+void Manager::keep_house() {
+  if (journal_->health() != JournalHealth::kSound || journal_->buffered() > 0) return;
+  if (const Refusal refusal = begin_era(*roster_)) {
+    complain("no snapshot could be kept: " + refusal->message);
+  }
+}
+
+void Manager::forget_old() {
+  if (journal_->health() != JournalHealth::kSound) return;
+  const Instant now = clock_->now();
+  if (now < Instant() + settings_.retention) return;
+  std::vector<HandOrder> orders;
+  std::size_t jobs = 0;
+  const Instant before = now - settings_.retention;
+  // Their records first: a row without a record is only an old job, the other way round it is lost.
+  const Refusal read = reader_->for_each_ended_since(Instant(), [&](const JobRow& row) {
+    if (!row.ended || *row.ended >= before || jobs == kForgetAtOnce) return;
+    ++jobs;
+    for (std::uint32_t lease = 1; lease <= row.attempts; ++lease) {
+      HandOrder order;
+      order.kind = HandOrder::Kind::kForget;
+      order.id = row.id;
+      order.lease = lease;
+      orders.push_back(std::move(order));
+    }
+  });
+  if (read) return complain(read->message);
+  if (jobs == 0) return;
+  hands_->order(std::move(orders));
+  const Result<std::size_t> gone = journal_->forget_ended_before(before, kForgetAtOnce);
+  if (!gone.ok()) complain(gone.error().message);
+}
+
+}  // namespace muster

@@ -1,0 +1,205 @@
+#include "live/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/text.h"
+#include "config/profiles_file.h"
+#include "config/tenants_file.h"
+#include "core/estimator.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kLeastMemMib = 256;
+
+json node_json(const std::string& name, const std::string& rack, const std::string& type,
+               const Resources& has) {
+  return {{"name", name},
+          {"rack", rack},
+          {"gpu_type", type},
+          {"gpus", has.gpus},
+          {"cpu_milli", has.cpu_milli},
+          {"mem_mib", has.mem_mib}};
+}
+
+// A little is left to the system and the manager; whole GiB, since kernels differ in the rest.
+std::int64_t memory_for_jobs(const NodeFacts& machine) {
+  const std::int64_t most = machine.mem_mib - machine.mem_mib / 16;
+  return std::max(kLeastMemMib, most >= 2048 ? most / 1024 * 1024 : most);
+}
+
+json machine_json(const NodeFacts& machine) {
+  std::string type = "virtual";
+  if (!machine.gpus_virtual && !machine.gpus.empty()) {
+    type = machine.gpus.front().name;
+    std::replace(type.begin(), type.end(), ' ', '-');
+  }
+  Resources has;
+  has.gpus = static_cast<std::int32_t>(machine.gpus.size());
+  has.cpu_milli = std::int64_t{machine.cpus} * 1000;
+  has.mem_mib = memory_for_jobs(machine);
+  return json::array({node_json(machine.host, "rack", type, has)});
+}
+
+json played_json(const ServeFile& file, const NodeFacts& machine) {
+  const auto count = static_cast<std::int64_t>(file.nodes.size());
+  json nodes = json::array();
+  for (const ServeNode& node : file.nodes) {
+    Resources has;
+    has.gpus = node.gpus;
+    has.cpu_milli = node.cpu_milli > 0 ? node.cpu_milli : std::int64_t{machine.cpus} * 1000 / count;
+    has.mem_mib = node.mem_mib > 0 ? node.mem_mib : memory_for_jobs(machine) / count;
+    nodes.push_back(
+        node_json(node.name, node.rack.empty() ? "rack" : node.rack, node.gpu_type, has));
+  }
+  return nodes;
+}
+
+Result<std::string> file_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return Error{path + ": cannot be read"};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+Refusal read_scheduler(const json& in, RosterSettings& settings) {
+  PlannerOptions& planner = settings.planner;
+  const std::string preset_name = in.at("preset").get<std::string>();
+  const Preset* preset = nullptr;
+  if (!preset_name.empty()) {
+    const Result<const Preset*> found = find_preset(preset_name);
+    if (!found.ok()) return Error{"scheduler.preset: " + found.error().message};
+    preset = found.value();
+    if (preset->name == "gandiva" || preset->name == "optimus") {
+      return Error{"scheduler.preset: " + in_quotes(preset->name) +
+                   " needs measurements of jobs that the live manager does not take yet; it can be "
+                   "simulated"};
+    }
+    if (preset->name == "philly") planner.whole = PhillyOptions{};
+  }
+  const auto part = [&](const char* key, std::string_view of_preset, std::string& into) {
+    const std::string given = in.at(key).get<std::string>();
+    if (!given.empty()) {
+      into = given;
+    } else if (!of_preset.empty()) {
+      into = of_preset;
+    }
+  };
+  part("policy", preset != nullptr ? preset->policy : "", planner.parts.policy);
+  part("mechanism", preset != nullptr ? preset->mechanism : "", planner.parts.mechanism);
+  part("placement", preset != nullptr ? preset->placement : "", planner.parts.placement);
+  if (const Refusal refusal = check_parts(planner.parts)) {
+    return Error{"scheduler: " + refusal->message};
+  }
+  EngineOptions& engine = settings.engine;
+  if (in.contains("round_us")) {
+    engine.round = Duration::micros(in.at("round_us").get<std::int64_t>());
+  } else if (preset != nullptr && !preset->round.empty()) {
+    engine.round = parse_duration(preset->round).value();
+  }
+  planner.chain.min_run = Duration::micros(in.at("min_run_us").get<std::int64_t>());
+  engine.quantum = Duration::micros(in.at("quantum_us").get<std::int64_t>());
+  engine.checkpoint_interval =
+      Duration::micros(in.at("checkpoint_interval_us").get<std::int64_t>());
+  planner.chain.checkpoint_interval = engine.checkpoint_interval;
+  const Result<EstimateSource> estimates =
+      parse_estimate_source(in.at("estimates").get<std::string>());
+  if (!estimates.ok()) return Error{"scheduler.estimates: " + estimates.error().message};
+  engine.estimates = estimates.value().kind;
+  const Result<RetryPolicy> retry = parse_retry_policy(in.at("retry").get<std::string>());
+  if (!retry.ok()) return Error{"scheduler.retry: " + retry.error().message};
+  engine.retry = retry.value();
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::string> settings_text(const ServeFile& file, const NodeFacts& machine) {
+  const ServeScheduler& scheduler = file.scheduler;
+  json out;
+  out["nodes"] = file.nodes.empty() ? machine_json(machine) : played_json(file, machine);
+  out["tenants"] = file.tenants ? tenants_yaml(*file.tenants) : "";
+  out["profiles"] = "";
+  if (!file.profiles.empty()) {
+    Result<std::string> profiles = file_text(file.profiles);
+    if (!profiles.ok()) return profiles;
+    out["profiles"] = std::move(profiles).value();
+  }
+  json& parts = out["scheduler"];
+  parts = {{"preset", scheduler.preset},
+           {"policy", scheduler.policy},
+           {"mechanism", scheduler.mechanism},
+           {"placement", scheduler.placement},
+           {"min_run_us", scheduler.min_run.us()},
+           {"quantum_us", scheduler.quantum.us()},
+           {"checkpoint_interval_us", scheduler.checkpoint_interval.us()},
+           {"estimates", scheduler.estimates},
+           {"retry", scheduler.retry}};
+  if (scheduler.round) parts["round_us"] = scheduler.round->us();
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<RosterSettings> roster_settings(std::string_view text) {
+  RosterSettings settings;
+  try {
+    const json in = json::parse(text);
+    for (const json& node : in.at("nodes")) {
+      Resources has;
+      has.gpus = node.at("gpus").get<std::int32_t>();
+      has.cpu_milli = node.at("cpu_milli").get<std::int64_t>();
+      has.mem_mib = node.at("mem_mib").get<std::int64_t>();
+      // Nobody measures or limits it; profiles are read as if everybody had the reference share.
+      has.storage_kbps = std::int64_t{62'500} * has.gpus;
+      const auto refusal = settings.topology.add_node(node.at("name").get<std::string>(),
+                                                      node.at("rack").get<std::string>(),
+                                                      node.at("gpu_type").get<std::string>(), has);
+      if (refusal) return Error{"nodes: " + refusal->message};
+    }
+    if (const std::string yaml = in.at("tenants").get<std::string>(); !yaml.empty()) {
+      Result<TenantTree> tenants = parse_tenants(yaml, "tenants");
+      if (!tenants.ok()) return tenants.error();
+      if (const Refusal refusal = tenants.value().check(settings.topology.total().gpus)) {
+        return *refusal;
+      }
+      settings.tenants = std::move(tenants).value();
+    }
+    if (const std::string profiles = in.at("profiles").get<std::string>(); !profiles.empty()) {
+      Result<ProfileFile> read = parse_profiles(profiles, "profiles");
+      if (!read.ok()) return read.error();
+      settings.profiles = std::move(read.value().table);
+    } else {
+      settings.profiles = builtin_profiles();
+    }
+    if (const Refusal refusal = read_scheduler(in.at("scheduler"), settings)) return *refusal;
+  } catch (const json::exception& error) {
+    return Error{std::string("settings: ") + error.what()};
+  }
+  return settings;
+}
+
+std::vector<NodeNotes> node_notes(const ServeFile& file, const NodeFacts& machine) {
+  NodeNotes notes;
+  notes.gpus_virtual = machine.gpus_virtual || !file.nodes.empty();
+  notes.full_isolation = machine.full_isolation;
+  if (!file.nodes.empty()) {
+    notes.words.push_back("played by " + machine.host);
+  } else if (machine.gpus_virtual) {
+    notes.words.push_back("GPUs are virtual slots: " + machine.gpus_why);
+  }
+  if (!machine.full_isolation) {
+    notes.words.push_back("CPU and memory are watched, not enforced by the kernel: " +
+                          machine.isolation_why);
+  }
+  return std::vector<NodeNotes>(std::max<std::size_t>(1, file.nodes.size()), notes);
+}
+
+}  // namespace muster
