@@ -35,10 +35,13 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// "name:80" -> "name", "[::1]:80" -> "::1".
+// "name:80" -> "name", "[::1]:80" -> "::1"; empty if it is neither.
 std::string without_port(std::string_view host) {
-  if (host.starts_with('[')) return std::string(host.substr(1, host.find(']') - 1));
-  return std::string(host.substr(0, host.find(':')));
+  const std::size_t end = host.find(host.starts_with('[') ? ']' : ':');
+  if (!host.starts_with('[')) return std::string(host.substr(0, end));
+  const bool whole =
+      end != std::string_view::npos && (end + 1 == host.size() || host[end + 1] == ':');
+  return whole ? std::string(host.substr(1, end - 1)) : "";
 }
 
 bool is_address(const std::string& host) {

@@ -1,0 +1,236 @@
+// TCP: tokens, names, and TLS with a certificate made here.
+
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <cstdio>
+
+#include "api/server.h"
+#include "api/testing.h"
+
+namespace muster {
+namespace {
+
+struct TcpTest {
+  explicit TcpTest(ServerSettings settings = {}) {
+    ann = make_token().value();
+    op = make_token().value();
+    folder.write("t", token_line(ann, {"ann", false}, "laptop").value() +
+                          token_line(op, {"root", true}, "desk").value());
+    settings.tcp_address = "127.0.0.1:0";
+    settings.token_file = folder / "t";
+    test = std::make_unique<ServerTest>(nullptr, std::move(settings));
+  }
+  RawClient connect() const { return RawClient::to_tcp(test->server->tcp_port()); }
+  static std::string with(const std::string& token) {
+    return "Authorization: Bearer " + token + "\r\n";
+  }
+
+  Folder folder;
+  std::string ann, op;
+  std::unique_ptr<ServerTest> test;
+};
+
+TEST(Tcp, KnowsCallersByTheirToken) {
+  TcpTest tcp;
+  RawClient client = tcp.connect();
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes", TcpTest::with(tcp.ann)))), 200);
+  EXPECT_EQ(status_of(client.ask(post("/v1/nodes/n/drain", "", TcpTest::with(tcp.op)))), 200);
+  const auto calls = tcp.test->service.calls();
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].first.user, "ann");
+  EXPECT_FALSE(calls[0].first.is_operator);
+  EXPECT_EQ(calls[1].first.user, "root");
+  EXPECT_TRUE(calls[1].first.is_operator);
+}
+
+TEST(Tcp, LetsNobodyInWithoutAToken) {
+  TcpTest tcp;
+  const std::string wrong = make_token().value();
+  for (const std::string& header :
+       {std::string(), TcpTest::with(wrong), TcpTest::with(""), TcpTest::with(tcp.ann + "x"),
+        "Authorization: Basic " + tcp.ann + "\r\n", "Authorization: " + tcp.ann + "\r\n"}) {
+    const std::string answer = tcp.connect().ask(get("/v1/nodes", header));
+    EXPECT_EQ(status_of(answer), 401) << header;
+    EXPECT_NE(answer.find("WWW-Authenticate: Bearer"), std::string::npos);
+    EXPECT_EQ(answer.find(wrong), std::string::npos);
+    EXPECT_EQ(answer.find(tcp.ann), std::string::npos);
+  }
+  EXPECT_EQ(status_of(tcp.connect().ask(get("/metrics"))), 401);
+  EXPECT_EQ(status_of(tcp.connect().ask(get("/nowhere"))), 401);
+  // A token of an earlier request on the connection does not count.
+  RawClient client = tcp.connect();
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes", TcpTest::with(tcp.op)))), 200);
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes"))), 401);
+  EXPECT_EQ(tcp.test->service.calls().size(), 1u);
+  // A large body is not even read.
+  RawClient large = tcp.connect();
+  large.send("POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n");
+  EXPECT_EQ(status_of(large.answer()), 401);
+}
+
+TEST(Tcp, TellsEverybodyItsHealth) {
+  TcpTest tcp;
+  RawClient client = tcp.connect();
+  EXPECT_EQ(status_of(client.ask(get("/healthz"))), 200);
+  EXPECT_EQ(tcp.test->service.calls()[0].first.user, "");
+  EXPECT_EQ(status_of(client.ask(get("/healthz", TcpTest::with("wrong")))), 200);
+}
+
+TEST(Tcp, ForgetsATokenThatIsTakenFromTheFile) {
+  TcpTest tcp;
+  RawClient client = tcp.connect();
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes", TcpTest::with(tcp.ann)))), 200);
+  tcp.folder.write("t", "");
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes", TcpTest::with(tcp.ann)))), 401);
+  tcp.folder.write("t", "nonsense");
+  const std::string answer = tcp.connect().ask(get("/v1/nodes", TcpTest::with(tcp.ann)));
+  EXPECT_EQ(status_of(answer), 503);
+  EXPECT_EQ(answer.find("nonsense"), std::string::npos);
+}
+
+TEST(Tcp, RefusesBrowsersOfOthers) {
+  TcpTest tcp;
+  EXPECT_EQ(status_of(tcp.connect().ask("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n")),
+            403);
+  EXPECT_EQ(status_of(tcp.connect().ask(get("/healthz", "Origin: http://evil.example\r\n"))), 403);
+  EXPECT_EQ(status_of(tcp.connect().ask(get("/healthz", "Origin: http://localhost\r\n"))), 200);
+}
+
+TEST(Tcp, IsRefusedWhereTokensWouldBeSeen) {
+  FakeService service;
+  const Folder folder;
+  folder.write("t", "");
+  const auto error = [&](const std::string& address, const std::string& tokens, bool plain) {
+    ServerSettings settings;
+    settings.socket_path = folder / "s";
+    settings.tcp_address = address;
+    settings.token_file = tokens;
+    settings.plain_tcp = plain;
+    const auto server = ApiServer::open(settings, service);
+    return server.ok() ? "" : server.error().message;
+  };
+  EXPECT_NE(error("127.0.0.1:0", "", false).find("needs a file of tokens"), std::string::npos);
+  EXPECT_NE(error("0.0.0.0:0", folder / "t", false).find("plain text"), std::string::npos);
+  EXPECT_NE(error("[::]:0", folder / "t", false).find("plain text"), std::string::npos);
+  EXPECT_EQ(error("0.0.0.0:0", folder / "t", true), "");
+  EXPECT_EQ(error("127.0.0.1:0", folder / "t", false), "");
+  for (const char* wrong : {"localhost:80", "127.0.0.1", "127.0.0.1:", "1.2.3.4:99999", "::1:80",
+                            "[127.0.0.1]:80", ":80", "127.0.0.1:-1"}) {
+    EXPECT_NE(error(wrong, folder / "t", true).find("not an address"), std::string::npos) << wrong;
+  }
+  EXPECT_NE(error("127.0.0.1:0", folder / "none", false), "");
+}
+
+void make_certificate(const Folder& folder) {
+  EVP_PKEY* key = EVP_EC_gen("P-256");
+  X509* certificate = X509_new();
+  X509_set_version(certificate, 2);
+  ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
+  X509_gmtime_adj(X509_getm_notBefore(certificate), -3'600);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), 3'600);
+  X509_set_pubkey(certificate, key);
+  X509_NAME* name = X509_get_subject_name(certificate);
+  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                             reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
+  X509_set_issuer_name(certificate, name);
+  X509_sign(certificate, key, EVP_sha256());
+  FILE* file = std::fopen((folder / "cert.pem").c_str(), "w");
+  PEM_write_X509(file, certificate);
+  std::fclose(file);
+  file = std::fopen((folder / "key.pem").c_str(), "w");
+  PEM_write_PrivateKey(file, key, nullptr, nullptr, 0, nullptr, nullptr);
+  std::fclose(file);
+  X509_free(certificate);
+  EVP_PKEY_free(key);
+}
+
+class TlsClient {
+ public:
+  explicit TlsClient(std::uint16_t port, int newest = TLS1_3_VERSION)
+      : raw_(RawClient::to_tcp(port)), context_(SSL_CTX_new(TLS_client_method())) {
+    SSL_CTX_set_max_proto_version(context_, newest);
+    SSL_CTX_set_security_level(context_, 0);
+    ssl_ = SSL_new(context_);
+    SSL_set_fd(ssl_, raw_.get());
+    shaken_ = SSL_connect(ssl_) == 1;
+  }
+  TlsClient(const TlsClient&) = delete;
+  TlsClient& operator=(const TlsClient&) = delete;
+  ~TlsClient() {
+    SSL_free(ssl_);
+    SSL_CTX_free(context_);
+  }
+  bool shaken() const { return shaken_; }
+  // The answer, and whether the server said goodbye.
+  std::pair<std::string, bool> ask(const std::string& request) {
+    SSL_write(ssl_, request.data(), static_cast<int>(request.size()));
+    std::string answer;
+    char room[4'096];
+    int n = 0;
+    while ((n = SSL_read(ssl_, room, sizeof room)) > 0) {
+      answer.append(room, static_cast<std::size_t>(n));
+    }
+    return {answer, SSL_get_error(ssl_, n) == SSL_ERROR_ZERO_RETURN};
+  }
+
+ private:
+  RawClient raw_;
+  SSL_CTX* context_;
+  SSL* ssl_ = nullptr;
+  bool shaken_ = false;
+};
+
+TEST(Tls, EncryptsAndSaysGoodbye) {
+  const Folder folder;
+  make_certificate(folder);
+  ServerSettings settings;
+  settings.certificate = folder / "cert.pem";
+  settings.key = folder / "key.pem";
+  settings.limits.request_time = Duration::micros(500'000);
+  TcpTest tcp(settings);
+  const std::uint16_t port = tcp.test->server->tcp_port();
+  for (int i = 0; i < 3; ++i) {
+    TlsClient client(port);
+    ASSERT_TRUE(client.shaken());
+    const auto [answer, goodbye] =
+        client.ask(get("/v1/nodes", TcpTest::with(tcp.ann) + "Connection: close\r\n"));
+    EXPECT_EQ(status_of(answer), 200);
+    EXPECT_EQ(body_of(answer), R"({"call":"ListNodes"})");
+    EXPECT_TRUE(goodbye);
+  }
+  EXPECT_FALSE(TlsClient(port, TLS1_1_VERSION).shaken());
+  // Plain words, and silence, end the handshake.
+  RawClient plain = tcp.connect();
+  plain.send(get("/v1/nodes"));
+  plain.read_all();
+  EXPECT_TRUE(plain.ended());
+  RawClient silent = tcp.connect();
+  silent.read_all();
+  EXPECT_TRUE(silent.ended());
+}
+
+TEST(Tls, NeedsACertificateAndItsKey) {
+  FakeService service;
+  const Folder folder;
+  make_certificate(folder);
+  folder.write("t", "");
+  folder.write("bad.pem", "nothing");
+  ServerSettings settings;
+  settings.socket_path = folder / "s";
+  settings.tcp_address = "127.0.0.1:0";
+  settings.token_file = folder / "t";
+  settings.certificate = folder / "cert.pem";
+  EXPECT_FALSE(ApiServer::open(settings, service).ok());
+  settings.key = folder / "bad.pem";
+  EXPECT_FALSE(ApiServer::open(settings, service).ok());
+  settings.certificate = folder / "none.pem";
+  settings.key = folder / "key.pem";
+  EXPECT_FALSE(ApiServer::open(settings, service).ok());
+}
+
+}  // namespace
+}  // namespace muster
