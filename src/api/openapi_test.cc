@@ -1,0 +1,111 @@
+#include "api/openapi.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/routes.h"
+#include "api/testing.h"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::set<std::string>;
+
+Json description() { return Json::parse(openapi_json()); }
+
+std::string small(std::string_view method) { return method == "GET" ? "get" : "post"; }
+
+// The parameters of an operation that are in `place`, with those of its path.
+Words parameters(const Json& path, const Json& operation, const std::string& place) {
+  Words found;
+  for (const Json* owner : {&path, &operation}) {
+    for (const Json& parameter : owner->value("parameters", Json::array())) {
+      if (parameter["in"] == place) found.insert(parameter["name"].get<std::string>());
+    }
+  }
+  return found;
+}
+
+TEST(OpenApi, HasEveryRouteWithItsParametersAndStatuses) {
+  const Json paths = description()["paths"];
+  for (const Route& route : routes()) {
+    const std::string name(route.path);
+    ASSERT_TRUE(paths.contains(name)) << name;
+    ASSERT_TRUE(paths[name].contains(small(route.method))) << route.method << " " << name;
+    const Json& operation = paths[name][small(route.method)];
+    EXPECT_EQ(parameters(paths[name], operation, "query"),
+              Words(route.parameters.begin(), route.parameters.end()))
+        << name;
+    Words wanted, there;
+    for (const int status : route.statuses) wanted.insert(std::to_string(status));
+    for (const auto& [status, response] : operation["responses"].items()) there.insert(status);
+    EXPECT_EQ(there, wanted) << route.method << " " << name;
+    Words in_path;
+    if (name.find("{id}") != std::string::npos) in_path.insert("id");
+    if (name.find("{name}") != std::string::npos) in_path.insert("name");
+    EXPECT_EQ(parameters(paths[name], operation, "path"), in_path) << name;
+  }
+}
+
+TEST(OpenApi, HasNothingElse) {
+  const Json paths = description()["paths"];
+  for (const auto& [name, path] : paths.items()) {
+    for (const auto& [method, operation] : path.items()) {
+      if (method == "parameters") continue;
+      const bool known = std::any_of(routes().begin(), routes().end(), [&](const Route& route) {
+        return route.path == name && small(route.method) == method;
+      });
+      EXPECT_TRUE(known) << method << " " << name;
+      EXPECT_EQ(operation.contains("security"), is_open_to_all(name)) << name;
+    }
+  }
+}
+
+TEST(OpenApi, RefersOnlyToWhatItHas) {
+  const Json all = description();
+  const Json flat = all.flatten();
+  for (const auto& [place, value] : flat.items()) {
+    if (!place.ends_with("/$ref")) continue;
+    const std::string target = value.get<std::string>();
+    ASSERT_TRUE(target.starts_with("#/")) << target;
+    EXPECT_TRUE(all.contains(Json::json_pointer(target.substr(1)))) << target;
+  }
+}
+
+// The states and limits in words are those that are kept.
+TEST(OpenApi, AllowsWhatTheRoutesAllow) {
+  const Json all = description();
+  for (const Json& parameter : all["paths"]["/v1/jobs"]["get"]["parameters"]) {
+    for (const Json& word : parameter["schema"].value("enum", Json::array())) {
+      HttpRequest request;
+      request.method = "GET";
+      request.target = "/v1/jobs?state=" + word.get<std::string>();
+      EXPECT_TRUE(std::holds_alternative<Routed>(find_route(request))) << word;
+    }
+  }
+}
+
+TEST(OpenApi, RequestsHaveTheKeysOfARequest) {
+  const Json keys = description()["components"]["schemas"]["Request"]["properties"];
+  for (const auto& [key, schema] : keys.items()) {
+    // A key nobody knows would be refused as such; a value that does not fit, otherwise.
+    const Result<JobRequest> read = read_request(R"({"command":["x"],")" + key + R"(":{"no":[]}})");
+    ASSERT_FALSE(read.ok()) << key;
+    EXPECT_EQ(read.error().message.find("unknown"), std::string::npos) << read.error().message;
+  }
+  EXPECT_NE(read_request(R"({"command":["x"],"nokey":1})").error().message.find("unknown"),
+            std::string::npos);
+}
+
+TEST(OpenApi, IsServed) {
+  ServerTest test;
+  EXPECT_EQ(body_of(test.connect().ask(get("/openapi.json"))), openapi_json());
+  EXPECT_TRUE(test.service.calls().empty());
+}
+
+}  // namespace
+}  // namespace muster

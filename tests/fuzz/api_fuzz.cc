@@ -1,0 +1,90 @@
+// Feeds bytes to the server as a connection would: the reader of requests, cut where the first byte
+// says, the table of addresses, and the parser of submits. Whatever comes, each request becomes a
+// call that keeps its promises or a refusal in one printable line, and where the bytes are cut
+// makes no difference.
+//
+//   cmake --preset fuzz && cmake --build --preset fuzz --target api_fuzz
+//   build/fuzz/tests/api_fuzz -max_total_time=300 /tmp/found tests/fuzz/corpus/api
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/http_reader.h"
+#include "api/http_text.h"
+#include "api/routes.h"
+#include "base/check.h"
+
+namespace muster {
+namespace {
+
+constexpr HttpLimits kLimits{2U << 10U, 16U << 10U};
+
+void check_call(const Routed& routed) {
+  const Route& route = routes()[routed.route];
+  MUSTER_CHECK(routed.limit <= kMostLogBytes);
+  const auto job_word = [](const std::string& word) {
+    MUSTER_CHECK(!word.empty());
+    for (const char c : word) MUSTER_CHECK((c >= '0' && c <= '9') || c == '_');
+  };
+  if (const auto* show = std::get_if<ShowJob>(&routed.call)) job_word(show->job);
+  if (const auto* cancel = std::get_if<CancelJob>(&routed.call)) job_word(cancel->job);
+  if (const auto* find = std::get_if<FindLog>(&routed.call)) job_word(find->job);
+  if (const auto* drain = std::get_if<DrainNode>(&routed.call)) MUSTER_CHECK(is_name(drain->node));
+  if (const auto* submit = std::get_if<SubmitJob>(&routed.call)) {
+    MUSTER_CHECK(route.method == "POST" && !routed.without_body);
+    MUSTER_CHECK(!check_request(submit->request));
+    MUSTER_CHECK(read_request(request_json(submit->request)).value() == submit->request);
+  }
+}
+
+void check_problem(const Problem& problem) {
+  MUSTER_CHECK(problem.status >= 400 && problem.status < 600);
+  MUSTER_CHECK((problem.status == 405) == !problem.allow.empty());
+  for (const char c : problem.words) MUSTER_CHECK(c >= ' ' && c <= '~');
+  const std::string body = error_json(problem.words);
+  MUSTER_CHECK(std::count(body.begin(), body.end(), '\n') == 1);
+}
+
+// What each request came to, one after the other.
+std::vector<std::string> serve(std::string_view bytes, std::size_t piece) {
+  std::vector<std::string> story;
+  HttpReader reader(kLimits);
+  while (true) {
+    while (reader.state() == HttpReader::State::kWhole) {
+      const HttpRequest request = reader.take();
+      MUSTER_CHECK(request.body.size() <= kLimits.body_bytes);
+      const auto found = find_route(request);
+      if (const auto* routed = std::get_if<Routed>(&found)) {
+        check_call(*routed);
+        story.push_back(std::to_string(routed->route));
+      } else {
+        check_problem(std::get<Problem>(found));
+        story.push_back(std::get<Problem>(found).words);
+      }
+      reader.next();
+    }
+    if (bytes.empty() || reader.state() == HttpReader::State::kBroken) break;
+    reader.feed(bytes.substr(0, piece));
+    bytes.remove_prefix(std::min(piece, bytes.size()));
+  }
+  if (reader.state() == HttpReader::State::kBroken) {
+    check_problem({reader.status(), reader.trouble(), {}});
+    story.push_back("broken");
+  }
+  return story;
+}
+
+}  // namespace
+}  // namespace muster
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const auto whole = muster::serve(bytes, bytes.size() + 1);
+  MUSTER_CHECK(muster::serve(bytes, std::size_t{data[0]} + 1) == whole);
+  return 0;
+}
