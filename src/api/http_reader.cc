@@ -20,7 +20,7 @@ struct HttpReader::Parts {
     parser.emplace();
     parser->header_limit(limits.header_bytes);
     parser->body_limit(limits.body_bytes);
-    parser->eager(true);
+    parser->eager(false);
     state = State::kHead;
     head = {};
   }
@@ -82,7 +82,9 @@ void HttpReader::Parts::parse() {
     rest.erase(0, used);
     if (error && error != http::error::need_more) return refuse(error);
     if (state == State::kHead && parser->is_header_done()) {
+      // Read before the body, after which there may be more fields: those do not count.
       state = State::kBody;
+      parser->eager(true);
       read_head();
       if (state == State::kBroken) return;
     }
@@ -100,6 +102,10 @@ void HttpReader::feed(std::string_view bytes) {
   if (parts_->state == State::kBroken) return;
   parts_->rest += bytes;
   parts_->parse();
+  // What the parser does not take is a head, a chunk's or what comes after the last one.
+  if (parts_->state != State::kWhole && parts_->rest.size() > parts_->limits.header_bytes) {
+    parts_->refuse(431, "the headers are too large");
+  }
 }
 
 HttpReader::State HttpReader::state() const { return parts_->state; }

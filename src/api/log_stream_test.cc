@@ -33,8 +33,9 @@ TEST(LogStream, IsAllFilesFromTheOldestOn) {
   EXPECT_EQ(LogStream(folder / "").size(), all.size());
   for (int offset = -25; offset <= 25; ++offset) {
     LogStream stream(folder / "");
-    const std::size_t place = offset < 0 ? all.size() - std::min<std::size_t>(-offset, all.size())
-                                         : std::min<std::size_t>(offset, all.size());
+    const auto far = static_cast<std::size_t>(std::abs(offset));
+    const std::size_t near = std::min(far, all.size());
+    const std::size_t place = offset < 0 ? all.size() - near : near;
     EXPECT_EQ(stream.seek(offset), place);
     EXPECT_EQ(rest(stream), all.substr(place)) << offset;
   }
