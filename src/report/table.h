@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct Column {
   Align align = Align::kLeft;
 };
 
+// The text, or its beginning and "…" where it would take more than `width` columns.
+std::string cut_text(std::string_view text, std::size_t width);
+
+enum class Tint { kNone, kGreen, kRed, kYellow, kDim };
+
 // Rows of text under headers, each column as wide as its widest cell. In plain ink the headers are
 // underlined, in color they are dim.
 class Table {
@@ -30,11 +36,23 @@ class Table {
   // As many cells as there are columns.
   void add_row(std::vector<std::string> cells);
   std::size_t row_count() const { return rows_.size(); }
-  std::string render(Ink ink = Ink::kPlain) const;
+  // A cell of the last row, where there is color.
+  void tint(std::size_t column, Tint tint);
+
+  // The last column is cut so that no line is longer than `width`; 0: as long as it takes.
+  std::string render(Ink ink = Ink::kPlain, std::size_t width = 0) const;
 
  private:
+  struct Spot {
+    std::size_t row = 0;
+    std::size_t column = 0;
+    Tint tint = Tint::kNone;
+  };
+  std::vector<std::size_t> widths(std::size_t width) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::vector<Spot> tints_;  // By row.
 };
 
 // One line a run. What the runs do not all share (placement, estimates, trace...) gets a column.

@@ -71,6 +71,36 @@ TEST(Table, CountsColumnsNotBytes) {
             "日本  2.00x\n");
 }
 
+TEST(Table, CutsTheLastColumnToTheTerminal) {
+  Table table({{"id", Align::kRight}, {"why", Align::kLeft}});
+  table.add_row({"1", "waits for 8 GPUs"});
+  table.add_row({"12", "ends"});
+  EXPECT_EQ(table.render(Ink::kPlain, 12),
+            "id  why\n"
+            "--  --------\n"
+            " 1  waits f…\n"
+            "12  ends\n");
+  EXPECT_EQ(table.render(Ink::kPlain, 3), "id  why\n--  ---\n 1  wa…\n12  en…\n");
+  EXPECT_EQ(table.render(Ink::kPlain, 80), table.render());
+}
+
+TEST(Table, TintsOnlyWhereThereIsColor) {
+  Table table({{"a", Align::kLeft}, {"b", Align::kLeft}});
+  table.add_row({"x", "y"});
+  table.add_row({"xx", "y"});
+  table.tint(0, Tint::kRed);
+  EXPECT_EQ(table.render(), "a   b\n--  -\nx   y\nxx  y\n");
+  EXPECT_EQ(table.render(Ink::kColor), "\x1b[2ma   b\x1b[0m\nx   y\n\x1b[31mxx\x1b[0m  y\n");
+}
+
+TEST(Table, CutsBetweenCharacters) {
+  EXPECT_EQ(cut_text("héllo", 5), "héllo");
+  EXPECT_EQ(cut_text("héllo", 4), "hél…");
+  EXPECT_EQ(cut_text("日本語", 4), "日…");
+  EXPECT_EQ(cut_text("ab", 1), "…");
+  EXPECT_EQ(cut_text("ab", 0), "");
+}
+
 TEST(Table, DoesNotLetACellControlTheTerminal) {
   Table table({{"id", Align::kLeft}});
   table.add_row({"a\x1b[2J\nb\xff\xe2\x80\xae"});
