@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/analyze_command.h"
 #include "cli/command.h"
+#include "cli/live_options.h"
 #include "cli/report_command.h"
 #include "cli/sim_command.h"
 #include "cli/sweep_command.h"
@@ -139,6 +140,8 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   trace.add_to(app);
   AnalyzeCommand analyze;
   analyze.add_to(app);
+  LiveCommands live;
+  live.add_to(app);
   CLI::App* const policies_command =
       app.add_subcommand("policies", "list every policy, mechanism and placement");
   policies_command->footer("Example:\n  muster policies");
@@ -163,6 +166,7 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   } catch (const CLI::ParseError& error) {
     return complain(streams, usage_message(app, error));
   }
+  if (live.chosen()) return live.run(streams);
   if (sim.chosen()) return sim.run(streams, command_line(words));
   if (sweep.chosen()) return sweep.run(streams);
   if (report.chosen()) return report.run(streams);

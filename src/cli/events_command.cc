@@ -1,0 +1,135 @@
+// muster events, muster wait: what happens to jobs, and how it ends.
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <deque>
+#include <ostream>
+
+#include "base/text.h"
+#include "cli/follow.h"
+#include "cli/live_text.h"
+#include "cli/live_verbs.h"
+#include "client/target.h"
+#include "report/wording.h"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kPage = 1000;  // The most the manager gives at a time.
+constexpr int kExitTimeUp = 124;
+
+std::string event_line(const Json& event, bool json) {
+  if (json) return json_line(event) + "\n";
+  const std::uint64_t job = count_at(event, "job");
+  return printable(fmt::format("{}  {:>6}  {:<12}  {}", local_time(number_at(event, "at")),
+                               job == 0 ? "-" : std::to_string(job), text_at(event, "kind"),
+                               text_at(event, "words"))) +
+         "\n";
+}
+
+// Prints what there is, in order, and returns the number of the last; with `tail`, the last of it.
+Result<std::uint64_t> print_past(ApiClient& client, const std::string& path,
+                                 const LiveOptions& options, Streams streams) {
+  std::uint64_t after = 0;
+  std::deque<std::string> kept;
+  while (true) {
+    const Result<Json> page = object_of(client.get(
+        target(path, {{"after", std::to_string(after)}, {"limit", std::to_string(kPage)}})));
+    if (!page.ok()) return page.error();
+    const Json& events = list_at(page.value(), "events");
+    const std::uint64_t before = after;
+    for (const Json& event : events) {
+      after = std::max(after, count_at(event, "number"));
+      kept.push_back(event_line(event, options.json));
+      if (options.logs.tail && kept.size() > *options.logs.tail) kept.pop_front();
+    }
+    const bool last = events.size() < kPage || after == before;
+    if (!options.logs.tail || last) {
+      for (const std::string& line : kept) streams.out << line;
+      kept.clear();
+    }
+    if (last) return after;
+  }
+}
+
+int follow_events(ApiClient& client, const std::string& path, std::uint64_t last,
+                  const LiveOptions& options, Streams streams) {
+  Patience patience;
+  const bool of_one_job = !options.names.empty();
+  while (true) {
+    const StreamResult result = client.stream(
+        path + "?follow=1", {{"Last-Event-ID", std::to_string(last)}},
+        [&](const SseEvent& event) {
+          patience.reset();
+          const Json object = Json::parse(event.data, nullptr, false);
+          if (event.kind == "end" || !object.is_object()) return true;
+          const std::uint64_t number = count_at(object, "number");
+          if (number != 0 && number <= last) return true;
+          last = std::max(last, number);
+          streams.out << event_line(object, options.json) << std::flush;
+          return true;
+        },
+        interrupted);
+    if (interrupted()) return kExitInterrupted;
+    if (result.end == StreamEnd::kRefused && result.reply.status != 503) {
+      return fail(streams, object_of(result.reply).error().message);
+    }
+    if (result.end == StreamEnd::kOver && of_one_job) {
+      const Result<Json> job = job_now(client, options.names.front());
+      if (!job.ok()) return fail(streams, job.error().message);
+      if (is_over(job.value())) return kExitDone;
+    }
+    if (!patience.try_again()) {
+      return interrupted() ? kExitInterrupted : fail(streams, result.trouble);
+    }
+  }
+}
+
+}  // namespace
+
+int run_events(const LiveOptions& options, Streams streams) {
+  return with_manager(options, streams, [&](ApiClient& client) {
+    const std::string path = options.names.empty()
+                                 ? "/v1/events"
+                                 : "/v1/jobs/" + escaped(options.names.front()) + "/events";
+    if (options.logs.follow) catch_interrupts();
+    const Result<std::uint64_t> last = print_past(client, path, options, streams);
+    if (!last.ok()) return fail(streams, last.error().message);
+    streams.out << std::flush;
+    if (!options.logs.follow) return kExitDone;
+    return follow_events(client, path, last.value(), options, streams);
+  });
+}
+
+int run_wait(const LiveOptions& options, Streams streams) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = options.timeout
+                         ? Clock::now() + std::chrono::microseconds(options.timeout->us())
+                         : Clock::time_point::max();
+  const auto stop = [&] { return interrupted() || Clock::now() >= until; };
+  return with_manager(options, streams, [&](ApiClient& client) {
+    catch_interrupts();
+    int status = kExitDone;
+    for (const std::string& id : options.names) {
+      const Result<Json> job = await_end(client, id, stop);
+      if (interrupted()) return kExitInterrupted;
+      if (!job.ok()) {
+        status = fail(streams, fmt::format("wait {}: {}", id, job.error().message));
+        continue;
+      }
+      const std::string line = options.json ? json_line(job.value()) : fate_line(job.value());
+      if (!is_over(job.value())) {
+        complain(streams, fmt::format("the time is up: {}", fate_line(job.value())));
+        return kExitTimeUp;
+      }
+      streams.out << line << std::endl;
+      if (fate_status(job.value()) != kExitDone) status = kExitFailed;
+    }
+    return status;
+  });
+}
+
+}  // namespace muster

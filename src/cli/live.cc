@@ -1,0 +1,85 @@
+#include "cli/live.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <ostream>
+
+#include "client/where.h"
+
+namespace muster {
+
+using Json = nlohmann::json;
+
+int fail(Streams streams, const std::string& message) {
+  complain(streams, message);
+  return kExitFailed;
+}
+
+int with_manager(const LiveOptions& options, Streams streams,
+                 const std::function<int(ApiClient&)>& use) {
+  Result<Where> where = find_manager(options.server, process_environment());
+  if (!where.ok()) return fail(streams, where.error().message);
+  Result<ApiClient> client = ApiClient::connect(std::move(where).value());
+  if (!client.ok()) return fail(streams, client.error().message);
+  return use(client.value());
+}
+
+Result<Json> object_of(const Result<HttpReply>& reply) {
+  if (!reply.ok()) return reply.error();
+  const HttpReply& got = reply.value();
+  Json object = Json::parse(got.body, nullptr, false);
+  if (!got.ok()) {
+    const std::string said = object.is_object() ? text_at(object, "error") : "";
+    return Error{said.empty() ? fmt::format("the manager answers with status {}", got.status)
+                              : said};
+  }
+  if (!object.is_object()) return Error{"the manager's answer is not a JSON object"};
+  return object;
+}
+
+int show(ApiClient& client, const std::string& target, const LiveOptions& options, Streams streams,
+         const std::function<std::string(const Json&)>& text) {
+  const Result<Json> object = object_of(client.get(target));
+  if (!object.ok()) return fail(streams, object.error().message);
+  streams.out << (options.json ? json_line(object.value()) + "\n" : text(object.value()));
+  return kExitDone;
+}
+
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+double number_at(const Json& object, const char* key, double fallback) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : fallback;
+}
+
+std::uint64_t count_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+bool flag_at(const Json& object, const char* key, bool fallback) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_boolean() ? found->get<bool>() : fallback;
+}
+
+const Json& list_at(const Json& object, const char* key) {
+  static const Json kNothing = Json::array();
+  const auto found = object.find(key);
+  return found != object.end() && found->is_array() ? *found : kNothing;
+}
+
+std::string json_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string my_name() {
+  const passwd* const entry = ::getpwuid(::geteuid());
+  return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
+}
+
+}  // namespace muster

@@ -1,0 +1,65 @@
+#pragma once
+
+// The verbs that talk to the live manager, as the command line has them: `queue`, `status`,
+// `submit`... Options are declared in live_options.cc, which alone needs the (slow to compile)
+// library; what a verb does is a function of these plain values, declared in live_verbs.h.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "cli/command.h"
+
+namespace CLI {
+class App;
+}
+
+namespace muster {
+
+struct QueueOptions {
+  std::string user, tenant;
+  std::string state = "active";
+  bool mine = false;
+  bool all = false;
+  std::uint64_t limit = 100;  // 0: no limit.
+};
+
+struct LogsOptions {
+  std::optional<std::uint32_t> lease;
+  std::uint32_t node = 0;
+  std::optional<std::uint64_t> tail;  // Lines.
+  bool follow = false;
+};
+
+struct LiveOptions {
+  std::string server;
+  bool json = false;
+  std::vector<std::string> names;  // Of jobs, or of nodes.
+  QueueOptions queue;
+  LogsOptions logs;
+  std::optional<Duration> timeout;  // Of wait.
+};
+
+class LiveCommands {
+ public:
+  void add_to(CLI::App& app);
+  bool chosen() const { return run_ != nullptr; }
+  int run(Streams streams) const { return run_(options_, streams); }
+
+ private:
+  using Run = int (*)(const LiveOptions&, Streams);
+  CLI::App& verb(CLI::App& app, const char* name, const char* what, const char* example, Run act);
+  void jobs_verb(CLI::App& app, const char* name, const char* what, const char* example, Run act);
+  void nodes_verb(CLI::App& app, const char* name, const char* what, const char* example, Run act);
+  void add_queue(CLI::App& app);
+  void add_followers(CLI::App& app);  // logs, events, wait
+  CLI::App& text_verb(CLI::App& app, const char* name, const char* what, const char* example,
+                      Run act);  // Without --json.
+
+  LiveOptions options_;
+  Run run_ = nullptr;
+};
+
+}  // namespace muster

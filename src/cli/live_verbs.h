@@ -1,0 +1,24 @@
+#pragma once
+
+// What each verb of the live manager does; see live_options.h. Exit status: 0 done, 1 refused by
+// the manager or nobody there, 130 interrupted.
+
+#include "cli/live_options.h"
+
+namespace muster {
+
+int run_queue(const LiveOptions& options, Streams streams);
+int run_status(const LiveOptions& options, Streams streams);
+int run_nodes(const LiveOptions& options, Streams streams);
+int run_tenants(const LiveOptions& options, Streams streams);
+int run_logs(const LiveOptions& options, Streams streams);
+int run_events(const LiveOptions& options, Streams streams);
+// 124 if the time is up, as timeout(1) has it.
+int run_wait(const LiveOptions& options, Streams streams);
+int run_cancel(const LiveOptions& options, Streams streams);
+int run_hold(const LiveOptions& options, Streams streams);
+int run_release(const LiveOptions& options, Streams streams);
+int run_drain(const LiveOptions& options, Streams streams);
+int run_undrain(const LiveOptions& options, Streams streams);
+
+}  // namespace muster

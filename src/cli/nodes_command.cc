@@ -1,0 +1,97 @@
+// muster nodes, muster tenants: what there is and who has it.
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "cli/live.h"
+#include "cli/live_text.h"
+#include "cli/live_verbs.h"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string used_of(const Json& node, const char* all, const char* free) {
+  const double total = number_at(node, all);
+  return fmt::format("{:.4g}/{:.4g}", total - number_at(node, free), total);
+}
+
+std::string jobs_on(const Json& node) {
+  std::string text;
+  for (const Json& job : list_at(node, "jobs")) {
+    text += (text.empty() ? "" : " ") + std::to_string(count_at(job, "id"));
+  }
+  return text;
+}
+
+// Why it is not all it could be; several notes on one line.
+std::string notes_on(const Json& node) {
+  if (const std::string note = text_at(node, "notes"); !note.empty()) return note;
+  std::string text;
+  for (const Json& note : list_at(node, "notes")) {
+    if (note.is_string()) text += (text.empty() ? "" : "; ") + note.get<std::string>();
+  }
+  return text;
+}
+
+std::string nodes_text(const Json& answer) {
+  if (list_at(answer, "nodes").empty()) return "no servers\n";
+  Table table({{"NODE", Align::kLeft},
+               {"STATE", Align::kLeft},
+               {"GPUS", Align::kRight},
+               {"TYPE", Align::kLeft},
+               {"CPUS", Align::kRight},
+               {"MEM GIB", Align::kRight},
+               {"ISOLATION", Align::kLeft},
+               {"JOBS", Align::kLeft},
+               {"NOTES", Align::kLeft}});
+  for (const Json& node : list_at(answer, "nodes")) {
+    const bool open = flag_at(node, "open", true);
+    const std::string type = text_at(node, "gpu_type");
+    const bool made_up = flag_at(node, "gpus_virtual");
+    table.add_row({text_at(node, "name"), open ? "open" : "drained",
+                   used_of(node, "gpus", "gpus_free"),
+                   made_up ? type + (type.empty() ? "virtual" : " (virtual)") : type,
+                   used_of(node, "cpus", "cpus_free"), used_of(node, "mem_gib", "mem_free_gib"),
+                   text_at(node, "isolation"), jobs_on(node), notes_on(node)});
+    table.tint(1, open ? Tint::kGreen : Tint::kYellow);
+  }
+  return table.render(ink_for(1), output_width());
+}
+
+std::string tenants_text(const Json& answer) {
+  if (list_at(answer, "tenants").empty()) return "no tenants\n";
+  Table table({{"TENANT", Align::kLeft},
+               {"PARENT", Align::kLeft},
+               {"QUOTA", Align::kRight},
+               {"GPUS USED", Align::kRight},
+               {"RUNNING", Align::kRight},
+               {"QUEUED", Align::kRight}});
+  for (const Json& tenant : list_at(answer, "tenants")) {
+    const bool limited = tenant.contains("quota") && tenant["quota"].is_number();
+    table.add_row({text_at(tenant, "name"), text_at(tenant, "parent"),
+                   limited ? fmt::format("{:.4g}", number_at(tenant, "quota")) : "-",
+                   fmt::format("{:.4g}", number_at(tenant, "gpus_used")),
+                   std::to_string(count_at(tenant, "running")),
+                   std::to_string(count_at(tenant, "queued"))});
+  }
+  return table.render(ink_for(1), output_width());
+}
+
+}  // namespace
+
+int run_nodes(const LiveOptions& options, Streams streams) {
+  return with_manager(options, streams, [&](ApiClient& client) {
+    return show(client, "/v1/nodes", options, streams, nodes_text);
+  });
+}
+
+int run_tenants(const LiveOptions& options, Streams streams) {
+  return with_manager(options, streams, [&](ApiClient& client) {
+    return show(client, "/v1/tenants", options, streams, tenants_text);
+  });
+}
+
+}  // namespace muster

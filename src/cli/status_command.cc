@@ -1,0 +1,126 @@
+// muster status: all about one job.
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "cli/live.h"
+#include "cli/live_text.h"
+#include "cli/live_verbs.h"
+#include "client/target.h"
+#include "report/wording.h"
+
+namespace muster {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string when(const Json& object, const char* key, double now) {
+  if (!object.contains(key)) return "";
+  const double at = number_at(object, key);
+  return fmt::format("{} ({} ago)", local_time(at), brief_time(now - at));
+}
+
+std::string gib(const Json& object, const char* key) {
+  return object.contains(key) ? fmt::format("{:.4g} GiB", number_at(object, key)) : "";
+}
+
+std::string given(const Json& job) {
+  std::string text = fmt::format("{}", count_at(job, "gpus"));
+  if (const std::string where = text_at(job, "where"); !where.empty()) text += " on " + where;
+  if (job.contains("cpus")) text += fmt::format(", {:.4g} CPUs", number_at(job, "cpus"));
+  if (job.contains("mem_gib")) text += ", " + gib(job, "mem_gib");
+  return text;
+}
+
+// A command as a shell would take it, a list with commas, anything else as it is.
+std::string value_text(const std::string& key, const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  std::string text;
+  if (value.is_array()) {
+    std::vector<std::string> words;
+    for (const Json& word : value) words.push_back(value_text("", word));
+    if (key == "command") return command_line(words).substr(std::string("muster ").size());
+    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+    return text;
+  }
+  if (value.is_object()) {
+    for (const auto& [name, inner] : value.items()) {
+      text += (text.empty() ? "" : " ") + name + "=" + value_text("", inner);
+    }
+    return text;
+  }
+  return json_line(value);
+}
+
+void add_request(Facts& facts, const Json& job) {
+  const auto request = job.find("request");
+  if (request == job.end() || !request->is_object()) return;
+  for (const auto& [key, value] : request->items()) {
+    if (key == "name" || key == "tenant" || key == "gpus" || key == "priority") continue;
+    std::string label = key;
+    std::replace(label.begin(), label.end(), '_', ' ');
+    facts.add(label, value_text(key, value));
+  }
+}
+
+std::string leases_text(const Json& leases, double now) {
+  if (leases.empty()) return "";
+  Table table({{"LEASE", Align::kRight},
+               {"WHERE", Align::kLeft},
+               {"STATE", Align::kLeft},
+               {"STARTED", Align::kLeft},
+               {"RAN", Align::kRight},
+               {"CPU", Align::kRight},
+               {"MEM PEAK", Align::kRight},
+               {"ISOLATION", Align::kLeft},
+               {"EXIT", Align::kLeft}});
+  for (const Json& lease : leases) {
+    const bool began = lease.contains("started");
+    const double until = number_at(lease, "ended", now);
+    table.add_row({std::to_string(count_at(lease, "number")), text_at(lease, "where"),
+                   text_at(lease, "state"), began ? local_time(number_at(lease, "started")) : "-",
+                   began ? brief_time(until - number_at(lease, "started")) : "-",
+                   lease.contains("cpu_s") ? brief_time(number_at(lease, "cpu_s")) : "-",
+                   gib(lease, "mem_peak_gib"), text_at(lease, "isolation"),
+                   text_at(lease, "exit")});
+  }
+  return "\n" + table.render(ink_for(1), output_width());
+}
+
+std::string progress_line(const Json& job, double now) {
+  const std::string text = progress_text(job);
+  if (text.empty() || !job["progress"].contains("at")) return text;
+  return text + fmt::format(" ({} ago)", brief_time(now - number_at(job["progress"], "at")));
+}
+
+std::string status_text(const Json& job) {
+  const double now = now_since_1970();
+  Facts facts;
+  const std::string tenant = text_at(job, "tenant");
+  facts.add("user", text_at(job, "user") + (tenant.empty() ? "" : ", tenant " + tenant));
+  facts.add("GPUs", given(job));
+  facts.add("why", text_at(job, "why"));
+  facts.add("progress", progress_line(job, now));
+  facts.add("submitted", when(job, "submitted", now));
+  facts.add("started", when(job, "started", now));
+  facts.add("ended", when(job, "ended", now));
+  if (number_at(job, "ran_s") > 0) facts.add("ran", brief_time(number_at(job, "ran_s")));
+  if (number_at(job, "priority") != 0) facts.add("priority", json_line(job["priority"]));
+  if (job.contains("array")) facts.add("array", std::to_string(count_at(job, "array")));
+  add_request(facts, job);
+  return fmt::format("job {}  {}  {}\n", count_at(job, "id"), printable(name_text(job)),
+                     printable(state_text(job))) +
+         facts.text() + leases_text(list_at(job, "leases"), now);
+}
+
+}  // namespace
+
+int run_status(const LiveOptions& options, Streams streams) {
+  return with_manager(options, streams, [&](ApiClient& client) {
+    return show(client, "/v1/jobs/" + escaped(options.names.front()), options, streams,
+                status_text);
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""The verbs that talk to the live manager, against one that is made up.
+
+    tests/live_client_test.py MUSTER [TEST...]
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+from fake_manager import FakeManager  # noqa: E402
+
+MUSTER = ""
+
+
+class LiveTest(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.home = pathlib.Path(self.scratch.name)
+        self.manager = FakeManager(self.home / "muster.sock").__enter__()
+
+    def tearDown(self):
+        self.manager.__exit__()
+        self.scratch.cleanup()
+
+    def environment(self, **more):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
+        return {**kept, "MUSTER_HOME": str(self.home), "TZ": "UTC", **more}
+
+    def start(self, *words, **more):
+        return subprocess.Popen([MUSTER, *map(str, words)], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env=self.environment(),
+                                cwd=self.home, **more)
+
+    def run_muster(self, *words, status=0, timeout=20):
+        process = self.start(*words)
+        out, err = [text.decode() for text in process.communicate(timeout=timeout)]
+        self.assertEqual(process.returncode, status, f"{words}: {out}{err}")
+        return out, err
+
+    def later(self, seconds, *acts):
+        """Does each of `acts` so many seconds after the one before."""
+        def run():
+            for act in acts:
+                time.sleep(seconds)
+                act()
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.addCleanup(thread.join)
+
+    def some_jobs(self):
+        now = time.time()
+        common = {"user": "ann", "tenant": "vision", "gpus": 2, "submitted": now - 500}
+        self.manager.jobs = {
+            1: {**common, "id": 1, "name": "old", "state": "done", "ran_s": 60.0, "why": "exit 0"},
+            2: {**common, "id": 2, "name": "first", "state": "queued", "why": "8 GPUs wanted"},
+            3: {**common, "id": 3, "name": "runs", "state": "running", "ran_s": 192.5,
+                "where": "node-1:0-1", "started": now - 192.5},
+            4: {**common, "id": 4, "name": "urgent", "state": "queued", "priority": 5},
+            5: {**common, "id": 5, "name": "sweep", "state": "held", "user": "bob", "array": 5,
+                "index": 0},
+        }
+
+
+class Lists(LiveTest):
+    def ids(self, out):
+        return [line.split()[0] for line in out.splitlines()[2:]]
+
+    def test_queue_shows_who_runs_then_who_waits(self):
+        self.some_jobs()
+        out, _ = self.run_muster("queue")
+        lines = out.splitlines()
+        self.assertEqual(lines[0].split(), ["ID", "NAME", "USER", "TENANT", "STATE", "GPUS",
+                                            "TIME", "WHERE/WHY"])
+        self.assertEqual(self.ids(out), ["3", "4", "2", "5"])
+        self.assertEqual(lines[2].split(), ["3", "runs", "ann", "vision", "running", "2", "3m12s",
+                                            "node-1:0-1"])
+        self.assertIn("8m20s  8 GPUs wanted", lines[4])
+        self.assertIn("sweep[0]", lines[5])
+
+    def test_queue_filters_and_limits(self):
+        self.some_jobs()
+        self.assertEqual(self.ids(self.run_muster("queue", "--user", "bob")[0]), ["5"])
+        self.assertEqual(self.ids(self.run_muster("queue", "--all")[0]), ["3", "4", "2", "5", "1"])
+        self.assertEqual(self.ids(self.run_muster("queue", "--state", "done")[0]), ["1"])
+        out, _ = self.run_muster("queue", "--limit", "1")
+        self.assertEqual(out.splitlines()[-1], "… and 3 more")
+        self.assertEqual(self.run_muster("queue", "--tenant", "no")[0], "no jobs\n")
+        self.run_muster("queue", "--all", "--state", "done", status=2)
+
+    def test_queue_knows_who_is_first_of_thousands(self):
+        self.manager.jobs = {i: {"id": i, "name": "n", "state": "queued"} for i in range(1, 2502)}
+        out, _ = self.run_muster("queue", "--limit", "2")
+        self.assertEqual(self.ids(out), ["1", "2", "…"])
+        self.assertEqual(out.splitlines()[-1], "… and 2,499 more")
+        answer = json.loads(self.run_muster("queue", "--limit", "0", "--json")[0])
+        self.assertEqual(len(answer["jobs"]), 2501)
+
+    def test_names_cannot_control_the_terminal(self):
+        self.manager.jobs = {1: {"id": 1, "name": "\x1b[2Jboo", "state": "queued"}}
+        out, _ = self.run_muster("queue")
+        self.assertNotIn("\x1b", out)
+
+    def test_status_tells_all(self):
+        self.some_jobs()
+        self.manager.jobs[3].update(
+            progress={"step": 1200, "epoch": 3, "loss": 0.43123, "rate": 12.5,
+                      "at": time.time() - 5},
+            request={"command": ["python", "a b.py"], "cwd": "/home/ann", "time_limit": "12h",
+                     "env": {"DATA": "/d"}, "after_ok": [1, 2]},
+            leases=[{"number": 1, "where": "node-1:0-1", "state": "ended", "started": 1e9,
+                     "ended": 1e9 + 60, "exit": "exit 1", "cpu_s": 30, "mem_peak_gib": 1.5}])
+        out, _ = self.run_muster("status", "3")
+        for part in ("job 3  runs  running\n", "ann, tenant vision", "2 on node-1:0-1",
+                     "step 1200, epoch 3, loss 0.4312, 12.5/s (", "python 'a b.py'\n",
+                     "time limit  12h\n", "env         DATA=/d\n", "after ok    1, 2\n",
+                     "2001-09-09 01:46:40", "1m00s", "1.5 GiB", "exit 1"):
+            self.assertIn(part, out)
+        self.assertEqual(json.loads(self.run_muster("status", "3", "--json")[0])["name"], "runs")
+
+    def test_errors_are_the_managers_words(self):
+        self.some_jobs()
+        self.manager.jobs[31] = {"id": 31, "state": "queued"}
+        self.manager.jobs[32] = {"id": 32, "state": "queued"}
+        del self.manager.jobs[3]
+        self.assertEqual(self.run_muster("status", "3", status=1),
+                         ("", "muster: '3' is ambiguous: 31, 32\n"))
+        self.assertEqual(self.run_muster("status", "99", status=1)[1], "muster: no job '99'\n")
+        self.run_muster("status", status=2)
+        self.run_muster("status", "1", "2", status=2)
+
+    def test_nodes_and_tenants(self):
+        self.manager.nodes = [{"name": "n1", "open": True, "gpus": 8, "gpus_free": 3, "cpus": 24,
+                               "cpus_free": 9, "mem_gib": 500, "mem_free_gib": 187.5,
+                               "gpus_virtual": True, "isolation": "reduced", "notes": "no cgroup",
+                               "jobs": [{"id": 3, "gpus": [0]}, {"id": 4, "gpus": [1]}]}]
+        self.manager.tenants = [{"name": "vision", "quota": 8, "gpus_used": 5, "running": 2,
+                                 "queued": 1}]
+        out, _ = self.run_muster("nodes")
+        self.assertEqual(out.splitlines()[2].split(), ["n1", "open", "5/8", "virtual", "15/24",
+                                                       "312.5/500", "reduced", "3", "4", "no",
+                                                       "cgroup"])
+        out, _ = self.run_muster("tenants")
+        self.assertEqual(out.splitlines()[2].split(), ["vision", "8", "5", "2", "1"])
+        self.assertEqual(self.run_muster("drain", "n1")[0], "n1: drained\n")
+        self.assertIn("drained", self.run_muster("nodes")[0])
+        self.assertEqual(self.run_muster("undrain", "n1")[0], "n1: open\n")
+        self.assertEqual(self.run_muster("drain", "n/2", status=1)[1],
+                         "muster: drain n/2: no node 'n/2'\n")
+
+
+class Acts(LiveTest):
+    def test_an_error_does_not_stop_the_rest(self):
+        self.some_jobs()
+        out, err = self.run_muster("cancel", "2", "1", "99", "4", status=1)
+        self.assertEqual(out, "job 2: cancelled\njob 4: cancelled\n")
+        self.assertEqual(err, "muster: cancel 1: job 1 is over\nmuster: cancel 99: no job '99'\n")
+        self.assertEqual(self.run_muster("hold", "3")[0], "job 3: held\n")
+        self.assertEqual(json.loads(self.run_muster("release", "3", "--json")[0]),
+                         {"id": 3, "state": "queued"})
+        self.run_muster("cancel", status=2)
+
+
+class Follows(LiveTest):
+    def test_logs_come_whole(self):
+        self.some_jobs()
+        text = b"".join(b"line %d\n" % i for i in range(300_000))
+        self.manager.write(3, text)
+        self.assertEqual(self.run_muster("logs", "3")[0].encode(), text)
+        self.assertEqual(self.run_muster("logs", "--tail", "2", "3")[0],
+                         "line 299998\nline 299999\n")
+        tail, _ = self.run_muster("logs", "--tail", "20000", "3")
+        self.assertEqual(tail.encode(), b"".join(text.splitlines(True)[-20000:]))
+        self.assertEqual(self.run_muster("logs", "--tail", "0", "3")[0], "")
+        self.assertEqual(self.run_muster("logs", "2", status=1)[1],
+                         "muster: job 2 has no output yet\n")
+
+    def test_following_goes_on_after_a_break(self):
+        self.some_jobs()
+        self.manager.jobs[3]["leases_used"] = 1
+        self.manager.write(3, "one\r10 µs\n\nthree\n".encode())
+        self.manager.break_after = [1, 0, 2]
+        self.later(0.3, lambda: self.manager.write(3, b"half"),
+                   lambda: self.manager.write(3, b" a line\nlast", over=True),
+                   lambda: self.manager.happen(3, "done", state="done"))
+        out, err = self.run_muster("logs", "-f", "3")
+        self.assertEqual(out, "one\r10 µs\n\nthree\nhalf a line\nlast")
+        self.assertEqual(err, "")
+        self.assertEqual(self.run_muster("logs", "-f", "--tail", "1", "3")[0], "last")
+
+    def test_following_counts_as_the_manager_does(self):
+        self.some_jobs()
+        self.manager.jobs[1]["leases_used"] = 1
+        self.manager.write(1, b"\xff\xffone\ntwo\n", over=True)
+        self.manager.break_after = [1]
+        self.assertEqual(self.run_muster("logs", "-f", "1")[0], "\ufffd\ufffdone\ntwo\n")
+
+    def test_following_waits_for_the_job_and_all_its_leases(self):
+        self.some_jobs()
+        m = self.manager
+
+        def again():
+            m.logs.clear()
+            m.write(2, b"second\n", over=True)
+            m.happen(2, "started", leases_used=2, state="running")
+        self.later(0.4, lambda: (m.write(2, b"first\n", over=True),
+                                 m.happen(2, "started", state="running", leases_used=1)),
+                   lambda: m.happen(2, "preempted", state="queued"), again,
+                   lambda: m.happen(2, "done", state="done"))
+        out, err = self.run_muster("logs", "-f", "2")
+        self.assertEqual((out, err), ("first\nsecond\n", "-- lease 2 --\n"))
+        self.assertIn("never ran: job 1 (old): done", self.run_muster("logs", "-f", "1",
+                                                                      status=1)[1])
+
+    def test_ctrl_c_ends_it(self):
+        self.some_jobs()
+        self.manager.jobs[3]["leases_used"] = 1
+        self.manager.write(3, b"one\n")
+        for words in (("logs", "-f", "3"), ("logs", "-f", "2"), ("events", "-f"), ("wait", "3")):
+            process = self.start(*words)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            out, err = [text.decode() for text in process.communicate(timeout=5)]
+            self.assertEqual((process.returncode, err), (130, ""), words)
+            self.assertEqual(out, "one\n" if words == ("logs", "-f", "3") else "", words)
+
+    def test_events(self):
+        self.some_jobs()
+        for i in range(1500):
+            self.manager.happen(2 + i % 2, "held")
+        self.assertEqual(len(self.run_muster("events")[0].splitlines()), 1500)
+        out, _ = self.run_muster("events", "--tail", "2", "3")
+        self.assertEqual([line.split()[2:] for line in out.splitlines()],
+                         [["3", "held", "job", "3", "held"]] * 2)
+        out, _ = self.run_muster("events", "--json", "--tail", "1")
+        self.assertEqual(json.loads(out)["number"], 1500)
+        self.manager.break_after = [1, 1]
+        self.later(0.3, *[lambda: self.manager.happen(3, "resized")] * 3,
+                   lambda: self.manager.happen(3, "done", state="done"))
+        out, _ = self.run_muster("events", "-f", "--tail", "0", "3")
+        self.assertEqual([line.split()[3] for line in out.splitlines()],
+                         ["resized", "resized", "resized", "done"])
+
+    def test_wait_knows_how_they_ended(self):
+        self.some_jobs()
+        m = self.manager
+        m.break_after = [0, 1]
+        self.later(0.3, lambda: m.happen(2, "started", state="running"),
+                   lambda: m.happen(3, "done", state="done"),
+                   lambda: m.happen(2, "failed", state="failed", why="exit 3", ran_s=5))
+        out, _ = self.run_muster("wait", "3", "2", "1", status=1)
+        self.assertEqual(out, "job 3 (runs): done after 3m12s\n"
+                              "job 2 (first): failed after 5s: exit 3\n"
+                              "job 1 (old): done after 1m00s\n")
+        self.assertEqual(json.loads(self.run_muster("wait", "--json", "1")[0])["state"], "done")
+        self.assertEqual(self.run_muster("wait", "77", "1", status=1),
+                         ("job 1 (old): done after 1m00s\n", "muster: wait 77: no job '77'\n"))
+
+    def test_wait_gives_up_in_time(self):
+        self.some_jobs()
+        began = time.monotonic()
+        _, err = self.run_muster("wait", "--timeout", "0.5s", "4", status=124)
+        self.assertLess(time.monotonic() - began, 3)
+        self.assertEqual(err, "muster: the time is up: job 4 (urgent): queued\n")
+        self.run_muster("wait", "--timeout", "soon", "4", status=2)
+
+
+class Nobody(unittest.TestCase):
+    def run_muster(self, *words, **environment):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
+        return subprocess.run([MUSTER, *words], env={**kept, **environment}, capture_output=True,
+                              text=True, timeout=20)
+
+    def test_says_how_to_start_one(self):
+        got = self.run_muster("queue", MUSTER_HOME="/nonexistent")
+        self.assertEqual(got.returncode, 1)
+        self.assertEqual(got.stderr, "muster: no manager answers at /nonexistent/muster.sock; "
+                                     "start one with 'muster serve'\n")
+        got = self.run_muster("nodes", "--server", "http://127.0.0.1:1")
+        self.assertEqual(got.returncode, 1)
+        self.assertIn("no manager answers at http://127.0.0.1:1", got.stderr)
+
+    def test_a_bad_address_is_bad_usage(self):
+        got = self.run_muster("queue", "--server", "nonsense")
+        self.assertEqual(got.returncode, 2)
+        self.assertEqual(got.stderr.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    MUSTER = sys.argv[1]
+    unittest.main(argv=[sys.argv[0]] + sys.argv[2:])
