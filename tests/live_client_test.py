@@ -273,6 +273,92 @@ class Follows(LiveTest):
         self.run_muster("wait", "--timeout", "soon", "4", status=2)
 
 
+class Submits(LiveTest):
+    def dry(self, *words, status=0, **environment):
+        process = subprocess.run([MUSTER, "submit", "--dry-run", *words], cwd=self.home,
+                                 capture_output=True, text=True,
+                                 env={"PATH": "/bin", **environment})
+        self.assertEqual(process.returncode, status, process.stderr)
+        return json.loads(process.stdout) if status == 0 else process.stderr
+
+    def test_a_command_with_flags(self):
+        got = self.dry("--gpus", "2", "--name=resnet", "--after-ok", "11,12", "--time-limit", "12h",
+                       "--array", "0-9%2", "--hold", "--env", "A=b=c", "--env", "TOKEN",
+                       "--", "python", "a.py", "--gpus", "9", "--", "-x", TOKEN="t", SECRET="s",
+                       HOME="/home/ann")
+        self.assertEqual(got, {
+            "name": "resnet", "gpus": 2, "command": ["python", "a.py", "--gpus", "9", "--", "-x"],
+            "after_ok": [11, 12], "time_limit": 43200, "array": "0-9%2", "hold": True,
+            "env": {"A": "b=c", "TOKEN": "t", "PATH": "/bin", "HOME": "/home/ann"},
+            "cwd": str(self.home)})
+        self.assertEqual(self.dry("--cwd", "sub", "--", "ls")["cwd"], str(self.home / "sub"))
+
+    def test_flags_go_over_the_file(self):
+        (self.home / "job.yaml").write_text("name: a\ngpus: 4\ncommand: echo hi\n"
+                                            "env: {PATH: /mine}\nafter_ok: [1]\n")
+        got = self.dry("--gpus", "8", "--after-ok", "2", "job.yaml")
+        self.assertEqual((got["gpus"], got["name"], got["after_ok"]), (8, "a", [2]))
+        self.assertEqual(got["env"]["PATH"], "/mine")
+        self.assertEqual(got["command"], ["/bin/sh", "-c", "echo hi"])
+        self.assertIn("takes no arguments: 'x'", self.dry("job.yaml", "x", status=2))
+
+    def test_a_script_for_slurm(self):
+        script = "#!/bin/bash\n#SBATCH --gres=gpu:4\n#SBATCH --job-name=bert\necho $1\n"
+        (self.home / "run.sh").write_text(script)
+        got = self.dry("--name", "other", "run.sh", "--epochs", "3", PYTHONPATH="/lib")
+        self.assertEqual((got["gpus"], got["name"]), (4, "other"))
+        self.assertEqual(got["command"][-2:], ["--epochs", "3"])
+        self.assertEqual(got["env"], {"PATH": "/bin", "PYTHONPATH": "/lib"})
+
+    def test_bad_requests_are_refused_in_one_line(self):
+        (self.home / "notes.txt").write_text("hello\n")
+        for words, part in (((), "say what to run"),
+                            (("nowhere.sh",), "put -- before it: muster submit -- nowhere.sh"),
+                            (("notes.txt",), "neither a job file"),
+                            (("--gpus", "two", "--", "ls"), "--gpus: "),
+                            (("--gpus", "0", "--", "ls"), "gpus: "),
+                            (("--env", "NOT_SET", "--", "ls"), "'NOT_SET' is not set here"),
+                            (("--env", "MUSTER_X=1", "--", "ls"), "MUSTER_X"),
+                            (("--gpu", "2", "--", "ls"), "did you mean '--gpus'?"),
+                            (("--follow", "--array", "0-1", "--", "ls"), "--follow"),
+                            (("--",), "say what to run")):
+            err = self.dry(*words, status=2)
+            self.assertEqual(err.count("\n"), 1, err)
+            self.assertIn(part, err)
+
+    def test_prints_the_id_alone(self):
+        out, err = self.run_muster("submit", "--gpus", "2", "--", "true")
+        self.assertEqual((out, err), ("1\n", ""))
+        self.assertEqual(self.manager.jobs[1]["request"]["command"], ["true"])
+        out, _ = self.run_muster("submit", "--json", "--key", "k", "--", "true")
+        self.assertEqual(json.loads(out), {"id": 2, "ids": [2], "key_seen": False})
+        out, _ = self.run_muster("submit", "--json", "--key", "k", "--", "true")
+        self.assertEqual(json.loads(out), {"id": 2, "ids": [2], "key_seen": True})
+
+    def test_a_lost_answer_is_not_two_jobs(self):
+        self.manager.lose_answers = 1
+        self.assertEqual(self.run_muster("submit", "--", "true")[0], "1\n")
+        self.assertEqual(len(self.manager.jobs), 1)
+        self.manager.lose_answers = 2
+        _, err = self.run_muster("submit", "--key", "again", "--", "true", status=1)
+        self.assertIn("submit it again with --key again", err)
+        self.assertEqual(self.run_muster("submit", "--key", "again", "--", "true")[0], "2\n")
+
+    def test_waits_and_follows(self):
+        m = self.manager
+
+        def run(job, fate):
+            m.write(job, b"hello\n", over=True)
+            m.happen(job, "started", state="running", leases_used=1)
+            m.happen(job, fate, state=fate, why="exit 7")
+        self.later(0.7, lambda: run(1, "done"))
+        out, err = self.run_muster("submit", "--wait", "--", "true")
+        self.assertEqual((out, err), ("1\n", "job 1 (true): done\n"))
+        self.later(0.7, lambda: run(2, "failed"))
+        out, err = self.run_muster("submit", "--follow", "--", "false", status=1)
+        self.assertEqual((out, err), ("hello\n", "2\njob 2 (false): failed: exit 7\n"))
+
+
 class Nobody(unittest.TestCase):
     def run_muster(self, *words, **environment):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}

@@ -4,12 +4,50 @@
 
 #include "base/text.h"
 #include "cli/live_verbs.h"
+#include "cli/submit_request.h"
 #include "client/where.h"
 
 namespace muster {
 namespace {
 
 constexpr const char* kGroup = "Verbs of the live manager";
+
+constexpr const char* kSubmitExample =
+    "muster submit --gpus 2 --time-limit 12h --env DATA=/data -- python train.py --epochs 90\n"
+    "  muster submit --follow run.sbatch\n"
+    "Flags go over what the file says. The job runs where you are, with your PATH, HOME,\n"
+    "VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH and LD_LIBRARY_PATH; nothing else of your\n"
+    "environment is passed, since it would be kept with the job: name it with --env.";
+
+struct SubmitFlag {
+  const char* name;
+  const char* field;
+  const char* type;
+  const char* what;
+};
+
+constexpr SubmitFlag kSubmitFlags[] = {
+    {"--name", "name", "TEXT", "for people (default: the command's first word)"},
+    {"--gpus", "gpus", "N", "how many, given together (default: 1)"},
+    {"--fewest", "fewest", "N", "an elastic job runs with so few"},
+    {"--most", "most", "N", "and with so many"},
+    {"--gpu-type", "gpu_type", "TYPE", "only GPUs of this type"},
+    {"--model", "model", "NAME", "plan CPU and memory by this profile"},
+    {"--tenant", "tenant", "NAME", "on whose quota (default: your own)"},
+    {"--priority", "priority", "N", "among your tenant's jobs, higher first"},
+    {"--time-limit", "time_limit", "TIME", "end it after running so long: 90s, 30m, 12h"},
+    {"--estimate", "estimate", "TIME", "how long you believe it runs"},
+    {"--retries", "retries", "N", "how often to try again after a failure"},
+    {"--grace", "grace", "TIME", "between SIGTERM and SIGKILL"},
+    {"--prerun", "prerun", "TIME", "try it on one GPU for so long first"},
+    {"--array", "array", "RANGE", "many jobs: 0-9, 0-9:2, 0-9%3 (three at a time)"},
+    {"--after-ok", "after_ok", "IDS", "start after these are done"},
+    {"--after-any", "after_any", "IDS", "start after these are over"},
+    {"--cwd", "cwd", "DIR", "where it runs (default: here)"},
+    {"--launch-per", "launch_per", "node|gpu", "start the command once for each"},
+};
+constexpr std::string_view kFlagsAlone[] = {"--hold",    "--wait", "-f",     "--follow",
+                                            "--dry-run", "--json", "--help", "-h"};
 
 std::string refuse_server(const std::string& text) {
   const Result<Where> where = find_manager(text, [](const char*) { return nullptr; });
@@ -76,6 +114,45 @@ void LiveCommands::add_queue(CLI::App& app) {
   command.add_option("--limit", queue.limit, "at most so many; 0: all")->capture_default_str();
 }
 
+void LiveCommands::add_submit(CLI::App& app) {
+  CLI::App& command =
+      verb(app, "submit", "submit a job: JOB.yaml, SCRIPT [ARGUMENTS], or -- COMMAND...",
+           kSubmitExample, run_submit);
+  SubmitOptions& submit = options_.submit;
+  for (const SubmitFlag& flag : kSubmitFlags) {
+    const SubmitField field{flag.name, flag.field, ""};
+    command
+        .add_option_function<std::string>(
+            flag.name,
+            [&submit, field](const std::string& text) {
+              submit.fields.push_back({field.flag, field.field, text});
+            },
+            flag.what)
+        ->type_name(flag.type);
+  }
+  command.add_flag_callback(
+      "--hold",
+      [&submit] {
+        submit.fields.push_back({"--hold", "hold", "true"});
+      },
+      "do not start it before it is released");
+  command.add_option("--env", submit.env, "a variable for the job; NAME alone passes yours")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--key", submit.key, "the same key twice is one job");
+  command.add_flag("--wait", submit.wait, "wait until it is over; status 0 if it is done");
+  command.add_flag("-f,--follow", submit.follow, "print its output meanwhile");
+  command.add_flag("--dry-run", submit.dry_run, "print the request as JSON and do no more");
+}
+
+std::vector<std::string> LiveCommands::keep_tail(std::span<const std::string> words) {
+  if (words.empty() || words.front() != "submit") return {words.begin(), words.end()};
+  SubmitWords parted = part_words(words, kFlagsAlone);
+  options_.submit.words = std::move(parted.tail);
+  options_.submit.command = parted.command;
+  return std::move(parted.options);
+}
+
 void LiveCommands::add_followers(CLI::App& app) {
   LogsOptions& logs = options_.logs;
   CLI::App& output = text_verb(app, "logs", "print what a job has printed",
@@ -113,6 +190,7 @@ void LiveCommands::add_followers(CLI::App& app) {
 }
 
 void LiveCommands::add_to(CLI::App& app) {
+  add_submit(app);
   add_queue(app);
   add_followers(app);
   CLI::App& status = verb(app, "status", "show one job: request, leases, progress, why it waits",

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,24 @@ struct LogsOptions {
   bool follow = false;
 };
 
+// A flag that sets a field of the request, as it was written.
+struct SubmitField {
+  std::string flag;
+  std::string field;
+  std::string text;
+};
+
+struct SubmitOptions {
+  std::vector<SubmitField> fields;
+  std::vector<std::string> env;
+  std::string key;
+  bool wait = false;
+  bool follow = false;
+  bool dry_run = false;
+  std::vector<std::string> words;  // A file and its arguments, or a command.
+  bool command = false;            // Which of the two.
+};
+
 struct LiveOptions {
   std::string server;
   bool json = false;
@@ -40,11 +59,14 @@ struct LiveOptions {
   QueueOptions queue;
   LogsOptions logs;
   std::optional<Duration> timeout;  // Of wait.
+  SubmitOptions submit;
 };
 
 class LiveCommands {
  public:
   void add_to(CLI::App& app);
+  // Keeps what comes after the options of `submit`, and returns the words before it.
+  std::vector<std::string> keep_tail(std::span<const std::string> words);
   bool chosen() const { return run_ != nullptr; }
   int run(Streams streams) const { return run_(options_, streams); }
 
@@ -54,6 +76,7 @@ class LiveCommands {
   void jobs_verb(CLI::App& app, const char* name, const char* what, const char* example, Run act);
   void nodes_verb(CLI::App& app, const char* name, const char* what, const char* example, Run act);
   void add_queue(CLI::App& app);
+  void add_submit(CLI::App& app);
   void add_followers(CLI::App& app);  // logs, events, wait
   CLI::App& text_verb(CLI::App& app, const char* name, const char* what, const char* example,
                       Run act);  // Without --json.

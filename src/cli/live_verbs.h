@@ -7,6 +7,8 @@
 
 namespace muster {
 
+// 2 if the request is wrong in itself; with --wait or --follow, as the job ended.
+int run_submit(const LiveOptions& options, Streams streams);
 int run_queue(const LiveOptions& options, Streams streams);
 int run_status(const LiveOptions& options, Streams streams);
 int run_nodes(const LiveOptions& options, Streams streams);

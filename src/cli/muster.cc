@@ -148,7 +148,8 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   app.footer(
       "Example: what would tuning CPU and memory gain on 16 servers of 8 GPUs?\n"
       "  muster sim --cluster 16x8 --mechanism proportional,tune --round 300s");
-  std::vector<std::string> reversed(words.rbegin(), words.rend());
+  const std::vector<std::string> ours = live.keep_tail(words);
+  std::vector<std::string> reversed(ours.rbegin(), ours.rend());
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
