@@ -34,6 +34,7 @@ class FakeManager:
         self.keys = {}      # Idempotency-Key -> ids
         self.break_after = []  # For each stream to come: how many events until it breaks.
         self.lose_answers = 0  # To so many submits: done, but the connection is closed.
+        self.dropped = False  # Then no answer comes any more.
         self.changed = threading.Condition()
         manager = self
 
@@ -43,6 +44,9 @@ class FakeManager:
 
         class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
             daemon_threads = True
+
+            def handle_error(self, *_):
+                pass  # Clients come and go as they like.
         self.server = Server(str(path), Handler)
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
 
@@ -53,6 +57,9 @@ class FakeManager:
     def __exit__(self, *_):
         self.server.shutdown()
         self.server.server_close()
+
+    def drop_connections(self):
+        self.dropped = True
 
     def change(self, act):
         """Does something that those who follow must hear of."""
@@ -106,6 +113,9 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
 
     def handle_one(self, body):
         m = self.manager
+        if m.dropped:
+            self.close_connection = True
+            return
         m.asked.append((self.command, self.path, dict(self.headers), body))
         url = urllib.parse.urlsplit(self.path)
         words = [urllib.parse.unquote(w) for w in url.path.split("/")[1:]]

@@ -4,13 +4,19 @@
     tests/live_client_test.py MUSTER [TEST...]
 """
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
+import select
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -357,6 +363,164 @@ class Submits(LiveTest):
         self.later(0.7, lambda: run(2, "failed"))
         out, err = self.run_muster("submit", "--follow", "--", "false", status=1)
         self.assertEqual((out, err), ("hello\n", "2\njob 2 (false): failed: exit 7\n"))
+
+
+class Top(LiveTest):
+    """On a terminal that the test is the other end of."""
+
+    def cluster(self, jobs=3):
+        now = time.time()
+        self.manager.nodes = [{"name": "n1", "gpus": 8, "gpus_free": 2, "cpus": 24, "cpus_free": 4}]
+        for i in range(1, jobs + 1):
+            self.manager.jobs[i] = {
+                "id": i, "name": f"run{i}", "state": "running", "gpus": 2, "ran_s": 65.0,
+                "user": "ann", "where": "n1:0-1", "started": now,
+                "progress": {"step": 1200, "loss": 0.5, "rate": 3.25}}
+        for i in range(101, 101 + jobs):
+            self.manager.jobs[i] = {"id": i, "name": f"wait{i}", "state": "queued", "gpus": 4,
+                                    "user": "bob", "submitted": now - 30, "why": "no GPUs free"}
+
+    def open_top(self, rows=24, columns=100):
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(MUSTER, [MUSTER, "top"], {**self.environment(), "TERM": "xterm"})
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.seen = b""
+        return pid, fd
+
+    def read_until(self, fd, *parts, seconds=10):
+        """What came from now on until all `parts` are in it."""
+        got = b""
+        end = time.monotonic() + seconds
+        while not all(part in got for part in parts):
+            self.assertLess(time.monotonic(), end, f"{parts} not in {got[-2000:]}")
+            if select.select([fd], [], [], 0.1)[0]:
+                try:
+                    piece = os.read(fd, 65536)
+                except OSError:  # The other end has gone.
+                    piece = b""
+                if not piece:
+                    break
+                got += piece
+                self.seen += piece
+        return got
+
+    def assert_gone(self, pid, fd, status):
+        self.read_until(fd, b"\x1b[?1049l")
+        self.assertIn(b"\x1b[?7h\x1b[?25h\x1b[?1049l", self.seen)
+        self.assertEqual(os.waitpid(pid, 0)[1], status)
+        os.close(fd)
+
+    def test_prints_one_frame_without_a_terminal(self):
+        self.cluster(30)
+        out, _ = self.run_muster("top")
+        self.assertNotIn("\x1b", out)
+        lines = out.splitlines()
+        self.assertIn("nodes 1   GPUs [###############-----] 6/8   CPUs 20/24   running 30   "
+                      "waiting 30", lines[1])
+        row = next(line for line in lines if "run7 " in line)
+        self.assertEqual(row.split(), ["7", "run7", "ann", "running", "2", "1m05s", "1200", "0.5",
+                                       "3.25", "n1:0-1"])
+        self.assertEqual(sum("no GPUs free" in line for line in lines), 30)
+
+    def test_shows_news_and_quits(self):
+        self.cluster()
+        pid, fd = self.open_top()
+        self.read_until(fd, b"\x1b[?1049h", b"run1", b"wait101", b"1200")
+        self.manager.jobs[1]["progress"]["step"] = 4321
+        self.read_until(fd, b"4321")
+        os.write(fd, b"q")
+        self.assert_gone(pid, fd, 0)
+
+    def test_scrolls_and_follows_the_size(self):
+        self.cluster(60)
+        pid, fd = self.open_top(rows=20)
+        first = self.read_until(fd, b"run1 ", b"wait101")
+        self.assertNotIn(b"run50 ", first)
+        os.write(fd, b"\x1b[B" * 3 + b"\x1b[A")
+        self.read_until(fd, b"\x1b[2K 3  run3 ")
+        os.write(fd, b"\x1b[6~" * 8)
+        self.read_until(fd, b"run59 ")
+        os.write(fd, b"\x1b[H")
+        self.read_until(fd, b"run1 ")
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 150, 100, 0, 0))
+        os.kill(pid, signal.SIGWINCH)
+        self.read_until(fd, b"run50 ", b"wait160")
+        os.write(fd, b"\x03")
+        self.assert_gone(pid, fd, 130 << 8)
+
+    def test_cuts_long_lines_and_says_so(self):
+        self.cluster(1)
+        self.manager.jobs[101]["why"] = "because " * 50
+        pid, fd = self.open_top(columns=90)
+        self.read_until(fd, "because…".encode())
+        os.write(fd, b"q")
+        self.assert_gone(pid, fd, 0)
+
+    def test_gives_the_terminal_back_when_killed(self):
+        self.cluster()
+        for signal_ in (signal.SIGTERM, signal.SIGHUP):
+            pid, fd = self.open_top()
+            self.read_until(fd, b"run1")
+            os.kill(pid, signal_)
+            self.read_until(fd, b"\x1b[?1049l")
+            self.assertEqual(os.waitpid(pid, 0)[1], signal_)
+            self.assertTrue(termios.tcgetattr(fd)[3] & termios.ICANON)
+            os.close(fd)
+
+    def test_goes_on_when_the_manager_goes(self):
+        self.cluster()
+        pid, fd = self.open_top()
+        self.read_until(fd, b"run1")
+        self.manager.__exit__()
+        (self.home / "muster.sock").unlink()
+        self.manager.drop_connections()
+        self.read_until(fd, b"! no manager answers at", b"run1")
+        self.manager = FakeManager(self.home / "muster.sock").__enter__()
+        self.cluster(1)
+        self.manager.jobs[1]["name"] = "back"
+        self.read_until(fd, b"back")
+        os.write(fd, b"q")
+        self.assert_gone(pid, fd, 0)
+
+
+class Completions(unittest.TestCase):
+    def script(self, shell):
+        return subprocess.run([MUSTER, "completion", shell], capture_output=True, text=True,
+                              check=True).stdout
+
+    def test_shells_understand_them(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.script(shell)
+            self.assertIn("time-limit", script)
+            if shutil.which(shell):
+                with tempfile.NamedTemporaryFile("w") as file:
+                    file.write(script)
+                    file.flush()
+                    subprocess.run([shell, "-n", file.name], check=True)
+        got = subprocess.run([MUSTER, "completion", "bosh"], capture_output=True, text=True)
+        self.assertEqual(got.returncode, 2)
+        self.assertIn("did you mean 'bash'?", got.stderr)
+
+    def complete(self, *words):
+        with tempfile.TemporaryDirectory() as scratch:
+            fake = pathlib.Path(scratch) / "muster"
+            fake.write_text("#!/bin/sh\nprintf 'ID\\n--\\n12 x\\n13 y\\n'\n")
+            fake.chmod(0o755)
+            script = self.script("bash") + (
+                f"COMP_WORDS=({' '.join(repr(w) for w in words)})\n"
+                f"COMP_CWORD={len(words) - 1}\n_muster\necho \"${{COMPREPLY[@]}}\"\n")
+            return subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+                                  check=True, env={"PATH": f"{scratch}:/bin:/usr/bin"}
+                                  ).stdout.split()
+
+    def test_bash_completes(self):
+        self.assertEqual(self.complete("muster", "sub"), ["submit"])
+        self.assertEqual(self.complete("muster", "queue", "--m"), ["--mine"])
+        self.assertEqual(self.complete("muster", "cancel", "1"), ["12", "13"])
+        self.assertEqual(self.complete("muster", "trace", "g"), ["generate"])
+        self.assertIn("--kind", self.complete("muster", "trace", "generate", "--"))
+        self.assertEqual(self.complete("muster", "submit", "--time"), ["--time-limit"])
 
 
 class Nobody(unittest.TestCase):

@@ -201,6 +201,11 @@ void LiveCommands::add_to(CLI::App& app) {
       ->required();
   verb(app, "nodes", "list servers, what they have and what is free", "muster nodes", run_nodes);
   verb(app, "tenants", "list tenants, their quotas and use", "muster tenants", run_tenants);
+  text_verb(app, "top", "watch servers, running jobs and the queue",
+            "muster top\n"
+            "Keys: arrows, page up and down, home and end scroll; q quits. Without a terminal it\n"
+            "prints what it would show, once.",
+            run_top);
   jobs_verb(app, "cancel", "end jobs", "muster cancel 12 13", run_cancel);
   jobs_verb(app, "hold", "keep waiting jobs from starting", "muster hold 12", run_hold);
   jobs_verb(app, "release", "let held jobs start again", "muster release 12", run_release);

@@ -17,6 +17,7 @@ int run_logs(const LiveOptions& options, Streams streams);
 int run_events(const LiveOptions& options, Streams streams);
 // 124 if the time is up, as timeout(1) has it.
 int run_wait(const LiveOptions& options, Streams streams);
+int run_top(const LiveOptions& options, Streams streams);
 int run_cancel(const LiveOptions& options, Streams streams);
 int run_hold(const LiveOptions& options, Streams streams);
 int run_release(const LiveOptions& options, Streams streams);

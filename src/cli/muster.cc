@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/analyze_command.h"
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/live_options.h"
 #include "cli/report_command.h"
 #include "cli/sim_command.h"
@@ -79,6 +80,27 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   return message + "; see '" + path + " --help'";
 }
 
+// All verbs and options, as a shell completes them.
+VerbWords words_of(const CLI::App& app) {
+  VerbWords words{app.get_name(), app.get_description(), {}, {}, false, false};
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) {
+      words.takes_jobs = words.takes_jobs || option->get_type_name() == "ID";
+      words.takes_nodes = words.takes_nodes || option->get_type_name() == "NODE";
+    }
+    for (const std::string& name : option->get_lnames()) {
+      words.options.push_back({"--" + name, option->get_description()});
+    }
+    for (const std::string& name : option->get_snames()) {
+      words.options.push_back({"-" + name, option->get_description()});
+    }
+  }
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    words.verbs.push_back(words_of(*sub));
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string command_line(std::span<const std::string> words) {
@@ -145,6 +167,17 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   CLI::App* const policies_command =
       app.add_subcommand("policies", "list every policy, mechanism and placement");
   policies_command->footer("Example:\n  muster policies");
+  CLI::App* const completion =
+      app.add_subcommand("completion", "print a script by which a shell completes muster");
+  completion->footer("Example:\n  source <(muster completion bash)");
+  std::string shell;
+  completion->add_option("shell", shell, "bash, zsh or fish")
+      ->required()
+      ->check([](const std::string& text) {
+        const bool known =
+            std::find(std::begin(kShells), std::end(kShells), text) != std::end(kShells);
+        return known ? "" : "unknown shell " + in_quotes(text) + suggestion(text, kShells);
+      });
   app.footer(
       "Example: what would tuning CPU and memory gain on 16 servers of 8 GPUs?\n"
       "  muster sim --cluster 16x8 --mechanism proportional,tune --round 300s");
@@ -173,6 +206,10 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   if (report.chosen()) return report.run(streams);
   if (trace.chosen()) return trace.run(streams);
   if (analyze.chosen()) return analyze.run(streams, command_line(words));
+  if (completion->parsed()) {
+    streams.out << completion_script(shell, words_of(app));
+    return kExitDone;
+  }
   MUSTER_CHECK(policies_command->parsed());
   return list_all(streams);
 }

@@ -52,6 +52,7 @@ class ApiClient::Line {
   explicit Line(Where where) : where_(std::move(where)) {}
 
   const Where& where() const { return where_; }
+  void stop_when(Stop stop) { stop_ = std::move(stop); }
   bool open() const { return socket_ && socket_->is_open(); }
 
   void close() {
@@ -137,7 +138,7 @@ class ApiClient::Line {
       io_.run_for(kTick);
       if (got || ended) continue;
       if (Clock::now() >= until) ended = asio::error::timed_out;
-      if (stop && stop()) ended = asio::error::operation_aborted;
+      if ((stop && stop()) || (stop_ && stop_())) ended = asio::error::operation_aborted;
       Code ignored;
       if (ended) socket_->close(ignored);  // And the operation ends.
     }
@@ -202,6 +203,7 @@ class ApiClient::Line {
   }
 
   Where where_;
+  Stop stop_;
   asio::io_context io_;
   std::optional<asio::ssl::context> context_;
   std::optional<Socket> socket_;
@@ -257,6 +259,8 @@ ApiClient::ApiClient(std::unique_ptr<Line> line) : line_(std::move(line)) {}
 ApiClient::ApiClient(ApiClient&&) noexcept = default;
 ApiClient& ApiClient::operator=(ApiClient&&) noexcept = default;
 ApiClient::~ApiClient() = default;
+
+void ApiClient::stop_when(std::function<bool()> stop) { line_->stop_when(std::move(stop)); }
 
 const Where& ApiClient::where() const { return line_->where(); }
 

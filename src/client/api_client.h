@@ -60,6 +60,10 @@ class ApiClient {
                       const std::function<bool(const SseEvent&)>& on_event,
                       const std::function<bool()>& stop);
 
+  // From now on every call ends with an error soon after `stop`, asked some ten times a second,
+  // says so. For a thread that somebody may want to join.
+  void stop_when(std::function<bool()> stop);
+
   const Where& where() const;
 
   static constexpr Duration kConnectWait = Duration::seconds(5);
