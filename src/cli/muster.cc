@@ -10,6 +10,7 @@
 #include "cli/completion.h"
 #include "cli/live_options.h"
 #include "cli/report_command.h"
+#include "cli/serve_command.h"
 #include "cli/sim_command.h"
 #include "cli/sweep_command.h"
 #include "cli/trace_command.h"
@@ -156,6 +157,8 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   sim.add_to(app);
   SweepCommand sweep;
   sweep.add_to(app);
+  ServeCommand serve;
+  serve.add_to(app);
   ReportCommand report;
   report.add_to(app);
   TraceCommand trace;
@@ -203,6 +206,7 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   if (live.chosen()) return live.run(streams);
   if (sim.chosen()) return sim.run(streams, command_line(words));
   if (sweep.chosen()) return sweep.run(streams);
+  if (serve.chosen()) return serve.run(streams);
   if (report.chosen()) return report.run(streams);
   if (trace.chosen()) return trace.run(streams);
   if (analyze.chosen()) return analyze.run(streams, command_line(words));

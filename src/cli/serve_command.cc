@@ -1,0 +1,78 @@
+#include "cli/serve_command.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <climits>
+#include <ctime>
+#include <filesystem>
+#include <mutex>
+#include <ostream>
+
+#include "live/daemon.h"
+#include "live/instance.h"
+
+namespace muster {
+
+namespace {
+
+// Beside this program: where it is built, or where both are installed.
+std::string find_shim() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  for (const char* place : {"muster-shim", "../shim/muster-shim"}) {
+    const std::filesystem::path shim = self.parent_path() / place;
+    if (::access(shim.c_str(), X_OK) == 0) return shim.lexically_normal().string();
+  }
+  return (self.parent_path() / "muster-shim").string();
+}
+
+}  // namespace
+
+void ServeCommand::add_to(CLI::App& app) {
+  command_ = app.add_subcommand("serve", "run the live manager on this machine");
+  command_
+      ->add_option("--config", config_, "its configuration; config.yaml in the home if left out")
+      ->type_name("FILE");
+  command_
+      ->add_option("--home", home_,
+                   "where it keeps its state; $MUSTER_HOME or ~/.local/state/muster if left out")
+      ->type_name("DIR");
+  command_->add_flag("--check", check_, "only look whether the configuration is right");
+  command_->footer(
+      "Jobs go on when the manager is stopped (Ctrl-C, SIGTERM) or killed; the next one finds "
+      "them.\n"
+      "Example:\n  muster serve --config serve.yaml");
+}
+
+int ServeCommand::run(Streams streams) {
+  DaemonOptions options;
+  options.config = config_;
+  options.check_only = check_;
+  options.shim = find_shim();
+  if (home_.empty()) {
+    const Result<std::string> home = default_home();
+    if (!home.ok()) return complain(streams, home.error().message);
+    options.home = home.value();
+  } else {
+    options.home = std::filesystem::absolute(home_).lexically_normal().string();
+  }
+  std::mutex mutex;
+  const auto line = [&](std::ostream& out, const std::string& words) {
+    const std::lock_guard lock(mutex);
+    out << fmt::format("{:%F %T} ", fmt::localtime(std::time(nullptr))) << words << std::endl;
+  };
+  options.say = [&](const std::string& words) { line(streams.out, words); };
+  options.log = [&](const std::string& words) { line(streams.err, words); };
+  const Refusal refusal = run_daemon(options);
+  if (refusal) {
+    complain(streams, refusal->message);
+    return check_ || !config_.empty() ? kExitBadInput : kExitFailed;
+  }
+  if (check_) streams.out << "the configuration is right\n";
+  return kExitDone;
+}
+
+}  // namespace muster
