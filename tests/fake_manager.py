@@ -1,4 +1,5 @@
-"""A manager that answers as docs/api.md says, from tables a test fills in; on a Unix socket.
+"""A manager that answers as docs/api.md says, from tables a test fills in; on a Unix socket, or
+with TLS on TCP if given a certificate.
 
     with FakeManager(path) as manager:
         manager.jobs[12] = {"id": 12, "state": "running"}
@@ -9,6 +10,7 @@ What was asked is in manager.asked as (method, target, headers, body).
 import http.server
 import json
 import socketserver
+import ssl
 import threading
 import time
 import urllib.parse
@@ -24,7 +26,7 @@ class Refused(Exception):
 
 
 class FakeManager:
-    def __init__(self, path):
+    def __init__(self, path=None, certificate=None):
         self.jobs = {}      # id -> job
         self.nodes = []
         self.tenants = []
@@ -42,12 +44,18 @@ class FakeManager:
             pass
         Handler.manager = manager
 
-        class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+        kind = socketserver.UnixStreamServer if path else socketserver.TCPServer
+
+        class Server(socketserver.ThreadingMixIn, kind):
             daemon_threads = True
 
             def handle_error(self, *_):
                 pass  # Clients come and go as they like.
-        self.server = Server(str(path), Handler)
+        self.server = Server(str(path) if path else ("127.0.0.1", 0), Handler)
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
 
     def __enter__(self):

@@ -523,6 +523,35 @@ class Completions(unittest.TestCase):
         self.assertEqual(self.complete("muster", "submit", "--time"), ["--time-limit"])
 
 
+@unittest.skipUnless(shutil.which("openssl"), "needs openssl to make a certificate")
+class Tls(LiveTest):
+    def test_trusts_only_whom_it_should(self):
+        pem, key = self.home / "c.pem", self.home / "k.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                        "-keyout", key, "-out", pem], check=True, capture_output=True)
+        both = self.home / "both.pem"
+        both.write_text(key.read_text() + pem.read_text())
+        with FakeManager(certificate=both) as manager:
+            port = manager.server.server_address[1]
+
+            def queue(host, **more):
+                got = subprocess.run([MUSTER, "queue", "--server", f"https://{host}:{port}"],
+                                     env=self.environment(MUSTER_TOKEN="abc", **more),
+                                     capture_output=True, text=True, timeout=20)
+                return got.returncode, got.stdout or got.stderr
+            self.assertEqual(queue("localhost", MUSTER_CA=str(pem)), (0, "no jobs\n"))
+            self.assertEqual(manager.asked[0][2]["Authorization"], "Bearer abc")
+            self.assertEqual(manager.asked[0][2]["Host"], f"localhost:{port}")
+            for host, more in (("localhost", {}), ("127.0.0.1", {"MUSTER_CA": str(pem)})):
+                status, said = queue(host, **more)
+                self.assertEqual(status, 1)
+                self.assertIn("certificate verify failed", said)
+            self.assertEqual(queue("localhost", MUSTER_CA="/nowhere"),
+                             (1, "muster: no certificates to trust in '/nowhere'\n"))
+            self.assertEqual(len(manager.asked), 1)  # The token went to nobody else.
+
+
 class Nobody(unittest.TestCase):
     def run_muster(self, *words, **environment):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}

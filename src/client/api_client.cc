@@ -75,7 +75,7 @@ class ApiClient::Line {
 
   Refusal send(http::request<http::string_body>& request) {
     request.version(11);
-    request.set(http::field::host, where_.socket.empty() ? where_.host : "localhost");
+    request.set(http::field::host, where_.authority());
     request.set(http::field::user_agent, "muster");
     if (!where_.token.empty()) {
       request.set(http::field::authorization, "Bearer " + where_.token);
@@ -192,14 +192,16 @@ class ApiClient::Line {
     } else {
       context_->load_verify_file(where_.ca_file, code);
     }
-    if (code) return Error{"MUSTER_CA: " + where_.ca_file + ": " + code.message()};
+    if (code) return Error{"no certificates to trust in " + in_quotes(where_.ca_file)};
     tls_.emplace(*socket_, *context_);
     tls_->set_verify_callback(asio::ssl::host_name_verification(where_.host), code);
     SSL_set_tlsext_host_name(tls_->native_handle(), where_.host.c_str());
     code = wait_for(kConnectWait, {}, [&](auto done) {
       tls_->async_handshake(asio::ssl::stream_base::client, done);
     });
-    return code ? Refusal(nobody(code.message())) : std::nullopt;
+    if (!code) return std::nullopt;
+    return Error{"no TLS with " + where_.text() + ": " + code.message() +
+                 "; MUSTER_CA names a file of certificates to trust"};
   }
 
   Where where_;

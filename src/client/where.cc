@@ -92,10 +92,14 @@ Result<std::string> token_for(const Environment& env) {
 
 }  // namespace
 
-std::string Where::text() const {
-  if (!socket.empty()) return socket;
+std::string Where::authority() const {
+  if (!socket.empty()) return "localhost";
   const bool v6 = host.find(':') != std::string::npos;
-  return (tls ? "https://" : "http://") + (v6 ? "[" + host + "]" : host) + ":" + port;
+  return (v6 ? "[" + host + "]" : host) + ":" + port;
+}
+
+std::string Where::text() const {
+  return socket.empty() ? (tls ? "https://" : "http://") + authority() : socket;
 }
 
 Environment process_environment() {

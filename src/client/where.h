@@ -18,7 +18,8 @@ struct Where {
   std::string token;    // Only over TCP; a Unix socket knows who calls.
   std::string ca_file;  // Certificates to trust instead of the system's; empty: the system's.
 
-  std::string text() const;  // As a person would write it.
+  std::string text() const;       // As a person would write it.
+  std::string authority() const;  // "gpu:8080", "[::1]:80"; of a Unix socket "localhost".
 };
 
 // A variable of the environment, null if it is not set.
