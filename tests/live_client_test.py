@@ -270,6 +270,16 @@ class Follows(LiveTest):
         self.assertEqual(self.run_muster("wait", "77", "1", status=1),
                          ("job 1 (old): done after 1m00s\n", "muster: wait 77: no job '77'\n"))
 
+    def test_an_id_is_resolved_once(self):
+        m = self.manager
+        for words in (("wait", "1"), ("logs", "-f", "1"), ("events", "-f", "1")):
+            m.jobs = {12: {"id": 12, "name": "a", "state": "running", "leases_used": 1}}
+            m.logs = {12: [b"hello\n", True]}
+            self.later(0.4, lambda: m.jobs.update({13: {"id": 13, "state": "queued"}}),
+                       lambda: m.happen(12, "resized"),
+                       lambda: m.happen(12, "done", state="done"))
+            self.assertEqual(self.run_muster(*words)[1], "", words)
+
     def test_wait_gives_up_in_time(self):
         self.some_jobs()
         began = time.monotonic()

@@ -55,10 +55,10 @@ Result<std::uint64_t> print_past(ApiClient& client, const std::string& path,
   }
 }
 
-int follow_events(ApiClient& client, const std::string& path, std::uint64_t last,
-                  const LiveOptions& options, Streams streams) {
+// Of the job `id`, or of all if it is empty.
+int follow_events(ApiClient& client, const std::string& path, const std::string& id,
+                  std::uint64_t last, const LiveOptions& options, Streams streams) {
   Patience patience;
-  const bool of_one_job = !options.names.empty();
   while (true) {
     const StreamResult result = client.stream(
         path + "?follow=1", {{"Last-Event-ID", std::to_string(last)}},
@@ -75,10 +75,10 @@ int follow_events(ApiClient& client, const std::string& path, std::uint64_t last
         interrupted);
     if (interrupted()) return kExitInterrupted;
     if (result.end == StreamEnd::kRefused && result.reply.status != 503) {
-      return fail(streams, object_of(result.reply).error().message);
+      return fail(streams, refusal_of(result.reply).message);
     }
-    if (result.end == StreamEnd::kOver && of_one_job) {
-      const Result<Json> job = job_now(client, options.names.front());
+    if (result.end == StreamEnd::kOver && !id.empty()) {
+      const Result<Json> job = job_now(client, id);
       if (!job.ok()) return fail(streams, job.error().message);
       if (is_over(job.value())) return kExitDone;
     }
@@ -92,15 +92,20 @@ int follow_events(ApiClient& client, const std::string& path, std::uint64_t last
 
 int run_events(const LiveOptions& options, Streams streams) {
   return with_manager(options, streams, [&](ApiClient& client) {
-    const std::string path = options.names.empty()
-                                 ? "/v1/events"
-                                 : "/v1/jobs/" + escaped(options.names.front()) + "/events";
     if (options.logs.follow) catch_interrupts();
+    std::string path = "/v1/events";
+    std::string id;
+    if (!options.names.empty()) {
+      const Result<Json> job = job_now(client, options.names.front());
+      if (!job.ok()) return fail(streams, job.error().message);
+      id = whole_id(job.value());
+      path = "/v1/jobs/" + id + "/events";
+    }
     const Result<std::uint64_t> last = print_past(client, path, options, streams);
     if (!last.ok()) return fail(streams, last.error().message);
     streams.out << std::flush;
     if (!options.logs.follow) return kExitDone;
-    return follow_events(client, path, last.value(), options, streams);
+    return follow_events(client, path, id, last.value(), options, streams);
   });
 }
 

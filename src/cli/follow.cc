@@ -36,41 +36,40 @@ Result<Json> job_now(ApiClient& client, const std::string& id) {
   }
 }
 
-bool await_event(ApiClient& client, const std::string& id, std::string& after,
-                 const std::function<bool()>& stop) {
-  Patience patience;
-  bool happened = false;
-  while (!happened && !stop()) {
+std::string whole_id(const Json& job) { return std::to_string(count_at(job, "id")); }
+
+bool EventWatch::next(const std::function<bool()>& stop) {
+  while (!stop()) {
     const HttpHeaders headers =
-        after.empty() ? HttpHeaders() : HttpHeaders{{"Last-Event-ID", after}};
-    const StreamResult result = client.stream(
-        "/v1/jobs/" + escaped(id) + "/events?follow=1", headers,
+        after_.empty() ? HttpHeaders() : HttpHeaders{{"Last-Event-ID", after_}};
+    bool happened = false;
+    const StreamResult result = client_.stream(
+        "/v1/jobs/" + escaped(id_) + "/events?follow=1", headers,
         [&](const SseEvent& event) {
-          after = event.id;
-          happened = true;
+          after_ = event.id;
+          const bool first_end = event.kind == "end" && !std::exchange(ended_, true);
+          happened = event.kind != "end" || first_end;
           return false;
         },
         stop);
-    if (result.end == StreamEnd::kOver) return true;
-    if (result.end == StreamEnd::kRefused) return false;
-    if (result.end == StreamEnd::kBroken && !patience.try_again()) return false;
+    if (happened) patience_.reset();
+    if (happened) return true;
+    if (stop() || !patience_.try_again()) return false;
+    if (result.end != StreamEnd::kBroken) return true;
   }
-  return happened;
+  return false;
 }
 
 Result<Json> await_end(ApiClient& client, const std::string& id,
                        const std::function<bool()>& stop) {
-  std::string after;
-  Patience patience;
-  bool silent = false;  // The stream ended at once, with nothing new.
-  while (true) {
-    Result<Json> job = job_now(client, id);
-    if (!job.ok() || is_over(job.value()) || stop()) return job;
-    if (silent && !patience.try_again()) return Error{"the manager does not say any more"};
-    const std::string before = after;
-    silent = !await_event(client, id, after, stop) || after == before;
-    if (!silent) patience.reset();
+  Result<Json> job = job_now(client, id);
+  if (!job.ok()) return job;
+  EventWatch watch(client, whole_id(job.value()));
+  while (job.ok() && !is_over(job.value()) && !stop()) {
+    if (!watch.next(stop) && !stop()) return Error{"the manager says no more of this job"};
+    job = job_now(client, whole_id(job.value()));
   }
+  return job;
 }
 
 std::string fate_line(const Json& job) {

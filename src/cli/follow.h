@@ -23,13 +23,28 @@ class Patience {
   int tries_ = 0;
 };
 
+// The id that a beginning of one stands for; later it might stand for several.
+std::string whole_id(const nlohmann::json& job);
+
 // The job as it is now; tries again while the manager does not answer.
 Result<nlohmann::json> job_now(ApiClient& client, const std::string& id);
 
-// Waits until something happens to the job that is later than event number `after`, which goes on
-// to that event. False if `stop` said so or nobody answers any more; the caller looks at the job.
-bool await_event(ApiClient& client, const std::string& id, std::string& after,
-                 const std::function<bool()>& stop);
+// What happens to one job, event by event.
+class EventWatch {
+ public:
+  EventWatch(ApiClient& client, std::string id) : client_(client), id_(std::move(id)) {}
+
+  // Waits until there is reason to look at the job again. False if `stop` said so, or the manager
+  // has said nothing for too long.
+  bool next(const std::function<bool()>& stop);
+
+ private:
+  ApiClient& client_;
+  std::string id_;
+  std::string after_;  // The last event that came.
+  bool ended_ = false;
+  Patience patience_;
+};
 
 // Waits for the job's end, and returns it as it then is; as it is now if `stop` said so.
 Result<nlohmann::json> await_end(ApiClient& client, const std::string& id,

@@ -28,15 +28,17 @@ int with_manager(const LiveOptions& options, Streams streams,
 
 Result<Json> object_of(const Result<HttpReply>& reply) {
   if (!reply.ok()) return reply.error();
-  const HttpReply& got = reply.value();
-  Json object = Json::parse(got.body, nullptr, false);
-  if (!got.ok()) {
-    const std::string said = object.is_object() ? text_at(object, "error") : "";
-    return Error{said.empty() ? fmt::format("the manager answers with status {}", got.status)
-                              : said};
-  }
+  if (!reply.value().ok()) return refusal_of(reply.value());
+  Json object = Json::parse(reply.value().body, nullptr, false);
   if (!object.is_object()) return Error{"the manager's answer is not a JSON object"};
   return object;
+}
+
+Error refusal_of(const HttpReply& reply) {
+  const Json object = Json::parse(reply.body, nullptr, false);
+  const std::string said = object.is_object() ? text_at(object, "error") : "";
+  if (!said.empty()) return {said};
+  return {fmt::format("the manager answers with status {} and no reason", reply.status)};
 }
 
 int show(ApiClient& client, const std::string& target, const LiveOptions& options, Streams streams,

@@ -22,6 +22,9 @@ int with_manager(const LiveOptions& options, Streams streams,
 // The object of an answer; an error if it was refused, with the manager's own words.
 Result<nlohmann::json> object_of(const Result<HttpReply>& reply);
 
+// Why an answer is not what was asked for.
+Error refusal_of(const HttpReply& reply);
+
 // GETs and prints: with --json the object as it came, else what `text` makes of it.
 int show(ApiClient& client, const std::string& target, const LiveOptions& options, Streams streams,
          const std::function<std::string(const nlohmann::json&)>& text);

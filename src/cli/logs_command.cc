@@ -39,7 +39,8 @@ std::string log_target(const std::string& id, const LogsOptions& logs, const std
 Result<Piece> read_piece(ApiClient& client, const std::string& id, const LogsOptions& logs,
                          const std::string& offset, std::uint64_t limit) {
   Result<HttpReply> reply = client.get(log_target(id, logs, offset, limit, false));
-  if (!reply.ok() || !reply.value().ok()) return object_of(reply).error();
+  if (!reply.ok()) return reply.error();
+  if (!reply.value().ok()) return refusal_of(reply.value());
   const auto size = reply.value().headers.find("muster-log-size");
   Piece piece{std::move(reply.value().body), 0};
   const Result<std::int64_t> number =
@@ -139,7 +140,7 @@ Followed follow_lease(ApiClient& client, const std::string& id, const LogsOption
     if (over) return {Ended::kLease, ""};
     if (interrupted()) return {Ended::kInterrupted, ""};
     if (result.end == StreamEnd::kRefused && result.reply.status != 503) {
-      return {Ended::kNothingThere, object_of(result.reply).error().message};
+      return {Ended::kNothingThere, refusal_of(result.reply).message};
     }
     if (!patience.try_again()) {
       return {interrupted() ? Ended::kInterrupted : Ended::kGone, result.trouble};
@@ -149,13 +150,15 @@ Followed follow_lease(ApiClient& client, const std::string& id, const LogsOption
 
 }  // namespace
 
-int follow_output(ApiClient& client, const std::string& id, const LiveOptions& options,
+int follow_output(ApiClient& client, const std::string& name, const LiveOptions& options,
                   Streams streams) {
   using Clock = std::chrono::steady_clock;
   std::uint32_t followed = 0;  // The last lease whose output is all printed.
-  std::string after;           // The last event that was looked at.
-  while (true) {
-    const Result<Json> job = job_now(client, id);
+  Result<Json> job = job_now(client, name);
+  if (!job.ok()) return fail(streams, job.error().message);
+  const std::string id = whole_id(job.value());
+  EventWatch watch(client, id);
+  for (;; job = job_now(client, id)) {
     if (interrupted()) return kExitInterrupted;
     if (!job.ok()) return fail(streams, job.error().message);
     LogsOptions logs = options.logs;
@@ -177,8 +180,8 @@ int follow_output(ApiClient& client, const std::string& id, const LiveOptions& o
       if (followed > 0) return kExitDone;
       return fail(streams, "never ran: " + fate_line(job.value()));
     }
-    await_event(client, id, after, [&] { return interrupted() || Clock::now() >= look_again; });
-    if (interrupted()) return kExitInterrupted;
+    const auto stop = [&] { return interrupted() || Clock::now() >= look_again; };
+    if (!watch.next(stop) && !stop()) return fail(streams, "the manager says no more of this job");
   }
 }
 
