@@ -44,7 +44,12 @@ struct PastService {
   }
 };
 
-// The events of `numbers`, of the job given or of jobs by turns.
+Note next_note(PastService& past) {
+  const std::uint64_t number = ++past.newest;
+  return note(number, 1 + number % 2);
+}
+
+// The events from `first` to `last`, of one job or of both.
 std::string stream_of(std::uint64_t first, std::uint64_t last, std::uint64_t only_job = 0) {
   std::string out;
   for (std::uint64_t number = first; number <= last; ++number) {
@@ -70,10 +75,7 @@ TEST(Events, AreHistoryThenNewsWithoutGapOrTwice) {
   FakeService* service = nullptr;
   // While it is asked for history, things go on happening.
   past->at_call = [&](const Call&) {
-    for (int i = 0; i < 3; ++i) {
-      const std::uint64_t number = ++past->newest;
-      service->tell({note(number, 1 + number % 2)});
-    }
+    for (int i = 0; i < 3; ++i) service->tell({next_note(*past)});
   };
   ServerTest test([past](const Caller& caller, const Call& call) { return (*past)(caller, call); });
   service = &test.service;
@@ -82,13 +84,10 @@ TEST(Events, AreHistoryThenNewsWithoutGapOrTwice) {
   EXPECT_NE(client.read_until("\r\n\r\n").find("Content-Type: text/event-stream"),
             std::string::npos);
   std::string seen = read_through(client, 1'015);  // Five pages, three more events at each.
-  service->do_later([&] {
-    for (int i = 0; i < 5; ++i) ++past->newest;
-  });
-  service->settle();
   std::vector<Note> more;
-  for (std::uint64_t n = past->newest - 4; n <= past->newest; ++n)
-    more.push_back(note(n, 1 + n % 2));
+  service->do_now([&] {
+    for (int i = 0; i < 5; ++i) more.push_back(next_note(*past));
+  });
   service->tell(more);
   seen += read_through(client, past->newest);
   EXPECT_TRUE(seen == stream_of(11, past->newest));

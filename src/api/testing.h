@@ -105,12 +105,13 @@ class FakeService final : public Service {
     ready_.notify_one();
   }
 
-  // Waits until all before it was done.
-  void settle() {
+  // On the service's thread, after all that came before; waits for it.
+  void do_now(const std::function<void()>& what) {
     std::mutex mutex;
     std::condition_variable done;
     bool is_done = false;
     do_later([&] {
+      what();
       const std::lock_guard lock(mutex);
       is_done = true;
       done.notify_one();
@@ -120,12 +121,12 @@ class FakeService final : public Service {
   }
 
   void hang(bool on) {
-    do_later([this, on] { hang_ = on; });
-    settle();
+    do_now([&] { hang_ = on; });
   }
   std::vector<std::pair<Caller, std::string>> calls() {
-    settle();
-    return calls_;
+    std::vector<std::pair<Caller, std::string>> copy;
+    do_now([&] { copy = calls_; });
+    return copy;
   }
 
  private:
