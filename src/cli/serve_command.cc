@@ -10,7 +10,10 @@
 #include <filesystem>
 #include <mutex>
 #include <ostream>
+#include <string>
+#include <vector>
 
+#include "live/background.h"
 #include "live/daemon.h"
 #include "live/instance.h"
 
@@ -41,10 +44,39 @@ void ServeCommand::add_to(CLI::App& app) {
                    "where it keeps its state; $MUSTER_HOME or ~/.local/state/muster if left out")
       ->type_name("DIR");
   command_->add_flag("--check", check_, "only look whether the configuration is right");
+  auto* const background =
+      command_->add_flag("--background", background_, "go on without this terminal");
+  command_->add_flag("--stop", stop_, "end the one that runs; its jobs go on")
+      ->excludes(background);
   command_->footer(
-      "Jobs go on when the manager is stopped (Ctrl-C, SIGTERM) or killed; the next one finds "
+      "Jobs go on when the manager is stopped (Ctrl-C, --stop) or killed; the next one finds "
       "them.\n"
-      "Example:\n  muster serve --config serve.yaml");
+      "Example:\n  muster serve --background\n  muster serve --config serve.yaml --check");
+}
+
+int ServeCommand::run_in_background(Streams streams, const DaemonOptions& options) const {
+  Result<std::string> socket = socket_of(options);
+  if (!socket.ok()) return complain(streams, socket.error().message);
+  if (answers(socket.value())) {
+    streams.out << "a manager is serving already on " << socket.value() << '\n';
+    return kExitDone;
+  }
+  if (const Result<Instance> home = open_instance(options.home); !home.ok()) {
+    complain(streams, home.error().message);
+    return kExitFailed;
+  }
+  std::vector<std::string> words = {"muster", "serve", "--home", options.home};
+  if (!options.config.empty()) {
+    words.insert(words.end(), {"--config", std::filesystem::absolute(options.config).string()});
+  }
+  const std::string log = options.home + "/serve.log";
+  if (const Refusal refusal = start_in_background(words, log, socket.value())) {
+    complain(streams, refusal->message);
+    return kExitFailed;
+  }
+  streams.out << "serving on " << socket.value() << "\nits log is " << log
+              << "\nend it with: muster serve --stop\n";
+  return kExitDone;
 }
 
 int ServeCommand::run(Streams streams) {
@@ -59,6 +91,15 @@ int ServeCommand::run(Streams streams) {
   } else {
     options.home = std::filesystem::absolute(home_).lexically_normal().string();
   }
+  if (stop_) {
+    if (const Refusal refusal = end_manager(options.home)) {
+      complain(streams, refusal->message);
+      return kExitFailed;
+    }
+    streams.out << "the manager in " << options.home << " has ended; its jobs go on\n";
+    return kExitDone;
+  }
+  if (background_) return run_in_background(streams, options);
   std::mutex mutex;
   const auto line = [&](std::ostream& out, const std::string& words) {
     const std::lock_guard lock(mutex);

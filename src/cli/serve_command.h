@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "live/daemon.h"
 
 namespace muster {
 
@@ -16,9 +17,11 @@ class ServeCommand {
   bool chosen() const { return command_->parsed(); }
 
  private:
+  int run_in_background(Streams streams, const DaemonOptions& options) const;
+
   CLI::App* command_ = nullptr;
   std::string config_, home_;
-  bool check_ = false;
+  bool check_ = false, background_ = false, stop_ = false;
 };
 
 }  // namespace muster

@@ -38,6 +38,11 @@ ServerSettings server_settings(const ServeFile& file, const std::string& home) {
   return settings;
 }
 
+Result<ServeFile> read_config(const DaemonOptions& options) {
+  const bool named = !options.config.empty();
+  return read_serve_file(named ? options.config : options.home + "/config.yaml", named);
+}
+
 std::string described(const ServeFile& file, const NodeFacts& machine, const RosterSettings& has) {
   const Resources& total = has.topology.total();
   const bool all_virtual = machine.gpus_virtual || !file.nodes.empty();
@@ -81,10 +86,14 @@ class SignalWatch {
 
 }  // namespace
 
+Result<std::string> socket_of(const DaemonOptions& options) {
+  const Result<ServeFile> file = read_config(options);
+  if (!file.ok()) return file.error();
+  return server_settings(file.value(), options.home).socket_path;
+}
+
 Refusal run_daemon(const DaemonOptions& options) {
-  const bool named = !options.config.empty();
-  const std::string config = named ? options.config : options.home + "/config.yaml";
-  Result<ServeFile> read = read_serve_file(config, named);
+  Result<ServeFile> read = read_config(options);
   if (!read.ok()) return read.error();
   const ServeFile& file = read.value();
   if (file.others && ::geteuid() == 0) {

@@ -19,6 +19,9 @@ struct DaemonOptions {
   std::function<void(const std::string&)> log;  // A line of trouble.
 };
 
+// Where it will serve, as its configuration says.
+Result<std::string> socket_of(const DaemonOptions& options);
+
 // Until SIGTERM or SIGINT, which leave the jobs running.
 Refusal run_daemon(const DaemonOptions& options);
 
