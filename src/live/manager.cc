@@ -71,10 +71,8 @@ Refusal Manager::run() {
 
 // Sleeps until something is to be done.
 bool Manager::wait() {
-  const bool looks = std::any_of(roster_->jobs().begin(), roster_->jobs().end(),
-                                 [](const auto& job) { return job.second.lease.has_value(); });
   Instant until = std::min(roster_->wake(), next_housekeeping_);
-  if (looks) until = std::min(until, next_look_);
+  if (!roster_->engine().state().placed.empty()) until = std::min(until, next_look_);
   const std::int64_t left = std::max<std::int64_t>(0, (until - clock_->now()).us());
   std::unique_lock lock(mutex_);
   woken_.wait_for(lock, std::chrono::microseconds(std::min<std::int64_t>(left, 60'000'000)),
@@ -253,10 +251,11 @@ void Manager::act() {
 }
 
 void Manager::look_at_progress(std::vector<Input>& inputs) {
-  for (const auto& [id, job] : roster_->jobs()) {
-    if (!job.lease || !job.lease->up) continue;
-    if (progress_->look(id, job.lease->number)) {
-      inputs.push_back(SavedInput{id, job.lease->number});
+  for (const LiveId id : roster_->placed()) {
+    const LiveJob* job = roster_->find(id);
+    if (job == nullptr || !job->lease || !job->lease->up) continue;
+    if (progress_->look(id, job->lease->number)) {
+      inputs.push_back(SavedInput{id, job->lease->number});
     }
   }
 }

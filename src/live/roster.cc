@@ -130,6 +130,12 @@ LiveState Roster::state_of(const LiveJob& job) const {
                                                                     : LiveState::kQueued;
 }
 
+std::vector<LiveId> Roster::placed() const {
+  std::vector<LiveId> ids;
+  for (const JobId row : engine_->state().placed) ids.push_back(live_of_[row.index()]);
+  return ids;
+}
+
 std::string Roster::digest() const {
   Digest whole = digest_;
   whole.add(engine_->digest());

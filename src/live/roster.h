@@ -88,6 +88,8 @@ class Roster {
   const std::map<LiveId, LiveJob>& jobs() const { return jobs_; }
   const LiveJob* find(LiveId id) const;
   LiveState state_of(const LiveJob& job) const;
+  // Jobs the engine wants to have running, whether they do yet or not.
+  std::vector<LiveId> placed() const;
   std::string where(const Placement& placement) const;  // "node-1:0-1,node-2:3"
 
   Instant now() const { return now_; }

@@ -1,0 +1,292 @@
+// The manager with a real journal and hands that only note their orders: what is said when, and
+// what a restart finds.
+
+#include "live/manager.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "live/settings.h"
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+class NotingHands final : public Hands {
+ public:
+  void order(std::vector<HandOrder> orders) override {
+    const std::lock_guard lock(mutex);
+    for (HandOrder& each : orders) given.push_back(std::move(each));
+  }
+  std::vector<HandOrder> take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(given, {});
+  }
+  std::mutex mutex;
+  std::vector<HandOrder> given;
+};
+
+std::string scheduling(const std::string& yaml, int gpus = 2) {
+  NodeFacts machine;
+  machine.host = "here";
+  machine.cpus = 4;
+  machine.mem_mib = 8192;
+  machine.gpus.resize(static_cast<std::size_t>(gpus));
+  machine.gpus_virtual = true;
+  const Result<ServeFile> file = parse_serve_file(yaml, "serve.yaml");
+  EXPECT_TRUE(file.ok()) << file.error().message;
+  return settings_text(file.value(), machine).value();
+}
+
+constexpr const char* kPlain = "scheduler: {policy: fifo, retry: none}";
+
+class ManagerTest : public testing::Test {
+ protected:
+  ManagerTest() {
+    std::string name = testing::TempDir() + "manager-XXXXXX";
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    home_ = name;
+  }
+  ~ManagerTest() override {
+    end();
+    std::filesystem::remove_all(home_);
+  }
+
+  std::string open(const std::string& settings) {
+    ManagerSettings wanted;
+    wanted.home = home_;
+    wanted.scheduling = settings;
+    wanted.snapshot_every = snapshot_every_;
+    Result<std::unique_ptr<Manager>> opened = Manager::open(std::move(wanted));
+    if (!opened.ok()) return opened.error().message;
+    manager_ = std::move(opened).value();
+    return "";
+  }
+  void start(const std::string& settings = scheduling(kPlain)) {
+    ASSERT_EQ(open(settings), "");
+    manager_->use(hands_);
+    thread_ = std::thread([this] { EXPECT_FALSE(manager_->run()); });
+  }
+  // As a clean stop does. What a crash leaves is the same but for the snapshot.
+  void end() {
+    if (!thread_.joinable()) return;
+    manager_->stop();
+    thread_.join();
+    manager_.reset();
+  }
+  json ask(Call call, int status, const Caller& caller = {"ann", false}) {
+    std::promise<Answer> promise;
+    manager_->call(caller, std::move(call), [&](Answer answer) { promise.set_value(answer); });
+    const Answer answer = promise.get_future().get();
+    EXPECT_EQ(answer.status, status) << answer.body;
+    last_log_ = answer.log;
+    return json::parse(answer.body.empty() ? "{}" : answer.body);
+  }
+  static SubmitJob job(std::int32_t gpus = 1, std::string key = "") {
+    SubmitJob call;
+    call.request.name = "train";
+    call.request.command = {"true"};
+    call.request.gpus = gpus;
+    call.key = std::move(key);
+    return call;
+  }
+  std::string state(LiveId id, const Caller& caller = {"ann", false}) {
+    return ask(ShowJob{std::to_string(id)}, 200, caller)["state"].get<std::string>();
+  }
+  void tell(Input input) {
+    manager_->news({std::move(input)});
+    ask(ShowHealth{}, 200);  // It has been seen to by then.
+  }
+
+  std::string home_;
+  std::size_t snapshot_every_ = 1000;
+  NotingHands hands_;
+  std::unique_ptr<Manager> manager_;
+  std::thread thread_;
+  std::optional<LogPlace> last_log_;
+};
+
+TEST_F(ManagerTest, AnswersWithAnIdAndOrdersTheStart) {
+  start();
+  EXPECT_EQ(ask(job(), 201)["id"], 1);
+  const std::vector<HandOrder> orders = hands_.take();
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_EQ(orders[0].specs.at(0).job, 1);
+  EXPECT_EQ(orders[0].specs.at(0).cpu_milli, 2000);
+  EXPECT_EQ(state(1), "starting");
+  tell(LeaseUpInput{1, 1, "full"});
+  EXPECT_EQ(state(1), "running");
+  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 1500, 10});
+  const json shown = ask(ShowJob{"1"}, 200);
+  EXPECT_EQ(shown["state"], "done");
+  EXPECT_EQ(shown["leases"][0]["cpu_s"], 1.5);
+  EXPECT_EQ(ask(ListJobs{}, 200)["total"], 0);
+  EXPECT_EQ(ask(ListJobs{"ended", "", "", 10, 0}, 200)["jobs"].size(), 1U);
+}
+
+TEST_F(ManagerTest, AKeyStandsForOneJobAlsoAfterARestart) {
+  start();
+  EXPECT_EQ(ask(job(1, "k"), 201)["id"], 1);
+  EXPECT_EQ(ask(job(1, "k"), 200)["id"], 1);
+  EXPECT_EQ(ask(job(1, "k"), 201, {"bob", false})["id"], 2);
+  end();
+  start();
+  EXPECT_EQ(ask(job(1, "k"), 200)["id"], 1);
+  EXPECT_EQ(ask(job(), 201)["id"], 3);
+}
+
+TEST_F(ManagerTest, FindsItsLeasesAgain) {
+  start();
+  ask(job(2), 201);
+  ask(job(1), 201);
+  tell(LeaseUpInput{1, 1, "full"});
+  const std::string token = hands_.take().at(0).specs.at(0).token;
+  end();
+  start();
+  EXPECT_EQ(state(1), "running");
+  EXPECT_EQ(state(2), "queued");
+  const std::vector<HandOrder> orders = hands_.take();
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_EQ(orders[0].kind, HandOrder::Kind::kTakeUp);
+  EXPECT_EQ(orders[0].specs.at(0).token, token) << "the same order, word for word";
+  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 0, 0});
+  EXPECT_EQ(state(2), "starting");
+}
+
+TEST_F(ManagerTest, SettingsMayChangeUnderRunningJobs) {
+  start();
+  ask(job(1), 201);
+  tell(LeaseUpInput{1, 1, "full"});
+  end();
+  start(scheduling("scheduler: {policy: las, retry: none}", 4));
+  EXPECT_EQ(state(1), "running");
+  EXPECT_EQ(ask(ListNodes{}, 200)["nodes"][0]["gpus_free"], 3);
+  end();
+  // Its GPU is no longer there.
+  EXPECT_NE(open(scheduling("nodes: [{name: other, gpus: 2}]")).find("job 1 would no longer fit"),
+            std::string::npos);
+}
+
+TEST_F(ManagerTest, SnapshotsChangeNothingThatPeopleSee) {
+  snapshot_every_ = 3;
+  start();
+  for (int i = 0; i < 20; ++i) ask(job(1 + i % 2), 201);
+  for (LiveId id = 1; id <= 10; ++id) {
+    tell(LeaseUpInput{id, 1, "full"});
+    tell(LeaseOverInput{id, 1, LeaseFate::kFinished, "", "", 0, 0});
+    EXPECT_EQ(state(id), "done");
+  }
+  EXPECT_EQ(ask(ListJobs{}, 200)["total"], 10);
+  const json before = ask(ListJobs{}, 200);
+  end();
+  start();
+  EXPECT_EQ(ask(ListJobs{}, 200)["total"], before["total"]);
+}
+
+TEST_F(ManagerTest, OthersJobsAreNobodysBusiness) {
+  start();
+  ask(job(), 201);
+  const Caller bob{"bob", false};
+  const Caller chief{"root", true};
+  ask(ShowJob{"1"}, 404, bob);
+  ask(CancelJob{"1"}, 404, bob);
+  ask(FindLog{"1", std::nullopt, 0}, 404, bob);
+  ask(DrainNode{"here"}, 403, bob);
+  EXPECT_EQ(ask(ListJobs{}, 200, bob)["total"], 0);
+  EXPECT_TRUE(ask(ListEvents{}, 200, bob)["events"].empty());
+  EXPECT_EQ(state(1, chief), "starting");
+  EXPECT_EQ(ask(CancelJob{"1"}, 200, chief)["state"], "stopping");
+  EXPECT_EQ(ask(DrainNode{"here"}, 200, chief)["open"], false);
+  ask(DrainNode{"hare"}, 404, chief);
+}
+
+TEST_F(ManagerTest, IdsGoByTheirBeginnings) {
+  start();
+  SubmitJob array = job();
+  array.request.array = ArrayRange{0, 11, 1, 2};
+  EXPECT_EQ(ask(array, 201)["ids"].size(), 12U);
+  EXPECT_EQ(ask(ShowJob{"1_7"}, 200)["id"], 8);
+  EXPECT_EQ(ask(ShowJob{"12"}, 200)["id"], 12);
+  EXPECT_EQ(ask(ShowJob{"1"}, 200)["id"], 1) << "a whole id, though others begin so";
+  ask(ShowJob{"1_1"}, 200);
+  ask(ShowJob{"99"}, 404);
+  for (int i = 0; i < 9; ++i) ask(job(), 201);
+  EXPECT_NE(ask(ShowJob{"1_"}, 409)["error"].get<std::string>().find("several"), std::string::npos);
+}
+
+TEST_F(ManagerTest, RefusesWithoutChangingAnything) {
+  start();
+  ask(job(3), 400);
+  SubmitJob after = job();
+  after.request.after_ok = {77};
+  ask(after, 409);
+  ask(CancelJob{"1"}, 404);
+  EXPECT_EQ(ask(ListJobs{}, 200)["total"], 0);
+  EXPECT_EQ(ask(job(), 201)["id"], 1);
+  ask(ReleaseJob{"1"}, 409);
+  ask(ListJobs{"runing", "", "", 10, 0}, 400);
+}
+
+TEST_F(ManagerTest, DependenciesOnJobsThatAreOverAreSettledAtOnce) {
+  start();
+  ask(job(), 201);
+  tell(LeaseUpInput{1, 1, "full"});
+  tell(LeaseOverInput{1, 1, LeaseFate::kFailed, "traceback", "boom", 0, 0});
+  SubmitJob any = job();
+  any.request.after_any = {1};
+  ask(any, 201);
+  EXPECT_EQ(state(2), "starting");
+  SubmitJob good = job();
+  good.request.after_ok = {1};
+  EXPECT_NE(ask(good, 409)["error"].get<std::string>().find("did not end well"), std::string::npos);
+}
+
+TEST_F(ManagerTest, SaysWhereOutputIs) {
+  start();
+  ask(job(2), 201);
+  ask(job(1), 201);
+  ask(FindLog{"1", std::nullopt, 0}, 200);
+  EXPECT_EQ(last_log_->directory, home_ + "/leases/j1.e1");
+  EXPECT_FALSE(last_log_->over);
+  ask(FindLog{"1", 2U, 0}, 404);
+  ask(FindLog{"2", std::nullopt, 0}, 409);
+}
+
+TEST_F(ManagerTest, EverybodyWhoWatchesHearsEverythingOnce) {
+  start();
+  std::mutex mutex;
+  std::vector<std::uint64_t> numbers;
+  manager_->watch([&](const Notes& notes) {
+    const std::lock_guard lock(mutex);
+    for (const Note& note : *notes) numbers.push_back(note.number);
+  });
+  for (int i = 0; i < 10; ++i) ask(job(), 201);
+  end();
+  for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], i + 1);
+  EXPECT_GE(numbers.size(), 12U);
+}
+
+TEST_F(ManagerTest, LimitsTheQueue) {
+  ManagerSettings wanted;
+  wanted.home = home_;
+  wanted.scheduling = scheduling(kPlain);
+  wanted.most_queued_per_user = 3;
+  manager_ = Manager::open(std::move(wanted)).value();
+  manager_->use(hands_);
+  thread_ = std::thread([this] { EXPECT_FALSE(manager_->run()); });
+  for (int i = 0; i < 3; ++i) ask(job(), 201);
+  ask(job(), 429);
+  ask(job(), 201, {"bob", false});
+  tell(LeaseUpInput{1, 1, "full"});
+  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 0, 0});
+  ask(job(), 201);
+}
+
+}  // namespace
+}  // namespace muster
