@@ -107,8 +107,14 @@ Refusal Manager::turn() {
   if (roster_->wake() <= now) inputs.push_back(TickInput{});
   if (!inputs.empty()) decide(std::move(inputs));
   if (journal_->buffered() > 0 || !waiters_.empty()) {
+    const bool freed = !roster_->over().empty();
     if (const Refusal refusal = commit()) return refusal;
     act();
+    if (freed && in_force_ != settings_.scheduling) {
+      if (const Refusal refusal = adapt()) complain(refusal->message);
+      if (const Refusal refusal = commit()) return refusal;
+      act();
+    }
   }
   for (Pending& each : reads) each.done(answer(each.caller, each.call));
   if (now >= next_housekeeping_ || entries_since_snapshot_ >= settings_.snapshot_every) {

@@ -38,7 +38,7 @@ namespace muster {
 
 struct ManagerSettings {
   std::string home;
-  std::string scheduling;  // See settings.h.
+  std::string scheduling;  // See settings.h; another one than before holds when it can.
   std::vector<NodeNotes> nodes;
   LaunchSettings launch;  // The instance is filled in.
   Duration retention = Duration::seconds(30 * 86'400);
@@ -121,13 +121,14 @@ class Manager final : public Service {
   Refusal recover();
   Refusal replay(Roster& roster, std::uint64_t after);
   Refusal begin_era(const Roster& roster);
-  Refusal adapt(Roster old);
+  Refusal adapt();
   void take_up_leases();
   void keep_house();
   void forget_old();
   HandOrder hand_order(const Order& order) const;
 
   ManagerSettings settings_;
+  std::string in_force_;  // The settings the roster decides by.
   Instance instance_;
   std::optional<LiveClock> clock_;
   std::optional<Journal> journal_;

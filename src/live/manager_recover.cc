@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "live/manager.h"
 #include "live/settings.h"
 
@@ -53,7 +54,10 @@ Refusal Manager::recover() {
   if (!wanted.ok()) return wanted.error();
   Result<std::optional<Snapshot>> snapshot = journal_->newest_snapshot();
   if (!snapshot.ok()) return snapshot.error();
-  if (!snapshot.value()) return begin_era(Roster(std::move(wanted).value()));
+  if (!snapshot.value()) {
+    in_force_ = settings_.scheduling;
+    return begin_era(Roster(std::move(wanted).value()));
+  }
 
   std::string settings;
   std::string kept;
@@ -82,9 +86,9 @@ Refusal Manager::recover() {
   for (const auto& [id, job] : roster.jobs()) {
     if (!job.end) ++per_user_[job.user];
   }
-  if (settings != settings_.scheduling) return adapt(std::move(roster));
   roster_.emplace(std::move(roster));
-  return std::nullopt;
+  in_force_ = std::move(settings);
+  return in_force_ == settings_.scheduling ? std::nullopt : adapt();
 }
 
 // Every entry must find the roster as it was when it was written.
@@ -110,11 +114,11 @@ Refusal Manager::replay(Roster& roster, std::uint64_t after) {
   return refusal ? refusal : wrong;
 }
 
-// The journal goes on from this roster, with today's settings.
+// The journal goes on from this roster, with the settings in force.
 Refusal Manager::begin_era(const Roster& roster) {
-  const Snapshot snapshot{journal_->next_seq() - 1, wrap(settings_.scheduling, roster, last_note_)};
+  const Snapshot snapshot{journal_->next_seq() - 1, wrap(in_force_, roster, last_note_)};
   // What is kept is read back, so that we go on from the very thing a restart would go on from.
-  Result<RosterSettings> settings = roster_settings(settings_.scheduling);
+  Result<RosterSettings> settings = roster_settings(in_force_);
   if (!settings.ok()) return settings.error();
   Roster again(std::move(settings).value());
   const Result<std::vector<Order>> unkept = again.restore(roster.snapshot());
@@ -128,25 +132,31 @@ Refusal Manager::begin_era(const Roster& roster) {
   return std::nullopt;
 }
 
-// The settings have changed since: what runs goes on where it still fits; what does not is stopped
-// and waits again, its lease told as lost by what the hands find of it.
-Refusal Manager::adapt(Roster old) {
+// The settings have changed since. If everything that runs fits the new ones, they hold from now
+// on; otherwise the old ones stay until it does.
+Refusal Manager::adapt() {
   Result<RosterSettings> wanted = roster_settings(settings_.scheduling);
   if (!wanted.ok()) return wanted.error();
-  const std::string text = old.snapshot();
-  Roster fresh(wanted.value());
-  const Result<std::vector<Order>> unkept = fresh.restore(text);
+  Roster fresh(std::move(wanted).value());
+  const Result<std::vector<Order>> unkept = fresh.restore(roster_->snapshot());
   if (!unkept.ok()) return unkept.error();
   if (unkept.value().empty()) {
-    complain("the settings have changed; everything that runs goes on");
-    return begin_era(fresh);
+    const std::string old = std::exchange(in_force_, settings_.scheduling);
+    const Refusal refusal = begin_era(*roster_);
+    if (refusal) {
+      in_force_ = old;
+    } else {
+      complain("the new settings are in force; everything that runs goes on");
+    }
+    return refusal;
   }
-  std::string names;
-  for (const Order& order : unkept.value()) names += fmt::format(" {}", order.id);
-  return Error{fmt::format(
-      "with these settings the running job{}{} would no longer fit: start with the old settings "
-      "and cancel, hold or wait for {}",
-      unkept.value().size() == 1 ? "" : "s", names, unkept.value().size() == 1 ? "it" : "them")};
+  std::vector<std::string> names;
+  for (const Order& order : unkept.value()) names.push_back(std::to_string(order.id));
+  complain(
+      fmt::format("the new settings wait until these running jobs, which would no longer fit, "
+                  "have ended: {}",
+                  first_few(names)));
+  return std::nullopt;
 }
 
 std::vector<std::pair<LiveId, std::uint32_t>> Manager::leases() const {
