@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,5 +44,7 @@ class Hands {
 
 // How the end of one server's part reads as the end of a lease.
 LeaseOverInput over_of(const ExitReport& report);
+// Of all its servers' ends the one of the lease: what says most, and what they used together.
+LeaseOverInput whole_of(std::span<const LeaseOverInput> parts);
 
 }  // namespace muster

@@ -1,12 +1,10 @@
 #include "live/local_hands.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 
 #include "base/check.h"
@@ -23,67 +21,7 @@ constexpr milliseconds kKillAfterGrace{5'000};
 
 milliseconds in_ms(Duration duration) { return milliseconds(duration.us() / 1000); }
 
-std::string reason_of(const ExitReport& report) {
-  if (report.cause == EndCause::kOutOfMemory) return "cpu-out-of-memory";
-  if (report.cause == EndCause::kCouldNotStart) {
-    if (report.error_number == EACCES || report.error_number == EPERM) return "permission-error";
-    return report.error_number == ENOENT ? "incorrect-inputs" : "no-signature";
-  }
-  for (const RankEnd& rank : report.ranks) {
-    if (rank.signal == SIGSEGV || rank.signal == SIGBUS) return "invalid-memory-access";
-    if (rank.signal == SIGABRT || rank.signal == SIGILL || rank.signal == SIGFPE) {
-      return "core-dump";
-    }
-    if (rank.code == 126) return "permission-error";
-    if (rank.code == 127) return "incorrect-inputs";
-  }
-  return "no-signature";
-}
-
-// Of a lease that is over on all its servers, the fate that says most.
-int weight(LeaseFate fate) {
-  switch (fate) {
-    case LeaseFate::kFailed:
-      return 4;
-    case LeaseFate::kTimeLimit:
-      return 3;
-    case LeaseFate::kLost:
-      return 2;
-    case LeaseFate::kStopped:
-      return 1;
-    case LeaseFate::kFinished:
-      return 0;
-  }
-  return 0;
-}
-
 }  // namespace
-
-LeaseOverInput over_of(const ExitReport& report) {
-  LeaseOverInput over;
-  over.words = report.words;
-  over.cpu_ms = static_cast<std::int64_t>((report.user_s + report.system_s) * 1000);
-  over.mem_peak_mib = report.mem_peak_mib;
-  switch (report.cause) {
-    case EndCause::kFinished:
-      over.fate = LeaseFate::kFinished;
-      break;
-    case EndCause::kStopped:
-    case EndCause::kKilled:
-      over.fate = LeaseFate::kStopped;
-      break;
-    case EndCause::kTimeLimit:
-      over.fate = LeaseFate::kTimeLimit;
-      break;
-    case EndCause::kFailed:
-    case EndCause::kOutOfMemory:
-    case EndCause::kCouldNotStart:
-      over.fate = LeaseFate::kFailed;
-      over.reason = reason_of(report);
-      break;
-  }
-  return over;
-}
 
 LocalHands::LocalHands(LocalExecutor executor, News news, std::function<void(std::string)> trouble)
     : executor_(std::move(executor)),
@@ -368,15 +306,9 @@ void LocalHands::settle(const Name& name, Held& held) {
     return;
   }
   if (std::find(done_.begin(), done_.end(), name) != done_.end()) return;
-  LeaseOverInput whole = *held.parts.front().over;
-  for (std::size_t i = 1; i < held.parts.size(); ++i) {
-    const LeaseOverInput& part = *held.parts[i].over;
-    const std::int64_t cpu_ms = whole.cpu_ms + part.cpu_ms;
-    const std::int64_t peak = std::max(whole.mem_peak_mib, part.mem_peak_mib);
-    if (weight(part.fate) > weight(whole.fate)) whole = part;
-    whole.cpu_ms = cpu_ms;
-    whole.mem_peak_mib = peak;
-  }
+  std::vector<LeaseOverInput> ends;
+  for (const Part& part : held.parts) ends.push_back(*part.over);
+  LeaseOverInput whole = whole_of(ends);
   whole.id = name.first;
   whole.lease = name.second;
   told_.push_back(whole);

@@ -1,0 +1,86 @@
+#include "live/hands.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace muster {
+
+namespace {
+
+std::string reason_of(const ExitReport& report) {
+  if (report.cause == EndCause::kOutOfMemory) return "cpu-out-of-memory";
+  if (report.cause == EndCause::kCouldNotStart) {
+    if (report.error_number == EACCES || report.error_number == EPERM) return "permission-error";
+    return report.error_number == ENOENT ? "incorrect-inputs" : "no-signature";
+  }
+  for (const RankEnd& rank : report.ranks) {
+    if (rank.signal == SIGSEGV || rank.signal == SIGBUS) return "invalid-memory-access";
+    if (rank.signal == SIGABRT || rank.signal == SIGILL || rank.signal == SIGFPE) {
+      return "core-dump";
+    }
+    if (rank.code == 126) return "permission-error";
+    if (rank.code == 127) return "incorrect-inputs";
+  }
+  return "no-signature";
+}
+
+// Of a lease that is over on all its servers, the fate that says most.
+int weight(LeaseFate fate) {
+  switch (fate) {
+    case LeaseFate::kFailed:
+      return 4;
+    case LeaseFate::kTimeLimit:
+      return 3;
+    case LeaseFate::kLost:
+      return 2;
+    case LeaseFate::kStopped:
+      return 1;
+    case LeaseFate::kFinished:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+LeaseOverInput over_of(const ExitReport& report) {
+  LeaseOverInput over;
+  over.words = report.words;
+  over.cpu_ms = static_cast<std::int64_t>((report.user_s + report.system_s) * 1000);
+  over.mem_peak_mib = report.mem_peak_mib;
+  switch (report.cause) {
+    case EndCause::kFinished:
+      over.fate = LeaseFate::kFinished;
+      break;
+    case EndCause::kStopped:
+    case EndCause::kKilled:
+      over.fate = LeaseFate::kStopped;
+      break;
+    case EndCause::kTimeLimit:
+      over.fate = LeaseFate::kTimeLimit;
+      break;
+    case EndCause::kFailed:
+    case EndCause::kOutOfMemory:
+    case EndCause::kCouldNotStart:
+      over.fate = LeaseFate::kFailed;
+      over.reason = reason_of(report);
+      break;
+  }
+  return over;
+}
+
+LeaseOverInput whole_of(std::span<const LeaseOverInput> parts) {
+  LeaseOverInput whole = parts.front();
+  for (const LeaseOverInput& part : parts.subspan(1)) {
+    const std::int64_t cpu_ms = whole.cpu_ms + part.cpu_ms;
+    const std::int64_t peak = std::max(whole.mem_peak_mib, part.mem_peak_mib);
+    if (weight(part.fate) > weight(whole.fate)) whole = part;
+    whole.cpu_ms = cpu_ms;
+    whole.mem_peak_mib = peak;
+  }
+  return whole;
+}
+
+}  // namespace muster
