@@ -76,6 +76,7 @@ struct LiveJob {
   std::int32_t waits_for = 0;      // Jobs it depends on that are not over.
   bool in_array_line = false;      // Waits for its turn in the array.
   std::optional<JobId> row;        // In the engine, while it is with the scheduler.
+  bool withdrawn = false;          // That row was cancelled there; it ends with its lease.
   std::uint32_t lease_base = 0;    // Leases it had in earlier rows: number = base + epoch.
   std::optional<Past> past;        // Of the last row, when it comes back.
   std::optional<LiveLease> lease;  // The one on the machine.

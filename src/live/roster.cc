@@ -232,7 +232,7 @@ void Roster::apply(const CancelInput& input) {
 void Roster::cancel(LiveJob& job, const std::string& why) {
   job.cancelled = true;
   job.why = why;
-  if (job.row) events_.push_back(JobCancelled{*job.row});
+  if (job.row) withdraw(job);
   if (!job.lease) return finish(job, LiveState::kCancelled, why);
   note(job, "cancelling", why);
 }
@@ -245,7 +245,7 @@ void Roster::apply(const HoldInput& input) {
   job.held = true;
   note(job, "held", job.lease ? "held: it is told to stop" : "held");
   if (!job.row) return;
-  events_.push_back(JobCancelled{*job.row});
+  withdraw(job);
   if (!job.lease) leave(job);
 }
 
@@ -333,10 +333,16 @@ void Roster::enter(LiveJob& job) {
   events_.push_back(std::move(back));
 }
 
+void Roster::withdraw(LiveJob& job) {
+  events_.push_back(JobCancelled{*job.row});
+  job.withdrawn = true;
+}
+
 // The engine is done with this row of the job, which has no lease; it may come back with another.
 void Roster::leave(LiveJob& job) {
   MUSTER_CHECK(job.row && !job.lease);
   const JobId row = *std::exchange(job.row, std::nullopt);
+  job.withdrawn = false;
   if (!engine_->state().jobs.contains(row)) return;  // Submitted and withdrawn in one step.
   const Job& known = engine_->state().jobs[row];
   job.lease_base += known.epoch;

@@ -143,6 +143,7 @@ class Roster {
   void cancel(LiveJob& job, const std::string& why);
   void try_enter(LiveJob& job);
   void enter(LiveJob& job);
+  void withdraw(LiveJob& job);
   void leave(LiveJob& job);
   void come_back(LiveJob& job);
   void finish(LiveJob& job, LiveState end, std::string why);

@@ -34,7 +34,7 @@ void Roster::carry_out(const Action& action) {
       if (!job.lease || job.lease->number != number || job.lease->stopping) return;
       job.lease->stopping = true;
       orders_.push_back({Order::Kind::kStop, job.id, number, {}, job.lease->trial, Duration()});
-      if (!job.cancelled && !job.held) note(job, "preempting", "told to stop for another job");
+      if (!job.withdrawn) note(job, "preempting", "told to stop for another job");
       touch(job.id);
       return;
     case Action::Kind::kResize:
@@ -137,7 +137,7 @@ void Roster::end_trial(LiveJob& job, const LeaseOverInput& input) {
   }
   events_.push_back(
       LeaseEnded{row, epoch, passed ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped});
-  if (!passed && !job.cancelled && !job.held) return;  // It waits for another trial.
+  if (!passed && !job.withdrawn) return;  // It waits for another trial.
   job.tried = job.tried || passed;
   leave(job);
   job.past.reset();  // What the trial did does not count.
@@ -162,14 +162,14 @@ void Roster::end_lease(LiveJob& job, const LeaseOverInput& input) {
     case LeaseFate::kLost:
       break;
     case LeaseFate::kFailed:
-      if (job.cancelled || job.held) break;
+      if (job.withdrawn) break;
       job.why = input.words;
       note(job, "failed-attempt", input.words);
       events_.push_back(
           AttemptFailed{row, epoch, find_reason(input.reason).value_or(Reason::kNoSignature)});
       return;
   }
-  if (job.cancelled || job.held) {
+  if (job.withdrawn) {  // Perhaps released again meanwhile.
     stopped();
     leave(job);
     return come_back(job);

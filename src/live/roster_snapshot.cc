@@ -246,11 +246,11 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
   }
   if (!unkept.empty()) return unkept;
   for (const LiveId id : up) events_.push_back(LeaseStarted{*jobs_.at(id).row, 1});
-  for (const LiveId id : leaving) events_.push_back(JobCancelled{*jobs_.at(id).row});
+  for (const LiveId id : leaving) withdraw(jobs_.at(id));
   // Held or cancelled while it had a lease that is gone now.
   for (auto& [id, job] : jobs_) {
     if (!job.row || job.lease || !(job.held || job.cancelled)) continue;
-    events_.push_back(JobCancelled{*job.row});
+    withdraw(job);
     leave(job);
     come_back(job);
   }

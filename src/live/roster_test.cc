@@ -63,6 +63,30 @@ TEST(Roster, AHeldJobStopsAndKeepsItsPlace) {
   EXPECT_GT(desk.roster.engine().state().jobs[row].gpu_us, 8'000'000);
 }
 
+TEST(Roster, ReleasedBeforeItHasStoppedItRunsAgain) {
+  for (const LeaseFate fate : {LeaseFate::kStopped, LeaseFate::kFailed, LeaseFate::kLost}) {
+    Desk desk(settings_for("1x1"));
+    desk.at(1, {submit(1)});
+    desk.roster.step(Instant::at(Duration::seconds(10)), std::vector<Input>{HoldInput{1}});
+    EXPECT_EQ(desk.state(1), "stopping");
+    desk.roster.step(Instant::at(Duration::seconds(11)), std::vector<Input>{ReleaseInput{1}});
+    desk.ends_at(12, 1, fate);
+    EXPECT_EQ(desk.state(1), "running") << fate_name(fate);
+    EXPECT_EQ(desk.roster.find(1)->lease->number, 2U);
+  }
+}
+
+TEST(Roster, APreRunReleasedBeforeItHasStoppedComesAgain) {
+  Desk desk(settings_for("1x4"));
+  SubmitInput tried = submit(1, 4);
+  tried.request.prerun = Duration::seconds(60);
+  desk.at(1, {tried});
+  desk.at(10, {HoldInput{1}, ReleaseInput{1}});
+  EXPECT_EQ(desk.state(1), "running");
+  EXPECT_TRUE(desk.roster.find(1)->lease->trial);
+  EXPECT_EQ(desk.roster.find(1)->lease->number, 2U);
+}
+
 TEST(Roster, SubmittedHeldWaitsForItsRelease) {
   Desk desk(settings_for("1x1"));
   SubmitInput held = submit(1);
