@@ -227,24 +227,32 @@ class Progress {
     const unsigned long long epoch = step * options_.batch * options_.world / Spirals::kPoints;
     std::printf("step %llu  epoch %llu  loss %.4f  %.1f steps/s  %.0f%% waiting for data\n", step,
                 epoch, training.loss, rate, passed > 0 ? 100 * waited_ / passed : 0);
-    if (file_ >= 0) {
-      char line[200];
-      const int size = std::snprintf(
-          line, sizeof line, "{\"step\":%llu,\"epoch\":%llu,\"loss\":%.17g,\"rate\":%.2f}\n", step,
-          epoch, training.loss, rate);
-      // In one piece; a job does not fail because nobody can read how it fares.
-      if (write(file_, line, static_cast<std::size_t>(size)) != size) {
-        std::fprintf(stderr, "trainer: progress: %s\n", std::strerror(errno));
-        close(std::exchange(file_, -1));
-      }
-    }
+    char line[200];
+    std::snprintf(line, sizeof line,
+                  "{\"step\":%llu,\"epoch\":%llu,\"loss\":%.17g,\"rate\":%.2f}\n", step, epoch,
+                  training.loss, rate);
+    append(line);
     since_ = now;
     waited_ = 0;
     steps_ = 0;
   }
   void stepped() { ++steps_; }
 
+  // The work up to here is on disk: whoever has to stop somebody may take that into account.
+  void saved(std::uint64_t step) {
+    append("{\"step\":" + std::to_string(step) + ",\"saved\":true}\n");
+  }
+
  private:
+  // In one piece; a job does not fail because nobody can read how it fares.
+  void append(std::string_view line) {
+    if (file_ < 0 || write(file_, line.data(), line.size()) == static_cast<ssize_t>(line.size())) {
+      return;
+    }
+    std::fprintf(stderr, "trainer: progress: %s\n", std::strerror(errno));
+    close(std::exchange(file_, -1));
+  }
+
   const Options& options_;
   int file_ = -1;
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
@@ -309,6 +317,11 @@ int run(const Options& options) {
   if (!options.checkpoint.empty()) restore(training, options);
   Progress progress(options);
   std::uint64_t saved = training.step;
+  const auto save_now = [&] {
+    save(training, options);
+    saved = training.step;
+    progress.saved(saved);
+  };
   {
     Loaders loaders(options, training.step + 1);
     while (training.step < options.steps && stop_asked == 0) {
@@ -317,13 +330,10 @@ int run(const Options& options) {
       if (training.step == 1 || training.step % options.report_every == 0) {
         progress.report(training);
       }
-      if (saves && training.step % options.checkpoint_every == 0) {
-        save(training, options);
-        saved = training.step;
-      }
+      if (saves && training.step % options.checkpoint_every == 0) save_now();
     }
   }
-  if (saves && saved != training.step) save(training, options);
+  if (saves && saved != training.step) save_now();
   const auto step = static_cast<unsigned long long>(training.step);
   if (training.step < options.steps) {
     std::printf("stopped at step %llu; %s\n", step,

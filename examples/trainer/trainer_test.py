@@ -62,6 +62,9 @@ class Trainer(unittest.TestCase):
         self.assertTrue(not text or text.endswith("\n"), "a line is torn")
         for line in text.splitlines():
             said = json.loads(line)
+            if said.get("saved"):
+                self.assertEqual(said, {"step": said["step"], "saved": True})
+                continue
             self.assertEqual(set(said), {"step", "epoch", "loss", "rate"})
             loss = found.setdefault(said["step"], said["loss"])
             self.assertEqual(loss, said["loss"], f"step {said['step']} came out differently")
@@ -128,6 +131,17 @@ class Trainer(unittest.TestCase):
 
     def test_killed_at_any_moment_goes_on_from_its_last_checkpoint(self):
         self.interrupt_often(signal.SIGKILL)
+
+    def test_tells_of_its_checkpoints(self):
+        def saves(*words):
+            progress = self.scratch / f"progress{next(self.names)}"
+            self.finish("--steps", 70, *words, progress=progress)
+            told = [json.loads(line) for line in progress.read_text().splitlines()]
+            return [said["step"] for said in told if said.get("saved")]
+        self.assertEqual(saves(), [])
+        checkpoint = ("--checkpoint", self.scratch / "c", "--checkpoint-every", 30)
+        self.assertEqual(saves(*checkpoint), [30, 60, 70])
+        self.assertEqual(saves(*checkpoint), [], "nothing was left to do or to save")
 
     def test_goes_on_no_further_than_told(self):
         checkpoint = self.scratch / "c"
