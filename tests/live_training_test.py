@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""The live manager with a real training job: preempted, it learns what it would have learnt; with
+less CPU it is slower, and is not restarted for it; who saved last is the one to be stopped.
+
+    tests/live_training_test.py MUSTER TRAINER [TEST...]
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+import live_daemon  # noqa: E402
+from live_daemon import LiveTest, Programs, proc, until  # noqa: E402
+
+STEPS = 240
+
+
+def told(path):
+    """Whole lines of a progress file."""
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
+
+def losses(path):
+    return [(said["step"], said["loss"]) for said in told(path) if "loss" in said]
+
+
+class TrainingTest(LiveTest):
+    def train(self, name, *words, daemon=None, submit=()):
+        daemon = daemon or self.daemon
+        return self.submit("--name", name, *submit, "--", Programs.trainer, "--checkpoint",
+                           daemon.work / f"{name}.ckpt", "--report-every", 1, *words)
+
+    def progress(self, job, lease=1):
+        return self.daemon.record(f"j{job}.e{lease}", "progress.jsonl")
+
+    def wait_step(self, job, step, lease=1):
+        until(f"step {step} of job {job}",
+              lambda: any(at >= step for at, _ in losses(self.progress(job, lease))))
+
+    def step(self, job):
+        return losses(self.progress(job))[-1][0]
+
+
+class Resumes(TrainingTest):
+    """Preempted and gone on with, step by step what an uninterrupted run gives."""
+    CONFIG = {"virtual_gpus": 1,
+              "scheduler": {"policy": "srtf", "estimates": "user", "min_run": "0s"}}
+    WORDS = ("--steps", STEPS, "--load-ms", 4)
+
+    def alone(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            progress = pathlib.Path(scratch) / "progress"
+            subprocess.run([Programs.trainer, "--steps", str(STEPS), "--report-every", "1"],
+                           check=True, stdout=subprocess.DEVNULL,
+                           env={**os.environ, "MUSTER_PROGRESS": str(progress)})
+            return losses(progress)
+
+    def check_losses(self, job, leases):
+        self.assertEqual(self.daemon.job(job)["leases_used"], leases)
+        parts = [losses(self.progress(job, lease)) for lease in range(1, leases + 1)]
+        for part in parts:
+            self.assertGreater(len(part), 0)
+        whole = [each for part in parts for each in part]
+        self.assertEqual([step for step, _ in whole], list(range(1, STEPS + 1)))
+        self.assertEqual(whole, self.alone())
+
+    def test_held_and_released(self):
+        job = self.train("held", *self.WORDS)
+        for lease in (1, 2):
+            self.wait_step(job, 30 * lease, lease)
+            self.assertEqual(self.daemon.json("hold", job), {"id": job, "state": "stopping"})
+            self.wait_state(job, "held")
+            self.assertEqual(self.daemon.shims(), {})
+            self.assertEqual(self.daemon.json("release", job)["state"], "queued")
+        self.wait_over(job)
+        self.check_losses(job, 3)
+
+    def test_preempted_by_the_scheduler(self):
+        job = self.train("long", *self.WORDS, submit=("--estimate", "1h"))
+        for lease in (1, 2):
+            self.wait_step(job, 30 * lease, lease)
+            short = self.submit("--estimate", "1s", "--", "sleep", "0.2")
+            self.wait_over(short)
+            self.assertEqual(self.kinds(job).count("preempted"), lease)
+        self.wait_over(job)
+        self.check_losses(job, 3)
+        states = [lease["state"] for lease in self.daemon.job(job)["leases"]]
+        self.assertEqual(states, ["stopped", "stopped", "finished"])
+
+
+class LosesLeast(TrainingTest):
+    """Of two borrowers the one that has just saved makes room, though the other has run less."""
+    CONFIG = {"virtual_gpus": 2, "scheduler": {"min_run": "0s"},
+              "tenants": {"list": [{"name": "owner", "quota": 2}, {"name": "guest"}]}}
+
+    def test_who_saved_last_is_stopped(self):
+        def guest(name, *words):
+            job = self.train(name, "--steps", 100000, "--load-ms", 2, *words,
+                             submit=("--tenant", "guest"))
+            self.wait_step(job, 1)
+            return job
+        saves = guest("saves", "--checkpoint-every", 5)
+        until("it saves", lambda: any(said.get("saved") for said in told(self.progress(saves))))
+        never = guest("never", "--checkpoint-every", 1000000)
+        time.sleep(1)
+        owner = self.submit("--tenant", "owner", "--", "sleep", "0.3")
+        self.wait_over(owner)
+        self.assertIn("preempting", self.kinds(saves))
+        self.assertNotIn("preempting", self.kinds(never))
+        used = {tenant["name"]: tenant["gpus_used"]
+                for tenant in self.daemon.json("tenants")["tenants"]}
+        self.assertEqual(used["owner"], 0)
+
+
+class Resizes(TrainingTest):
+    """A server with one CPU and four GPUs: alone a hungry model has the CPU, with three more a
+    quarter of it."""
+    CONFIG = {"nodes": [{"name": "small", "gpus": 4, "cpus": 1, "mem": 4}],
+              "scheduler": {"mechanism": "tune", "min_run": "0s"}, "profiles": "hungry.yaml"}
+    PROFILES = {"profiles": [{
+        "name": "hungry", "ideal": {"cpus": 1, "mem_gb": 1, "speedup": 4},
+        "matrix": {"cpus": [0.25, 0.5, 1], "mem_gb": [1, 4],
+                   "speed": [[0.25, 0.25], [0.5, 0.5], [1, 1]]}}]}
+
+    def rate(self, job, seconds=1.5):
+        """Steps and CPU seconds a second."""
+        def cpu():
+            fields = proc(self.pid, "stat").decode().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        began, step, used = time.monotonic(), self.step(job), cpu()
+        time.sleep(seconds)
+        passed = time.monotonic() - began
+        return (self.step(job) - step) / passed, (cpu() - used) / passed
+
+    def trainer_pid(self, job):
+        for pid in self.daemon.processes():
+            if os.fsencode(Programs.trainer) in proc(pid, "cmdline").split(b"\0")[:1]:
+                return pid
+        return None
+
+    def test_speed_follows_the_share(self):
+        self.daemon = self.daemon_with(self.CONFIG, start=False)
+        (self.daemon.home / "hungry.yaml").write_text(json.dumps(self.PROFILES))
+        self.daemon.start()
+        job = self.train("hungry", "--steps", 1000000, "--load-ms", 5, submit=("--model", "hungry"))
+        self.wait_step(job, 5)
+        self.pid = self.trainer_pid(job)
+        self.assertEqual(self.daemon.job(job)["cpus"], 1)
+        fast, _ = self.rate(job)
+        others = [self.submit("--model", "hungry", "--", "sleep", "100") for _ in range(3)]
+        for other in others:
+            self.wait_state(other, "running")
+        self.assertEqual(self.daemon.job(job)["cpus"], 0.25)
+        until("the shim has the new limit", lambda: self.daemon.tell_shim(
+            f"j{job}.e1", {"do": "status"})["cpu_milli"] == 250)
+        time.sleep(0.3)
+        slow, used = self.rate(job, 2)
+        self.assertLess(used, 0.4, "more than a quarter of a CPU")
+        self.assertGreater(used, 0.1, "hardly any CPU")
+        self.assertLess(slow, 0.6 * fast, "progress did not follow")
+        self.assertIn("resized", self.kinds(job))
+        self.daemon.muster("cancel", *others)
+        until("it has the CPU again", lambda: self.daemon.job(job)["cpus"] == 1)
+        time.sleep(0.3)
+        again, _ = self.rate(job)
+        self.assertGreater(again, 1.5 * slow, "progress did not follow back")
+        self.assertEqual(self.trainer_pid(job), self.pid)
+        self.assertEqual(self.daemon.job(job)["leases_used"], 1)
+
+
+if __name__ == "__main__":
+    live_daemon.main(__doc__)
