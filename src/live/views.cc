@@ -45,15 +45,15 @@ std::vector<int> slots_of(SlotMask mask) {
   return slots;
 }
 
-Duration ran_so_far(const Roster& roster, const LiveJob& job) {
+Duration ran_by(const LiveJob& job, Instant now) {
   if (!job.lease || !job.lease->up || job.lease->trial) return job.ran;
-  return job.ran + (roster.now() - job.lease->up_since);
+  return job.ran + (now - job.lease->up_since);
 }
 
 // What a row keeps that has no column of its own.
 json details_of(const Roster& roster, const LiveJob& job, const Progress* progress) {
   json details = {{"request", json::parse(request_json(job.request), nullptr, false)},
-                  {"ran_s", ran_so_far(roster, job).in_seconds()}};
+                  {"ran_s", ran_by(job, roster.now()).in_seconds()}};
   if (job.array != 0) {
     details["array"] = job.array;
     details["index"] = job.index;
@@ -152,7 +152,7 @@ json view_of(const Roster& roster, const LiveJob& job, const Progress* progress,
                {"gpus", job.request.gpus},
                {"priority", job.request.priority},
                {"submitted", unix_s(clock, job.submitted)},
-               {"ran_s", ran_so_far(roster, job).in_seconds()},
+               {"ran_s", ran_by(job, clock.now()).in_seconds()},
                {"leases_used", job.leases_used}};
   if (job.started) view["started"] = unix_s(clock, *job.started);
   if (job.ended) view["ended"] = unix_s(clock, *job.ended);
