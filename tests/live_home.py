@@ -1,0 +1,216 @@
+"""A home of a live manager for tests: starts and kills the daemon, asks it things, and lets
+muster-invariants look at what is left.
+
+    with Home(muster, invariants) as home:
+        home.start()
+        home.submit("key-1", beats=3)
+        home.kill()
+        home.check()
+"""
+
+import http.client
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+OVER = ("done", "failed", "cancelled", "rejected")
+# Appends to $RUNS that it runs, on the clock the shims use.
+JOB = """
+say() {
+  read up rest < /proc/uptime
+  echo "$1 $MUSTER_JOB $MUSTER_EPOCH $RANK $$ ${up%.*}${up#*.}0000" >> "$RUNS"
+}
+say start
+i=0
+while [ $i -lt $BEATS ]; do sleep 0.05; say beat; i=$((i + 1)); done
+say end
+"""
+CONFIG = """
+nodes:
+  - {name: left, gpus: 2}
+  - {name: right, gpus: 2}
+scheduler: {policy: fifo}
+grace: 1s
+progress_every: 500ms
+cgroup: none
+"""
+
+
+class NotThere(Exception):
+    """No manager answered."""
+
+
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Home:
+    def __init__(self, muster, invariants, config=CONFIG, place=None):
+        self.muster, self.invariants = muster, invariants
+        self.scratch = tempfile.TemporaryDirectory(prefix="muster-", dir=place)
+        self.base = pathlib.Path(self.scratch.name)
+        self.path = self.base / "home"
+        self.path.mkdir(mode=0o700)
+        self.runs, self.acknowledged = self.base / "runs", self.base / "acknowledged"
+        self.runs.touch()
+        self.acknowledged.touch()
+        self.log = self.base / "daemon.log"
+        self.daemon = None
+        self.lock = threading.Lock()
+        self.configure(config)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        for pid in self.shims().values():
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(0.1)  # Their ranks die with them.
+        self.scratch.cleanup()
+
+    def configure(self, text):
+        (self.path / "config.yaml").write_text(text)
+
+    # The daemon.
+
+    def spawn(self, before=()):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
+        with open(self.log, "ab") as log:
+            self.daemon = subprocess.Popen([*before, self.muster, "serve", "--home", self.path],
+                                           stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                           env=kept, start_new_session=True)
+
+    def start(self, before=(), wait=60):
+        self.spawn(before)
+        until = time.monotonic() + wait
+        while not self.serves():
+            assert self.daemon.poll() is None, "the daemon ended:\n" + self.said()
+            assert time.monotonic() < until, "the daemon does not serve:\n" + self.said()
+            time.sleep(0.02)
+
+    def serves(self):
+        try:
+            return self.ask("GET", "/healthz", timeout=5)[0] == 200
+        except NotThere:
+            return False
+
+    def end(self, number, wait=60):
+        """Its exit status, after this signal."""
+        if self.daemon is None:
+            return None
+        self.daemon.send_signal(number)
+        status = self.daemon.wait(wait)
+        self.daemon = None
+        return status
+
+    def kill(self):
+        if self.daemon is not None and self.daemon.poll() is None:
+            os.killpg(self.daemon.pid, signal.SIGKILL)  # With a tracer, if there is one.
+        if self.daemon is not None:
+            self.daemon.wait(60)
+        self.daemon = None
+
+    def said(self):
+        return self.log.read_text(errors="replace")[-4000:]
+
+    # What a client does.
+
+    def ask(self, method, target, body=None, headers=(), timeout=30):
+        connection = Connection(self.path / "muster.sock", timeout)
+        try:
+            text = None if body is None else json.dumps(body)
+            kind = {"Content-Type": "application/json"} if text else {}
+            connection.request(method, target, text, {**kind, **dict(headers)})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read() or b"{}")
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise NotThere(str(error)) from error
+        finally:
+            connection.close()
+
+    def request(self, beats=3, **more):
+        return {"name": "beats", "command": ["/bin/sh", "-c", JOB], "cwd": str(self.base),
+                "env": {"RUNS": str(self.runs), "BEATS": str(beats)}, **more}
+
+    def submit_once(self, key, beats=3, **more):
+        """Status and body; an id that was given goes into the file of those acknowledged."""
+        status, body = self.ask("POST", "/v1/jobs", self.request(beats, **more),
+                                {"Idempotency-Key": key})
+        if status in (200, 201):
+            with self.lock, open(self.acknowledged, "a", encoding="utf-8") as out:
+                out.write(f"{body['id']} {key}\n")
+        return status, body
+
+    def submit(self, key, beats=3, over=threading.Event(), **more):
+        """The id, however often it must be tried; None if nobody answers before `over`."""
+        until = time.monotonic() + 120
+        while time.monotonic() < until and not over.is_set():
+            try:
+                status, body = self.submit_once(key, beats, **more)
+            except NotThere:
+                time.sleep(0.02)
+                continue
+            assert status in (200, 201), (status, body)
+            return body["id"]
+        return None
+
+    def job(self, number):
+        return self.ask("GET", f"/v1/jobs/{number}")[1]
+
+    def active(self):
+        return self.ask("GET", "/v1/jobs?limit=1000")[1]["jobs"]
+
+    def wait_for(self, number, states, wait=60):
+        until = time.monotonic() + wait
+        while True:
+            job = self.job(number)
+            if job.get("state") in states:
+                return job
+            assert time.monotonic() < until, (states, job, self.said())
+            assert job.get("state") not in OVER, (states, job, self.said())
+            time.sleep(0.02)
+
+    def wait_until_idle(self, wait=120):
+        until = time.monotonic() + wait
+        while jobs := self.active():
+            assert time.monotonic() < until, (jobs, self.said())
+            time.sleep(0.05)
+        nodes = self.ask("GET", "/v1/nodes")[1]["nodes"]
+        leaked = [n for n in nodes if n["gpus_free"] != n["gpus"] or n["jobs"]]
+        assert not leaked, leaked
+
+    # What is left.
+
+    def shims(self):
+        """Shims that live, by the name of their lease."""
+        found = {}
+        for started in self.path.glob("leases/*/started.json"):
+            try:
+                pid = json.loads(started.read_text())["pid"]
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            except (OSError, ValueError):
+                continue
+            if len(words) > 1 and words[1] == os.fsencode(started.parent):
+                found[started.parent.name] = pid
+        return found
+
+    def check(self):
+        """What the program says, one line, if all is well."""
+        done = subprocess.run([self.invariants, self.path, self.acknowledged, self.runs],
+                              capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr + "\n" + self.said()
+        return done.stdout.strip()
