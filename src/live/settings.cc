@@ -50,13 +50,15 @@ json machine_json(const NodeFacts& machine) {
 }
 
 json played_json(const ServeFile& file, const NodeFacts& machine) {
-  const auto count = static_cast<std::int64_t>(file.nodes.size());
+  std::int64_t gpus = 0;
+  for (const ServeNode& node : file.nodes) gpus += node.gpus;
   json nodes = json::array();
   for (const ServeNode& node : file.nodes) {
     Resources has;
     has.gpus = node.gpus;
-    has.cpu_milli = node.cpu_milli > 0 ? node.cpu_milli : std::int64_t{machine.cpus} * 1000 / count;
-    has.mem_mib = node.mem_mib > 0 ? node.mem_mib : memory_for_jobs(machine) / count;
+    has.cpu_milli =
+        node.cpu_milli > 0 ? node.cpu_milli : std::int64_t{machine.cpus} * 1000 * node.gpus / gpus;
+    has.mem_mib = node.mem_mib > 0 ? node.mem_mib : memory_for_jobs(machine) * node.gpus / gpus;
     nodes.push_back(
         node_json(node.name, node.rack.empty() ? "rack" : node.rack, node.gpu_type, has));
   }
