@@ -22,13 +22,14 @@ find_package(GTest REQUIRED)
 find_package(Threads REQUIRED)
 
 # Sanitized tests take half the time to compile this way, and what they test is compiled as it was.
-set(MUSTER_TEST_FLAGS "" CACHE STRING "more flags for the files of unit tests")
+set(MUSTER_TEST_FLAGS "" CACHE STRING "more flags for the files of unit tests and light folders")
 
-# house_library(NAME DEPS other... LINK libraries...)
+# house_library(NAME [LIGHT] DEPS other... LINK libraries...)
+# LIGHT: a folder in which no test spends its time, and which sanitized builds need not optimize.
 # All .cc files of the folder but tests become the library; all *_test.cc become one test program.
 # DEPS are the other folders this one may include; tests/house_test.py holds the includes to it.
 function(house_library NAME)
-  cmake_parse_arguments(HOUSE "" "" "DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(HOUSE "LIGHT" "" "DEPS;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   list(FILTER sources EXCLUDE REGEX "(_test|main)\\.cc$")
@@ -36,6 +37,9 @@ function(house_library NAME)
   target_include_directories(${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(${NAME} PUBLIC ${HOUSE_DEPS} ${HOUSE_LINK} fmt::fmt)
   set_target_properties(${NAME} PROPERTIES LINKER_LANGUAGE CXX)
+  if(HOUSE_LIGHT)
+    target_compile_options(${NAME} PRIVATE ${MUSTER_TEST_FLAGS})
+  endif()
   if(tests)
     add_executable(${NAME}_test ${tests})
     target_link_libraries(${NAME}_test PRIVATE ${NAME} GTest::gtest GTest::gtest_main)
