@@ -30,7 +30,7 @@ struct Writer {
   json operator()(const SubmitInput& in) const {
     json out = {{"t", "submit"}, {"id", in.id}, {"user", in.user}, {"tenant", in.tenant}};
     // A text within the text: the request has its own reader with its own bounds.
-    out["request"] = request_json(in.request);
+    out["request"] = in.text.empty() ? request_json(in.request) : in.text;
     if (in.array != 0) {
       out["array"] = in.array;
       out["index"] = in.index;
@@ -140,12 +140,16 @@ Result<Step> read_step(std::string_view text) {
 }
 
 std::size_t bulk_of(const Input& input) {
+  if (const auto* over = std::get_if<LeaseOverInput>(&input)) {
+    return 512 + 6 * (over->words.size() + over->reason.size());
+  }
   const auto* submit = std::get_if<SubmitInput>(&input);
-  if (submit == nullptr) return 256;
-  std::size_t bulk = 512;
-  for (const std::string& word : submit->request.command) bulk += 2 * word.size() + 8;
-  for (const auto& [name, value] : submit->request.env)
-    bulk += 2 * (name.size() + value.size()) + 16;
+  if (submit == nullptr) return 1024;
+  std::size_t bulk = 1024;
+  for (const char c : submit->text.empty() ? request_json(submit->request) : submit->text) {
+    const auto byte = static_cast<unsigned char>(c);
+    bulk += byte < 0x20 ? 6 : c == '"' || c == '\\' ? 2 : 1;
+  }
   return bulk;
 }
 

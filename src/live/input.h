@@ -27,6 +27,7 @@ struct SubmitInput {
   LiveId array = 0;        // The first job of its array; 0: of none.
   std::int32_t index = 0;  // In the array.
   std::int32_t at_once = 0;
+  std::string text;  // request_json(request), if somebody has written it already.
 };
 struct CancelInput {
   LiveId id = 0;
@@ -83,7 +84,7 @@ struct Step {
 std::string step_json(const Step& step);
 Result<Step> read_step(std::string_view json);
 
-// About as long as the input will be in the journal.
+// No less than the input will take in the journal.
 std::size_t bulk_of(const Input& input);
 
 std::string_view fate_name(LeaseFate fate);

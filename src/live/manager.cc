@@ -16,7 +16,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostNotes = 10'000;
-constexpr std::size_t kMostBulk = 384U << 10U;  // Of one entry; the journal takes a mebibyte.
 constexpr std::size_t kMostCallsPerTurn = 1'000;
 constexpr Duration kHousekeeping = Duration::seconds(600);
 
@@ -135,7 +134,7 @@ void Manager::decide(std::vector<Input> inputs) {
     std::size_t bulk = 0;
     do {
       bulk += bulk_of(inputs[end++]);
-    } while (end < inputs.size() && bulk + bulk_of(inputs[end]) <= kMostBulk);
+    } while (end < inputs.size() && bulk + bulk_of(inputs[end]) <= kMostEntryBulk);
     step(std::span(inputs).subspan(begin, end - begin));
     begin = end;
   }
@@ -151,7 +150,7 @@ void Manager::step(std::span<const Input> inputs) {
   written.at = now;
   written.body = step_json(entry);
   const Result<std::uint64_t> number = journal_->append(std::move(written));
-  MUSTER_CHECK(number.ok());  // Its bulk was seen to.
+  MUSTER_CHECK(number.ok());  // Whoever took the inputs in saw to their bulk.
   ++entries_since_snapshot_;
   roster_->step(now, inputs);
   note_step();

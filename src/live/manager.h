@@ -36,6 +36,9 @@
 
 namespace muster {
 
+// Of one entry; the journal takes a mebibyte. One input must not be more.
+inline constexpr std::size_t kMostEntryBulk = 900U << 10U;
+
 struct ManagerSettings {
   std::string home;
   std::string scheduling;  // See settings.h; another one than before holds when it can.

@@ -95,6 +95,10 @@ void Manager::submit(const Caller& caller, SubmitJob& call, std::function<void(A
   input.user = caller.user;
   input.tenant = request.tenant;
   input.request = std::move(request);
+  input.text = request_json(input.request);
+  if (bulk_of(input) > kMostEntryBulk) {
+    return done(refused(413, "the request is too large to be written down"));
+  }
   for (std::size_t i = 0; i < count; ++i) {
     input.id = journal_->next_id();
     if (array) {

@@ -278,6 +278,20 @@ TEST_F(ManagerTest, EverybodyWhoWatchesHearsEverythingOnce) {
   EXPECT_GE(numbers.size(), 12U);
 }
 
+// Each byte of it is written as six in the request, and as seven in the journal.
+TEST_F(ManagerTest, RefusesWhatTheJournalCouldNotHold) {
+  start();
+  SubmitJob huge = job();
+  huge.request.command = {"sh", "-c", std::string(120'000, '\x01')};
+  EXPECT_EQ(ask(huge, 201)["id"], 1);
+  huge.request.env["A"] = std::string(60'000, '\x01');
+  ask(huge, 413);
+  EXPECT_EQ(ask(job(), 201)["id"], 2);
+  SubmitJob large = job();
+  large.request.env["A"] = std::string(100'000, '"');
+  for (int i = 0; i < 5; ++i) ask(large, 201);
+}
+
 TEST_F(ManagerTest, LimitsTheQueue) {
   ManagerSettings wanted;
   wanted.home = home_;
