@@ -61,18 +61,24 @@ std::string refuse_duration(const std::string& text) {
 
 }  // namespace
 
-CLI::App& LiveCommands::text_verb(CLI::App& app, const char* name, const char* what,
-                                  const char* example, Run act) {
+CLI::App& LiveCommands::plain_verb(CLI::App& app, const char* name, const char* what,
+                                   const char* example, Run act) {
   CLI::App& command = *app.add_subcommand(name, what);
   command.group(kGroup);
+  command.footer(std::string("Example:\n  ") + example);
+  command.callback([this, act] { run_ = act; });
+  return command;
+}
+
+CLI::App& LiveCommands::text_verb(CLI::App& app, const char* name, const char* what,
+                                  const char* example, Run act) {
+  CLI::App& command = plain_verb(app, name, what, example, act);
   command
       .add_option("--server", options_.server,
                   "the manager: the path of its socket or http(s)://HOST:PORT; else\n"
                   "$MUSTER_SERVER, else muster.sock in $MUSTER_HOME")
       ->type_name("WHERE")
       ->check(refuse_server, "");
-  command.footer(std::string("Example:\n  ") + example);
-  command.callback([this, act] { run_ = act; });
   return command;
 }
 
@@ -189,6 +195,25 @@ void LiveCommands::add_followers(CLI::App& app) {
       ->check(refuse_duration, "");
 }
 
+void LiveCommands::add_token(CLI::App& app) {
+  CLI::App& command =
+      plain_verb(app, "token", "let a user call the manager by TCP",
+                 "muster token ann > ann.token\n"
+                 "Prints the token, which goes into the user's $MUSTER_TOKEN. To take "
+                 "it back, take its\nline out of the file.",
+                 run_token);
+  TokenOptions& token = options_.token;
+  command.add_option("user", options_.names, "whose jobs it may submit and see")
+      ->type_name("USER")
+      ->expected(1)
+      ->required();
+  command.add_flag("--operator", token.is_operator, "everybody's jobs, and servers too");
+  command.add_option("--name", token.name, "what it is for, for people (default: the user)")
+      ->type_name("TEXT");
+  command.add_option("--file", token.file, "the token file (default: tokens in $MUSTER_HOME)")
+      ->type_name("FILE");
+}
+
 void LiveCommands::add_to(CLI::App& app) {
   add_submit(app);
   add_queue(app);
@@ -213,6 +238,7 @@ void LiveCommands::add_to(CLI::App& app) {
              run_drain);
   nodes_verb(app, "undrain", "open servers again (operators)", "muster undrain node-1",
              run_undrain);
+  add_token(app);
 }
 
 }  // namespace muster

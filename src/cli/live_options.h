@@ -52,14 +52,20 @@ struct SubmitOptions {
   bool command = false;            // Which of the two.
 };
 
+struct TokenOptions {
+  std::string name, file;
+  bool is_operator = false;
+};
+
 struct LiveOptions {
   std::string server;
   bool json = false;
-  std::vector<std::string> names;  // Of jobs, or of nodes.
+  std::vector<std::string> names;  // Of jobs, of nodes, or of a user.
   QueueOptions queue;
   LogsOptions logs;
   std::optional<Duration> timeout;  // Of wait.
   SubmitOptions submit;
+  TokenOptions token;
 };
 
 class LiveCommands {
@@ -78,8 +84,11 @@ class LiveCommands {
   void add_queue(CLI::App& app);
   void add_submit(CLI::App& app);
   void add_followers(CLI::App& app);  // logs, events, wait
+  CLI::App& plain_verb(CLI::App& app, const char* name, const char* what, const char* example,
+                       Run act);  // Without --server and --json.
   CLI::App& text_verb(CLI::App& app, const char* name, const char* what, const char* example,
                       Run act);  // Without --json.
+  void add_token(CLI::App& app);
 
   LiveOptions options_;
   Run run_ = nullptr;

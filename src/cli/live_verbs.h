@@ -23,5 +23,7 @@ int run_hold(const LiveOptions& options, Streams streams);
 int run_release(const LiveOptions& options, Streams streams);
 int run_drain(const LiveOptions& options, Streams streams);
 int run_undrain(const LiveOptions& options, Streams streams);
+// Calls nobody: works on the token file. 2 if a name is none.
+int run_token(const LiveOptions& options, Streams streams);
 
 }  // namespace muster
