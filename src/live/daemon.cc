@@ -30,6 +30,7 @@ ServerSettings server_settings(const ServeFile& file, const std::string& home) {
     const bool v6 = tcp.host.find(':') != std::string::npos;
     settings.tcp_address =
         fmt::format("{}{}{}:{}", v6 ? "[" : "", tcp.host, v6 ? "]" : "", tcp.port);
+    settings.auth.hosts.push_back(tcp.host);
   }
   settings.token_file = file.listen.tokens;
   settings.certificate = file.listen.certificate;
@@ -144,8 +145,10 @@ Refusal run_daemon(const DaemonOptions& options) {
   const ServerSettings serving = server_settings(file, options.home);
   Result<std::unique_ptr<ApiServer>> server = ApiServer::open(serving, manager);
   if (!server.ok()) return server.error();
-  options.say("serving on " + serving.socket_path +
-              (serving.tcp_address.empty() ? "" : " and " + serving.tcp_address));
+  std::string tcp = serving.tcp_address;  // With the port that was free, if any would do.
+  if (!tcp.empty())
+    tcp.replace(tcp.rfind(':') + 1, tcp.npos, std::to_string(server.value()->tcp_port()));
+  options.say("serving on " + serving.socket_path + (tcp.empty() ? "" : " and " + tcp));
   const Refusal refusal = manager.run();
   server.value()->stop();
   return refusal;
