@@ -10,12 +10,14 @@ namespace muster {
 
 namespace {
 
-// The same for the same lease whenever it is asked for: an order repeated must be the same order.
-std::string token_of(const std::string& instance, LiveId id, std::uint32_t lease) {
+// The same for the same part of a lease whenever it is asked for: an order repeated must be the
+// same order. Parts may be on one machine, and what names a control group must not be two's.
+std::string token_of(const std::string& instance, const LaunchSpec& part) {
   Digest first;
   first.add(std::string_view(instance));
-  first.add(id);
-  first.add(std::uint64_t{lease});
+  first.add(static_cast<std::uint64_t>(part.job));
+  first.add(static_cast<std::uint64_t>(part.epoch));
+  first.add(static_cast<std::uint64_t>(part.node_rank));
   Digest second = first;
   second.add(std::string_view("token"));
   return first.hex() + second.hex();
@@ -33,7 +35,6 @@ std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
   LaunchSpec common;
   common.job = static_cast<std::int64_t>(job.id);
   common.epoch = order.lease;
-  common.token = token_of(settings.instance, job.id, order.lease);
   common.argv = job.request.command;
   common.env = job.request.env;
   if (job.array != 0) {
@@ -60,6 +61,7 @@ std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
       if ((share.slots >> slot & 1) != 0) spec.gpus.push_back(slot);
     }
     spec.node_rank = static_cast<int>(specs.size());
+    spec.token = token_of(settings.instance, spec);
     spec.first_rank = rank;
     spec.cpu_milli = clamp_cpu(share.cpu_milli);
     spec.mem_mib = std::clamp<std::int64_t>(share.mem_mib, 1, kMostMemMib);
