@@ -263,13 +263,15 @@ Answer Manager::list(const Caller& caller, const ListJobs& call) {
   filter.offset = call.offset;
   const Result<std::vector<JobRow>> rows = reader_->jobs(filter);
   if (!rows.ok()) return refused(503, rows.error().message);
+  const Result<std::uint64_t> total = reader_->count(filter);
+  if (!total.ok()) return refused(503, total.error().message);
   for (const JobRow& row : rows.value()) {
     const LiveJob* job = roster_->find(row.id);
     jobs.push_back(job != nullptr && !job->end
                        ? view_of(*roster_, *job, progress_->find(row.id), *clock_)
                        : view_of(row, *clock_));
   }
-  return said({{"jobs", std::move(jobs)}});
+  return said({{"jobs", std::move(jobs)}, {"total", total.value()}});
 }
 
 Answer Manager::show(const Caller& caller, const ShowJob& call) {

@@ -109,27 +109,43 @@ Result<std::vector<JobRow>> JobReader::jobs_beginning(std::string_view prefix, s
   return collect(by_prefix_);
 }
 
-Result<std::vector<JobRow>> JobReader::jobs(const JobFilter& filter) {
-  const unsigned given =
-      (filter.state ? 1U : 0U) | (filter.user ? 2U : 0U) | (filter.tenant ? 4U : 0U) |
-      (filter.over ? 8U : 0U);
+Result<Statement*> JobReader::query(const JobFilter& filter, bool counts) {
+  const unsigned given = (filter.state ? 1U : 0U) | (filter.user ? 2U : 0U) |
+                         (filter.tenant ? 4U : 0U) | (filter.over ? 8U : 0U) | (counts ? 16U : 0U);
   const auto [place, fresh] = lists_.try_emplace(given);
   if (fresh) {  // Only conditions that are given, so that each list has its index.
-    std::string sql = std::string(kSelectJobs) + "true";
+    std::string sql = counts ? "SELECT count(*) FROM jobs WHERE " : kSelectJobs;
+    sql += "true";
     if (filter.state) sql += " AND state = ?1";
     if (filter.over) sql += " AND ended IS NOT NULL";
     if (filter.user) sql += " AND user = ?2";
     if (filter.tenant) sql += " AND tenant = ?3";
-    sql += " ORDER BY id DESC LIMIT ?4 OFFSET ?5";
+    sql += counts ? " LIMIT ?4 OFFSET ?5" : " ORDER BY id DESC LIMIT ?4 OFFSET ?5";
     if (Refusal refusal = database_.prepare(sql.c_str(), place->second)) {
       lists_.erase(place);
       return *refusal;
     }
   }
-  place->second.start(filter.state, filter.user, filter.tenant,
-                      static_cast<std::uint64_t>(filter.limit),
-                      static_cast<std::uint64_t>(filter.offset));
-  return collect(place->second);
+  const std::size_t limit = counts ? 1 : filter.limit;
+  const std::size_t offset = counts ? 0 : filter.offset;
+  place->second.start(filter.state, filter.user, filter.tenant, static_cast<std::uint64_t>(limit),
+                      static_cast<std::uint64_t>(offset));
+  return &place->second;
+}
+
+Result<std::vector<JobRow>> JobReader::jobs(const JobFilter& filter) {
+  const Result<Statement*> begun = query(filter, false);
+  if (!begun.ok()) return begun.error();
+  return collect(*begun.value());
+}
+
+Result<std::uint64_t> JobReader::count(const JobFilter& filter) {
+  const Result<Statement*> begun = query(filter, true);
+  if (!begun.ok()) return begun.error();
+  std::uint64_t count = 0;
+  while (begun.value()->next()) count = begun.value()->number(0);
+  if (begun.value()->code() != SQLITE_OK) return database_.error("cannot read");
+  return count;
 }
 
 Result<std::vector<AttemptRow>> JobReader::attempts(std::uint64_t job) {

@@ -38,6 +38,7 @@ class JobReader {
   // Jobs whose id, written out, or whose key begins so, byte for byte; newest first.
   Result<std::vector<JobRow>> jobs_beginning(std::string_view prefix, std::size_t limit);
   Result<std::vector<JobRow>> jobs(const JobFilter& filter);  // Newest first.
+  Result<std::uint64_t> count(const JobFilter& filter);       // Whatever its limit and offset.
   Result<std::vector<AttemptRow>> attempts(std::uint64_t job);
   // Jobs that were over at this instant or later, in order of their ends.
   Refusal for_each_ended_since(Instant since, const std::function<void(const JobRow&)>& visit);
@@ -46,13 +47,15 @@ class JobReader {
   explicit JobReader(Database database) : database_(std::move(database)) {}
   Refusal prepare();
   Result<std::vector<JobRow>> collect(Statement& query);
+  // Begins the query for what the filter wants, or for how many that are.
+  Result<Statement*> query(const JobFilter& filter, bool counts);
 
   Database database_;
   Statement by_id_;
   Statement by_prefix_;
   Statement attempts_of_;
   Statement ended_since_;
-  std::map<unsigned, Statement> lists_;  // By which parts of a filter are given.
+  std::map<unsigned, Statement> lists_;  // By which parts of a filter are given, and what for.
 };
 
 }  // namespace muster

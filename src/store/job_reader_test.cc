@@ -136,6 +136,7 @@ TEST(JobReader, ListsWhatAPlainListWould) {
       if (filter.tenant.value_or(rows[i].tenant) != rows[i].tenant) continue;
       expected.push_back(rows[i].id);
     }
+    EXPECT_EQ(history.count(filter).value(), expected.size());
     expected.erase(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(std::min(
                                                             filter.offset, expected.size())));
     expected.resize(std::min(filter.limit, expected.size()));
