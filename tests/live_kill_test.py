@@ -7,16 +7,19 @@ afterwards, once, and nothing ran twice at the same time. muster-invariants is t
 With MUSTER_LONG=1 it goes on for much longer.
 """
 
+import json
 import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
 import unittest
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
-from live_home import Home, NotThere  # noqa: E402
+from live_home import CONFIG, OVER, Home, NotThere  # noqa: E402
 
 LONG = os.environ.get("MUSTER_LONG") == "1"
 MUSTER = INVARIANTS = ""
@@ -31,6 +34,9 @@ class KillTest(unittest.TestCase):
     def finish(self, home):
         """All jobs come to their end, the daemon ends as told, and all is well."""
         home.wait_until_idle()
+        home.kill()
+        home.check()
+        home.start()
         self.assertEqual(home.end(signal.SIGTERM), 0, home.said())
         print(f"{self.id().split('.')[-1]}: {home.check()}", flush=True)
 
@@ -57,7 +63,7 @@ class Crowd:
             mine = []
             while not self.over.is_set():
                 self.act(number, chance, mine)
-                time.sleep(chance.random() * 0.1)
+                time.sleep(chance.random() * 0.25)
         except Exception as error:  # pylint: disable=broad-except
             self.wrong.append(error)
 
@@ -155,6 +161,240 @@ class Shims(KillTest):
         self.assertEqual(home.job(kept)["state"], "running")
         os.kill(shims[f"j{kept}.e1"], signal.SIGCONT)
         self.assertEqual(home.wait_for(kept, ["done"])["leases_used"], 1)
+        self.finish(home)
+
+
+class Tracer:
+    """strace on a daemon that runs: something happens to a system call of its threads, counted
+    from now on and by thread. With `follow` to what the shims do, and to nothing else."""
+
+    def __init__(self, home, what, follow=False):
+        call = what.split(":")[0]
+        threads = sorted(map(int, os.listdir(f"/proc/{home.daemon.pid}/task")))
+        words = ["strace", "-f"] if follow else ["strace"]
+        for thread in threads:
+            words += ["-p", str(thread)]
+        words += ["-o", home.base / "strace", "-e", f"trace={call}", "-e", f"inject={what}"]
+        self.process = subprocess.Popen(words, stderr=subprocess.PIPE)
+        for _ in threads[:1] if follow else threads:  # It says so of each.
+            self.process.stderr.readline()
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)  # It lets go of them.
+        self.process.communicate(timeout=60)
+
+
+@unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+class SystemCalls(KillTest):
+    def killed_at(self, home, call, number, follow=False):
+        """A submit that meets SIGKILL there. Whether anything was killed."""
+        key = f"{call}-{number}-{follow}"
+        tracer = Tracer(home, f"{call}:signal=KILL:when={number}", follow)
+        job = None
+        hit = False
+        try:
+            job = home.submit_once(key, 1)[1]["id"]
+            while not hit:
+                seen = home.job(job)
+                hit = seen.get("leases_used", 0) > 1  # Its first shim died.
+                if seen.get("state") in OVER:
+                    break
+                time.sleep(0.01)
+        except NotThere:
+            self.assertEqual(home.daemon.wait(30), -signal.SIGKILL, home.said())
+            hit = True
+        tracer.end()
+        if home.daemon.poll() is not None:
+            home.kill()
+            home.check()
+            home.start()
+        again = home.submit(key, 1)
+        self.assertIn(job, (None, again))
+        done = home.wait_for(again, ["done"])
+        ends = home.runs.read_text().count(f"end {again} ")
+        if follow:  # A shim that dies after the last line of its job knows no better.
+            self.assertLessEqual(1, ends)
+            self.assertLessEqual(ends, done["leases_used"])
+        else:
+            self.assertEqual((ends, done["leases_used"]), (1, 1), (key, done))
+        return hit
+
+    def step_through(self, calls, follow):
+        home = self.home()
+        home.start()
+        hits = tries = 0
+        for call, numbers in calls.items():
+            for number in range(1, 1000) if LONG else numbers:
+                hit = self.killed_at(home, call, number, follow)
+                tries, hits = tries + 1, hits + hit
+                if not hit:
+                    break
+        self.assertGreaterEqual(2 * hits, tries, "hardly anything was killed")
+        self.finish(home)
+
+    def test_daemon_killed_at_each(self):
+        self.step_through({
+            "pwrite64": [1, 8, 22, 41], "fdatasync": [1, 2, 3], "mkdir": [1], "openat": [3],
+            "fsync": [1, 3], "renameat": [1], "clone3": [1], "pidfd_open": [1], "write": [1],
+            "sendto": [1], "ftruncate": [], "pipe2": [], "epoll_ctl": [], "close": [], "read": [],
+            "futex": [], "newfstatat": [], "recvfrom": [], "accept4": [], "waitid": [],
+            "timerfd_settime": [], "fcntl": []}, follow=False)
+
+    def test_shims_killed_at_each(self):
+        self.step_through({
+            "flock": [1], "fallocate": [1], "execve": [1], "prctl": [1], "renameat": [2],
+            "exit_group": [1], "bind": [], "setsid": [], "unlinkat": [], "fsync": [],
+            "clone": [], "getrusage": []}, follow=True)
+
+    def test_a_disk_that_fails(self):
+        for call in ("fdatasync", "pwrite64"):
+            home = self.home()
+            home.start()
+            home.submit("before", 1)
+            tracer = Tracer(home, f"{call}:error=EIO:when=1+")
+            try:
+                status, body = home.submit_once("during", 1)
+                self.assertEqual(status, 503, body)
+            except NotThere:
+                pass
+            self.assertGreater(home.daemon.wait(30), 0, home.said())
+            self.assertIn("disk", home.said())
+            tracer.end()
+            home.kill()
+            home.check()
+            home.start()
+            home.submit("during", 1)
+            self.finish(home)
+
+    def test_records_that_cannot_be_synced(self):
+        home = self.home()
+        home.start()
+        tracer = Tracer(home, "fsync:error=EIO:when=1+")
+        job = home.submit("during", 1)
+        time.sleep(1.5)
+        self.assertEqual(home.job(job)["state"], "starting", home.said())
+        tracer.end()
+        self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)
+        self.finish(home)
+
+
+class Disk(KillTest):
+    def small_disk(self):
+        home = self.home()
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", home.path],
+                              capture_output=True, check=False)
+        if done.returncode != 0:
+            self.skipTest("a small file system cannot be mounted: " + done.stderr.decode().strip())
+        # Before the home's own cleanup.
+        self.addCleanup(subprocess.run, ["umount", "-l", home.path], check=False)
+        self.addCleanup(home.kill)
+        home.configure(CONFIG)
+        return home
+
+    def test_full(self):
+        home = self.small_disk()
+        home.start()
+        first = home.submit("first", 20)
+        home.wait_for(first, ["running"])
+        filler = home.path / "filler"
+        with open(filler, "wb", buffering=0) as out:
+            try:
+                while out.write(bytes(4096)):
+                    pass
+            except OSError:
+                pass
+        # Somebody finds out, and waits; the others are told.
+        waiting = [threading.Thread(target=home.submit, args=(f"waits-{n}", 1)) for n in range(40)]
+        answers = []
+        until = time.monotonic() + 60
+        waiting[0].start()
+        while not answers or answers[-1][0] != 503:
+            self.assertLess(time.monotonic(), until, "nobody is told of the full disk")
+            answers.append(home.ask("GET", "/healthz"))
+            if answers[-1][0] == 200 and not waiting[0].is_alive():  # There was room for one more.
+                waiting.pop(0).join()
+                waiting[0].start()
+            time.sleep(0.02)
+        self.assertIn("cannot write to disk", answers[-1][1]["error"])
+        self.assertEqual(home.submit_once("refused")[0], 503)
+        self.assertEqual(home.job(first)["id"], first)
+        filler.unlink()
+        waiting[0].join(60)
+        self.assertFalse(waiting[0].is_alive())
+        home.submit("after", 1)
+        self.assertEqual(home.wait_for(first, ["done"])["leases_used"], 1)
+        self.finish(home)
+
+    def test_killed_while_full(self):
+        home = self.small_disk()
+        home.start()
+        home.submit("first", 1)
+        home.wait_until_idle()
+        with open(home.path / "filler", "wb", buffering=0) as out:
+            try:
+                while out.write(bytes(4096)):
+                    pass
+            except OSError:
+                pass
+        told = []
+        for number in range(200):
+            try:
+                told.append(home.ask("POST", "/v1/jobs", home.request(1), {}, 0.5)[0])
+            except NotThere:
+                break
+        self.assertLess(number, 199, "the disk is never full")
+        home.kill()
+        (home.path / "filler").unlink()
+        home.check()
+        home.start()
+        self.finish(home)
+
+
+class Restarts(KillTest):
+    def jump(self, home, seconds):
+        """The wall clock is so much later, as far as the manager can tell."""
+        file = home.path / "instance.json"
+        instance = json.loads(file.read_text())
+        instance["born_unix_us"] -= int(seconds * 1e6)
+        file.write_text(json.dumps(instance))
+
+    def test_the_clock_jumps(self):
+        home = self.home()
+        home.start()
+        jobs = []
+        for number, seconds in enumerate([86400, -2 * 86400, 3600, -1e9, 2e9, -1e12]):
+            jobs.append(home.submit(f"jump-{number}", 12, time_limit="60s"))
+            home.wait_for(jobs[-1], ["starting", "running"])
+            home.kill()
+            self.jump(home, seconds)
+            home.check()
+            home.start()
+        for job in jobs:
+            self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)
+        self.finish(home)
+
+    def test_other_settings(self):
+        home = self.home()
+        home.start()
+        running = [home.submit(f"runs-{n}", 40) for n in range(2)]
+        running.append(home.submit("gang", 40, gpus=2, launch_per="gpu"))
+        for job in running:
+            home.wait_for(job, ["running"])
+        waits = home.submit("waits", 1, gpus=3)
+        self.assertEqual(home.end(signal.SIGTERM), 0)
+        home.configure(CONFIG.replace("fifo", "srtf").replace("left, gpus: 2", "left, gpus: 6"))
+        home.start()
+        self.assertEqual(home.wait_for(waits, ["done"])["leases_used"], 1)
+        home.kill()
+        home.configure(CONFIG.replace("left, gpus: 2", "other, gpus: 2"))
+        home.spawn()
+        self.assertGreater(home.daemon.wait(30), 0)
+        self.assertIn("would no longer fit", home.said())
+        home.configure(CONFIG)
+        home.start()
+        for job in running:
+            self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)
         self.finish(home)
 
 
