@@ -33,8 +33,8 @@ say end
 """
 CONFIG = """
 nodes:
-  - {name: left, gpus: 2}
-  - {name: right, gpus: 2}
+  - {name: left, gpus: 2, cpus: 2, mem: 1}
+  - {name: right, gpus: 2, cpus: 2, mem: 1}
 scheduler: {policy: fifo}
 grace: 1s
 progress_every: 500ms
