@@ -61,9 +61,14 @@ LeaseOverInput over_of(const ExitReport& report) {
     case EndCause::kTimeLimit:
       over.fate = LeaseFate::kTimeLimit;
       break;
+    case EndCause::kCouldNotStart:
+      if (report.error_number == 0) {  // The shim's trouble: it did not get as far as the job.
+        over.fate = LeaseFate::kLost;
+        break;
+      }
+      [[fallthrough]];
     case EndCause::kFailed:
     case EndCause::kOutOfMemory:
-    case EndCause::kCouldNotStart:
       over.fate = LeaseFate::kFailed;
       over.reason = reason_of(report);
       break;
