@@ -1,5 +1,5 @@
-"""A live manager of a test's own, for tests with real jobs: started on demand in a scratch home, and
-cleaned up whatever happens, with every process of its jobs.
+"""A live manager of a test's own, for tests with real jobs: started on demand in a scratch home,
+and cleaned up whatever happens, with every process of its jobs.
 
     class SomeTest(LiveTest):
         CONFIG = {"grace": "1s"}
@@ -8,8 +8,8 @@ cleaned up whatever happens, with every process of its jobs.
             self.wait_over(job)
 
 Verbs go through the program (`muster`, `submit`); looking whether something has come about goes
-straight to the socket (`get`, `job`, `wait_state`), since that is done often. Programs under test are
-set by use_programs().
+straight to the socket (`get`, `job`, `wait_state`), since that is done often. Programs under test
+are set by use_programs().
 """
 
 import functools
@@ -67,7 +67,8 @@ def until(what, check, timeout=PATIENCE, every=0.03):
         if found:
             return found
         if time.monotonic() > end:
-            raise AssertionError(f"after {timeout:g} s still not: {what() if callable(what) else what}")
+            what = what() if callable(what) else what
+            raise AssertionError(f"after {timeout:g} s still not: {what}")
         time.sleep(every)
 
 
@@ -80,7 +81,7 @@ def proc(pid, name):
 
 
 class Daemon:
-    """`muster serve` in a home of its own. `as_user` is a numeric user to run it and its verbs as."""
+    """`muster serve` in a home of its own; it and its verbs run as the (numeric) user `as_user`."""
 
     def __init__(self, config=None, as_user=None):
         self.as_user = as_user
@@ -89,11 +90,22 @@ class Daemon:
         self.work = self.base / "work"  # Where jobs run.
         for folder in (self.home, self.work):
             folder.mkdir(mode=0o700)
+        self.program = Programs.muster
         if as_user is not None:
             for folder in (self.base, self.home, self.work):
                 os.chown(folder, as_user, as_user)
+            self.program = self.copy_programs()
         self.config(config or {})
         self.process = None
+
+    def copy_programs(self):
+        """Where any user may run them, which may not look into every build folder."""
+        here = self.base / "bin"
+        here.mkdir()
+        muster = pathlib.Path(Programs.muster)
+        shims = [muster.parent / "muster-shim", muster.parent.parent / "shim" / "muster-shim"]
+        shutil.copy(next(shim for shim in shims if shim.exists()), here)
+        return shutil.copy(muster, here)
 
     # ---- its life
 
@@ -103,7 +115,9 @@ class Daemon:
 
     def environment(self, **more):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
-        return {**kept, "MUSTER_HOME": str(self.home), "TZ": "UTC", **more}
+        # What was freed is given back soon, so that figures of memory mean the same everywhere.
+        asan = f"{kept.get('ASAN_OPTIONS', '')}:quarantine_size_mb=8".lstrip(":")
+        return {**kept, "MUSTER_HOME": str(self.home), "TZ": "UTC", "ASAN_OPTIONS": asan, **more}
 
     def spawn(self, words, **more):
         if self.as_user is not None:
@@ -114,7 +128,7 @@ class Daemon:
     def start(self):
         assert self.process is None
         log = open(self.base / "serve.log", "ab")
-        self.process = self.spawn([Programs.muster, "serve"], stdout=log, stderr=log,
+        self.process = self.spawn([self.program, "serve"], stdout=log, stderr=log,
                                   stdin=subprocess.DEVNULL, env=self.environment())
         log.close()
         until(lambda: f"the manager serves: {self.log()}", self.is_up)
@@ -239,7 +253,7 @@ class Daemon:
 
     def verb(self, *words, **env):
         """A verb of the program, under way."""
-        return self.spawn([Programs.muster, *words], stdout=subprocess.PIPE,
+        return self.spawn([self.program, *words], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, env=self.environment(**env))
 
     def muster(self, *words, status=0, timeout=60):
@@ -285,7 +299,8 @@ class LiveTest(unittest.TestCase):
     def post_job(self, command, daemon=None, **request):
         """As submit, without a process: where there are many."""
         daemon = daemon or self.daemon
-        return daemon.post("/v1/jobs", {"command": command, "cwd": str(daemon.work), **request})["id"]
+        request = {"command": command, "cwd": str(daemon.work), **request}
+        return daemon.post("/v1/jobs", request)["id"]
 
     def wait_state(self, job, *states, daemon=None, timeout=PATIENCE):
         daemon = daemon or self.daemon

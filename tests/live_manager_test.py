@@ -4,6 +4,7 @@
     tests/live_manager_test.py MUSTER TRAINER [TEST...]
 """
 
+import json
 import pathlib
 import shutil
 import sys
@@ -72,8 +73,12 @@ class Life(LiveTest):
             self.assertEqual(self.daemon.job(f"{first}_{index}")["id"], job)
         runs = [self.daemon.job(job)["leases"][0] for job in ids]
         for run in runs:
-            beside = [other for other in runs if other["started"] <= run["started"] < other["ended"]]
+            at = run["started"]
+            beside = [other for other in runs if other["started"] <= at < other["ended"]]
             self.assertLessEqual(len(beside), 2)
+        for state, total in (("active", 0), ("ended", 6), ("all", 6), ("done", 6), ("failed", 0)):
+            page = self.daemon.get(f"/v1/jobs?state={state}&limit=2")
+            self.assertEqual((len(page["jobs"]), page["total"]), (min(2, total), total), state)
         _, err = self.daemon.muster("status", f"{first}_", status=1)
         self.assertIn("several jobs", err)
         self.daemon.muster("status", f"{first}_6", status=1)
@@ -121,6 +126,15 @@ class Order(LiveTest):
         self.daemon.muster("release", job)
         self.wait_over(job)
         self.daemon.muster("release", job, status=1)
+
+    def test_a_job_released_while_it_stops_comes_back(self):
+        slow = "trap 'sleep 0.7; exit 0' TERM; while :; do sleep 0.05; done"
+        job = self.submit("--", "sh", "-c", slow)
+        self.wait_state(job, "running")
+        self.daemon.post(f"/v1/jobs/{job}/hold")
+        self.daemon.post(f"/v1/jobs/{job}/release")
+        until("it runs again", lambda: self.daemon.job(job)["leases_used"] == 2)
+        self.wait_state(job, "running")
 
     def test_time_limits(self):
         job = self.submit("--time-limit", "0.7s", "--", "sleep", "60")
@@ -207,6 +221,9 @@ class Gangs(LiveTest):
             out, _ = self.daemon.muster("logs", "--node", node, job)
             self.assertEqual(sorted(out.splitlines()),
                              [f"{2 * node + i}/4 {i}/2 {node} 0,1" for i in (0, 1)])
+        parts = [json.loads(self.daemon.record(name, "spec.json").read_text())
+                 for name in (f"j{job}.e1", f"j{job}.e1.n1")]
+        self.assertNotEqual(*(part["token"] for part in parts), "they would share a control group")
 
     def test_a_gang_on_two_nodes_meets(self):
         meet = ("import os, socket\n"
