@@ -8,7 +8,8 @@
 //   calls, news -> Roster::step -> Journal::commit -> orders, answers, notes
 //
 //   manager.cc          the loop
-//   manager_calls.cc    what people ask
+//   manager_calls.cc    what people want done
+//   manager_looks.cc    what people want to see
 //   manager_recover.cc  the way back after a restart, snapshots, forgetting
 
 #include <condition_variable>
@@ -97,7 +98,6 @@ class Manager final : public Service {
 
   // manager_calls.cc
   bool is_read(const Call& call) const;
-  Answer answer(const Caller& caller, const Call& call);
   void ask(Pending pending, std::vector<Input>& inputs);
   void submit(const Caller& caller, SubmitJob& call, std::function<void(Answer)> done,
               std::vector<Input>& inputs);
@@ -113,6 +113,8 @@ class Manager final : public Service {
   };
   // Or an answer that says why not.
   std::variant<FoundJob, Answer> find_job(const Caller& caller, const std::string& text);
+  // manager_looks.cc
+  Answer answer(const Caller& caller, const Call& call);
   Answer list(const Caller& caller, const ListJobs& call);
   Answer show(const Caller& caller, const ShowJob& call);
   Answer find_log(const Caller& caller, const FindLog& call);

@@ -9,6 +9,7 @@
 // limits. A job is with the engine only while nothing but GPUs stands in its way.
 //
 //   roster.cc           the step, what comes in from people, the way to the engine and back
+//   roster_looks.cc     what can be asked of it
 //   roster_leases.cc    what the engine orders, and what becomes of leases
 //   roster_snapshot.cc  the whole as text, and back, into a new engine
 
@@ -98,6 +99,7 @@ class Roster {
   const Engine& engine() const { return *engine_; }
   const RosterSettings& settings() const { return world_->settings; }
   std::optional<NodeId> find_node(std::string_view name) const;
+  std::optional<GpuTypeId> find_gpu_type(std::string_view name) const;
   bool is_drained(NodeId node) const;
   std::size_t rows() const { return live_of_.size(); }  // Of the engine, jobs long over included.
 

@@ -1,0 +1,207 @@
+// What people want to see.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "live/answers.h"
+#include "live/manager.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostListed = 1'000;
+
+}  // namespace
+
+Answer Manager::answer(const Caller& caller, const Call& call) {
+  if (const auto* jobs = std::get_if<ListJobs>(&call)) return list(caller, *jobs);
+  if (const auto* job = std::get_if<ShowJob>(&call)) return show(caller, *job);
+  if (const auto* log = std::get_if<FindLog>(&call)) return find_log(caller, *log);
+  if (const auto* wanted = std::get_if<ListEvents>(&call)) return events(caller, *wanted);
+  if (std::holds_alternative<ListNodes>(call)) return said(nodes_view(*roster_, settings_.nodes));
+  if (std::holds_alternative<ListTenants>(call)) return said(tenants_view(*roster_));
+  if (std::holds_alternative<ShowMetrics>(call)) return metrics();
+  return health();
+}
+
+Answer Manager::list(const Caller& caller, const ListJobs& call) {
+  const std::string user = caller.is_operator ? call.user : caller.user;
+  if (!call.user.empty() && call.user != user) return said({{"jobs", json::array()}, {"total", 0}});
+  const std::size_t limit = std::min(call.limit, kMostListed);
+  const std::optional<LiveState> state = find_state(call.state);
+  const bool active = call.state.empty() || call.state == "active";
+  json jobs = json::array();
+  if (active || (state && !is_over(*state))) {
+    std::vector<const LiveJob*> found;
+    for (const auto& [id, job] : roster_->jobs()) {
+      if (job.end || (!user.empty() && job.user != user)) continue;
+      if (!call.tenant.empty() && job.tenant != call.tenant) continue;
+      if (state && roster_->state_of(job) != *state) continue;
+      found.push_back(&job);
+    }
+    // What runs first; then as submitted.
+    std::stable_partition(found.begin(), found.end(),
+                          [](const LiveJob* job) { return job->lease.has_value(); });
+    for (std::size_t i = call.offset; i < found.size() && jobs.size() < limit; ++i) {
+      jobs.push_back(view_of(*roster_, *found[i], progress_->find(found[i]->id), *clock_));
+    }
+    return said({{"jobs", std::move(jobs)}, {"total", found.size()}});
+  }
+  if (!state && call.state != "all" && call.state != "ended") {
+    return refused(400, "state: unknown state " + in_quotes(call.state));
+  }
+  JobFilter filter;
+  if (state) filter.state = call.state;
+  filter.over = call.state == "ended";
+  if (!user.empty()) filter.user = user;
+  if (!call.tenant.empty()) filter.tenant = call.tenant;
+  filter.limit = limit;
+  filter.offset = call.offset;
+  const Result<std::vector<JobRow>> rows = reader_->jobs(filter);
+  if (!rows.ok()) return refused(503, rows.error().message);
+  const Result<std::uint64_t> total = reader_->count(filter);
+  if (!total.ok()) return refused(503, total.error().message);
+  for (const JobRow& row : rows.value()) {
+    const LiveJob* job = roster_->find(row.id);
+    jobs.push_back(job != nullptr && !job->end
+                       ? view_of(*roster_, *job, progress_->find(row.id), *clock_)
+                       : view_of(row, *clock_));
+  }
+  return said({{"jobs", std::move(jobs)}, {"total", total.value()}});
+}
+
+Answer Manager::show(const Caller& caller, const ShowJob& call) {
+  const auto found = find_job(caller, call.job);
+  if (const auto* answer = std::get_if<Answer>(&found)) return *answer;
+  const LiveId id = std::get<FoundJob>(found).id;
+  json view;
+  json request;
+  const LiveJob* job = roster_->find(id);
+  if (job != nullptr && !job->end) {
+    view = view_of(*roster_, *job, progress_->find(id), *clock_);
+    request = json::parse(request_json(job->request), nullptr, false);
+  } else {
+    const Result<std::optional<JobRow>> row = reader_->job(id);
+    if (!row.ok()) return refused(503, row.error().message);
+    if (!row.value()) return refused(404, "no such job: " + call.job);
+    view = view_of(*row.value(), *clock_);
+    const json details = json::parse(row.value()->spec, nullptr, false);
+    if (details.is_object()) request = details.value("request", json::object());
+  }
+  view["request"] = std::move(request);
+  json leases = json::array();
+  const Result<std::vector<AttemptRow>> attempts = reader_->attempts(id);
+  if (!attempts.ok()) return refused(503, attempts.error().message);
+  for (const AttemptRow& row : attempts.value()) leases.push_back(view_of(row, *clock_));
+  view["leases"] = std::move(leases);
+  return said(view);
+}
+
+Answer Manager::find_log(const Caller& caller, const FindLog& call) {
+  const auto found = find_job(caller, call.job);
+  if (const auto* answer = std::get_if<Answer>(&found)) return *answer;
+  const LiveId id = std::get<FoundJob>(found).id;
+  std::uint32_t used = 0;
+  bool over = true;
+  const LiveJob* job = roster_->find(id);
+  if (job != nullptr) {
+    used = job->leases_used;
+  } else {
+    const Result<std::optional<JobRow>> row = reader_->job(id);
+    if (!row.ok()) return refused(503, row.error().message);
+    if (row.value()) used = row.value()->attempts;
+  }
+  const std::uint32_t lease = call.lease.value_or(used);
+  if (used == 0) return refused(409, fmt::format("job {} has not started yet", id));
+  if (lease == 0 || lease > used) {
+    return refused(404, fmt::format("job {} has {} lease{}", id, used, used == 1 ? "" : "s"));
+  }
+  if (job != nullptr && job->lease && job->lease->number == lease) over = false;
+  Answer answer;
+  LogPlace place;
+  place.directory = fmt::format("{}/leases/j{}.e{}", settings_.home, id, lease);
+  if (call.node > 0) place.directory += fmt::format(".n{}", call.node);
+  place.job = id;
+  place.lease = lease;
+  place.over = over;
+  answer.log = std::move(place);
+  return answer;
+}
+
+Answer Manager::events(const Caller& caller, const ListEvents& call) {
+  LiveId only = 0;
+  if (!call.job.empty()) {
+    const auto found = find_job(caller, call.job);
+    if (const auto* answer = std::get_if<Answer>(&found)) return *answer;
+    only = std::get<FoundJob>(found).id;
+  }
+  std::string list;
+  std::size_t count = 0;
+  for (const Note& note : notes_) {
+    if (note.number <= call.after || (only != 0 && note.job != only)) continue;
+    if (!caller.is_operator && note.job != 0 && note.user != caller.user) continue;
+    if (++count > call.limit) break;
+    list += (list.empty() ? "" : ",") + note.json;
+  }
+  Answer answer;
+  answer.body = "{\"events\":[" + list + "]}";
+  return answer;
+}
+
+Answer Manager::health() const {
+  if (!blocked_.empty()) {
+    return said({{"ok", false}, {"error", "cannot write to disk: " + blocked_}}, 503);
+  }
+  return said({{"ok", true}, {"digest", roster_->digest()}});
+}
+
+Answer Manager::metrics() const {
+  std::map<std::string_view, std::size_t> states;
+  int used = 0;
+  for (const auto& [id, job] : roster_->jobs()) {
+    ++states[state_name(roster_->state_of(job))];
+    if (job.lease) used += total_of(job.lease->placement).gpus;
+  }
+  std::string text =
+      "# HELP muster_jobs Jobs that are not over, by state.\n# TYPE muster_jobs gauge\n";
+  for (const char* state :
+       {"held", "blocked", "queued", "starting", "running", "stopping", "retrying"}) {
+    text += fmt::format("muster_jobs{{state=\"{}\"}} {}\n", state, states[state]);
+  }
+  text += "# HELP muster_gpus GPUs there are.\n# TYPE muster_gpus gauge\n";
+  text += fmt::format("muster_gpus {}\n", roster_->settings().topology.total().gpus);
+  text += "# HELP muster_gpus_used GPUs that leases hold.\n# TYPE muster_gpus_used gauge\n";
+  text += fmt::format("muster_gpus_used {}\n", used);
+  text +=
+      "# HELP muster_submitted_total Jobs submitted since the start.\n"
+      "# TYPE muster_submitted_total counter\n";
+  text += fmt::format("muster_submitted_total {}\n", submitted_);
+  text +=
+      "# HELP muster_ended_total Jobs that ended since the start, by how.\n"
+      "# TYPE muster_ended_total counter\n";
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto end = static_cast<LiveState>(static_cast<std::size_t>(LiveState::kDone) + i);
+    text += fmt::format("muster_ended_total{{end=\"{}\"}} {}\n", state_name(end), ended_[i]);
+  }
+  const Engine::Counters& counters = roster_->engine().counters();
+  text +=
+      "# HELP muster_decisions Starts, stops and resizes since the last snapshot.\n"
+      "# TYPE muster_decisions gauge\n";
+  text += fmt::format("muster_decisions {}\n", counters.decisions);
+  text +=
+      "# HELP muster_journal_blocked 1 while the journal cannot be written.\n"
+      "# TYPE muster_journal_blocked gauge\n";
+  text += fmt::format("muster_journal_blocked {}\n", blocked_.empty() ? 0 : 1);
+  Answer answer;
+  answer.body = std::move(text);
+  return answer;
+}
+
+}  // namespace muster

@@ -1,0 +1,126 @@
+// What can be asked of a roster.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "live/roster.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::array<std::string_view, 11> kStates = {
+    "held",     "blocked", "queued", "starting",  "running", "stopping",
+    "retrying", "done",    "failed", "cancelled", "rejected"};
+
+}  // namespace
+
+std::string_view state_name(LiveState state) { return kStates[static_cast<std::size_t>(state)]; }
+
+std::optional<LiveState> find_state(std::string_view name) {
+  for (std::size_t i = 0; i < kStates.size(); ++i) {
+    if (kStates[i] == name) return static_cast<LiveState>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<GpuTypeId> Roster::find_gpu_type(std::string_view name) const {
+  const Topology& topology = world_->settings.topology;
+  for (std::size_t i = 0; i < topology.gpu_type_count(); ++i) {
+    if (topology.gpu_type_name(GpuTypeId(i)) == name) return GpuTypeId(i);
+  }
+  return std::nullopt;
+}
+
+Refusal Roster::refuse(const JobRequest& request, const std::string& tenant) const {
+  const RosterSettings& settings = world_->settings;
+  if (settings.tenants) {
+    const Result<TenantId> found = settings.tenants->tenant_of_job(tenant);
+    if (!found.ok()) return Error{"tenant: " + found.error().message};
+    if (!settings.tenants->leaf(found.value())) {
+      return Error{"tenant: " + in_quotes(tenant) + " has tenants below it; name one of those"};
+    }
+  } else if (!tenant.empty() && tenant != kDefaultTenant) {
+    return Error{"tenant: unknown tenant " + in_quotes(tenant) + "; this manager has none"};
+  }
+  JobSpec spec;
+  spec.gpus = request.gpus;
+  spec.fewest = request.fewest;
+  spec.most = request.most;
+  if (!request.gpu_type.empty()) {
+    spec.gpu_type = find_gpu_type(request.gpu_type);
+    if (!spec.gpu_type) {
+      std::vector<std::string_view> known;
+      for (std::size_t i = 0; i < settings.topology.gpu_type_count(); ++i) {
+        known.push_back(settings.topology.gpu_type_name(GpuTypeId(i)));
+      }
+      return Error{"gpu_type: no such GPUs here: " + in_quotes(request.gpu_type) +
+                   suggestion(request.gpu_type, known)};
+    }
+  }
+  if (const auto why = world_->cluster.why_never(spec)) return Error{"gpus: " + *why};
+  return std::nullopt;
+}
+
+const LiveJob* Roster::find(LiveId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+std::optional<NodeId> Roster::find_node(std::string_view name) const {
+  const auto& nodes = world_->settings.topology.nodes();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[NodeId(i)].name == name) return NodeId(i);
+  }
+  return std::nullopt;
+}
+
+bool Roster::is_drained(NodeId node) const { return drained_[node.index()] != 0; }
+
+std::string Roster::where(const Placement& placement) const {
+  std::string text;
+  for (const Share& share : placement) {
+    if (!text.empty()) text += ',';
+    text += world_->settings.topology.node(share.node).name + ":";
+    bool first = true;
+    for (int slot = 0; slot < 64; ++slot) {
+      if ((share.slots >> slot & 1) == 0) continue;
+      int last = slot;
+      while (last < 63 && (share.slots >> (last + 1) & 1) != 0) ++last;
+      if (!std::exchange(first, false)) text += '+';
+      text += last == slot ? std::to_string(slot) : fmt::format("{}-{}", slot, last);
+      slot = last;
+    }
+  }
+  return text;
+}
+
+LiveState Roster::state_of(const LiveJob& job) const {
+  if (job.end) return *job.end;
+  if (job.lease) {
+    if (job.lease->stopping) return LiveState::kStopping;
+    return job.lease->up ? LiveState::kRunning : LiveState::kStarting;
+  }
+  if (job.held) return LiveState::kHeld;
+  if (!job.row) return LiveState::kBlocked;
+  if (!engine_->state().jobs.contains(*job.row)) return LiveState::kQueued;
+  return engine_->state().jobs[*job.row].state == JobState::kParked ? LiveState::kRetrying
+                                                                    : LiveState::kQueued;
+}
+
+std::vector<LiveId> Roster::placed() const {
+  std::vector<LiveId> ids;
+  for (const JobId row : engine_->state().placed) ids.push_back(live_of_[row.index()]);
+  return ids;
+}
+
+std::string Roster::digest() const {
+  Digest whole = digest_;
+  whole.add(engine_->digest());
+  return whole.hex();
+}
+
+}  // namespace muster
