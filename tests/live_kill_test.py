@@ -216,6 +216,8 @@ class SystemCalls(KillTest):
         if done["leases_used"] > 3:  # We were slow, and it was given up.
             self.assertTrue(follow, done)
             self.assertIn("lost again and again", done["why"])
+        elif "by signal 9" in done.get("why", ""):  # It was not the shim but the job.
+            self.assertTrue(follow, done)
         elif follow:  # A shim that dies after the last line of its job knows no better.
             self.assertEqual(done["state"], "done", done)
             self.assertTrue(1 <= ends <= done["leases_used"], (key, done))
@@ -376,6 +378,20 @@ class Restarts(KillTest):
             home.start()
         for job in jobs:
             self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)
+        self.finish(home)
+
+    def test_a_jump_is_not_running_time(self):
+        home = self.home()
+        home.start()
+        job = home.submit("limited", 10, time_limit="60s")
+        home.wait_for(job, ["running"])
+        home.kill()
+        self.jump(home, 86400)
+        home.start()
+        home.ask("POST", f"/v1/jobs/{job}/hold")
+        home.wait_for(job, ["held"])
+        home.ask("POST", f"/v1/jobs/{job}/release")
+        self.assertLess(home.wait_for(job, ["done"])["ran_s"], 60)
         self.finish(home)
 
     def test_other_settings(self):

@@ -48,6 +48,7 @@ int weight(LeaseFate fate) {
 LeaseOverInput over_of(const ExitReport& report) {
   LeaseOverInput over;
   over.words = report.words;
+  over.ran_ms = (report.end.boot_us - report.start.boot_us) / 1000;
   over.cpu_ms = static_cast<std::int64_t>((report.user_s + report.system_s) * 1000);
   over.mem_peak_mib = report.mem_peak_mib;
   switch (report.cause) {
@@ -79,9 +80,11 @@ LeaseOverInput over_of(const ExitReport& report) {
 LeaseOverInput whole_of(std::span<const LeaseOverInput> parts) {
   LeaseOverInput whole = parts.front();
   for (const LeaseOverInput& part : parts.subspan(1)) {
+    const std::int64_t ran_ms = std::max(whole.ran_ms, part.ran_ms);
     const std::int64_t cpu_ms = whole.cpu_ms + part.cpu_ms;
     const std::int64_t peak = std::max(whole.mem_peak_mib, part.mem_peak_mib);
     if (weight(part.fate) > weight(whole.fate)) whole = part;
+    whole.ran_ms = ran_ms;
     whole.cpu_ms = cpu_ms;
     whole.mem_peak_mib = peak;
   }

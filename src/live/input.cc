@@ -56,6 +56,7 @@ struct Writer {
     out["fate"] = fate_name(in.fate);
     if (!in.reason.empty()) out["reason"] = in.reason;
     if (!in.words.empty()) out["words"] = in.words;
+    if (in.ran_ms >= 0) out["ran_ms"] = in.ran_ms;
     out["cpu_ms"] = in.cpu_ms;
     out["mem_peak_mib"] = in.mem_peak_mib;
     return out;
@@ -88,6 +89,7 @@ Result<Input> read_over(const json& in) {
   out.fate = *found;
   out.reason = in.value("reason", "");
   out.words = in.value("words", "");
+  out.ran_ms = in.value("ran_ms", std::int64_t{-1});
   out.cpu_ms = in.at("cpu_ms").get<std::int64_t>();
   out.mem_peak_mib = in.at("mem_peak_mib").get<std::int64_t>();
   return Input(std::move(out));

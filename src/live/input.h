@@ -61,8 +61,9 @@ struct LeaseOverInput {
   LiveId id = 0;
   std::uint32_t lease = 0;
   LeaseFate fate = LeaseFate::kFinished;
-  std::string reason;  // A key of failure/reasons.h; only of kFailed.
-  std::string words;   // One line for a person.
+  std::string reason;        // A key of failure/reasons.h; only of kFailed.
+  std::string words;         // One line for a person.
+  std::int64_t ran_ms = -1;  // By the shim's clock, which knows no jumps; -1: nobody can tell.
   std::int64_t cpu_ms = 0;
   std::int64_t mem_peak_mib = 0;
 };

@@ -110,7 +110,11 @@ void Roster::apply(const LeaseOverInput& input) {
   MUSTER_CHECK(job.row);
   LiveLease lease = std::move(*job.lease);
   job.lease.reset();
-  if (lease.up && !lease.trial) job.ran += now_ - lease.up_since;
+  if (!lease.trial && input.ran_ms >= 0) {
+    job.ran += Duration::micros(input.ran_ms * 1000);  // We may not have been there all the while.
+  } else if (!lease.trial && lease.up) {
+    job.ran += now_ - lease.up_since;
+  }
   if (input.fate != LeaseFate::kLost) job.losses = 0;
   const bool trial = lease.trial;
   over_.push_back(

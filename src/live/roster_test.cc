@@ -187,6 +187,19 @@ TEST(Roster, TimeLimitsCountAllLeases) {
   EXPECT_EQ(desk.state(2), "running") << "nothing of job 1 is left in the engine";
 }
 
+TEST(Roster, TimeLimitsCountWhatTheShimSays) {
+  Desk desk(settings_for("1x1"));
+  SubmitInput limited = submit(1);
+  limited.request.time_limit = Duration::seconds(100);
+  desk.at(1, {limited});
+  desk.machine.leases.clear();
+  LeaseOverInput over = desk.over(1, LeaseFate::kStopped);  // Long ago: nobody was there to see it.
+  over.ran_ms = 30'000;
+  desk.roster.step(Instant::at(Duration::seconds(86'400)), std::vector<Input>{over});
+  ASSERT_EQ(desk.roster.orders().size(), 1U);
+  EXPECT_EQ(desk.roster.orders()[0].time_limit, Duration::seconds(70));
+}
+
 TEST(Roster, FailuresAreTriedAgainAsTheJobSays) {
   Desk desk(settings_for("1x1"));
   SubmitInput stubborn = submit(1);
