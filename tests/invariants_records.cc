@@ -210,7 +210,13 @@ Result<std::size_t> check_runs(const std::string& file, const Account& account, 
       wrong.push_back(fmt::format("{}: rank {} ran twice", name_of(lease), rank));
     }
     if (run.ended) ended.insert(lease.first);
-    add_spans(spans, "", lease, gpus_of(account, lease, rank), run.from, run.to);
+    std::vector<Gpu> gpus;  // Any of its processes means that the lease has all of its GPUs.
+    if (const auto known = account.leases.find(lease); known != account.leases.end()) {
+      for (const std::vector<Gpu>& part : known->second.parts) {
+        gpus.insert(gpus.end(), part.begin(), part.end());
+      }
+    }
+    add_spans(spans, "", lease, gpus, run.from, run.to);
   }
   check_overlaps(std::move(spans), "what the jobs say", wrong);
   for (const auto& [id, job] : account.jobs) {

@@ -96,12 +96,12 @@ class Spoilt(unittest.TestCase):
         self.expect(1, "job 99 was acknowledged and is not there")
 
     def test_keys_of_two_jobs(self):
-        self.append("acknowledged", "2 a")
-        self.expect(1, "key a stood for job 1, then for job 2")
+        self.append("acknowledged", "2 a/0")
+        self.expect(1, "key a/0 stood for job 1, then for job 2")
 
     def test_ids_given_twice(self):
         self.append("acknowledged", "2 z")
-        self.expect(1, "job 2 was given for key b, then for key z")
+        self.expect(1, "job 2 was given for key b/0, then for key z")
 
     def test_a_row_is_gone(self):
         self.sql("DELETE FROM jobs WHERE id = 3")

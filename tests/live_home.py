@@ -58,9 +58,9 @@ class Connection(http.client.HTTPConnection):
 
 
 class Home:
-    def __init__(self, muster, invariants, config=CONFIG, place=None):
+    def __init__(self, muster, invariants, config=CONFIG):
         self.muster, self.invariants = muster, invariants
-        self.scratch = tempfile.TemporaryDirectory(prefix="muster-", dir=place)
+        self.scratch = tempfile.TemporaryDirectory(prefix="muster-", ignore_cleanup_errors=True)
         self.base = pathlib.Path(self.scratch.name)
         self.path = self.base / "home"
         self.path.mkdir(mode=0o700)
@@ -152,7 +152,8 @@ class Home:
                                 {"Idempotency-Key": key})
         if status in (200, 201):
             with self.lock, open(self.acknowledged, "a", encoding="utf-8") as out:
-                out.write(f"{body['id']} {key}\n")
+                for index, number in enumerate(body["ids"]):
+                    out.write(f"{number} {key}/{index}\n")
         return status, body
 
     def submit(self, key, beats=3, over=threading.Event(), **more):

@@ -63,14 +63,22 @@ class Crowd:
             mine = []
             while not self.over.is_set():
                 self.act(number, chance, mine)
-                time.sleep(chance.random() * 0.25)
+                while not self.over.is_set() and self.many():
+                    time.sleep(0.1)
         except Exception as error:  # pylint: disable=broad-except
             self.wrong.append(error)
 
+    def many(self):
+        try:
+            return len(self.home.active()) > 15
+        except NotThere:
+            return False
+
     def act(self, number, chance, mine):
-        hold = chance.random() < 0.1
-        job = self.home.submit(f"c{number}-{len(mine)}", chance.randint(1, 8), self.over,
-                               gpus=chance.choice([1, 1, 2, 3]), hold=hold)
+        more = chance.choice([{}, {}, {}, {"hold": True}, {"prerun": "200ms"}, {"array": "0-2%2"},
+                              {"retries": 0}, {"after_any": mine[-1:]}, {"launch_per": "gpu"}])
+        job = self.home.submit(f"c{number}-{len(mine)}", chance.randint(1, 6), self.over,
+                               gpus=chance.choice([1, 1, 2, 3]), **more)
         if job is None:
             return
         mine.append(job)
@@ -87,8 +95,10 @@ class Crowd:
 
 class Daemon(KillTest):
     def test_killed_at_random(self):
-        home, chance = self.home(), random.Random(7)
-        crowd = Crowd(home, 3, seed=7)
+        seed = random.randrange(1 << 32) if LONG else 7
+        print(f"seed {seed}", flush=True)
+        home, chance = self.home(), random.Random(seed)
+        crowd = Crowd(home, 3, chance.randrange(1000))
         self.addCleanup(crowd.over.set)
         for number in range(100 if LONG else 8):
             if number % 4 == 3:  # While it is finding its way back.
@@ -97,6 +107,9 @@ class Daemon(KillTest):
             else:
                 home.start()
                 time.sleep(0.1 + chance.random())
+            if number % 4 == 1:  # While it is tidying up.
+                home.daemon.terminate()
+                time.sleep(chance.random() * 0.05)
             home.kill()
             home.check()
         home.start()
@@ -246,6 +259,31 @@ class SystemCalls(KillTest):
             "sendto": [1], "ftruncate": [], "pipe2": [], "epoll_ctl": [], "close": [], "read": [],
             "futex": [], "newfstatat": [], "recvfrom": [], "accept4": [], "waitid": [],
             "timerfd_settime": [], "fcntl": []}, follow=False)
+
+    def test_killed_while_it_starts(self):
+        home = self.home()
+        home.start()
+        jobs = [home.submit(f"runs-{n}", 40, gpus=1 + n % 2) for n in range(3)]
+        jobs.append(home.submit("waits", 1))
+        home.wait_for(jobs[0], ["running"])
+        home.kill()
+        for call, step in {"pwrite64": 4, "openat": 29, "fdatasync": 1, "sendto": 1}.items():
+            number = 1
+            while True:
+                home.spawn(["strace", "-f", "-o", home.base / "strace", "-e", f"trace={call}",
+                            "-e", f"inject={call}:signal=KILL:when={number}"])
+                while home.daemon.poll() is None and not home.serves():
+                    time.sleep(0.02)
+                through = home.daemon.poll() is None
+                home.kill()
+                home.check()
+                if through:
+                    break
+                number += 1 if LONG else step
+        home.start()
+        for job in jobs:
+            self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)
+        self.finish(home)
 
     def test_shims_killed_at_each(self):
         self.step_through({
