@@ -22,7 +22,9 @@ std::string when(const Json& object, const char* key, double now) {
 }
 
 std::string gib(const Json& object, const char* key) {
-  return object.contains(key) ? fmt::format("{:.4g} GiB", number_at(object, key)) : "";
+  if (!object.contains(key)) return "";
+  const double amount = number_at(object, key);
+  return amount < 1 ? fmt::format("{:.0f} MiB", amount * 1024) : fmt::format("{:.4g} GiB", amount);
 }
 
 std::string given(const Json& job) {

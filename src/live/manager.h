@@ -101,6 +101,7 @@ class Manager final : public Service {
   void ask(Pending pending, std::vector<Input>& inputs);
   void submit(const Caller& caller, SubmitJob& call, std::function<void(Answer)> done,
               std::vector<Input>& inputs);
+  std::vector<LiveId> ids_from(LiveId first, const std::vector<Input>& inputs);
   Refusal resolve_dependencies(const Caller& caller, JobRequest& request,
                                const std::vector<Input>& inputs);
   void change(const Caller& caller, const std::string& job, const Call& call,

@@ -52,7 +52,8 @@ void Manager::submit(const Caller& caller, SubmitJob& call, std::function<void(A
     if (!seen.ok()) return done(refused(503, seen.error().message));
     if (seen.value()) {
       const LiveId id = *seen.value();
-      waiters_.push_back({std::move(done), said({{"id", id}, {"ids", {id}}, {"key_seen", true}})});
+      waiters_.push_back(
+          {std::move(done), said({{"id", id}, {"ids", ids_from(id, inputs)}, {"key_seen", true}})});
       return;
     }
   }
@@ -100,6 +101,23 @@ void Manager::submit(const Caller& caller, SubmitJob& call, std::function<void(A
   const json first = ids.front();
   waiters_.push_back(
       {std::move(done), said({{"id", first}, {"ids", std::move(ids)}, {"key_seen", false}}, 201)});
+}
+
+// All jobs of the submission whose first job that is, in order.
+std::vector<LiveId> Manager::ids_from(LiveId first, const std::vector<Input>& inputs) {
+  std::vector<LiveId> ids;
+  for (const Input& input : inputs) {  // Of this very turn.
+    const auto* other = std::get_if<SubmitInput>(&input);
+    if (other != nullptr && other->array == first) ids.push_back(other->id);
+  }
+  const Result<std::vector<JobRow>> rows =
+      reader_->jobs_beginning(fmt::format("{}_", first), kMostArrayJobs);
+  if (rows.ok()) {
+    for (const JobRow& row : rows.value()) ids.push_back(row.id);
+  }
+  std::sort(ids.begin(), ids.end());
+  if (ids.empty()) ids.push_back(first);
+  return ids;
 }
 
 // Only jobs that are not over are left in the request. Those of others may be waited for too: that

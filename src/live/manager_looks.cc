@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -109,7 +110,6 @@ Answer Manager::find_log(const Caller& caller, const FindLog& call) {
   if (const auto* answer = std::get_if<Answer>(&found)) return *answer;
   const LiveId id = std::get<FoundJob>(found).id;
   std::uint32_t used = 0;
-  bool over = true;
   const LiveJob* job = roster_->find(id);
   if (job != nullptr) {
     used = job->leases_used;
@@ -123,14 +123,20 @@ Answer Manager::find_log(const Caller& caller, const FindLog& call) {
   if (lease == 0 || lease > used) {
     return refused(404, fmt::format("job {} has {} lease{}", id, used, used == 1 ? "" : "s"));
   }
-  if (job != nullptr && job->lease && job->lease->number == lease) over = false;
   Answer answer;
   LogPlace place;
   place.directory = fmt::format("{}/leases/j{}.e{}", settings_.home, id, lease);
   if (call.node > 0) place.directory += fmt::format(".n{}", call.node);
+  const bool live = job != nullptr && job->lease && job->lease->number == lease;
+  if (live ? call.node >= job->lease->placement.size()
+           : !std::filesystem::exists(place.directory)) {
+    return refused(404, fmt::format("lease {} of job {} has no such server, or its output is no "
+                                    "longer kept",
+                                    lease, id));
+  }
   place.job = id;
   place.lease = lease;
-  place.over = over;
+  place.over = !live;
   answer.log = std::move(place);
   return answer;
 }

@@ -122,7 +122,7 @@ TEST_F(ManagerTest, AnswersWithAnIdAndOrdersTheStart) {
   EXPECT_EQ(state(1), "starting");
   tell(LeaseUpInput{1, 1, "full"});
   EXPECT_EQ(state(1), "running");
-  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 1500, 10});
+  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 1500, 10});
   const json shown = ask(ShowJob{"1"}, 200);
   EXPECT_EQ(shown["state"], "done");
   EXPECT_EQ(shown["leases"][0]["cpu_s"], 1.5);
@@ -155,7 +155,7 @@ TEST_F(ManagerTest, FindsItsLeasesAgain) {
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_EQ(orders[0].kind, HandOrder::Kind::kTakeUp);
   EXPECT_EQ(orders[0].specs.at(0).token, token) << "the same order, word for word";
-  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 0, 0});
+  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
   EXPECT_EQ(state(2), "starting");
 }
 
@@ -173,9 +173,9 @@ TEST_F(ManagerTest, SettingsMayChangeUnderRunningJobs) {
   EXPECT_EQ(state(1), "running");
   EXPECT_EQ(ask(ListNodes{}, 200)["nodes"][0]["name"], "here");
   ask(job(4), 201);
-  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 0, 0});
+  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
   tell(LeaseUpInput{2, 1, "full"});
-  tell(LeaseOverInput{2, 1, LeaseFate::kFinished, "", "", 0, 0});
+  tell(LeaseOverInput{2, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
   EXPECT_EQ(ask(ListNodes{}, 200)["nodes"][0]["name"], "other");
 }
 
@@ -185,7 +185,7 @@ TEST_F(ManagerTest, SnapshotsChangeNothingThatPeopleSee) {
   for (int i = 0; i < 20; ++i) ask(job(1 + i % 2), 201);
   for (LiveId id = 1; id <= 10; ++id) {
     tell(LeaseUpInput{id, 1, "full"});
-    tell(LeaseOverInput{id, 1, LeaseFate::kFinished, "", "", 0, 0});
+    tell(LeaseOverInput{id, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
     EXPECT_EQ(state(id), "done");
   }
   EXPECT_EQ(ask(ListJobs{}, 200)["total"], 10);
@@ -218,6 +218,10 @@ TEST_F(ManagerTest, IdsGoByTheirBeginnings) {
   array.request.array = ArrayRange{0, 11, 1, 2};
   EXPECT_EQ(ask(array, 201)["ids"].size(), 12U);
   EXPECT_EQ(ask(ShowJob{"1_7"}, 200)["id"], 8);
+  SubmitJob again = array;
+  again.key = "same";
+  const json ids = ask(again, 201)["ids"];
+  EXPECT_EQ(ask(again, 200)["ids"], ids);
   EXPECT_EQ(ask(ShowJob{"12"}, 200)["id"], 12);
   EXPECT_EQ(ask(ShowJob{"1"}, 200)["id"], 1) << "a whole id, though others begin so";
   ask(ShowJob{"1_1"}, 200);
@@ -243,7 +247,7 @@ TEST_F(ManagerTest, DependenciesOnJobsThatAreOverAreSettledAtOnce) {
   start();
   ask(job(), 201);
   tell(LeaseUpInput{1, 1, "full"});
-  tell(LeaseOverInput{1, 1, LeaseFate::kFailed, "traceback", "boom", 0, 0});
+  tell(LeaseOverInput{1, 1, LeaseFate::kFailed, "traceback", "boom", 2000, 0, 0});
   SubmitJob any = job();
   any.request.after_any = {1};
   ask(any, 201);
@@ -260,6 +264,7 @@ TEST_F(ManagerTest, SaysWhereOutputIs) {
   ask(FindLog{"1", std::nullopt, 0}, 200);
   EXPECT_EQ(last_log_->directory, home_ + "/leases/j1.e1");
   EXPECT_FALSE(last_log_->over);
+  ask(FindLog{"1", std::nullopt, 7}, 404);
   ask(FindLog{"1", 2U, 0}, 404);
   ask(FindLog{"2", std::nullopt, 0}, 409);
 }
@@ -304,7 +309,7 @@ TEST_F(ManagerTest, LimitsTheQueue) {
   ask(job(), 429);
   ask(job(), 201, {"bob", false});
   tell(LeaseUpInput{1, 1, "full"});
-  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 0, 0});
+  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
   ask(job(), 201);
 }
 

@@ -203,7 +203,7 @@ TEST(RosterSnapshot, LeasesThatDoNotFitAreSaidAndThenGivenUp) {
   ASSERT_TRUE(kept.ok() && kept.value().empty());
   EXPECT_EQ(again.state_of(*again.find(1)), LiveState::kRunning);
   EXPECT_EQ(again.state_of(*again.find(2)), LiveState::kQueued);
-  std::vector<Input> over = {LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 0, 0}};
+  std::vector<Input> over = {LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", -1, 0, 0}};
   again.step(Instant::at(Duration::seconds(9)), over);
   ASSERT_EQ(again.orders().size(), 1U);
   EXPECT_EQ(again.orders()[0].lease, 2U) << "the number of the lost lease is not used again";

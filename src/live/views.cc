@@ -80,12 +80,8 @@ std::string why_waiting(const Roster& roster, const LiveJob& job) {
     case LiveState::kQueued: {
       const int wants = job.wants_trial() ? 1 : job.request.gpus;
       const int free = engine.state().books.free_gpus();
-      if (free >= wants)
-        return fmt::format(
-            "{} GPUs wanted, {} free; not its turn, or not where "
-            "it could use them",
-            wants, free);
-      return fmt::format("{} GPU{} wanted, {} free", wants, wants == 1 ? "" : "s", free);
+      const char* more = free >= wants ? "; not its turn, or not where it could use them" : "";
+      return fmt::format("{} GPU{} wanted, {} free{}", wants, wants == 1 ? "" : "s", free, more);
     }
     case LiveState::kStarting:
       return "its processes are being started";
