@@ -90,10 +90,9 @@ Refusal Manager::turn() {
     }
     inputs.swap(news_);
   }
-  std::vector<Pending> reads;
   for (Pending& each : calls) {
     if (is_read(each.call)) {
-      reads.push_back(std::move(each));
+      reads_.push_back(std::move(each));
     } else {
       ask(std::move(each), inputs);
     }
@@ -115,7 +114,7 @@ Refusal Manager::turn() {
       act();
     }
   }
-  for (Pending& each : reads) each.done(answer(each.caller, each.call));
+  answer_reads();
   if (now >= next_housekeeping_ || entries_since_snapshot_ >= settings_.snapshot_every) {
     next_housekeeping_ = now + kHousekeeping;
     if (entries_since_snapshot_ >= settings_.snapshot_every) keep_house();
@@ -124,6 +123,10 @@ Refusal Manager::turn() {
     act();
   }
   return std::nullopt;
+}
+
+void Manager::answer_reads() {
+  for (Pending& each : std::exchange(reads_, {})) each.done(answer(each.caller, each.call));
 }
 
 // In steps that fit an entry of the journal each.
@@ -218,6 +221,7 @@ Refusal Manager::commit() {
     if (blocked_.empty()) complain("the journal cannot be written: " + refusal->message);
     blocked_ = refusal->message;
     // Meanwhile whoever asks is told so, and what cannot wait is not begun.
+    answer_reads();
     std::deque<Pending> calls;
     {
       std::unique_lock lock(mutex_);

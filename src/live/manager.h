@@ -87,6 +87,7 @@ class Manager final : public Service {
   // manager.cc
   bool wait();  // False: to end.
   Refusal turn();
+  void answer_reads();
   void decide(std::vector<Input> inputs);
   void step(std::span<const Input> inputs);
   void note_step();
@@ -153,6 +154,7 @@ class Manager final : public Service {
   // Of the turn at hand, until it is committed.
   std::vector<Order> orders_;
   std::vector<Waiter> waiters_;
+  std::vector<Pending> reads_;
   std::vector<Note> fresh_notes_;
   std::deque<Note> notes_;  // The latest, for those who ask late.
   std::uint64_t last_note_ = 0;
