@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""muster-invariants finds what is wrong: a home that is well is spoilt in one place after the other.
+"""muster-invariants finds what is wrong: a home that is well is spoilt, each time in one place.
 
     tests/invariants_test.py MUSTER INVARIANTS [TEST...]
 """
