@@ -182,7 +182,7 @@ class Shims(KillTest):
 
 class Tracer:
     """strace on a daemon that runs: something happens to a system call of its threads, counted
-    from now on and by thread. With `follow` to what the shims do, and to nothing else."""
+    from now on and by thread; with `follow` of the shims and jobs it starts too."""
 
     def __init__(self, home, what, follow=False):
         call = what.split(":")[0]
