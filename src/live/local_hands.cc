@@ -275,6 +275,8 @@ void LocalHands::hear(const ExecEvent& event) {
       held.start_at = std::min(held.start_at, Clock::now());
       break;
     case ExecEvent::Kind::kEnded:
+      // It may have started and ended while nobody was there to see it.
+      part.up = part.up || event.ended->cause != EndCause::kCouldNotStart;
       part.over = over_of(*event.ended);
       break;
     case ExecEvent::Kind::kLost:
