@@ -65,7 +65,7 @@ def drawn(lines):
     width = 2 * MARGIN + int(COLUMNS * SIZE * 0.61)
     rows = []
     for i, (kind, text) in enumerate(lines):
-        text = html.escape(text[:COLUMNS])
+        text = html.escape(text[:COLUMNS]).replace(" ", "&#160;")  # Others are drawn once a row.
         text = re.sub(r"\b(running|starting)\b", r'<tspan fill="#7ec699">\1</tspan>', text)
         text = re.sub(r"\b(queued|blocked)\b", r'<tspan fill="#e6c07b">\1</tspan>', text)
         if kind == "prompt":
@@ -74,8 +74,8 @@ def drawn(lines):
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
             f'viewBox="0 0 {width} {height}">\n'
             f'<rect width="{width}" height="{height}" rx="8" fill="#1a1b26"/>\n'
-            f'<g font-family="monospace" font-size="{SIZE}" fill="#c0caf5" '
-            f'xml:space="preserve">\n' + "\n".join(rows) + "\n</g>\n</svg>\n")
+            f'<g font-family="monospace" font-size="{SIZE}" fill="#c0caf5">\n' + "\n".join(rows) +
+            "\n</g>\n</svg>\n")
 
 
 if __name__ == "__main__":
