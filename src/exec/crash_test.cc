@@ -224,6 +224,12 @@ TEST_F(Crash, SpoiltRecordsAreRefusedOrLost) {
   EXPECT_FALSE(executor_->adopt(lease_name(spec)).ok());
 }
 
+TEST_F(Crash, AJobThatDeletesItsRecordIsLost) {
+  start(shell("rm -rf $(dirname $MUSTER_PROGRESS); sleep 0.2"));
+  wait_for(ExecEvent::Kind::kStarted);
+  EXPECT_EQ(wait_for(ExecEvent::Kind::kLost, 3000).why, "its record was deleted");
+}
+
 TEST_F(Crash, ARestartedMachineHasLostItsLeases) {
   const LaunchSpec spec = shell("true");
   run(spec);

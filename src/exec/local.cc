@@ -174,6 +174,7 @@ Result<Found::What> LocalExecutor::take_up(const std::string& name, Lease& lease
       break;
     case Found::What::kRunning:
       lease.process = std::move(found.process);
+      lease.started = true;
       watch(lease.process);
       tell(ExecEvent::Kind::kStarted, name, lease, std::move(found));
       leases_.emplace(name, std::move(lease));

@@ -72,6 +72,7 @@ class LocalExecutor {
     Fd words;    // What the shim says before it has started; its end means it has.
     std::string said;
     bool child = false;     // Ours to reap.
+    bool started = false;   // We have told so: whatever its record says, it is not to start again.
     bool sweeping = false;  // Lost: what is left of it is being killed.
     int sweeps = 0;
     std::int64_t since = 0;  // The shim's start in ticks, where known.

@@ -70,7 +70,9 @@ void LocalExecutor::hear(const std::string& name, Lease& lease) {
   Found found;
   found.started = std::move(facts).value();
   // An order repeated while the first shim was still starting: that one is told of by bury().
-  if (lease.said.empty()) tell(ExecEvent::Kind::kStarted, name, lease, std::move(found));
+  if (!lease.said.empty()) return;
+  lease.started = true;
+  tell(ExecEvent::Kind::kStarted, name, lease, std::move(found));
 }
 
 void LocalExecutor::bury(const std::string& name) {
@@ -83,6 +85,10 @@ void LocalExecutor::bury(const std::string& name) {
   const Result<Found::What> what = take_up(name, lease);
   if (!what.ok()) {
     leases_.insert(std::move(node));  // Another shim is starting; settle_the_rest() looks again.
+  } else if (what.value() == Found::What::kNeverStarted && lease.started) {
+    lease.sweeping = true;
+    lease.why = "its record was spoilt";
+    leases_.insert(std::move(node));
   } else if (what.value() == Found::What::kNeverStarted) {
     give_up(name, lease);
   }

@@ -122,6 +122,10 @@ Result<LaunchSpec> read_record(const Fd& directory) {
 }
 
 Result<Found> look_at(const Fd& directory, const LaunchSpec& spec) {
+  struct stat facts {};
+  if (::fstat(directory.get(), &facts) == 0 && facts.st_nlink == 0) {
+    return lost("its record was deleted");
+  }
   for (int i = 0; i < kStartingTries; ++i) {
     if (auto end = find_end(directory, spec)) {
       // Of a spoilt report at least when its shim began, which narrows what may be left of it.

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include <atomic>
 #include <thread>
 #include <utility>
 
@@ -51,7 +51,7 @@ std::string described(const ServeFile& file, const NodeFacts& machine, const Ros
                      all_virtual ? "virtual " : "", total.gpus == 1 ? "" : "s",
                      has.topology.node_count(), has.topology.node_count() == 1 ? "" : "s",
                      static_cast<double>(total.cpu_milli) / 1000,
-                     static_cast<double>(total.mem_mib / 102) / 10,
+                     static_cast<double>(total.mem_mib * 10 / 1024) / 10,
                      machine.full_isolation ? "full" : "reduced: " + machine.isolation_why);
 }
 
@@ -68,7 +68,8 @@ class SignalWatch {
     ::signal(SIGPIPE, SIG_IGN);
     thread_ = std::thread([this, on_end = std::move(on_end)] {
       int which = 0;
-      while (::sigwait(&set_, &which) == 0 && which == SIGHUP) {
+      // SIGUSR1 is how our destructor wakes us; from anybody else it means nothing.
+      while (::sigwait(&set_, &which) == 0 && which != SIGTERM && which != SIGINT && !ended_) {
       }
       on_end();
     });
@@ -76,12 +77,14 @@ class SignalWatch {
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
   ~SignalWatch() {
+    ended_ = true;
     ::pthread_kill(thread_.native_handle(), SIGUSR1);
     thread_.join();
   }
 
  private:
   sigset_t set_{};
+  std::atomic<bool> ended_ = false;
   std::thread thread_;
 };
 

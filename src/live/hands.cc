@@ -9,6 +9,8 @@ namespace muster {
 
 namespace {
 
+constexpr std::size_t kMostWords = 2'000;
+
 std::string reason_of(const ExitReport& report) {
   if (report.cause == EndCause::kOutOfMemory) return "cpu-out-of-memory";
   if (report.cause == EndCause::kCouldNotStart) {
@@ -47,8 +49,8 @@ int weight(LeaseFate fate) {
 
 LeaseOverInput over_of(const ExitReport& report) {
   LeaseOverInput over;
-  over.words = report.words;
-  over.ran_ms = (report.end.boot_us - report.start.boot_us) / 1000;
+  over.words = report.words.substr(0, kMostWords);
+  over.ran_ms = std::max<std::int64_t>(0, report.end.boot_us / 1000 - report.start.boot_us / 1000);
   over.cpu_ms = static_cast<std::int64_t>((report.user_s + report.system_s) * 1000);
   over.mem_peak_mib = report.mem_peak_mib;
   switch (report.cause) {

@@ -32,6 +32,7 @@ struct HandOrder {
   std::uint32_t lease = 0;
   std::vector<LaunchSpec> specs;  // Of kStart and kTakeUp: one a server.
   std::vector<Limits> limits;     // Of kResize, kTakeUp: one a server.
+  bool was_up = false;            // Of kTakeUp: it is known to have started, so it must not again.
   bool stopping = false;          // Of kTakeUp: it is to stop, and must not start any more.
   std::optional<Duration> grace;  // Of kStop and kTakeUp.
 };

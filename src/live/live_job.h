@@ -78,7 +78,7 @@ struct LiveJob {
   std::optional<JobId> row;        // In the engine, while it is with the scheduler.
   bool withdrawn = false;          // That row was cancelled there; it ends with its lease.
   std::uint32_t lease_base = 0;    // Leases it had in earlier rows: number = base + epoch.
-  std::optional<Past> past;        // Of the last row, when it comes back.
+  std::optional<Past> past;        // Up to its last row in the engine.
   std::optional<LiveLease> lease;  // The one on the machine.
   std::uint32_t leases_used = 0;
   std::int32_t losses = 0;  // Leases lost one after the other.

@@ -114,6 +114,7 @@ void LocalHands::take(HandOrder order) {
         held.parts.push_back(std::move(part));
       }
       held.take_up = order.kind == HandOrder::Kind::kTakeUp;
+      held.was_up = order.was_up;
       held.grace = order.grace;
       held.start_at = now;
       held.give_up_at = now + kStartPatience;
@@ -195,12 +196,24 @@ void LocalHands::try_take_up(const Name& name, Held& held) {
   held.take_up = false;
   for (Part& part : held.parts) {
     const std::string lease = lease_name(part.spec);
+    if (part.ordered || part.over) continue;
     const Result<Found::What> found = executor_.adopt(lease);
-    if (!found.ok()) continue;  // No record: the order was never written down.
-    if (found.value() != Found::What::kNeverStarted) {
+    if (found.ok() && found.value() != Found::What::kNeverStarted) {
       part.ordered = true;
       continue;
     }
+    if (held.was_up) {  // The job has spoilt its record. What is left of it is ended, by its token.
+      if (!sweep(part.spec, 0, false)) {
+        held.take_up = true;
+        held.start_at = Clock::now() + kAgain;
+        continue;
+      }
+      part.over = LeaseOverInput{};
+      part.over->fate = LeaseFate::kLost;
+      part.over->words = "its record is gone";
+      continue;
+    }
+    if (!found.ok()) continue;  // No record: the order was never written down.
     if (held.stopping) {
       if (const Refusal refusal = executor_.abandon(lease)) trouble_(refusal->message);
       continue;
@@ -269,7 +282,7 @@ void LocalHands::hear(const ExecEvent& event) {
       if (event.started) {
         held.isolation = event.started->isolation;
         if (!event.started->isolation_why.empty()) {
-          held.isolation += ": " + event.started->isolation_why;
+          held.isolation += ": " + event.started->isolation_why.substr(0, 500);
         }
       }
       held.start_at = std::min(held.start_at, Clock::now());

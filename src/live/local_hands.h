@@ -46,6 +46,7 @@ class LocalHands final : public Hands {
     bool told_up = false;
     bool stopping = false;
     bool take_up = false;  // Not yet asked what became of it.
+    bool was_up = false;
     std::optional<Duration> grace;
     Clock::time_point stop_at;  // Not to be told to stop before.
     Clock::time_point kill_at;

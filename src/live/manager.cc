@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "live/answers.h"
 
 namespace muster {
 
@@ -15,7 +16,6 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostNotes = 10'000;
 constexpr std::size_t kMostCallsPerTurn = 1'000;
 constexpr Duration kHousekeeping = Duration::seconds(600);
 
@@ -65,7 +65,7 @@ Refusal Manager::run() {
     if (const Refusal refusal = turn()) return refusal;
   }
   keep_house();  // So that another version of Muster can begin from it.
-  return std::nullopt;
+  return journal_->commit();
 }
 
 // Sleeps until something is to be done.
@@ -105,10 +105,9 @@ Refusal Manager::turn() {
   if (roster_->wake() <= now) inputs.push_back(TickInput{});
   if (!inputs.empty()) decide(std::move(inputs));
   if (journal_->buffered() > 0 || !waiters_.empty()) {
-    const bool freed = !roster_->over().empty();
     if (const Refusal refusal = commit()) return refusal;
     act();
-    if (freed && in_force_ != settings_.scheduling) {
+    if (std::exchange(lease_ended_, false) && in_force_ != settings_.scheduling) {
       if (const Refusal refusal = adapt()) complain(refusal->message);
       if (const Refusal refusal = commit()) return refusal;
       act();
@@ -163,32 +162,36 @@ void Manager::step(std::span<const Input> inputs) {
 void Manager::note_step() {
   const auto& orders = roster_->orders();
   orders_.insert(orders_.end(), orders.begin(), orders.end());
-  for (const RosterNote& note : roster_->notes()) {
+  const std::size_t first = fresh_notes_.size();
+  take_notes(*roster_);
+  for (std::size_t i = first; i < fresh_notes_.size(); ++i) {
+    const LiveJob* job = roster_->find(fresh_notes_[i].job);
+    if (job == nullptr || !fresh_notes_[i].last) continue;
+    if (--per_user_[job->user] == 0) per_user_.erase(job->user);
+    ++ended_[static_cast<std::size_t>(*job->end) - static_cast<std::size_t>(LiveState::kDone)];
+  }
+  if (!roster_->over().empty()) lease_ended_ = true;
+  put_rows();
+}
+
+void Manager::take_notes(const Roster& roster) {
+  for (const RosterNote& note : roster.notes()) {
     Note fresh;
     fresh.number = ++last_note_;
     fresh.job = note.id;
     json words = {{"number", fresh.number},
-                  {"at", static_cast<double>(clock_->unix_us(roster_->now()) / 1000) / 1000},
+                  {"at", static_cast<double>(clock_->unix_us(roster.now()) / 1000) / 1000},
                   {"kind", note.kind},
                   {"words", note.words}};
-    if (const LiveJob* job = roster_->find(note.id)) {
+    if (const LiveJob* job = roster.find(note.id)) {
       words["job"] = note.id;
       words["name"] = job->request.name;
       fresh.user = job->user;
       fresh.last = job->end && note.kind == state_name(*job->end);
-      if (note.kind == "submitted") {
-        ++per_user_[job->user];
-        ++submitted_;
-      }
-      if (fresh.last) {
-        if (--per_user_[job->user] == 0) per_user_.erase(job->user);
-        ++ended_[static_cast<std::size_t>(*job->end) - static_cast<std::size_t>(LiveState::kDone)];
-      }
     }
     fresh.json = words.dump(-1, ' ', false, json::error_handler_t::replace);
     fresh_notes_.push_back(std::move(fresh));
   }
-  put_rows();
 }
 
 void Manager::put_rows() {
@@ -233,10 +236,7 @@ Refusal Manager::commit() {
       if (is_read(each.call)) {
         each.done(answer(each.caller, each.call));
       } else {
-        Answer busy;
-        busy.status = 503;
-        busy.body = json({{"error", "cannot write to disk: " + blocked_}}).dump();
-        each.done(std::move(busy));
+        each.done(refused(503, "cannot write to disk: " + blocked_));
       }
     }
   }

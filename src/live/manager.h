@@ -39,6 +39,7 @@ namespace muster {
 
 // Of one entry; the journal takes a mebibyte. One input must not be more.
 inline constexpr std::size_t kMostEntryBulk = 900U << 10U;
+inline constexpr std::size_t kMostNotes = 10'000;  // Kept for those who ask late.
 
 struct ManagerSettings {
   std::string home;
@@ -91,6 +92,7 @@ class Manager final : public Service {
   void decide(std::vector<Input> inputs);
   void step(std::span<const Input> inputs);
   void note_step();
+  void take_notes(const Roster& roster);
   void put_rows();
   Refusal commit();
   void act();
@@ -114,7 +116,9 @@ class Manager final : public Service {
     std::string user;
   };
   // Or an answer that says why not.
-  std::variant<FoundJob, Answer> find_job(const Caller& caller, const std::string& text);
+  enum class Match : std::uint8_t { kWhole, kBeginning };
+  std::variant<FoundJob, Answer> find_job(const Caller& caller, const std::string& text,
+                                          Match match = Match::kBeginning);
   // manager_looks.cc
   Answer answer(const Caller& caller, const Call& call);
   Answer list(const Caller& caller, const ListJobs& call);
@@ -126,6 +130,7 @@ class Manager final : public Service {
 
   // manager_recover.cc
   Refusal recover();
+  Refusal refuse_old_leases() const;
   Refusal replay(Roster& roster, std::uint64_t after);
   Refusal begin_era(const Roster& roster);
   Refusal adapt();
@@ -136,6 +141,7 @@ class Manager final : public Service {
 
   ManagerSettings settings_;
   std::string in_force_;  // The settings the roster decides by.
+  std::string said_of_settings_;
   Instance instance_;
   std::optional<LiveClock> clock_;
   std::optional<Journal> journal_;
@@ -158,7 +164,8 @@ class Manager final : public Service {
   std::vector<Note> fresh_notes_;
   std::deque<Note> notes_;  // The latest, for those who ask late.
   std::uint64_t last_note_ = 0;
-  std::map<std::string, std::size_t> per_user_;
+  std::map<std::string, std::size_t> per_user_;  // Jobs that are not over.
+  bool lease_ended_ = false;                     // In this turn.
   std::size_t entries_since_snapshot_ = 0;
   std::uint64_t submitted_ = 0;
   std::uint64_t ended_[4] = {};  // By LiveState from kDone.

@@ -17,7 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostListed = 1'000;
+// Of numbers that begin with one digit there are 1,111 up to 9999, the last index of an array.
+constexpr std::size_t kMostAlike = 2'000;
+constexpr std::size_t kMostSubmitBytes = 32U << 20U;  // Of all jobs of one array.
 
 }  // namespace
 
@@ -80,8 +82,9 @@ void Manager::submit(const Caller& caller, SubmitJob& call, std::function<void(A
   input.tenant = request.tenant;
   input.request = std::move(request);
   input.text = request_json(input.request);
-  if (bulk_of(input) > kMostEntryBulk) {
-    return done(refused(413, "the request is too large to be written down"));
+  if (bulk_of(input) > kMostEntryBulk || input.text.size() * count > kMostSubmitBytes) {
+    return done(refused(413, count == 1 ? "the request is too large to be written down"
+                                        : "the request is too large for so many jobs"));
   }
   for (std::size_t i = 0; i < count; ++i) {
     input.id = journal_->next_id();
@@ -98,6 +101,8 @@ void Manager::submit(const Caller& caller, SubmitJob& call, std::function<void(A
     ids.push_back(input.id);
     inputs.push_back(input);
   }
+  per_user_[caller.user] += count;
+  submitted_ += count;
   const json first = ids.front();
   waiters_.push_back(
       {std::move(done), said({{"id", first}, {"ids", std::move(ids)}, {"key_seen", false}}, 201)});
@@ -120,19 +125,18 @@ std::vector<LiveId> Manager::ids_from(LiveId first, const std::vector<Input>& in
   return ids;
 }
 
-// Only jobs that are not over are left in the request. Those of others may be waited for too: that
-// tells no more than when they end.
+// Only jobs that are not over are left in the request. Nobody may wait for others' jobs.
 Refusal Manager::resolve_dependencies(const Caller& caller, JobRequest& request,
                                       const std::vector<Input>& inputs) {
   const auto resolve = [&](std::vector<std::uint64_t>& jobs, bool wants_ok) -> Refusal {
     std::vector<std::uint64_t> open;
     for (const std::uint64_t id : jobs) {
-      const auto submitted_now = [id](const Input& input) {
+      const auto submitted_now = [&](const Input& input) {
         const auto* other = std::get_if<SubmitInput>(&input);
-        return other != nullptr && other->id == id;
+        return other != nullptr && other->id == id && may_see(caller, other->user);
       };
       const LiveJob* live = roster_->find(id);
-      if ((live != nullptr && !live->end) ||
+      if ((live != nullptr && !live->end && may_see(caller, live->user)) ||
           std::any_of(inputs.begin(), inputs.end(), submitted_now)) {
         open.push_back(id);
         continue;
@@ -154,7 +158,7 @@ Refusal Manager::resolve_dependencies(const Caller& caller, JobRequest& request,
 }
 
 std::variant<Manager::FoundJob, Answer> Manager::find_job(const Caller& caller,
-                                                          const std::string& text) {
+                                                          const std::string& text, Match match) {
   const Answer none = refused(404, "no such job: " + text);
   if (const Result<std::int64_t> number = parse_int(text); number.ok() && number.value() > 0) {
     const auto id = static_cast<LiveId>(number.value());
@@ -167,13 +171,13 @@ std::variant<Manager::FoundJob, Answer> Manager::find_job(const Caller& caller,
     }
   }
   if (text.empty()) return none;
-  Result<std::vector<JobRow>> rows = reader_->jobs_beginning(text, kMostListed);
+  Result<std::vector<JobRow>> rows = reader_->jobs_beginning(text, kMostAlike);
   if (!rows.ok()) return refused(503, rows.error().message);
   std::erase_if(rows.value(), [&](const JobRow& row) { return !may_see(caller, row.user); });
   for (const JobRow& row : rows.value()) {
     if (row.key == text) return FoundJob{row.id, row.user};
   }
-  if (rows.value().empty()) return none;
+  if (rows.value().empty() || match == Match::kWhole) return none;
   if (rows.value().size() == 1) return FoundJob{rows.value()[0].id, rows.value()[0].user};
   std::vector<std::string> names;
   for (const JobRow& row : rows.value()) names.push_back(std::to_string(row.id));
@@ -183,7 +187,8 @@ std::variant<Manager::FoundJob, Answer> Manager::find_job(const Caller& caller,
 
 void Manager::change(const Caller& caller, const std::string& text, const Call& call,
                      std::function<void(Answer)> done, std::vector<Input>& inputs) {
-  const auto found = find_job(caller, text);
+  // Nothing is done to a job that was only perhaps meant.
+  const auto found = find_job(caller, text, Match::kWhole);
   if (const auto* answer = std::get_if<Answer>(&found)) return done(*answer);
   const LiveId id = std::get<FoundJob>(found).id;
   const LiveJob* job = roster_->find(id);

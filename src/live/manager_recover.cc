@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -17,10 +18,13 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kVersion = "1";  // Of what snapshots hold.
-constexpr std::size_t kForgetAtOnce = 500;
+constexpr std::size_t kForgetAtOnce = 5'000;
 
-std::string wrap(const std::string& settings, const Roster& roster, std::uint64_t last_note) {
+std::string wrap(const std::string& settings, const Roster& roster, std::uint64_t last_note,
+                 const Instance& instance) {
   return json({{"version", kVersion},
+               {"instance", instance.id},
+               {"born_unix_us", instance.born_unix_us},
                {"settings", settings},
                {"roster", roster.snapshot()},
                {"last_note", last_note}})
@@ -55,6 +59,7 @@ Refusal Manager::recover() {
   Result<std::optional<Snapshot>> snapshot = journal_->newest_snapshot();
   if (!snapshot.ok()) return snapshot.error();
   if (!snapshot.value()) {
+    if (const Refusal refusal = refuse_old_leases()) return refusal;
     in_force_ = settings_.scheduling;
     return begin_era(Roster(std::move(wanted).value()));
   }
@@ -69,6 +74,11 @@ Refusal Manager::recover() {
     settings = body.at("settings").get<std::string>();
     kept = body.at("roster").get<std::string>();
     last_note_ = body.at("last_note").get<std::uint64_t>();
+    // Should the file have been lost, times and tokens must stay what they were.
+    instance_.id = body.at("instance").get<std::string>();
+    instance_.born_unix_us = body.at("born_unix_us").get<std::int64_t>();
+    settings_.launch.instance = instance_.id;
+    clock_.emplace(instance_, Instant());
   } catch (const json::exception& error) {
     return Error{file + ": its snapshot cannot be read: " + error.what()};
   }
@@ -78,17 +88,32 @@ Refusal Manager::recover() {
   const Result<std::vector<Order>> unkept = roster.restore(kept);
   if (!unkept.ok()) return Error{file + ": " + unkept.error().message};
   MUSTER_CHECK(unkept.value().empty());
-  last_note_ += roster.notes().size();
+  take_notes(roster);
   if (const Refusal refusal = replay(roster, snapshot.value()->seq)) {
     return Error{file + ": " + refusal->message};
   }
   clock_.emplace(instance_, roster.now());
+  for (Note& note : std::exchange(fresh_notes_, {})) notes_.push_back(std::move(note));
+  while (notes_.size() > kMostNotes) notes_.pop_front();
   for (const auto& [id, job] : roster.jobs()) {
     if (!job.end) ++per_user_[job.user];
   }
   roster_.emplace(std::move(roster));
   in_force_ = std::move(settings);
   return in_force_ == settings_.scheduling ? std::nullopt : adapt();
+}
+
+// Ids begin at 1 again with a new journal, and old records under the same names would be taken for
+// those of new jobs.
+Refusal Manager::refuse_old_leases() const {
+  const std::string leases = settings_.home + "/leases";
+  std::error_code none;
+  if (!std::filesystem::exists(leases, none) || std::filesystem::is_empty(leases, none)) {
+    return std::nullopt;
+  }
+  return Error{leases +
+               ": has leases of a manager whose journal is gone; bring journal.db back, or "
+               "move the directory away"};
 }
 
 // Every entry must find the roster as it was when it was written.
@@ -107,7 +132,7 @@ Refusal Manager::replay(Roster& roster, std::uint64_t after) {
               number)};
         } else {
           roster.step(entry.at, step.value().inputs);
-          last_note_ += roster.notes().size();
+          take_notes(roster);
           ++entries_since_snapshot_;
         }
       });
@@ -116,7 +141,7 @@ Refusal Manager::replay(Roster& roster, std::uint64_t after) {
 
 // The journal goes on from this roster, with the settings in force.
 Refusal Manager::begin_era(const Roster& roster) {
-  const Snapshot snapshot{journal_->next_seq() - 1, wrap(in_force_, roster, last_note_)};
+  const Snapshot snapshot{journal_->next_seq() - 1, wrap(in_force_, roster, last_note_, instance_)};
   // What is kept is read back, so that we go on from the very thing a restart would go on from.
   Result<RosterSettings> settings = roster_settings(in_force_);
   if (!settings.ok()) return settings.error();
@@ -125,7 +150,10 @@ Refusal Manager::begin_era(const Roster& roster) {
   if (!unkept.ok()) return unkept.error();
   MUSTER_CHECK(unkept.value().empty());
   if (const Refusal refusal = journal_->save_snapshot(snapshot)) return refusal;
-  if (const Refusal refusal = journal_->truncate_before(snapshot.seq + 1)) return refusal;
+  // From here on the snapshot holds, whatever becomes of the entries before it.
+  if (const Refusal refusal = journal_->truncate_before(snapshot.seq + 1)) {
+    complain("old entries of the journal are still there: " + refusal->message);
+  }
   entries_since_snapshot_ = 0;
   roster_.emplace(std::move(again));
   note_step();
@@ -152,10 +180,10 @@ Refusal Manager::adapt() {
   }
   std::vector<std::string> names;
   for (const Order& order : unkept.value()) names.push_back(std::to_string(order.id));
-  complain(
-      fmt::format("the new settings wait until these running jobs, which would no longer fit, "
-                  "have ended: {}",
-                  first_few(names)));
+  const std::string words = fmt::format(
+      "the new settings wait until these running jobs, which would no longer fit, have ended: {}",
+      first_few(names));
+  if (std::exchange(said_of_settings_, words) != words) complain(words);
   return std::nullopt;
 }
 
@@ -208,6 +236,7 @@ void Manager::take_up_leases() {
     HandOrder out = hand_order(order);
     out.kind = HandOrder::Kind::kTakeUp;
     out.limits = launch_limits(job.lease->placement);
+    out.was_up = job.lease->up;
     out.stopping = job.lease->stopping;
     orders.push_back(std::move(out));
   }
@@ -220,6 +249,7 @@ void Manager::keep_house() {
   if (journal_->health() != JournalHealth::kSound || journal_->buffered() > 0) return;
   if (const Refusal refusal = begin_era(*roster_)) {
     complain("no snapshot could be kept: " + refusal->message);
+    entries_since_snapshot_ = 0;  // Not again at every turn.
   }
 }
 
@@ -230,7 +260,6 @@ void Manager::forget_old() {
   std::vector<HandOrder> orders;
   std::size_t jobs = 0;
   const Instant before = now - settings_.retention;
-  // Their records first: a row without a record is only an old job, the other way round it is lost.
   const Refusal read = reader_->for_each_ended_since(Instant(), [&](const JobRow& row) {
     if (!row.ended || *row.ended >= before || jobs == kForgetAtOnce) return;
     ++jobs;

@@ -141,6 +141,32 @@ TEST_F(ManagerTest, AKeyStandsForOneJobAlsoAfterARestart) {
   EXPECT_EQ(ask(job(), 201)["id"], 3);
 }
 
+TEST_F(ManagerTest, ANewJournalDoesNotTakeOldRecordsForItsOwn) {
+  start();
+  end();
+  std::filesystem::create_directories(home_ + "/leases/j1.e1");
+  EXPECT_EQ(open(scheduling(kPlain)), "") << "the journal is there";
+  manager_.reset();
+  for (const char* file : {"journal.db", "journal.db-wal", "journal.db-shm"}) {
+    std::filesystem::remove(home_ + "/" + file);
+  }
+  EXPECT_NE(open(scheduling(kPlain)).find("whose journal is gone"), std::string::npos);
+}
+
+TEST_F(ManagerTest, WhatHappenedIsStillToldAfterACrash) {
+  start();
+  ask(job(), 201);
+  const json before = ask(ListEvents{}, 200);
+  const std::string copy = home_ + "-crashed";
+  std::filesystem::copy(home_, copy, std::filesystem::copy_options::recursive);
+  end();
+  std::filesystem::remove_all(home_);
+  std::filesystem::rename(copy, home_);
+  std::filesystem::remove(home_ + "/instance.json");
+  start();
+  EXPECT_EQ(ask(ListEvents{}, 200), before) << "at the same times, though the file is gone";
+}
+
 TEST_F(ManagerTest, FindsItsLeasesAgain) {
   start();
   ask(job(2), 201);
@@ -223,6 +249,7 @@ TEST_F(ManagerTest, IdsGoByTheirBeginnings) {
   const json ids = ask(again, 201)["ids"];
   EXPECT_EQ(ask(again, 200)["ids"], ids);
   EXPECT_EQ(ask(ShowJob{"12"}, 200)["id"], 12);
+  ask(CancelJob{"1_"}, 404);
   EXPECT_EQ(ask(ShowJob{"1"}, 200)["id"], 1) << "a whole id, though others begin so";
   ask(ShowJob{"1_1"}, 200);
   ask(ShowJob{"99"}, 404);
@@ -295,6 +322,17 @@ TEST_F(ManagerTest, RefusesWhatTheJournalCouldNotHold) {
   SubmitJob large = job();
   large.request.env["A"] = std::string(100'000, '"');
   for (int i = 0; i < 5; ++i) ask(large, 201);
+}
+
+TEST_F(ManagerTest, RefusesALargeRequestTimesManyJobs) {
+  start();
+  SubmitJob many = job();
+  many.request.array = ArrayRange{0, 9999, 1, 0};
+  many.request.env["A"] = std::string(10'000, 'x');
+  ask(many, 413);
+  many.request.env.clear();
+  EXPECT_EQ(ask(many, 201)["ids"].size(), 10'000U);
+  EXPECT_EQ(ask(ShowJob{"1_5"}, 200)["id"], 6);
 }
 
 TEST_F(ManagerTest, LimitsTheQueue) {

@@ -134,6 +134,7 @@ void Roster::apply(const HoldInput& input) {
   LiveJob& job = found->second;
   if (job.held || job.cancelled) return;
   job.held = true;
+  if (job.in_array_line) std::erase(lines_[job.array].waiting, job.id);
   note(job, "held", job.lease ? "held: it is told to stop" : "held");
   if (!job.row) return;
   withdraw(job);
@@ -164,7 +165,7 @@ void Roster::apply(const DrainInput& input) {
 }
 
 void Roster::try_enter(LiveJob& job) {
-  if (job.held || job.cancelled || job.waits_for > 0) return;
+  if (job.end || job.row || job.held || job.cancelled || job.waits_for > 0) return;
   if (job.in_array_line) {
     Line& line = lines_[job.array];
     if (line.active >= job.at_once) {
@@ -208,20 +209,22 @@ void Roster::enter(LiveJob& job) {
   job.row = JobId(live_of_.size());
   live_of_.push_back(job.id);
   touch(job.id);
-  if (!job.past) {
-    events_.push_back(JobSubmitted{spec_of(job)});
-    return;
-  }
+  events_.push_back(as_it_was(job));
+}
+
+// With the time it was submitted, whatever kept it from the engine since: its place among others
+// must not depend on whether this is the first engine that sees it.
+JobRestored Roster::as_it_was(const LiveJob& job) {
   JobRestored back;
   back.spec = spec_of(job);
   back.submitted = job.submitted;
+  if (!job.past) return back;
   back.work_done = job.past->work_done;
   back.gpu_us = job.past->gpu_us;
   back.cpu_milli_ms = job.past->cpu_milli_ms;
   back.mem_mib_ms = job.past->mem_mib_ms;
-  back.failures = std::move(job.past->failures);
-  job.past.reset();
-  events_.push_back(std::move(back));
+  back.failures = job.past->failures;
+  return back;
 }
 
 void Roster::withdraw(LiveJob& job) {
@@ -234,7 +237,7 @@ void Roster::leave(LiveJob& job) {
   MUSTER_CHECK(job.row && !job.lease);
   const JobId row = *std::exchange(job.row, std::nullopt);
   job.withdrawn = false;
-  if (!engine_->state().jobs.contains(row)) return;  // Submitted and withdrawn in one step.
+  if (!engine_->state().jobs.contains(row)) return;  // Entered and withdrawn in one step.
   const Job& known = engine_->state().jobs[row];
   job.lease_base += known.epoch;
   const std::span<const FailedAttempt> failures = engine_->failures(row);

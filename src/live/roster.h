@@ -151,6 +151,7 @@ class Roster {
   void finish(LiveJob& job, LiveState end, std::string why);
   void free_array_place(const LiveJob& job);
   JobSpec spec_of(const LiveJob& job);
+  JobRestored as_it_was(const LiveJob& job);
   void touch(LiveId id);
   void note(const LiveJob& job, const char* kind, std::string words);
 

@@ -14,6 +14,7 @@ namespace muster {
 namespace {
 
 constexpr std::int32_t kMostLosses = 3;
+constexpr const char* kLostAgain = "its processes were lost again and again";
 constexpr std::size_t kMostKnown = 2'000;
 
 }  // namespace
@@ -136,6 +137,9 @@ void Roster::end_trial(LiveJob& job, const LeaseOverInput& input) {
   const JobId row = *job.row;
   const Epoch epoch = input.lease - job.lease_base;
   const bool passed = input.fate == LeaseFate::kFinished || input.fate == LeaseFate::kTimeLimit;
+  if (input.fate == LeaseFate::kLost && ++job.losses > kMostLosses && !job.cancelled) {
+    return give_up_lease(job, epoch, LiveState::kFailed, kLostAgain);
+  }
   if (input.fate == LeaseFate::kFailed && !job.cancelled) {
     return give_up_lease(job, epoch, LiveState::kFailed, "pre-run: " + input.words);
   }
@@ -179,9 +183,7 @@ void Roster::end_lease(LiveJob& job, const LeaseOverInput& input) {
     return come_back(job);
   }
   if (input.fate == LeaseFate::kLost && ++job.losses > kMostLosses) {
-    job.why = "its processes were lost again and again";
-    events_.push_back(AttemptFailed{row, epoch, Reason::kNoSignature});
-    return;
+    return give_up_lease(job, epoch, LiveState::kFailed, kLostAgain);
   }
   note(job, input.fate == LeaseFate::kLost ? "lost" : "preempted",
        input.fate == LeaseFate::kLost ? "its processes were lost; it waits again" : "waits again");

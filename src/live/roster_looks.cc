@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "live/roster.h"
@@ -37,6 +39,14 @@ std::optional<GpuTypeId> Roster::find_gpu_type(std::string_view name) const {
 
 Refusal Roster::refuse(const JobRequest& request, const std::string& tenant) const {
   const RosterSettings& settings = world_->settings;
+  if (settings.tenants && tenant.empty() && !settings.tenants->find(kDefaultTenant)) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < settings.tenants->size(); ++i) {
+      if (settings.tenants->leaf(TenantId(i)))
+        names.push_back((*settings.tenants)[TenantId(i)].name);
+    }
+    return Error{"tenant: say which; one of: " + first_few(names)};
+  }
   if (settings.tenants) {
     const Result<TenantId> found = settings.tenants->tenant_of_job(tenant);
     if (!found.ok()) return Error{"tenant: " + found.error().message};
@@ -45,6 +55,14 @@ Refusal Roster::refuse(const JobRequest& request, const std::string& tenant) con
     }
   } else if (!tenant.empty() && tenant != kDefaultTenant) {
     return Error{"tenant: unknown tenant " + in_quotes(tenant) + "; this manager has none"};
+  }
+  if (!request.model.empty() && settings.profiles.find(request.model) == ProfileTable::kUnknown) {
+    std::vector<std::string_view> known;
+    for (std::size_t i = 1; i < settings.profiles.size(); ++i) {
+      known.push_back(settings.profiles[ProfileId(i)].name());
+    }
+    return Error{"model: no profile of " + in_quotes(request.model) +
+                 suggestion(request.model, known)};
   }
   JobSpec spec;
   spec.gpus = request.gpus;

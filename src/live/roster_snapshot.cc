@@ -203,17 +203,7 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
         }
       }
       if (!in.at("entered").get<bool>()) continue;
-      JobRestored back;
-      back.spec = spec_of(job);
-      back.submitted = job.submitted;
-      if (job.past) {
-        back.work_done = job.past->work_done;
-        back.gpu_us = job.past->gpu_us;
-        back.cpu_milli_ms = job.past->cpu_milli_ms;
-        back.mem_mib_ms = job.past->mem_mib_ms;
-        back.failures = std::move(job.past->failures);
-        job.past.reset();
-      }
+      JobRestored back = as_it_was(job);
       if (job.lease) {
         // Epoch 1 of the new row is the lease it has.
         job.lease_base = job.lease->number - 1;

@@ -33,6 +33,9 @@ TEST(Roster, RefusesWhatCanNeverRun) {
   request.gpus = 1;
   EXPECT_FALSE(roster.refuse(request, ""));
   EXPECT_TRUE(roster.refuse(request, "vision"));
+  request.model = "resnet5O";
+  EXPECT_NE(roster.refuse(request, "")->message.find("model: no profile"), std::string::npos);
+  request.model = "";
   request.gpu_type = "b200";
   EXPECT_NE(roster.refuse(request, "")->message.find("gpu_type"), std::string::npos);
 }
@@ -146,6 +149,56 @@ TEST(Roster, AnArrayRunsSoManyAtOnce) {
   desk.ends_at(4, 11, LeaseFate::kFinished);
   EXPECT_EQ(desk.state(14), "running");
   EXPECT_EQ(desk.machine.leases.size(), 2U);
+}
+
+TEST(Roster, HoldingAMemberOfAnArrayTwiceDoesNotLetItInTwice) {
+  Desk desk(settings_for("1x4"));
+  std::vector<Input> inputs;
+  for (int i = 0; i < 4; ++i) {
+    SubmitInput each = submit(static_cast<LiveId>(1 + i));
+    each.array = 1;
+    each.index = i;
+    each.at_once = 1;
+    inputs.push_back(each);
+  }
+  desk.at(1, inputs);
+  for (int i = 0; i < 3; ++i) {
+    desk.at(2, {HoldInput{3}});
+    desk.at(2, {ReleaseInput{3}});
+  }
+  desk.at(3, {HoldInput{2}, HoldInput{4}, ReleaseInput{4}});
+  desk.ends_at(4, 1, LeaseFate::kFinished);
+  EXPECT_EQ(desk.state(3), "running");
+  desk.ends_at(5, 3, LeaseFate::kFinished);
+  EXPECT_EQ(desk.state(4), "running");
+  desk.ends_at(6, 4, LeaseFate::kFinished);
+  EXPECT_TRUE(desk.machine.leases.empty());
+  desk.at(7, {ReleaseInput{2}});
+  desk.ends_at(8, 2, LeaseFate::kFinished);
+  EXPECT_TRUE(desk.roster.engine().state().placed.empty());
+  EXPECT_EQ(desk.ends.size(), 4U);
+}
+
+TEST(Roster, APlaceInTheQueueIsByTheTimeOfSubmission) {
+  Desk desk(settings_for("1x1"));
+  SubmitInput held = submit(2);
+  held.request.hold = true;
+  desk.at(1, {submit(1)});
+  desk.at(2, {held});
+  desk.at(3, {submit(3)});
+  desk.at(4, {ReleaseInput{2}});
+  desk.ends_at(5, 1, LeaseFate::kFinished);
+  EXPECT_EQ(desk.state(2), "running") << "as after a restart, which knows no other time";
+}
+
+TEST(Roster, ATrialThatIsLostAgainAndAgainIsGivenUp) {
+  Desk desk(settings_for("1x1"));
+  SubmitInput tried = submit(1);
+  tried.request.prerun = Duration::seconds(60);
+  desk.at(1, {tried});
+  for (int i = 0; i < 4; ++i) desk.ends_at(2 + i, 1, LeaseFate::kLost);
+  EXPECT_EQ(desk.ends[1], "failed: its processes were lost again and again");
+  EXPECT_TRUE(desk.machine.leases.empty());
 }
 
 TEST(Roster, APreRunComesFirstAndCatchesErrors) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -66,10 +67,14 @@ json played_json(const ServeFile& file, const NodeFacts& machine) {
 }
 
 Result<std::string> file_text(const std::string& path) {
+  std::error_code none;
   std::ifstream in(path, std::ios::binary);
-  if (!in) return Error{path + ": cannot be read"};
+  if (!in || !std::filesystem::is_regular_file(path, none)) {
+    return Error{path + ": not a file that can be read"};
+  }
   std::ostringstream text;
   text << in.rdbuf();
+  if (text.str().empty()) return Error{path + ": empty"};
   return text.str();
 }
 
