@@ -30,7 +30,10 @@ std::string gib(const Json& object, const char* key) {
 std::string given(const Json& job) {
   std::string text = fmt::format("{}", count_at(job, "gpus"));
   if (const std::string where = text_at(job, "where"); !where.empty()) text += " on " + where;
-  if (job.contains("cpus")) text += fmt::format(", {:.4g} CPUs", number_at(job, "cpus"));
+  if (job.contains("cpus")) {
+    const double cpus = number_at(job, "cpus");
+    text += fmt::format(", {:.4g} CPU{}", cpus, cpus == 1 ? "" : "s");
+  }
   if (job.contains("mem_gib")) text += ", " + gib(job, "mem_gib");
   return text;
 }
@@ -38,6 +41,9 @@ std::string given(const Json& job) {
 // A command as a shell would take it, a list with commas, anything else as it is.
 std::string value_text(const std::string& key, const Json& value) {
   if (value.is_string()) return value.get<std::string>();
+  const bool is_time =
+      key == "time_limit" || key == "estimate" || key == "grace" || key == "prerun";
+  if (is_time && value.is_number()) return brief_time(value.get<double>());
   std::string text;
   if (value.is_array()) {
     std::vector<std::string> words;

@@ -87,4 +87,7 @@ struct LiveJob {
   bool wants_trial() const { return !tried && request.prerun > Duration(); }
 };
 
+// How long its next lease may run; zero: as long as it likes.
+Duration time_left(const LiveJob& job, bool trial);
+
 }  // namespace muster

@@ -228,11 +228,7 @@ void Manager::take_up_leases() {
     order.lease = job.lease->number;
     order.placement = job.lease->placement;
     order.trial = job.lease->trial;
-    if (order.trial) {
-      order.time_limit = job.request.prerun;
-    } else if (job.request.time_limit > Duration()) {
-      order.time_limit = std::max(job.request.time_limit - job.ran, Duration::micros(1000));
-    }
+    order.time_limit = time_left(job, order.trial);
     HandOrder out = hand_order(order);
     out.kind = HandOrder::Kind::kTakeUp;
     out.limits = launch_limits(job.lease->placement);

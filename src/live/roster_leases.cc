@@ -19,6 +19,12 @@ constexpr std::size_t kMostKnown = 2'000;
 
 }  // namespace
 
+Duration time_left(const LiveJob& job, bool trial) {
+  if (trial) return job.request.prerun;
+  if (job.request.time_limit == Duration()) return Duration();
+  return std::max(job.request.time_limit - job.ran, Duration::micros(1000));
+}
+
 void Roster::carry_out(const Action& action) {
   if (action.kind == Action::Kind::kWakeAt) {
     wake_ = action.at;
@@ -70,11 +76,7 @@ void Roster::start(LiveJob& job, const Action& action) {
   lease.trial = job.wants_trial();
   lease.since = now_;
   Order order{Order::Kind::kStart, job.id, number, placement, lease.trial, Duration()};
-  if (lease.trial) {
-    order.time_limit = job.request.prerun;
-  } else if (job.request.time_limit > Duration()) {
-    order.time_limit = std::max(job.request.time_limit - job.ran, Duration::micros(1000));
-  }
+  order.time_limit = time_left(job, lease.trial);
   job.leases_used = number;
   job.lease = std::move(lease);
   orders_.push_back(std::move(order));
