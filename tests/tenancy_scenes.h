@@ -202,17 +202,19 @@ class Stage {
   };
 
   Engine make_engine() {
-    ChainOptions chain_options;
-    chain_options.seed = options_.seed;
-    chain_options.tenants = options_.tenants;
-    chain_options.min_run = options_.min_run;
-    chain_options.checkpoint_interval = options_.checkpoint_interval;
-    auto chain = make_chain(options_.parts, options_.policy, cluster_, chain_options);
+    PlannerOptions wanted;
+    wanted.parts = options_.parts;
+    wanted.policy = options_.policy;
+    wanted.chain.seed = options_.seed;
+    wanted.chain.tenants = options_.tenants;
+    wanted.chain.min_run = options_.min_run;
+    wanted.chain.checkpoint_interval = options_.checkpoint_interval;
+    MadePlanner made = make_planner(cluster_, wanted);
     EngineOptions engine_options;
-    engine_options.pooling = chain->pooling();
+    engine_options.pooling = made.pooling;
     engine_options.round = options_.round;
     engine_options.checkpoint_interval = options_.checkpoint_interval;
-    return Engine(cluster_, std::move(chain), engine_options);
+    return Engine(cluster_, std::move(made.planner), engine_options);
   }
 
   Instant next() const {
