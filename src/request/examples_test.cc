@@ -31,8 +31,6 @@ TEST(Examples, EveryJobFileIsOne) {
 TEST(Examples, TheGangAndTheSweepAreThat) {
   const JobRequest gang = read_job_file(kJobs + "gang.yaml", "/top").value();
   EXPECT_EQ(gang.gpus, 4);
-  EXPECT_EQ(gang.fewest, 2);
-  EXPECT_EQ(gang.most, 8);
   EXPECT_EQ(gang.launch_per, LaunchPer::kGpu);
   const JobRequest sweep = read_job_file(kJobs + "sweep.yaml", "/top").value();
   EXPECT_EQ(sweep.array, (ArrayRange{1, 10, 1, 3}));
