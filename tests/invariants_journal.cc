@@ -90,7 +90,7 @@ class Replay {
   }
 
   void take(std::uint64_t number, const JournalEntry& entry) {
-    const Result<Step> step = read_step(entry.body);
+    const Result<JournalStep> step = read_step(entry.body);
     if (!step.ok()) return say(number, step.error().message);
     if (step.value().before != roster_.digest()) {
       return say(number, "replayed, what came before it comes out differently");

@@ -43,7 +43,7 @@ struct AnyAddress {
   socklen_t length = 0;
 };
 
-AnyAddress socket_address(const TcpAddress& address) {
+AnyAddress socket_address(const ListenAddress& address) {
   AnyAddress out;
   auto* v6 = reinterpret_cast<sockaddr_in6*>(&out.bytes);
   auto* v4 = reinterpret_cast<sockaddr_in*>(&out.bytes);
@@ -103,11 +103,11 @@ void UnixListener::close() {
   fd_.reset();
 }
 
-Result<TcpAddress> read_tcp_address(const std::string& text) {
+Result<ListenAddress> read_tcp_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const Error wrong{"not an address as 127.0.0.1:7070 or [::1]:7070: " + in_quotes(text)};
   if (colon == std::string::npos) return wrong;
-  TcpAddress address;
+  ListenAddress address;
   address.host = text.substr(0, colon);
   const bool bracketed = address.host.starts_with('[') && address.host.ends_with(']');
   if (bracketed) address.host = address.host.substr(1, address.host.size() - 2);
@@ -120,7 +120,7 @@ Result<TcpAddress> read_tcp_address(const std::string& text) {
   return address;
 }
 
-Result<Fd> listen_tcp(const TcpAddress& address) {
+Result<Fd> listen_tcp(const ListenAddress& address) {
   const AnyAddress found = socket_address(address);
   Fd fd(::socket(found.bytes.ss_family, kSocketFlags, 0));
   const int on = 1;

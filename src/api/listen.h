@@ -35,16 +35,16 @@ class UnixListener {
   ino_t inode_ = 0;
 };
 
-struct TcpAddress {
+struct ListenAddress {
   std::string host;  // An IP address, of version 4 or 6.
   std::uint16_t port = 0;
   bool loopback = false;
 };
 
 // "127.0.0.1:7070", "[::1]:7070"; no names, which may come to mean something else.
-Result<TcpAddress> read_tcp_address(const std::string& text);
+Result<ListenAddress> read_tcp_address(const std::string& text);
 
-Result<Fd> listen_tcp(const TcpAddress& address);
+Result<Fd> listen_tcp(const ListenAddress& address);
 
 // The one chosen where the address said 0.
 std::uint16_t port_of(const Fd& listener);

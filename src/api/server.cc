@@ -27,7 +27,7 @@ Refusal check_settings(const ServerSettings& settings) {
   }
   if (settings.tcp_address.empty()) return std::nullopt;
   if (settings.token_file.empty()) return Error{"TCP needs a file of tokens"};
-  const Result<TcpAddress> address = read_tcp_address(settings.tcp_address);
+  const Result<ListenAddress> address = read_tcp_address(settings.tcp_address);
   if (!address.ok()) return address.error();
   if (settings.certificate.empty() && !address.value().loopback && !settings.plain_tcp) {
     return Error{settings.tcp_address +

@@ -117,7 +117,7 @@ Result<Input> read_input(const json& in) {
 
 std::string_view fate_name(LeaseFate fate) { return kFates[static_cast<std::size_t>(fate)]; }
 
-std::string step_json(const Step& step) {
+std::string step_json(const JournalStep& step) {
   json inputs = json::array();
   for (const Input& input : step.inputs) inputs.push_back(std::visit(Writer{}, input));
   const json whole = {{"before", step.before}, {"inputs", std::move(inputs)}};
@@ -125,10 +125,10 @@ std::string step_json(const Step& step) {
   return whole.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Result<Step> read_step(std::string_view text) {
+Result<JournalStep> read_step(std::string_view text) {
   try {
     const json whole = json::parse(text);
-    Step step;
+    JournalStep step;
     step.before = whole.at("before").get<std::string>();
     for (const json& each : whole.at("inputs")) {
       Result<Input> input = read_input(each);

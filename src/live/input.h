@@ -77,13 +77,13 @@ using Input = std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, Dr
                            LeaseUpInput, LeaseOverInput, SavedInput, TickInput>;
 
 // One step of the roster.
-struct Step {
+struct JournalStep {
   std::string before;  // The roster's digest before it, as it was; a replay must come to the same.
   std::vector<Input> inputs;
 };
 
-std::string step_json(const Step& step);
-Result<Step> read_step(std::string_view json);
+std::string step_json(const JournalStep& step);
+Result<JournalStep> read_step(std::string_view json);
 
 // No less than the input will take in the journal.
 std::size_t bulk_of(const Input& input);

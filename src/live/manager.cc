@@ -144,7 +144,7 @@ void Manager::decide(std::vector<Input> inputs) {
 
 void Manager::step(std::span<const Input> inputs) {
   const Instant now = std::max(clock_->now(), roster_->now());
-  Step entry;
+  JournalStep entry;
   entry.before = roster_->digest();
   entry.inputs.assign(inputs.begin(), inputs.end());
   JournalEntry written;

@@ -122,7 +122,7 @@ Refusal Manager::replay(Roster& roster, std::uint64_t after) {
   const Refusal refusal =
       journal_->for_each_from(after + 1, [&](std::uint64_t number, const JournalEntry& entry) {
         if (wrong) return;
-        const Result<Step> step = read_step(entry.body);
+        const Result<JournalStep> step = read_step(entry.body);
         if (!step.ok()) {
           wrong = Error{fmt::format("entry {}: {}", number, step.error().message)};
         } else if (step.value().before != roster.digest()) {

@@ -82,7 +82,7 @@ class Life {
       ASSERT_TRUE(again.restore(snapshot_).ok());
     }
     for (const Entry& entry : journal_) {
-      const Result<Step> read = read_step(entry.json);
+      const Result<JournalStep> read = read_step(entry.json);
       ASSERT_TRUE(read.ok()) << read.error().message;
       ASSERT_EQ(again.digest(), read.value().before);
       again.step(entry.at, read.value().inputs);

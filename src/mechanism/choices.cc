@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::size_t kMostChoices = 48;
 
-std::vector<std::int64_t> cpu_candidates(const Profile& profile, std::int64_t most, Grid grid) {
+std::vector<std::int64_t> cpu_candidates(const Profile& profile, std::int64_t most,
+                                         ChoiceGrid grid) {
   std::vector<std::int64_t> points = profile.cpu_points();
-  if (grid == Grid::kFine) {
+  if (grid == ChoiceGrid::kFine) {
     const std::int64_t top = std::min(most, points.back());
     for (std::int64_t cpu = 1000; cpu < top; cpu += 1000) points.push_back(cpu);
     points.push_back(top);
@@ -25,7 +26,7 @@ std::vector<std::int64_t> cpu_candidates(const Profile& profile, std::int64_t mo
 }  // namespace
 
 std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
-                                const Resources& fair, Grid grid) {
+                                const Resources& fair, ChoiceGrid grid) {
   const Profile& profile = cluster.profile(spec);
   const Resources& server = cluster.topology().node(node).capacity;
   const double factor = cluster.gpu_factor(spec.profile, cluster.topology().node(node).gpu_type);

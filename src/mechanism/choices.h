@@ -15,7 +15,7 @@ struct Choice {
   double speed;            // Relative to the reference share, this node's GPU type included.
 };
 
-enum class Grid : std::uint8_t {
+enum class ChoiceGrid : std::uint8_t {
   kMeasured,  // Only points of the profile, as Synergy-Opt has it.
   kFine,      // Whole CPUs between them too.
 };
@@ -25,9 +25,9 @@ enum class Grid : std::uint8_t {
 // that no other choice beats in all respects. Never empty: the share itself is always among the
 // candidates. Ascending by speed.
 std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
-                                const Resources& share, Grid grid);
+                                const Resources& share, ChoiceGrid grid);
 inline std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
-                                       Grid grid) {
+                                       ChoiceGrid grid) {
   return choices_for(cluster, spec, node, cluster.fair(node), grid);
 }
 

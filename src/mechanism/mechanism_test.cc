@@ -165,7 +165,7 @@ double true_optimum(const MechanismWorld& world, const std::vector<JobSpec>& spe
     spec.profile = ProfileId(key.first);
     spec.gpus = key.second;
     for (int s = 0; s < servers; ++s) {
-      for (const Choice& choice : choices_for(world.cluster, spec, NodeId(s), Grid::kFine)) {
+      for (const Choice& choice : choices_for(world.cluster, spec, NodeId(s), ChoiceGrid::kFine)) {
         const double gpus = spec.gpus;
         rows.insert(rows.end(), {3 * s, 3 * s + 1, 3 * s + 2, row});
         values.insert(values.end(), {gpus, gpus * static_cast<double>(choice.cpu_milli) / 1000.0,

@@ -57,8 +57,9 @@ std::vector<Kind> group(const Cluster& cluster, std::span<const JobSpec* const> 
     Kind& kind = kinds[{specs[i]->profile.index(), specs[i]->gpus, type}];
     if (kind.jobs.empty()) {
       // Nobody may fall below the share of whatever server it ends up on, so the richest counts.
-      kind.choices = choices_for(cluster, *specs[i], NodeId(0),
-                                 cluster.extent(specs[i]->gpu_type).richest_fair, Grid::kMeasured);
+      kind.choices =
+          choices_for(cluster, *specs[i], NodeId(0),
+                      cluster.extent(specs[i]->gpu_type).richest_fair, ChoiceGrid::kMeasured);
       kind.gpus = specs[i]->gpus;
     }
     kind.jobs.push_back(i);

@@ -51,7 +51,7 @@ JobKind ServerSolver::kind(const JobSpec& spec, NodeId node) {
   const auto [found, fresh] = kind_index_.try_emplace({spec.profile.index(), spec.gpus, sort},
                                                       static_cast<JobKind>(kinds_.size()));
   if (fresh) {
-    kinds_.push_back({spec.gpus, choices_for(*cluster_, spec, sorts_[sort], Grid::kFine)});
+    kinds_.push_back({spec.gpus, choices_for(*cluster_, spec, sorts_[sort], ChoiceGrid::kFine)});
   }
   return found->second;
 }

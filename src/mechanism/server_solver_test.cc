@@ -101,7 +101,8 @@ TEST(Choices, AreNeverSlowerThanTheShareAndNeverDominated) {
     for (const std::int32_t gpus : {1, 2, 3, 4, 8, 16}) {
       const JobSpec spec = world.job(model, gpus);
       const double fair = world.cluster.fair_speed(spec, NodeId(0));
-      const std::vector<Choice> choices = choices_for(world.cluster, spec, NodeId(0), Grid::kFine);
+      const std::vector<Choice> choices =
+          choices_for(world.cluster, spec, NodeId(0), ChoiceGrid::kFine);
       ASSERT_FALSE(choices.empty());
       for (const Choice& a : choices) {
         EXPECT_GE(a.speed, fair);
