@@ -87,8 +87,8 @@ class Life(LiveTest):
 
 class Order(LiveTest):
     def test_dependencies(self):
-        good = self.submit("--", "sh", "-c", "sleep 0.4")
-        bad = self.submit("--", "sh", "-c", "sleep 0.4; exit 1")
+        good = self.submit("--", "sh", "-c", "sleep 3")
+        bad = self.submit("--", "sh", "-c", "sleep 3; exit 1")
         after_good = self.submit("--after-ok", good, "--", "true")
         after_bad = self.submit("--after-ok", bad, "--", "true")
         chained = self.submit("--after-ok", after_bad, "--", "true")
@@ -108,7 +108,7 @@ class Order(LiveTest):
 
     def test_priorities_within_a_tenant(self):
         daemon = self.daemon_with({"virtual_gpus": 1})
-        first = self.submit("--", "sleep", "0.5", daemon=daemon)
+        first = self.submit("--", "sleep", "3", daemon=daemon)
         jobs = {p: self.submit("--priority", p, "--", "true", daemon=daemon)
                 for p in (0, 10, -5, 3)}
         for job in (first, *jobs.values()):

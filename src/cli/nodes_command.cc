@@ -53,7 +53,9 @@ std::string nodes_text(const Json& answer) {
     const bool made_up = flag_at(node, "gpus_virtual");
     table.add_row({text_at(node, "name"), open ? "open" : "drained",
                    used_of(node, "gpus", "gpus_free"),
-                   type + (!made_up || type == "virtual" ? "" : " (virtual)"),
+                   !made_up                            ? type
+                   : type.empty() || type == "virtual" ? "virtual"
+                                                       : type + " (virtual)",
                    used_of(node, "cpus", "cpus_free"), used_of(node, "mem_gib", "mem_free_gib"),
                    text_at(node, "isolation"), jobs_on(node), notes_on(node)});
     table.tint(1, open ? Tint::kGreen : Tint::kYellow);
