@@ -191,14 +191,19 @@ class Tracer:
         for thread in threads:
             words += ["-p", str(thread)]
         words += ["-o", home.base / "strace", "-e", f"trace={call}", "-e", f"inject={what}"]
-        self.process = subprocess.Popen(words, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE)
         for _ in threads[:1] if follow else threads:  # It says so of each.
             self.process.stderr.readline()
 
     def end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)  # It lets go of them.
-        self.process.communicate(timeout=60)
+        try:
+            self.process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:  # It waits for one that will never stop: the kernel lets
+            self.process.kill()            # go of them too.
+            self.process.communicate()
 
 
 @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
