@@ -13,8 +13,8 @@ namespace muster {
 
 using WhenStuck = PolicyTraits::WhenStuck;
 
-Chain::Chain(const Cluster& cluster, std::unique_ptr<Policy> policy,
-             std::unique_ptr<Mechanism> mechanism, std::unique_ptr<Placer> placer,
+Chain::Chain(const Cluster& cluster, Owned<Policy> policy,
+             Owned<Mechanism> mechanism, Owned<Placer> placer,
              const ChainOptions& options)
     : cluster_(&cluster),
       policy_(std::move(policy)),

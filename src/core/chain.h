@@ -7,11 +7,11 @@
 // look at it, profile) fit or do not fit alike, so a plan touches at most one job per shape beyond
 // those it starts. Its cost does not grow with the length of the queue.
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/owned.h"
 #include "core/arrival_index.h"
 #include "core/mechanism.h"
 #include "core/placer.h"
@@ -42,9 +42,8 @@ struct ChainOptions {
 
 class Chain final : public Planner {
  public:
-  Chain(const Cluster& cluster, std::unique_ptr<Policy> policy,
-        std::unique_ptr<Mechanism> mechanism, std::unique_ptr<Placer> placer,
-        const ChainOptions& options);
+  Chain(const Cluster& cluster, Owned<Policy> policy, Owned<Mechanism> mechanism,
+        Owned<Placer> placer, const ChainOptions& options);
 
   std::optional<std::string> refuse(const JobSpec& spec) override;
   void enqueue(const View& view, JobId job) override;
@@ -148,9 +147,9 @@ class Chain final : public Planner {
   void write(Draft& draft, const View& view);
 
   const Cluster* cluster_;
-  std::unique_ptr<Policy> policy_;
-  std::unique_ptr<Mechanism> mechanism_;
-  std::unique_ptr<Placer> placer_;
+  Owned<Policy> policy_;
+  Owned<Mechanism> mechanism_;
+  Owned<Placer> placer_;
   ChainOptions options_;
   PolicyTraits traits_;
   bool adaptive_;

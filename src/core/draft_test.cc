@@ -102,7 +102,7 @@ class DraftTest : public testing::Test {
   const ProfileTable profiles_;
   const Cluster cluster_{topology_, profiles_};
   ScriptedPlanner* planner_ = new ScriptedPlanner;  // Owned by the engine.
-  Engine engine_{cluster_, std::unique_ptr<Planner>(planner_), every_step()};
+  Engine engine_{cluster_, std::unique_ptr<ScriptedPlanner>(planner_), every_step()};
   Instant now_;
 };
 

@@ -8,13 +8,13 @@
 //     -> start what was promised and is clear -> actions
 
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/digest.h"
+#include "base/owned.h"
 #include "core/cluster.h"
 #include "core/draft.h"
 #include "core/estimator.h"
@@ -45,7 +45,7 @@ struct EngineOptions {
 class Engine {
  public:
   // `cluster` must outlive the engine.
-  Engine(const Cluster& cluster, std::unique_ptr<Planner> planner, const EngineOptions& options);
+  Engine(const Cluster& cluster, Owned<Planner> planner, const EngineOptions& options);
 
   // Applies what happened at `now`, which never goes back, and returns what to do about it. The
   // actions are valid until the next call. May be called several times for one instant, as news of
@@ -120,7 +120,7 @@ class Engine {
   void emit(Action::Kind kind, JobId job, Epoch epoch, Instant at);
 
   State state_;
-  std::unique_ptr<Planner> planner_;
+  Owned<Planner> planner_;
   EngineOptions options_;
   Estimator estimator_;
   Instant now_;

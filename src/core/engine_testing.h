@@ -62,7 +62,8 @@ class EngineTest : public testing::Test {
  protected:
   void build(const EngineOptions& options) {
     planner_ = new ScriptedPlanner;
-    engine_ = std::make_unique<Engine>(cluster_, std::unique_ptr<Planner>(planner_), options);
+    engine_ =
+        std::make_unique<Engine>(cluster_, std::unique_ptr<ScriptedPlanner>(planner_), options);
   }
   EngineTest() { build(EngineOptions()); }
 

@@ -192,7 +192,7 @@ class FakeCluster {
   FakeCluster(const Cluster& cluster, std::uint64_t seed)
       : random_(Random(seed).fork("driver")),
         planner_(new NonsensePlanner(seed, seed % 3 == 0)),
-        engine_(cluster, std::unique_ptr<Planner>(planner_), options(seed)) {}
+        engine_(cluster, std::unique_ptr<NonsensePlanner>(planner_), options(seed)) {}
 
   const Engine& engine() const { return engine_; }
   const NonsensePlanner& planner() const { return *planner_; }

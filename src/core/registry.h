@@ -3,12 +3,12 @@
 // How the swappable parts are listed: one literal table per kind, with a name and one line for
 // people. The command line, the docs and the conformance tests all iterate these tables.
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/owned.h"
 #include "base/result.h"
 #include "base/text.h"
 
@@ -19,7 +19,7 @@ template <class Part, class... Options>
 struct Entry {
   std::string_view name;
   std::string_view doc;  // One line, no full stop.
-  std::unique_ptr<Part> (*make)(const Options&...);
+  Owned<Part> (*make)(const Options&...);
 };
 
 template <class Part, class... Options>

@@ -67,7 +67,7 @@ TEST(Mechanisms, NeverOverdrawAndNeverPushAJobBelowItsShare) {
       for (std::uint64_t seed = 0; seed < 25; ++seed) {
         SCOPED_TRACE(testing::Message() << entry.name << " on " << shorthand << ", seed " << seed);
         const std::vector<JobSpec> specs = world.full_load(seed);
-        const std::unique_ptr<Mechanism> mechanism = entry.make();
+        const Owned<Mechanism> mechanism = entry.make();
         std::vector<Ask> asks = asks_for(specs);
         run(*mechanism, world, asks);
         Books books(world.topology, mechanism->pooling());

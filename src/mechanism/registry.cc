@@ -13,7 +13,7 @@ namespace muster {
 namespace {
 
 template <class T>
-std::unique_ptr<Mechanism> make() {
+Owned<Mechanism> make() {
   return std::make_unique<T>();
 }
 

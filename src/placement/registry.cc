@@ -13,7 +13,7 @@ namespace muster {
 namespace {
 
 template <class T>
-std::unique_ptr<Placer> make() {
+Owned<Placer> make() {
   return std::make_unique<T>();
 }
 

@@ -55,7 +55,7 @@ class World {
   World(Topology topology, const PhillyOptions& options)
       : World(std::move(topology), ProfileTable(),
               [&](const Cluster& cluster) { return std::make_unique<Philly>(cluster, options); }) {}
-  using MakePlanner = std::function<std::unique_ptr<Planner>(const Cluster&)>;
+  using MakePlanner = std::function<Owned<Planner>(const Cluster&)>;
   World(Topology topology, ProfileTable profiles, const MakePlanner& make,
         SpreadFactors spread = {})
       : topology_(std::move(topology)),

@@ -23,7 +23,7 @@ namespace muster {
 namespace {
 
 template <class T>
-std::unique_ptr<Policy> make(const PolicyOptions& options) {
+Owned<Policy> make(const PolicyOptions& options) {
   if constexpr (std::is_constructible_v<T, const PolicyOptions&>) {
     return std::make_unique<T>(options);
   } else {

@@ -3,65 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/random.h"
-#include "core/engine.h"
-#include "mechanism/registry.h"
-#include "placement/registry.h"
-#include "policy/registry.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/testing.h"
 
 namespace muster {
 namespace {
-
-struct World {
-  explicit World(const PlannerOptions& wanted, const char* servers = "3x4")
-      : topology(parse_cluster_shorthand(servers).value()), cluster(topology, profiles) {
-    MadePlanner made = make_planner(cluster, wanted);
-    EngineOptions options;
-    options.estimates = EstimateSource::Kind::kUser;
-    options.pooling = made.pooling;
-    engine = std::make_unique<Engine>(cluster, std::move(made.planner), options);
-  }
-
-  // Carries out at once what is ordered.
-  void step(std::int64_t second, std::vector<Event> events) {
-    while (!events.empty()) {
-      std::vector<Event> next;
-      const auto actions = engine->step(Instant::at(Duration::seconds(second)), events);
-      for (const Action& action : actions) {
-        if (action.kind == Action::Kind::kStart) {
-          next.push_back(LeaseStarted{action.job, action.epoch});
-        } else if (action.kind == Action::Kind::kStop) {
-          next.push_back(LeaseEnded{action.job, action.epoch, LeaseOutcome::kStopped});
-        }
-      }
-      engine->state().check_invariants();
-      events = std::move(next);
-    }
-  }
-  const Job& job(std::size_t id) const { return engine->state().jobs[JobId(id)]; }
-  bool runs(std::size_t id) const { return job(id).state == JobState::kPlaced; }
-
-  Topology topology;
-  ProfileTable profiles;
-  Cluster cluster;
-  std::unique_ptr<Engine> engine;
-};
-
-Event submit(std::int32_t gpus, std::int64_t estimate, std::int32_t priority = 0) {
-  JobSpec spec;
-  spec.gpus = gpus;
-  spec.estimate = Duration::seconds(estimate);
-  spec.priority = priority;
-  return JobSubmitted{spec};
-}
 
 JobRestored past_of(const World& world, std::size_t id) {
   const Job& job = world.job(id);
@@ -116,34 +66,6 @@ TEST_P(Resume, ASecondEngineGoesOnWhereTheFirstWas) {
     second.step(now, {LeaseEnded{job, epoch, LeaseOutcome::kCompleted}});
   }
   for (std::size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(second.job(i).state, JobState::kDone);
-}
-
-std::vector<PlannerOptions> all_parts() {
-  std::vector<PlannerOptions> all;
-  for (const auto& policy : policies()) {
-    for (const auto& mechanism : mechanisms()) {
-      for (const auto& placement : placements()) {
-        if (mechanism.name != "proportional" && placement.name != "consolidate") continue;
-        PlannerOptions options;
-        options.parts = {std::string(policy.name), std::string(mechanism.name),
-                         std::string(placement.name)};
-        all.push_back(options);
-      }
-    }
-  }
-  PlannerOptions philly;
-  philly.whole = PhillyOptions{};
-  all.push_back(philly);
-  return all;
-}
-
-std::string name_of_case(const testing::TestParamInfo<PlannerOptions>& info) {
-  const SchedulerParts& parts = info.param.parts;
-  std::string name = info.param.whole.index() != 0
-                         ? "philly"
-                         : parts.policy + "_" + parts.mechanism + "_" + parts.placement;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Resume, testing::ValuesIn(all_parts()), name_of_case);

@@ -27,7 +27,7 @@ constexpr std::array<Preset, 5> kPresets = {{
 }};
 
 // Null if a chain of parts is wanted.
-std::unique_ptr<Planner> make_whole(const Cluster& cluster, const PlannerOptions& options) {
+Owned<Planner> make_whole(const Cluster& cluster, const PlannerOptions& options) {
   if (const auto* philly = std::get_if<PhillyOptions>(&options.whole)) {
     PhillyOptions mine = *philly;
     mine.tenants = options.chain.tenants;
@@ -47,7 +47,7 @@ std::unique_ptr<Planner> make_whole(const Cluster& cluster, const PlannerOptions
     mine.min_run = options.chain.min_run;
     return std::make_unique<Optimus>(cluster, mine);
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ Result<const Preset*> find_preset(std::string_view name) {
 MadePlanner make_planner(const Cluster& cluster, const PlannerOptions& options) {
   MadePlanner made;
   made.planner = make_whole(cluster, options);
-  if (made.planner != nullptr) return made;
+  if (made.planner) return made;
   const SchedulerParts& parts = options.parts;
   auto chain = std::make_unique<Chain>(
       cluster, find_entry(policies(), "policy", parts.policy).value()->make(options.policy),

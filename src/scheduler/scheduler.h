@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "base/owned.h"
 #include "base/result.h"
 #include "core/chain.h"
 #include "core/cluster.h"
@@ -53,11 +53,11 @@ struct PlannerOptions {
   const PairTable* pairs = nullptr;  // How fast two jobs run on one GPU; null: nobody knows.
   ChainOptions chain;
   // Instead of the mechanism named in `parts`: for trying one that is not in the table.
-  std::function<std::unique_ptr<Mechanism>()> mechanism;
+  std::function<Owned<Mechanism>()> mechanism;
 };
 
 struct MadePlanner {
-  std::unique_ptr<Planner> planner;
+  Owned<Planner> planner;
   Pooling pooling = Pooling::kPerNode;  // How the engine must count for it.
 };
 

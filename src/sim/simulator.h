@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 
 #include "core/engine.h"
@@ -73,7 +72,7 @@ struct SimOptions {
   bool plan_idle_rounds = false;  // See EngineOptions.
   bool check_invariants = false;  // After every step; slow, for tests.
   // Instead of the mechanism named in `parts`: for trying one that is not in the table.
-  std::function<std::unique_ptr<Mechanism>()> mechanism;
+  std::function<Owned<Mechanism>()> mechanism;
   // Called now and then with jobs ended and jobs in all; returning false ends the run there, and
   // the result is marked partial.
   std::function<bool(std::size_t done, std::size_t total)> progress;
