@@ -11,7 +11,9 @@
 
 namespace muster {
 
+namespace {
 using Json = nlohmann::json;
+}  // namespace
 
 bool Patience::try_again() {
   constexpr int kMostTries = 35;

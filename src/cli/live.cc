@@ -10,7 +10,9 @@
 
 namespace muster {
 
+namespace {
 using Json = nlohmann::json;
+}  // namespace
 
 int fail(Streams streams, const std::string& message) {
   complain(streams, message);

@@ -12,9 +12,9 @@
 
 namespace muster {
 
-using Json = nlohmann::json;
-
 namespace {
+
+using Json = nlohmann::json;
 
 int rank_of(const Json& job) {
   const std::string state = text_at(job, "state");
