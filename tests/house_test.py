@@ -213,7 +213,7 @@ class House:
         deps = set()
         if "DEPS" in words:
             for word in words[words.index("DEPS") + 1:]:
-                if word == "LINK":
+                if word in ("LINK", "ALONE"):
                     break
                 deps.add(word)
         return deps
@@ -314,7 +314,7 @@ CLEAN_TREE = {
                           "# ---- pure above, shells below\nadd_subdirectory(sim)\n",
     "src/base/CMakeLists.txt": "house_library(base)\n",
     "src/core/CMakeLists.txt": "house_library(core\n  DEPS base  # numbers\n"
-                               "  LINK PkgConfig::CBC)\n",
+                               "  LINK PkgConfig::CBC\n  ALONE books.cc)\n",
     "src/sim/CMakeLists.txt": "house_library(sim DEPS core base)\n",
     "src/base/check.h": "#pragma once\n\n// Stops at a bug.\n\n#include <cstdio>\n\n"
                         "inline void fail() {\n  std::fprintf(stderr, \"x\");\n"
