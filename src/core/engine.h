@@ -7,6 +7,7 @@
 //   apply every event -> plan(View, Draft) -> forget stops that gain nothing -> ink
 //     -> start what was promised and is clear -> actions
 
+#include <algorithm>
 #include <map>
 #include <span>
 #include <string>
@@ -58,6 +59,10 @@ class Engine {
   // Failed attempts of a job that is not over, in order.
   std::span<const FailedAttempt> failures(JobId job) const;
   const State& state() const { return state_; }
+  Instant wake() const { return wake_; }  // The last wish for a WakeAt; never() for none.
+  // Plans that are due at set times are no farther apart.
+  Duration longest_pause() const { return std::max(options_.round, options_.quantum); }
+  Instant parked_until(JobId job) const;  // When a parked job is tried again.
   Reports wants_reports() const { return planner_->wants_reports(); }
   // Up to `now`, not before the last step.
   WaitSplit waited(JobId job, Instant now) const { return planner_->waited(job, now); }

@@ -22,6 +22,12 @@ void Engine::fall_back(Job& job) {
   job.work_done = lease.work_before + Duration::micros(done / interval * interval);
 }
 
+Instant Engine::parked_until(JobId id) const {
+  const auto found = std::find_if(parked_.begin(), parked_.end(),
+                                  [&](const Parked& parked) { return parked.job == id; });
+  return found == parked_.end() ? Instant::never() : found->until;
+}
+
 void Engine::wait_again(JobId id) {
   Job& job = state_.jobs[id];
   job.state = JobState::kWaiting;

@@ -1,0 +1,181 @@
+#include "forecast/ways.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace muster {
+
+namespace {
+
+constexpr std::int32_t kFewGpus = 8;    // Up to here every smaller number is tried.
+constexpr std::size_t kMostMoves = 24;  // Tried.
+constexpr Duration kLeast = Duration::seconds(60);
+constexpr Duration kMost = Duration::seconds(30 * 86'400);
+
+bool uses_type(const State& state, const Placement& placement, std::optional<GpuTypeId> type) {
+  return !type || std::any_of(placement.begin(), placement.end(), [&](const Share& share) {
+    return state.cluster->topology().node(share.node).gpu_type == *type;
+  });
+}
+
+Instant end_of(const State& state, Instant now, JobId job, Duration left) {
+  const double speed = state.leases[static_cast<std::size_t>(state.jobs[job].lease)].speed;
+  if (!(speed > 0)) return Instant::never();
+  const double us = static_cast<double>(left.us()) / speed;
+  if (us > static_cast<double>(kLongestDuration.us())) return Instant::never();
+  return now + Duration::micros(static_cast<std::int64_t>(us));
+}
+
+}  // namespace
+
+std::vector<Duration> work_left(const Engine& engine, Instant now, const WhyOptions& options) {
+  if (!options.left.empty()) return options.left;
+  const State& state = engine.state();
+  const View view(state, now);
+  std::vector<Duration> left(state.jobs.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!is_over(state.jobs[JobId(i)].state)) left[i] = view.facts(JobId(i)).remaining();
+  }
+  return left;
+}
+
+bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate) {
+  JobSpec spec = engine.state().jobs[job].spec;
+  spec.estimate = estimate;
+  const std::vector<Event> events = {JobCancelled{job}, JobSubmitted{spec}};
+  return runs_after(engine, now, events, JobId(engine.state().jobs.size()));
+}
+
+Ways::Ways(const Engine& engine, Instant now, JobId job, const WhyOptions& options,
+           Constraint constraint)
+    : engine_(engine), now_(now), job_(job), options_(options), constraint_(constraint) {
+  const State& state = engine.state();
+  const std::vector<Duration> left = work_left(engine, now, options);
+  for (const JobId other : state.placed) {
+    const Lease& lease = engine.lease(other);
+    if (!uses_type(state, lease.placement, state.jobs[job].spec.gpu_type)) continue;
+    holders_.push_back({other, lease.total.gpus, end_of(state, now, other, left[other.index()])});
+  }
+  std::sort(holders_.begin(), holders_.end(), [](const Holder& a, const Holder& b) {
+    return a.until != b.until ? a.until < b.until : a.job < b.job;
+  });
+}
+
+std::vector<WayOut> Ways::find(const Rules& rules) const {
+  std::vector<WayOut> ways;
+  fewer_gpus(ways);
+  other_tenant(ways);
+  if (rules.planner.parts.policy == "backfill" && rules.planner.whole.index() == 0) shorter(ways);
+  if (constraint_ == Constraint::kPlaces) move(ways);
+  after_ends(ways);
+  return ways;
+}
+
+bool Ways::runs_with(const JobSpec& spec) const {
+  const std::vector<Event> events = {JobCancelled{job_}, JobSubmitted{spec}};
+  return runs_after(engine_, now_, events, JobId(engine_.state().jobs.size()));
+}
+
+void Ways::fewer_gpus(std::vector<WayOut>& ways) const {
+  JobSpec spec = engine_.state().jobs[job_].spec;
+  spec.fewest = spec.most = 0;
+  for (std::int32_t gpus = engine_.state().jobs[job_].spec.fewest_gpus(); gpus > 1;) {
+    gpus = gpus <= kFewGpus ? gpus - 1 : gpus / 2;
+    spec.gpus = gpus;
+    if (!runs_with(spec)) continue;
+    WayOut way;
+    way.kind = WayOut::Kind::kFewerGpus;
+    way.gpus = gpus;
+    ways.push_back(std::move(way));
+    return;
+  }
+}
+
+void Ways::other_tenant(std::vector<WayOut>& ways) const {
+  JobSpec spec = engine_.state().jobs[job_].spec;
+  for (const TenantId tenant : options_.tenants) {
+    if (tenant == engine_.state().jobs[job_].spec.tenant) continue;
+    spec.tenant = tenant;
+    if (!runs_with(spec)) continue;
+    WayOut way;
+    way.kind = WayOut::Kind::kOtherTenant;
+    way.tenant = tenant;
+    ways.push_back(std::move(way));
+    return;
+  }
+}
+
+void Ways::shorter(std::vector<WayOut>& ways) const {
+  // The longest of a few that do.
+  for (Duration estimate = kMost; estimate >= kLeast;
+       estimate = Duration::micros(estimate.us() / 2)) {
+    if (estimate >= engine_.state().jobs[job_].estimate) continue;
+    if (!runs_if_shorter(engine_, now_, job_, estimate)) continue;
+    WayOut way;
+    way.kind = WayOut::Kind::kShorter;
+    way.estimate = estimate;
+    ways.push_back(std::move(way));
+    return;
+  }
+}
+
+bool Ways::runs_after_ends(std::size_t count) const {
+  std::vector<Event> events;
+  for (std::size_t i = 0; i < count; ++i) {
+    const JobId job = holders_[i].job;
+    events.emplace_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kCompleted});
+  }
+  return runs_after(engine_, now_, events, job_);
+}
+
+// After the fewest of those that end soonest; nothing if even all of them are not enough, since
+// others come first.
+void Ways::after_ends(std::vector<WayOut>& ways) const {
+  std::size_t enough = 1;
+  while (enough < holders_.size() && !runs_after_ends(enough)) enough *= 2;
+  enough = std::min(enough, holders_.size());
+  if (enough == 0 || !runs_after_ends(enough)) return;
+  std::size_t too_few = enough / 2;
+  while (enough - too_few > 1) {
+    const std::size_t middle = (enough + too_few) / 2;
+    (runs_after_ends(middle) ? enough : too_few) = middle;
+  }
+  WayOut way;
+  way.kind = WayOut::Kind::kAfterEnds;
+  for (std::size_t i = 0; i < enough; ++i) way.jobs.push_back(holders_[i].job);
+  way.when = holders_[enough - 1].until;
+  ways.push_back(std::move(way));
+}
+
+// One job that could as well be elsewhere: the one that loses least.
+void Ways::move(std::vector<WayOut>& ways) const {
+  std::vector<Holder> candidates = holders_;
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Holder& a, const Holder& b) { return a.gpus < b.gpus; });
+  if (candidates.size() > kMostMoves) candidates.resize(kMostMoves);
+  for (const Holder& other : candidates) {
+    // Held, it is taken back; released, it comes with its past.
+    Engine copy = engine_;
+    const std::vector<Event> hold = {JobCancelled{other.job}};
+    copy.step(now_, hold);
+    if (copy.state().jobs[job_].state != JobState::kPlaced) continue;
+    JobRestored past = past_of(engine_, now_, other.job);
+    past.placement.clear();
+    const std::vector<Event> release = {std::move(past)};
+    copy.step(now_, release);
+    const JobId again(copy.state().jobs.size() - 1);
+    if (copy.state().jobs[job_].state != JobState::kPlaced ||
+        copy.state().jobs[again].state != JobState::kPlaced) {
+      continue;
+    }
+    WayOut way;
+    way.kind = WayOut::Kind::kMove;
+    way.jobs = {other.job};
+    way.gpu_time = (options_.costs.save + options_.costs.restart) * other.gpus;
+    ways.push_back(std::move(way));
+    return;
+  }
+}
+
+}  // namespace muster

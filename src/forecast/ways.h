@@ -1,0 +1,43 @@
+#pragma once
+
+// The ways out of explain(): what could be done so that a waiting job runs, each tried on a copy of
+// the engine. For why.cc alone.
+
+#include <vector>
+
+#include "forecast/why.h"
+
+namespace muster {
+
+std::vector<Duration> work_left(const Engine& engine, Instant now, const WhyOptions& options);
+
+// Submitted anew with this word on how long it runs.
+bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate);
+
+class Ways {
+ public:
+  Ways(const Engine& engine, Instant now, JobId job, const WhyOptions& options,
+       Constraint constraint);
+
+  // Everybody who holds GPUs it could use, the soonest to end first.
+  const std::vector<Holder>& holders() const { return holders_; }
+  std::vector<WayOut> find(const Rules& rules) const;
+
+ private:
+  bool runs_with(const JobSpec& spec) const;
+  void fewer_gpus(std::vector<WayOut>& ways) const;
+  void other_tenant(std::vector<WayOut>& ways) const;
+  void shorter(std::vector<WayOut>& ways) const;
+  void after_ends(std::vector<WayOut>& ways) const;
+  bool runs_after_ends(std::size_t count) const;
+  void move(std::vector<WayOut>& ways) const;
+
+  const Engine& engine_;
+  Instant now_;
+  JobId job_;
+  const WhyOptions& options_;
+  Constraint constraint_;
+  std::vector<Holder> holders_;
+};
+
+}  // namespace muster

@@ -1,0 +1,200 @@
+#include "forecast/why.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "forecast/ways.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kMostHolders = 5;
+
+std::vector<Event> reopened(const State& state) {
+  std::vector<Event> events;
+  for (std::size_t node = 0; node < state.closed.size(); ++node) {
+    if (state.closed[NodeId(node)] != 0) events.emplace_back(NodeOpened{NodeId(node)});
+  }
+  return events;
+}
+
+std::vector<Event> all_ended(const Engine& engine) {
+  std::vector<Event> events;
+  for (const JobId job : engine.state().placed) {
+    const Epoch epoch = engine.state().jobs[job].epoch;
+    events.emplace_back(LeaseEnded{job, epoch, LeaseOutcome::kCompleted});
+  }
+  return events;
+}
+
+// Under other rules, first in line, it would run; and under these it would not.
+bool runs_under(const Engine& engine, Instant now, JobId job, const Rules& rules,
+                const Rules& others) {
+  const auto first = [&](JobId id, JobRestored& past) {
+    if (id == job) past.spec.priority = std::numeric_limits<std::int32_t>::max();
+  };
+  return !Rebuilt(engine, now, rules, first).is_placed(job) &&
+         Rebuilt(engine, now, others, first).is_placed(job);
+}
+
+Rules without_quotas(const Rules& rules) {
+  Rules others = rules;
+  others.planner.chain.tenants = nullptr;
+  return others;
+}
+
+Rules with_any_place(const Rules& rules) {
+  Rules others = rules;
+  others.planner.parts.placement = "count";
+  return others;
+}
+
+class Inquiry {
+ public:
+  Inquiry(const Engine& engine, Instant now, JobId job, const Rules& rules,
+          const WhyOptions& options)
+      : engine_(engine), now_(now), job_(job), rules_(rules), options_(options) {}
+
+  Why run() {
+    count_gpus();
+    if (engine_.state().jobs[job_].state == JobState::kParked) {
+      why_.constraint = Constraint::kBackOff;
+      why_.until = engine_.parked_until(job_);
+      return why_;
+    }
+    if (starts_anyway()) return why_;
+    why_.constraint = find_constraint();
+    count_ahead();
+    Ways ways(engine_, now_, job_, options_, why_.constraint);
+    why_.holders = ways.holders();
+    why_.ways = ways.find(rules_);
+    if (why_.holders.size() > kMostHolders) why_.holders.resize(kMostHolders);
+    return why_;
+  }
+
+ private:
+  void count_gpus() {
+    const State& state = engine_.state();
+    const JobSpec& spec = state.jobs[job_].spec;
+    const Topology& topology = state.cluster->topology();
+    why_.needs = spec.fewest_gpus();
+    why_.free = state.books.free_gpus(spec.gpu_type);
+    for (std::size_t i = 0; i < topology.node_count(); ++i) {
+      const NodeId node(i);
+      if (spec.gpu_type && topology.node(node).gpu_type != *spec.gpu_type) continue;
+      why_.closed += std::popcount(state.blocked[node]);
+      const std::int32_t free = state.books.free_gpus(node);
+      if (free <= why_.most_on_one) continue;
+      why_.most_on_one = free;
+      why_.best = node;
+    }
+  }
+
+  bool starts_anyway() {
+    Engine copy = engine_;
+    const std::array<Event, 1> nothing = {TimerFired{}};
+    copy.step(now_, nothing);
+    const auto is_placed = [&] { return copy.state().jobs[job_].state == JobState::kPlaced; };
+    if (is_placed()) return true;
+    if (!runs_after(engine_, now_, nothing, job_)) return false;
+    why_.constraint = Constraint::kNextPlan;
+    why_.until = copy.wake();
+    return true;
+  }
+
+  bool runs_first_after(std::vector<Event> events) const {
+    const std::vector<Event> first = put_first(engine_, now_, job_);
+    events.insert(events.end(), first.begin(), first.end());
+    return runs_after(engine_, now_, events, JobId(engine_.state().jobs.size()));
+  }
+
+  Constraint find_constraint() const {
+    if (runs_first_after({})) {
+      return rules_.planner.parts.policy == "backfill" && rules_.planner.whole.index() == 0 &&
+                     runs_if_shorter(engine_, now_, job_, Duration::seconds(1))
+                 ? Constraint::kReservation
+                 : Constraint::kOrder;
+    }
+    const std::vector<Event> opened = reopened(engine_.state());
+    if (!opened.empty() && runs_first_after(opened)) return Constraint::kServers;
+    if (rules_.planner.chain.tenants != nullptr &&
+        runs_under(engine_, now_, job_, rules_, without_quotas(rules_))) {
+      return Constraint::kQuota;
+    }
+    const bool of_parts = rules_.planner.whole.index() == 0;
+    if (why_.free >= why_.needs &&
+        (!of_parts || runs_under(engine_, now_, job_, rules_, with_any_place(rules_)))) {
+      return Constraint::kPlaces;
+    }
+    if (runs_first_after(all_ended(engine_))) return Constraint::kGpus;
+    // Not even then: two things stop it, and the one that will last is named.
+    if (rules_.planner.chain.tenants != nullptr) return Constraint::kQuota;
+    return !opened.empty() ? Constraint::kServers : Constraint::kOrder;
+  }
+
+  void count_ahead() {
+    const State& state = engine_.state();
+    Drive drive(engine_, now_, work_left(engine_, now_, options_), options_.costs);
+    std::set<JobId> seen;
+    std::size_t steps = 4 * state.jobs.size() + 1'000;  // Enough for any order.
+    while (steps-- > 0 && drive.engine().state().jobs[job_].state != JobState::kPlaced) {
+      if (!drive.advance(kHorizon)) break;
+    }
+    for (const JobId job : drive.started()) {
+      if (job == job_) break;
+      if (state.jobs[job].state != JobState::kWaiting || !seen.insert(job).second) continue;
+      if (!why_.first) why_.first = job;
+      ++why_.ahead;
+      why_.ahead_gpus += state.jobs[job].spec.gpus;
+    }
+  }
+
+  const Engine& engine_;
+  Instant now_;
+  JobId job_;
+  const Rules& rules_;
+  const WhyOptions& options_;
+  Why why_;
+};
+
+}  // namespace
+
+std::string_view constraint_name(Constraint constraint) {
+  constexpr std::array<std::string_view, 9> kNames = {"none",        "next-plan",     "back-off",
+                                                      "reservation", "order",         "nodes",
+                                                      "quota",       "fragmentation", "gpus"};
+  return kNames[static_cast<std::size_t>(constraint)];
+}
+
+std::vector<Event> put_first(const Engine& engine, Instant now, JobId job) {
+  JobRestored past = past_of(engine, now, job);
+  past.spec.priority = std::numeric_limits<std::int32_t>::max();
+  return {JobCancelled{job}, std::move(past)};
+}
+
+bool runs_after(const Engine& engine, Instant now, std::span<const Event> events, JobId job) {
+  Engine copy = engine;
+  copy.step(now, events);
+  const auto is_placed = [&] { return copy.state().jobs[job].state == JobState::kPlaced; };
+  const Instant until = now + copy.longest_pause();
+  // Some plan, or take GPUs away, at set times only: the next of those. A wake may also be for
+  // something else.
+  const std::uint64_t plans = copy.counters().plans;
+  while (!is_placed() && copy.wake() <= until && copy.counters().plans == plans) {
+    const std::array<Event, 1> timer = {TimerFired{}};
+    copy.step(copy.wake(), timer);
+  }
+  return is_placed();
+}
+
+Why explain(const Engine& engine, Instant now, JobId job, const Rules& rules,
+            const WhyOptions& options) {
+  return Inquiry(engine, now, job, rules, options).run();
+}
+
+}  // namespace muster

@@ -1,0 +1,91 @@
+#pragma once
+
+// Why a waiting job does not run, and what would make it run. The constraint that binds is what
+// stops it even if it were first in line, found by lifting one after the other on copies of the
+// engine; or, if being first is enough, the order. Every way out is tried on a copy before it is
+// named. Numbers and ids only; what people read is made from them by live/explain.h.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "core/engine.h"
+#include "forecast/drive.h"
+#include "forecast/rebuilt.h"
+
+namespace muster {
+
+enum class Constraint : std::uint8_t {
+  kNone,         // It starts as soon as the engine plans again.
+  kNextPlan,     // The same, but that is at a set time: a round, a tick.
+  kBackOff,      // It failed, and is tried again at a set time.
+  kReservation,  // It would fit, but delay a job that stands before it.
+  kOrder,        // Others are before it.
+  kServers,      // Servers are closed.
+  kQuota,        // Its tenant has its part.
+  kPlaces,       // Enough GPUs are free, but not where it could use them.
+  kGpus,         // Too few are free.
+};
+std::string_view constraint_name(Constraint constraint);  // "order", "quota"...
+
+struct WayOut {
+  enum class Kind : std::uint8_t {
+    kFewerGpus,    // Submitted anew with `gpus`, it starts.
+    kOtherTenant,  // Submitted anew for `tenant`.
+    kShorter,      // Submitted anew with `estimate`.
+    kAfterEnds,    // When `jobs` have ended, about `when`.
+    kMove,         // When the one of `jobs` is held, and released once this one runs. Costs about
+                   // `gpu_time`.
+  };
+  Kind kind = Kind::kFewerGpus;
+  std::int32_t gpus = 0;
+  TenantId tenant;
+  Duration estimate;
+  std::vector<JobId> jobs;
+  Instant when;
+  Duration gpu_time;
+};
+
+struct Holder {
+  JobId job;
+  std::int32_t gpus = 0;
+  Instant until;  // Believed.
+};
+
+struct Why {
+  Constraint constraint = Constraint::kNone;
+  Instant until;  // Of kNextPlan and kBackOff.
+  std::int32_t needs = 0;
+  std::int32_t free = 0;         // GPUs of its type on open servers.
+  std::int32_t most_on_one = 0;  // Of those on one server,
+  NodeId best;                   // this one.
+  std::int32_t closed = 0;       // GPUs nobody has, on closed servers.
+  std::size_t ahead = 0;         // Waiting jobs that will start before it,
+  std::int64_t ahead_gpus = 0;   // and what they want.
+  std::optional<JobId> first;    // The next of them.
+  std::vector<Holder> holders;   // Whose end it waits for, the soonest first; a few.
+  std::vector<WayOut> ways;      // The soonest and cheapest first.
+};
+
+struct WhyOptions {
+  DriveCosts costs;
+  // Work left, by JobId; empty: as the engine believes.
+  std::vector<Duration> left;
+  std::vector<TenantId> tenants;  // For whom else its user may submit.
+};
+
+// `job` waits or is parked. The engine was made by `rules`.
+Why explain(const Engine& engine, Instant now, JobId job, const Rules& rules,
+            const WhyOptions& options = {});
+
+// All of it again, first in line: what constraints are lifted from.
+std::vector<Event> put_first(const Engine& engine, Instant now, JobId job);
+
+// Whether it would run if this happened: the next plan gives it GPUs. `job` may be one that the
+// events submit.
+bool runs_after(const Engine& engine, Instant now, std::span<const Event> events, JobId job);
+
+}  // namespace muster
