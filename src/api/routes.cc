@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 14> kStates = {
 constexpr std::array<int, 6> kReads = {200, 400, 401, 403, 429, 503};
 constexpr std::array<int, 8> kOfAJob = {200, 400, 401, 403, 404, 409, 429, 503};
 constexpr std::array<int, 10> kSubmits = {200, 201, 400, 401, 403, 408, 413, 415, 429, 503};
+constexpr std::array<int, 9> kPlans = {200, 400, 401, 403, 408, 413, 415, 429, 503};
 constexpr std::array<int, 8> kOfANode = {200, 400, 401, 403, 404, 409, 429, 503};
 constexpr std::array<int, 4> kHealth = {200, 400, 429, 503};
 
@@ -65,6 +66,12 @@ Result<Routed> submit(const Target&, const HttpRequest& request) {
   Result<JobRequest> job = read_request(request.body);
   if (!job.ok()) return job.error();
   return Routed{.call = SubmitJob{std::move(job.value()), key}};
+}
+
+Result<Routed> plan(const Target&, const HttpRequest& request) {
+  Result<JobRequest> job = read_request(request.body);
+  if (!job.ok()) return job.error();
+  return Routed{.call = PlanJob{std::move(job.value())}};
 }
 
 Result<Routed> list_jobs(const Target& target, const HttpRequest&) {
@@ -162,6 +169,8 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/jobs", {}, kSubmits, submit},
     Route{"GET", "/v1/jobs", kListNames, kReads, list_jobs},
     Route{"GET", "/v1/jobs/{id}", {}, kOfAJob, of_job<ShowJob>},
+    Route{"GET", "/v1/jobs/{id}/why", {}, kOfAJob, of_job<ExplainJob>},
+    Route{"POST", "/v1/plan", {}, kPlans, plan},
     Route{"POST", "/v1/jobs/{id}/cancel", {}, kOfAJob, of_job<CancelJob>},
     Route{"POST", "/v1/jobs/{id}/hold", {}, kOfAJob, of_job<HoldJob>},
     Route{"POST", "/v1/jobs/{id}/release", {}, kOfAJob, of_job<ReleaseJob>},
@@ -203,7 +212,8 @@ std::optional<Problem> check_parts(const Route& route, const Target& target,
   if (!is_json(request.content_type)) {
     return Problem{415, "the body must be of Content-Type: application/json", {}};
   }
-  if (route.path != "/v1/jobs" && trim(request.body) != "{}") {
+  const bool takes_request = route.path == "/v1/jobs" || route.path == "/v1/plan";
+  if (!takes_request && trim(request.body) != "{}") {
     return Problem{400, "this call has no body", {}};
   }
   return std::nullopt;

@@ -2,7 +2,7 @@
 
 // What the HTTP server asks of the manager: the port between the two. The server knows sockets,
 // bytes, limits and who is calling; the manager knows jobs, and who may do what to them. A call may
-// come from any thread; its answer comes later, on the manager's thread.
+// come from any thread; its answer comes later, on a thread of the manager's.
 
 #include <cstdint>
 #include <functional>
@@ -37,6 +37,12 @@ struct ListJobs {
 struct ShowJob {
   std::string job;
 };
+struct ExplainJob {  // Why it waits, runs or ended so; when it will start; what would be sooner.
+  std::string job;
+};
+struct PlanJob {  // What would become of such a job, which is not submitted.
+  JobRequest request;
+};
 struct CancelJob {
   std::string job;
 };
@@ -67,9 +73,9 @@ struct ListEvents {  // Those there are, oldest first; later ones come through S
 struct ShowHealth {};   // For /healthz; needs no rights.
 struct ShowMetrics {};  // Answered with the text of the exposition format.
 
-using Call =
-    std::variant<SubmitJob, ListJobs, ShowJob, CancelJob, HoldJob, ReleaseJob, FindLog, ListNodes,
-                 DrainNode, UndrainNode, ListTenants, ListEvents, ShowHealth, ShowMetrics>;
+using Call = std::variant<SubmitJob, PlanJob, ListJobs, ShowJob, ExplainJob, CancelJob, HoldJob,
+                          ReleaseJob, FindLog, ListNodes, DrainNode, UndrainNode, ListTenants,
+                          ListEvents, ShowHealth, ShowMetrics>;
 
 // Where a lease's output is: `directory`/out.log, and older parts in out.log.1, .2...
 struct LogPlace {

@@ -46,8 +46,8 @@ constexpr SubmitFlag kSubmitFlags[] = {
     {"--cwd", "cwd", "DIR", "where it runs (default: here)"},
     {"--launch-per", "launch_per", "node|gpu", "start the command once for each"},
 };
-constexpr std::string_view kFlagsAlone[] = {"--hold",    "--wait", "-f",     "--follow",
-                                            "--dry-run", "--json", "--help", "-h"};
+constexpr std::string_view kFlagsAlone[] = {"--hold", "--wait", "-f", "--follow", "--dry-run",
+                                            "--json", "--help", "-h", "--plan"};
 
 std::string refuse_server(const std::string& text) {
   const Result<Where> where = find_manager(text, [](const char*) { return nullptr; });
@@ -120,10 +120,8 @@ void LiveCommands::add_queue(CLI::App& app) {
   command.add_option("--limit", queue.limit, "at most so many; 0: all")->capture_default_str();
 }
 
-void LiveCommands::add_submit(CLI::App& app) {
-  CLI::App& command =
-      verb(app, "submit", "submit a job: JOB.yaml, SCRIPT [ARGUMENTS], or -- COMMAND...",
-           kSubmitExample, run_submit);
+// Of submit and plan: what is asked for.
+void LiveCommands::add_request(CLI::App& command) {
   SubmitOptions& submit = options_.submit;
   for (const SubmitFlag& flag : kSubmitFlags) {
     const SubmitField field{flag.name, flag.field, ""};
@@ -145,14 +143,38 @@ void LiveCommands::add_submit(CLI::App& app) {
   command.add_option("--env", submit.env, "a variable for the job; NAME alone passes yours")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+}
+
+void LiveCommands::add_submit(CLI::App& app) {
+  CLI::App& command =
+      verb(app, "submit", "submit a job: JOB.yaml, SCRIPT [ARGUMENTS], or -- COMMAND...",
+           kSubmitExample, run_submit);
+  add_request(command);
+  SubmitOptions& submit = options_.submit;
   command.add_option("--key", submit.key, "the same key twice is one job");
   command.add_flag("--wait", submit.wait, "wait until it is over; status 0 if it is done");
   command.add_flag("-f,--follow", submit.follow, "print its output meanwhile");
   command.add_flag("--dry-run", submit.dry_run, "print the request as JSON and do no more");
+  command.add_flag("--plan", submit.plan, "say what would happen, and do no more: muster plan");
+}
+
+void LiveCommands::add_plan(CLI::App& app) {
+  CLI::App& command =
+      verb(app, "plan", "say what would become of a job, without submitting it",
+           "muster plan --gpus 8 --try gpus=4 --try gpus=8,priority=5 -- python "
+           "train.py\n"
+           "Exit status: 0 it would start now, 3 it would wait, 4 it can never run; "
+           "of the job as\ngiven, whatever is tried beside it.",
+           run_plan);
+  add_request(command);
+  command.add_option("--try", options_.submit.tries, "the same with other fields")
+      ->type_name("FIELD=VALUE,...")
+      ->allow_extra_args(false);
 }
 
 std::vector<std::string> LiveCommands::keep_tail(std::span<const std::string> words) {
-  if (words.empty() || words.front() != "submit") return {words.begin(), words.end()};
+  if (words.empty() || (words.front() != "submit" && words.front() != "plan"))
+    return {words.begin(), words.end()};
   SubmitWords parted = part_words(words, kFlagsAlone);
   options_.submit.words = std::move(parted.tail);
   options_.submit.command = parted.command;
@@ -176,7 +198,13 @@ void LiveCommands::add_followers(CLI::App& app) {
                           "muster events -f 12\n"
                           "With --json each event is an object on a line of its own.",
                           run_events);
-  events.add_option("job", options_.names, "only about this job")->type_name("ID")->expected(0, 1);
+  CLI::Option* const about =
+      events.add_option("job", options_.names, "only about this job")->type_name("ID");
+  about->expected(0, 1);
+  events.add_option("--job", options_.names, "the same")
+      ->type_name("ID")
+      ->expected(1)
+      ->excludes(about);
   events.add_flag("-f,--follow", logs.follow, "and what happens, until Ctrl-C");
   events.add_option("--tail", logs.tail, "only the last so many")->type_name("EVENTS");
 
@@ -216,6 +244,7 @@ void LiveCommands::add_token(CLI::App& app) {
 
 void LiveCommands::add_to(CLI::App& app) {
   add_submit(app);
+  add_plan(app);
   add_queue(app);
   add_followers(app);
   CLI::App& status = verb(app, "status", "show one job: request, leases, progress, why it waits",
@@ -224,6 +253,18 @@ void LiveCommands::add_to(CLI::App& app) {
       ->type_name("ID")
       ->expected(1)
       ->required();
+  CLI::App& why = verb(app, "why", "say why a job waits, when it will start and what is sooner",
+                       "muster why 12\n"
+                       "Every way to start sooner was tried on a copy of the scheduler.",
+                       run_why);
+  CLI::App& eta = verb(app, "eta", "say when a job will start", "muster eta 12", run_eta);
+  why.add_flag("-v,--verbose", options_.verbose, "with the numbers behind it");
+  for (CLI::App* const each : {&why, &eta}) {
+    each->add_option("job", options_.names, "its id, or the first digits")
+        ->type_name("ID")
+        ->expected(1)
+        ->required();
+  }
   verb(app, "nodes", "list servers, what they have and what is free", "muster nodes", run_nodes);
   verb(app, "tenants", "list tenants, their quotas and use", "muster tenants", run_tenants);
   text_verb(app, "top", "watch servers, running jobs and the queue",

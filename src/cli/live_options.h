@@ -48,6 +48,8 @@ struct SubmitOptions {
   bool wait = false;
   bool follow = false;
   bool dry_run = false;
+  bool plan = false;
+  std::vector<std::string> tries;  // Of plan: "gpus=4,priority=2".
   std::vector<std::string> words;  // A file and its arguments, or a command.
   bool command = false;            // Which of the two.
 };
@@ -60,6 +62,7 @@ struct TokenOptions {
 struct LiveOptions {
   std::string server;
   bool json = false;
+  bool verbose = false;
   std::vector<std::string> names;  // Of jobs, of nodes, or of a user.
   QueueOptions queue;
   LogsOptions logs;
@@ -82,7 +85,9 @@ class LiveCommands {
   void jobs_verb(CLI::App& app, const char* name, const char* what, const char* example, Run act);
   void nodes_verb(CLI::App& app, const char* name, const char* what, const char* example, Run act);
   void add_queue(CLI::App& app);
+  void add_request(CLI::App& command);
   void add_submit(CLI::App& app);
+  void add_plan(CLI::App& app);
   void add_followers(CLI::App& app);  // logs, events, wait
   CLI::App& plain_verb(CLI::App& app, const char* name, const char* what, const char* example,
                        Run act);  // Without --server and --json.

@@ -9,6 +9,10 @@ namespace muster {
 
 // 2 if the request is wrong in itself; with --wait or --follow, as the job ended.
 int run_submit(const LiveOptions& options, Streams streams);
+// 0 it would start now, 3 it would wait, 4 it can never run.
+int run_plan(const LiveOptions& options, Streams streams);
+int run_why(const LiveOptions& options, Streams streams);
+int run_eta(const LiveOptions& options, Streams streams);
 int run_queue(const LiveOptions& options, Streams streams);
 int run_status(const LiveOptions& options, Streams streams);
 int run_nodes(const LiveOptions& options, Streams streams);

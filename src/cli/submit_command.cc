@@ -110,6 +110,7 @@ int submit(ApiClient& client, const JobRequest& request, const LiveOptions& opti
 }  // namespace
 
 int run_submit(const LiveOptions& options, Streams streams) {
+  if (options.submit.plan) return run_plan(options, streams);
   std::error_code code;
   const std::string cwd = std::filesystem::current_path(code).string();
   if (code) return complain(streams, "where this runs is gone: " + code.message());

@@ -113,6 +113,8 @@ Refusal Manager::turn() {
       act();
     }
   }
+  judge_forecasts();
+  ask_about_somebody();
   answer_reads();
   if (now >= next_housekeeping_ || entries_since_snapshot_ >= settings_.snapshot_every) {
     next_housekeeping_ = now + kHousekeeping;
@@ -125,7 +127,15 @@ Refusal Manager::turn() {
 }
 
 void Manager::answer_reads() {
-  for (Pending& each : std::exchange(reads_, {})) each.done(answer(each.caller, each.call));
+  for (Pending& each : std::exchange(reads_, {})) {
+    if (std::holds_alternative<ExplainJob>(each.call)) {
+      explain(std::move(each));
+    } else if (std::holds_alternative<PlanJob>(each.call)) {
+      plan(std::move(each));
+    } else {
+      each.done(answer(each.caller, each.call));
+    }
+  }
 }
 
 // In steps that fit an entry of the journal each.

@@ -10,6 +10,7 @@
 //   manager.cc          the loop
 //   manager_calls.cc    what people want done
 //   manager_looks.cc    what people want to see
+//   manager_whys.cc     what they want to know of the future
 //   manager_recover.cc  the way back after a restart, snapshots, forgetting
 
 #include <condition_variable>
@@ -26,6 +27,8 @@
 
 #include "api/service.h"
 #include "base/result.h"
+#include "live/explain.h"
+#include "live/forecaster.h"
 #include "live/hands.h"
 #include "live/instance.h"
 #include "live/launch.h"
@@ -125,6 +128,16 @@ class Manager final : public Service {
   Answer show(const Caller& caller, const ShowJob& call);
   Answer find_log(const Caller& caller, const FindLog& call);
   Answer events(const Caller& caller, const ListEvents& call);
+  // manager_whys.cc
+  void explain(Pending pending);
+  void plan(Pending pending);
+  nlohmann::json story_of(const LiveJob& job) const;
+  Answer story_of(const JobRow& row) const;
+  void ask_about_somebody();
+  void judge_forecasts();
+  Reader reader_for(const Caller& caller) const { return {caller, errors_, *clock_}; }
+  void keep_forecast(LiveId id, Instant asked, const Forecast& forecast);
+
   Answer health() const;
   Answer metrics() const;
 
@@ -157,6 +170,15 @@ class Manager final : public Service {
   bool ending_ = false;
   std::function<void(Notes)> watcher_;
 
+  struct Told {
+    Instant asked;
+    Forecast forecast;
+  };
+  std::mutex told_mutex_;
+  std::map<LiveId, Told> told_;  // Guarded by the mutex above: of jobs that have not started.
+  Errors errors_;
+  Instant next_question_;
+
   // Of the turn at hand, until it is committed.
   std::vector<Order> orders_;
   std::vector<Waiter> waiters_;
@@ -171,7 +193,8 @@ class Manager final : public Service {
   std::uint64_t ended_[4] = {};  // By LiveState from kDone.
   Instant next_look_;
   Instant next_housekeeping_;
-  std::string blocked_;  // Why nothing can be written; empty if it can.
+  std::string blocked_;    // Why nothing can be written; empty if it can.
+  Forecaster forecaster_;  // Last: its thread uses the rest.
 };
 
 }  // namespace muster

@@ -25,7 +25,7 @@ Roster::World::World(RosterSettings given)
 }
 
 Roster::Roster(RosterSettings settings)
-    : world_(std::make_unique<const World>(std::move(settings))),
+    : world_(std::make_shared<const World>(std::move(settings))),
       drained_(world_->settings.topology.node_count()) {
   MadePlanner made = make_planner(world_->cluster, world_->settings.planner);
   EngineOptions options = world_->settings.engine;
@@ -179,28 +179,34 @@ void Roster::try_enter(LiveJob& job) {
 }
 
 JobSpec Roster::spec_of(const LiveJob& job) {
-  const RosterSettings& settings = world_->settings;
   const bool trial = job.wants_trial();
-  JobSpec spec;
-  spec.gpus = trial ? 1 : job.request.gpus;
-  spec.fewest = trial ? 0 : job.request.fewest;
-  spec.most = trial ? 0 : job.request.most;
-  if (!job.request.gpu_type.empty()) {
-    spec.gpu_type = find_gpu_type(job.request.gpu_type);
-    // Its servers are gone since: a type that nobody has is rejected with its reason.
-    if (!spec.gpu_type) spec.gpu_type = GpuTypeId(settings.topology.gpu_type_count());
-  }
-  if (!job.request.model.empty()) spec.profile = settings.profiles.find(job.request.model);
-  if (settings.tenants) {
-    const Result<TenantId> tenant = settings.tenants->tenant_of_job(job.tenant);
-    if (tenant.ok()) spec.tenant = tenant.value();
-  }
+  JobSpec spec = spec_of(job.request, job.tenant, trial);
   spec.user = UserId(intern(users_, job.user));
   // What is learnt from trials says nothing of the job.
   spec.name = NameId(intern(names_, trial ? job.request.name + "/pre-run" : job.request.name));
-  spec.estimate = trial ? job.request.prerun : job.request.estimate;
-  spec.priority = job.request.priority;
-  spec.retries = trial ? 0 : job.request.retries.value_or(-1);
+  return spec;
+}
+
+// But for its user and name.
+JobSpec Roster::spec_of(const JobRequest& request, const std::string& tenant, bool trial) const {
+  const RosterSettings& settings = world_->settings;
+  JobSpec spec;
+  spec.gpus = trial ? 1 : request.gpus;
+  spec.fewest = trial ? 0 : request.fewest;
+  spec.most = trial ? 0 : request.most;
+  if (!request.gpu_type.empty()) {
+    spec.gpu_type = find_gpu_type(request.gpu_type);
+    // Its servers are gone since: a type that nobody has is rejected with its reason.
+    if (!spec.gpu_type) spec.gpu_type = GpuTypeId(settings.topology.gpu_type_count());
+  }
+  if (!request.model.empty()) spec.profile = settings.profiles.find(request.model);
+  if (settings.tenants) {
+    const Result<TenantId> found = settings.tenants->tenant_of_job(tenant);
+    if (found.ok()) spec.tenant = found.value();
+  }
+  spec.estimate = trial ? request.prerun : request.estimate;
+  spec.priority = request.priority;
+  spec.retries = trial ? 0 : request.retries.value_or(-1);
   return spec;
 }
 

@@ -11,6 +11,7 @@
 //   roster.cc           the step, what comes in from people, the way to the engine and back
 //   roster_looks.cc     what can be asked of it
 //   roster_leases.cc    what the engine orders, and what becomes of leases
+//   roster_picture.cc   a copy to try things out on
 //   roster_snapshot.cc  the whole as text, and back, into a new engine
 
 #include <cstdint>
@@ -34,6 +35,8 @@
 #include "scheduler/scheduler.h"
 
 namespace muster {
+
+struct Picture;
 
 struct RosterSettings {
   Topology topology;
@@ -93,6 +96,11 @@ class Roster {
   std::vector<LiveId> placed() const;
   std::string where(const Placement& placement) const;  // "node-1:0-1,node-2:3"
 
+  // As a request would look to the engine, without making anybody known to it.
+  JobSpec imagine(const JobRequest& request, const std::string& user,
+                  const std::string& tenant) const;
+  Picture picture(Instant now) const;
+
   Instant now() const { return now_; }
   Instant wake() const { return wake_; }  // When to step with a TickInput; never() if not.
   std::string digest() const;
@@ -127,9 +135,11 @@ class Roster {
   };
   struct Known {
     std::string user;
+    std::string tenant;
     std::string name;
     std::int32_t gpus = 1;
     Duration work;
+    Instant submitted;
   };
 
   void apply(const SubmitInput& input);
@@ -151,6 +161,7 @@ class Roster {
   void finish(LiveJob& job, LiveState end, std::string why);
   void free_array_place(const LiveJob& job);
   JobSpec spec_of(const LiveJob& job);
+  JobSpec spec_of(const JobRequest& request, const std::string& tenant, bool trial) const;
   JobRestored as_it_was(const LiveJob& job);
   void touch(LiveId id);
   void note(const LiveJob& job, const char* kind, std::string words);
@@ -169,7 +180,7 @@ class Roster {
   // roster_snapshot.cc
   void restore_links();
 
-  std::unique_ptr<const World> world_;
+  std::shared_ptr<const World> world_;
   std::unique_ptr<Engine> engine_;
   std::vector<LiveId> live_of_;  // By JobId.
   std::map<std::string, std::uint32_t> users_;

@@ -195,8 +195,8 @@ void Roster::end_lease(LiveJob& job, const LeaseOverInput& input) {
 // For the estimates of an engine to come.
 void Roster::remember(const LiveJob& job) {
   const View view(engine_->state(), now_);
-  known_.push_back(
-      {job.user, job.request.name, view.spec(*job.row).gpus, view.facts(*job.row).work_done});
+  known_.push_back({job.user, job.tenant, job.request.name, view.spec(*job.row).gpus,
+                    view.facts(*job.row).work_done, job.submitted});
   if (known_.size() > kMostKnown) known_.pop_front();
 }
 

@@ -131,7 +131,8 @@ std::string Roster::snapshot() const {
   }
   json known = json::array();
   for (const Known& each : known_) {
-    known.push_back({each.user, each.name, each.gpus, each.work.us()});
+    known.push_back(
+        {each.user, each.name, each.gpus, each.work.us(), each.tenant, each.submitted.us()});
   }
   const json whole = {{"now", now_.us()},
                       {"jobs", std::move(jobs)},
@@ -152,8 +153,15 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
     now_ = Instant::micros(whole.at("now").get<std::int64_t>());
     digest_.add(std::string_view(whole.at("digest").get_ref<const std::string&>()));
     for (const json& each : whole.at("known")) {
-      Known known{each.at(0).get<std::string>(), each.at(1).get<std::string>(),
-                  each.at(2).get<std::int32_t>(), Duration::micros(each.at(3).get<std::int64_t>())};
+      Known known;
+      known.user = each.at(0).get<std::string>();
+      known.name = each.at(1).get<std::string>();
+      known.gpus = each.at(2).get<std::int32_t>();
+      known.work = Duration::micros(each.at(3).get<std::int64_t>());
+      if (each.size() > 4) {  // Snapshots of before had only these.
+        known.tenant = each.at(4).get<std::string>();
+        known.submitted = Instant::micros(each.at(5).get<std::int64_t>());
+      }
       LiveJob like;
       like.user = known.user;
       like.request.name = known.name;

@@ -1,0 +1,46 @@
+#include "live/forecaster.h"
+
+#include <utility>
+
+namespace muster {
+
+Forecaster::~Forecaster() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  woken_.notify_one();
+  thread_.join();
+}
+
+bool Forecaster::ask(std::function<void()> question) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (questions_.size() >= kMostWaiting) return false;
+    questions_.push_back(std::move(question));
+  }
+  woken_.notify_one();
+  return true;
+}
+
+bool Forecaster::is_idle() {
+  const std::lock_guard lock(mutex_);
+  return questions_.empty() && !busy_;
+}
+
+void Forecaster::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    woken_.wait(lock, [this] { return ending_ || !questions_.empty(); });
+    if (ending_) return;
+    const std::function<void()> question = std::move(questions_.front());
+    questions_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    question();
+    lock.lock();
+    busy_ = false;
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,38 @@
+#pragma once
+
+// The thread that answers questions about the future, one after the other, so that the manager's
+// own need not wait for them.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace muster {
+
+class Forecaster {
+ public:
+  static constexpr std::size_t kMostWaiting = 32;
+
+  Forecaster() : thread_([this] { run(); }) {}
+  ~Forecaster();  // Finishes the one at hand; the rest is dropped.
+  Forecaster(const Forecaster&) = delete;
+  Forecaster& operator=(const Forecaster&) = delete;
+
+  // False: too many wait already.
+  bool ask(std::function<void()> question);
+  bool is_idle();
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::deque<std::function<void()>> questions_;
+  bool busy_ = false;
+  bool ending_ = false;
+  std::thread thread_;  // Last, so that the rest is there when it begins.
+};
+
+}  // namespace muster

@@ -1,0 +1,175 @@
+// What people want to know of the future, and of the past: why, when, what if.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "live/answers.h"
+#include "live/manager.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kQuestionEvery = Duration::seconds(60);
+constexpr std::size_t kMostTold = 1'000;
+constexpr const char* kBusy = "too many questions at once; ask again in a moment";
+
+double seconds_between(const json& job, const char* from, const char* to) {
+  return job.value(to, 0.0) - job.value(from, 0.0);
+}
+
+std::string span(double seconds) {
+  return short_duration(Duration::micros(static_cast<std::int64_t>(std::max(seconds, 0.0) * 1e6)));
+}
+
+// Where the time of a job went that is over.
+std::string past_words(const json& job) {
+  const std::string state = job.value("state", "");
+  if (!job.contains("ended")) return state;
+  const double all = seconds_between(job, "submitted", "ended");
+  const double ran = std::min(job.value("ran_s", 0.0), all);
+  if (!job.contains("started")) {
+    return fmt::format("{} after {}; it never ran", state, span(all));
+  }
+  const auto leases = job.value("leases_used", 0);
+  const double waited = seconds_between(job, "submitted", "started");
+  return fmt::format("{} after {}: waited {} to start, ran {} in {} lease{}, {} between", state,
+                     span(all), span(waited), span(ran), leases, leases == 1 ? "" : "s",
+                     span(all - waited - ran));
+}
+
+}  // namespace
+
+// A job that is with the scheduler and has no lease is looked at on another thread.
+void Manager::explain(Pending pending) {
+  const auto found = find_job(pending.caller, std::get<ExplainJob>(pending.call).job);
+  if (const auto* no = std::get_if<Answer>(&found)) return pending.done(*no);
+  const LiveId id = std::get<FoundJob>(found).id;
+  const LiveJob* job = roster_->find(id);
+  if (job == nullptr || job->end) {
+    const Result<std::optional<JobRow>> row = reader_->job(id);
+    if (!row.ok()) return pending.done(refused(503, row.error().message));
+    if (!row.value()) return pending.done(refused(404, "no job " + std::to_string(id)));
+    return pending.done(story_of(*row.value()));
+  }
+  const LiveState state = roster_->state_of(*job);
+  const bool with_engine = (state == LiveState::kQueued || state == LiveState::kRetrying) &&
+                           roster_->engine().state().jobs.contains(*job->row);
+  if (!with_engine) return pending.done(said(story_of(*job)));
+  auto picture = std::make_shared<const Picture>(roster_->picture(clock_->now()));
+  const bool taken =
+      forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state,
+                       reader = reader_for(pending.caller), done = pending.done] {
+        Forecast forecast;
+        json answer = why_json(*picture, row, reader, forecast);
+        answer["id"] = id;
+        answer["name"] = name;
+        answer["state"] = state_name(state);
+        keep_forecast(id, picture->now, forecast);
+        done(said(answer));
+      });
+  if (!taken) pending.done(refused(429, kBusy));
+}
+
+void Manager::plan(Pending pending) {
+  JobRequest& request = std::get<PlanJob>(pending.call).request;
+  if (const Refusal never = roster_->refuse(request, request.tenant)) {
+    return pending.done(said({{"verdict", "never"}, {"says", never->message}}));
+  }
+  auto picture = std::make_shared<const Picture>(roster_->picture(clock_->now()));
+  const JobSpec spec = roster_->imagine(request, pending.caller.user, request.tenant);
+  const bool taken =
+      forecaster_.ask([picture, spec, reader = reader_for(pending.caller), done = pending.done] {
+        done(said(plan_json(*picture, spec, reader)));
+      });
+  if (!taken) pending.done(refused(429, kBusy));
+}
+
+json Manager::story_of(const LiveJob& job) const {
+  json view = view_of(*roster_, job, progress_->find(job.id), *clock_);
+  const LiveState state = roster_->state_of(job);
+  json answer = {{"id", job.id},
+                 {"name", job.request.name},
+                 {"state", state_name(state)},
+                 {"constraint", state == LiveState::kHeld      ? "hold"
+                                : state == LiveState::kBlocked ? "dependency"
+                                                               : "none"},
+                 {"why", why_waiting(*roster_, job)}};
+  if (!job.lease || !job.row) return answer;
+  const double waited = job.started ? (*job.started - job.submitted).in_seconds()
+                                    : (job.lease->since - job.submitted).in_seconds();
+  answer["why"] =
+      fmt::format("{} on {} with {} GPU{}, {:.4g} CPUs and {:.4g} GiB, after {} of waiting",
+                  state_name(state), view.value("where", ""), total_of(job.lease->placement).gpus,
+                  total_of(job.lease->placement).gpus == 1 ? "" : "s", view.value("cpus", 0.0),
+                  view.value("mem_gib", 0.0), span(waited));
+  const SchedulerParts& parts = roster_->settings().planner.parts;
+  json facts = {
+      {"policy", parts.policy}, {"mechanism", parts.mechanism}, {"placement", parts.placement}};
+  if (roster_->engine().state().jobs.contains(*job.row)) {
+    const WaitSplit split = roster_->engine().waited(*job.row, roster_->now());
+    for (std::size_t i = 0; i < kWaitCauses; ++i) {
+      facts["waited_s"][std::string(kWaitCauseNames[i])] = split.by_cause[i].in_seconds();
+    }
+  }
+  answer["facts"] = std::move(facts);
+  return answer;
+}
+
+Answer Manager::story_of(const JobRow& row) const {
+  const json view = view_of(row, *clock_);
+  json answer = {{"id", row.id},
+                 {"name", row.name},
+                 {"state", row.state},
+                 {"constraint", "none"},
+                 {"why", past_words(view)}};
+  if (!row.exit.empty()) answer["end"] = row.exit;
+  return said(answer);
+}
+
+// From the forecaster's thread.
+void Manager::keep_forecast(LiveId id, Instant asked, const Forecast& forecast) {
+  const std::lock_guard lock(told_mutex_);
+  if (told_.size() < kMostTold) told_.try_emplace(id, Told{asked, forecast});
+}
+
+// Bands are corrected by how they were off, so now and then one is made even if nobody asks.
+void Manager::ask_about_somebody() {
+  if (clock_->now() < next_question_ || !forecaster_.is_idle()) return;
+  next_question_ = clock_->now() + kQuestionEvery;
+  if (roster_->engine().state().waiting == 0) return;
+  for (const auto& [id, job] : roster_->jobs()) {
+    if (job.started || !job.row || roster_->state_of(job) != LiveState::kQueued) continue;
+    {
+      const std::lock_guard lock(told_mutex_);
+      if (told_.contains(id)) continue;
+    }
+    auto picture = std::make_shared<const Picture>(roster_->picture(clock_->now()));
+    forecaster_.ask([this, picture, id = id, row = *job.row, errors = errors_] {
+      keep_forecast(id, picture->now, forecast_of(*picture, row, errors));
+    });
+    return;
+  }
+}
+
+void Manager::judge_forecasts() {
+  const std::lock_guard lock(told_mutex_);
+  std::erase_if(told_, [this](const auto& entry) {
+    const LiveJob* job = roster_->find(entry.first);
+    if (job == nullptr) return true;
+    if (!job->started) return false;
+    const Told& told = entry.second;
+    if (*job->started > told.asked) {
+      errors_.learn(told.asked, told.forecast.raw, told.forecast.told, *job->started);
+    }
+    return true;
+  });
+}
+
+}  // namespace muster

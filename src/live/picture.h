@@ -1,0 +1,28 @@
+#pragma once
+
+// What a question about the future needs of the roster, copied at one instant, so that it can be
+// answered on another thread while the manager goes on.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/engine.h"
+#include "forecast/guesses.h"
+#include "forecast/rebuilt.h"
+#include "live/input.h"
+
+namespace muster {
+
+struct Picture {
+  std::shared_ptr<const void> world;  // Keeps alive what the rest points to.
+  Instant now;
+  Engine engine;
+  Rules rules;
+  Guesses guesses;
+  std::vector<LiveId> live_of;     // By JobId.
+  std::vector<std::string> users;  // By UserId.
+};
+
+}  // namespace muster
