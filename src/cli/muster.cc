@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/analyze_command.h"
+#include "cli/classify_command.h"
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/live_options.h"
@@ -165,6 +166,8 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   trace.add_to(app);
   AnalyzeCommand analyze;
   analyze.add_to(app);
+  ClassifyCommand classify_logs;
+  classify_logs.add_to(app);
   LiveCommands live;
   live.add_to(app);
   CLI::App* const policies_command =
@@ -210,6 +213,7 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   if (report.chosen()) return report.run(streams);
   if (trace.chosen()) return trace.run(streams);
   if (analyze.chosen()) return analyze.run(streams, command_line(words));
+  if (classify_logs.chosen()) return classify_logs.run(streams);
   if (completion->parsed()) {
     streams.out << completion_script(shell, words_of(app));
     return kExitDone;
