@@ -2,44 +2,12 @@
 
 #include <utility>
 
+#include "store/reading.h"
 #include "store/schema.h"
 
 namespace muster {
 
 namespace {
-
-constexpr const char* kSelectJobs =
-    "SELECT id, key, tenant, user, name, state, spec, submitted, started, ended, attempts, exit"
-    " FROM jobs WHERE ";
-
-JobRow job_row(const Statement& row) {
-  JobRow job;
-  job.id = row.number(0);
-  job.key = row.text(1);
-  job.tenant = row.text(2);
-  job.user = row.text(3);
-  job.name = row.text(4);
-  job.state = row.text(5);
-  job.spec = row.text(6);
-  job.submitted = Instant::micros(row.integer(7));
-  job.started = row.instant(8);
-  job.ended = row.instant(9);
-  job.attempts = static_cast<std::uint32_t>(row.integer(10));
-  job.exit = row.text(11);
-  return job;
-}
-
-AttemptRow attempt_row(const Statement& row) {
-  AttemptRow attempt;
-  attempt.job = row.number(0);
-  attempt.number = static_cast<std::uint32_t>(row.integer(1));
-  attempt.state = row.text(2);
-  attempt.nodes = row.text(3);
-  attempt.started = row.instant(4);
-  attempt.ended = row.instant(5);
-  attempt.exit = row.text(6);
-  return attempt;
-}
 
 // The least text above all that begin with the prefix, byte by byte; none if there is no such text.
 std::optional<std::string> above_all(std::string_view prefix) {
@@ -78,9 +46,7 @@ Refusal JobReader::prepare() {
               "    WHERE CAST(id AS TEXT) >= ?1 AND CAST(id AS TEXT) < coalesce(?2, x''))"
               " ORDER BY id DESC LIMIT ?3",
        by_prefix_},
-      {"SELECT job, number, state, nodes, started, ended, exit FROM attempts WHERE job = ?1"
-       " ORDER BY number",
-       attempts_of_},
+      {std::string(kSelectAttempts) + "WHERE job = ?1 ORDER BY number", attempts_of_},
       {jobs + "ended IS NOT NULL AND ended >= ?1 ORDER BY ended, id", ended_since_}};
   for (const auto& [sql, statement] : all) {
     if (Refusal refusal = database_.prepare(sql.c_str(), statement)) return refusal;

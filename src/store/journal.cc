@@ -10,8 +10,8 @@
 #include <system_error>
 
 #include "base/check.h"
-#include "store/checksum.h"
 #include "store/log_check.h"
+#include "store/reading.h"
 #include "store/schema.h"
 
 namespace muster {
@@ -104,10 +104,10 @@ Refusal Journal::prepare() {
       {"INSERT INTO keys VALUES (?1, ?2, ?3)", sql_.key},
       {"SELECT job FROM keys WHERE user = ?1 AND key = ?2", sql_.find_key},
       {"REPLACE INTO meta VALUES ('next_seq', ?1), ('next_id', ?2)", sql_.counters},
-      {"SELECT seq, kind, at, body, checksum FROM entries WHERE seq >= ?1 ORDER BY seq", sql_.read},
+      {kSelectEntries, sql_.read},
       {"REPLACE INTO snapshots VALUES (?1, ?2, ?3)", sql_.snapshot},
       {"DELETE FROM snapshots WHERE seq < ?1", sql_.drop_snapshots},
-      {"SELECT seq, body, checksum FROM snapshots ORDER BY seq DESC LIMIT 1", sql_.newest},
+      {kSelectNewest, sql_.newest},
       {"DELETE FROM entries WHERE seq < ?1", sql_.truncate},
       {"DELETE FROM jobs WHERE id IN (SELECT id FROM jobs"
        " WHERE ended IS NOT NULL AND ended < ?1 ORDER BY ended, id LIMIT ?2)",
@@ -206,44 +206,11 @@ Refusal Journal::keep_key(const std::string& user, const std::string& key, std::
 
 Refusal Journal::for_each_from(std::uint64_t seq, const Visit& visit) {
   MUSTER_CHECK(seq <= durable_seq_);
-  std::uint64_t expected = seq;
-  std::string wrong;
-  sql_.read.start(seq);
-  while (sql_.read.next()) {
-    if (!wrong.empty()) continue;
-    const std::uint64_t found = sql_.read.number(0);
-    JournalEntry entry{sql_.read.text(1), Instant::micros(sql_.read.integer(2)), sql_.read.text(3)};
-    if (found != expected) {
-      wrong = "missing";
-    } else if (checksum(found, entry.kind, entry.at.us(), entry.body) != sql_.read.integer(4)) {
-      wrong = "damaged";
-    } else {
-      visit(found, entry);
-      ++expected;
-    }
-  }
-  if (sql_.read.code() != SQLITE_OK) {
-    return database_.error(fmt::format("entry {} cannot be read", expected));
-  }
-  if (wrong.empty() && expected != durable_seq_) wrong = "missing";
-  if (wrong.empty()) return std::nullopt;
-  return Error{fmt::format("{}: entry {} is {}", database_.path(), expected, wrong)};
+  return visit_entries(database_, sql_.read, seq, durable_seq_, visit);
 }
 
 Result<std::optional<Snapshot>> Journal::newest_snapshot() {
-  std::optional<Snapshot> newest;
-  bool sound = true;
-  sql_.newest.start();
-  while (sql_.newest.next()) {
-    newest = Snapshot{sql_.newest.number(0), sql_.newest.text(1)};
-    sound = checksum(newest->seq, "", 0, newest->body) == sql_.newest.integer(2);
-  }
-  if (sql_.newest.code() != SQLITE_OK) return database_.error("cannot read the snapshot");
-  if (!sound) {
-    return Error{
-        fmt::format("{}: the snapshot of entry {} is damaged", database_.path(), newest->seq)};
-  }
-  return newest;
+  return read_newest(database_, sql_.newest);
 }
 
 }  // namespace muster

@@ -1,0 +1,38 @@
+#pragma once
+
+// A manager's whole journal, read only: the newest era and all rows, as they were at one instant,
+// whatever the manager writes meanwhile. For those who look at its past; the manager itself, and
+// who asks it about jobs, use Journal and JobReader.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "store/journal.h"
+#include "store/rows.h"
+#include "store/sqlite.h"
+
+namespace muster {
+
+class JournalReader {
+ public:
+  // Refuses in one line a file that is not there, is no journal, or is of another version. Keep it
+  // for seconds only: while it is open, the manager's write-ahead log grows.
+  static Result<JournalReader> open(const std::string& path);
+
+  Result<std::optional<Snapshot>> newest_snapshot();
+  // As Journal::for_each_from.
+  Refusal for_each_from(std::uint64_t seq, const Journal::Visit& visit);
+  Refusal for_each_job(const std::function<void(JobRow&&)>& visit);          // By id.
+  Refusal for_each_attempt(const std::function<void(AttemptRow&&)>& visit);  // By job and number.
+
+ private:
+  explicit JournalReader(Database database) : database_(std::move(database)) {}
+
+  Database database_;
+  Statement newest_, entries_, jobs_, attempts_;
+};
+
+}  // namespace muster
