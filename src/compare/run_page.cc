@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "analyze/figures.h"
 #include "base/check.h"
+#include "compare/gains.h"
 #include "compare/gantt.h"
+#include "history/jobs_by_id.h"
 #include "report/waiting.h"
 
 namespace muster {
@@ -17,6 +21,7 @@ namespace muster {
 namespace {
 
 constexpr double kSecondsAnHour = 3600;
+constexpr std::size_t kMostWithGains = 8;
 
 using Runs = std::span<const RunFiles>;
 
@@ -65,16 +70,22 @@ struct Times {
   std::array<Sample, kSizes> jct_of_size;
 };
 
+// From its submission to its end, of one that finished.
+std::optional<Duration> took(const History& history, const PastJob& job) {
+  if (job.status != Status::kPassed || job.attempt_count == 0) return std::nullopt;
+  return history.attempts_of(job).back().end - job.submit;
+}
+
 Times times_of(const RunFiles& run) {
   std::vector<std::int64_t> jct;
   std::vector<std::int64_t> wait;
   std::array<std::vector<std::int64_t>, kSizes> of_size;
   for (const PastJob& job : measured_jobs(run)) {
-    if (job.status != Status::kPassed || job.attempt_count == 0) continue;
-    const Duration took = run.history.attempts_of(job).back().end - job.submit;
-    jct.push_back(took.us());
-    wait.push_back((took - job.run).us());
-    if (job.gpus > 0) of_size[wait_size_of(job.gpus)].push_back(took.us());
+    const std::optional<Duration> time = took(run.history, job);
+    if (!time) continue;
+    jct.push_back(time->us());
+    wait.push_back((*time - job.run).us());
+    if (job.gpus > 0) of_size[wait_size_of(job.gpus)].push_back(time->us());
   }
   Times times{Sample(std::move(jct)), Sample(std::move(wait)), {}};
   for (std::size_t i = 0; i < kSizes; ++i) times.jct_of_size[i] = Sample(std::move(of_size[i]));
@@ -205,6 +216,30 @@ Section size_section(Runs runs, const std::vector<Times>& times) {
   return section;
 }
 
+// Only between runs of one workload, whose jobs are the same, and not for a whole shelf of them.
+void add_gains(Runs runs, std::size_t baseline, Page& page) {
+  if (runs.size() > kMostWithGains) return;
+  const RunFiles& base = runs[baseline];
+  const JobsById jobs(base.history);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const History& history = runs[i].history;
+    if (i == baseline || runs[i].text("trace") != base.text("trace")) continue;
+    std::vector<JobGain> gains;
+    for (const PastJob& job : measured_jobs(runs[i])) {
+      const std::string& id = history.ids[job.id];
+      const std::optional<std::uint32_t> before = jobs.find(id);
+      const std::optional<Duration> after = took(history, job);
+      if (!before || !after) continue;
+      const std::optional<Duration> then = took(base.history, base.history.jobs[*before]);
+      if (!then) continue;
+      gains.push_back(
+          {id, history.users[job.user], history.tenants[job.tenant], job.gpus, *then, *after});
+    }
+    page.sections.push_back(
+        gains_section(std::move(gains), {std::to_string(i + 1), base.name, runs[i].name}));
+  }
+}
+
 Section time_section(Runs runs) {
   Section section{"over-time", "The cluster over time", {}, "", {}, {}, {}};
   const auto plot_of = [&](const char* key, const char* title, const char* y_label,
@@ -322,6 +357,7 @@ Page run_page(std::span<const RunFiles> runs, const RunPageOptions& options) {
   page.sections.push_back(summary_section(runs, options.baseline));
   page.sections.push_back(distribution_section(runs, times));
   page.sections.push_back(size_section(runs, times));
+  add_gains(runs, options.baseline, page);
   page.sections.push_back(time_section(runs));
   if (std::optional<Section> failures = failure_section(runs)) {
     page.sections.push_back(std::move(*failures));
