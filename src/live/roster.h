@@ -68,6 +68,7 @@ struct LeaseRecord {
   LiveId id = 0;
   LiveLease lease;
   LeaseFate fate = LeaseFate::kFinished;
+  std::string reason;  // As in LeaseOverInput.
   std::string words;
   std::int64_t cpu_ms = 0;
   std::int64_t mem_peak_mib = 0;

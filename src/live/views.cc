@@ -132,6 +132,7 @@ AttemptRow row_of(const Roster& roster, const LeaseRecord& record) {
   row.ended = roster.now();
   json facts = json::parse(row.exit);
   facts["words"] = record.words.substr(0, kMostWords);
+  if (!record.reason.empty()) facts["reason"] = record.reason;
   facts["cpu_s"] = static_cast<double>(record.cpu_ms) / 1000;
   facts["mem_peak_gib"] = gib(record.mem_peak_mib);
   row.exit = dumped(facts);
