@@ -22,6 +22,8 @@
 #include "page/text.h"
 #include "report/progress.h"
 #include "report/terminal.h"
+#include "whatif/era.h"
+#include "whatif/study_history.h"
 
 namespace muster {
 
@@ -61,8 +63,8 @@ void AnalyzeCommand::add_to(CLI::App& app) {
   command_ = app.add_subcommand("analyze", "the study made of Philly, of any cluster's past");
   command_
       ->add_option("INPUT", input_,
-                   "a trace, Philly's cluster_job_log, a directory with Philly's files, or one "
-                   "that muster sim --out wrote")
+                   "a trace, Philly's cluster_job_log, a directory with Philly's files, one that "
+                   "muster sim --out wrote, or a live manager's home, socket or journal.db")
       ->required();
   trace_options_.add_to(*command_);
   command_->add_option("--outcomes", outcomes_,
@@ -82,7 +84,9 @@ void AnalyzeCommand::add_to(CLI::App& app) {
       "  muster analyze jobs.csv --out study\n"
       "Example: the same of a simulated past:\n"
       "  muster sim --trace jobs.csv --scheduler philly --out run && muster analyze run --out "
-      "study");
+      "study\n"
+      "Example: of what a live manager has run:\n"
+      "  muster analyze ~/.local/state/muster --out study");
 }
 
 Refusal AnalyzeCommand::refuse_empty() const {
@@ -138,7 +142,25 @@ Result<History> AnalyzeCommand::read_log(const fs::path& log, UseStudy& study) c
   return history;
 }
 
-Result<History> AnalyzeCommand::read_input(const ProfileTable& profiles, UseStudy& study) const {
+Result<History> AnalyzeCommand::read_live(std::optional<TenantTree>& tenants) const {
+  for (const char* option : {"--outcomes", "--format", "--throughputs"}) {
+    if (command_->count(option) > 0) return Error{std::string(option) + ": of a trace only"};
+  }
+  if (const Refusal refusal = refuse_log_options()) return *refusal;
+  const Result<std::string> database = find_live_database(input_);
+  if (!database.ok()) return database.error();
+  const Result<LivePast> past = read_live_past(database.value());
+  if (!past.ok()) return past.error();
+  const LiveHistory& live = past.value().history;
+  if (live.jobs.empty()) return Error{database.value() + ": no jobs yet"};
+  if (!tenants) tenants = live.settings.tenants;
+  return as_history(live);
+}
+
+Result<History> AnalyzeCommand::read_input(const ProfileTable& profiles,
+                                           std::optional<TenantTree>& tenants,
+                                           UseStudy& study) const {
+  if (names_live_database(input_)) return read_live(tenants);
   const fs::path log =
       is_directory(input_) ? fs::path(input_) / "cluster_job_log" : fs::path(input_);
   const bool in_directory = is_directory(input_) && is_file(log);
@@ -152,7 +174,9 @@ Result<History> AnalyzeCommand::read_input(const ProfileTable& profiles, UseStud
       if (command_->count(option) > 0) return Error{std::string(option) + ": of a trace only"};
     }
     if (is_file(fs::path(input_) / "summary.json")) return from_run(input_);
-    return Error{input_ + ": neither a run of muster sim --out nor Philly's files in it"};
+    return Error{input_ +
+                 ": neither a run of muster sim --out nor Philly's files nor a live "
+                 "manager's journal in it"};
   }
   const Result<Trace> trace = load_trace(input_, trace_options_, profiles);
   if (!trace.ok()) return trace.error();
@@ -173,7 +197,7 @@ int AnalyzeCommand::run(Streams streams, const std::string& command) {
     tenants = std::move(read).value();
   }
   UseStudy use;
-  const Result<History> history = read_input(profiles.value(), use);
+  const Result<History> history = read_input(profiles.value(), tenants, use);
   if (!history.ok()) return complain(streams, history.error().message);
   StudyOptions options;
   options.profiles = &profiles.value();

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,10 @@ class AnalyzeCommand {
 
  private:
   Refusal refuse_empty() const;
-  Result<History> read_input(const ProfileTable& profiles, UseStudy& study) const;
+  // Of a manager's own past also its quotas, unless others were given.
+  Result<History> read_input(const ProfileTable& profiles, std::optional<TenantTree>& tenants,
+                             UseStudy& study) const;
+  Result<History> read_live(std::optional<TenantTree>& tenants) const;
   Result<History> read_log(const std::filesystem::path& log, UseStudy& study) const;
   Refusal refuse_log_options() const;
 

@@ -50,7 +50,10 @@ void SimCommand::add_to(CLI::App& app) {
   command_->add_flag("--json", json_, "print numbers for programs");
   command_->footer(
       "Example: two policies, with and without tuning CPU and memory, on 128 GPUs:\n"
-      "  muster sim --cluster 16x8 --policy fifo,srtf --mechanism proportional,tune --round 300s");
+      "  muster sim --cluster 16x8 --policy fifo,srtf --mechanism proportional,tune --round 300s\n"
+      "Example: what a live manager decided, decided again, and what tiresias would have done:\n"
+      "  muster sim --from-live ~/.local/state/muster\n"
+      "  muster sim --from-live ~/.local/state/muster --since 7d --scheduler tiresias");
 }
 
 int SimCommand::run(Streams streams, const std::string& command) {
@@ -61,6 +64,7 @@ int SimCommand::run(Streams streams, const std::string& command) {
                                !std::filesystem::is_directory(out_, ignored)) {
     return complain(streams, "--out " + in_quotes(out_) + ": not a directory");
   }
+  if (request_.from_live()) return run_live(streams, command);
   const Result<std::unique_ptr<SimPlan>> prepared = request_.prepare(streams.err);
   if (!prepared.ok()) return complain(streams, prepared.error().message);
   SimPlan* const plan = prepared.value().get();

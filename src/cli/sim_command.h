@@ -1,6 +1,7 @@
 #pragma once
 
-// muster sim: replays a workload under one scheduler or several and compares them.
+// muster sim: replays a workload under one scheduler or several and compares them; with --from-live
+// that of a live manager, and then against what really happened.
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -17,6 +18,11 @@ class SimCommand {
   bool chosen() const { return command_->parsed(); }
 
  private:
+  // sim_live_command.cc
+  int run_live(Streams streams, const std::string& command);
+  int reproduce(const LivePast& past, Streams streams, const std::string& command) const;
+  int what_if(const LivePast& past, Streams streams, const std::string& command);
+
   CLI::App* command_ = nullptr;
   SimRequest request_;
   std::string out_;

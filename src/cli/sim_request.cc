@@ -79,6 +79,10 @@ void SimRequest::add_options(CLI::App& command) {
   command_ = &command;
   command.add_option("--trace", trace_, "workload file (default: a built-in one)");
   trace_options_.add_to(command);
+  command.add_option("--from-live", from_live_,
+                     "a live manager's own past: its home, socket or journal.db");
+  command.add_option("--since", since_,
+                     "of that, jobs submitted since: 7d, or 2026-11-01T12:00:00");
   command
       .add_option("--cluster", cluster_, "file, or SERVERSxGPUS[,cpus=,mem=,storage=,racks=,gpu=]")
       ->capture_default_str();
@@ -163,9 +167,9 @@ void SimRequest::add_options(CLI::App& command) {
 
 // An unset variable in a script must not quietly mean something else.
 Refusal SimRequest::refuse_empty() const {
-  for (const char* option :
-       {"--trace", "--format", "--throughputs", "--profiles", "--cluster", "--tenants", "--pairs",
-        "--policy", "--mechanism", "--placement", "--scheduler", "--round"}) {
+  for (const char* option : {"--trace", "--format", "--throughputs", "--profiles", "--cluster",
+                             "--tenants", "--pairs", "--policy", "--mechanism", "--placement",
+                             "--scheduler", "--round", "--from-live", "--since"}) {
     const CLI::Option* given = command_->get_option(option);
     if (given->count() > 0 && given->as<std::string>().empty()) {
       return Error{std::string(option) + ": empty"};
@@ -222,6 +226,7 @@ Result<SimOptions> SimRequest::read_common() const {
 
 Result<std::size_t> SimRequest::count_runs() const {
   if (const Refusal refusal = refuse_empty()) return *refusal;
+  if (from_live()) return Error{"--from-live: of muster sim only"};
   const Result<SimOptions> common = read_common();
   if (!common.ok()) return common.error();
   const Result<std::vector<SimOptions>> runs = read_runs(common.value());
@@ -237,7 +242,7 @@ Refusal SimRequest::check_trace(const SimPlan& plan) const {
       std::any_of(plan.runs.begin(), plan.runs.end(), [](const SimOptions& options) {
         return options.estimates.kind == EstimateSource::Kind::kUser;
       });
-  if (user_estimates &&
+  if (user_estimates && command_->count("--estimates") > 0 &&
       std::none_of(plan.trace.jobs.begin(), plan.trace.jobs.end(),
                    [](const TraceJob& job) { return job.user_estimate > Duration(); })) {
     return Error{"--estimates user: no job of " + in_quotes(plan.trace.source) +

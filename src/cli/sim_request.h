@@ -18,6 +18,8 @@
 #include "report/summary.h"
 #include "scheduler/scheduler.h"
 #include "sim/simulator.h"
+#include "whatif/era.h"
+#include "whatif/workload.h"
 
 namespace muster {
 
@@ -36,6 +38,13 @@ struct SimPlan {
   std::vector<SimOptions> runs;  // At least one: every combination asked for.
 };
 
+// A manager's past, to be simulated under its own scheduler and under others.
+struct LivePlan {
+  Workload workload;
+  std::unique_ptr<SimPlan> same;   // One run.
+  std::unique_ptr<SimPlan> other;  // At least one.
+};
+
 class SimRequest {
  public:
   // Once, before the command line is parsed.
@@ -43,6 +52,13 @@ class SimRequest {
 
   // After that. Notes are what the user should be told of the inputs, a line each.
   Result<std::unique_ptr<SimPlan>> prepare(std::ostream& notes) const;
+
+  // Of a live manager's own past, in place of prepare(): what is not said is as the manager has it.
+  bool from_live() const { return !from_live_.empty() || since_given(); }
+  // Whether anything is to be otherwise than it was.
+  bool wants_another() const;
+  Result<LivePast> read_live(std::ostream& notes) const;
+  Result<LivePlan> prepare_live(const LiveHistory& history, std::ostream& notes);
 
   // How many runs that will be, without reading any file: finds what is wrong with the options.
   Result<std::size_t> count_runs() const;
@@ -54,6 +70,10 @@ class SimRequest {
 
  private:
   Refusal refuse_empty() const;
+  // sim_live.cc
+  bool since_given() const;
+  void take_defaults(const RosterSettings& settings);
+  Refusal read_live_files(const RosterSettings& settings, SimPlan& plan, std::ostream& notes) const;
   Refusal read_files(SimPlan& plan, std::ostream& notes) const;
   Result<SimOptions> read_common() const;
   Refusal check_trace(const SimPlan& plan) const;
@@ -69,7 +89,7 @@ class SimRequest {
                               std::optional<TenantTree>& tenants) const;
 
   CLI::App* command_ = nullptr;
-  std::string trace_, cluster_ = "16x8", profiles_;
+  std::string trace_, cluster_ = "16x8", profiles_, from_live_, since_;
   TraceOptions trace_options_;
   std::string policy_, mechanism_, placement_, estimates_ = "oracle";
   std::string round_, compat_, window_, queues_, promote_, service_, gittins_quantum_;

@@ -57,7 +57,7 @@ Refusal check_swaps(const SimOptions& options) {
   if (options.whole.index() != 0) return std::nullopt;
   const auto policy = find_entry(policies(), "policy", options.parts.policy).value()->make({});
   if (!policy->traits().drifts || options.compat != Compat::kNone) return std::nullopt;
-  const Duration tick = options.round > Duration() ? options.round : EngineOptions().quantum;
+  const Duration tick = options.round > Duration() ? options.round : options.quantum;
   const Duration cost =
       options.overheads.checkpoint + options.overheads.restart + options.overheads.migration;
   if (cost < tick) return std::nullopt;

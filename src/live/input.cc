@@ -15,13 +15,6 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 5> kFates = {"finished", "stopped", "failed", "time-limit",
                                                     "lost"};
 
-std::optional<LeaseFate> find_fate(std::string_view name) {
-  for (std::size_t i = 0; i < kFates.size(); ++i) {
-    if (kFates[i] == name) return static_cast<LeaseFate>(i);
-  }
-  return std::nullopt;
-}
-
 json lease_json(const char* what, LiveId id, std::uint32_t lease) {
   return {{"t", what}, {"id", id}, {"lease", lease}};
 }
@@ -114,6 +107,13 @@ Result<Input> read_input(const json& in) {
 }
 
 }  // namespace
+
+std::optional<LeaseFate> find_fate(std::string_view name) {
+  for (std::size_t i = 0; i < kFates.size(); ++i) {
+    if (kFates[i] == name) return static_cast<LeaseFate>(i);
+  }
+  return std::nullopt;
+}
 
 std::string_view fate_name(LeaseFate fate) { return kFates[static_cast<std::size_t>(fate)]; }
 

@@ -4,6 +4,7 @@
 // jobs as people know them. A closed list; each is one JSON object in an entry of the journal.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,5 +90,6 @@ Result<JournalStep> read_step(std::string_view json);
 std::size_t bulk_of(const Input& input);
 
 std::string_view fate_name(LeaseFate fate);
+std::optional<LeaseFate> find_fate(std::string_view name);
 
 }  // namespace muster

@@ -77,6 +77,7 @@ EngineOptions Simulation::engine_options() const {
   EngineOptions engine_options;
   engine_options.estimates = options_.estimates.kind;
   engine_options.round = options_.round;
+  engine_options.quantum = options_.quantum;
   engine_options.first_round = first_round(trace_, options_);
   engine_options.plan_idle_rounds = options_.plan_idle_rounds;
   engine_options.checkpoint_interval = options_.checkpoint_interval;

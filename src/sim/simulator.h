@@ -64,6 +64,7 @@ struct SimOptions {
   const TenantTree* tenants = nullptr;
   // A job is not stopped for another before it has held its GPUs this long. Ignored with compat.
   Duration min_run;
+  Duration quantum = EngineOptions().quantum;
   Duration checkpoint_interval = Duration::seconds(300);  // How often a running job saves its work.
   FailureOptions failures;                                // Ignored (none) with compat.
   RetryPolicy retry = RetryPolicy::fixed(3);              // What becomes of a job that failed.

@@ -1,0 +1,203 @@
+// `muster sim --from-live`: decides again what a live manager decided, or simulates its past under
+// another scheduler.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/live_text.h"
+#include "cli/sim_command.h"
+#include "page/json.h"
+#include "page/text.h"
+#include "report/files.h"
+#include "report/json.h"
+#include "report/progress.h"
+#include "report/table.h"
+#include "whatif/what_if_page.h"
+
+namespace muster {
+
+namespace {
+
+constexpr const char* kHappened = "as-it-happened";  // The first of the runs by name.
+
+std::string cluster_words(const Topology& topology) {
+  return fmt::format("{} server{}, {} GPUs", topology.node_count(),
+                     topology.node_count() == 1 ? "" : "s", topology.total().gpus);
+}
+
+RunLabel label_of(const LiveHistory& history) {
+  const RosterSettings& settings = history.settings;
+  const bool philly = settings.planner.whole.index() != 0;
+  RunLabel label;
+  label.scheduler = philly ? "philly" : "";
+  label.policy = philly ? "philly" : settings.planner.parts.policy;
+  label.mechanism = settings.planner.parts.mechanism;
+  label.placement = philly ? "philly" : settings.planner.parts.placement;
+  label.estimates = EstimateSource{settings.engine.estimates, 0}.text();
+  label.trace = history.source;
+  label.cluster = cluster_words(settings.topology);
+  label.round = settings.engine.round;
+  if (settings.tenants) {
+    label.tenants = fmt::format("{}, shared by {}", settings.tenants->size(),
+                                name_of(settings.tenants->sharing()));
+  }
+  return label;
+}
+
+// What was decided, counted as a simulation counts.
+void add_counts(const Era& era, SimResult& happened) {
+  happened.events = era.inputs;
+  happened.decisions = era.decisions;
+  happened.rounds = era.entries;
+  std::from_chars(era.digest.data(), era.digest.data() + era.digest.size(), happened.digest, 16);
+}
+
+// Only what is otherwise than the manager has it.
+std::string short_name(const SimOptions& options, const SchedulerParts& ours,
+                       const std::string& whole_name) {
+  if (!options.scheduler.empty()) return options.scheduler;
+  std::string name;
+  const auto add = [&](const std::string& part, const std::string& own) {
+    if (part != own) name += (name.empty() ? "" : "+") + part;
+  };
+  add(options.parts.policy, ours.policy);
+  add(options.parts.mechanism, ours.mechanism);
+  add(options.parts.placement, ours.placement);
+  return name.empty() ? whole_name : name;
+}
+
+}  // namespace
+
+int SimCommand::run_live(Streams streams, const std::string& command) {
+  const Result<LivePast> past = request_.read_live(streams.err);
+  if (!past.ok()) return complain(streams, past.error().message);
+  return request_.wants_another() ? what_if(past.value(), streams, command)
+                                  : reproduce(past.value(), streams, command);
+}
+
+int SimCommand::reproduce(const LivePast& past, Streams streams, const std::string& command) const {
+  const Era& era = past.era;
+  if (era.differs) {
+    complain(streams, era.differs->message);
+    return kExitFailed;
+  }
+  Workload workload = as_workload(past.history);
+  add_counts(era, workload.happened);
+  const Topology& topology = past.history.settings.topology;
+  const Summary summary = summarize(workload.happened, topology);
+  RunLabel label = label_of(past.history);
+  for (const std::string& note : workload.trace.notes) streams.err << "note: " << note << '\n';
+  if (!out_.empty()) {
+    label.command = command;
+    const Refusal refusal =
+        write_run(out_, workload.happened, summary, label, workload.trace, topology);
+    if (refusal) {
+      complain(streams, refusal->message);
+      return kExitFailed;
+    }
+    streams.err << "note: written to " << out_ << '\n';
+  }
+  const double since = static_cast<double>(past.history.unix_us(era.begin)) / 1e6;
+  if (json_) {
+    const nlohmann::ordered_json out = {
+        {"equal", true},
+        {"entries", era.entries},
+        {"decisions", era.decisions},
+        {"leases", era.leases},
+        {"digest", era.digest},
+        {"since", since},
+        {"happened", nlohmann::ordered_json::parse(summary_json(summary, label))}};
+    streams.out << out.dump(2) << '\n';
+    return kExitDone;
+  }
+  streams.out << fmt::format(
+      "{} decisions, {} leases, digest {}: equal to what happened\n"
+      "decided again from the journal's {} entries since {}, one by one; what was before is in "
+      "the\n"
+      "tables only, and counts below\n\n",
+      era.decisions, era.leases, era.digest, era.entries, local_time(since));
+  streams.out << summary_text(summary, label);
+  return kExitDone;
+}
+
+int SimCommand::what_if(const LivePast& past, Streams streams, const std::string& command) {
+  Result<LivePlan> prepared = request_.prepare_live(past.history, streams.err);
+  if (!prepared.ok()) return complain(streams, prepared.error().message);
+  LivePlan& plan = prepared.value();
+  Workload& workload = plan.workload;
+  if (past.era.differs) {
+    workload.trace.notes.push_back(
+        "the journal cannot be decided again, so holds and turns in "
+        "arrays are not known: " +
+        past.era.differs->message);
+  }
+  if (past.era.held > 0) {
+    workload.trace.notes.push_back(fmt::format(
+        "{} jobs were held for a while, which counts as waiting in what happened", past.era.held));
+  }
+  const Overheads& costs = plan.same->runs.front().overheads;
+  workload.trace.notes.push_back(
+      fmt::format("simulated, a stop costs {}, a start after one {}, another place {} more "
+                  "(--checkpoint-cost, --restart-cost, --migration-cost)",
+                  short_duration(costs.checkpoint), short_duration(costs.restart),
+                  short_duration(costs.migration)));
+  catch_interrupts();
+  std::vector<std::unique_ptr<SimResult>> results;
+  Refusal failed;
+  const auto keep = [&](const SimResult& result, const Topology& topology, RunLabel label,
+                        const std::string& name) {
+    const Summary summary = summarize(result, topology);
+    if (out_.empty() || failed) return summary;
+    label.command = command;
+    failed = write_run(out_ + "/" + name, result, summary, label, workload.trace, topology);
+    return summary;
+  };
+  const auto simulated = [&](SimPlan& from, SimOptions& options, const std::string& name,
+                             const std::string& dir) {
+    options.history = !out_.empty();
+    ProgressBar bar(name);
+    options.progress = [&bar](std::size_t done, std::size_t total) {
+      bar.update(done, total);
+      return !interrupted();
+    };
+    results.push_back(
+        std::make_unique<SimResult>(simulate(from.trace, from.topology, from.profiles, options)));
+    bar.finish();
+    leave_unfinished(workload, *results.back());
+    RunLabel label = request_.label(from, options);
+    label.cluster = cluster_words(from.topology);
+    return WhatIfRun{name, keep(*results.back(), from.topology, label, dir), results.back().get()};
+  };
+  add_counts(past.era, workload.happened);
+  const WhatIfRun happened{
+      "as it happened",
+      keep(workload.happened, plan.same->topology, label_of(past.history), kHappened),
+      &workload.happened};
+  SimOptions& own = plan.same->runs.front();
+  const WhatIfRun same = simulated(*plan.same, own, "same scheduler", "same-" + request_.name(own));
+  std::vector<WhatIfRun> others;
+  for (SimOptions& options : plan.other->runs) {
+    if (interrupted()) break;
+    const std::string name = request_.name(options);
+    others.push_back(simulated(*plan.other, options,
+                               short_name(options, own.parts, "the other settings"), name));
+  }
+  if (interrupted()) return kExitInterrupted;
+  if (failed) {
+    complain(streams, failed->message);
+    return kExitFailed;
+  }
+  Page page = what_if_page(workload, happened, same, others);
+  page.commands.push_back(command);
+  streams.out << (json_ ? page_json(page) : page_text(page, terminal_width(1), ink_for(1)));
+  if (!out_.empty()) streams.err << "note: written to " << out_ << '\n';
+  return kExitDone;
+}
+
+}  // namespace muster

@@ -1,0 +1,201 @@
+#include "whatif/era.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "live/settings.h"
+#include "store/journal_reader.h"
+#include "whatif/rows.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kRowText = 2'000;  // Where a row cuts what it says of servers.
+
+struct Beginning {
+  std::uint64_t seq = 0;
+  std::string settings;
+  std::string roster;
+  std::int64_t born_unix_us = 0;
+};
+
+Result<Beginning> read_beginning(JournalReader& reader, const std::string& database) {
+  const Result<std::optional<Snapshot>> snapshot = reader.newest_snapshot();
+  if (!snapshot.ok()) return snapshot.error();
+  if (!snapshot.value()) return Error{database + ": no manager has begun to work with it"};
+  try {
+    const json body = json::parse(snapshot.value()->body);
+    return Beginning{snapshot.value()->seq, body.at("settings").get<std::string>(),
+                     body.at("roster").get<std::string>(),
+                     body.at("born_unix_us").get<std::int64_t>()};
+  } catch (const json::exception& error) {
+    return Error{database + ": its snapshot cannot be read: " + error.what()};
+  }
+}
+
+// Steps a roster through the era and holds what it decides against what the tables say was done.
+class Replay {
+ public:
+  Replay(Roster& roster, LivePast& past) : roster_(roster), past_(past) {
+    past_.era.begin = roster.now();
+    for (const auto& [id, job] : roster.jobs()) {
+      if (job.row || job.leases_used > 0) entered_.insert(id);
+    }
+    look();
+  }
+
+  // True while all is as it was.
+  bool take(std::uint64_t number, const JournalEntry& entry) {
+    number_ = number;
+    const Result<JournalStep> step = read_step(entry.body);
+    if (!step.ok()) return differs(step.error().message);
+    if (step.value().before != roster_.digest()) {
+      return differs("what was decided before it comes out differently");
+    }
+    if (entry.at < roster_.now()) return differs("time goes back");
+    if (const std::string why = misfit(step.value().inputs); !why.empty()) return differs(why);
+    for (const Input& input : step.value().inputs) {
+      if (const auto* hold = std::get_if<HoldInput>(&input)) held_.insert(hold->id);
+    }
+    roster_.step(entry.at, step.value().inputs);
+    ++past_.era.entries;
+    past_.era.inputs += step.value().inputs.size();
+    look();
+    return !past_.era.differs;
+  }
+
+  void finish() {
+    past_.era.digest = roster_.digest();
+    past_.era.held = static_cast<std::int64_t>(held_.size());
+    past_.history.last = std::max(past_.history.last, roster_.now());
+  }
+
+ private:
+  bool differs(const std::string& why) {
+    if (!past_.era.differs) {
+      past_.era.differs =
+          Error{number_ == 0
+                    ? fmt::format("{}: the snapshot it begins with: {}", past_.history.source, why)
+                    : fmt::format("{}: entry {}: {}", past_.history.source, number_, why)};
+    }
+    return false;
+  }
+
+  // What the roster takes for a bug of its caller.
+  std::string misfit(const std::vector<Input>& inputs) const {
+    std::set<LiveId> fresh;
+    for (const Input& input : inputs) {
+      const auto* submit = std::get_if<SubmitInput>(&input);
+      if (submit == nullptr) continue;
+      if (roster_.find(submit->id) != nullptr || !fresh.insert(submit->id).second) {
+        return fmt::format("job {} is submitted twice", submit->id);
+      }
+    }
+    return "";
+  }
+
+  KnownJob* known(LiveId id) {
+    const KnownJob* job = past_.history.find(id);
+    return job == nullptr
+               ? nullptr
+               : &past_.history.jobs[static_cast<std::size_t>(job - past_.history.jobs.data())];
+  }
+
+  // Rows of jobs that are over may have been forgotten; of a job that has one, every lease has.
+  const PastLease* row_of(LiveId id, std::uint32_t number, const Placement& placement) {
+    const KnownJob* job = past_.history.find(id);
+    if (job == nullptr) return nullptr;
+    for (const PastLease& lease : job->leases) {
+      if (lease.number != number) continue;
+      const std::string where = roster_.where(placement);
+      if (where == lease.nodes ||
+          (lease.nodes.size() == kRowText && where.starts_with(lease.nodes))) {
+        return &lease;
+      }
+      differs(fmt::format("lease {} of job {} gets {}, and had {}", number, id, where,
+                          in_quotes(lease.nodes)));
+      return nullptr;
+    }
+    differs(fmt::format("job {} gets a lease {} that it never had", id, number));
+    return nullptr;
+  }
+
+  void look() {
+    for (const Order& order : roster_.orders()) {
+      ++past_.era.decisions;
+      if (order.kind != Order::Kind::kStart) continue;
+      ++past_.era.leases;
+      row_of(order.id, order.lease, order.placement);
+    }
+    for (const LeaseRecord& record : roster_.over()) {
+      const PastLease* row = row_of(record.id, record.lease.number, record.lease.placement);
+      if (row == nullptr) continue;
+      // Rows that are older than that tell no reason.
+      const bool same_reason = !row->reason || row->reason == find_reason(record.reason);
+      if (row->end == roster_.now() && row->fate == record.fate && same_reason) continue;
+      differs(fmt::format("lease {} of job {} ends otherwise than it did", record.lease.number,
+                          record.id));
+    }
+    for (const LiveId id : roster_.touched()) {
+      if (const LiveJob* job = roster_.find(id)) look(*job);
+    }
+  }
+
+  void look(const LiveJob& job) {
+    KnownJob* row = known(job.id);
+    if (row == nullptr) return;
+    if (job.row && entered_.insert(job.id).second) row->eligible = roster_.now();
+    if (!job.end || row->state == *job.end) return;
+    differs(fmt::format("job {} ends as {}, and was {}", job.id, state_name(*job.end),
+                        state_name(row->state)));
+  }
+
+  Roster& roster_;
+  LivePast& past_;
+  std::uint64_t number_ = 0;
+  std::set<LiveId> held_;
+  std::set<LiveId> entered_;  // That have been with the scheduler.
+};
+
+}  // namespace
+
+Result<LivePast> read_live_past(const std::string& database) {
+  Result<JournalReader> opened = JournalReader::open(database);
+  if (!opened.ok()) return opened.error();
+  JournalReader reader = std::move(opened).value();
+  const Result<Beginning> beginning = read_beginning(reader, database);
+  if (!beginning.ok()) return beginning.error();
+  Result<RosterSettings> settings = roster_settings(beginning.value().settings);
+  if (!settings.ok()) return Error{database + ": " + settings.error().message};
+  LivePast past;
+  past.history.source = database;
+  past.history.born_unix_us = beginning.value().born_unix_us;
+  past.history.settings = settings.value();
+  if (const Refusal refusal = read_rows(reader, past.history)) return *refusal;
+
+  Roster roster(std::move(settings).value());
+  const Result<std::vector<Order>> unkept = roster.restore(beginning.value().roster);
+  if (!unkept.ok()) return Error{database + ": " + unkept.error().message};
+  if (!unkept.value().empty()) {
+    return Error{database + ": its snapshot does not fit its own settings"};
+  }
+  Replay replay(roster, past);
+  bool going = !past.era.differs;
+  const Refusal broken = reader.for_each_from(beginning.value().seq + 1,
+                                              [&](std::uint64_t number, const JournalEntry& entry) {
+                                                if (going) going = replay.take(number, entry);
+                                              });
+  if (broken && !past.era.differs) past.era.differs = broken;
+  replay.finish();
+  return past;
+}
+
+}  // namespace muster

@@ -1,0 +1,187 @@
+#include "whatif/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "history/notes.h"
+#include "model/topology.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+// "0-1+3": GPUs of a server. Zero if it is anything else.
+std::uint64_t read_slots(std::string_view text) {
+  std::uint64_t slots = 0;
+  for (const std::string_view range : split(text, '+')) {
+    const std::vector<std::string_view> ends = split(range, '-');
+    const Result<std::int64_t> first = parse_int(ends.front());
+    const Result<std::int64_t> last = parse_int(ends.back());
+    if (ends.size() > 2 || !first.ok() || !last.ok()) return 0;
+    if (first.value() < 0 || last.value() < first.value() || last.value() >= kMostGpusPerNode) {
+      return 0;
+    }
+    for (std::int64_t slot = first.value(); slot <= last.value(); ++slot) {
+      slots |= std::uint64_t{1} << slot;
+    }
+  }
+  return slots;
+}
+
+class Rows {
+ public:
+  explicit Rows(LiveHistory& history) : history_(history) {
+    for (const Node& node : history.settings.topology.nodes()) server(node.name);
+  }
+
+  Refusal read(JournalReader& reader);
+
+ private:
+  void add(const JobRow& row);
+  void add(AttemptRow row);
+  void read_where(PastLease& lease);
+  std::uint32_t server(const std::string& name);
+  void find_eligible();
+  void complain(std::uint64_t job, const std::string& why);
+
+  LiveHistory& history_;
+  std::map<std::string, std::uint32_t, std::less<>> servers_;
+  std::size_t next_ = 0;  // The job whose leases come next.
+  std::int64_t nowhere_ = 0;
+  std::int64_t orphans_ = 0;
+  Refusal wrong_;
+};
+
+void Rows::complain(std::uint64_t job, const std::string& why) {
+  if (!wrong_) wrong_ = Error{fmt::format("{}: job {}: {}", history_.source, job, why)};
+}
+
+std::uint32_t Rows::server(const std::string& name) {
+  const auto next = static_cast<std::uint32_t>(servers_.size());
+  const auto [at, fresh] = servers_.emplace(name, next);
+  if (fresh) history_.servers.push_back(name);
+  return at->second;
+}
+
+void Rows::add(const JobRow& row) {
+  const json details = json::parse(row.spec, nullptr, false);
+  if (!details.is_object() || !details.contains("request")) {
+    return complain(row.id, "its row cannot be read");
+  }
+  Result<JobRequest> request = read_request(details["request"].dump());
+  if (!request.ok()) return complain(row.id, request.error().message);
+  const std::optional<LiveState> state = find_state(row.state);
+  if (!state) return complain(row.id, "unknown state " + in_quotes(row.state));
+  KnownJob job;
+  job.id = row.id;
+  job.user = row.user;
+  job.tenant = row.tenant;
+  job.request = std::move(request).value();
+  // Nobody here starts it.
+  job.request.env.clear();
+  job.request.command.clear();
+  job.submitted = job.eligible = row.submitted;
+  job.ended = row.ended;
+  job.state = *state;
+  const auto ran = details.find("ran_s");
+  if (ran != details.end() && ran->is_number()) {
+    const double seconds = std::clamp(ran->get<double>(), 0.0, kLongestDuration.in_seconds());
+    job.ran = Duration::micros(std::llround(seconds * 1e6));
+  }
+  history_.last = std::max({history_.last, row.submitted, row.ended.value_or(row.submitted)});
+  history_.jobs.push_back(std::move(job));
+}
+
+void Rows::read_where(PastLease& lease) {
+  for (const std::string_view part : split(lease.nodes, ',')) {
+    const std::size_t colon = part.rfind(':');
+    const std::uint64_t slots =
+        colon == std::string_view::npos ? 0 : read_slots(part.substr(colon + 1));
+    if (slots == 0) {
+      lease.where.clear();
+      ++nowhere_;
+      return;
+    }
+    lease.where.push_back({server(std::string(part.substr(0, colon))), slots});
+  }
+}
+
+void Rows::add(AttemptRow row) {
+  while (next_ < history_.jobs.size() && history_.jobs[next_].id < row.job) ++next_;
+  if (next_ == history_.jobs.size() || history_.jobs[next_].id != row.job) {
+    ++orphans_;
+    return;
+  }
+  PastLease lease;
+  lease.number = row.number;
+  lease.nodes = std::move(row.nodes);
+  read_where(lease);
+  lease.up = row.started.value_or(Instant::never());
+  lease.end = row.ended.value_or(Instant::never());
+  if (row.ended) {
+    const std::optional<LeaseFate> fate = find_fate(row.state);
+    if (!fate) return complain(row.job, "unknown fate " + in_quotes(row.state));
+    lease.fate = *fate;
+  }
+  const json facts = json::parse(row.exit, nullptr, false);
+  if (facts.is_object()) {
+    lease.trial = facts.value("trial", false);
+    lease.reason = find_reason(facts.value("reason", ""));
+    lease.cpu_milli = std::llround(facts.value("cpus", 0.0) * 1000);
+    lease.mem_mib = std::llround(facts.value("mem_gib", 0.0) * 1024);
+  }
+  history_.last =
+      std::max({history_.last, row.started.value_or(Instant()), row.ended.value_or(Instant())});
+  history_.jobs[next_].leases.push_back(std::move(lease));
+}
+
+// By what was submitted; the journal knows better of those it has.
+void Rows::find_eligible() {
+  std::int64_t gone = 0;
+  std::int64_t held = 0;
+  for (KnownJob& job : history_.jobs) {
+    bool lost = false;
+    for (const auto* list : {&job.request.after_ok, &job.request.after_any}) {
+      for (const LiveId id : *list) {
+        const KnownJob* other = history_.find(id);
+        lost = lost || other == nullptr;
+        if (other != nullptr && other->ended) job.eligible = std::max(job.eligible, *other->ended);
+      }
+    }
+    if (lost) ++gone;
+    if (job.request.hold) ++held;
+  }
+  add_note(history_.notes, gone, "job", "after others that are no longer known");
+  add_note(history_.notes, held, "job",
+           "submitted on hold; the hold is known in the newest era only");
+}
+
+Refusal Rows::read(JournalReader& reader) {
+  if (const Refusal refusal = reader.for_each_job([this](JobRow&& row) { add(row); })) {
+    return refusal;
+  }
+  const Refusal refusal =
+      reader.for_each_attempt([this](AttemptRow&& row) { add(std::move(row)); });
+  if (refusal) return refusal;
+  if (wrong_) return wrong_;
+  add_note(history_.notes, nowhere_, "lease", "whose servers and GPUs cannot be read");
+  add_note(history_.notes, orphans_, "lease", "of jobs that are no longer known left out");
+  find_eligible();
+  return std::nullopt;
+}
+
+}  // namespace
+
+Refusal read_rows(JournalReader& reader, LiveHistory& history) {
+  return Rows(history).read(reader);
+}
+
+}  // namespace muster

@@ -1,0 +1,14 @@
+#pragma once
+
+// A manager's rows about jobs and leases, as the history they tell. Used by era.cc.
+
+#include "base/result.h"
+#include "store/journal_reader.h"
+#include "whatif/live_history.h"
+
+namespace muster {
+
+// Into a history that has its settings. Says in the history's notes what a row does not tell.
+Refusal read_rows(JournalReader& reader, LiveHistory& history);
+
+}  // namespace muster

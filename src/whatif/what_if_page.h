@@ -1,0 +1,27 @@
+#pragma once
+
+// A manager's past as it was, simulated under its own scheduler, and simulated under others: who
+// would have waited how long, and who would have gained and lost.
+
+#include <span>
+#include <string>
+
+#include "page/page.h"
+#include "report/summary.h"
+#include "sim/result.h"
+#include "whatif/workload.h"
+
+namespace muster {
+
+struct WhatIfRun {
+  std::string name;  // For people, and short: "tiresias".
+  Summary summary;
+  const SimResult* result = nullptr;  // Of the workload's trace.
+};
+
+// The title is the answer, of the first of the others. Gains are between simulations, so that what
+// the simulator does not know of the machines is on both sides.
+Page what_if_page(const Workload& workload, const WhatIfRun& happened, const WhatIfRun& same,
+                  std::span<const WhatIfRun> others);
+
+}  // namespace muster
