@@ -139,7 +139,7 @@ class WhatIf(LiveTest):
         self.assertRegex(first, f"^under fifo the mean wait of {jobs} jobs would have been "
                                 r"\S+ \S+ instead of \S+ \S+$")
         self.assertLess(len(first), 120)
-        for word in ("as it happened", "same scheduler", "Who gains and who loses under fifo"):
+        for word in ("as it happened", "its own scheduler", "Who gains and who loses under fifo"):
             self.assertIn(word, out)
         self.assertEqual(sorted(path.name for path in runs.iterdir()),
                          ["as-it-happened", "fifo+proportional+consolidate",

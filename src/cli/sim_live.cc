@@ -40,14 +40,19 @@ bool SimRequest::since_given() const {
   return command_ != nullptr && command_->count("--since") > 0;
 }
 
-bool SimRequest::wants_another() const {
+std::string SimRequest::asked_otherwise() const {
   constexpr std::array<std::string_view, 6> kNoScheduler = {"--from-live", "--since", "--out",
                                                             "--json",      "--seed",  "--help"};
-  const auto options = command_->get_options();
-  return std::any_of(options.begin(), options.end(), [&](const CLI::Option* option) {
-    return option->count() > 0 && std::find(kNoScheduler.begin(), kNoScheduler.end(),
-                                            option->get_name()) == kNoScheduler.end();
-  });
+  std::string words;
+  for (const CLI::Option* option : command_->get_options()) {
+    const std::string name = option->get_name();
+    const bool none =
+        std::find(kNoScheduler.begin(), kNoScheduler.end(), name) != kNoScheduler.end();
+    if (none || option->count() == 0) continue;
+    words += (words.empty() ? "" : " ") + name;
+    if (option->get_expected_min() > 0) words += " " + option->as<std::string>();
+  }
+  return words;
 }
 
 Result<LivePast> SimRequest::read_live(std::ostream& notes) const {

@@ -4,14 +4,16 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/live_text.h"
 #include "cli/sim_command.h"
+#include "history/notes.h"
 #include "page/json.h"
 #include "page/text.h"
 #include "report/files.h"
@@ -60,7 +62,7 @@ void add_counts(const Era& era, SimResult& happened) {
 
 // Only what is otherwise than the manager has it.
 std::string short_name(const SimOptions& options, const SchedulerParts& ours,
-                       const std::string& whole_name) {
+                       const std::string& asked) {
   if (!options.scheduler.empty()) return options.scheduler;
   std::string name;
   const auto add = [&](const std::string& part, const std::string& own) {
@@ -69,16 +71,80 @@ std::string short_name(const SimOptions& options, const SchedulerParts& ours,
   add(options.parts.policy, ours.policy);
   add(options.parts.mechanism, ours.mechanism);
   add(options.parts.placement, ours.placement);
-  return name.empty() ? whole_name : name;
+  return name.empty() ? asked : name;
 }
+
+void add_notes(const LivePast& past, LivePlan& plan) {
+  std::vector<std::string>& notes = plan.workload.trace.notes;
+  if (past.era.differs) {
+    notes.push_back(
+        "the journal cannot be decided again, so holds and turns in arrays are not known: " +
+        past.era.differs->message);
+  }
+  add_note(notes, past.era.held, "job",
+           "held for a while, which counts as waiting in what happened");
+  const Overheads& costs = plan.same->runs.front().overheads;
+  notes.push_back(
+      fmt::format("simulated, a stop costs {}, a start after one {}, another place {} more "
+                  "(--checkpoint-cost, --restart-cost, --migration-cost)",
+                  short_duration(costs.checkpoint), short_duration(costs.restart),
+                  short_duration(costs.migration)));
+}
+
+// The runs of one workload, each written to a directory of its own if there is one for all.
+class LiveRuns {
+ public:
+  LiveRuns(const SimRequest& request, const Workload& workload, std::string out,
+           std::string command)
+      : request_(request),
+        workload_(workload),
+        out_(std::move(out)),
+        command_(std::move(command)) {}
+
+  WhatIfRun keep(const std::string& name, const SimResult& result, const Topology& topology,
+                 RunLabel label, const std::string& dir) {
+    const Summary summary = summarize(result, topology);
+    if (!out_.empty() && !failed_) {
+      label.command = command_;
+      failed_ = write_run(out_ + "/" + dir, result, summary, label, workload_.trace, topology);
+    }
+    return {name, summary, &result};
+  }
+
+  WhatIfRun simulate(const std::string& name, const SimPlan& plan, SimOptions& options,
+                     const std::string& dir) {
+    options.history = !out_.empty();
+    ProgressBar bar(name);
+    options.progress = [&bar](std::size_t done, std::size_t total) {
+      bar.update(done, total);
+      return !interrupted();
+    };
+    results_.push_back(std::make_unique<SimResult>(
+        muster::simulate(plan.trace, plan.topology, plan.profiles, options)));
+    bar.finish();
+    leave_unfinished(workload_, *results_.back());
+    RunLabel label = request_.label(plan, options);
+    label.cluster = cluster_words(plan.topology);
+    return keep(name, *results_.back(), plan.topology, std::move(label), dir);
+  }
+
+  const Refusal& failed() const { return failed_; }  // To write.
+
+ private:
+  const SimRequest& request_;
+  const Workload& workload_;
+  std::string out_, command_;
+  std::vector<std::unique_ptr<SimResult>> results_;
+  Refusal failed_;
+};
 
 }  // namespace
 
 int SimCommand::run_live(Streams streams, const std::string& command) {
   const Result<LivePast> past = request_.read_live(streams.err);
   if (!past.ok()) return complain(streams, past.error().message);
-  return request_.wants_another() ? what_if(past.value(), streams, command)
-                                  : reproduce(past.value(), streams, command);
+  return request_.asked_otherwise().empty() ? reproduce(past.value(), streams, command)
+                                            : what_if(past.value(), streams, command);
 }
 
 int SimCommand::reproduce(const LivePast& past, Streams streams, const std::string& command) const {
@@ -130,70 +196,30 @@ int SimCommand::what_if(const LivePast& past, Streams streams, const std::string
   Result<LivePlan> prepared = request_.prepare_live(past.history, streams.err);
   if (!prepared.ok()) return complain(streams, prepared.error().message);
   LivePlan& plan = prepared.value();
-  Workload& workload = plan.workload;
-  if (past.era.differs) {
-    workload.trace.notes.push_back(
-        "the journal cannot be decided again, so holds and turns in "
-        "arrays are not known: " +
-        past.era.differs->message);
-  }
-  if (past.era.held > 0) {
-    workload.trace.notes.push_back(fmt::format(
-        "{} jobs were held for a while, which counts as waiting in what happened", past.era.held));
-  }
-  const Overheads& costs = plan.same->runs.front().overheads;
-  workload.trace.notes.push_back(
-      fmt::format("simulated, a stop costs {}, a start after one {}, another place {} more "
-                  "(--checkpoint-cost, --restart-cost, --migration-cost)",
-                  short_duration(costs.checkpoint), short_duration(costs.restart),
-                  short_duration(costs.migration)));
+  add_notes(past, plan);
+  add_counts(past.era, plan.workload.happened);
   catch_interrupts();
-  std::vector<std::unique_ptr<SimResult>> results;
-  Refusal failed;
-  const auto keep = [&](const SimResult& result, const Topology& topology, RunLabel label,
-                        const std::string& name) {
-    const Summary summary = summarize(result, topology);
-    if (out_.empty() || failed) return summary;
-    label.command = command;
-    failed = write_run(out_ + "/" + name, result, summary, label, workload.trace, topology);
-    return summary;
-  };
-  const auto simulated = [&](SimPlan& from, SimOptions& options, const std::string& name,
-                             const std::string& dir) {
-    options.history = !out_.empty();
-    ProgressBar bar(name);
-    options.progress = [&bar](std::size_t done, std::size_t total) {
-      bar.update(done, total);
-      return !interrupted();
-    };
-    results.push_back(
-        std::make_unique<SimResult>(simulate(from.trace, from.topology, from.profiles, options)));
-    bar.finish();
-    leave_unfinished(workload, *results.back());
-    RunLabel label = request_.label(from, options);
-    label.cluster = cluster_words(from.topology);
-    return WhatIfRun{name, keep(*results.back(), from.topology, label, dir), results.back().get()};
-  };
-  add_counts(past.era, workload.happened);
-  const WhatIfRun happened{
-      "as it happened",
-      keep(workload.happened, plan.same->topology, label_of(past.history), kHappened),
-      &workload.happened};
+  LiveRuns runs(request_, plan.workload, out_, command);
+  const WhatIfRun happened = runs.keep("as it happened", plan.workload.happened,
+                                       plan.same->topology, label_of(past.history), kHappened);
   SimOptions& own = plan.same->runs.front();
-  const WhatIfRun same = simulated(*plan.same, own, "same scheduler", "same-" + request_.name(own));
+  const WhatIfRun same =
+      runs.simulate("its own scheduler", *plan.same, own, "same-" + request_.name(own));
   std::vector<WhatIfRun> others;
+  std::set<std::string> names;
   for (SimOptions& options : plan.other->runs) {
     if (interrupted()) break;
-    const std::string name = request_.name(options);
-    others.push_back(simulated(*plan.other, options,
-                               short_name(options, own.parts, "the other settings"), name));
+    const std::string full = request_.name(options);
+    const std::string brief = short_name(options, own.parts, request_.asked_otherwise());
+    others.push_back(
+        runs.simulate(names.insert(brief).second ? brief : full, *plan.other, options, full));
   }
   if (interrupted()) return kExitInterrupted;
-  if (failed) {
-    complain(streams, failed->message);
+  if (runs.failed()) {
+    complain(streams, runs.failed()->message);
     return kExitFailed;
   }
-  Page page = what_if_page(workload, happened, same, others);
+  Page page = what_if_page(plan.workload, happened, same, others);
   page.commands.push_back(command);
   streams.out << (json_ ? page_json(page) : page_text(page, terminal_width(1), ink_for(1)));
   if (!out_.empty()) streams.err << "note: written to " << out_ << '\n';

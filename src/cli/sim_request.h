@@ -55,8 +55,8 @@ class SimRequest {
 
   // Of a live manager's own past, in place of prepare(): what is not said is as the manager has it.
   bool from_live() const { return !from_live_.empty() || since_given(); }
-  // Whether anything is to be otherwise than it was.
-  bool wants_another() const;
+  // The options by which something is to be otherwise than it was; empty if nothing is.
+  std::string asked_otherwise() const;
   Result<LivePast> read_live(std::ostream& notes) const;
   Result<LivePlan> prepare_live(const LiveHistory& history, std::ostream& notes);
 

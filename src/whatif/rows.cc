@@ -36,6 +36,24 @@ std::uint64_t read_slots(std::string_view text) {
   return slots;
 }
 
+double number_in(const json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_number() ? std::clamp(at->get<double>(), 0.0, 1e9) : 0.0;
+}
+
+void read_facts(const std::string& text, PastLease& lease) {
+  const json facts = json::parse(text, nullptr, false);
+  if (!facts.is_object()) return;
+  const auto trial = facts.find("trial");
+  lease.trial = trial != facts.end() && trial->is_boolean() && trial->get<bool>();
+  const auto reason = facts.find("reason");
+  if (reason != facts.end() && reason->is_string()) {
+    lease.reason = find_reason(reason->get_ref<const std::string&>());
+  }
+  lease.cpu_milli = std::llround(number_in(facts, "cpus") * 1000);
+  lease.mem_mib = std::llround(number_in(facts, "mem_gib") * 1024);
+}
+
 class Rows {
  public:
   explicit Rows(LiveHistory& history) : history_(history) {
@@ -76,7 +94,8 @@ void Rows::add(const JobRow& row) {
   if (!details.is_object() || !details.contains("request")) {
     return complain(row.id, "its row cannot be read");
   }
-  Result<JobRequest> request = read_request(details["request"].dump());
+  Result<JobRequest> request =
+      read_request(details["request"].dump(-1, ' ', false, json::error_handler_t::replace));
   if (!request.ok()) return complain(row.id, request.error().message);
   const std::optional<LiveState> state = find_state(row.state);
   if (!state) return complain(row.id, "unknown state " + in_quotes(row.state));
@@ -91,11 +110,7 @@ void Rows::add(const JobRow& row) {
   job.submitted = job.eligible = row.submitted;
   job.ended = row.ended;
   job.state = *state;
-  const auto ran = details.find("ran_s");
-  if (ran != details.end() && ran->is_number()) {
-    const double seconds = std::clamp(ran->get<double>(), 0.0, kLongestDuration.in_seconds());
-    job.ran = Duration::micros(std::llround(seconds * 1e6));
-  }
+  job.ran = Duration::micros(std::llround(number_in(details, "ran_s") * 1e6));
   history_.last = std::max({history_.last, row.submitted, row.ended.value_or(row.submitted)});
   history_.jobs.push_back(std::move(job));
 }
@@ -131,13 +146,7 @@ void Rows::add(AttemptRow row) {
     if (!fate) return complain(row.job, "unknown fate " + in_quotes(row.state));
     lease.fate = *fate;
   }
-  const json facts = json::parse(row.exit, nullptr, false);
-  if (facts.is_object()) {
-    lease.trial = facts.value("trial", false);
-    lease.reason = find_reason(facts.value("reason", ""));
-    lease.cpu_milli = std::llround(facts.value("cpus", 0.0) * 1000);
-    lease.mem_mib = std::llround(facts.value("mem_gib", 0.0) * 1024);
-  }
+  read_facts(row.exit, lease);
   history_.last =
       std::max({history_.last, row.started.value_or(Instant()), row.ended.value_or(Instant())});
   history_.jobs[next_].leases.push_back(std::move(lease));
