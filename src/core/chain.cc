@@ -33,17 +33,19 @@ Pooling Chain::pooling() const {
   return whole ? Pooling::kWholeCluster : Pooling::kPerNode;
 }
 
-std::uint32_t Chain::shape_of(const JobSpec& spec) {
+std::uint32_t Chain::shape_of(const JobSpec& spec, std::span<const NodeId> avoid) {
   const bool by_profile = mechanism_->depends_on_profile() || placer_->depends_on_profile();
   const ProfileId profile = by_profile ? spec.profile : ProfileId();
   const TenantId tenant = tenancy_ ? spec.tenant : TenantId();
   const UserId user = tenancy_ && tenancy_->by_user() ? spec.user : UserId();
+  std::size_t unused = shapes_.size();
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const Shape& shape = shapes_[i];
     if (shape.gpus == spec.gpus && shape.gpu_type == spec.gpu_type && shape.profile == profile &&
-        shape.tenant == tenant && shape.user == user) {
+        shape.tenant == tenant && shape.user == user && std::ranges::equal(shape.avoid, avoid)) {
       return static_cast<std::uint32_t>(i);
     }
+    if (!shape.avoid.empty() && shape.queue.empty()) unused = i;
   }
   Shape fresh;
   fresh.tenant = tenant;
@@ -51,9 +53,27 @@ std::uint32_t Chain::shape_of(const JobSpec& spec) {
   fresh.gpus = spec.gpus;
   fresh.gpu_type = spec.gpu_type;
   fresh.profile = profile;
-  fresh.refusal = find_refusal(spec);
-  shapes_.push_back(std::move(fresh));
-  return static_cast<std::uint32_t>(shapes_.size() - 1);
+  if (avoid.empty()) {
+    fresh.refusal = find_refusal(spec);
+    unused = shapes_.size();
+  }
+  fresh.avoid.assign(avoid.begin(), avoid.end());
+  // Those that avoid servers come and go: there must not be one for each there ever was.
+  if (unused == shapes_.size()) {
+    shapes_.push_back(std::move(fresh));
+  } else {
+    shapes_[unused] = std::move(fresh);
+  }
+  return static_cast<std::uint32_t>(unused);
+}
+
+bool Chain::could_avoid(const JobSpec& spec, std::span<const NodeId> servers) const {
+  if (options_.rebuild) return false;  // As published: every place is chosen anew all the time.
+  Ask ask;
+  ask.spec = &spec;
+  ask.avoid = servers;
+  mechanism_->place(*cluster_, *placer_, Books(cluster_->topology(), pooling()), ask);
+  return !ask.given.empty();
 }
 
 std::optional<std::string> Chain::find_refusal(const JobSpec& spec) const {
@@ -99,8 +119,15 @@ void Chain::enqueue(const View& view, JobId job) {
     const JobFacts facts = view.facts(job);
     ran ? policy_->stopped(facts) : policy_->submitted(facts);
   }
+  this->seat(view, job);
+  ++estimates_seen_;
+  estimate_sum_us_ += static_cast<double>(view.estimate(job).us());
+}
+
+void Chain::seat(const View& view, JobId job) {
+  Seat& seat = seats_[job];
   seat.taken = true;
-  seat.shape = shape_of(view.spec(job));
+  seat.shape = shape_of(view.spec(job), view.avoided(job));
   Shape& shape = shapes_[seat.shape];
   if (shape.queue.empty()) {  // Until the next plan, which may know better.
     const bool over = tenancy_ && !is_within(shape);
@@ -115,8 +142,11 @@ void Chain::enqueue(const View& view, JobId job) {
   }
   waiting_gpus_ += shape.gpus;
   if (tenancy_) tenancy_->want(shape.tenant, shape.gpus);
-  ++estimates_seen_;
-  estimate_sum_us_ += static_cast<double>(view.estimate(job).us());
+}
+
+void Chain::reseat(const View& view, JobId job) {
+  unseat(job, view.now());
+  seat(view, job);
 }
 
 void Chain::unseat(JobId job, Instant now) {
@@ -197,6 +227,7 @@ Ask Chain::ask_for(const View& view, JobId job) const {
   ask.spec = &view.spec(job);
   ask.salt = Digest::mix(options_.seed ^ Digest::mix(std::uint64_t{job.index()} << 32 ^
                                                      static_cast<std::uint64_t>(view.now().us())));
+  ask.avoid = view.avoided(job);
   return ask;
 }
 
@@ -235,12 +266,18 @@ std::int32_t Chain::free_gpus(const Draft& draft) const {
   return adaptive_ ? budget_ : draft.books().free_gpus();
 }
 
+// By count; GPUs of servers that it avoids are not there for it.
+bool Chain::fits_budget(const View& view, const Draft& draft, JobId job) const {
+  std::int32_t budget = budget_;
+  for (const NodeId node : view.avoided(job)) budget -= draft.books().free_gpus(node);
+  return view.spec(job).gpus <= budget;
+}
+
 // Gives one job its GPUs if it fits: a real place, or a part of the budget for adaptive mechanisms.
 bool Chain::take(const View& view, Draft& draft, JobId job) {
-  const std::int32_t gpus = view.spec(job).gpus;
   if (adaptive_) {
-    if (gpus > budget_) return false;
-    budget_ -= gpus;
+    if (!fits_budget(view, draft, job)) return false;
+    budget_ -= view.spec(job).gpus;
   } else {
     Ask ask = ask_for(view, job);
     mechanism_->place(*cluster_, *placer_, draft.books(), ask);

@@ -3,9 +3,9 @@
 // The usual planner: policy (who is next) -> mechanism (how much beside the GPUs) -> placement
 // (where), each swappable alone.
 //
-// Waiting jobs are kept by shape: jobs of one shape (GPU count, GPU type and, for mechanisms that
-// look at it, profile) fit or do not fit alike, so a plan touches at most one job per shape beyond
-// those it starts. Its cost does not grow with the length of the queue.
+// Waiting jobs are kept by shape: jobs of one shape (GPU count, GPU type, servers to avoid and, for
+// mechanisms that look at it, profile) fit or do not fit alike, so a plan touches at most one job
+// per shape beyond those it starts. Its cost does not grow with the length of the queue.
 
 #include <optional>
 #include <string>
@@ -46,7 +46,9 @@ class Chain final : public Planner {
         Owned<Placer> placer, const ChainOptions& options);
 
   std::optional<std::string> refuse(const JobSpec& spec) override;
+  bool could_avoid(const JobSpec& spec, std::span<const NodeId> servers) const override;
   void enqueue(const View& view, JobId job) override;
+  void reseat(const View& view, JobId job) override;
   bool resume(const View& view, Draft& draft, JobId job, Placement placement) override;
   void forget(const View& view, JobId job, Farewell farewell) override;
   void plan(const View& view, Draft& draft, Occasion occasion) override;
@@ -64,6 +66,7 @@ class Chain final : public Planner {
     ProfileId profile;
     TenantId tenant;                     // With tenants only.
     UserId user;                         // Where users take turns only.
+    std::vector<NodeId> avoid;           // Shapes with any are used again when empty.
     std::optional<std::string> refusal;  // Why no job of this shape can ever run.
     RankedQueue queue;
     ArrivalIndex ages;       // Kept only for policies that reserve.
@@ -80,9 +83,10 @@ class Chain final : public Planner {
     WaitSplit waited;    // Of earlier seats; while taken, see CauseClock.
   };
 
-  std::uint32_t shape_of(const JobSpec& spec);
+  std::uint32_t shape_of(const JobSpec& spec, std::span<const NodeId> avoid = {});
   std::optional<std::string> find_refusal(const JobSpec& spec) const;
   Rank rank_of(const View& view, JobId job) const;
+  void seat(const View& view, JobId job);
   void unseat(JobId job, Instant now);
   void review(const View& view);
   void note_causes(const View& view, const Draft& draft);
@@ -98,6 +102,7 @@ class Chain final : public Planner {
                       std::optional<std::size_t> near);
   double alignment(const Draft& draft, const Shape& shape) const;
   std::int32_t free_gpus(const Draft& draft) const;
+  bool fits_budget(const View& view, const Draft& draft, JobId job) const;
   bool take(const View& view, Draft& draft, JobId job);
   void note_start(const View& view, JobId job);
 

@@ -170,7 +170,8 @@ bool Chain::evict_on_one_server(const View& view, Draft& draft, JobId job) {
     const Node& server = cluster_->topology().node(node);
     const std::int32_t need = spec.gpus - draft.books().free_gpus(node);
     if (need > 0 && server.capacity.gpus >= spec.gpus &&
-        (!spec.gpu_type || *spec.gpu_type == server.gpu_type)) {
+        (!spec.gpu_type || *spec.gpu_type == server.gpu_type) &&
+        !is_among(view.avoided(job), node)) {
       auto choice = cheapest_of_fewest(std::span(guests).subspan(begin, end - begin), need);
       if (choice) choices.push_back(std::move(*choice));
     }

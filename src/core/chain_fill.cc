@@ -27,6 +27,7 @@ bool Chain::is_passed_by(const Shape& shape, Instant now) const {
   return traits_.when_stuck == WhenStuck::kWait &&
          std::any_of(shapes_.begin(), shapes_.end(), [&](const Shape& other) {
            return !other.queue.empty() && other.tenant == shape.tenant &&
+                  !(other.out && !other.avoid.empty()) &&
                   goes_before(other.queue.first(), shape.queue.first(), now);
          });
 }
@@ -59,6 +60,10 @@ void Chain::fill(const View& view, Draft& draft, std::optional<std::size_t> near
     const JobId job = shape->queue.first().job;
     if (take(view, draft, job)) continue;
     shape->no_place = true;
+    if (!shape->avoid.empty()) {  // It waits by choice, so nobody has to wait for it.
+      shape->out = true;
+      continue;
+    }
     if (traits_.when_stuck == WhenStuck::kWait) {
       if (!tenancy_) return;
       for (Shape& other : shapes_) other.out |= other.tenant == shape->tenant;

@@ -14,7 +14,7 @@ Engine::Engine(const Cluster& cluster, Owned<Planner> planner,
       planner_(std::move(planner)),
       options_(options),
       estimator_(options.estimates),
-      servers_(cluster.topology().node_count(), ServerBlameOptions()) {
+      servers_(cluster.topology().node_count(), options.servers) {
   MUSTER_CHECK(options.quantum > Duration());
   MUSTER_CHECK(options.checkpoint_interval > Duration());
   state_.stopping.resize(cluster.topology().node_count());
@@ -50,6 +50,8 @@ std::span<const Action> Engine::step(Instant now, std::span<const Event> events)
   MUSTER_CHECK(now >= now_);
   now_ = now;
   actions_.clear();
+  reactions_.clear();
+  quarantines_.clear();
   counters_.events += events.size();
   for (const Event& event : events) {
     std::visit([this](const auto& e) { apply(e); }, event);
@@ -104,6 +106,8 @@ void Engine::ask_for_wake() {
     wake = std::min(wake, review_);
   }
   if (!parked_.empty()) wake = std::min(wake, parked_.front().until);
+  drop_void_patience();
+  if (!patience_.empty()) wake = std::min(wake, patience_.front().until);
   for (const auto& [until, node] : drains_) wake = std::min(wake, until);
   if (wake == wake_) return;
   wake_ = wake;
@@ -147,7 +151,12 @@ void Engine::apply(const JobRestored& event) {
   // The lease it keeps gets its old number.
   job.epoch = event.epoch - (event.placement.empty() || event.epoch == 0 ? 0 : 1);
   const JobId id = state_.jobs.push_back(std::move(job));
-  if (!event.failures.empty()) failures_[id] = event.failures;
+  if (!event.failures.empty()) {
+    failures_[id] = event.failures;
+    const Verdict last = retry_rule(event.spec).decide(event.failures.back(), {});
+    if (last.next == Verdict::Next::kRetryElsewhere) avoid(id, event.failures.back().servers);
+    begin_patience(id);
+  }
   if (!admit(id) || event.placement.empty()) return;
   Draft draft(state_, now_, std::move(paper_));
   if (!planner_->resume(View(state_, now_), draft, id, event.placement)) {
@@ -162,6 +171,7 @@ void Engine::apply(const JobCancelled& event) {
   Job& job = state_.jobs[event.job];
   if (job.state == JobState::kParked) {
     job.state = JobState::kCancelled;
+    state_.avoided.erase(event.job);
     return;
   }
   if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return;
@@ -173,6 +183,7 @@ void Engine::apply(const JobCancelled& event) {
     --state_.waiting;
   }
   job.state = JobState::kCancelled;
+  state_.avoided.erase(event.job);
   news_ = true;
 }
 
@@ -254,6 +265,7 @@ void Engine::apply(const LeaseEnded& event) {
     return;
   }
   if (current) {
+    for (const Share& share : lease(event.job).placement) servers_.succeeded(share.node);
     planner_->forget(View(state_, now_), event.job, Farewell::kCompleted);
     give_back(job);
     revoke(job);
@@ -288,6 +300,7 @@ void Engine::apply(const LeaseEnded& event) {
     estimator_.learn(job.spec, job.work_done);
     inputs_.succeeded(job.spec.user, job.spec.name);
     failures_.erase(event.job);
+    state_.avoided.erase(event.job);
   }
   news_ = true;
 }

@@ -38,13 +38,31 @@ struct EngineOptions {
   // How often a running job saves its work. What it did since is lost when its attempt fails.
   Duration checkpoint_interval = Duration::seconds(300);
   RetryPolicy retry = RetryPolicy::none();
+  ServerBlameOptions servers = {};  // When they are closed for what fails on them.
   // Plan also in rounds before which nothing happened that could change a plan. The result is the
   // same; tests use it to show that.
   bool plan_idle_rounds = false;
 };
 
+// What became of a failed attempt, for whoever tells people.
+struct Reaction {
+  JobId job;
+  Epoch epoch = 0;
+  Reason reason = Reason::kNoSignature;
+  Verdict verdict;
+  std::vector<NodeId> avoided;  // Servers the next attempt is kept off.
+};
+// A server closed for what failed on it.
+struct Quarantine {
+  NodeId server;
+  Charge charge;
+};
+
 class Engine {
  public:
+  // How long a job waits for other servers than those it failed on, before any will do.
+  static constexpr Duration kPatience = Duration::seconds(600);
+
   // `cluster` must outlive the engine.
   Engine(const Cluster& cluster, Owned<Planner> planner, const EngineOptions& options);
 
@@ -58,6 +76,9 @@ class Engine {
   const std::string& why_rejected(JobId job) const;
   // Failed attempts of a job that is not over, in order.
   std::span<const FailedAttempt> failures(JobId job) const;
+  // Of the last step, in order.
+  std::span<const Reaction> reactions() const { return reactions_; }
+  std::span<const Quarantine> quarantines() const { return quarantines_; }
   const State& state() const { return state_; }
   Instant wake() const { return wake_; }  // The last wish for a WakeAt; never() for none.
   // Plans that are due at set times are no farther apart.
@@ -85,6 +106,7 @@ class Engine {
   void apply(const LeaseStarted& event);
   void apply(const LeaseEnded& event);
   void apply(const AttemptFailed& event);
+  void apply(const LeaseLost& event);
   void apply(const JobReported& event);
   void apply(const JobSaved& event);
   void apply(const TypeMeasured& event);
@@ -96,6 +118,14 @@ class Engine {
   // engine_failures.cc
   void fall_back(Job& job);  // To what it had saved.
   void wait_again(JobId job);
+  void park(JobId job, Duration wait);
+  void end_attempt(JobId job);
+  RetryPolicy retry_rule(const JobSpec& spec) const;
+  void blame_server(const AttemptFailed& event, const Job& job, const FailedAttempt& failed,
+                    const Verdict& verdict);
+  void avoid(JobId job, std::vector<NodeId> servers);
+  void begin_patience(JobId job);  // It waits from now on.
+  void drop_void_patience();
   void release_parked();
   void block_closed();
 
@@ -138,7 +168,8 @@ class Engine {
       return a.until != b.until ? a.until > b.until : a.job > b.job;
     }
   };
-  std::vector<Parked> parked_;                            // A heap, the soonest first.
+  std::vector<Parked> parked_;    // A heap, the soonest first.
+  std::vector<Parked> patience_;  // The same; those that avoid servers. Some are void.
   std::map<JobId, std::vector<FailedAttempt>> failures_;  // Of jobs not yet done.
   InputBlame inputs_;
   ServerBlame servers_;
@@ -146,6 +177,8 @@ class Engine {
       drains_;  // Servers closed for their failures, until when.
   std::size_t closed_count_ = 0;
   Instant review_ = Instant::never();  // When the planner wants to plan even without news.
+  std::vector<Reaction> reactions_;
+  std::vector<Quarantine> quarantines_;
   bool news_ = false;  // Something happened since the last plan that could change it.
   std::vector<Action> actions_;
   std::vector<std::pair<JobId, Epoch>> cleared_;  // In this step, of all that blocked them.

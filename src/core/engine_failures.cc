@@ -31,9 +31,32 @@ Instant Engine::parked_until(JobId id) const {
 void Engine::wait_again(JobId id) {
   Job& job = state_.jobs[id];
   job.state = JobState::kWaiting;
+  begin_patience(id);
   ++state_.waiting;
   planner_->enqueue(View(state_, now_), id);
   news_ = true;
+}
+
+void Engine::park(JobId id, Duration wait) {
+  if (wait == Duration()) return wait_again(id);
+  state_.jobs[id].state = JobState::kParked;
+  parked_.push_back({now_ + wait, id});
+  std::push_heap(parked_.begin(), parked_.end(), std::greater<>());
+}
+
+// Its lease is gone, and what it held is free.
+void Engine::end_attempt(JobId id) {
+  Job& job = state_.jobs[id];
+  planner_->forget(View(state_, now_), id, Farewell::kCancelled);
+  give_back(job);
+  fall_back(job);
+  revoke(job);
+  news_ = true;
+}
+
+RetryPolicy Engine::retry_rule(const JobSpec& spec) const {
+  if (spec.retries < 0) return options_.retry;
+  return spec.retries == 0 ? RetryPolicy::none() : RetryPolicy::fixed(spec.retries);
 }
 
 void Engine::apply(const AttemptFailed& event) {
@@ -55,36 +78,85 @@ void Engine::apply(const AttemptFailed& event) {
   for (const Share& share : lease(event.job).placement) failed.servers.push_back(share.node);
   std::vector<FailedAttempt>& earlier = failures_[event.job];
   const bool known_bad = inputs_.known_bad(job.spec.user, job.spec.name);
-  const std::int32_t own = job.spec.retries;
-  const RetryPolicy rule = own < 0    ? options_.retry
-                           : own == 0 ? RetryPolicy::none()
-                                      : RetryPolicy::fixed(own);
-  const Verdict verdict = rule.decide(failed, earlier, known_bad);
+  const Verdict verdict = retry_rule(job.spec).decide(failed, earlier, known_bad);
   if (verdict.blames == Verdict::Blames::kUser) {
     inputs_.failed(job.spec.user, job.spec.name, event.job, event.reason);
   }
+  earlier.push_back(failed);
+  blame_server(event, job, failed, verdict);
+  end_attempt(event.job);
+  state_.avoided.erase(event.job);
+  if (verdict.next == Verdict::Next::kRetryElsewhere) avoid(event.job, std::move(failed.servers));
+  const std::span<const NodeId> avoided = View(state_, now_).avoided(event.job);
+  reactions_.push_back(
+      {event.job, event.epoch, event.reason, verdict, {avoided.begin(), avoided.end()}});
+  if (verdict.again()) return park(event.job, verdict.wait);
+  job.state = JobState::kFailed;
+  failures_.erase(event.job);
+  emit(Action::Kind::kGiveUp, event.job, event.epoch, now_);
+}
+
+void Engine::apply(const LeaseLost& event) {
+  const bool current = state_.jobs.contains(event.job) && state_.jobs[event.job].lease != kNoRow &&
+                       lease(event.job).epoch == event.epoch;
+  if (!current) return apply(LeaseEnded{event.job, event.epoch, LeaseOutcome::kStopped});
+  digest_.add(std::uint64_t{event.epoch} << 8 | 0x82);
+  digest_.add((std::uint64_t{event.job.index()} << 32) ^ static_cast<std::uint64_t>(now_.us()));
+  end_attempt(event.job);
+  park(event.job, event.wait);
+}
+
+void Engine::blame_server(const AttemptFailed& event, const Job& job, const FailedAttempt& failed,
+                          const Verdict& verdict) {
   const NodeId suspect = failed.servers.front();
-  earlier.push_back(std::move(failed));
-  if (verdict.blames == Verdict::Blames::kServer && state_.closed[suspect] == 0 &&
-      servers_.strike(now_, suspect, job.spec.user, event.reason)) {
-    drains_.emplace_back(servers_.drained_until(suspect), suspect);
-    apply(NodeClosed{suspect});
+  if (options_.retry.kind() != RetryPolicy::Kind::kAdaptive || state_.closed[suspect] != 0) return;
+  // What may be the jobs' fault is no reason to close the last server: where else could it show?
+  const bool last = closed_count_ + 1 == state_.closed.size();
+  if (last && !info_of(event.reason).points_at_server()) return;
+  std::optional<Charge> charge;
+  if (verdict.blames == Verdict::Blames::kServer) {
+    charge = servers_.strike(now_, suspect, job.spec.user, event.reason);
   }
-  planner_->forget(View(state_, now_), event.job, Farewell::kCancelled);
-  give_back(job);
-  fall_back(job);
-  revoke(job);
-  news_ = true;
-  if (!verdict.again()) {
-    job.state = JobState::kFailed;
-    failures_.erase(event.job);
-    emit(Action::Kind::kGiveUp, event.job, event.epoch, now_);
-    return;
+  if (!charge && failed.servers.size() == 1) {
+    charge = servers_.died(now_, suspect, job.spec.user, event.reason, event.ran);
   }
-  if (verdict.wait == Duration()) return wait_again(event.job);
-  job.state = JobState::kParked;
-  parked_.push_back({now_ + verdict.wait, event.job});
-  std::push_heap(parked_.begin(), parked_.end(), std::greater<>());
+  if (!charge) return;
+  quarantines_.push_back({suspect, *charge});
+  drains_.emplace_back(servers_.drained_until(suspect), suspect);
+  apply(NodeClosed{suspect});
+}
+
+// If it could run anywhere else, on what is open. Otherwise there is nothing to wait for.
+void Engine::avoid(JobId job, std::vector<NodeId> servers) {
+  std::vector<NodeId> gone = servers;
+  for (std::size_t i = 0; i < state_.closed.size(); ++i) {
+    if (state_.closed[NodeId(i)] != 0) gone.push_back(NodeId(i));
+  }
+  if (servers.empty() || !planner_->could_avoid(state_.jobs[job].spec, gone)) return;
+  std::sort(servers.begin(), servers.end());
+  state_.avoided[job] = {std::move(servers), Instant::never()};
+}
+
+void Engine::begin_patience(JobId job) {
+  const auto found = state_.avoided.find(job);
+  if (found == state_.avoided.end()) return;
+  found->second.until = now_ + kPatience;
+  patience_.push_back({found->second.until, job});
+  std::push_heap(patience_.begin(), patience_.end(), std::greater<>());
+}
+
+// Those that have got their GPUs since, or wait for another time.
+void Engine::drop_void_patience() {
+  while (!patience_.empty()) {
+    const auto [until, job] = patience_.front();
+    const auto found = state_.avoided.find(job);
+    if (found != state_.avoided.end() && found->second.until == until &&
+        state_.jobs[job].state == JobState::kWaiting) {
+      return;
+    }
+    std::pop_heap(patience_.begin(), patience_.end(), std::greater<>());
+    patience_.pop_back();
+  }
 }
 
 void Engine::release_parked() {
@@ -94,10 +166,17 @@ void Engine::release_parked() {
     parked_.pop_back();
     if (state_.jobs[job].state == JobState::kParked) wait_again(job);
   }
-  for (const auto& [until, node] : drains_) {
+  for (drop_void_patience(); !patience_.empty() && patience_.front().until <= now_;
+       drop_void_patience()) {
+    const JobId job = patience_.front().job;
+    state_.avoided.erase(job);  // Which makes its entry void.
+    planner_->reseat(View(state_, now_), job);
+    news_ = true;
+  }
+  const std::vector<std::pair<Instant, NodeId>> drains = drains_;
+  for (const auto& [until, node] : drains) {
     if (until <= now_) apply(NodeOpened{node});
   }
-  std::erase_if(drains_, [this](const auto& drain) { return drain.first <= now_; });
 }
 
 void Engine::apply(const NodeClosed& event) {
@@ -124,6 +203,8 @@ void Engine::apply(const NodeOpened& event) {
   if (event.node.index() >= state_.closed.size() || state_.closed[event.node] == 0) return;
   state_.closed[event.node] = 0;
   --closed_count_;
+  servers_.pardon(event.node);
+  std::erase_if(drains_, [&](const auto& drain) { return drain.second == event.node; });
   Share share;
   share.node = event.node;
   share.slots = std::exchange(state_.blocked[event.node], SlotMask{0});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -34,13 +35,43 @@ class OneEach final : public Planner {
   std::set<JobId> waiting_;
 };
 
+// The same, and keeps jobs off the servers they avoid.
+class Elsewhere final : public Planner {
+ public:
+  std::optional<std::string> refuse(const JobSpec&) override { return std::nullopt; }
+  bool could_avoid(const JobSpec&, std::span<const NodeId> servers) const override {
+    return servers.size() < 2;
+  }
+  void enqueue(const View& view, JobId job) override {
+    const std::span<const NodeId> avoided = view.avoided(job);
+    waiting_[job] = {avoided.begin(), avoided.end()};
+  }
+  void forget(const View&, JobId job, Farewell) override { waiting_.erase(job); }
+  bool drifts() const override { return false; }
+  void plan(const View&, Draft& draft, Occasion) override {
+    for (auto job = waiting_.begin(); job != waiting_.end();) {
+      bool started = false;
+      for (std::uint32_t node = 0; node < 2 && !started; ++node) {
+        if (job->second.contains(NodeId(node))) continue;
+        started = draft.start(job->first, {{NodeId(node), 0b11, 6000, 128'000, 125'000}});
+      }
+      job = started ? waiting_.erase(job) : std::next(job);
+    }
+  }
+
+ private:
+  std::map<JobId, std::set<NodeId>> waiting_;
+};
+
 class Failures : public testing::Test {
  protected:
-  void build(const RetryPolicy& retry) {
+  template <class Scheduler = OneEach>
+  void build(const RetryPolicy& retry, const ServerBlameOptions& servers = {}) {
     EngineOptions options;
     options.retry = retry;
+    options.servers = servers;
     options.checkpoint_interval = Duration::seconds(10);
-    engine_ = std::make_unique<Engine>(cluster_, std::make_unique<OneEach>(), options);
+    engine_ = std::make_unique<Engine>(cluster_, std::make_unique<Scheduler>(), options);
   }
 
   // Whole seconds. "start 0.1 on 0, give up 1.2, wake 60".
@@ -74,10 +105,15 @@ class Failures : public testing::Test {
     return text;
   }
 
-  static JobSubmitted job() {
+  static JobSubmitted job(std::uint32_t user = 0) {
     JobSpec spec;
     spec.gpus = 2;
+    spec.user = UserId(user);
     return {spec};
+  }
+  // Soon after it began.
+  static AttemptFailed died(std::uint32_t id, Epoch epoch, Reason reason) {
+    return {JobId(id), epoch, reason, Duration::seconds(3)};
   }
   static AttemptFailed failed(std::uint32_t id, Epoch epoch, Reason reason) {
     return {JobId(id), epoch, reason};
@@ -148,6 +184,94 @@ TEST_F(Failures, AServerThatStrikesOutIsDrainedForADay) {
   EXPECT_EQ(at(9, {failed(0, 2, Reason::kGpuEccError)}), "start 0.3 on 1, wake 86409");
   EXPECT_EQ(at(20, {job()}), "");  // There is only the other one.
   EXPECT_EQ(at(86'409, {TimerFired{}}), "start 1.1 on 0, wake never");
+}
+
+TEST_F(Failures, ASuspectGoesOnElsewhere) {
+  build<Elsewhere>(RetryPolicy::adaptive());
+  EXPECT_EQ(at(0, {job()}), "start 0.1 on 0");
+  EXPECT_EQ(at(5, {failed(0, 1, Reason::kCoreDump)}), "start 0.2 on 1");
+  ASSERT_EQ(engine_->reactions().size(), 1U);
+  const Reaction& reaction = engine_->reactions().front();
+  EXPECT_EQ(reaction.job, JobId(0));
+  EXPECT_EQ(reaction.reason, Reason::kCoreDump);
+  EXPECT_EQ(reaction.verdict.next, Verdict::Next::kRetryElsewhere);
+  EXPECT_EQ(reaction.avoided, std::vector<NodeId>{NodeId(0)});
+  EXPECT_EQ(at(6, {LeaseStarted{JobId(0), 2}}), "");
+  EXPECT_TRUE(engine_->reactions().empty());
+  EXPECT_EQ(at(9, {LeaseEnded{JobId(0), 2, LeaseOutcome::kCompleted}}), "");
+  EXPECT_TRUE(engine_->state().avoided.empty());
+}
+
+TEST_F(Failures, WhoFindsOtherServersFullWaitsForThemForAWhileOnly) {
+  build<Elsewhere>(RetryPolicy::adaptive());
+  EXPECT_EQ(at(0, {job(), job()}), "start 0.1 on 0, start 1.1 on 1");
+  EXPECT_EQ(at(5, {failed(0, 1, Reason::kCoreDump)}), "wake 605");
+  EXPECT_EQ(at(20, {job()}), "start 2.1 on 0");  // Nobody else minds that server.
+  EXPECT_EQ(at(30, {LeaseEnded{JobId(2), 1, LeaseOutcome::kCompleted}}), "");
+  EXPECT_EQ(at(605, {TimerFired{}}), "start 0.2 on 0, wake never");
+}
+
+TEST_F(Failures, OnceItsOtherServerIsFreeItWaitsNoMore) {
+  build<Elsewhere>(RetryPolicy::adaptive());
+  EXPECT_EQ(at(0, {job(), job()}), "start 0.1 on 0, start 1.1 on 1");
+  EXPECT_EQ(at(5, {failed(0, 1, Reason::kCoreDump)}), "wake 605");
+  EXPECT_EQ(at(30, {LeaseEnded{JobId(1), 1, LeaseOutcome::kCompleted}}),
+            "start 0.2 on 1, wake never");
+  // Sent back to the queue by others, it still knows where it failed, and waits for as long again.
+  EXPECT_EQ(at(40, {NodeClosed{NodeId(1)}}), "");
+  EXPECT_EQ(at(50, {LeaseEnded{JobId(0), 2, LeaseOutcome::kStopped}}), "wake 650");
+  EXPECT_EQ(at(60, {JobCancelled{JobId(0)}}), "wake never");
+}
+
+TEST_F(Failures, WhatIsClosedIsNoOtherServer) {
+  build<Elsewhere>(RetryPolicy::adaptive());
+  EXPECT_EQ(at(0, {job(), NodeClosed{NodeId(1)}}), "start 0.1 on 0");
+  EXPECT_EQ(at(5, {failed(0, 1, Reason::kCoreDump)}), "start 0.2 on 0");
+  EXPECT_TRUE(engine_->reactions().front().avoided.empty());
+}
+
+TEST_F(Failures, WhatComesFromAnotherEngineAvoidsTheSame) {
+  build<Elsewhere>(RetryPolicy::adaptive());
+  JobRestored back;
+  back.spec.gpus = 2;
+  back.failures = {{Reason::kCoreDump, {NodeId(0)}}};
+  EXPECT_EQ(at(5, {back}), "start 0.1 on 1");
+}
+
+TEST_F(Failures, AServerOnWhichTwoUsersDieYoungIsClosedUntilSomebodyOpensIt) {
+  build(RetryPolicy::adaptive(), {.drain = Duration::max()});
+  EXPECT_EQ(at(0, {job(1)}), "start 0.1 on 0");
+  EXPECT_EQ(at(5, {died(0, 1, Reason::kMpiError)}), "wake 65");
+  EXPECT_TRUE(engine_->quarantines().empty());
+  EXPECT_EQ(at(6, {job(2)}), "start 1.1 on 0");
+  EXPECT_EQ(at(9, {died(1, 1, Reason::kNoSignature)}), "start 1.2 on 1");
+  ASSERT_EQ(engine_->quarantines().size(), 1U);
+  EXPECT_EQ(engine_->quarantines().front().server, NodeId(0));
+  EXPECT_EQ(engine_->quarantines().front().charge.users, 2);
+  EXPECT_EQ(at(65, {TimerFired{}}), "wake never");
+  EXPECT_EQ(at(100'000, {NodeOpened{NodeId(0)}}), "start 0.2 on 0");
+}
+
+TEST_F(Failures, TheLastServerIsNotClosedForWhatMayBeTheJobsFault) {
+  build(RetryPolicy::adaptive());
+  EXPECT_EQ(at(0, {job(1), NodeClosed{NodeId(1)}}), "start 0.1 on 0");
+  EXPECT_EQ(at(5, {died(0, 1, Reason::kCoreDump), JobCancelled{JobId(0)}, job(2)}),
+            "start 1.1 on 0");
+  EXPECT_EQ(at(9, {died(1, 1, Reason::kCoreDump)}), "start 1.2 on 0");
+  EXPECT_TRUE(engine_->quarantines().empty());
+}
+
+TEST_F(Failures, WhoseLeaseWasLostWaitsAsLongAsTheDriverSays) {
+  build(RetryPolicy::none());
+  EXPECT_EQ(at(0, {job()}), "start 0.1 on 0");
+  EXPECT_EQ(at(1, {LeaseStarted{JobId(0), 1}}), "");
+  EXPECT_EQ(at(14, {LeaseLost{JobId(0), 1, Duration::seconds(2)}}), "wake 16");
+  EXPECT_EQ(row(0).state, JobState::kParked);
+  EXPECT_EQ(row(0).work_done, Duration::seconds(10));
+  EXPECT_TRUE(engine_->failures(JobId(0)).empty());
+  EXPECT_EQ(at(16, {TimerFired{}}), "start 0.2 on 0, wake never");
+  EXPECT_EQ(at(17, {LeaseLost{JobId(0), 1, Duration::seconds(2)}}), "");  // Old news.
+  EXPECT_EQ(at(18, {LeaseLost{JobId(0), 2, Duration()}}), "start 0.3 on 0");
 }
 
 TEST_F(Failures, AClosedServerTakesNobodyUntilItOpens) {

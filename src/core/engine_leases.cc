@@ -142,6 +142,7 @@ void Engine::ink_stops(Draft& draft) {
     order_stop(job);
     job.state = JobState::kWaiting;
     if (!mine.has) {
+      begin_patience(mine.job);
       ++state_.waiting;
       planner_->enqueue(View(state_, now_), mine.job);
     }

@@ -56,6 +56,12 @@ struct AttemptFailed {  // The lease is over because the job failed; what it hel
   JobId job;
   Epoch epoch;
   Reason reason;
+  Duration ran = Duration::max();  // How long it had been up; max(): the driver cannot tell.
+};
+struct LeaseLost {  // The lease is over and nobody knows why: no failure of the job.
+  JobId job;
+  Epoch epoch;
+  Duration wait;  // Before the job may start again.
 };
 // What a running job says of itself, as it does now and then. The measured speed takes the place of
 // the believed one until the lease changes.
@@ -93,7 +99,7 @@ struct NodeOpened {
 struct TimerFired {};  // The time asked for by WakeAt has come.
 
 using Event = std::variant<JobSubmitted, JobRestored, JobCancelled, LeaseStarted, LeaseEnded,
-                           AttemptFailed, JobReported, JobSaved, TypeMeasured, WorkKnown,
+                           AttemptFailed, LeaseLost, JobReported, JobSaved, TypeMeasured, WorkKnown,
                            NodeClosed, NodeOpened, TimerFired>;
 
 struct Action {

@@ -17,7 +17,9 @@ struct Ask {
   const JobSpec* spec = nullptr;
   const Placement* held = nullptr;  // Where it runs now; nullptr for a new one.
   std::uint64_t salt = 0;           // For Demand::salt.
-  Placement given;                  // Out: empty if no place was found.
+  // Servers a new place must not be on, since its last attempt failed there; see State::avoided.
+  std::span<const NodeId> avoid = {};
+  Placement given;  // Out: empty if no place was found.
 };
 
 // Whose version of a mechanism to run: ours, or the published simulator's with its quirks, for

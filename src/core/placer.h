@@ -2,13 +2,19 @@
 
 // Where a gang goes. Stateless: a function of the books and the demand.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "core/books.h"
 #include "core/cluster.h"
 
 namespace muster {
+
+inline bool is_among(std::span<const NodeId> servers, NodeId node) {
+  return std::find(servers.begin(), servers.end(), node) != servers.end();
+}
 
 struct Demand {
   std::int32_t gpus = 1;
@@ -17,12 +23,15 @@ struct Demand {
   std::optional<Resources> per_gpu;
   ProfileId profile;       // Of the job's model.
   std::uint64_t salt = 0;  // Differs from job to job and lease to lease, for seeded random choice.
+  std::span<const NodeId> avoid = {};  // Servers it must not be on; see Ask::avoid.
 
   const Resources& appetite(const Cluster& cluster, NodeId node) const {
     return per_gpu ? *per_gpu : cluster.fair(node);
   }
+  // Every placer asks this of a server before it looks for room there.
   bool allows(const Cluster& cluster, NodeId node) const {
-    return !gpu_type || cluster.topology().node(node).gpu_type == *gpu_type;
+    if (gpu_type && cluster.topology().node(node).gpu_type != *gpu_type) return false;
+    return !is_among(avoid, node);
   }
 };
 

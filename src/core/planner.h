@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "core/draft.h"
@@ -40,6 +41,12 @@ class Planner {
   // Why this job could never run here, even alone; nothing if it could. Asked once, at submission.
   virtual std::optional<std::string> refuse(const JobSpec& spec) = 0;
 
+  // Whether such a job could run here, alone, if none of these servers were there, and the planner
+  // keeps jobs off the servers that View::avoided() names. A planner that does not says no.
+  virtual bool could_avoid(const JobSpec& /*spec*/, std::span<const NodeId> /*servers*/) const {
+    return false;
+  }
+
   // The job waits from now on: it was just submitted, or an inked plan stopped it.
   virtual void enqueue(const View& view, JobId job) = 0;
 
@@ -52,6 +59,12 @@ class Planner {
 
   // The job is no longer of interest: it ended, or was cancelled.
   virtual void forget(const View& view, JobId job, Farewell farewell) = 0;
+
+  // What a waiting job avoids is another than when it was enqueued. Only after could_avoid().
+  virtual void reseat(const View& view, JobId job) {
+    forget(view, job, Farewell::kCancelled);
+    enqueue(view, job);
+  }
 
   // Pencils the changes wanted at view.now(). Called after every event of that instant. An
   // untouched draft means "carry on".

@@ -4,6 +4,7 @@
 // a snapshot. Planners see it through a View and change it through a Draft.
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -34,6 +35,14 @@ struct State {
   // Servers that take no new leases, and the GPUs of theirs that nobody may have meanwhile.
   IdVector<NodeId, std::uint8_t> closed;
   IdVector<NodeId, SlotMask> blocked;
+  // Servers on which a job's last attempt failed and that the next is to be kept off. Only of jobs
+  // that could run without them, and no more than a wish: a planner heeds it where it looks for a
+  // place, and nobody is stopped for it.
+  struct Avoidance {
+    std::vector<NodeId> servers;  // Ascending.
+    Instant until;                // While it waits: then anything will do.
+  };
+  std::map<JobId, Avoidance> avoided;
 
   const Berth* berth(JobId job) const {
     const std::int32_t row = jobs[job].berth;
@@ -86,6 +95,11 @@ class View {
   const Cluster& cluster() const { return *state_->cluster; }
   const Books& books() const { return state_->books; }
   const JobSpec& spec(JobId job) const { return state_->jobs[job].spec; }
+  std::span<const NodeId> avoided(JobId job) const {
+    const auto found = state_->avoided.find(job);
+    return found == state_->avoided.end() ? std::span<const NodeId>()
+                                          : std::span<const NodeId>(found->second.servers);
+  }
   std::size_t job_count() const { return state_->jobs.size(); }
   JobState job_state(JobId job) const { return state_->jobs[job].state; }
   bool is_placed(JobId job) const { return state_->jobs[job].state == JobState::kPlaced; }

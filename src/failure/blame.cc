@@ -13,35 +13,67 @@ ServerBlame::ServerBlame(std::size_t servers, ServerBlameOptions options)
   MUSTER_CHECK(options.window >= Duration() && options.drain >= Duration());
 }
 
-bool ServerBlame::strike(Instant now, NodeId server, UserId user, Reason reason) {
-  MUSTER_CHECK(servers_.contains(server));
-  const Nature nature = info_of(reason).nature;
-  if (nature != Nature::kServer && nature != Nature::kSuspect) return false;
-  if (drained(server, now)) return false;  // Its other jobs may go on failing: we know.
-  Server& struck = servers_[server];
-  MUSTER_CHECK(struck.strikes.empty() || struck.strikes.back().at <= now);
-  std::erase_if(struck.strikes, [&](const Strike& old) { return now - old.at > options_.window; });
-  struck.strikes.push_back({now, user, reason});
-  if (!guilty(struck.strikes, reason)) return false;
-  struck.strikes.clear();
-  struck.drained_until = now + options_.drain;
-  return true;
+void ServerBlame::note(std::vector<Strike>& strikes, const Strike& strike, Duration window) {
+  MUSTER_CHECK(strikes.empty() || strikes.back().at <= strike.at);
+  std::erase_if(strikes, [&](const Strike& old) { return strike.at - old.at > window; });
+  strikes.push_back(strike);
 }
 
-bool ServerBlame::guilty(const std::vector<Strike>& strikes, Reason reason) const {
+std::optional<Charge> ServerBlame::strike(Instant now, NodeId server, UserId user, Reason reason) {
+  MUSTER_CHECK(servers_.contains(server));
+  const Nature nature = info_of(reason).nature;
+  if (nature != Nature::kServer && nature != Nature::kSuspect) return std::nullopt;
+  if (reason == Reason::kNoSignature) return std::nullopt;
+  if (drained(server, now)) return std::nullopt;  // Its other jobs may go on failing: we know.
+  Server& struck = servers_[server];
+  note(struck.strikes, {now, user, reason}, options_.window);
   const bool sure = info_of(reason).points_at_server();
-  int count = 0;
-  std::vector<UserId> users;
-  for (const Strike& strike : strikes) {
-    const bool alike = sure ? info_of(strike.reason).points_at_server() : strike.reason == reason;
-    if (!alike) continue;
-    ++count;
-    if (std::find(users.begin(), users.end(), strike.user) == users.end()) {
-      users.push_back(strike.user);
+  std::vector<Strike> alike;
+  for (const Strike& each : struck.strikes) {
+    if (sure ? info_of(each.reason).points_at_server() : each.reason == reason) {
+      alike.push_back(each);
     }
   }
-  return count >= options_.strikes && (sure || static_cast<int>(users.size()) >= options_.users);
+  return drain(struck, judge(alike, sure ? 1 : options_.users), now);
 }
+
+std::optional<Charge> ServerBlame::died(Instant now, NodeId server, UserId user, Reason reason,
+                                        Duration ran) {
+  MUSTER_CHECK(servers_.contains(server));
+  const Nature nature = info_of(reason).nature;
+  if (nature == Nature::kDeterministic || nature == Nature::kScheduler) return std::nullopt;
+  if (ran > options_.young || drained(server, now)) return std::nullopt;
+  Server& struck = servers_[server];
+  note(struck.young, {now, user, reason}, options_.young_window);
+  std::optional<Charge> charge = judge(struck.young, options_.users);
+  if (charge) charge->young = true;
+  return drain(struck, charge, now);
+}
+
+std::optional<Charge> ServerBlame::judge(const std::vector<Strike>& alike, int users) const {
+  std::vector<UserId> whose;
+  for (const Strike& each : alike) {
+    if (std::find(whose.begin(), whose.end(), each.user) == whose.end()) whose.push_back(each.user);
+  }
+  const Charge charge = {alike.back().reason, static_cast<int>(alike.size()),
+                         static_cast<int>(whose.size()), alike.back().at - alike.front().at, false};
+  if (charge.failures < options_.strikes || charge.users < users) return std::nullopt;
+  return charge;
+}
+
+std::optional<Charge> ServerBlame::drain(Server& server, std::optional<Charge> charge,
+                                         Instant now) {
+  if (!charge) return std::nullopt;
+  server.strikes.clear();
+  server.young.clear();
+  server.drained_until =
+      options_.drain == Duration::max() ? Instant::never() : now + options_.drain;
+  return charge;
+}
+
+void ServerBlame::succeeded(NodeId server) { servers_[server].young.clear(); }
+
+void ServerBlame::pardon(NodeId server) { servers_[server].drained_until = Instant(); }
 
 InputBlame::InputBlame(int limit) : limit_(limit) { MUSTER_CHECK(limit >= 1); }
 

@@ -66,6 +66,51 @@ TEST(ServerBlame, HoldsNoUserErrorsAgainstAServer) {
   }
 }
 
+Instant second(std::int64_t n) { return Instant::at(Duration::seconds(n)); }
+constexpr Duration kShort = Duration::seconds(20);
+
+TEST(ServerBlame, WhatLeftNoSignatureIsNotTheSameTwice) {
+  ServerBlame blame(2, {});
+  for (const UserId user : {kAnn, kBob, kAnn}) {
+    EXPECT_FALSE(blame.strike(hour(1), kServer, user, Reason::kNoSignature));
+  }
+}
+
+TEST(ServerBlame, DrainsWhereTwoUsersDieYoungOfWhatever) {
+  ServerBlame blame(4, {.drain = Duration::max()});
+  EXPECT_FALSE(blame.died(second(0), kServer, kAnn, Reason::kNoSignature, kShort));
+  EXPECT_FALSE(blame.died(second(10), kServer, kAnn, Reason::kMpiError, kShort)) << "Ann again";
+  EXPECT_FALSE(blame.died(second(20), NodeId(2), kBob, Reason::kCoreDump, kShort)) << "elsewhere";
+  const std::optional<Charge> charge =
+      blame.died(second(30), kServer, kBob, Reason::kCoreDump, kShort);
+  ASSERT_TRUE(charge);
+  EXPECT_TRUE(charge->young);
+  EXPECT_EQ(charge->reason, Reason::kCoreDump);
+  EXPECT_EQ(charge->failures, 3);
+  EXPECT_EQ(charge->users, 2);
+  EXPECT_EQ(charge->within, Duration::seconds(30));
+  EXPECT_EQ(blame.drained_until(kServer), Instant::never());
+  EXPECT_FALSE(blame.died(hour(9), kServer, kBob, Reason::kCoreDump, kShort)) << "drained already";
+  blame.pardon(kServer);
+  EXPECT_FALSE(blame.died(hour(9), kServer, kBob, Reason::kCoreDump, kShort)) << "begins anew";
+  EXPECT_TRUE(blame.died(hour(9), kServer, kAnn, Reason::kCoreDump, kShort));
+}
+
+TEST(ServerBlame, YoungDeathsCountOnlyTogetherSoonAndIfTheProgramMayBeInnocent) {
+  ServerBlame blame(2, {});
+  const auto died = [&](std::int64_t at, UserId user, Reason reason, std::int64_t ran) {
+    return blame.died(second(at), kServer, user, reason, Duration::seconds(ran)).has_value();
+  };
+  EXPECT_FALSE(died(0, kAnn, Reason::kNoSignature, 60));
+  EXPECT_FALSE(died(601, kBob, Reason::kNoSignature, 60)) << "ten minutes later";
+  EXPECT_FALSE(died(602, kAnn, Reason::kNoSignature, 61)) << "it lived long enough";
+  EXPECT_FALSE(died(603, kAnn, Reason::kImportError, 1)) << "the program's fault for sure";
+  EXPECT_FALSE(died(604, kAnn, Reason::kPreempted, 1));
+  blame.succeeded(kServer);
+  EXPECT_FALSE(died(605, kAnn, Reason::kNoSignature, 1)) << "a job has ended well in between";
+  EXPECT_TRUE(died(606, kBob, Reason::kMpiError, 0));
+}
+
 constexpr NameId kTrain(5);
 
 TEST(InputBlame, KnowsAnInputThatFailedTwice) {

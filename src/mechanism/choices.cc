@@ -46,7 +46,9 @@ std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, Nod
     if (cpu <= most_cpu && mem <= most_mem) consider(cpu, mem);
   };
   if (profile.sensitivity_known()) {
-    const Demand best = best_demand(cluster, spec, 0);
+    Ask ask;
+    ask.spec = &spec;
+    const Demand best = best_demand(cluster, ask);
     if (best.per_gpu) possible(best.per_gpu->cpu_milli, best.per_gpu->mem_mib);
     for (const std::int64_t cpu : cpu_candidates(profile, most_cpu, grid)) {
       for (const std::int64_t mem : profile.mem_points()) possible(cpu, mem);

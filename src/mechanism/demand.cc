@@ -4,12 +4,14 @@
 
 namespace muster {
 
-Demand fair_demand(const JobSpec& spec, std::uint64_t salt) {
-  return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, salt};
+Demand fair_demand(const Ask& ask) {
+  const JobSpec& spec = *ask.spec;
+  return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, ask.salt, ask.avoid};
 }
 
-Demand best_demand(const Cluster& cluster, const JobSpec& spec, std::uint64_t salt) {
-  Demand demand = fair_demand(spec, salt);
+Demand best_demand(const Cluster& cluster, const Ask& ask) {
+  const JobSpec& spec = *ask.spec;
+  Demand demand = fair_demand(ask);
   const Profile& profile = cluster.profile(spec);
   if (!profile.sensitivity_known()) return demand;
   Resources want = profile.ideal();

@@ -10,10 +10,10 @@ namespace muster {
 // job of this size. A job on more GPUs than a server has gets no more than the proportional share,
 // since it fills its servers. Where the ideal would be slower than the proportional share, and
 // where nothing is known of the job, the demand is the proportional share.
-Demand best_demand(const Cluster& cluster, const JobSpec& spec, std::uint64_t salt);
+Demand best_demand(const Cluster& cluster, const Ask& ask);
 
 // The proportional share.
-Demand fair_demand(const JobSpec& spec, std::uint64_t salt);
+Demand fair_demand(const Ask& ask);
 
 // True if the demand wants more of anything than this share per GPU.
 bool exceeds(const Demand& demand, const Resources& share);

@@ -6,7 +6,7 @@ namespace muster {
 
 void Greedy::place(const Cluster& cluster, const Placer& placer, const Books& books,
                    Ask& ask) const {
-  placer.place(cluster, books, best_demand(cluster, *ask.spec, ask.salt), ask.given);
+  placer.place(cluster, books, best_demand(cluster, ask), ask.given);
 }
 
 }  // namespace muster

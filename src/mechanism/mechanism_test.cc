@@ -285,10 +285,15 @@ TEST(Greedy, LetsAJobWaitRatherThanCutItsDemand) {
 
 TEST(BestDemand, IsCutToTheServerAndToTheShareForGangsLargerThanAServer) {
   const MechanismWorld world("4x8");
-  EXPECT_EQ(best_demand(world.cluster, world.job("alexnet", 1), 0).per_gpu->cpu_milli, 12'000);
-  EXPECT_EQ(best_demand(world.cluster, world.job("alexnet", 4), 0).per_gpu->cpu_milli, 6'000);
-  EXPECT_EQ(best_demand(world.cluster, world.job("alexnet", 16), 0).per_gpu->cpu_milli, 3'000);
-  EXPECT_FALSE(best_demand(world.cluster, JobSpec{}, 0).per_gpu);  // Nothing known of it.
+  const auto best = [&](const JobSpec& spec) {
+    Ask ask;
+    ask.spec = &spec;
+    return best_demand(world.cluster, ask).per_gpu;
+  };
+  EXPECT_EQ(best(world.job("alexnet", 1))->cpu_milli, 12'000);
+  EXPECT_EQ(best(world.job("alexnet", 4))->cpu_milli, 6'000);
+  EXPECT_EQ(best(world.job("alexnet", 16))->cpu_milli, 3'000);
+  EXPECT_FALSE(best(JobSpec{}));  // Nothing known of it.
 }
 
 }  // namespace

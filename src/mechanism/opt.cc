@@ -170,7 +170,7 @@ std::vector<double> spread_over_servers(const Cluster& cluster,
 }
 
 void Opt::place(const Cluster& cluster, const Placer& placer, const Books& books, Ask& ask) const {
-  placer.place(cluster, books, fair_demand(*ask.spec, ask.salt), ask.given);
+  placer.place(cluster, books, fair_demand(ask), ask.given);
 }
 
 void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, std::span<Ask> asks,
@@ -229,7 +229,7 @@ void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, 
       settle(i);
     } else if (!spread.empty()) {
       for (std::size_t s = 0; s < servers && ask.given.empty(); ++s) {
-        if (spread[i * servers + s] < kWhole) continue;
+        if (spread[i * servers + s] < kWhole || is_among(ask.avoid, NodeId(s))) continue;
         if (books.free_gpus(NodeId(s)) < ask.spec->gpus) continue;
         ask.given.push_back(
             {NodeId(s), lowest_slots(books.free_slots(NodeId(s)), ask.spec->gpus), 0, 0, 0});
@@ -240,7 +240,7 @@ void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, 
   for (std::size_t i = 0; i < running.size(); ++i) {
     Ask& ask = *running[i];
     if (!ask.given.empty()) continue;
-    Demand bare = fair_demand(*ask.spec, ask.salt);
+    Demand bare = fair_demand(ask);
     bare.per_gpu = Resources{1, 0, 0, 0};
     if (placer.place(cluster, books, bare, ask.given)) settle(i);
   }

@@ -83,8 +83,9 @@ double Packing::speed_with(const Server& server, std::span<const std::uint32_t> 
 }
 
 bool Packing::may_go(std::uint32_t ask, const Server& server) const {
-  const JobSpec& spec = *asks_[ask].spec;
-  return !spec.gpu_type || cluster_.topology().node(server.node).gpu_type == *spec.gpu_type;
+  const std::optional<GpuTypeId> type = asks_[ask].spec->gpu_type;
+  return (!type || cluster_.topology().node(server.node).gpu_type == *type) &&
+         !is_among(asks_[ask].avoid, server.node);
 }
 
 std::int32_t Packing::gpus(std::span<const std::uint32_t> jobs) const {

@@ -6,7 +6,7 @@ namespace muster {
 
 void Proportional::place(const Cluster& cluster, const Placer& placer, const Books& books,
                          Ask& ask) const {
-  placer.place(cluster, books, fair_demand(*ask.spec, ask.salt), ask.given);
+  placer.place(cluster, books, fair_demand(ask), ask.given);
 }
 
 }  // namespace muster

@@ -28,7 +28,7 @@ class Tuning {
     std::vector<Key> order;
     order.reserve(asks_.size());
     for (std::uint32_t i = 0; i < asks_.size(); ++i) {
-      best_[i] = best_demand(cluster_, *asks_[i].spec, asks_[i].salt);
+      best_[i] = best_demand(cluster_, asks_[i]);
       const Resources& each = best_[i].appetite(cluster_, NodeId(0));
       const std::int64_t gpus = best_[i].gpus;
       order.push_back({-gpus, -each.cpu_milli * gpus, -each.mem_mib * gpus, i});
@@ -108,7 +108,7 @@ class Tuning {
     return sum;
   }
 
-  Demand fair(std::uint32_t i) const { return fair_demand(*asks_[i].spec, asks_[i].salt); }
+  Demand fair(std::uint32_t i) const { return fair_demand(asks_[i]); }
 
   void settle(std::uint32_t i) {
     for (const Share& share : asks_[i].given) {
@@ -260,8 +260,8 @@ class Tuning {
 }  // namespace
 
 void Tune::place(const Cluster& cluster, const Placer& placer, const Books& books, Ask& ask) const {
-  if (placer.place(cluster, books, best_demand(cluster, *ask.spec, ask.salt), ask.given)) return;
-  placer.place(cluster, books, fair_demand(*ask.spec, ask.salt), ask.given);
+  if (placer.place(cluster, books, best_demand(cluster, ask), ask.given)) return;
+  placer.place(cluster, books, fair_demand(ask), ask.given);
 }
 
 void Tune::rebalance(const Cluster& cluster, const Placer& placer, Books& books,

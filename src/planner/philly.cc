@@ -20,36 +20,45 @@ Philly::Philly(const Cluster& cluster, const PhillyOptions& options)
   }
 }
 
-Demand Philly::demand_of(const JobSpec& spec) const {
-  return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, 0};
+Demand Philly::demand_of(const JobSpec& spec, std::span<const NodeId> avoid) const {
+  return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, 0, avoid};
 }
 
 std::optional<std::string> Philly::refuse(const JobSpec& spec) {
   if (std::optional<std::string> why = cluster_->why_never(spec)) return why;
-  const Locality worst = options_.relax_after == 0 ? Locality::kFewestServers : Locality::kAnywhere;
-  Placement place;
-  const Books empty(cluster_->topology(), Pooling::kPerNode);
-  if (place_locally(*cluster_, empty, demand_of(spec), worst, place)) return std::nullopt;
+  if (could_avoid(spec, {})) return std::nullopt;
   return fmt::format("{} GPUs do not fit into one rack, and locality is never relaxed", spec.gpus);
 }
 
-std::uint32_t Philly::group_of(const JobSpec& spec) {
+bool Philly::could_avoid(const JobSpec& spec, std::span<const NodeId> servers) const {
+  const Locality worst = options_.relax_after == 0 ? Locality::kFewestServers : Locality::kAnywhere;
+  Placement place;
+  const Books empty(cluster_->topology(), Pooling::kPerNode);
+  return place_locally(*cluster_, empty, demand_of(spec, servers), worst, place);
+}
+
+std::uint32_t Philly::group_of(const JobSpec& spec, std::span<const NodeId> avoid) {
   const TenantId tenant = tenancy_ ? spec.tenant : TenantId();
+  std::size_t unused = groups_.size();
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const Group& group = groups_[i];
-    if (!group.claims && group.tenant == tenant && group.gpus == spec.gpus &&
-        group.gpu_type == spec.gpu_type) {
+    if (group.claims) continue;
+    if (group.tenant == tenant && group.gpus == spec.gpus && group.gpu_type == spec.gpu_type &&
+        std::ranges::equal(group.avoid, avoid)) {
       return static_cast<std::uint32_t>(i);
     }
+    if (!avoid.empty() && !group.avoid.empty() && group.tickets == 0) unused = i;
   }
+  if (unused == groups_.size()) groups_.resize(groups_.size() + 2);
   Group fresh;
   fresh.tenant = tenant;
   fresh.gpus = spec.gpus;
   fresh.gpu_type = spec.gpu_type;
-  groups_.push_back(fresh);
+  fresh.avoid.assign(avoid.begin(), avoid.end());
+  groups_[unused] = fresh;
   fresh.claims = true;
-  groups_.push_back(fresh);
-  return static_cast<std::uint32_t>(groups_.size() - 2);
+  groups_[unused + 1] = std::move(fresh);
+  return static_cast<std::uint32_t>(unused);
 }
 
 bool Philly::is_own(const JobSpec& spec) const {
@@ -80,7 +89,8 @@ void Philly::enqueue(const View& view, JobId job) {
   ticket.waits = true;
   ticket.turn = turn;
   ticket.waited = waited;
-  ticket.group = group_of(spec);
+  ticket.group = group_of(spec, view.avoided(job));
+  ++groups_[ticket.group].tickets;
   if (first) ticket.waited.over_part_on_arrival = tenancy_ && !is_own(spec);
   join(ticket, view.now());
   groups_[ticket.group].queued.insert(job);
@@ -122,6 +132,7 @@ void Philly::forget(const View& view, JobId job, Farewell /*farewell*/) {
   ++ticket.turn;
   if (ticket.phase == Phase::kAsking) stop_asking(view, job);
   if (ticket.phase == Phase::kQueued) groups_[ticket.group].queued.erase(job);
+  --groups_[ticket.group].tickets;  // Not of those that claim: it has stopped asking.
   if (ticket.phase == Phase::kBackingOff) {
     ticket.waited[WaitCause::kBackoff] += view.now() - ticket.backing_off_since;
   } else {
@@ -192,6 +203,7 @@ void Philly::note_start(const View& view, JobId job) {
   ticket.waits = false;
   ++ticket.turn;
   leave(ticket, view.now());
+  --groups_[ticket.group].tickets;
   charge(spec, 1);
   if (tenancy_) tenancy_->want(spec.tenant, -spec.gpus);
 }
@@ -199,7 +211,7 @@ void Philly::note_start(const View& view, JobId job) {
 // Looks once at the job's level, and takes back what was lent if it is the job's right.
 bool Philly::look(const View& view, Draft& draft, JobId job) {
   Placement place;
-  const Demand demand = demand_of(view.spec(job));
+  const Demand demand = demand_of(view, job);
   if (place_locally(*cluster_, draft.books(), demand, tickets_[job].level, place) &&
       start(view, draft, job, std::move(place))) {
     return true;
@@ -221,7 +233,7 @@ void Philly::attend(const View& view, Draft& draft, JobId job) {
   }
   if (ticket.until > now) {
     Placement place;
-    if (!place_on(*cluster_, draft.books(), demand_of(spec), ticket.asked, place)) return;
+    if (!place_on(*cluster_, draft.books(), demand_of(view, job), ticket.asked, place)) return;
     stop_asking(view, job);
     MUSTER_CHECK(start(view, draft, job, std::move(place)));
     return;
@@ -290,7 +302,7 @@ void Philly::admit(const View& view, Draft& draft, Group& group) {
     asking_gpus_ += spec.gpus;
   }
   asking_.push_back(job);
-  ticket.asked = servers_to_ask(*cluster_, draft.books(), demand_of(spec), ticket.level);
+  ticket.asked = servers_to_ask(*cluster_, draft.books(), demand_of(view, job), ticket.level);
   for (const NodeId node : ticket.asked) asked_of_[node].push_back(job);
   set_phase(job, Phase::kAsking, view.now() + options_.acquire);
 }
@@ -310,7 +322,7 @@ bool Philly::reclaim(const View& view, Draft& draft, JobId job) {
   std::sort(youngest.begin(), youngest.end(), std::greater<>());
   const Draft::Mark mark = draft.mark();
   std::vector<std::pair<JobId, Placement>> evicted;
-  const Demand demand = demand_of(view.spec(job));
+  const Demand demand = demand_of(view, job);
   Placement place;
   for (const auto& [since, other] : youngest) {
     evicted.emplace_back(other, *draft.placement(other));

@@ -39,6 +39,7 @@ class Philly final : public Planner {
   Philly(const Cluster& cluster, const PhillyOptions& options);
 
   std::optional<std::string> refuse(const JobSpec& spec) override;
+  bool could_avoid(const JobSpec& spec, std::span<const NodeId> servers) const override;
   void enqueue(const View& view, JobId job) override;
   bool resume(const View& view, Draft& draft, JobId job, Placement placement) override;
   void forget(const View& view, JobId job, Farewell farewell) override;
@@ -62,12 +63,15 @@ class Philly final : public Planner {
     WaitSplit waited;           // While it waits in its group, see CauseClock.
     Instant backing_off_since;
   };
-  // Jobs of one tenant and size wait for one reason at a time, unless they have backed off.
+  // Jobs of one tenant and size, that avoid the same servers, wait for one reason at a time, unless
+  // they have backed off. Groups that avoid any are used again when nobody is in them.
   struct Group {
     TenantId tenant;
     std::int32_t gpus;
     std::optional<GpuTypeId> gpu_type;
-    bool claims = false;  // Those of the group before it that ask for what is their right.
+    std::vector<NodeId> avoid;
+    std::int64_t tickets = 0;  // Of jobs that wait, those that claim and back off included.
+    bool claims = false;       // Those of the group before it that ask for what is their right.
     std::int64_t waiting = 0;
     std::set<JobId> queued;  // The oldest first.
     bool out = false;        // No place for any of them in this plan.
@@ -82,8 +86,11 @@ class Philly final : public Planner {
     }
   };
 
-  Demand demand_of(const JobSpec& spec) const;
-  std::uint32_t group_of(const JobSpec& spec);
+  Demand demand_of(const JobSpec& spec, std::span<const NodeId> avoid) const;
+  Demand demand_of(const View& view, JobId job) const {
+    return demand_of(view.spec(job), view.avoided(job));
+  }
+  std::uint32_t group_of(const JobSpec& spec, std::span<const NodeId> avoid);
   bool is_own(const JobSpec& spec) const;
   void join(Ticket& ticket, Instant now);
   void leave(Ticket& ticket, Instant now);
