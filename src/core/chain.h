@@ -118,6 +118,7 @@ class Chain final : public Planner {
   void add_running(const View& view, JobId job);
   bool drop_running(JobId job);
   void sift_forward(std::size_t at, Instant now);
+  bool sits_out(const View& view, const Shape& shape) const;
   void select_by_count(const View& view, std::size_t next);
   bool make_room(const View& view, Draft& draft, JobId job, const Rank& rank);
   bool may_displace(const View& view, JobId job, const Rank& rank, const RankedJob& other) const;

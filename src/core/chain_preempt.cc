@@ -96,11 +96,21 @@ std::size_t Chain::rank_running(const View& view) {
   return begin;
 }
 
+// Where places are found only after the selection, one that avoids servers gets what is free on
+// others and makes nobody give way: what it was selected for might be where it does not want it.
+bool Chain::sits_out(const View& view, const Shape& shape) const {
+  if (!adaptive_ || shape.avoid.empty()) return false;
+  std::int32_t free = view.books().free_gpus();
+  for (const NodeId node : shape.avoid) free -= view.books().free_gpus(node);
+  return shape.gpus > free;
+}
+
 void Chain::select_by_count(const View& view, std::size_t next) {
   const Instant now = view.now();
   for (Shape& shape : shapes_) {
     shape.queue.advance(now);
     shape.walk.begin(shape.queue, now);
+    shape.out = sits_out(view, shape);
   }
   young_.clear();
   for (std::size_t i = next; i < running_.size(); ++i) {
@@ -116,7 +126,7 @@ void Chain::select_by_count(const View& view, std::size_t next) {
     if (best == nullptr || best->walk.done() || best->gpus > budget_) {
       best = nullptr;
       for (Shape& shape : shapes_) {
-        if (shape.walk.done() || shape.gpus > budget_) continue;
+        if (shape.out || shape.walk.done() || shape.gpus > budget_) continue;
         if (best != nullptr && !goes_before(shape.walk.entry(), best->walk.entry(), now)) continue;
         best = &shape;
       }

@@ -92,6 +92,7 @@ void Chain::select_by_count_and_tenant(const View& view) {
   for (Shape& shape : shapes_) {
     shape.queue.advance(now);
     shape.walk.begin(shape.queue, now);
+    shape.out = sits_out(view, shape);
   }
   std::vector<std::size_t> later(running_.size());  // Those not yet decided on.
   for (std::size_t i = 0; i < later.size(); ++i) later[i] = i;
@@ -102,7 +103,8 @@ void Chain::select_by_count_and_tenant(const View& view) {
     const std::size_t many = deferred_.size();
     std::size_t next = 0;
     const auto eligible = [&](const Shape& shape) {
-      return !shape.walk.done() && shape.gpus <= budget_ - reserves.for_others(shape.tenant) &&
+      return !shape.out && !shape.walk.done() &&
+             shape.gpus <= budget_ - reserves.for_others(shape.tenant) &&
              (own ? is_within(shape) : near == tenancy_->farthest() || distance(shape) <= near);
     };
     Shape* best = nullptr;

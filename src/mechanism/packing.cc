@@ -82,12 +82,6 @@ double Packing::speed_with(const Server& server, std::span<const std::uint32_t> 
   return answer.fits ? answer.speed : -1.0;
 }
 
-bool Packing::may_go(std::uint32_t ask, const Server& server) const {
-  const std::optional<GpuTypeId> type = asks_[ask].spec->gpu_type;
-  return (!type || cluster_.topology().node(server.node).gpu_type == *type) &&
-         !is_among(asks_[ask].avoid, server.node);
-}
-
 std::int32_t Packing::gpus(std::span<const std::uint32_t> jobs) const {
   std::int32_t sum = 0;
   for (const std::uint32_t i : jobs) sum += asks_[i].spec->gpus;

@@ -48,7 +48,11 @@ class Packing {
   JobKind kind_on(std::uint32_t ask, const Server& server) {
     return solver_.kind(*asks_[ask].spec, server.node);
   }
-  bool may_go(std::uint32_t ask, const Server& server) const;
+  bool may_go(std::uint32_t ask, const Server& server) const {
+    const std::optional<GpuTypeId> type = asks_[ask].spec->gpu_type;
+    return (!type || cluster_.topology().node(server.node).gpu_type == *type) &&
+           !is_among(asks_[ask].avoid, server.node);
+  }
   std::int32_t gpus(std::span<const std::uint32_t> jobs) const;
   void reckon(Server& server);
   // The speed of a server with some jobs gone and others come; below zero if they do not fit.

@@ -20,10 +20,6 @@ Philly::Philly(const Cluster& cluster, const PhillyOptions& options)
   }
 }
 
-Demand Philly::demand_of(const JobSpec& spec, std::span<const NodeId> avoid) const {
-  return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, 0, avoid};
-}
-
 std::optional<std::string> Philly::refuse(const JobSpec& spec) {
   if (std::optional<std::string> why = cluster_->why_never(spec)) return why;
   if (could_avoid(spec, {})) return std::nullopt;

@@ -86,8 +86,10 @@ class Philly final : public Planner {
     }
   };
 
-  Demand demand_of(const JobSpec& spec, std::span<const NodeId> avoid) const;
-  Demand demand_of(const View& view, JobId job) const {
+  static Demand demand_of(const JobSpec& spec, std::span<const NodeId> avoid) {
+    return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, 0, avoid};
+  }
+  static Demand demand_of(const View& view, JobId job) {
     return demand_of(view.spec(job), view.avoided(job));
   }
   std::uint32_t group_of(const JobSpec& spec, std::span<const NodeId> avoid);
