@@ -49,16 +49,20 @@ std::string nodes_text(const Json& answer) {
                {"NOTES", Align::kLeft}});
   for (const Json& node : list_at(answer, "nodes")) {
     const bool open = flag_at(node, "open", true);
+    const std::string state = text_at(node, "state");
     const std::string type = text_at(node, "gpu_type");
     const bool made_up = flag_at(node, "gpus_virtual");
-    table.add_row({text_at(node, "name"), open ? "open" : "drained",
+    table.add_row({text_at(node, "name"),
+                   !state.empty() ? state
+                   : open         ? "open"
+                                  : "drained",
                    used_of(node, "gpus", "gpus_free"),
                    !made_up                            ? type
                    : type.empty() || type == "virtual" ? "virtual"
                                                        : type + " (virtual)",
                    used_of(node, "cpus", "cpus_free"), used_of(node, "mem_gib", "mem_free_gib"),
                    text_at(node, "isolation"), jobs_on(node), notes_on(node)});
-    table.tint(1, open ? Tint::kGreen : Tint::kYellow);
+    table.tint(1, open ? Tint::kGreen : state == "quarantined" ? Tint::kRed : Tint::kYellow);
   }
   return table.render(ink_for(1), output_width());
 }

@@ -16,22 +16,24 @@ namespace muster {
 
 namespace {
 
-constexpr std::array<std::string_view, 15> kTopKeys = {
-    "virtual_gpus", "nodes",     "scheduler", "tenants",   "profiles",
-    "grace",        "retention", "log_cap",   "log_files", "limits",
-    "listen",       "operators", "others",    "cgroup",    "progress_every"};
+constexpr std::array<std::string_view, 16> kTopKeys = {
+    "virtual_gpus", "nodes",   "scheduler",      "tenants",   "profiles", "grace",
+    "retention",    "log_cap", "log_files",      "limits",    "listen",   "operators",
+    "others",       "cgroup",  "progress_every", "quarantine"};
 constexpr std::array<std::string_view, 6> kNodeKeys = {"name", "gpus",     "cpus",
                                                        "mem",  "gpu_type", "rack"};
 constexpr std::array<std::string_view, 10> kSchedulerKeys = {
     "preset",  "policy",  "mechanism", "placement", "round",
     "min_run", "quantum", "estimates", "retry",     "checkpoint_interval"};
 constexpr std::array<std::string_view, 2> kLimitKeys = {"queued", "per_user"};
+constexpr std::array<std::string_view, 2> kQuarantineKeys = {"period", "test"};
 constexpr std::array<std::string_view, 6> kListenKeys = {"socket", "tcp",    "certificate",
                                                          "key",    "tokens", "max_connections"};
 constexpr std::array<std::string_view, 2> kEstimates = {"user", "history"};
 
 constexpr std::size_t kMostServeNodes = 1'000;
 constexpr std::size_t kMostOperators = 1'000;
+constexpr std::size_t kMostTestWords = 100;
 constexpr Bounds kAmount = {0.01, 1e6};  // CPUs, or GB.
 constexpr Bounds kLogCap = {0.01, 1e6};  // MB.
 constexpr Bounds kLogFiles = {0, 100};
@@ -39,6 +41,7 @@ constexpr Bounds kQueued = {1, 10'000'000};
 constexpr Bounds kConnections = {1, 10'000};
 constexpr Duration kShortest = Duration::micros(100'000);
 constexpr Duration kHour = Duration::seconds(3'600);
+constexpr Duration kDay = Duration::seconds(86'400);
 
 class ServeReader {
  public:
@@ -56,6 +59,7 @@ class ServeReader {
   TcpAddress read_address(const Item& item);
   void read_output(const Item& root);
   void read_people(const Item& root);
+  void read_quarantine(const Item& section);
   std::string read_group(const Item& item);
 
   // Each sets its target if the map has the key.
@@ -91,6 +95,7 @@ Result<ServeFile> ServeReader::read(const Item& root) {
   set_duration(root, "grace", Duration(), kHour, out_.grace);
   set_duration(root, "retention", Duration(), kLongestDuration, out_.retention);
   set_duration(root, "progress_every", kShortest, kHour, out_.progress_every);
+  if (const Item* quarantine = root.find("quarantine")) read_quarantine(*quarantine);
   read_output(root);
   read_people(root);
   if (in_.failed()) return in_.error();
@@ -224,6 +229,19 @@ void ServeReader::read_people(const Item& root) {
   }
   for (const Item& user : operators->items) {
     if (!in_.failed()) out_.operators.push_back(in_.name(user));
+  }
+}
+
+void ServeReader::read_quarantine(const Item& section) {
+  in_.allow_keys(section, kQuarantineKeys);
+  set_duration(section, "period", Duration::seconds(1), kDay, out_.quarantine);
+  if (section.find("test") == nullptr) return;
+  const Item& words = in_.list(section, "test");
+  if (words.items.size() > kMostTestWords) {
+    in_.refuse(words, fmt::format("more than {} words", kMostTestWords));
+  }
+  for (const Item& word : words.items) {
+    if (!in_.failed()) out_.node_test.push_back(in_.line(word));
   }
 }
 

@@ -59,7 +59,8 @@ TEST(ServeFile, ReadsEveryKey) {
       "operators: [ann, bob]\n"
       "others: true\n"
       "cgroup: none\n"
-      "progress_every: 250ms\n");
+      "progress_every: 250ms\n"
+      "quarantine: {period: 90s, test: [sh, -c, 'test -e /dev/null']}\n");
   ASSERT_TRUE(read.ok()) << read.error().message;
   const ServeFile& serve = read.value();
   EXPECT_EQ(serve.virtual_gpus, 8);
@@ -103,6 +104,8 @@ TEST(ServeFile, ReadsEveryKey) {
   EXPECT_TRUE(serve.others);
   EXPECT_EQ(serve.cgroup, "");
   EXPECT_EQ(serve.progress_every, Duration::micros(250'000));
+  EXPECT_EQ(serve.quarantine, Duration::seconds(90));
+  EXPECT_EQ(serve.node_test, (std::vector<std::string>{"sh", "-c", "test -e /dev/null"}));
 }
 
 TEST(ServeFile, AJobIsSafeUntilItsFirstCheckpointUnlessToldOtherwise) {
@@ -152,6 +155,9 @@ TEST(ServeFile, SaysWhereSomethingIsWrong) {
       {"grace: 2h\n", "s.yaml:1: grace: not between 0 and 3600 seconds: '2h'"},
       {"grace: [1]\n", "s.yaml:1: grace: not a duration: a list"},
       {"log_files: 101\n", "s.yaml:1: log_files: not between 0 and 100: '101'"},
+      {"quarantine: {period: 0s}\n", "s.yaml:1: period: not between 1 and 86400 seconds: '0s'"},
+      {"quarantine: {test: true}\n", "s.yaml:1: test: not a list"},
+      {"quarantine: {until: 1d}\n", "s.yaml:1: quarantine: unknown key: 'until'"},
       {"limits: {queued: 0}\n", "s.yaml:1: queued: not between 1 and 10000000: '0'"},
       {"listen: {tcp: \"a:1\"}\n", "s.yaml:1: tcp: needs 'tokens', a file, beside it"},
       {"listen: {key: k}\n", "s.yaml:1: listen: 'certificate' and 'key' go together"},

@@ -125,6 +125,11 @@ Refusal run_daemon(const DaemonOptions& options) {
   settings.launch.log_cap_bytes = file.log_cap_bytes;
   settings.launch.log_files = file.log_files;
   if (machine.value().full_isolation) settings.launch.cgroup_parent = file.cgroup;
+  if (!file.node_test.empty()) {
+    settings.node_test = file.node_test;
+  } else if (!machine.value().gpus_virtual) {
+    settings.node_test = {"nvidia-smi", "-L"};
+  }
   settings.retention = file.retention;
   settings.progress_every = file.progress_every;
   settings.most_queued = static_cast<std::size_t>(file.most_queued);

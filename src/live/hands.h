@@ -26,6 +26,7 @@ struct HandOrder {
     kStop,
     kResize,
     kForget,  // Its record is no longer wanted.
+    kTest,    // See whether a server is well; a NodeTestInput tells.
   };
   Kind kind = Kind::kStart;
   LiveId id = 0;
@@ -35,6 +36,8 @@ struct HandOrder {
   bool was_up = false;            // Of kTakeUp: it is known to have started, so it must not again.
   bool stopping = false;          // Of kTakeUp: it is to stop, and must not start any more.
   std::optional<Duration> grace;  // Of kStop and kTakeUp.
+  std::string node;               // Of kTest, as is the next.
+  std::vector<std::string> test;
 };
 
 class Hands {

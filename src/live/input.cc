@@ -39,6 +39,9 @@ struct Writer {
   json operator()(const DrainInput& in) const {
     return {{"t", "drain"}, {"node", in.node}, {"open", in.open}};
   }
+  json operator()(const NodeTestInput& in) const {
+    return {{"t", "node-test"}, {"node", in.node}, {"ok", in.ok}, {"words", in.words}};
+  }
   json operator()(const LeaseUpInput& in) const {
     json out = lease_json("up", in.id, in.lease);
     out["isolation"] = in.isolation;
@@ -95,6 +98,10 @@ Result<Input> read_input(const json& in) {
   if (what == "tick") return Input(TickInput{});
   if (what == "drain") {
     return Input(DrainInput{in.at("node").get<std::string>(), in.at("open").get<bool>()});
+  }
+  if (what == "node-test") {
+    return Input(NodeTestInput{in.at("node").get<std::string>(), in.at("ok").get<bool>(),
+                               in.at("words").get<std::string>()});
   }
   const LiveId id = in.at("id").get<LiveId>();
   if (what == "cancel") return Input(CancelInput{id, in.at("by").get<std::string>()});

@@ -42,7 +42,12 @@ struct ReleaseInput {
 };
 struct DrainInput {
   std::string node;
-  bool open = false;  // True: the drain is over.
+  bool open = false;  // True: the drain is over, and so is a quarantine.
+};
+struct NodeTestInput {  // What became of the test of a server in quarantine.
+  std::string node;
+  bool ok = false;
+  std::string words;  // How it failed.
 };
 
 // What became of a lease, all its servers together.
@@ -75,7 +80,7 @@ struct SavedInput {  // The job says that its work is saved.
 struct TickInput {};  // The time the roster asked for.
 
 using Input = std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, DrainInput,
-                           LeaseUpInput, LeaseOverInput, SavedInput, TickInput>;
+                           NodeTestInput, LeaseUpInput, LeaseOverInput, SavedInput, TickInput>;
 
 // One step of the roster.
 struct JournalStep {

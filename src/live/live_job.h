@@ -71,6 +71,7 @@ struct LiveJob {
   std::string why;               // How it ended, or what happened last; for people.
 
   bool held = false;
+  std::string held_why;            // Why Muster held it; empty if its user did.
   bool cancelled = false;          // Wanted; over when nothing of it runs any more.
   bool tried = false;              // The pre-run is behind it, or it wants none.
   std::int32_t waits_for = 0;      // Jobs it depends on that are not over.
@@ -81,11 +82,15 @@ struct LiveJob {
   std::optional<Past> past;        // Up to its last row in the engine.
   std::optional<LiveLease> lease;  // The one on the machine.
   std::uint32_t leases_used = 0;
-  std::int32_t losses = 0;  // Leases lost one after the other.
-  Duration ran;             // In leases that are over.
+  std::int32_t losses = 0;          // Leases lost one after the other.
+  std::optional<Reason> failed_by;  // Its last lease, if that failed.
+  Duration ran;                     // In leases that are over.
 
   bool wants_trial() const { return !tried && request.prerun > Duration(); }
 };
+
+// For people, in whole seconds, minutes, hours or days: "90 s", "10 min".
+std::string rough(Duration duration);
 
 // How long its next lease may run; zero: as long as it likes.
 Duration time_left(const LiveJob& job, bool trial);

@@ -75,6 +75,7 @@ void LocalHands::run() {
     for (HandOrder& each : inbox) take(std::move(each));
     work();
     for (const ExecEvent& event : executor_.poll()) hear(event);
+    for (NodeTestInput& each : tests_.finished()) told_.push_back(std::move(each));
     for (const Name& name : std::exchange(done_, {})) held_.erase(name);
     if (!told_.empty()) news_(std::exchange(told_, {}));
     pollfd fds[] = {{wake_.get(), POLLIN, 0}, {executor_.fd(), POLLIN, 0}};
@@ -94,6 +95,7 @@ int LocalHands::wait_ms() const {
       if (part.limits && part.up) next = std::min(next, held.start_at);
     }
   }
+  if (tests_.busy()) next = std::min(next, Clock::now() + kAgain);
   if (next == Clock::time_point::max()) return -1;
   const auto left = std::chrono::duration_cast<milliseconds>(next - Clock::now()).count() + 1;
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 10'000));
@@ -143,6 +145,8 @@ void LocalHands::take(HandOrder order) {
       return;
     case HandOrder::Kind::kForget:
       return forget(name);
+    case HandOrder::Kind::kTest:
+      return tests_.begin(order.node, order.test);
   }
 }
 

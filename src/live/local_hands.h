@@ -17,6 +17,7 @@
 
 #include "exec/local.h"
 #include "live/hands.h"
+#include "live/node_tests.h"
 
 namespace muster {
 
@@ -78,6 +79,7 @@ class LocalHands final : public Hands {
   std::optional<std::vector<Name>> known_;  // Guarded; see stop_strangers().
   bool ending_ = false;                     // Guarded.
   std::map<Name, Held> held_;
+  NodeTests tests_;
   std::vector<Name> done_;
   std::vector<Input> told_;
   std::thread thread_;

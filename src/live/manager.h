@@ -48,7 +48,8 @@ struct ManagerSettings {
   std::string home;
   std::string scheduling;  // See settings.h; another one than before holds when it can.
   std::vector<NodeNotes> nodes;
-  LaunchSettings launch;  // The instance is filled in.
+  LaunchSettings launch;                               // The instance is filled in.
+  std::vector<std::string> node_test = {"/bin/true"};  // What a server must pass to return.
   Duration retention = Duration::seconds(30 * 86'400);
   Duration progress_every = Duration::seconds(2);
   std::size_t most_queued = 100'000;

@@ -26,7 +26,9 @@ Answer Manager::answer(const Caller& caller, const Call& call) {
   if (const auto* job = std::get_if<ShowJob>(&call)) return show(caller, *job);
   if (const auto* log = std::get_if<FindLog>(&call)) return find_log(caller, *log);
   if (const auto* wanted = std::get_if<ListEvents>(&call)) return events(caller, *wanted);
-  if (std::holds_alternative<ListNodes>(call)) return said(nodes_view(*roster_, settings_.nodes));
+  if (std::holds_alternative<ListNodes>(call)) {
+    return said(nodes_view(*roster_, settings_.nodes, *clock_));
+  }
   if (std::holds_alternative<ListTenants>(call)) return said(tenants_view(*roster_));
   if (std::holds_alternative<ShowMetrics>(call)) return metrics();
   return health();

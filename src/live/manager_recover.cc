@@ -206,6 +206,10 @@ HandOrder Manager::hand_order(const Order& order) const {
       out.kind = HandOrder::Kind::kStart;
       MUSTER_CHECK(job != nullptr);
       out.specs = launch_specs(*job, order, settings_.launch);
+      for (std::size_t i = 0; i < out.specs.size(); ++i) {
+        const NodeId node = order.placement[i].node;
+        out.specs[i].env["MUSTER_NODE"] = roster_->settings().topology.node(node).name;
+      }
       break;
     case Order::Kind::kStop:
       out.kind = HandOrder::Kind::kStop;
@@ -213,6 +217,11 @@ HandOrder Manager::hand_order(const Order& order) const {
     case Order::Kind::kResize:
       out.kind = HandOrder::Kind::kResize;
       out.limits = launch_limits(order.placement);
+      break;
+    case Order::Kind::kTest:
+      out.kind = HandOrder::Kind::kTest;
+      out.node = order.node;
+      out.test = settings_.node_test;
       break;
   }
   return out;
@@ -235,6 +244,13 @@ void Manager::take_up_leases() {
     out.was_up = job.lease->up;
     out.stopping = job.lease->stopping;
     orders.push_back(std::move(out));
+  }
+  for (const auto& [node, quarantine] : roster_->quarantines()) {
+    if (!quarantine.testing) continue;
+    Order order;
+    order.kind = Order::Kind::kTest;
+    order.node = roster_->settings().topology.node(node).name;
+    orders.push_back(hand_order(order));
   }
   orders_.clear();  // They are among these.
   hands_->order(std::move(orders));

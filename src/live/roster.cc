@@ -30,6 +30,7 @@ Roster::Roster(RosterSettings settings)
   MadePlanner made = make_planner(world_->cluster, world_->settings.planner);
   EngineOptions options = world_->settings.engine;
   options.pooling = made.pooling;
+  options.servers.drain = Duration::max();  // Until it has passed a test.
   engine_ = std::make_unique<Engine>(world_->cluster, std::move(made.planner), options);
 }
 
@@ -49,17 +50,20 @@ void Roster::step(Instant now, std::span<const Input> inputs) {
     std::visit([this](const auto& each) { apply(each); }, input);
   }
   run_engine();
+  test_quarantined();
   std::sort(touched_.begin(), touched_.end());
   touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
 }
 
 void Roster::run_engine() {
   while (true) {
+    hold_siblings();  // Before those that ended make room for them.
     // One by one, not each within the other: chains of dependencies may be long.
     while (told_ < ended_.size()) tell_dependents(ended_[told_++]);
     if (events_.empty()) return;
     const std::vector<Event> events = std::exchange(events_, {});
     const std::span<const Action> actions = engine_->step(now_, events);
+    tell_reactions();
     for (const Action& action : actions) carry_out(action);
   }
 }
@@ -147,13 +151,16 @@ void Roster::apply(const ReleaseInput& input) {
   LiveJob& job = found->second;
   if (!job.held || job.cancelled) return;
   job.held = false;
+  job.held_why.clear();
   note(job, "released", "released");
   if (!job.row) try_enter(job);  // Otherwise its lease is still to end.
 }
 
 void Roster::apply(const DrainInput& input) {
   const std::optional<NodeId> node = find_node(input.node);
-  if (!node || is_drained(*node) == !input.open) return;
+  if (!node) return;
+  const bool lifted = input.open && quarantines_.erase(*node) > 0;
+  if (!lifted && is_drained(*node) == !input.open) return;
   drained_[node->index()] = input.open ? 0 : 1;
   if (input.open) {
     events_.push_back(NodeOpened{*node});
@@ -285,6 +292,7 @@ void Roster::finish(LiveJob& job, LiveState end, std::string why) {
   digest_.add(job.id << 4 | static_cast<std::uint64_t>(end));
   ended_.push_back(job.id);
   note(job, state_name(end).data(), job.why);
+  watch_siblings(job);
 }
 
 void Roster::tell_dependents(LiveId id) {

@@ -12,6 +12,7 @@
 //   roster_looks.cc     what can be asked of it
 //   roster_leases.cc    what the engine orders, and what becomes of leases
 //   roster_picture.cc   a copy to try things out on
+//   roster_reactions.cc what is done about failures: retries, quarantine, siblings that are held
 //   roster_snapshot.cc  the whole as text, and back, into a new engine
 
 #include <cstdint>
@@ -44,17 +45,29 @@ struct RosterSettings {
   std::optional<TenantTree> tenants;
   PlannerOptions planner;  // Its tenants are those above.
   EngineOptions engine;
+  Duration quarantine = Duration::seconds(600);  // Of a server, until it is tested.
 };
 
 // What to do about a lease. Orders may be given twice; a lease runs at most once.
 struct Order {
-  enum class Kind : std::uint8_t { kStart, kStop, kResize };
+  enum class Kind : std::uint8_t { kStart, kStop, kResize, kTest };
   Kind kind = Kind::kStart;
   LiveId id = 0;
   std::uint32_t lease = 0;
   Placement placement;  // Of kStart and kResize.
   bool trial = false;
-  Duration time_limit;  // Of kStart; zero: none.
+  Duration time_limit;    // Of kStart; zero: none.
+  std::string node = {};  // Of kTest, which is about a server: a NodeTestInput must follow.
+};
+
+// A server that takes no jobs because it failed some, until it passes a test.
+struct NodeQuarantine {
+  std::string why;  // For people.
+  Instant since;
+  Instant until;    // When it is tested.
+  Duration period;  // Doubles with each test that fails.
+  bool testing = false;
+  std::string test;  // How the last test failed; empty: there was none.
 };
 
 struct RosterNote {
@@ -103,13 +116,14 @@ class Roster {
   Picture picture(Instant now) const;
 
   Instant now() const { return now_; }
-  Instant wake() const { return wake_; }  // When to step with a TickInput; never() if not.
+  Instant wake() const;  // When to step with a TickInput; never() if not.
   std::string digest() const;
   const Engine& engine() const { return *engine_; }
   const RosterSettings& settings() const { return world_->settings; }
   std::optional<NodeId> find_node(std::string_view name) const;
   std::optional<GpuTypeId> find_gpu_type(std::string_view name) const;
   bool is_drained(NodeId node) const;
+  const std::map<NodeId, NodeQuarantine>& quarantines() const { return quarantines_; }
   std::size_t rows() const { return live_of_.size(); }  // Of the engine, jobs long over included.
 
   // Everything, as JSON of one line: restore() on a new roster, perhaps with other settings, goes
@@ -133,6 +147,13 @@ class Roster {
   struct Dependent {
     LiveId id = 0;
     bool wants_ok = false;
+  };
+  // Jobs of one array, or of one user and name.
+  using Siblings = std::pair<LiveId, std::string>;
+  struct Streak {  // How the last of them ended.
+    std::optional<Reason> reason;
+    std::int32_t failed = 0;  // In a row, for that reason.
+    bool any_good = false;    // One has ended well; of arrays only.
   };
   struct Known {
     std::string user;
@@ -173,10 +194,22 @@ class Roster {
   void apply(const SavedInput& input);
   void carry_out(const Action& action);
   void start(LiveJob& job, const Action& action);
-  void end_lease(LiveJob& job, const LeaseOverInput& input);
+  void end_lease(LiveJob& job, const LeaseOverInput& input, Duration ran);
   void end_trial(LiveJob& job, const LeaseOverInput& input);
   void give_up_lease(LiveJob& job, Epoch epoch, LiveState end, const std::string& why);
   void remember(const LiveJob& job);
+
+  // roster_reactions.cc
+  void apply(const NodeTestInput& input);
+  void tell_reactions();
+  void tell(const Reaction& reaction, LiveJob& job);
+  void begin_quarantine(const Quarantine& quarantine);
+  void test_quarantined();
+  void lose_lease(LiveJob& job, Epoch epoch);
+  static Siblings siblings_of(const LiveJob& job);
+  void watch_siblings(const LiveJob& ended);
+  void hold_siblings();
+  void note_of_node(NodeId node, const char* kind, const std::string& words);
 
   // roster_snapshot.cc
   void restore_links();
@@ -190,9 +223,12 @@ class Roster {
   std::map<LiveId, Line> lines_;                         // By array.
   std::map<LiveId, std::vector<Dependent>> dependents_;  // By the job they wait for.
   std::vector<std::uint8_t> drained_;                    // By node: closed by a person.
-  std::deque<Known> known_;                              // Latest ends, for estimates.
-  std::vector<LiveId> ended_;                            // In this step.
-  std::size_t told_ = 0;                                 // Of those, whose dependents know.
+  std::map<NodeId, NodeQuarantine> quarantines_;
+  std::map<Siblings, Streak> streaks_;
+  std::vector<LiveId> last_straws_;  // Whose siblings are to be held.
+  std::deque<Known> known_;          // Latest ends, for estimates.
+  std::vector<LiveId> ended_;        // In this step.
+  std::size_t told_ = 0;             // Of those, whose dependents know.
 
   Instant now_;
   Instant wake_ = Instant::never();

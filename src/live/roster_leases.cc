@@ -56,7 +56,7 @@ void Roster::carry_out(const Action& action) {
     case Action::Kind::kReject:
       return finish(job, LiveState::kRejected, engine_->why_rejected(action.job));
     case Action::Kind::kGiveUp:
-      return finish(job, LiveState::kFailed, job.why);
+      return finish(job, LiveState::kFailed, job.why);  // As tell() has put it.
     case Action::Kind::kWakeAt:
     case Action::Kind::kShare:
       return;
@@ -113,19 +113,25 @@ void Roster::apply(const LeaseOverInput& input) {
   MUSTER_CHECK(job.row);
   LiveLease lease = std::move(*job.lease);
   job.lease.reset();
-  if (!lease.trial && input.ran_ms >= 0) {
-    job.ran += Duration::micros(input.ran_ms * 1000);  // We may not have been there all the while.
-  } else if (!lease.trial && lease.up) {
-    job.ran += now_ - lease.up_since;
+  Duration ran;
+  if (input.ran_ms >= 0) {
+    ran = Duration::micros(input.ran_ms * 1000);  // We may not have been there all the while.
+  } else if (lease.up) {
+    ran = now_ - lease.up_since;
   }
+  if (!lease.trial) job.ran += ran;
   if (input.fate != LeaseFate::kLost) job.losses = 0;
+  job.failed_by.reset();
+  if (input.fate == LeaseFate::kFailed) {
+    job.failed_by = find_reason(input.reason).value_or(Reason::kNoSignature);
+  }
   const bool trial = lease.trial;
   over_.push_back({job.id, std::move(lease), input.fate, input.reason, input.words, input.cpu_ms,
                    input.mem_peak_mib});
   digest_.add(job.id << 32 | std::uint64_t{input.lease} << 8 |
               static_cast<std::uint64_t>(input.fate));
   touch(job.id);
-  trial ? end_trial(job, input) : end_lease(job, input);
+  trial ? end_trial(job, input) : end_lease(job, input, ran);
 }
 
 // The lease is over and so is the job, whatever the engine would make of it.
@@ -145,9 +151,11 @@ void Roster::end_trial(LiveJob& job, const LeaseOverInput& input) {
   if (input.fate == LeaseFate::kFailed && !job.cancelled) {
     return give_up_lease(job, epoch, LiveState::kFailed, "pre-run: " + input.words);
   }
+  // It waits for another trial.
+  if (input.fate == LeaseFate::kLost && !job.withdrawn) return lose_lease(job, epoch);
   events_.push_back(
       LeaseEnded{row, epoch, passed ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped});
-  if (!passed && !job.withdrawn) return;  // It waits for another trial.
+  if (!passed && !job.withdrawn) return;
   job.tried = job.tried || passed;
   leave(job);
   job.past.reset();  // What the trial did does not count.
@@ -155,7 +163,7 @@ void Roster::end_trial(LiveJob& job, const LeaseOverInput& input) {
   come_back(job);
 }
 
-void Roster::end_lease(LiveJob& job, const LeaseOverInput& input) {
+void Roster::end_lease(LiveJob& job, const LeaseOverInput& input, Duration ran) {
   const JobId row = *job.row;
   const Epoch epoch = input.lease - job.lease_base;
   const auto stopped = [&] { events_.push_back(LeaseEnded{row, epoch, LeaseOutcome::kStopped}); };
@@ -175,8 +183,7 @@ void Roster::end_lease(LiveJob& job, const LeaseOverInput& input) {
       if (job.withdrawn) break;
       job.why = input.words;
       note(job, "failed-attempt", input.words);
-      events_.push_back(
-          AttemptFailed{row, epoch, find_reason(input.reason).value_or(Reason::kNoSignature)});
+      events_.push_back(AttemptFailed{row, epoch, *job.failed_by, ran});
       return;
   }
   if (job.withdrawn) {  // Perhaps released again meanwhile.
@@ -187,8 +194,8 @@ void Roster::end_lease(LiveJob& job, const LeaseOverInput& input) {
   if (input.fate == LeaseFate::kLost && ++job.losses > kMostLosses) {
     return give_up_lease(job, epoch, LiveState::kFailed, kLostAgain);
   }
-  note(job, input.fate == LeaseFate::kLost ? "lost" : "preempted",
-       input.fate == LeaseFate::kLost ? "its processes were lost; it waits again" : "waits again");
+  if (input.fate == LeaseFate::kLost) return lose_lease(job, epoch);
+  note(job, "preempted", "waits again");
   stopped();
 }
 

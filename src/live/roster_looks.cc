@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -21,6 +22,14 @@ constexpr std::array<std::string_view, 11> kStates = {
 }  // namespace
 
 std::string_view state_name(LiveState state) { return kStates[static_cast<std::size_t>(state)]; }
+
+std::string rough(Duration duration) {
+  const std::int64_t seconds = duration.us() / 1'000'000;
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 7'200) return fmt::format("{} min", seconds / 60);
+  if (seconds < 172'800) return fmt::format("{} h", seconds / 3'600);
+  return fmt::format("{} days", seconds / 86'400);
+}
 
 std::optional<LiveState> find_state(std::string_view name) {
   for (std::size_t i = 0; i < kStates.size(); ++i) {
@@ -97,6 +106,14 @@ std::optional<NodeId> Roster::find_node(std::string_view name) const {
 }
 
 bool Roster::is_drained(NodeId node) const { return drained_[node.index()] != 0; }
+
+Instant Roster::wake() const {
+  Instant wake = wake_;
+  for (const auto& [node, quarantine] : quarantines_) {
+    if (!quarantine.testing) wake = std::min(wake, quarantine.until);
+  }
+  return wake;
+}
 
 std::string Roster::where(const Placement& placement) const {
   std::string text;

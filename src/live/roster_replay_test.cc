@@ -16,6 +16,14 @@ using live_testing::Machine;
 using live_testing::settings_for;
 using live_testing::submit;
 
+// Failures are answered, and servers tested soon.
+RosterSettings restless(const char* policy) {
+  RosterSettings settings = settings_for("3x4", policy);
+  settings.engine.retry = RetryPolicy::adaptive();
+  settings.quarantine = Duration::seconds(90);
+  return settings;
+}
+
 struct Entry {
   Instant at;
   std::string json;
@@ -26,7 +34,7 @@ struct Entry {
 class Life {
  public:
   Life(const char* policy, std::uint64_t seed)
-      : policy_(policy), random_(seed), roster_(settings_for("3x4", policy)) {}
+      : policy_(policy), random_(seed), roster_(restless(policy)) {}
 
   void live(int steps) {
     for (int i = 0; i < steps; ++i) {
@@ -42,12 +50,13 @@ class Life {
   void step(std::vector<Input> inputs) {
     journal_.push_back({now_, step_json({roster_.digest(), inputs})});
     roster_.step(now_, inputs);
+    quarantines += roster_.engine().quarantines().size();
     machine_.obey(roster_.orders());
   }
   // As the manager does when its journal has become long.
   void renew() {
     const std::string text = roster_.snapshot();
-    Roster fresh(settings_for("3x4", policy_));
+    Roster fresh(restless(policy_));
     const auto unkept = fresh.restore(text);
     ASSERT_TRUE(unkept.ok()) << unkept.error().message;
     EXPECT_TRUE(unkept.value().empty()) << unkept.value()[0].id;
@@ -77,7 +86,7 @@ class Life {
     EXPECT_TRUE(roster_.engine().state().placed.empty());
   }
   void replay() const {
-    Roster again(settings_for("3x4", policy_));
+    Roster again(restless(policy_));
     if (!snapshot_.empty()) {
       ASSERT_TRUE(again.restore(snapshot_).ok());
     }
@@ -90,6 +99,8 @@ class Life {
     EXPECT_EQ(again.digest(), roster_.digest());
     EXPECT_EQ(again.snapshot(), roster_.snapshot());
   }
+
+  std::size_t quarantines = 0;  // There were.
 
  private:
   Input a_job() {
@@ -125,6 +136,9 @@ class Life {
     }
   }
   void add_news(std::vector<Input>& inputs, std::optional<LeaseFate> always = {}) {
+    for (const std::string& node : std::exchange(machine_.tests, {})) {
+      inputs.push_back(NodeTestInput{node, always || random_.below(2) == 0, "lamp \xff off"});
+    }
     for (auto lease = machine_.leases.begin(); lease != machine_.leases.end();) {
       const auto [id, number] = lease->first;
       Machine::Running& running = lease->second;
@@ -145,7 +159,9 @@ class Life {
                   : running.stopping && random_.below(4) != 0
                       ? LeaseFate::kStopped
                       : static_cast<LeaseFate>(random_.below(5));
-      over.reason = "cuda-failure";
+      constexpr const char* kReasons[] = {"cuda-failure", "mpi-error", "import-error", ""};
+      over.reason = kReasons[random_.below(4)];
+      if (random_.below(2) == 0) over.ran_ms = static_cast<std::int64_t>(random_.below(90'000));
       over.words = "line\xff of a log";
       inputs.push_back(over);
       lease = machine_.leases.erase(lease);
@@ -165,11 +181,14 @@ class Life {
 class RosterReplay : public testing::TestWithParam<const char*> {};
 
 TEST_P(RosterReplay, DecidesTheSameFromTheJournal) {
+  std::size_t quarantines = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Life life(GetParam(), seed);
     life.live(150);
     life.replay();
+    quarantines += life.quarantines;
   }
+  EXPECT_GT(quarantines, 0U);
 }
 
 TEST_P(RosterReplay, ASnapshotCarriesEverythingOver) {

@@ -81,13 +81,36 @@ Past read_past(const json& in, const Roster& roster) {
   return past;
 }
 
+json quarantine_json(const NodeQuarantine& quarantine, const std::string& node) {
+  return {{"node", node},
+          {"why", quarantine.why},
+          {"since", quarantine.since.us()},
+          {"until", quarantine.until.us()},
+          {"period", quarantine.period.us()},
+          {"testing", quarantine.testing},
+          {"test", quarantine.test}};
+}
+
+NodeQuarantine read_quarantine(const json& in) {
+  NodeQuarantine quarantine;
+  quarantine.why = in.at("why").get<std::string>();
+  quarantine.since = Instant::micros(in.at("since").get<std::int64_t>());
+  quarantine.until = Instant::micros(in.at("until").get<std::int64_t>());
+  quarantine.period = Duration::micros(in.at("period").get<std::int64_t>());
+  quarantine.testing = in.at("testing").get<bool>();
+  quarantine.test = in.at("test").get<std::string>();
+  return quarantine;
+}
+
 }  // namespace
 
 std::string Roster::snapshot() const {
   const Topology& topology = world_->settings.topology;
   json jobs = json::array();
+  std::set<Siblings> alive;  // What the others did says something to these.
   for (const auto& [id, job] : jobs_) {
     if (job.end) continue;
+    if (!streaks_.empty()) alive.insert(siblings_of(job));
     json out = {{"id", id},
                 {"user", job.user},
                 {"tenant", job.tenant},
@@ -98,6 +121,7 @@ std::string Roster::snapshot() const {
                 {"submitted", job.submitted.us()},
                 {"why", job.why},
                 {"held", job.held},
+                {"held_why", job.held_why},
                 {"cancelled", job.cancelled},
                 {"tried", job.tried},
                 {"in_line", job.in_array_line},
@@ -129,6 +153,17 @@ std::string Roster::snapshot() const {
   for (std::size_t i = 0; i < drained_.size(); ++i) {
     if (drained_[i] != 0) drained.push_back(topology.node(NodeId(i)).name);
   }
+  json quarantined = json::array();
+  for (const auto& [node, quarantine] : quarantines_) {
+    quarantined.push_back(quarantine_json(quarantine, topology.node(node).name));
+  }
+  json streaks = json::array();
+  for (const auto& [siblings, streak] : streaks_) {
+    if (!alive.contains(siblings)) continue;
+    streaks.push_back({siblings.first, siblings.second,
+                       streak.reason ? info_of(*streak.reason).key : "", streak.failed,
+                       streak.any_good});
+  }
   json known = json::array();
   for (const Known& each : known_) {
     known.push_back(
@@ -137,6 +172,8 @@ std::string Roster::snapshot() const {
   const json whole = {{"now", now_.us()},
                       {"jobs", std::move(jobs)},
                       {"drained", std::move(drained)},
+                      {"quarantined", std::move(quarantined)},
+                      {"streaks", std::move(streaks)},
                       {"known", std::move(known)},
                       {"digest", digest()}};
   return whole.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -185,6 +222,7 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
       job.submitted = Instant::micros(in.at("submitted").get<std::int64_t>());
       job.why = in.at("why").get<std::string>();
       job.held = in.at("held").get<bool>();
+      job.held_why = in.value("held_why", "");
       job.cancelled = in.at("cancelled").get<bool>();
       job.tried = in.at("tried").get<bool>();
       job.in_array_line = in.at("in_line").get<bool>();
@@ -227,6 +265,17 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
     }
     // Last, since what runs on a drained server goes on.
     for (const json& name : whole.at("drained")) apply(DrainInput{name.get<std::string>(), false});
+    for (const json& each : whole.value("quarantined", json::array())) {
+      const std::optional<NodeId> node = find_node(each.at("node").get<std::string>());
+      if (!node) continue;
+      quarantines_[*node] = read_quarantine(each);
+      events_.push_back(NodeClosed{*node});
+    }
+    for (const json& each : whole.value("streaks", json::array())) {
+      streaks_[{each.at(0).get<LiveId>(), each.at(1).get<std::string>()}] = {
+          find_reason(each.at(2).get<std::string>()), each.at(3).get<std::int32_t>(),
+          each.at(4).get<bool>()};
+    }
   } catch (const std::exception& error) {
     return Error{std::string("the snapshot cannot be read: ") + error.what()};
   }

@@ -196,7 +196,10 @@ TEST(Roster, ATrialThatIsLostAgainAndAgainIsGivenUp) {
   SubmitInput tried = submit(1);
   tried.request.prerun = Duration::seconds(60);
   desk.at(1, {tried});
-  for (int i = 0; i < 4; ++i) desk.ends_at(2 + i, 1, LeaseFate::kLost);
+  for (int i = 0; i < 4; ++i) {
+    desk.ends_at(10 * (i + 1), 1, LeaseFate::kLost);
+    desk.at(10 * (i + 1) + 5, {TickInput{}});
+  }
   EXPECT_EQ(desk.ends[1], "failed: its processes were lost again and again");
   EXPECT_TRUE(desk.machine.leases.empty());
 }
@@ -261,17 +264,23 @@ TEST(Roster, FailuresAreTriedAgainAsTheJobSays) {
   desk.ends_at(2, 1, LeaseFate::kFailed, "traceback");
   EXPECT_EQ(desk.state(1), "running");
   desk.ends_at(3, 1, LeaseFate::kFailed, "traceback");
-  EXPECT_EQ(desk.ends[1], "failed: so it went");
+  EXPECT_EQ(desk.ends[1],
+            "failed: so it went: traceback on attempt 2; not retried: tried often enough");
 }
 
 TEST(Roster, LostLeasesAreNoFailuresUntilThereAreManyInARow) {
   Desk desk(settings_for("1x1"));
   desk.at(1, {submit(1)});
-  for (int i = 0; i < 3; ++i) {
-    desk.ends_at(2 + i, 1, LeaseFate::kLost);
+  std::int64_t at = 2;
+  for (const std::int64_t wait : {1, 2, 4}) {
+    desk.ends_at(at, 1, LeaseFate::kLost);
+    EXPECT_EQ(desk.state(1), "retrying");
+    EXPECT_EQ(desk.roster.wake(), Instant::at(Duration::seconds(at + wait)));
+    at += wait;
+    desk.at(at, {TickInput{}});
     EXPECT_EQ(desk.state(1), "running");
   }
-  desk.ends_at(9, 1, LeaseFate::kLost);
+  desk.ends_at(at + 1, 1, LeaseFate::kLost);
   EXPECT_EQ(desk.ends[1], "failed: its processes were lost again and again");
 }
 

@@ -152,6 +152,7 @@ Result<std::string> settings_text(const ServeFile& file, const NodeFacts& machin
            {"estimates", scheduler.estimates},
            {"retry", scheduler.retry}};
   if (scheduler.round) parts["round_us"] = scheduler.round->us();
+  out["quarantine_us"] = file.quarantine.us();
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -187,6 +188,7 @@ Result<RosterSettings> roster_settings(std::string_view text) {
       settings.profiles = builtin_profiles();
     }
     if (const Refusal refusal = read_scheduler(in.at("scheduler"), settings)) return *refusal;
+    settings.quarantine = Duration::micros(in.value("quarantine_us", settings.quarantine.us()));
   } catch (const json::exception& error) {
     return Error{std::string("settings: ") + error.what()};
   }

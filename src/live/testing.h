@@ -69,12 +69,16 @@ class Machine {
           EXPECT_TRUE(leases.contains(name));
           leases[name].placement = order.placement;
           break;
+        case Order::Kind::kTest:
+          tests.push_back(order.node);
+          break;
       }
     }
   }
 
   std::map<Name, Running> leases;
   std::set<Name> ever;
+  std::vector<std::string> tests;  // Of servers, as they were ordered.
 };
 
 // A roster with its machine: every order is carried out at once, and jobs run until told.

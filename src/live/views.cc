@@ -62,12 +62,44 @@ json details_of(const Roster& roster, const LiveJob& job, const Progress* progre
   return details;
 }
 
+// Where it failed and is not to run again.
+std::string where_not(const Roster& roster, const LiveJob& job) {
+  const auto found = roster.engine().state().avoided.find(*job.row);
+  if (found == roster.engine().state().avoided.end()) return "";
+  std::vector<std::string> names;
+  for (const NodeId node : found->second.servers) {
+    names.push_back(roster.settings().topology.node(node).name);
+  }
+  return fmt::format("; not on {}, where it failed", first_few(names));
+}
+
+json quarantine_view(const NodeQuarantine& quarantine, const LiveClock& clock) {
+  json view = {{"why", quarantine.why},
+               {"since", unix_s(clock, quarantine.since)},
+               {"testing", quarantine.testing}};
+  if (!quarantine.testing) view["test_at"] = unix_s(clock, quarantine.until);
+  if (!quarantine.test.empty()) view["last_test"] = quarantine.test;
+  return view;
+}
+
+// For people.
+std::string worded(const NodeQuarantine& quarantine, Instant now) {
+  const auto left = std::max(Duration(), quarantine.until - now);
+  std::string text =
+      fmt::format("quarantined {} ago: {}", rough(now - quarantine.since), quarantine.why);
+  if (!quarantine.test.empty()) text += "; its test failed: " + quarantine.test;
+  return text + (quarantine.testing ? "; being tested" : "; tested in " + rough(left));
+}
+
 }  // namespace
 
 std::string why_waiting(const Roster& roster, const LiveJob& job) {
   const Engine& engine = roster.engine();
   switch (roster.state_of(job)) {
     case LiveState::kHeld:
+      if (!job.held_why.empty()) {
+        return fmt::format("held: {}; to go on: muster release {}", job.held_why, job.id);
+      }
       return fmt::format("held; release it: muster release {}", job.id);
     case LiveState::kBlocked:
       if (job.waits_for > 0) {
@@ -76,12 +108,13 @@ std::string why_waiting(const Roster& roster, const LiveJob& job) {
       }
       return fmt::format("its array runs {} at once", job.at_once);
     case LiveState::kRetrying:
-      return "failed and is tried again soon: " + job.why;
+      return job.why;
     case LiveState::kQueued: {
       const int wants = job.wants_trial() ? 1 : job.request.gpus;
       const int free = engine.state().books.free_gpus();
       const char* more = free >= wants ? "; not its turn, or not where it could use them" : "";
-      return fmt::format("{} GPU{} wanted, {} free{}", wants, wants == 1 ? "" : "s", free, more);
+      return fmt::format("{} GPU{} wanted, {} free{}{}", wants, wants == 1 ? "" : "s", free, more,
+                         where_not(roster, job));
     }
     case LiveState::kStarting:
       return "its processes are being started";
@@ -204,7 +237,7 @@ json view_of(const AttemptRow& row, const LiveClock& clock) {
   return view;
 }
 
-json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes) {
+json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes, const LiveClock& clock) {
   const Topology& topology = roster.settings().topology;
   const Books& books = roster.engine().state().books;
   std::map<NodeId, json> jobs;
@@ -222,8 +255,13 @@ json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes) {
     const Node& node = topology.node(id);
     const Resources left = node.capacity - used[id];
     const bool open = roster.engine().state().closed[id] == 0;
+    const auto quarantine = roster.quarantines().find(id);
+    const bool quarantined = quarantine != roster.quarantines().end();
     json view = {{"name", node.name},
                  {"open", open},
+                 {"state", quarantined ? "quarantined"
+                           : open      ? "open"
+                                       : "drained"},
                  {"gpus", node.capacity.gpus},
                  {"gpus_free", open ? std::min(left.gpus, books.free_gpus(id)) : 0},
                  {"gpu_type", topology.gpu_type_name(node.gpu_type)},
@@ -236,6 +274,13 @@ json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes) {
       view["gpus_virtual"] = notes[i].gpus_virtual;
       view["isolation"] = notes[i].full_isolation ? "full" : "reduced";
       view["notes"] = notes[i].words;
+    }
+    if (quarantined) {
+      view["quarantine"] = quarantine_view(quarantine->second, clock);
+      json words = json::array({worded(quarantine->second, clock.now())});
+      if (roster.is_drained(id)) words.push_back("drained as well");
+      for (const json& each : view.value("notes", json::array())) words.push_back(each);
+      view["notes"] = std::move(words);
     }
     list.push_back(std::move(view));
   }

@@ -1,0 +1,193 @@
+// What the roster does about failures, and how it says so: each reaction is a note with its reason.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "live/roster.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kMostNoteWords = 119;
+constexpr Duration kFirstLossWait = Duration::seconds(1);
+constexpr Duration kLongestQuarantine = Duration::seconds(86'400);
+constexpr std::int32_t kMostAlike = 3;  // Siblings that fail alike before the rest is held.
+
+std::string brief(std::string words) {
+  if (words.size() > kMostNoteWords) words = words.substr(0, kMostNoteWords - 3) + "...";
+  return words;
+}
+
+const char* s_of(std::int64_t count) { return count == 1 ? "" : "s"; }
+
+std::string worded(const Charge& charge) {
+  const Duration within = std::max(charge.within, Duration::seconds(1));
+  return fmt::format("{} attempt{} of {} user{} {} here within {}: {}", charge.failures,
+                     s_of(charge.failures), charge.users, s_of(charge.users),
+                     charge.young ? "died young" : "failed", rough(within),
+                     info_of(charge.reason).name);
+}
+
+}  // namespace
+
+void Roster::note_of_node(NodeId node, const char* kind, const std::string& words) {
+  notes_.push_back({0, kind, brief(world_->settings.topology.node(node).name + " " + words)});
+}
+
+// Before the engine's actions are carried out, which may end the jobs.
+void Roster::tell_reactions() {
+  for (const Quarantine& each : engine_->quarantines()) begin_quarantine(each);
+  for (const Reaction& each : engine_->reactions()) {
+    const auto found = jobs_.find(live_of_[each.job.index()]);
+    if (found != jobs_.end() && found->second.row == each.job) tell(each, found->second);
+  }
+}
+
+void Roster::tell(const Reaction& reaction, LiveJob& job) {
+  const Verdict& verdict = reaction.verdict;
+  std::vector<std::string> names;
+  for (const NodeId node : reaction.avoided) {
+    names.push_back(world_->settings.topology.node(node).name);
+  }
+  std::string next = "not retried";
+  if (verdict.next == Verdict::Next::kRetry) {
+    next = verdict.wait > Duration() ? "retried in " + rough(verdict.wait) : "retried";
+  } else if (verdict.again()) {
+    next = names.empty() ? "retried where it was, there is no other server"
+                         : "retried elsewhere, not on " + first_few(names);
+  }
+  const std::string words = fmt::format("{} on attempt {}; {}: {}", info_of(reaction.reason).key,
+                                        job.lease_base + reaction.epoch, next, verdict.why);
+  job.why = job.why.empty() ? words : job.why + ": " + words;
+  if (verdict.again()) note(job, "retried", brief(words));  // Otherwise its end says it.
+}
+
+// Its processes are gone and nobody knows why, which is no failure of the job.
+void Roster::lose_lease(LiveJob& job, Epoch epoch) {
+  const Duration wait = kFirstLossWait * (std::int64_t{1} << (job.losses - 1));
+  job.why = fmt::format("its processes were lost; tried again in {}", rough(wait));
+  note(job, "lost", job.why);
+  events_.push_back(LeaseLost{*job.row, epoch, wait});
+}
+
+void Roster::begin_quarantine(const Quarantine& quarantine) {
+  const Duration period = world_->settings.quarantine;
+  NodeQuarantine& here = quarantines_[quarantine.server];
+  here = {};
+  here.why = worded(quarantine.charge);
+  here.since = now_;
+  here.until = now_ + period;
+  here.period = period;
+  note_of_node(quarantine.server, "node-quarantined",
+               fmt::format("is quarantined for {}: {}", rough(period), here.why));
+}
+
+void Roster::test_quarantined() {
+  for (auto& [node, quarantine] : quarantines_) {
+    if (quarantine.testing || quarantine.until > now_) continue;
+    quarantine.testing = true;
+    Order order;
+    order.kind = Order::Kind::kTest;
+    order.node = world_->settings.topology.node(node).name;
+    orders_.push_back(std::move(order));
+    note_of_node(node, "node-tested", "is tested, to see whether it can return");
+  }
+}
+
+void Roster::apply(const NodeTestInput& input) {
+  const std::optional<NodeId> node = find_node(input.node);
+  const auto found = node ? quarantines_.find(*node) : quarantines_.end();
+  if (found == quarantines_.end() || !found->second.testing) return;
+  if (input.ok) {
+    quarantines_.erase(found);
+    if (!is_drained(*node)) events_.push_back(NodeOpened{*node});
+    note_of_node(*node, "node-returned",
+                 is_drained(*node) ? "passed its test, and stays drained"
+                                   : "passed its test and takes jobs again");
+    return;
+  }
+  NodeQuarantine& quarantine = found->second;
+  quarantine.testing = false;
+  quarantine.test = input.words;
+  quarantine.period = std::min(quarantine.period * 2, kLongestQuarantine);
+  quarantine.until = now_ + quarantine.period;
+  note_of_node(*node, "node-test-failed",
+               fmt::format("stays quarantined for {}, its test failed: {}",
+                           rough(quarantine.period), input.words));
+}
+
+// A name nobody gave says no more than the program: then the whole command counts.
+Roster::Siblings Roster::siblings_of(const LiveJob& job) {
+  if (job.array != 0) return {job.array, ""};
+  std::string name = job.user + '\n' + job.request.name;
+  JobRequest nameless;
+  nameless.command = job.request.command;
+  complete_request(nameless);
+  if (nameless.name == job.request.name) {
+    for (const std::string& word : nameless.command) name += '\n' + word;
+  }
+  return {0, std::move(name)};
+}
+
+// The same fault of one after the other is that of all. What may be the servers' (suspect) counts
+// within an array only, and only until one of it has ended well.
+void Roster::watch_siblings(const LiveJob& ended) {
+  if (*ended.end != LiveState::kDone && *ended.end != LiveState::kFailed) return;
+  const Siblings siblings = siblings_of(ended);
+  if (*ended.end == LiveState::kDone && ended.array == 0) {
+    streaks_.erase(siblings);
+    return;
+  }
+  Streak& streak = streaks_[siblings];
+  if (*ended.end == LiveState::kDone) streak.any_good = true;
+  const std::optional<Reason> reason =
+      *ended.end == LiveState::kFailed ? ended.failed_by : std::nullopt;
+  const Nature nature = reason ? info_of(*reason).nature : Nature::kPassing;
+  const bool counts = nature == Nature::kDeterministic ||
+                      (nature == Nature::kSuspect && ended.array != 0 && !streak.any_good);
+  if (!counts) {
+    streak.failed = 0;
+    return;
+  }
+  if (streak.reason != reason) streak.failed = 0;
+  streak.reason = reason;
+  if (++streak.failed < kMostAlike) return;
+  streak.failed = 0;  // Whoever is released has as many tries again.
+  last_straws_.push_back(ended.id);
+}
+
+// After the actions of a step have been carried out: whoever has a lease by now goes on.
+void Roster::hold_siblings() {
+  for (const LiveId id : std::exchange(last_straws_, {})) {
+    const LiveJob& straw = jobs_.at(id);
+    const Siblings siblings = siblings_of(straw);
+    const std::string why = fmt::format("the last {} {} to end failed alike: {}", kMostAlike,
+                                        straw.array != 0 ? "of its array" : "of its name",
+                                        info_of(*straw.failed_by).key);
+    std::int64_t held = 0;
+    for (auto& [other, job] : jobs_) {
+      if (job.end || job.held || job.cancelled || job.lease || job.leases_used > 0) continue;
+      if (siblings_of(job) != siblings) continue;
+      job.held = true;
+      job.held_why = why;
+      ++held;
+      touch(other);
+      if (!job.row) continue;
+      withdraw(job);
+      leave(job);
+    }
+    if (held == 0) continue;
+    if (const auto line = lines_.find(straw.array); line != lines_.end()) {
+      std::erase_if(line->second.waiting, [this](LiveId each) { return jobs_.at(each).held; });
+    }
+    note(straw, "siblings-held",
+         brief(fmt::format("{} job{} held, {}; release them to go on", held,
+                           held == 1 ? " is" : "s are", why)));
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""What the live manager does about failures, with real jobs that fail.
+
+    tests/live_reactions_test.py MUSTER TRAINER [TEST...]
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import sys
+
+sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+import live_daemon  # noqa: E402
+from live_daemon import LiveTest, until  # noqa: E402
+
+TWO = {"nodes": [{"name": "left", "gpus": 1, "cpus": 1, "mem": 0.5},
+                 {"name": "right", "gpus": 1, "cpus": 1, "mem": 0.5}],
+       "cgroup": "none"}
+# A server on which everything dies.
+ILL = "if [ $MUSTER_NODE = left ]; then kill -SEGV $$; fi; echo fine on $MUSTER_NODE"
+
+
+class Retries(LiveTest):
+    CONFIG = TWO
+
+    def words(self, job, kind):
+        lines = self.daemon.muster("events", "--json", job)[0].splitlines()
+        return [event["words"] for event in map(json.loads, lines) if event["kind"] == kind]
+
+    def test_elsewhere_where_the_server_may_be_to_blame(self):
+        job = self.post_job(["sh", "-c", ILL])
+        done = self.wait_over(job)
+        self.assertEqual([lease["where"] for lease in done["leases"]], ["left:0", "right:0"])
+        self.assertEqual(self.words(job, "retried"),
+                         ["invalid-memory-access on attempt 1; retried elsewhere, not on left: "
+                          "perhaps the server's fault"])
+
+    def test_what_follows_the_job_is_its_own_fault(self):
+        job = self.post_job(["sh", "-c", "kill -SEGV $$"])
+        why = self.wait_over(job, "failed")["why"]
+        self.assertIn("on attempt 2; not retried: it failed alike on other servers", why)
+        self.assertEqual(self.daemon.job(job)["leases_used"], 2)
+
+    def test_what_no_retry_can_fix_is_not_retried(self):
+        job = self.post_job(["/no/such/program"])
+        failed = self.wait_over(job, "failed")
+        self.assertEqual(failed["leases_used"], 1)
+        self.assertIn("incorrect-inputs on attempt 1; not retried: no retry can fix it",
+                      failed["why"])
+        self.assertIn("no retry can fix it", self.words(job, "failed")[0])
+
+    def test_a_lost_lease_is_started_again_a_little_later(self):
+        job = self.post_job(["sh", "-c", "[ $MUSTER_EPOCH -gt 2 ] || exec sleep 60"])
+        for lease in (1, 2):
+            until("it runs", lambda: self.daemon.job(job)["state"] == "running"
+                  and self.daemon.job(job)["leases_used"] == lease)
+            os.kill(self.daemon.shims()[f"j{job}.e{lease}"], signal.SIGKILL)
+        self.wait_over(job)
+        self.assertEqual(self.words(job, "lost"),
+                         ["its processes were lost; tried again in 1 s",
+                          "its processes were lost; tried again in 2 s"])
+
+
+class Siblings(LiveTest):
+    CONFIG = TWO
+
+    def test_the_rest_of_an_array_that_fails_alike_is_held(self):
+        made = self.daemon.post("/v1/jobs", {"command": ["/no/such/program"], "array": "0-19%1",
+                                             "cwd": str(self.daemon.work)})["ids"]
+        until("some are held", lambda: self.daemon.job(made[-1])["state"] == "held")
+        states = [self.daemon.job(job)["state"] for job in made]
+        self.assertEqual(states, ["failed"] * 3 + ["held"] * 17)
+        self.assertIn("the last 3 of its array to end failed alike: incorrect-inputs",
+                      self.daemon.job(made[-1])["why"])
+        self.assertIn(f"muster release {made[-1]}", self.daemon.job(made[-1])["why"])
+        events = self.daemon.get("/v1/events?limit=1000")["events"]
+        said = [event for event in events if event["kind"] == "siblings-held"]
+        self.assertEqual([event["job"] for event in said], [made[2]])
+        self.assertIn("17 jobs are held", said[0]["words"])
+        # By the next manager too, and whoever is released goes on.
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(self.daemon.job(made[-1])["state"], "held")
+        self.daemon.muster("release", str(made[-1]))
+        self.wait_over(made[-1], "failed")
+        self.assertEqual(self.daemon.job(made[5])["state"], "held")
+
+
+class Quarantine(LiveTest):
+    """Two users, by their tokens, and a server that is tested as the file `well` says."""
+
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.daemon_with(start=False)
+        self.well = self.daemon.work / "well"
+        self.daemon.config({**TWO, "grace": "2s", "progress_every": "100ms",
+                            "listen": {"tcp": "127.0.0.1:0", "tokens": "tokens"},
+                            "quarantine": {"period": "2s", "test": [
+                                "sh", "-c", f"test $MUSTER_NODE = left && test -e {self.well}"]}})
+        self.tokens = {user: self.daemon.muster("token", user)[0].strip()
+                       for user in ("ann", "bob")}
+        self.daemon.start()
+
+    def job_of(self, user, text):
+        port = int(re.findall(r" and 127\.0\.0\.1:(\d+)$", self.daemon.log(), re.M)[-1])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        with contextlib.closing(connection):
+            connection.request("POST", "/v1/jobs", json.dumps(
+                {"command": ["sh", "-c", text], "cwd": str(self.daemon.work)}),
+                {"Authorization": "Bearer " + self.tokens[user],
+                 "Content-Type": "application/json"})
+            return json.loads(connection.getresponse().read())["id"]
+
+    def node(self, name="left"):
+        return next(n for n in self.daemon.get("/v1/nodes")["nodes"] if n["name"] == name)
+
+    def spoil(self):
+        for user in ("ann", "bob"):
+            self.wait_over(self.job_of(user, ILL))
+        until("the server is quarantined", lambda: self.node()["state"] == "quarantined")
+
+    def kinds_of_nodes(self):
+        return [event["kind"] for event in self.daemon.get("/v1/events?limit=1000")["events"]
+                if event["kind"].startswith("node-")]
+
+    def test_a_server_that_fails_two_users_is_tested_before_it_returns(self):
+        self.spoil()
+        node = self.node()
+        self.assertFalse(node["open"])
+        self.assertRegex(node["quarantine"]["why"],
+                         "^2 attempts of 2 users failed here within .*: Invalid mem access$")
+        self.assertIn("quarantined", self.daemon.muster("nodes")[0])
+        self.assertIn("2 attempts of 2 users", " ".join(node["notes"]))
+        until("a test has failed", lambda: "last_test" in self.node()["quarantine"], timeout=60)
+        self.assertEqual(self.node()["state"], "quarantined")
+        job = self.job_of("ann", "echo $MUSTER_NODE")
+        self.assertEqual(self.wait_over(job)["leases"][0]["where"], "right:0")
+        self.daemon.kill()  # The quarantine is not forgotten.
+        self.well.touch()
+        self.daemon.start()
+        until("it has returned", lambda: self.node()["state"] == "open", timeout=60)
+        kinds = self.kinds_of_nodes()
+        self.assertEqual([kinds[0], kinds[1], kinds[2], kinds[-1]],
+                         ["node-quarantined", "node-tested", "node-test-failed", "node-returned"])
+        job = self.job_of("ann", "echo $MUSTER_NODE")
+        self.assertEqual(self.wait_over(job)["leases"][0]["where"], "left:0")
+
+    def test_an_operator_lifts_it(self):
+        self.spoil()
+        self.daemon.muster("undrain", "left")
+        self.assertEqual(self.node()["state"], "open")
+        self.assertNotIn("quarantine", self.node())
+
+    def test_one_user_alone_spoils_nothing(self):
+        for _ in range(2):
+            self.wait_over(self.job_of("ann", ILL))
+        self.assertEqual(self.node()["state"], "open")
+
+
+if __name__ == "__main__":
+    live_daemon.main(__doc__)
