@@ -37,11 +37,11 @@ std::string numbers_text(const Json& answer) {
   std::string text = fmt::format("{:<9}{}\n", "because", printable(text_at(answer, "constraint")));
   if (facts.contains("needs")) {
     text += fmt::format(
-        "{:<9}{} GPUs wanted, {} of {} free, at most {} on one server{}\n", "GPUs",
+        "{:<9}{} wanted, {} of {} free, at most {} on one server{}\n", "GPUs",
         count_at(facts, "needs"), count_at(facts, "free"), count_at(facts, "gpus"),
         count_at(facts, "most_on_one"),
         facts.contains("best_node") ? " (" + printable(text_at(facts, "best_node")) + ")" : "");
-    text += fmt::format("{:<9}{} jobs start before it and want {} GPUs\n", "order",
+    text += fmt::format("{:<9}jobs that start before it: {}, wanting {} GPUs\n", "order",
                         count_at(facts, "ahead"), count_at(facts, "ahead_gpus"));
   }
   if (facts.contains("policy")) {

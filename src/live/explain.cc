@@ -45,8 +45,9 @@ json time_json(const LiveClock& clock, Instant at) {
   return static_cast<double>(clock.unix_us(at) / 1'000) / 1'000;
 }
 
-json band_json(const Picture& picture, const Band& band, const LiveClock& clock) {
-  std::string says = "starts " + in_about(picture, band.likely);
+json band_json(const Picture& picture, const Band& band, const LiveClock& clock,
+               const char* verb = "starts ") {
+  std::string says = verb + in_about(picture, band.likely);
   if (band.latest == Instant::never()) {
     says += fmt::format(" (not before {} in 9 of 10 cases)", about(band.soonest - picture.now));
   } else {
@@ -306,7 +307,8 @@ json plan_json(const Picture& picture, const JobSpec& spec, const Reader& reader
   Forecast forecast;
   json answer = why_json(imagined, job, reader, forecast);
   answer["verdict"] = "queue";
-  answer["says"] = "would wait and " + answer["eta"]["says"].get<std::string>();
+  answer["eta"] = band_json(imagined, forecast.told, reader.clock, "would start ");
+  answer["says"] = answer["eta"]["says"];
   return answer;
 }
 

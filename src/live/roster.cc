@@ -211,7 +211,13 @@ JobSpec Roster::spec_of(const JobRequest& request, const std::string& tenant, bo
     const Result<TenantId> found = settings.tenants->tenant_of_job(tenant);
     if (found.ok()) spec.tenant = found.value();
   }
-  spec.estimate = trial ? request.prerun : request.estimate;
+  // People mean time on these servers; the engine counts work, which is time at the reference
+  // share.
+  const Duration said = trial ? request.prerun : request.estimate;
+  const double speed = world_->cluster.fair_speed(spec, NodeId(0));
+  spec.estimate =
+      Duration::micros(static_cast<std::int64_t>(static_cast<double>(said.us()) * speed));
+  if (said > Duration()) spec.estimate = std::max(spec.estimate, Duration::micros(1));
   spec.priority = request.priority;
   spec.retries = trial ? 0 : request.retries.value_or(-1);
   return spec;
