@@ -45,7 +45,7 @@ struct EngineOptions {
 };
 
 // What became of a failed attempt, for whoever tells people.
-struct Reaction {
+struct Aftermath {
   JobId job;
   Epoch epoch = 0;
   Reason reason = Reason::kNoSignature;
@@ -77,7 +77,7 @@ class Engine {
   // Failed attempts of a job that is not over, in order.
   std::span<const FailedAttempt> failures(JobId job) const;
   // Of the last step, in order.
-  std::span<const Reaction> reactions() const { return reactions_; }
+  std::span<const Aftermath> reactions() const { return reactions_; }
   std::span<const Quarantine> quarantines() const { return quarantines_; }
   const State& state() const { return state_; }
   Instant wake() const { return wake_; }  // The last wish for a WakeAt; never() for none.
@@ -177,7 +177,7 @@ class Engine {
       drains_;  // Servers closed for their failures, until when.
   std::size_t closed_count_ = 0;
   Instant review_ = Instant::never();  // When the planner wants to plan even without news.
-  std::vector<Reaction> reactions_;
+  std::vector<Aftermath> reactions_;
   std::vector<Quarantine> quarantines_;
   bool news_ = false;  // Something happened since the last plan that could change it.
   std::vector<Action> actions_;

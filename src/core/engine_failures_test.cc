@@ -191,7 +191,7 @@ TEST_F(Failures, ASuspectGoesOnElsewhere) {
   EXPECT_EQ(at(0, {job()}), "start 0.1 on 0");
   EXPECT_EQ(at(5, {failed(0, 1, Reason::kCoreDump)}), "start 0.2 on 1");
   ASSERT_EQ(engine_->reactions().size(), 1U);
-  const Reaction& reaction = engine_->reactions().front();
+  const Aftermath& reaction = engine_->reactions().front();
   EXPECT_EQ(reaction.job, JobId(0));
   EXPECT_EQ(reaction.reason, Reason::kCoreDump);
   EXPECT_EQ(reaction.verdict.next, Verdict::Next::kRetryElsewhere);

@@ -145,8 +145,10 @@ Refusal run_daemon(const DaemonOptions& options) {
   exec.shim = options.shim;
   Result<LocalExecutor> executor = LocalExecutor::open(std::move(exec));
   if (!executor.ok()) return executor.error();
+  Doctor doctor(options.home + "/leases", options.home + "/signatures.yaml");
+  if (const Refusal refusal = doctor.check()) return refusal;
   LocalHands hands(
-      std::move(executor).value(),
+      std::move(executor).value(), std::move(doctor),
       [&manager](std::vector<Input> news) { manager.news(std::move(news)); }, options.log);
   hands.stop_strangers(manager.leases());
   manager.use(hands);

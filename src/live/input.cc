@@ -52,6 +52,9 @@ struct Writer {
     out["fate"] = fate_name(in.fate);
     if (!in.reason.empty()) out["reason"] = in.reason;
     if (!in.words.empty()) out["words"] = in.words;
+    if (!in.proof.signature.empty()) out["signature"] = in.proof.signature;
+    if (!in.proof.evidence.empty()) out["evidence"] = in.proof.evidence;
+    if (in.proof.line > 0) out["line"] = in.proof.line;
     if (in.ran_ms >= 0) out["ran_ms"] = in.ran_ms;
     out["cpu_ms"] = in.cpu_ms;
     out["mem_peak_mib"] = in.mem_peak_mib;
@@ -85,6 +88,9 @@ Result<Input> read_over(const json& in) {
   out.fate = *found;
   out.reason = in.value("reason", "");
   out.words = in.value("words", "");
+  out.proof.signature = in.value("signature", "");
+  out.proof.evidence = in.value("evidence", "");
+  out.proof.line = in.value("line", std::int64_t{0});
   out.ran_ms = in.value("ran_ms", std::int64_t{-1});
   out.cpu_ms = in.at("cpu_ms").get<std::int64_t>();
   out.mem_peak_mib = in.at("mem_peak_mib").get<std::int64_t>();
@@ -150,7 +156,8 @@ Result<JournalStep> read_step(std::string_view text) {
 
 std::size_t bulk_of(const Input& input) {
   if (const auto* over = std::get_if<LeaseOverInput>(&input)) {
-    return 512 + 6 * (over->words.size() + over->reason.size());
+    return 512 + 6 * (over->words.size() + over->reason.size() + over->proof.signature.size() +
+                      over->proof.evidence.size());
   }
   const auto* submit = std::get_if<SubmitInput>(&input);
   if (submit == nullptr) return 1024;

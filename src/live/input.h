@@ -63,6 +63,12 @@ struct LeaseUpInput {
   std::uint32_t lease = 0;
   std::string isolation;  // As the shim says; for people.
 };
+// The line of a log that says why a lease failed.
+struct Proof {
+  std::string signature;  // By which it was told; empty: nothing was found.
+  std::string evidence;   // The line, or what was known without one.
+  std::int64_t line = 0;  // 0: no line.
+};
 struct LeaseOverInput {
   LiveId id = 0;
   std::uint32_t lease = 0;
@@ -72,6 +78,7 @@ struct LeaseOverInput {
   std::int64_t ran_ms = -1;  // By the shim's clock, which knows no jumps; -1: nobody can tell.
   std::int64_t cpu_ms = 0;
   std::int64_t mem_peak_mib = 0;
+  Proof proof = {};  // Of kFailed.
 };
 struct SavedInput {  // The job says that its work is saved.
   LiveId id = 0;

@@ -23,8 +23,10 @@ milliseconds in_ms(Duration duration) { return milliseconds(duration.us() / 1000
 
 }  // namespace
 
-LocalHands::LocalHands(LocalExecutor executor, News news, std::function<void(std::string)> trouble)
+LocalHands::LocalHands(LocalExecutor executor, Doctor doctor, News news,
+                       std::function<void(std::string)> trouble)
     : executor_(std::move(executor)),
+      doctor_(std::move(doctor)),
       news_(std::move(news)),
       trouble_(std::move(trouble)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -295,6 +297,7 @@ void LocalHands::hear(const ExecEvent& event) {
       // It may have started and ended while nobody was there to see it.
       part.up = part.up || event.ended->cause != EndCause::kCouldNotStart;
       part.over = over_of(*event.ended);
+      part.report = *event.ended;
       break;
     case ExecEvent::Kind::kLost:
       part.over = LeaseOverInput{};
@@ -328,6 +331,11 @@ void LocalHands::settle(const Name& name, Held& held) {
   std::vector<LeaseOverInput> ends;
   for (const Part& part : held.parts) ends.push_back(*part.over);
   LeaseOverInput whole = whole_of(ends);
+  if (whole.fate == LeaseFate::kFailed) {
+    std::vector<Doctor::Part> parts;
+    for (const Part& part : held.parts) parts.push_back({lease_name(part.spec), part.report});
+    doctor_.examine(parts, whole);
+  }
   whole.id = name.first;
   whole.lease = name.second;
   told_.push_back(whole);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "exec/local.h"
+#include "live/doctor.h"
 #include "live/hands.h"
 #include "live/node_tests.h"
 
@@ -25,7 +26,8 @@ class LocalHands final : public Hands {
  public:
   using News = std::function<void(std::vector<Input>)>;
   // `news` is called on the thread of the hands. `trouble` gets a line for the log.
-  LocalHands(LocalExecutor executor, News news, std::function<void(std::string)> trouble);
+  LocalHands(LocalExecutor executor, Doctor doctor, News news,
+             std::function<void(std::string)> trouble);
   ~LocalHands() override;  // Leaves everything running.
 
   void order(std::vector<HandOrder> orders) override;
@@ -40,6 +42,7 @@ class LocalHands final : public Hands {
     bool ordered = false;  // The executor has it.
     bool up = false;
     std::optional<LeaseOverInput> over;
+    ExitReport report;             // If it is over and left one.
     std::optional<Limits> limits;  // Still to be set.
   };
   struct Held {
@@ -71,6 +74,7 @@ class LocalHands final : public Hands {
   int wait_ms() const;
 
   LocalExecutor executor_;
+  Doctor doctor_;
   News news_;
   std::function<void(std::string)> trouble_;
   Fd wake_;

@@ -80,11 +80,7 @@ struct RosterNote {
 struct LeaseRecord {
   LiveId id = 0;
   LiveLease lease;
-  LeaseFate fate = LeaseFate::kFinished;
-  std::string reason;  // As in LeaseOverInput.
-  std::string words;
-  std::int64_t cpu_ms = 0;
-  std::int64_t mem_peak_mib = 0;
+  LeaseOverInput end;
 };
 
 class Roster {
@@ -202,7 +198,7 @@ class Roster {
   // roster_reactions.cc
   void apply(const NodeTestInput& input);
   void tell_reactions();
-  void tell(const Reaction& reaction, LiveJob& job);
+  void tell(const Aftermath& reaction, LiveJob& job);
   void begin_quarantine(const Quarantine& quarantine);
   void test_quarantined();
   void lose_lease(LiveJob& job, Epoch epoch);

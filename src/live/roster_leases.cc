@@ -126,8 +126,7 @@ void Roster::apply(const LeaseOverInput& input) {
     job.failed_by = find_reason(input.reason).value_or(Reason::kNoSignature);
   }
   const bool trial = lease.trial;
-  over_.push_back({job.id, std::move(lease), input.fate, input.reason, input.words, input.cpu_ms,
-                   input.mem_peak_mib});
+  over_.push_back({job.id, std::move(lease), input});
   digest_.add(job.id << 32 | std::uint64_t{input.lease} << 8 |
               static_cast<std::uint64_t>(input.fate));
   touch(job.id);

@@ -41,13 +41,13 @@ void Roster::note_of_node(NodeId node, const char* kind, const std::string& word
 // Before the engine's actions are carried out, which may end the jobs.
 void Roster::tell_reactions() {
   for (const Quarantine& each : engine_->quarantines()) begin_quarantine(each);
-  for (const Reaction& each : engine_->reactions()) {
+  for (const Aftermath& each : engine_->reactions()) {
     const auto found = jobs_.find(live_of_[each.job.index()]);
     if (found != jobs_.end() && found->second.row == each.job) tell(each, found->second);
   }
 }
 
-void Roster::tell(const Reaction& reaction, LiveJob& job) {
+void Roster::tell(const Aftermath& reaction, LiveJob& job) {
   const Verdict& verdict = reaction.verdict;
   std::vector<std::string> names;
   for (const NodeId node : reaction.avoided) {

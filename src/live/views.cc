@@ -161,13 +161,17 @@ AttemptRow row_of(const Roster& roster, const LeaseRecord& record) {
   LiveJob job;
   job.id = record.id;
   AttemptRow row = row_of(roster, job, record.lease);
-  row.state = fate_name(record.fate);
+  row.state = fate_name(record.end.fate);
   row.ended = roster.now();
   json facts = json::parse(row.exit);
-  facts["words"] = record.words.substr(0, kMostWords);
-  if (!record.reason.empty()) facts["reason"] = record.reason;
-  facts["cpu_s"] = static_cast<double>(record.cpu_ms) / 1000;
-  facts["mem_peak_gib"] = gib(record.mem_peak_mib);
+  const LeaseOverInput& end = record.end;
+  facts["words"] = end.words.substr(0, kMostWords);
+  if (!end.reason.empty()) facts["reason"] = end.reason;
+  if (!end.proof.signature.empty()) facts["signature"] = end.proof.signature;
+  if (!end.proof.evidence.empty()) facts["evidence"] = end.proof.evidence.substr(0, kMostWords);
+  if (end.proof.line > 0) facts["line"] = end.proof.line;
+  facts["cpu_s"] = static_cast<double>(end.cpu_ms) / 1000;
+  facts["mem_peak_gib"] = gib(end.mem_peak_mib);
   row.exit = dumped(facts);
   return row;
 }
@@ -229,7 +233,8 @@ json view_of(const AttemptRow& row, const LiveClock& clock) {
   if (row.ended) view["ended"] = unix_s(clock, *row.ended);
   const json facts = json::parse(row.exit, nullptr, false);
   if (!facts.is_object()) return view;
-  for (const char* key : {"isolation", "cpus", "mem_gib", "cpu_s", "mem_peak_gib"}) {
+  for (const char* key : {"isolation", "cpus", "mem_gib", "cpu_s", "mem_peak_gib", "reason",
+                          "signature", "evidence", "line"}) {
     if (facts.contains(key)) view[key] = facts[key];
   }
   if (facts.value("trial", false)) view["prerun"] = true;

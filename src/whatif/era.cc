@@ -139,8 +139,8 @@ class Replay {
       const PastLease* row = row_of(record.id, record.lease.number, record.lease.placement);
       if (row == nullptr) continue;
       // Rows that are older than that tell no reason.
-      const bool same_reason = !row->reason || row->reason == find_reason(record.reason);
-      if (row->end == roster_.now() && row->fate == record.fate && same_reason) continue;
+      const bool same_reason = !row->reason || row->reason == find_reason(record.end.reason);
+      if (row->end == roster_.now() && row->fate == record.end.fate && same_reason) continue;
       differs(fmt::format("lease {} of job {} ends otherwise than it did", record.lease.number,
                           record.id));
     }
