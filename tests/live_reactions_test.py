@@ -64,6 +64,71 @@ class Retries(LiveTest):
                           "its processes were lost; tried again in 2 s"])
 
 
+class Diagnoses(LiveTest):
+    """Each kind of failure, by a real job: the reason, the line that proves it, what is done."""
+
+    CONFIG = TWO
+
+    def fails(self, program, reason, evidence, verdict, leases=1):
+        job = self.post_job([sys.executable, "-c", program])
+        failed = self.wait_over(job, "failed")
+        lease = failed["leases"][-1]
+        self.assertEqual(lease["reason"], reason, failed)
+        self.assertIn(evidence, lease["evidence"])
+        self.assertTrue(lease["signature"])
+        self.assertEqual(failed["leases_used"], leases, failed)
+        self.assertIn(verdict, failed["why"])
+        return lease
+
+    def test_a_missing_input(self):
+        lease = self.fails("print('epoch 1')\nopen('/no/such/train.txt')", "incorrect-inputs",
+                           "No such file or directory: '/no/such/train.txt'",
+                           "not retried: no retry can fix it")
+        self.assertGreater(lease["line"], 1)
+
+    def test_a_syntax_error(self):
+        self.fails("exec('for x in: pass')", "syntax-error", "SyntaxError", "no retry can fix it")
+
+    def test_a_missing_module(self):
+        self.fails("import no_such_module", "import-error", "No module named 'no_such_module'",
+                   "no retry can fix it")
+
+    def test_a_gpu_out_of_memory(self):
+        self.fails("raise RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB')",
+                   "gpu-out-of-memory", "CUDA out of memory", "no retry can fix it")
+
+    def test_a_crash_is_tried_elsewhere(self):
+        self.fails("import os; os.kill(os.getpid(), 11)", "invalid-memory-access", "", "on attempt 2",
+                   leases=2)
+
+    def test_own_signatures_of_the_operator(self):
+        self.daemon.stop()
+        (self.daemon.home / "signatures.yaml").write_text(
+            "signatures:\n"
+            "  - id: our-licence\n"
+            "    reason: permission-error\n"
+            "    patterns: ['licence server says no']\n"
+            "    says: the licence server refused\n")
+        self.daemon.start()
+        lease = self.fails("print('licence server says no'); raise SystemExit(3)",
+                           "permission-error", "licence server says no", "no retry can fix it")
+        self.assertEqual(lease["signature"], "our-licence")
+
+
+class OutOfMemory(LiveTest):
+    CONFIG = {"nodes": [{"name": "left", "gpus": 1, "cpus": 1, "mem": 0.1}]}
+
+    def test_by_its_control_group(self):
+        notes = json.dumps(self.daemon.get("/v1/nodes"))
+        if "reduced" in notes:
+            self.skipTest("no rights on control groups here")
+        job = self.post_job([sys.executable, "-c", "x = bytearray(400 << 20); print(len(x))"])
+        failed = self.wait_over(job, "failed")
+        self.assertEqual(failed["leases"][-1]["reason"], "cpu-out-of-memory", failed)
+        self.assertEqual(failed["leases_used"], 1)
+        self.assertIn("memory", failed["why"])
+
+
 class Siblings(LiveTest):
     CONFIG = TWO
 
