@@ -14,6 +14,8 @@ The rules:
     length    files of 600 lines at most (a warning above 400), lines of 100 columns at most
     todo      names an issue: TO DO(#12), in one word
     map       every folder of src/ is listed in ARCHITECTURE.md
+    names     no two types of one name outside of functions, classes and files: the linker would
+              take one of them for both (tests beside the code are free of this rule)
 """
 
 import pathlib
@@ -171,6 +173,7 @@ class House:
             self.deps[folder] = self.read_deps(folder)
         self.check_deps()
         self.check_map(folders)
+        self.check_names()
         for path in self.files(CODE_FOLDERS, (".cc", ".h")):
             self.check_code(path)
         for path in self.files(TEXT_FOLDERS, TEXT_SUFFIXES):
@@ -305,6 +308,27 @@ class House:
             if not re.search(rf"(?<![\w-]){folder}/", text):
                 self.add("ARCHITECTURE.md", 1, "map", f"does not list {folder}/")
 
+    def check_names(self):
+        first = {}
+        for path in sorted((self.root / "src").rglob("*.h")) + sorted(
+                (self.root / "src").rglob("*.cc")):
+            if path.name.endswith(("_test.cc", "testing.h")):
+                continue
+            private = False
+            for number, line in enumerate(path.read_text().split("\n"), 1):
+                if line.startswith("namespace {"):
+                    private = True
+                elif line == "}  // namespace":
+                    private = False
+                named = re.match(r"(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;]*)? \{", line)
+                if private or not named:
+                    continue
+                where = f"{path.relative_to(self.root)}:{number}"
+                other = first.setdefault(named[1], where)
+                if other != where:
+                    self.add(str(path.relative_to(self.root)), number, "names",
+                             f"{named[1]} is another type in {other}")
+
 
 # ---- the self-test
 
@@ -425,6 +449,7 @@ def breaks():
     yield "todo", "src/sim/bad.cc", "// TO" "DO: later\n"
     yield "todo", "tools/bad.sh", "# TO" "DO(me) later\n"
     yield "map", "src/extra/CMakeLists.txt", "house_library(extra)\n"
+    yield "names", "src/sim/plain.h", "#pragma once\n\n// Twice.\n\nstruct Plain {\n};\n"
 
 
 def findings_in(tree):

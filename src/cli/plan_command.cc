@@ -13,6 +13,7 @@
 #include "report/table.h"
 #include "report/terminal.h"
 #include "report/wording.h"
+#include "request/fields.h"
 
 namespace muster {
 namespace {
@@ -36,6 +37,9 @@ Result<SubmitOptions> with_fields(const SubmitOptions& given, const std::string&
       return Error{"--try: wanted FIELD=VALUE, got " + in_quotes(part)};
     }
     const std::string field(part.substr(0, at));
+    if (request_field(field) == nullptr) {
+      return Error{"--try: unknown field " + in_quotes(field) + "; see muster plan --help"};
+    }
     std::erase_if(options.fields, [&](const SubmitField& each) { return each.field == field; });
     options.fields.push_back({"--try " + field, field, std::string(part.substr(at + 1))});
   }

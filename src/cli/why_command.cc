@@ -63,7 +63,15 @@ std::string why_text(const Json& answer, bool verbose) {
       fmt::format("job {} {}\n", count_at(answer, "id"), printable(text_at(answer, "why")));
   if (answer.contains("end")) text += printable(text_at(answer, "end")) + "\n";
   if (answer.contains("eta")) text += says(part_of(answer, "eta")) + "\n";
-  add_list(text, "sooner", list_at(answer, "ways"));
+  for (const char* label : {"sooner", "after"}) {
+    Json ways = Json::array();
+    for (const Json& way : list_at(answer, "ways")) {
+      if ((text_at(way, "kind") == "after-ends") == (std::string_view(label) == "after")) {
+        ways.push_back(way);
+      }
+    }
+    add_list(text, label, ways);
+  }
   if (verbose) text += numbers_text(answer);
   return text;
 }

@@ -77,11 +77,16 @@ void Errors::learn(Instant asked, const Band& raw, const Band& told, Instant sta
 }
 
 Band Errors::corrected(Instant asked, const Band& raw) const {
+  if (raw.soonest == Instant::never()) return raw;
   Band band;
   band.soonest = unmeasure(asked, measure(asked, raw.soonest) - correction(low_));
-  band.latest = unmeasure(asked, measure(asked, raw.latest) + correction(high_));
+  band.latest = raw.latest == Instant::never()
+                    ? raw.latest
+                    : unmeasure(asked, measure(asked, raw.latest) + correction(high_));
   band.latest = std::max(band.soonest, band.latest);
-  const Instant likely = unmeasure(asked, measure(asked, raw.likely) + correction(middle_));
+  const Instant likely = raw.likely == Instant::never()
+                             ? raw.likely
+                             : unmeasure(asked, measure(asked, raw.likely) + correction(middle_));
   band.likely = std::clamp(likely, band.soonest, band.latest);
   return band;
 }

@@ -107,11 +107,15 @@ void Ways::other_tenant(std::vector<WayOut>& ways) const {
 }
 
 void Ways::shorter(std::vector<WayOut>& ways) const {
-  // The longest of a few that do.
+  // The longest of a few that do. People count time on these servers, the engine work.
+  const Job& job = engine_.state().jobs[job_];
+  const double speed = engine_.state().cluster->fair_speed(job.spec, NodeId(0));
   for (Duration estimate = kMost; estimate >= kLeast;
        estimate = Duration::micros(estimate.us() / 2)) {
-    if (estimate >= engine_.state().jobs[job_].estimate) continue;
-    if (!runs_if_shorter(engine_, now_, job_, estimate)) continue;
+    const auto work =
+        Duration::micros(static_cast<std::int64_t>(static_cast<double>(estimate.us()) * speed));
+    if (work >= job.estimate) continue;
+    if (!runs_if_shorter(engine_, now_, job_, work)) continue;
     WayOut way;
     way.kind = WayOut::Kind::kShorter;
     way.estimate = estimate;

@@ -35,7 +35,7 @@ struct WayOut {
   enum class Kind : std::uint8_t {
     kFewerGpus,    // Submitted anew with `gpus`, it starts.
     kOtherTenant,  // Submitted anew for `tenant`.
-    kShorter,      // Submitted anew with `estimate`.
+    kShorter,      // Submitted anew with `estimate`, in time at the fair share of these servers.
     kAfterEnds,    // When `jobs` have ended, about `when`.
     kMove,         // When the one of `jobs` is held, and released once this one runs. Costs about
                    // `gpu_time`.

@@ -31,7 +31,8 @@ Traffic traffic_of(std::span<const Layer> layers, std::size_t kept, std::int64_t
   return traffic;
 }
 
-double step_seconds(std::span<const Layer> layers, std::size_t kept, const Training& training) {
+double step_seconds(std::span<const Layer> layers, std::size_t kept,
+                    const TrainingSetup& training) {
   MUSTER_CHECK(training.workers > 0 && training.link_bytes_per_second > 0 &&
                training.macs_per_second > 0);
   const auto workers = static_cast<double>(training.workers);
@@ -44,7 +45,7 @@ double step_seconds(std::span<const Layer> layers, std::size_t kept, const Train
   return std::max(link, kPassesPerStep * samples * macs / training.macs_per_second);
 }
 
-std::size_t best_cut(std::span<const Layer> layers, const Training& training) {
+std::size_t best_cut(std::span<const Layer> layers, const TrainingSetup& training) {
   std::size_t best = layers.size();
   double least = step_seconds(layers, best, training);
   for (std::size_t kept = layers.size(); kept > 1;) {
@@ -57,12 +58,12 @@ std::size_t best_cut(std::span<const Layer> layers, const Training& training) {
   return best;
 }
 
-bool Skew::is_skewed() const {
+bool LayerSkew::is_skewed() const {
   return standard_error > 0 && std::abs(g1) > kFivePercent * standard_error &&
          largest_share > kDominant;
 }
 
-Skew skew_of(std::span<const Layer> layers) {
+LayerSkew skew_of(std::span<const Layer> layers) {
   double count = 0;
   double total = 0;
   double largest = 0;
@@ -74,7 +75,7 @@ Skew skew_of(std::span<const Layer> layers) {
     largest = std::max(largest, size);
   }
   if (count == 0) return {};
-  Skew skew;
+  LayerSkew skew;
   skew.largest_share = largest / total;
   double squares = 0;
   double cubes = 0;
@@ -92,7 +93,7 @@ Skew skew_of(std::span<const Layer> layers) {
   return skew;
 }
 
-std::size_t advised_cut(std::span<const Layer> layers, const Training& training) {
+std::size_t advised_cut(std::span<const Layer> layers, const TrainingSetup& training) {
   return skew_of(layers).is_skewed() ? best_cut(layers, training) : layers.size();
 }
 

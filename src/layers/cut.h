@@ -14,7 +14,7 @@
 
 namespace muster {
 
-struct Training {
+struct TrainingSetup {
   std::int64_t workers = 8;
   std::int64_t batch = 32;  // Samples a step on each worker.
   // The PS worker: its network link, and multiply-adds it sustains. The defaults are RALP's
@@ -38,13 +38,13 @@ Traffic traffic_of(std::span<const Layer> layers, std::size_t kept, std::int64_t
 
 // Seconds a step keeps the PS worker busy: its link or its computing (a backward pass costs two
 // forward ones), whichever takes longer.
-double step_seconds(std::span<const Layer> layers, std::size_t kept, const Training& training);
+double step_seconds(std::span<const Layer> layers, std::size_t kept, const TrainingSetup& training);
 
 // The `kept` with the least step_seconds, the largest on ties. Zero if there are no layers.
-std::size_t best_cut(std::span<const Layer> layers, const Training& training);
+std::size_t best_cut(std::span<const Layer> layers, const TrainingSetup& training);
 
 // How unevenly parameters are spread over those layers that have any.
-struct Skew {
+struct LayerSkew {
   double g1 = 0;              // Moment skewness.
   double standard_error = 0;  // Of g1 if sizes were normal; zero for less than three layers.
   double largest_share = 0;   // The largest layer's part of the whole.
@@ -54,9 +54,9 @@ struct Skew {
   bool is_skewed() const;
 };
 
-Skew skew_of(std::span<const Layer> layers);
+LayerSkew skew_of(std::span<const Layer> layers);
 
 // The advice: best_cut() for a skewed model; all layers kept, that is data parallel, for others.
-std::size_t advised_cut(std::span<const Layer> layers, const Training& training);
+std::size_t advised_cut(std::span<const Layer> layers, const TrainingSetup& training);
 
 }  // namespace muster

@@ -23,7 +23,7 @@ std::vector<Layer> sized(const std::vector<std::int64_t>& bytes) {
 }
 
 std::string last_kept(const std::vector<Layer>& layers) {
-  return layers[advised_cut(layers, Training()) - 1].name;
+  return layers[advised_cut(layers, TrainingSetup()) - 1].name;
 }
 
 // "526.8 -> 55.2 + 3.1 = 58.3 (9.0x)": MiB a worker sends in a step of 32 samples, data parallel
@@ -68,7 +68,7 @@ TEST(Sanity, J8_RalpCutRatios) {
 }
 
 TEST(Cut, SkewOfTheModels) {
-  const Skew listed = skew_of(as_listed(alexnet()));
+  const LayerSkew listed = skew_of(as_listed(alexnet()));
   EXPECT_NEAR(listed.g1, 1.47, 0.005);  // C5 of the sources, as is the share.
   EXPECT_NEAR(listed.largest_share, 0.611, 0.0005);
   EXPECT_TRUE(listed.is_skewed());
@@ -77,20 +77,20 @@ TEST(Cut, SkewOfTheModels) {
   EXPECT_NEAR(skew_of(vgg16()).largest_share, 0.743, 0.0005);
 
   // Far from normal, but no layer dominates.
-  const Skew resnet = skew_of(resnet50());
+  const LayerSkew resnet = skew_of(resnet50());
   EXPECT_GT(resnet.g1, 1.96 * resnet.standard_error);
   EXPECT_NEAR(resnet.largest_share, 0.092, 0.0005);
   EXPECT_FALSE(resnet.is_skewed());
 }
 
 TEST(Cut, NothingToCut) {
-  EXPECT_EQ(advised_cut({}, Training()), 0u);
-  EXPECT_EQ(best_cut({}, Training()), 0u);
+  EXPECT_EQ(advised_cut({}, TrainingSetup()), 0u);
+  EXPECT_EQ(best_cut({}, TrainingSetup()), 0u);
   EXPECT_EQ(traffic_of({}, 0, 32).total(), 0);
   EXPECT_FALSE(skew_of({}).is_skewed());
   for (const std::size_t count : {1u, 2u}) {
     const std::vector<Layer> few = sized(std::vector<std::int64_t>(count, 1 << 20));
-    EXPECT_EQ(advised_cut(few, Training()), count);
+    EXPECT_EQ(advised_cut(few, TrainingSetup()), count);
     EXPECT_FALSE(skew_of(few).is_skewed());
   }
 }
@@ -98,13 +98,13 @@ TEST(Cut, NothingToCut) {
 TEST(Cut, EvenLayersStayDataParallel) {
   const std::vector<Layer> even = sized({1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20});
   EXPECT_EQ(skew_of(even).g1, 0);
-  EXPECT_LT(best_cut(even, Training()), even.size());  // A cut would pay...
-  EXPECT_EQ(advised_cut(even, Training()), even.size());
+  EXPECT_LT(best_cut(even, TrainingSetup()), even.size());  // A cut would pay...
+  EXPECT_EQ(advised_cut(even, TrainingSetup()), even.size());
 }
 
 TEST(Cut, LayersWithoutParametersDoNotCount) {
-  const Skew plain = skew_of(sized({1, 2, 3, 4, 100}));
-  const Skew padded = skew_of(sized({0, 1, 2, 0, 0, 3, 4, 100, 0}));
+  const LayerSkew plain = skew_of(sized({1, 2, 3, 4, 100}));
+  const LayerSkew padded = skew_of(sized({0, 1, 2, 0, 0, 3, 4, 100, 0}));
   EXPECT_EQ(plain.g1, padded.g1);
   EXPECT_EQ(plain.standard_error, padded.standard_error);
   EXPECT_EQ(plain.largest_share, padded.largest_share);
@@ -113,7 +113,7 @@ TEST(Cut, LayersWithoutParametersDoNotCount) {
 TEST(Cut, ComputingHoldsLayersBack) {
   // By traffic alone VGG16 would be cut far earlier, but one server cannot compute convolutions for
   // all workers. The slower it is, the less it is given, in the end nothing.
-  Training training;
+  TrainingSetup training;
   training.macs_per_second = 1e18;
   const std::vector<Layer> layers = vgg16();
   EXPECT_EQ(layers[best_cut(layers, training) - 1].name, "conv3_3");
@@ -125,7 +125,8 @@ TEST(Cut, ComputingHoldsLayersBack) {
 
 TEST(Cut, StepIsTheSlowerOfLinkAndComputing) {
   const std::vector<Layer> layers = {{"a", 10, 2, 5, 7}, {"b", 90, 10, 1, 100}};
-  Training training{.workers = 4, .batch = 2, .link_bytes_per_second = 1, .macs_per_second = 1e6};
+  TrainingSetup training{
+      .workers = 4, .batch = 2, .link_bytes_per_second = 1, .macs_per_second = 1e6};
   EXPECT_EQ(traffic_of(layers, 1, 2).parameters, 12);
   EXPECT_EQ(traffic_of(layers, 1, 2).activations, 10);
   EXPECT_DOUBLE_EQ(step_seconds(layers, 2, training), 2 * 4 * 112);
@@ -137,7 +138,7 @@ TEST(Cut, StepIsTheSlowerOfLinkAndComputing) {
 
 TEST(Cut, HugeBatchesDoNotOverflow) {
   const std::vector<Layer> layers = vgg16();
-  const Training training{.batch = std::numeric_limits<std::int64_t>::max()};
+  const TrainingSetup training{.batch = std::numeric_limits<std::int64_t>::max()};
   EXPECT_EQ(advised_cut(layers, training), layers.size());
 }
 

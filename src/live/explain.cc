@@ -47,6 +47,13 @@ json time_json(const LiveClock& clock, Instant at) {
 
 json band_json(const Picture& picture, const Band& band, const LiveClock& clock,
                const char* verb = "starts ") {
+  if (band.soonest == Instant::never()) {
+    return {{"says", "nobody knows when it starts: not within 60 days, as far as can be seen"},
+            {"soonest", nullptr},
+            {"likely", nullptr},
+            {"latest", nullptr},
+            {"holds", 0.8}};
+  }
   std::string says = verb + in_about(picture, band.likely);
   if (band.latest == Instant::never()) {
     says += fmt::format(" (not before {} in 9 of 10 cases)", about(band.soonest - picture.now));
@@ -105,10 +112,10 @@ class Words {
         return fmt::format("waits: it would fit, but hold up {}",
                            why.first ? name(*why.first) : "a job before it");
       case Constraint::kOrder:
-        return "waits its turn: " + needs + ahead;
+        return "waits its turn: " + needs +
+               (why.ahead == 0 ? ", and those that run come before it" : ahead);
       case Constraint::kServers:
-        return fmt::format("waits for servers: {} that could serve it {} on closed servers{}",
-                           gpus(why.closed), are(why.closed), ahead);
+        return "waits for servers: " + closed_servers() + ahead;
       case Constraint::kQuota:
         return "waits for its tenant's share" + quota() + ahead;
       case Constraint::kPlaces:
@@ -198,6 +205,18 @@ class Words {
     return !user.empty() && (reader_.caller.is_operator || reader_.caller.user == user);
   }
 
+  std::string closed_servers() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < topology().node_count(); ++i) {
+      const NodeId node(i);
+      if (picture_.engine.state().closed[node] != 0) {
+        names.push_back(fmt::format("{} ({})", topology().node(node).name,
+                                    gpus(topology().node(node).capacity.gpus)));
+      }
+    }
+    return first_few(names) + (names.size() == 1 ? " is closed" : " are closed");
+  }
+
   std::string quota() const {
     const TenantTree* tenants = picture_.rules.planner.chain.tenants;
     if (tenants == nullptr) return "";
@@ -207,8 +226,8 @@ class Words {
       if (row.spec.tenant == spec().tenant) held += picture_.engine.lease(job).total.gpus;
     }
     const Tenant& tenant = (*tenants)[spec().tenant];
-    return fmt::format(": {} holds {} of its {}, and it needs {} more", tenant.name, held,
-                       gpus(tenant.quota), spec().gpus);
+    return fmt::format(": {} is entitled to {} and holds {}; this job needs {}", tenant.name,
+                       gpus(tenant.quota), held, spec().gpus);
   }
 
   const Picture& picture_;
@@ -297,8 +316,8 @@ json plan_json(const Picture& picture, const JobSpec& spec, const Reader& reader
     const double mem = static_cast<double>(lease.total.mem_mib) / 1'024;
     const std::string there = where(imagined, lease.placement);
     return {{"verdict", "now"},
-            {"says", fmt::format("would start now on {}, with {}, {:.4g} CPUs and {:.4g} GiB",
-                                 there, gpus(lease.total.gpus), cpus, mem)},
+            {"says", fmt::format("would start now on {}, with {}, {:.4g} CPU{} and {:.4g} GiB",
+                                 there, gpus(lease.total.gpus), cpus, cpus == 1 ? "" : "s", mem)},
             {"where", there},
             {"gpus", lease.total.gpus},
             {"cpus", cpus},

@@ -136,6 +136,8 @@ class Manager final : public Service {
   Answer story_of(const JobRow& row) const;
   void ask_about_somebody();
   void judge_forecasts();
+  // One that has this row waiting, and is no older than a second.
+  std::shared_ptr<const Picture> picture_with(std::optional<JobId> row);
   Reader reader_for(const Caller& caller) const { return {caller, errors_, *clock_}; }
   void keep_forecast(LiveId id, Instant asked, const Forecast& forecast);
 
@@ -179,6 +181,7 @@ class Manager final : public Service {
   std::map<LiveId, Told> told_;  // Guarded by the mutex above: of jobs that have not started.
   Errors errors_;
   Instant next_question_;
+  std::weak_ptr<const Picture> last_picture_;  // Large, so those who ask together share one.
 
   // Of the turn at hand, until it is committed.
   std::vector<Order> orders_;

@@ -18,6 +18,7 @@ using nlohmann::json;
 
 constexpr Duration kQuestionEvery = Duration::seconds(60);
 constexpr std::size_t kMostTold = 1'000;
+constexpr Duration kShared = Duration::seconds(1);
 constexpr const char* kBusy = "too many questions at once; ask again in a moment";
 
 double seconds_between(const json& job, const char* from, const char* to) {
@@ -46,6 +47,21 @@ std::string past_words(const json& job) {
 
 }  // namespace
 
+std::shared_ptr<const Picture> Manager::picture_with(std::optional<JobId> row) {
+  const Instant now = clock_->now();
+  std::shared_ptr<const Picture> picture = last_picture_.lock();
+  const auto has = [&](JobId job) {
+    const auto& jobs = picture->engine.state().jobs;
+    return jobs.contains(job) &&
+           (jobs[job].state == JobState::kWaiting || jobs[job].state == JobState::kParked);
+  };
+  if (!picture || now - picture->now > kShared || (row && !has(*row))) {
+    picture = std::make_shared<const Picture>(roster_->picture(now));
+    last_picture_ = picture;
+  }
+  return picture;
+}
+
 // A job that is with the scheduler and has no lease is looked at on another thread.
 void Manager::explain(Pending pending) {
   const auto found = find_job(pending.caller, std::get<ExplainJob>(pending.call).job);
@@ -62,7 +78,7 @@ void Manager::explain(Pending pending) {
   const bool with_engine = (state == LiveState::kQueued || state == LiveState::kRetrying) &&
                            roster_->engine().state().jobs.contains(*job->row);
   if (!with_engine) return pending.done(said(story_of(*job)));
-  auto picture = std::make_shared<const Picture>(roster_->picture(clock_->now()));
+  auto picture = picture_with(*job->row);
   const bool taken =
       forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state,
                        reader = reader_for(pending.caller), done = pending.done] {
@@ -82,7 +98,16 @@ void Manager::plan(Pending pending) {
   if (const Refusal never = roster_->refuse(request, request.tenant)) {
     return pending.done(said({{"verdict", "never"}, {"says", never->message}}));
   }
-  auto picture = std::make_shared<const Picture>(roster_->picture(clock_->now()));
+  if (request.hold || !request.after_ok.empty() || !request.after_any.empty()) {
+    const std::size_t jobs = request.after_ok.size() + request.after_any.size();
+    return pending.done(
+        said({{"verdict", "queue"},
+              {"says", request.hold ? "would be held until it is released"
+                                    : fmt::format("would wait for {} other job{} to end first",
+                                                  jobs, jobs == 1 ? "" : "s")},
+              {"constraint", request.hold ? "hold" : "dependency"}}));
+  }
+  auto picture = picture_with(std::nullopt);
   const JobSpec spec = roster_->imagine(request, pending.caller.user, request.tenant);
   const bool taken =
       forecaster_.ask([picture, spec, reader = reader_for(pending.caller), done = pending.done] {
@@ -150,7 +175,7 @@ void Manager::ask_about_somebody() {
       const std::lock_guard lock(told_mutex_);
       if (told_.contains(id)) continue;
     }
-    auto picture = std::make_shared<const Picture>(roster_->picture(clock_->now()));
+    auto picture = picture_with(*job.row);
     forecaster_.ask([this, picture, id = id, row = *job.row, errors = errors_] {
       keep_forecast(id, picture->now, forecast_of(*picture, row, errors));
     });

@@ -100,13 +100,13 @@ std::string why_waiting(const Roster& roster, const LiveJob& job) {
       if (!job.held_why.empty()) {
         return fmt::format("held: {}; to go on: muster release {}", job.held_why, job.id);
       }
-      return fmt::format("held; release it: muster release {}", job.id);
+      return fmt::format("is held; to go on: muster release {}", job.id);
     case LiveState::kBlocked:
       if (job.waits_for > 0) {
         return fmt::format("waits for {} other job{} to end", job.waits_for,
                            job.waits_for == 1 ? "" : "s");
       }
-      return fmt::format("its array runs {} at once", job.at_once);
+      return fmt::format("waits: its array runs {} at a time", job.at_once);
     case LiveState::kRetrying:
       return job.why;
     case LiveState::kQueued: {
