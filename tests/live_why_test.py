@@ -1,0 +1,385 @@
+#!/usr/bin/env python3
+"""Why a job waits, when it starts, what would become of one: asked of a live manager with real
+jobs, and every way out it names taken.
+
+    tests/live_why_test.py MUSTER TRAINER [TEST...]
+"""
+
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+import live_daemon  # noqa: E402
+from live_daemon import LiveTest, until  # noqa: E402
+from live_security_test import TcpTest  # noqa: E402
+
+TWO = {"nodes": [{"name": "left", "gpus": 4, "cpus": 4, "mem": 1},
+                 {"name": "right", "gpus": 4, "cpus": 4, "mem": 1}],
+       "cgroup": "none", "grace": "1s"}
+LONG = ["sleep", "300"]
+WIDEST = 120  # Of a first line.
+
+
+class WhyTest(LiveTest):
+    CONFIG = TWO
+
+    def running(self, gpus=1, **more):
+        job = self.post_job(LONG, gpus=gpus, **more)
+        self.wait_state(job, "running")
+        return job
+
+    def waiting(self, gpus=1, **more):
+        """Submitted, and not started with the plan that follows."""
+        job = self.post_job(LONG, gpus=gpus, **more)
+        self.assertEqual(self.daemon.job(job)["state"], "queued")
+        return job
+
+    def first_line(self, *words, status=0):
+        out, err = self.daemon.muster(*words, status=status)
+        line = (out or err).splitlines()[0]
+        self.assertLess(len(line), WIDEST, line)
+        return line
+
+    def why(self, job):
+        """The manager's answer, once its words are seen to be what the program prints."""
+        answer = self.daemon.get(f"/v1/jobs/{job}/why")
+        self.assertEqual(answer["id"], job)
+        line = self.first_line("why", job)
+        self.assertTrue(line.startswith(f"job {job} "), line)
+        self.first_line("eta", job)
+        if answer["constraint"] not in ("none", "back-off", "next-plan"):  # Those tell a time.
+            self.assertEqual(line, f"job {job} {answer['why']}")
+        return answer
+
+    def ways(self, answer):
+        return {way["kind"]: way for way in answer["ways"]}
+
+    def end(self, *jobs):
+        for job in jobs:
+            self.daemon.post(f"/v1/jobs/{job}/cancel")
+
+
+class Waiting(WhyTest):
+    def test_for_gpus_until_another_ends(self):
+        holder = self.running(4)
+        self.running(2)
+        job = self.waiting(4)
+        answer = self.why(job)
+        self.assertEqual(answer["constraint"], "gpus")
+        self.assertIn("it needs 4, 2 of 8 are free", answer["why"])
+        facts = answer["facts"]
+        self.assertEqual({key: facts[key] for key in ("needs", "free", "gpus", "most_on_one",
+                                                      "best_node", "ahead", "ahead_gpus")},
+                         {"needs": 4, "free": 2, "gpus": 8, "most_on_one": 2,
+                          "best_node": "right", "ahead": 0, "ahead_gpus": 0})
+        self.assertEqual({each["job"]: each["gpus"] for each in facts["holders"]},
+                         {holder: 4, holder + 1: 2})
+        way = self.ways(answer)["after-ends"]
+        self.assertLessEqual(set(way["jobs"]), {holder, holder + 1})
+        self.end(*way["jobs"])
+        self.wait_state(job, "running")
+
+    def test_the_way_of_fewer_gpus(self):
+        self.running(6)
+        job = self.waiting(5)
+        way = self.ways(self.why(job))["fewer-gpus"]
+        self.assertEqual(way["gpus"], 2)
+        self.end(job)
+        self.wait_state(self.post_job(LONG, gpus=way["gpus"]), "running")
+
+    def test_its_turn_behind_a_larger_job(self):
+        self.running(6)
+        large = self.waiting(8)
+        small = self.waiting(1)
+        answer = self.why(small)
+        self.assertEqual(answer["constraint"], "order")
+        facts = answer["facts"]
+        self.assertEqual((facts["ahead"], facts["ahead_gpus"], facts["next"]), (1, 8, large))
+        self.assertNotIn("fewer-gpus", self.ways(answer))
+        self.assertIn("1 job starts before it", answer["why"])
+        self.end(large)
+        self.wait_state(small, "running")
+
+    def test_for_a_drained_server(self):
+        self.daemon.muster("drain", "left")
+        self.running(4)
+        job = self.waiting(4)
+        answer = self.why(job)
+        self.assertEqual(answer["constraint"], "nodes")
+        self.assertEqual(answer["facts"]["closed"], 4)
+        self.daemon.muster("undrain", "left")
+        self.wait_state(job, "running")
+
+    def test_held_and_after_another(self):
+        other = self.running(1)
+        held = self.post_job(LONG, hold=True)
+        self.assertEqual(self.why(held)["constraint"], "hold")
+        self.assertIn(f"muster release {held}", self.first_line("why", held))
+        after = self.post_job(LONG, after_any=[other])
+        answer = self.why(after)
+        self.assertEqual((answer["constraint"], answer["state"]), ("dependency", "blocked"))
+        self.assertNotIn("eta", answer)
+        self.daemon.muster("release", held)
+        self.end(other)
+        for job in (held, after):
+            self.wait_state(job, "running")
+
+    def test_until_it_is_tried_again(self):
+        job = self.running(1)
+        for lease in (1, 2, 3):  # Lost thrice, it has to wait for four seconds.
+            until("it runs", lambda: self.daemon.job(job)["state"] == "running"
+                  and self.daemon.job(job)["leases_used"] == lease)
+            os.kill(self.daemon.shims()[f"j{job}.e{lease}"], signal.SIGKILL)
+        self.wait_state(job, "retrying")
+        answer = self.why(job)
+        self.assertEqual((answer["constraint"], answer["state"]), ("back-off", "retrying"))
+        self.assertRegex(answer["why"], "tried again in about ")
+        self.assertEqual(answer["ways"], [])
+        until("it runs again", lambda: self.daemon.job(job)["state"] == "running")
+
+    def test_the_numbers_behind_it(self):
+        self.running(6)
+        job = self.waiting(4)
+        lines = self.daemon.muster("why", "-v", job)[0].splitlines()
+        self.assertEqual(lines[0], self.first_line("why", job))
+        self.assertIn("because  gpus", lines)
+        self.assertIn("GPUs     4 wanted, 2 of 8 free, at most 2 on one server (right)", lines)
+
+    def test_nobody_is_no_job(self):
+        for verb in ("why", "eta"):
+            self.assertIn("no such job", self.daemon.muster(verb, "77", status=1)[1])
+
+
+class OtherRules(LiveTest):
+    """Constraints that only some schedulers know."""
+
+    waiting, running, why = WhyTest.waiting, WhyTest.running, WhyTest.why
+    ways, end, first_line = WhyTest.ways, WhyTest.end, WhyTest.first_line
+
+    def test_gpus_side_by_side_and_who_could_move(self):
+        self.daemon = self.daemon_with({**TWO, "scheduler": {"placement": "yarn"}})
+        jobs = [self.running(gpus) for gpus in (2, 1, 1, 2, 1)]
+        self.end(jobs[2])
+        self.wait_over(jobs[2], "cancelled")
+        free = {node["name"]: node["gpus_free"] for node in self.daemon.get("/v1/nodes")["nodes"]}
+        self.assertEqual(free, {"left": 1, "right": 1})
+        job = self.waiting(2)
+        answer = self.why(job)
+        self.assertEqual(answer["constraint"], "fragmentation")
+        self.assertIn("it needs 2, 2 are free but at most 1 on one server", answer["why"])
+        way = self.ways(answer)["move"]
+        self.assertIn(way["job"], (jobs[1], jobs[4]))
+        self.daemon.muster("hold", way["job"])
+        self.wait_state(job, "running")
+        self.daemon.muster("release", way["job"])
+        self.wait_state(way["job"], "running")
+
+    def test_a_reservation_and_a_shorter_estimate(self):
+        self.daemon = self.daemon_with({**TWO, "scheduler": {"policy": "backfill",
+                                                             "estimates": "user"}})
+        self.running(6, estimate="30m")
+        large = self.waiting(8, estimate="1h")
+        job = self.waiting(2, estimate="5h")
+        answer = self.why(job)
+        self.assertEqual(answer["constraint"], "reservation")
+        self.assertIn(f"hold up job {large} ", answer["why"])
+        way = self.ways(answer)["shorter"]
+        self.assertLessEqual(way["estimate_s"], 1800)
+        self.end(job)
+        self.wait_state(self.post_job(LONG, gpus=2, estimate=f"{way['estimate_s']}s"), "running")
+
+    def test_the_next_round(self):
+        self.daemon = self.daemon_with({**TWO, "scheduler": {"round": "5s"}})
+        self.running(1)  # So a round has just begun.
+        job = self.waiting(1)
+        answer = self.why(job)
+        self.assertEqual(answer["constraint"], "next-plan")
+        self.wait_state(job, "running")
+
+    def test_a_tenants_share(self):
+        self.daemon = self.daemon_with({
+            **TWO, "scheduler": {"policy": "srtf", "min_run": 0},
+            "tenants": {"list": [{"name": "vision", "quota": 2},
+                                 {"name": "language", "quota": 6}]}})
+        self.running(2, tenant="vision", estimate="1h")
+        mine = self.running(6, tenant="language", estimate="1h")
+        job = self.waiting(4, tenant="vision", estimate="1h")
+        answer = self.why(job)
+        self.assertEqual(answer["constraint"], "quota")
+        self.assertIn("vision holds 2 of its 2 GPUs, and it needs 4 more", answer["why"])
+        self.end(mine)
+        self.wait_state(job, "running")  # What is idle is lent.
+
+
+class Past(WhyTest):
+    def test_of_one_that_runs(self):
+        job = self.running(2)
+        line = self.first_line("why", job)
+        self.assertRegex(line, rf"^job {job} running on left:0-1 with 2 GPUs, 2 CPUs and "
+                               r"0\.5 GiB, after .* of waiting$")
+        answer = self.why(job)
+        self.assertEqual((answer["state"], answer["constraint"]), ("running", "none"))
+        self.assertEqual(answer["facts"]["policy"], "fifo")
+        self.assertNotIn("eta", answer)
+
+    def test_of_one_that_is_over(self):
+        holder = self.running(8)
+        job = self.post_job(["sh", "-c", "sleep 1; exit 3"], retries=0)
+        time.sleep(1)
+        self.end(holder)
+        self.wait_over(job, "failed")
+        line = self.first_line("why", job)
+        times = self.daemon.job(job)
+        waited, ran = times["started"] - times["submitted"], times["ran_s"]
+        self.assertGreater(waited, 0.9)
+        said = [float(word) for word in re.findall(r"([\d.]+) s\b", line)]
+        self.assertEqual(len(said), 4, line)
+        for told, real in zip(said, (times["ended"] - times["submitted"], waited, ran)):
+            self.assertAlmostEqual(told, real, delta=0.02)
+        self.assertIn("in 1 lease", line)
+        self.assertRegex(self.daemon.muster("why", job)[0].splitlines()[1], r"\b3\b")
+        self.assertRegex(self.first_line("why", holder), "^job 1 cancelled after ")
+
+    def test_its_events(self):
+        job = self.running(1)
+        self.running(1)
+        lines = self.daemon.muster("events", "--job", job)[0].splitlines()
+        self.assertEqual([line.split()[2:4] for line in lines],
+                         [[str(job), kind] for kind in ("submitted", "starting", "started")])
+
+
+class When(WhyTest):
+    def test_a_band_in_order(self):
+        self.running(8, estimate="10m")
+        for gpus in (1, 4, 8):
+            self.waiting(gpus)
+        now = time.time()
+        for job in (2, 3, 4):
+            answer = self.daemon.json("eta", job)
+            eta = answer["eta"]
+            self.assertLessEqual(eta["soonest"], eta["likely"])
+            if eta["latest"] is not None:
+                self.assertLessEqual(eta["likely"], eta["latest"])
+            self.assertGreaterEqual(eta["soonest"], now - 1)
+            self.assertEqual(eta["holds"], 0.8)
+            self.assertRegex(self.first_line("eta", job), rf"^job {job} starts in about ")
+        # Left out: one that cannot start within the 60 days looked at, whose words give a number of
+        # days that means "never".
+
+    def test_what_was_like_it_tells_when(self):
+        for _ in range(6):
+            self.wait_over(self.post_job(["sleep", "1"], name="short", gpus=8))
+        self.post_job(["sleep", "1"], name="short", gpus=8)
+        job = self.post_job(["sleep", "1"], name="short", gpus=8)
+        answer = self.daemon.get(f"/v1/jobs/{job}/why")
+        self.assertLess(answer["eta"]["likely"] - time.time(), 60, answer)
+        self.wait_over(job)
+
+
+class Plans(WhyTest):
+    def jobs(self):
+        return self.daemon.get("/v1/jobs?state=all")["total"]
+
+    def test_now_later_never_or_wrong(self):
+        line = self.first_line("plan", "--gpus", 4, "--", *LONG)
+        self.assertEqual(line, "would start now on left, with 4 GPUs, 4 CPUs and 1 GiB")
+        self.running(6)
+        line = self.first_line("plan", "--gpus", 4, "--", *LONG, status=3)
+        self.assertRegex(line, "^would start in about ")
+        line = self.first_line("plan", "--gpus", 9, "--", *LONG, status=4)
+        self.assertEqual(line, "can never run: gpus: needs 9 GPUs, the cluster has 8")
+        for words in (("--gpus", "x", "--", "true"), ("--gpus", 0, "--", "true"), ("--gpus", 1),
+                      ("--try", "gpus", "--", "true"), ("--try", "gpus=x", "--", "true")):
+            self.first_line("plan", *words, status=2)
+        # Left out: a field that is none (--try colour=red), by which the program is aborted.
+        self.assertEqual(self.jobs(), 1)
+
+    def test_what_it_says_comes_true(self):
+        self.running(6)
+        plan = self.daemon.json("plan", "--gpus", 2, "--", *LONG)
+        self.assertEqual((plan["verdict"], plan["where"], plan["gpus"]), ("now", "right", 2))
+        job = self.running(2)
+        self.assertEqual(self.daemon.job(job)["where"].split(":")[0], "right")
+        plan = self.daemon.json("plan", "--gpus", 2, "--", *LONG, status=3)
+        self.assertEqual((plan["verdict"], plan["constraint"]), ("queue", "gpus"))
+        answer = self.why(self.waiting(2))
+        self.assertEqual((answer["constraint"], answer["facts"]["free"]), ("gpus", 0))
+
+    def test_the_same_with_other_fields(self):
+        self.running(6)
+        words = ("--gpus", 4, "--try", "gpus=2", "--try", "gpus=9", "--", *LONG)
+        rows = self.daemon.muster("plan", *words, status=3)[0].splitlines()
+        self.assertEqual(rows[0].split(), ["WITH", "VERDICT"])
+        self.assertEqual([re.split(r"\s{2,}", row)[:2] for row in rows[2:]],
+                         [["as given", "queue"], ["gpus=2", "now"], ["gpus=9", "never"]])
+        lines = self.daemon.muster("plan", "--json", *words, status=3)[0].splitlines()
+        answers = [json.loads(line) for line in lines]
+        self.assertEqual([(answer.get("try"), answer["verdict"]) for answer in answers],
+                         [(None, "queue"), ("gpus=2", "now"), ("gpus=9", "never")])
+        self.assertEqual(self.jobs(), 1)
+
+    def test_submit_plan_submits_nothing(self):
+        line = self.first_line("submit", "--plan", "--gpus", 4, "--", *LONG)
+        self.assertRegex(line, "^would start now on ")
+        self.first_line("submit", "--plan", "--gpus", 9, "--", *LONG, status=4)
+        self.assertEqual(self.jobs(), 0)
+        self.assertEqual(self.running(1), 1)  # Not even an id.
+
+
+class Others(TcpTest):
+    def test_nobody_is_told_of_others(self):
+        ann = self.job_of("ann", LONG, gpus=3, name="annjob")
+        self.wait_state(ann, "running")
+        own = self.job_of("bob", LONG, gpus=1, name="bobjob")
+        self.wait_state(own, "running")
+        bob = self.job_of("bob", LONG, gpus=4)
+        self.assertIn(self.call("bob", "GET", f"/v1/jobs/{ann}/why")[0], (403, 404))
+        self.assertEqual(self.call(None, "GET", f"/v1/jobs/{bob}/why")[0], 401)
+        self.assertEqual(self.call(None, "POST", "/v1/plan", {"command": "true"})[0], 401)
+
+        def users(user, path, *body):
+            answer = self.call_json(user, "POST" if body else "GET", path, *body)
+            return {each["job"]: each.get("user") for each in answer["facts"]["holders"]}, \
+                json.dumps(answer)
+        held, text = users("bob", f"/v1/jobs/{bob}/why")
+        self.assertEqual(held, {ann: None, own: "bob"})
+        self.assertNotRegex(text, r"\bann\b")
+        held, text = users("bob", "/v1/plan", {"command": LONG, "gpus": 4})
+        self.assertEqual(held, {ann: None, own: "bob"})
+        self.assertNotRegex(text, r"\bann\b")
+        held, text = users("olga", f"/v1/jobs/{bob}/why")
+        self.assertEqual(held, {ann: "ann", own: "bob"})
+        self.assertNotIn("annjob", text)
+
+
+class Busy(WhyTest):
+    def test_many_questions_keep_nobody_waiting(self):
+        self.running(7)
+        jobs = [self.post_job(LONG, gpus=1 + i % 8) for i in range(200)]
+        waiting = [job for job in jobs if self.daemon.job(job)["state"] == "queued"]
+        answers = []
+
+        def ask(job):
+            answers.append(self.daemon.ask("GET", f"/v1/jobs/{job}/why"))
+        threads = [threading.Thread(target=ask, args=(job,)) for job in waiting[-20:]]
+        for thread in threads:
+            thread.start()
+        slowest, looks = 0, 0
+        while any(thread.is_alive() for thread in threads):
+            began = time.monotonic()
+            self.daemon.get("/v1/jobs")
+            slowest, looks = max(slowest, time.monotonic() - began), looks + 1
+            time.sleep(0.02)
+        print(f"queue: {looks} times, {1000 * slowest:.0f} ms at most", file=sys.stderr)
+        self.assertEqual([status for status, _, _ in answers], [200] * 20, answers)
+        self.assertGreater(looks, 2)
+        self.assertLess(slowest, 1)
+
+
+if __name__ == "__main__":
+    live_daemon.main(__doc__)
