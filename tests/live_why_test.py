@@ -211,7 +211,7 @@ class OtherRules(LiveTest):
         job = self.waiting(4, tenant="vision", estimate="1h")
         answer = self.why(job)
         self.assertEqual(answer["constraint"], "quota")
-        self.assertIn("vision holds 2 of its 2 GPUs, and it needs 4 more", answer["why"])
+        self.assertIn("vision is entitled to 2 GPUs and holds 2; this job needs 4", answer["why"])
         self.end(mine)
         self.wait_state(job, "running")  # What is idle is lent.
 

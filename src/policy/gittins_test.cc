@@ -72,7 +72,7 @@ TEST(Gittins, LearntIsAsGoodAsTold) {
       learns->started(facts(5 + i, 0));
       learns->ended(facts(5 + i, samples[static_cast<std::size_t>(i)]), /*completed=*/true);
     }
-    for (const auto& policy : {learns.get(), knows.get()}) {
+    for (const auto& policy : {&*learns, &*knows}) {
       for (int id = 0; id < 5; ++id) policy->submitted(facts(id, 0));
       for (const int id : {1, 3, 4}) {
         policy->started(facts(id, 0));
