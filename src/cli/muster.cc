@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/analyze_command.h"
+#include "cli/calibrate_command.h"
 #include "cli/classify_command.h"
 #include "cli/command.h"
 #include "cli/completion.h"
@@ -166,6 +167,8 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   trace.add_to(app);
   AnalyzeCommand analyze;
   analyze.add_to(app);
+  CalibrateCommand calibration;
+  calibration.add_to(app);
   ClassifyCommand classify_logs;
   classify_logs.add_to(app);
   LiveCommands live;
@@ -213,6 +216,7 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   if (report.chosen()) return report.run(streams);
   if (trace.chosen()) return trace.run(streams);
   if (analyze.chosen()) return analyze.run(streams, command_line(words));
+  if (calibration.chosen()) return calibration.run(streams);
   if (classify_logs.chosen()) return classify_logs.run(streams);
   if (completion->parsed()) {
     streams.out << completion_script(shell, words_of(app));
