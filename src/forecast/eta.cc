@@ -43,7 +43,8 @@ RawBand raw_eta(const Engine& engine, Instant now, JobId job, const Guesses& gue
   std::vector<Instant> starts;
   const Instant horizon = now + options.horizon;
   for (int drive = 0; drive < options.most_drives; ++drive) {
-    if (drive >= 2 && options.enough && options.enough()) break;
+    const bool enough = drive > 0 && options.enough && options.enough();
+    if (drive >= 2 && enough) break;
     Random random(options.seed + static_cast<std::uint64_t>(drive));
     Drive imagined(engine, now, guesses.left_of_all(engine, now, random), options.costs);
     imagined.expect(guesses.newcomers(now, horizon, random));

@@ -33,7 +33,7 @@ struct EtaOptions {
   std::uint64_t seed = 1;
   Duration horizon = Duration::seconds(60 * 86'400);
   DriveCosts costs;
-  // Asked after each drive, at least two: enough time spent.
+  // Asked after each drive: enough time spent. There are two drives at least.
   std::function<bool()> enough;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -271,9 +272,15 @@ std::string where(const Picture& picture, const Placement& placement) {
 }  // namespace
 
 Forecast forecast_of(const Picture& picture, JobId job, const Errors& errors) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last = Clock::now();
+  const Clock::time_point until = last + kPatience;
   EtaOptions options;
-  options.enough = [&] { return std::chrono::steady_clock::now() >= until; };
+  // Another would take about as long as the last.
+  options.enough = [&] {
+    const Clock::duration took = Clock::now() - std::exchange(last, Clock::now());
+    return last + took >= until;
+  };
   Forecast forecast;
   forecast.raw = raw_eta(picture.engine, picture.now, job, picture.guesses, options).band;
   forecast.told = errors.corrected(picture.now, forecast.raw);
