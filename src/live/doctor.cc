@@ -1,43 +1,55 @@
 #include "live/doctor.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "config/signatures_file.h"
+#include "shim/files.h"
 
 namespace muster {
 
 namespace {
 
-constexpr std::int64_t kTail = 1 << 20;  // Bytes of each log that are looked at.
-constexpr std::size_t kMostShown = 160;  // Of the evidence, within the words.
+constexpr std::int64_t kTail = 1 << 20;          // Bytes of each log that are looked at.
+constexpr std::int64_t kMostCounted = 64 << 20;  // Before those, lines are counted in so many.
+constexpr std::size_t kMostShown = 160;          // Of the evidence, within the words.
 
 struct Tail {
   std::string text;
   std::int64_t first_line = 1;
 };
 
-// A log is what strangers wrote, and may be gone.
+std::string read_at(const Fd& file, std::int64_t offset, std::int64_t bytes) {
+  std::string text(static_cast<std::size_t>(bytes), '\0');
+  std::size_t got = 0;
+  while (got < text.size()) {
+    const ssize_t more = ::pread(file.get(), text.data() + got, text.size() - got,
+                                 offset + static_cast<std::int64_t>(got));
+    if (more <= 0) break;
+    got += static_cast<std::size_t>(more);
+  }
+  text.resize(got);
+  return text;
+}
+
+// The job could put anything in the place of its log: only a plain file is read, and so much of it.
 Tail tail_of(const std::string& path) {
   Tail tail;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return tail;
-  const std::int64_t size = file.tellg();
-  const std::int64_t skipped = std::max<std::int64_t>(0, size - kTail);
-  file.seekg(0);
-  std::string piece(64 << 10, '\0');
-  for (std::int64_t left = skipped; left > 0 && file;) {
-    file.read(piece.data(), std::min<std::int64_t>(left, static_cast<std::int64_t>(piece.size())));
-    left -= file.gcount();
-    tail.first_line += std::count(piece.begin(), piece.begin() + file.gcount(), '\n');
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat facts = {};
+  if (!file.open() || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return tail;
+  const std::int64_t skipped = std::max<std::int64_t>(0, facts.st_size - kTail);
+  for (std::int64_t at = skipped - std::min(skipped, kMostCounted); at < skipped; at += kTail) {
+    const std::string piece = read_at(file, at, std::min(kTail, skipped - at));
+    tail.first_line += std::count(piece.begin(), piece.end(), '\n');
   }
-  tail.text.resize(static_cast<std::size_t>(size - skipped));
-  file.read(tail.text.data(), size - skipped);
-  tail.text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  tail.text = read_at(file, skipped, std::min<std::int64_t>(kTail, facts.st_size));
   return tail;
 }
 

@@ -1,0 +1,86 @@
+#include "live/doctor.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace muster {
+namespace {
+
+class DoctorTest : public testing::Test {
+ protected:
+  DoctorTest() {
+    char name[] = "/tmp/muster-doctor-XXXXXX";
+    home_ = ::mkdtemp(name);
+    std::filesystem::create_directories(log().parent_path());
+  }
+  ~DoctorTest() override { std::filesystem::remove_all(home_); }
+
+  std::filesystem::path log() const { return home_ / "leases/j1.e1/out.log"; }
+  void write(const std::string& text) const { std::ofstream(log()) << text; }
+
+  LeaseOverInput examined(int code = 1, int signal = 0) const {
+    Doctor doctor(home_ / "leases", home_ / "signatures.yaml");
+    Doctor::Part part{"j1.e1", {}};
+    part.report.cause = EndCause::kFailed;
+    part.report.ranks = {{0, code, signal}};
+    LeaseOverInput over;
+    over.fate = LeaseFate::kFailed;
+    over.reason = "no-signature";
+    over.words = "rank 0 ended with status 1";
+    doctor.examine(std::span(&part, 1), over);
+    return over;
+  }
+
+  std::filesystem::path home_;
+};
+
+TEST_F(DoctorTest, NamesTheLineThatProvesIt) {
+  write("epoch 1\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'x'\n");
+  const LeaseOverInput over = examined();
+  EXPECT_EQ(over.reason, "import-error");
+  EXPECT_EQ(over.proof.line, 3);
+  EXPECT_EQ(over.proof.evidence, "ModuleNotFoundError: No module named 'x'");
+  EXPECT_FALSE(over.proof.signature.empty());
+}
+
+TEST_F(DoctorTest, CountsTheLinesOfALongLogAndReadsItsEnd) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "step 12345\n";
+  write(text + "MemoryError\n");
+  const LeaseOverInput over = examined();
+  EXPECT_EQ(over.reason, "cpu-out-of-memory");
+  EXPECT_EQ(over.proof.line, 200'001);
+}
+
+TEST_F(DoctorTest, OfAnUnknownEndNothingIsChanged) {
+  write("all well so far\n");
+  EXPECT_EQ(examined().words, "rank 0 ended with status 1");
+  EXPECT_EQ(examined().reason, "no-signature");
+}
+
+TEST_F(DoctorTest, ReadsNothingButAPlainFile) {
+  std::filesystem::create_directories(home_ / "other");
+  std::ofstream(home_ / "other/secret") << "MemoryError\n";
+  std::filesystem::create_symlink(home_ / "other/secret", log());
+  EXPECT_EQ(examined().reason, "no-signature");
+  std::filesystem::remove(log());
+  ASSERT_EQ(::mkfifo(log().c_str(), 0600), 0);
+  EXPECT_EQ(examined().reason, "no-signature");  // And it does not wait for a writer.
+  std::filesystem::remove(log());
+  EXPECT_EQ(examined().reason, "no-signature");
+}
+
+TEST_F(DoctorTest, OwnSignaturesAreCheckedAndComeFirst) {
+  Doctor doctor(home_ / "leases", home_ / "signatures.yaml");
+  EXPECT_FALSE(doctor.check());
+  std::ofstream(home_ / "signatures.yaml") << "signatures:\n  - id: x\n    reason: nonsense\n";
+  ASSERT_TRUE(doctor.check());
+  EXPECT_NE(doctor.check()->message.find("signatures.yaml"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster
