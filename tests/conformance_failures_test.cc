@@ -65,7 +65,7 @@ struct Scene {
 
 TEST(ElsewhereOfParts, EveryPlacementTreatsAvoidedServersAsIfTheyWereFull) {
   for (const Entry<Placer>& entry : placements()) {
-    const std::unique_ptr<Placer> placer = entry.make();
+    const Owned<Placer> placer = entry.make();
     int placed = 0;
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
       Scene scene(seed, placer->pooling());
@@ -95,8 +95,8 @@ TEST(ElsewhereOfParts, EveryPlacementTreatsAvoidedServersAsIfTheyWereFull) {
 
 TEST(ElsewhereOfParts, EveryMechanismKeepsNewcomersOffTheServersTheyAvoid) {
   for (const Entry<Mechanism>& entry : mechanisms()) {
-    const std::unique_ptr<Mechanism> mechanism = entry.make();
-    const std::unique_ptr<Placer> placer =
+    const Owned<Mechanism> mechanism = entry.make();
+    const Owned<Placer> placer =
         find_entry(placements(), "placement", "first-fit").value()->make();
     int placed = 0;
     for (std::uint64_t seed = 0; seed < 60; ++seed) {

@@ -69,6 +69,7 @@ std::uint32_t Chain::shape_of(const JobSpec& spec, std::span<const NodeId> avoid
 
 bool Chain::could_avoid(const JobSpec& spec, std::span<const NodeId> servers) const {
   if (options_.rebuild) return false;  // As published: every place is chosen anew all the time.
+  if (cluster_->why_never(spec)) return false;
   Ask ask;
   ask.spec = &spec;
   ask.avoid = servers;

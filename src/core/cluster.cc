@@ -50,6 +50,9 @@ Cluster::Cluster(const Topology& topology, const ProfileTable& profiles, SpreadF
 
 std::optional<std::string> Cluster::why_never(const JobSpec& spec) const {
   if (spec.gpus < 1) return fmt::format("asks for {} GPUs", spec.gpus);
+  if (spec.gpu_type && spec.gpu_type->index() >= topology_->gpu_type_count()) {
+    return "asks for a type of GPU that the cluster does not have";
+  }
   const std::int32_t there =
       spec.gpu_type ? topology_->gpus_of_type(*spec.gpu_type) : topology_->total().gpus;
   if (spec.gpus <= there) return std::nullopt;

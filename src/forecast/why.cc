@@ -133,6 +133,10 @@ class Inquiry {
     }
     if (runs_first_after(all_ended(engine_))) return Constraint::kGpus;
     // Not even then: two things stop it, and the one that will last is named.
+    std::vector<Event> both = opened;
+    const std::vector<Event> ended = all_ended(engine_);
+    both.insert(both.end(), ended.begin(), ended.end());
+    if (!opened.empty() && runs_first_after(both)) return Constraint::kServers;
     if (rules_.planner.chain.tenants != nullptr) return Constraint::kQuota;
     return !opened.empty() ? Constraint::kServers : Constraint::kOrder;
   }
@@ -141,7 +145,7 @@ class Inquiry {
     const State& state = engine_.state();
     Drive drive(engine_, now_, work_left(engine_, now_, options_), options_.costs);
     std::set<JobId> seen;
-    std::size_t steps = 4 * state.jobs.size() + 1'000;  // Enough for any order.
+    std::size_t steps = 4 * (state.waiting + state.placed.size()) + 1'000;  // Enough for most.
     while (steps-- > 0 && drive.engine().state().jobs[job_].state != JobState::kPlaced) {
       if (!drive.advance(kHorizon)) break;
     }

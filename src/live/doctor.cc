@@ -61,7 +61,8 @@ Doctor::Doctor(std::string leases, std::string rules)
     : leases_(std::move(leases)), rules_(std::move(rules)) {}
 
 Refusal Doctor::check() const {
-  if (!std::filesystem::exists(rules_)) return std::nullopt;
+  std::error_code code;
+  if (!std::filesystem::exists(rules_, code)) return std::nullopt;
   const Result<std::vector<Signature>> own = read_signatures(rules_);
   return own.ok() ? Refusal() : Refusal(own.error());
 }
@@ -69,7 +70,8 @@ Refusal Doctor::check() const {
 const Signatures& Doctor::signatures() {
   if (signatures_) return *signatures_;
   std::vector<Signature> all;
-  if (std::filesystem::exists(rules_)) {
+  std::error_code code;
+  if (std::filesystem::exists(rules_, code)) {
     // Checked at the start; if it was spoilt since, what is built in must do.
     Result<std::vector<Signature>> own = read_signatures(rules_);
     if (own.ok()) all = std::move(own.value());

@@ -108,7 +108,9 @@ class Words {
       case Constraint::kNextPlan:
         return "starts when the scheduler plans next, " + in_about(picture_, why.until);
       case Constraint::kBackOff:
-        return "failed and is tried again " + in_about(picture_, why.until);
+        return (picture_.engine.failures(job_).empty() ? "was lost and is tried again "
+                                                       : "failed and is tried again ") +
+               in_about(picture_, why.until);
       case Constraint::kReservation:
         return fmt::format("waits: it would fit, but hold up {}",
                            why.first ? name(*why.first) : "a job before it");
@@ -161,8 +163,8 @@ class Words {
         return {{"kind", "move"},
                 {"job", live(way.jobs.front())},
                 {"gpu_s", way.gpu_time.in_seconds()},
-                {"says", fmt::format("starts if {} moves: hold it, then release it; costs about {} "
-                                     "of GPU time",
+                {"says", fmt::format("starts if {} moves: its owner or an operator holds and then "
+                                     "releases it; costs about {} of GPU time",
                                      name(way.jobs.front()), about(way.gpu_time))}};
     }
     return {};

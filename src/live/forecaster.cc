@@ -23,6 +23,11 @@ bool Forecaster::ask(std::function<void()> question) {
   return true;
 }
 
+bool Forecaster::has_room() {
+  const std::lock_guard lock(mutex_);
+  return questions_.size() < kMostWaiting;
+}
+
 bool Forecaster::is_idle() {
   const std::lock_guard lock(mutex_);
   return questions_.empty() && !busy_;

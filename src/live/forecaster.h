@@ -22,6 +22,8 @@ class Forecaster {
 
   // False: too many wait already.
   bool ask(std::function<void()> question);
+  // Only whoever asks can take it away.
+  bool has_room();
   bool is_idle();
 
  private:

@@ -87,6 +87,12 @@ class Manager final : public Service {
     Answer answer;
   };
 
+  struct Told {
+    JobId row;  // Of the job then: in another it has been held or has lost its place meanwhile.
+    Instant asked;
+    Forecast forecast;
+  };
+
   explicit Manager(ManagerSettings settings) : settings_(std::move(settings)) {}
 
   // manager.cc
@@ -136,10 +142,10 @@ class Manager final : public Service {
   Answer story_of(const JobRow& row) const;
   void ask_about_somebody();
   void judge_forecasts();
-  // One that has this row waiting, and is no older than a second.
-  std::shared_ptr<const Picture> picture_with(std::optional<JobId> row);
+  // One that is no older than a second; with a job, one in which that waits in this row.
+  std::shared_ptr<const Picture> picture_with(LiveId id = 0, JobId row = {});
   Reader reader_for(const Caller& caller) const { return {caller, errors_, *clock_}; }
-  void keep_forecast(LiveId id, Instant asked, const Forecast& forecast);
+  void keep_forecast(LiveId id, const Told& told);
 
   Answer health() const;
   Answer metrics() const;
@@ -173,15 +179,11 @@ class Manager final : public Service {
   bool ending_ = false;
   std::function<void(Notes)> watcher_;
 
-  struct Told {
-    Instant asked;
-    Forecast forecast;
-  };
   std::mutex told_mutex_;
   std::map<LiveId, Told> told_;  // Guarded by the mutex above: of jobs that have not started.
   Errors errors_;
   Instant next_question_;
-  std::weak_ptr<const Picture> last_picture_;  // Large, so those who ask together share one.
+  std::shared_ptr<const Picture> last_picture_;  // Large, so those who ask together share one.
 
   // Of the turn at hand, until it is committed.
   std::vector<Order> orders_;

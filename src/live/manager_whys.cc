@@ -47,19 +47,18 @@ std::string past_words(const json& job) {
 
 }  // namespace
 
-std::shared_ptr<const Picture> Manager::picture_with(std::optional<JobId> row) {
+std::shared_ptr<const Picture> Manager::picture_with(LiveId id, JobId row) {
   const Instant now = clock_->now();
-  std::shared_ptr<const Picture> picture = last_picture_.lock();
-  const auto has = [&](JobId job) {
-    const auto& jobs = picture->engine.state().jobs;
-    return jobs.contains(job) &&
-           (jobs[job].state == JobState::kWaiting || jobs[job].state == JobState::kParked);
+  const auto has = [&] {  // Rows have other numbers after a new beginning of the engine.
+    if (row.index() >= last_picture_->live_of.size()) return false;
+    if (last_picture_->live_of[row.index()] != id) return false;
+    const JobState state = last_picture_->engine.state().jobs[row].state;
+    return state == JobState::kWaiting || state == JobState::kParked;
   };
-  if (!picture || now - picture->now > kShared || (row && !has(*row))) {
-    picture = std::make_shared<const Picture>(roster_->picture(now));
-    last_picture_ = picture;
+  if (!last_picture_ || now - last_picture_->now > kShared || (id != 0 && !has())) {
+    last_picture_ = std::make_shared<const Picture>(roster_->picture(now));
   }
-  return picture;
+  return last_picture_;
 }
 
 // A job that is with the scheduler and has no lease is looked at on another thread.
@@ -78,7 +77,8 @@ void Manager::explain(Pending pending) {
   const bool with_engine = (state == LiveState::kQueued || state == LiveState::kRetrying) &&
                            roster_->engine().state().jobs.contains(*job->row);
   if (!with_engine) return pending.done(said(story_of(*job)));
-  auto picture = picture_with(*job->row);
+  if (!forecaster_.has_room()) return pending.done(refused(429, kBusy));
+  auto picture = picture_with(id, *job->row);
   const bool taken =
       forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state,
                        reader = reader_for(pending.caller), done = pending.done] {
@@ -87,7 +87,7 @@ void Manager::explain(Pending pending) {
         answer["id"] = id;
         answer["name"] = name;
         answer["state"] = state_name(state);
-        keep_forecast(id, picture->now, forecast);
+        keep_forecast(id, {row, picture->now, forecast});
         done(said(answer));
       });
   if (!taken) pending.done(refused(429, kBusy));
@@ -107,7 +107,8 @@ void Manager::plan(Pending pending) {
                                                   jobs, jobs == 1 ? "" : "s")},
               {"constraint", request.hold ? "hold" : "dependency"}}));
   }
-  auto picture = picture_with(std::nullopt);
+  if (!forecaster_.has_room()) return pending.done(refused(429, kBusy));
+  auto picture = picture_with();
   const JobSpec spec = roster_->imagine(request, pending.caller.user, request.tenant);
   const bool taken =
       forecaster_.ask([picture, spec, reader = reader_for(pending.caller), done = pending.done] {
@@ -159,13 +160,14 @@ Answer Manager::story_of(const JobRow& row) const {
 }
 
 // From the forecaster's thread.
-void Manager::keep_forecast(LiveId id, Instant asked, const Forecast& forecast) {
+void Manager::keep_forecast(LiveId id, const Told& told) {
   const std::lock_guard lock(told_mutex_);
-  if (told_.size() < kMostTold) told_.try_emplace(id, Told{asked, forecast});
+  if (told_.size() < kMostTold) told_.try_emplace(id, told);
 }
 
 // Bands are corrected by how they were off, so now and then one is made even if nobody asks.
 void Manager::ask_about_somebody() {
+  if (last_picture_ && clock_->now() - last_picture_->now > kShared) last_picture_.reset();
   if (clock_->now() < next_question_ || !forecaster_.is_idle()) return;
   next_question_ = clock_->now() + kQuestionEvery;
   if (roster_->engine().state().waiting == 0) return;
@@ -175,9 +177,9 @@ void Manager::ask_about_somebody() {
       const std::lock_guard lock(told_mutex_);
       if (told_.contains(id)) continue;
     }
-    auto picture = picture_with(*job.row);
+    auto picture = picture_with(id, *job.row);
     forecaster_.ask([this, picture, id = id, row = *job.row, errors = errors_] {
-      keep_forecast(id, picture->now, forecast_of(*picture, row, errors));
+      keep_forecast(id, {row, picture->now, forecast_of(*picture, row, errors)});
     });
     return;
   }
@@ -187,9 +189,10 @@ void Manager::judge_forecasts() {
   const std::lock_guard lock(told_mutex_);
   std::erase_if(told_, [this](const auto& entry) {
     const LiveJob* job = roster_->find(entry.first);
-    if (job == nullptr) return true;
-    if (!job->started) return false;
     const Told& told = entry.second;
+    // What kept it since was no fault of the forecast.
+    if (job == nullptr || job->row != told.row || job->wants_trial()) return true;
+    if (!job->started) return false;
     if (*job->started > told.asked) {
       errors_.learn(told.asked, told.forecast.raw, told.forecast.told, *job->started);
     }

@@ -171,6 +171,7 @@ void Roster::hold_siblings() {
     std::int64_t held = 0;
     for (auto& [other, job] : jobs_) {
       if (job.end || job.held || job.cancelled || job.lease || job.leases_used > 0) continue;
+      if (job.user != straw.user || job.array != straw.array) continue;
       if (siblings_of(job) != siblings) continue;
       job.held = true;
       job.held_why = why;
