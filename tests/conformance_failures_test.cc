@@ -96,8 +96,7 @@ TEST(ElsewhereOfParts, EveryPlacementTreatsAvoidedServersAsIfTheyWereFull) {
 TEST(ElsewhereOfParts, EveryMechanismKeepsNewcomersOffTheServersTheyAvoid) {
   for (const Entry<Mechanism>& entry : mechanisms()) {
     const Owned<Mechanism> mechanism = entry.make();
-    const Owned<Placer> placer =
-        find_entry(placements(), "placement", "first-fit").value()->make();
+    const Owned<Placer> placer = find_entry(placements(), "placement", "first-fit").value()->make();
     int placed = 0;
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       Scene scene(seed, mechanism->pooling());

@@ -19,6 +19,8 @@ TEST(Server, PassesEachCallOnAndTheAnswerBack) {
       {post("/v1/jobs", kJob), "SubmitJob"},
       {get("/v1/jobs?state=all&user=ann&tenant=a&limit=3&offset=2"), "ListJobs"},
       {get("/v1/jobs/12"), "ShowJob"},
+      {get("/v1/jobs/12/why"), "ExplainJob"},
+      {post("/v1/plan", kJob), "PlanJob"},
       {post("/v1/jobs/12_3/cancel"), "CancelJob"},
       {post("/v1/jobs/12/hold", "{}"), "HoldJob"},
       {post("/v1/jobs/12/release"), "ReleaseJob"},

@@ -54,9 +54,9 @@ class Folder {
 
 // The name of each kind of call, for tests to compare.
 inline std::string call_name(const Call& call) {
-  static constexpr std::array<const char*, 14> kNames = {
-      "SubmitJob",   "ListJobs",   "ShowJob",    "CancelJob",  "HoldJob",
-      "ReleaseJob",  "FindLog",    "ListNodes",  "DrainNode",  "UndrainNode",
+  static constexpr std::array<const char*, std::variant_size_v<Call>> kNames = {
+      "SubmitJob",   "PlanJob",    "ListJobs",   "ShowJob",    "ExplainJob", "CancelJob",
+      "HoldJob",     "ReleaseJob", "FindLog",    "ListNodes",  "DrainNode",  "UndrainNode",
       "ListTenants", "ListEvents", "ShowHealth", "ShowMetrics"};
   return kNames[call.index()];
 }

@@ -13,9 +13,8 @@ namespace muster {
 
 using WhenStuck = PolicyTraits::WhenStuck;
 
-Chain::Chain(const Cluster& cluster, Owned<Policy> policy,
-             Owned<Mechanism> mechanism, Owned<Placer> placer,
-             const ChainOptions& options)
+Chain::Chain(const Cluster& cluster, Owned<Policy> policy, Owned<Mechanism> mechanism,
+             Owned<Placer> placer, const ChainOptions& options)
     : cluster_(&cluster),
       policy_(std::move(policy)),
       mechanism_(std::move(mechanism)),

@@ -8,8 +8,7 @@
 
 namespace muster {
 
-Engine::Engine(const Cluster& cluster, Owned<Planner> planner,
-               const EngineOptions& options)
+Engine::Engine(const Cluster& cluster, Owned<Planner> planner, const EngineOptions& options)
     : state_(cluster, options.pooling),
       planner_(std::move(planner)),
       options_(options),
