@@ -237,7 +237,7 @@ class SystemCalls(KillTest):
         if done["leases_used"] > 3:  # We were slow, and it was given up.
             self.assertTrue(follow, done)
             self.assertIn("lost again and again", done["why"])
-        elif "by signal 9" in done.get("why", ""):  # It was not the shim but the job.
+        elif "SIGKILL" in done.get("why", ""):  # It was not the shim but the job.
             self.assertTrue(follow, done)
         elif follow:  # A shim that dies after the last line of its job knows no better.
             self.assertEqual(done["state"], "done", done)

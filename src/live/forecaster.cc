@@ -10,7 +10,7 @@ Forecaster::~Forecaster() {
     ending_ = true;
   }
   woken_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 bool Forecaster::ask(std::function<void()> question) {
@@ -18,6 +18,7 @@ bool Forecaster::ask(std::function<void()> question) {
     const std::lock_guard lock(mutex_);
     if (questions_.size() >= kMostWaiting) return false;
     questions_.push_back(std::move(question));
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   }
   woken_.notify_one();
   return true;

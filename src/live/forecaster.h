@@ -15,7 +15,7 @@ class Forecaster {
  public:
   static constexpr std::size_t kMostWaiting = 32;
 
-  Forecaster() : thread_([this] { run(); }) {}
+  Forecaster() = default;
   ~Forecaster();  // Finishes the one at hand; the rest is dropped.
   Forecaster(const Forecaster&) = delete;
   Forecaster& operator=(const Forecaster&) = delete;
@@ -34,7 +34,7 @@ class Forecaster {
   std::deque<std::function<void()>> questions_;
   bool busy_ = false;
   bool ending_ = false;
-  std::thread thread_;  // Last, so that the rest is there when it begins.
+  std::thread thread_;  // From the first question on: it must have its asker's mask of signals.
 };
 
 }  // namespace muster
