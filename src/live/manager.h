@@ -142,7 +142,8 @@ class Manager final : public Service {
   Answer story_of(const JobRow& row) const;
   void ask_about_somebody();
   void judge_forecasts();
-  // One that is no older than a second; with a job, one in which that waits in this row.
+  // One of after the last step, no older than a second; with a job, one in which that waits in
+  // this row.
   std::shared_ptr<const Picture> picture_with(LiveId id = 0, JobId row = {});
   Reader reader_for(const Caller& caller) const { return {caller, errors_, *clock_}; }
   void keep_forecast(LiveId id, const Told& told);
@@ -184,6 +185,7 @@ class Manager final : public Service {
   Errors errors_;
   Instant next_question_;
   std::shared_ptr<const Picture> last_picture_;  // Large, so those who ask together share one.
+  Instant pictured_step_;  // The last step before it: after another one it is out of date.
 
   // Of the turn at hand, until it is committed.
   std::vector<Order> orders_;

@@ -55,8 +55,11 @@ std::shared_ptr<const Picture> Manager::picture_with(LiveId id, JobId row) {
     const JobState state = last_picture_->engine.state().jobs[row].state;
     return state == JobState::kWaiting || state == JobState::kParked;
   };
-  if (!last_picture_ || now - last_picture_->now > kShared || (id != 0 && !has())) {
+  const bool fresh = last_picture_ && pictured_step_ == roster_->now() &&
+                     now - last_picture_->now <= kShared && (id == 0 || has());
+  if (!fresh) {
     last_picture_ = std::make_shared<const Picture>(roster_->picture(now));
+    pictured_step_ = roster_->now();
   }
   return last_picture_;
 }
