@@ -148,7 +148,9 @@ void BM_Answer(benchmark::State& state, const char* policy, double part) {
   const Bed bed(policy, length_of(state));
   const Picture picture = bed.picture();
   const JobId job = bed.waiting_at(part);
-  const Reader reader{{"somebody", false}, Errors(), LiveClock(Instance(), Instant())};
+  Caller caller;
+  caller.user = "somebody";
+  const Reader reader{caller, Errors(), LiveClock(Instance(), Instant())};
   for (auto _ : state) {
     Forecast forecast;
     const nlohmann::json answer = why_json(picture, job, reader, forecast);
