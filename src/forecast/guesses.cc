@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "forecast/rebuilt.h"
+
 namespace muster {
 
 namespace {
@@ -78,9 +80,7 @@ std::vector<Duration> Guesses::left_of_all(const Engine& engine, Instant now,
   std::vector<Duration> all(state.jobs.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Job& job = state.jobs[JobId(i)];
-    const bool over = job.state == JobState::kDone || job.state == JobState::kFailed ||
-                      job.state == JobState::kRejected || job.state == JobState::kCancelled;
-    if (!over) all[i] = left(job.spec, view.facts(JobId(i)).work_done, random);
+    if (!is_over(job.state)) all[i] = left(job.spec, view.facts(JobId(i)).work_done, random);
   }
   return all;
 }

@@ -19,7 +19,7 @@ bool uses_type(const State& state, const Placement& placement, std::optional<Gpu
   });
 }
 
-Instant end_of(const State& state, Instant now, JobId job, Duration left) {
+Instant believed_end(const State& state, Instant now, JobId job, Duration left) {
   const double speed = state.leases[static_cast<std::size_t>(state.jobs[job].lease)].speed;
   if (!(speed > 0)) return Instant::never();
   const double us = static_cast<double>(left.us()) / speed;
@@ -40,11 +40,19 @@ std::vector<Duration> work_left(const Engine& engine, Instant now, const WhyOpti
   return left;
 }
 
+Event end_of(const Engine& engine, JobId job) {
+  return LeaseEnded{job, engine.state().jobs[job].epoch, LeaseOutcome::kCompleted};
+}
+
+bool runs_anew(const Engine& engine, Instant now, JobId job, const JobSpec& spec) {
+  const std::vector<Event> events = {JobCancelled{job}, JobSubmitted{spec}};
+  return runs_after(engine, now, events, JobId(engine.state().jobs.size()));
+}
+
 bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate) {
   JobSpec spec = engine.state().jobs[job].spec;
   spec.estimate = estimate;
-  const std::vector<Event> events = {JobCancelled{job}, JobSubmitted{spec}};
-  return runs_after(engine, now, events, JobId(engine.state().jobs.size()));
+  return runs_anew(engine, now, job, spec);
 }
 
 Ways::Ways(const Engine& engine, Instant now, JobId job, const WhyOptions& options,
@@ -55,7 +63,8 @@ Ways::Ways(const Engine& engine, Instant now, JobId job, const WhyOptions& optio
   for (const JobId other : state.placed) {
     const Lease& lease = engine.lease(other);
     if (!uses_type(state, lease.placement, state.jobs[job].spec.gpu_type)) continue;
-    holders_.push_back({other, lease.total.gpus, end_of(state, now, other, left[other.index()])});
+    holders_.push_back(
+        {other, lease.total.gpus, believed_end(state, now, other, left[other.index()])});
   }
   std::sort(holders_.begin(), holders_.end(), [](const Holder& a, const Holder& b) {
     return a.until != b.until ? a.until < b.until : a.job < b.job;
@@ -70,11 +79,6 @@ std::vector<WayOut> Ways::find(const Rules& rules) const {
   if (constraint_ == Constraint::kPlaces) move(ways);
   after_ends(ways);
   return ways;
-}
-
-bool Ways::runs_with(const JobSpec& spec) const {
-  const std::vector<Event> events = {JobCancelled{job_}, JobSubmitted{spec}};
-  return runs_after(engine_, now_, events, JobId(engine_.state().jobs.size()));
 }
 
 void Ways::fewer_gpus(std::vector<WayOut>& ways) const {
@@ -127,8 +131,7 @@ void Ways::shorter(std::vector<WayOut>& ways) const {
 bool Ways::runs_after_ends(std::size_t count) const {
   std::vector<Event> events;
   for (std::size_t i = 0; i < count; ++i) {
-    const JobId job = holders_[i].job;
-    events.emplace_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kCompleted});
+    events.push_back(end_of(engine_, holders_[i].job));
   }
   return runs_after(engine_, now_, events, job_);
 }

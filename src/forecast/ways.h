@@ -11,7 +11,12 @@ namespace muster {
 
 std::vector<Duration> work_left(const Engine& engine, Instant now, const WhyOptions& options);
 
-// Submitted anew with this word on how long it runs.
+// A job that holds GPUs is done.
+Event end_of(const Engine& engine, JobId job);
+
+// Whether the job would run if it were submitted anew, so.
+bool runs_anew(const Engine& engine, Instant now, JobId job, const JobSpec& spec);
+// With this word on how long it runs.
 bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate);
 
 class Ways {
@@ -24,7 +29,7 @@ class Ways {
   std::vector<WayOut> find(const Rules& rules) const;
 
  private:
-  bool runs_with(const JobSpec& spec) const;
+  bool runs_with(const JobSpec& spec) const { return runs_anew(engine_, now_, job_, spec); }
   void fewer_gpus(std::vector<WayOut>& ways) const;
   void other_tenant(std::vector<WayOut>& ways) const;
   void shorter(std::vector<WayOut>& ways) const;

@@ -25,10 +25,7 @@ std::vector<Event> reopened(const State& state) {
 
 std::vector<Event> all_ended(const Engine& engine) {
   std::vector<Event> events;
-  for (const JobId job : engine.state().placed) {
-    const Epoch epoch = engine.state().jobs[job].epoch;
-    events.emplace_back(LeaseEnded{job, epoch, LeaseOutcome::kCompleted});
-  }
+  for (const JobId job : engine.state().placed) events.push_back(end_of(engine, job));
   return events;
 }
 
@@ -131,10 +128,10 @@ class Inquiry {
         (!of_parts || runs_under(engine_, now_, job_, rules_, with_any_place(rules_)))) {
       return Constraint::kPlaces;
     }
-    if (runs_first_after(all_ended(engine_))) return Constraint::kGpus;
+    const std::vector<Event> ended = all_ended(engine_);
+    if (runs_first_after(ended)) return Constraint::kGpus;
     // Not even then: two things stop it, and the one that will last is named.
     std::vector<Event> both = opened;
-    const std::vector<Event> ended = all_ended(engine_);
     both.insert(both.end(), ended.begin(), ended.end());
     if (!opened.empty() && runs_first_after(both)) return Constraint::kServers;
     if (rules_.planner.chain.tenants != nullptr) return Constraint::kQuota;

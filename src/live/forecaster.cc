@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/check.h"
+
 namespace muster {
 
 Forecaster::~Forecaster() {
@@ -13,15 +15,14 @@ Forecaster::~Forecaster() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool Forecaster::ask(std::function<void()> question) {
+void Forecaster::ask(std::function<void()> question) {
   {
     const std::lock_guard lock(mutex_);
-    if (questions_.size() >= kMostWaiting) return false;
+    MUSTER_CHECK(questions_.size() < kMostWaiting);
     questions_.push_back(std::move(question));
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   }
   woken_.notify_one();
-  return true;
 }
 
 bool Forecaster::has_room() {

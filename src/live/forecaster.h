@@ -20,10 +20,9 @@ class Forecaster {
   Forecaster(const Forecaster&) = delete;
   Forecaster& operator=(const Forecaster&) = delete;
 
-  // False: too many wait already.
-  bool ask(std::function<void()> question);
-  // Only whoever asks can take it away.
+  // Whether one more may wait. Only whoever asks can take the room away.
   bool has_room();
+  void ask(std::function<void()> question);  // CHECKs that there is room.
   bool is_idle();
 
  private:

@@ -82,18 +82,16 @@ void Manager::explain(Pending pending) {
   if (!with_engine) return pending.done(said(story_of(*job)));
   if (!forecaster_.has_room()) return pending.done(refused(429, kBusy));
   auto picture = picture_with(id, *job->row);
-  const bool taken =
-      forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state,
-                       reader = reader_for(pending.caller), done = pending.done] {
-        Forecast forecast;
-        json answer = why_json(*picture, row, reader, forecast);
-        answer["id"] = id;
-        answer["name"] = name;
-        answer["state"] = state_name(state);
-        keep_forecast(id, {row, picture->now, forecast});
-        done(said(answer));
-      });
-  if (!taken) pending.done(refused(429, kBusy));
+  forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state,
+                   reader = reader_for(pending.caller), done = pending.done] {
+    Forecast forecast;
+    json answer = why_json(*picture, row, reader, forecast);
+    answer["id"] = id;
+    answer["name"] = name;
+    answer["state"] = state_name(state);
+    keep_forecast(id, {row, picture->now, forecast});
+    done(said(answer));
+  });
 }
 
 void Manager::plan(Pending pending) {
@@ -113,11 +111,9 @@ void Manager::plan(Pending pending) {
   if (!forecaster_.has_room()) return pending.done(refused(429, kBusy));
   auto picture = picture_with();
   const JobSpec spec = roster_->imagine(request, pending.caller.user, request.tenant);
-  const bool taken =
-      forecaster_.ask([picture, spec, reader = reader_for(pending.caller), done = pending.done] {
-        done(said(plan_json(*picture, spec, reader)));
-      });
-  if (!taken) pending.done(refused(429, kBusy));
+  forecaster_.ask([picture, spec, reader = reader_for(pending.caller), done = pending.done] {
+    done(said(plan_json(*picture, spec, reader)));
+  });
 }
 
 json Manager::story_of(const LiveJob& job) const {
