@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -16,7 +17,10 @@ std::string old_name(int n) { return n == 0 ? "out.log" : "out.log." + std::to_s
 }  // namespace
 
 LogFile::LogFile(const Fd& directory, std::int64_t cap_bytes, int old_files)
-    : directory_(directory.get()), cap_(cap_bytes), old_files_(old_files) {
+    : directory_(directory.get()),
+      cap_(cap_bytes),
+      line_room_(static_cast<std::size_t>(std::min<std::int64_t>(4096, cap_bytes / 4))),
+      old_files_(old_files) {
   open();
 }
 
@@ -58,14 +62,19 @@ void LogFile::put(std::string_view text) {
 void LogFile::write(std::string_view text) {
   while (!text.empty()) {
     const auto room = static_cast<std::size_t>(cap_ > size_ ? cap_ - size_ : 0);
-    if (text.size() <= room) return put(text);
-    const std::size_t newline = text.substr(0, room).rfind('\n');
-    const bool whole_lines = newline != std::string_view::npos;
-    // A line that does not fit here begins the next file, unless it has begun in this one.
-    const std::size_t cut = whole_lines ? newline + 1 : size_ > 0 && line_done_ ? 0 : room;
-    put(text.substr(0, cut));
-    text.remove_prefix(cut);
-    rotate();
+    if (text.size() + line_room_ <= room) return put(text);
+    const std::size_t whole_lines = text.substr(0, room).rfind('\n') + 1;  // npos + 1 is 0.
+    if (whole_lines > 0) {
+      put(text.substr(0, whole_lines));
+      text.remove_prefix(whole_lines);
+    } else if (line_done_ && size_ > 0) {
+      rotate();  // A line that does not end here, or not yet, begins the next file.
+    } else {
+      const std::size_t cut = std::min(room, text.size());
+      put(text.substr(0, cut));
+      text.remove_prefix(cut);
+      if (!text.empty()) rotate();
+    }
   }
 }
 

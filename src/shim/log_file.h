@@ -17,7 +17,8 @@ class LogFile {
   // The directory outlives the log.
   LogFile(const Fd& directory, std::int64_t cap_bytes, int old_files);
 
-  // A file is cut at the end of a line where there is one.
+  // A line shorter than a quarter of the cap, and than 4 KiB, is never cut between two files;
+  // a longer one begins a file where it can. Nothing is held back to wait for a line's end.
   void write(std::string_view text);
 
   std::int64_t lost_bytes() const { return lost_; }
@@ -31,6 +32,7 @@ class LogFile {
 
   int directory_;
   std::int64_t cap_;
+  std::size_t line_room_;  // Left free behind a line not yet ended, so that it can end here.
   int old_files_;
   Fd file_;
   std::int64_t size_ = 0;

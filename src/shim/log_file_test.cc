@@ -63,6 +63,24 @@ TEST_F(Log, IsTheTailOfWhatWasWrittenWhateverThePieces) {
   EXPECT_EQ(log.lost_bytes(), 0);
 }
 
+// Pieces end where a pipe's reader happens to look, at the cap too; lines are whole all the same.
+TEST_F(Log, CutsNoShortLineWhateverThePieces) {
+  std::string all;
+  for (int i = 0; i < 700; ++i) all += std::to_string(i * i) + "\n";
+  for (const std::size_t size : {1U, 2U, 5U, 7U, 64U, 127U, 128U, 256U, 1000U}) {
+    for (const char* name : {"out.log.1", "out.log"}) std::filesystem::remove(path_ + "/" + name);
+    LogFile log(directory_, 256, 1);
+    for (std::size_t at = 0; at < all.size(); at += size) {
+      log.write(std::string_view(all).substr(at, size));
+      EXPECT_TRUE(text("out.log.1").empty() || text("out.log.1").ends_with("\n"));
+      EXPECT_LE(text("out.log").size(), 256U);
+    }
+    const std::string kept = text("out.log.1") + text("out.log");
+    EXPECT_TRUE(all.ends_with("\n" + kept)) << size;
+    EXPECT_GE(kept.size(), 192U);
+  }
+}
+
 TEST_F(Log, WithoutOldFilesBeginsAnew) {
   LogFile log(directory_, 8, 0);
   log.write("aaaaaaa\nbbb\n");
