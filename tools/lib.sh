@@ -47,16 +47,20 @@ as_root() {
   fi
 }
 
+# apt_get WORDS...: says nothing when it goes well, and the end of its log when it does not.
 apt_get() {
-  local attempt
+  local attempt log=$root/build/packages.log
+  mkdir -p "$root/build"
   for attempt in 1 2; do
     as_root env DEBIAN_FRONTEND=noninteractive \
-      apt-get -qq -o DPkg::Lock::Timeout=120 "$@" >&2 && return 0
+      apt-get -qq -o DPkg::Lock::Timeout=120 "$@" >"$log" 2>&1 && return 0
     if ((attempt == 1)); then
       say "apt-get $1 failed; trying once more"
       sleep 3
     fi
   done
+  say "apt-get $1 failed again; the end of $log:"
+  tail -n 15 "$log" >&2
   return 1
 }
 
