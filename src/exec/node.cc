@@ -11,6 +11,16 @@
 namespace muster {
 namespace {
 
+// What /proc/meminfo calls the total, unless part of the memory is for others only. A virtual
+// machine whose memory grew after its start can tell hwloc, by NUMA node, of the first part alone.
+std::int64_t memory_mib(hwloc_topology_t topology) {
+  const auto by_node = static_cast<std::int64_t>(::hwloc_get_root_obj(topology)->total_memory);
+  const bool all_ours = ::hwloc_bitmap_isequal(::hwloc_topology_get_complete_nodeset(topology),
+                                               ::hwloc_topology_get_allowed_nodeset(topology)) == 1;
+  const std::int64_t total = ::sysconf(_SC_PHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
+  return (all_ours && total > 0 ? total : by_node) >> 20;
+}
+
 Refusal find_topology(NodeFacts& facts) {
   hwloc_topology_t topology = nullptr;
   if (::hwloc_topology_init(&topology) != 0) return system_error("hwloc", errno);
@@ -22,7 +32,7 @@ Refusal find_topology(NodeFacts& facts) {
   facts.cpus = ::hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
   facts.cores = ::hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
   facts.numa_nodes = ::hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
-  facts.mem_mib = static_cast<std::int64_t>(::hwloc_get_root_obj(topology)->total_memory >> 20);
+  facts.mem_mib = memory_mib(topology);
   ::hwloc_topology_destroy(topology);
   if (facts.cpus < 1 || facts.mem_mib < 1) return Error{"hwloc: found no CPU or no memory"};
   return std::nullopt;
