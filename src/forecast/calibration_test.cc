@@ -111,6 +111,34 @@ TEST(Guesses, GoByTheNearestKinThatTookLonger) {
   EXPECT_LT(guesses.left(stranger, Duration(), random), Duration::seconds(1'000));
 }
 
+TEST(Guesses, HaveAMiddleThatIsTheSameWheneverAsked) {
+  Guesses guesses;
+  JobSpec mine;
+  mine.user = UserId(1);
+  mine.estimate = Duration::seconds(40 * 60);
+  EXPECT_EQ(guesses.likely(mine, Duration::seconds(600)), Duration::seconds(1'800));
+  for (int i = 1; i <= 5; ++i) guesses.learn(mine, Duration::seconds(100 * i));
+  EXPECT_EQ(guesses.likely(mine, Duration()), Duration::seconds(300));
+  EXPECT_EQ(guesses.likely(mine, Duration::seconds(250)), Duration::seconds(150));
+  JobSpec unknown;
+  unknown.user = UserId(9);
+  const Duration long_ago = Duration::seconds(10'000);
+  EXPECT_NEAR(guesses.likely(unknown, long_ago).in_seconds(), 6'931, 1);
+}
+
+// Eight jobs within two seconds of a new manager's life are no sign of thousands to come.
+TEST(Guesses, DoNotTakeABurstForAHabit) {
+  Guesses guesses;
+  JobSpec spec;
+  for (int i = 0; i < 8; ++i) guesses.came(Instant::at(Duration::micros(250'000 * i)), spec);
+  Random random(1);
+  const Instant now = Instant::at(Duration::seconds(3));
+  const auto all = guesses.newcomers(now, now + Duration::seconds(60 * 86'400), random);
+  EXPECT_GT(all.size(), 0U);
+  EXPECT_LT(all.size(), 80U);
+  EXPECT_LT(all.back().at - now, Duration::seconds(86'400));
+}
+
 TEST(Guesses, ImagineNewcomersAsOftenAsTheyCame) {
   Guesses guesses;
   JobSpec spec;

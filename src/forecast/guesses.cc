@@ -1,6 +1,7 @@
 #include "forecast/guesses.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "forecast/rebuilt.h"
 
@@ -15,6 +16,11 @@ constexpr std::size_t kNewcomers = 2'000;  // Imagined at most.
 constexpr int kLevels = 4;
 constexpr int kUsersWord = 2;  // Comes before this level.
 constexpr double kWordSigma = 0.6;
+constexpr double kHalfOfExponential = 0.6931471805599453;    // Its median, of a mean of one.
+constexpr Duration kSettled = Duration::seconds(3 * 3'600);  // Arrivals count over this at least.
+constexpr std::int64_t kBeyond = 5;  // Times what was seen; further nobody is imagined to come.
+
+Duration at_least_a_minute(Duration done) { return std::max(done, Duration::seconds(60)); }
 
 Duration scaled(Duration duration, double factor) {
   const double us = static_cast<double>(duration.us()) * factor;
@@ -31,9 +37,22 @@ Guesses::Key Guesses::key_at(const JobSpec& spec, int level) {
   return {user, name, size};
 }
 
-const Guesses::Record* Guesses::record_at(const JobSpec& spec, int level) const {
-  const auto found = records_.find(key_at(spec, level));
-  return found == records_.end() ? nullptr : &found->second;
+Guesses::Basis Guesses::basis_of(const JobSpec& spec, Duration done, bool heed_word) const {
+  Basis basis;
+  for (int level = 0; level < kLevels; ++level) {
+    if (level == kUsersWord && heed_word && spec.estimate > done) {
+      basis.word = true;
+      return basis;
+    }
+    const auto found = records_.find(key_at(spec, level));
+    if (found == records_.end()) continue;
+    const std::vector<Duration>& latest = found->second.latest;
+    if (latest.size() < kEnough && level + 1 < kLevels) continue;
+    std::copy_if(latest.begin(), latest.end(), std::back_inserter(basis.longer),
+                 [&](Duration work) { return work > done; });
+    if (!basis.longer.empty()) return basis;
+  }
+  return basis;
 }
 
 void Guesses::came(Instant at, const JobSpec& spec) {
@@ -54,42 +73,54 @@ void Guesses::learn(const JobSpec& spec, Duration work) {
 }
 
 Duration Guesses::left(const JobSpec& spec, Duration done, Random& random) const {
-  for (int level = 0; level < kLevels; ++level) {
-    if (level == kUsersWord && spec.estimate > done) {
-      const Duration word = scaled(spec.estimate, portable_exp(kWordSigma * random.normal()));
-      if (word > done) return word - done;
-    }
-    const Record* record = record_at(spec, level);
-    if (record == nullptr || (record->latest.size() < kEnough && level + 1 < kLevels)) continue;
-    // Those that took longer, counted first so that each is as likely.
-    const auto longer = [&](Duration work) { return work > done; };
-    const auto count = std::count_if(record->latest.begin(), record->latest.end(), longer);
-    if (count == 0) continue;
-    std::uint64_t wanted = random.below(static_cast<std::uint64_t>(count));
-    for (const Duration work : record->latest) {
-      if (longer(work) && wanted-- == 0) return work - done;
-    }
+  Basis basis = basis_of(spec, done, true);
+  if (basis.word) {
+    const Duration word = scaled(spec.estimate, portable_exp(kWordSigma * random.normal()));
+    if (word > done) return word - done;
+    basis = basis_of(spec, done, false);
   }
-  return scaled(std::max(done, Duration::seconds(60)), random.exponential(1));
+  if (basis.longer.empty()) return scaled(at_least_a_minute(done), random.exponential(1));
+  return basis.longer[random.below(basis.longer.size())] - done;
 }
 
-std::vector<Duration> Guesses::left_of_all(const Engine& engine, Instant now,
-                                           Random& random) const {
+Duration Guesses::likely(const JobSpec& spec, Duration done) const {
+  Basis basis = basis_of(spec, done, true);
+  if (basis.word) return spec.estimate - done;
+  if (basis.longer.empty()) return scaled(at_least_a_minute(done), kHalfOfExponential);
+  const auto middle = basis.longer.begin() + std::ssize(basis.longer) / 2;
+  std::nth_element(basis.longer.begin(), middle, basis.longer.end());
+  return *middle - done;
+}
+
+template <class Guess>
+static std::vector<Duration> of_all(const Engine& engine, Instant now, const Guess& guess) {
   const State& state = engine.state();
   const View view(state, now);
   std::vector<Duration> all(state.jobs.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Job& job = state.jobs[JobId(i)];
-    if (!is_over(job.state)) all[i] = left(job.spec, view.facts(JobId(i)).work_done, random);
+    if (!is_over(job.state)) all[i] = guess(job.spec, view.facts(JobId(i)).work_done);
   }
   return all;
+}
+
+std::vector<Duration> Guesses::left_of_all(const Engine& engine, Instant now,
+                                           Random& random) const {
+  return of_all(engine, now,
+                [&](const JobSpec& spec, Duration done) { return left(spec, done, random); });
+}
+
+std::vector<Duration> Guesses::likely_of_all(const Engine& engine, Instant now) const {
+  return of_all(engine, now,
+                [&](const JobSpec& spec, Duration done) { return likely(spec, done); });
 }
 
 std::vector<Newcomer> Guesses::newcomers(Instant now, Instant until, Random& random) const {
   std::vector<Newcomer> all;
   if (arrivals_.size() < kEnough) return all;
-  const Duration seen = now - arrivals_.front().at;
+  const Duration seen = std::max(now - arrivals_.front().at, kSettled);
   const double mean = seen.in_seconds() / static_cast<double>(arrivals_.size());
+  until = std::min(until, now + seen * kBeyond);
   Instant at = now;
   while (all.size() < kNewcomers) {
     at = at + scaled(Duration::seconds(1), random.exponential(std::max(mean, 1e-3)));

@@ -28,10 +28,15 @@ class Guesses {
   // name and size that took longer than that; failing those of the same user and size; then what
   // its user said; then of the same size; then of all. Where nothing is known, as long again.
   Duration left(const JobSpec& spec, Duration done, Random& random) const;
+  // The middle of such guesses, the same whenever asked.
+  Duration likely(const JobSpec& spec, Duration done) const;
   // For every job of the engine that is not over, by JobId.
   std::vector<Duration> left_of_all(const Engine& engine, Instant now, Random& random) const;
+  std::vector<Duration> likely_of_all(const Engine& engine, Instant now) const;
 
-  // Who may come until `until`: jobs like the latest, as often as they came.
+  // Who may come until `until`: jobs like the latest, as often as they came. A burst is not taken
+  // for a habit: it counts as if it had taken hours, and nothing is said of a time much longer than
+  // what was seen.
   std::vector<Newcomer> newcomers(Instant now, Instant until, Random& random) const;
 
  private:
@@ -45,8 +50,15 @@ class Guesses {
   };
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // User, name, size; -1 = any.
 
+  // What to go by, beginning at a level: those of a group that took longer than `done`, the user's
+  // word, or, where nothing is known, neither.
+  struct Basis {
+    std::vector<Duration> longer;
+    bool word = false;
+  };
+
   static Key key_at(const JobSpec& spec, int level);
-  const Record* record_at(const JobSpec& spec, int level) const;
+  Basis basis_of(const JobSpec& spec, Duration done, bool heed_word) const;
 
   std::map<Key, Record> records_;
   std::deque<Arrival> arrivals_;  // The latest.

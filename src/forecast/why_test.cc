@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -75,6 +76,27 @@ class Scene {
       step(engine, engine.wake(), {TimerFired{}});
     }
     return runs();
+  }
+
+  // Whether it would have GPUs, first in line, under other rules.
+  bool runs_first_under(const Rules& others, JobId job) const {
+    return Rebuilt(*engine_, now_, others,
+                   [&](JobId id, JobRestored& past) {
+                     if (id == job) past.spec.priority = std::numeric_limits<std::int32_t>::max();
+                   })
+        .is_placed(job);
+  }
+
+  // Whether this one starts when the other is held, and goes on when that is released elsewhere.
+  bool starts_if_moved(JobId other, JobId job) const {
+    Engine engine = *engine_;
+    JobRestored past = past_of(engine, now_, other);
+    past.placement.clear();
+    const auto runs = [&](JobId id) { return engine.state().jobs[id].state == JobState::kPlaced; };
+    step(engine, now_, {JobCancelled{other}});
+    if (!runs(job)) return false;
+    step(engine, now_, {std::move(past)});
+    return runs(job) && runs(next_id());
   }
 
   std::vector<JobId> waiting() const {
@@ -156,6 +178,7 @@ std::vector<Event> events_of(const Scene& scene, JobId job, const WayOut& way) {
       return events;
     }
     case WayOut::Kind::kMove:
+      EXPECT_TRUE(scene.starts_if_moved(way.jobs.front(), job));
       return {JobCancelled{way.jobs.front()}};
   }
   return {JobCancelled{job}, JobSubmitted{spec}};
@@ -173,6 +196,7 @@ bool runs_when_all_ended(const Scene& scene, const std::vector<Event>& first) {
 void check_constraint(const Scene& scene, JobId job, const Why& why) {
   const std::vector<Event> first = put_first(scene.engine(), scene.now(), job);
   const bool runs_if_first = scene.starts(first, scene.next_id());
+  Rules others = scene.rules();
   switch (why.constraint) {
     case Constraint::kNone:
     case Constraint::kNextPlan:
@@ -195,11 +219,14 @@ void check_constraint(const Scene& scene, JobId job, const Why& why) {
     }
     case Constraint::kQuota:
       EXPECT_FALSE(runs_if_first);
-      EXPECT_NE(scene.rules().planner.chain.tenants, nullptr);
-      EXPECT_GE(why.free + why.closed, 0);
+      // Lifted alone it is enough, unless not even an empty cluster would be.
+      others.planner.chain.tenants = nullptr;
+      EXPECT_TRUE(scene.runs_first_under(others, job) || !runs_when_all_ended(scene, first));
       return;
     case Constraint::kPlaces:
       EXPECT_FALSE(runs_if_first);
+      others.planner.parts.placement = "count";
+      EXPECT_TRUE(scene.runs_first_under(others, job));
       EXPECT_GE(why.free, why.needs);
       EXPECT_LT(why.most_on_one, why.free);
       return;
