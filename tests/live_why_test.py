@@ -147,8 +147,8 @@ class Waiting(WhyTest):
         job = self.waiting(4)
         lines = self.daemon.muster("why", "-v", job)[0].splitlines()
         self.assertEqual(lines[0], self.first_line("why", job))
-        self.assertIn("because  gpus", lines)
-        self.assertIn("GPUs     4 wanted, 2 of 8 free, at most 2 on one server (right)", lines)
+        self.assertIn("├─ because  gpus", lines)
+        self.assertIn("├─ GPUs     4 wanted, 2 of 8 free, at most 2 on one server (right)", lines)
 
     def test_nobody_is_no_job(self):
         for verb in ("why", "eta"):
@@ -211,7 +211,7 @@ class OtherRules(LiveTest):
         job = self.waiting(4, tenant="vision", estimate="1h")
         answer = self.why(job)
         self.assertEqual(answer["constraint"], "quota")
-        self.assertIn("vision is entitled to 2 GPUs and holds 2; this job needs 4", answer["why"])
+        self.assertIn("vision has 2 GPUs and uses 2; this job needs 4", answer["why"])
         self.end(mine)
         self.wait_state(job, "running")  # What is idle is lent.
 
@@ -233,16 +233,18 @@ class Past(WhyTest):
         time.sleep(1)
         self.end(holder)
         self.wait_over(job, "failed")
-        line = self.first_line("why", job)
         times = self.daemon.job(job)
+        self.assertRegex(self.first_line("why", job), rf"^job {job} failed after .* s: rank 0 ended"
+                                                      r" with status 3\b")
+        line = self.why(job)["time"]
         waited, ran = times["started"] - times["submitted"], times["ran_s"]
         self.assertGreater(waited, 0.9)
         said = [float(word) for word in re.findall(r"([\d.]+) s\b", line)]
-        self.assertEqual(len(said), 4, line)
-        for told, real in zip(said, (times["ended"] - times["submitted"], waited, ran)):
+        self.assertGreaterEqual(len(said), 2, line)
+        for told, real in zip(said, (waited, ran)):
             self.assertAlmostEqual(told, real, delta=0.02)
         self.assertIn("in 1 lease", line)
-        self.assertRegex(self.daemon.muster("why", job)[0].splitlines()[1], r"\b3\b")
+        self.assertIn(line, self.daemon.muster("why", job)[0])
         self.assertRegex(self.first_line("why", holder), "^job 1 cancelled after ")
 
     def test_its_events(self):

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/live.h"
 #include "cli/live_text.h"
@@ -17,62 +20,105 @@ using Json = nlohmann::json;
 
 std::string says(const Json& object) { return printable(text_at(object, "says")); }
 
-// A first line before the first of a list, and blanks before the others.
-void add_list(std::string& text, const char* label, const Json& list) {
-  const char* before = label;
-  for (const Json& each : list) {
-    text += fmt::format("{:<9}{}\n", before, says(each));
-    before = "";
-  }
-}
-
 const Json& part_of(const Json& answer, const char* key) {
   static const Json kNone = Json::object();
   const auto found = answer.find(key);
   return found == answer.end() || !found->is_object() ? kNone : *found;
 }
 
-std::string numbers_text(const Json& answer) {
-  const Json& facts = part_of(answer, "facts");
-  std::string text = fmt::format("{:<9}{}\n", "because", printable(text_at(answer, "constraint")));
-  if (facts.contains("needs")) {
-    text += fmt::format(
-        "{:<9}{} wanted, {} of {} free, at most {} on one server{}\n", "GPUs",
-        count_at(facts, "needs"), count_at(facts, "free"), count_at(facts, "gpus"),
-        count_at(facts, "most_on_one"),
-        facts.contains("best_node") ? " (" + printable(text_at(facts, "best_node")) + ")" : "");
-    text += fmt::format("{:<9}jobs that start before it: {}, wanting {} GPUs\n", "order",
-                        count_at(facts, "ahead"), count_at(facts, "ahead_gpus"));
-  }
-  if (facts.contains("policy")) {
-    text +=
-        fmt::format("{:<9}{}, {}, {}\n", "by", printable(text_at(facts, "policy")),
-                    printable(text_at(facts, "mechanism")), printable(text_at(facts, "placement")));
-  }
-  for (const auto& [cause, seconds] : part_of(facts, "waited_s").items()) {
-    if (!seconds.is_number() || seconds.get<double>() < 0.5) continue;
-    text += fmt::format("{:<9}{} for {}\n", "waited", brief_time(seconds.get<double>()),
-                        printable(cause));
-  }
-  add_list(text, "held by", list_at(facts, "holders"));
-  return text;
+// A label and what there is to say under it.
+struct Branch {
+  std::string label;
+  std::vector<std::string> says;
+};
+
+Branch branch_of(const char* label, const Json& list) {
+  Branch branch{label, {}};
+  for (const Json& each : list) branch.says.push_back(says(each));
+  return branch;
 }
 
+std::string count_of(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// The numbers behind it; with --verbose only.
+std::vector<Branch> numbers(const Json& answer) {
+  const Json& facts = part_of(answer, "facts");
+  std::vector<Branch> all;
+  const std::string constraint = printable(text_at(answer, "constraint"));
+  if (constraint != "none") all.push_back({"because", {constraint}});
+  if (facts.contains("needs")) {
+    all.push_back(
+        {"GPUs",
+         {fmt::format(
+             "{} wanted, {} of {} free, at most {} on one server{}", count_at(facts, "needs"),
+             count_at(facts, "free"), count_at(facts, "gpus"), count_at(facts, "most_on_one"),
+             facts.contains("best_node") ? " (" + printable(text_at(facts, "best_node")) + ")"
+                                         : "")}});
+    all.push_back(
+        {"order",
+         {fmt::format("{} before it, wanting {}", count_of(count_at(facts, "ahead"), "job"),
+                      count_of(count_at(facts, "ahead_gpus"), "GPU"))}});
+  }
+  if (facts.contains("policy")) {
+    all.push_back(
+        {"by",
+         {fmt::format("policy {}, mechanism {}, placement {}", printable(text_at(facts, "policy")),
+                      printable(text_at(facts, "mechanism")),
+                      printable(text_at(facts, "placement")))}});
+  }
+  Branch waited{"waited", {}};
+  for (const auto& [cause, seconds] : part_of(facts, "waited_s").items()) {
+    if (!seconds.is_number() || seconds.get<double>() < 0.5) continue;
+    waited.says.push_back(
+        fmt::format("{} for {}", brief_time(seconds.get<double>()), printable(cause)));
+  }
+  all.push_back(std::move(waited));
+  all.push_back(branch_of("closed", list_at(facts, "servers")));
+  all.push_back(branch_of("held by", list_at(facts, "holders")));
+  return all;
+}
+
+std::vector<Branch> branches(const Json& answer, bool verbose) {
+  std::vector<Branch> all;
+  const std::string end = printable(text_at(answer, "end"));
+  // Where the first line has not said it in full.
+  if (printable(text_at(answer, "why")).ends_with("…")) all.push_back({"end", {end}});
+  if (answer.contains("time") && !text_at(answer, "why").ends_with(text_at(answer, "time"))) {
+    all.push_back({"time", {printable(text_at(answer, "time"))}});
+  }
+  if (answer.contains("before")) all.push_back({"before", {printable(text_at(answer, "before"))}});
+  all.push_back(branch_of("why", list_at(answer, "because")));
+  if (answer.contains("eta")) all.push_back({"when", {says(part_of(answer, "eta"))}});
+  Branch sooner{"sooner", {}};
+  Branch after{"after", {}};
+  for (const Json& way : list_at(answer, "ways")) {
+    (text_at(way, "kind") == "after-ends" ? after : sooner).says.push_back(says(way));
+  }
+  all.push_back(std::move(sooner));
+  all.push_back(std::move(after));
+  if (verbose) {
+    for (Branch& branch : numbers(answer)) all.push_back(std::move(branch));
+  }
+  std::erase_if(all, [](const Branch& branch) { return branch.says.empty(); });
+  return all;
+}
+
+// The sentence; below it the first thing of each kind there is to say, or with --verbose all of it
+// as a tree.
 std::string why_text(const Json& answer, bool verbose) {
   std::string text =
       fmt::format("job {} {}\n", count_at(answer, "id"), printable(text_at(answer, "why")));
-  if (answer.contains("end")) text += printable(text_at(answer, "end")) + "\n";
-  if (answer.contains("eta")) text += says(part_of(answer, "eta")) + "\n";
-  for (const char* label : {"sooner", "after"}) {
-    Json ways = Json::array();
-    for (const Json& way : list_at(answer, "ways")) {
-      if ((text_at(way, "kind") == "after-ends") == (std::string_view(label) == "after")) {
-        ways.push_back(way);
-      }
+  const std::vector<Branch> all = branches(answer, verbose);
+  for (const Branch& branch : all) {
+    const bool last = &branch == &all.back();
+    for (std::size_t i = 0; i < (verbose ? branch.says.size() : 1); ++i) {
+      const char* line = i > 0 ? (last ? "   " : "│  ") : (last ? "└─ " : "├─ ");
+      text += fmt::format("{}{:<8} {}\n", verbose ? line : "", i == 0 ? branch.label : "",
+                          branch.says[i]);
     }
-    add_list(text, label, ways);
   }
-  if (verbose) text += numbers_text(answer);
   return text;
 }
 

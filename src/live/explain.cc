@@ -19,6 +19,9 @@ using nlohmann::json;
 
 constexpr std::chrono::milliseconds kPatience(110);  // For drives, after the first two.
 constexpr std::size_t kFew = 3;
+constexpr Duration kMoment = Duration::seconds(5);
+constexpr std::size_t kLine = 105;  // Of a sentence, so that it is one line with "job 123456 ".
+constexpr std::size_t kNameRoom = 24;
 
 std::string gpus(std::int64_t count) {
   return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
@@ -28,7 +31,7 @@ std::string are(std::int64_t count) { return count == 1 ? "is" : "are"; }
 // "about 12 min"; a guess is not good to the second.
 std::string about(Duration duration) {
   const double seconds = duration.in_seconds();
-  if (seconds < 5) return "a moment";
+  if (duration < kMoment) return "a moment";
   if (seconds < 90)
     return fmt::format("{:.0f} s", seconds < 20 ? seconds : 10 * std::round(seconds / 10));
   if (seconds < 90 * 60) return fmt::format("{:.0f} min", seconds / 60);
@@ -37,8 +40,9 @@ std::string about(Duration duration) {
 }
 
 std::string in_about(const Picture& picture, Instant at) {
-  if (at == Instant::never()) return "nobody knows when";
-  return "in about " + about(std::max(at - picture.now, Duration()));
+  if (at == Instant::never()) return "at no time in sight";
+  const Duration wait = std::max(at - picture.now, Duration());
+  return (wait < kMoment ? "in " : "in about ") + about(wait);
 }
 
 json time_json(const LiveClock& clock, Instant at) {
@@ -49,15 +53,18 @@ json time_json(const LiveClock& clock, Instant at) {
 json band_json(const Picture& picture, const Band& band, const LiveClock& clock,
                const char* verb = "starts ") {
   if (band.soonest == Instant::never()) {
-    return {{"says", "nobody knows when it starts: not within 60 days, as far as can be seen"},
+    return {{"says", "no start in sight within 60 days, as things are"},
             {"soonest", nullptr},
             {"likely", nullptr},
             {"latest", nullptr},
             {"holds", 0.8}};
   }
   std::string says = verb + in_about(picture, band.likely);
-  if (band.latest == Instant::never()) {
-    says += fmt::format(" (not before {} in 9 of 10 cases)", about(band.soonest - picture.now));
+  if (band.likely == Instant::never()) {
+    says = fmt::format("no start in sight (9 of 10 such jobs: later than {})",
+                       about(band.soonest - picture.now));
+  } else if (band.latest == Instant::never()) {
+    says += fmt::format(" (9 of 10 such jobs: later than {})", about(band.soonest - picture.now));
   } else {
     says += fmt::format(" (8 of 10 such jobs: {} to {})", about(band.soonest - picture.now),
                         about(band.latest - picture.now));
@@ -67,6 +74,15 @@ json band_json(const Picture& picture, const Band& band, const LiveClock& clock,
           {"likely", time_json(clock, band.likely)},
           {"latest", time_json(clock, band.latest)},
           {"holds", 0.8}};
+}
+
+// A user's own name for something, of any length, within a sentence.
+std::string clipped(const std::string& name) {
+  if (name.size() <= kNameRoom) return name;
+  std::size_t end = kNameRoom - 1;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80)
+    --end;  // Not in UTF-8.
+  return name.substr(0, end) + "…";
 }
 
 class Words {
@@ -95,11 +111,18 @@ class Words {
     return text;
   }
 
+  // What more there is to say is left out where it would not fit a line; the facts have it.
   std::string sentence(const Why& why) const {
+    const std::string first = what_stops_it(why);
     const std::string ahead = why.ahead == 0 ? ""
                                              : fmt::format("; {} job{} {} before it", why.ahead,
                                                            why.ahead == 1 ? "" : "s",
                                                            why.ahead == 1 ? "starts" : "start");
+    const bool more = why.constraint >= Constraint::kOrder;
+    return more && first.size() + ahead.size() <= kLine ? first + ahead : first;
+  }
+
+  std::string what_stops_it(const Why& why) const {
     const std::string needs =
         fmt::format("it needs {}, {} of {} {} free", why.needs, why.free, total(), are(why.free));
     switch (why.constraint) {
@@ -116,18 +139,17 @@ class Words {
                            why.first ? name(*why.first) : "a job before it");
       case Constraint::kOrder:
         return "waits its turn: " + needs +
-               (why.ahead == 0 ? ", and those that run come before it" : ahead);
+               (why.ahead == 0 ? ", and those that run come before it" : "");
       case Constraint::kServers:
-        return "waits for servers: " + closed_servers() + ahead;
+        return "waits for servers: " + closed_servers();
       case Constraint::kQuota:
-        return "waits for its tenant's share" + quota() + ahead;
+        return "waits for its tenant's share" + quota();
       case Constraint::kPlaces:
         return fmt::format(
-            "waits for GPUs side by side: it needs {}, {} are free but at most {} on "
-            "one server{}",
-            why.needs, why.free, why.most_on_one, ahead);
+            "waits for GPUs together: it needs {}, {} are free but {} on one server", why.needs,
+            why.free, why.most_on_one == 0 ? "none" : fmt::format("at most {}", why.most_on_one));
       case Constraint::kGpus:
-        return "waits for GPUs: " + needs + ahead;
+        return "waits for GPUs: " + needs;
     }
     return "";
   }
@@ -176,6 +198,12 @@ class Words {
                   {"ahead", why.ahead}, {"ahead_gpus", why.ahead_gpus}};
     if (why.most_on_one > 0) facts["best_node"] = topology().node(why.best).name;
     if (why.closed > 0) facts["closed"] = why.closed;
+    for (const NodeId node : closed_nodes()) {
+      facts["servers"].push_back({{"name", topology().node(node).name},
+                                  {"says", fmt::format("{} ({}) is {}", topology().node(node).name,
+                                                       gpus(topology().node(node).capacity.gpus),
+                                                       picture_.closed_why[node.index()])}});
+    }
     if (why.first) facts["next"] = live(*why.first);
     json holders = json::array();
     for (const Holder& holder : why.holders) {
@@ -208,16 +236,29 @@ class Words {
     return !user.empty() && (reader_.caller.is_operator || reader_.caller.user == user);
   }
 
-  std::string closed_servers() const {
-    std::vector<std::string> names;
+  std::vector<NodeId> closed_nodes() const {
+    std::vector<NodeId> nodes;
     for (std::size_t i = 0; i < topology().node_count(); ++i) {
-      const NodeId node(i);
-      if (picture_.engine.state().closed[node] != 0) {
-        names.push_back(fmt::format("{} ({})", topology().node(node).name,
-                                    gpus(topology().node(node).capacity.gpus)));
-      }
+      if (picture_.engine.state().closed[NodeId(i)] != 0) nodes.emplace_back(i);
     }
-    return first_few(names) + (names.size() == 1 ? " is closed" : " are closed");
+    return nodes;
+  }
+
+  // "n3 (4 GPUs) drained, n4 (4 GPUs) in quarantine and 2 more"; why is among the facts.
+  std::string closed_servers() const {
+    std::string text;
+    const std::vector<NodeId> nodes = closed_nodes();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const std::string& why = picture_.closed_why[nodes[i].index()];
+      const std::string next =
+          fmt::format("{}{} ({}) {}", i == 0 ? "" : ", ", clipped(topology().node(nodes[i]).name),
+                      gpus(topology().node(nodes[i]).capacity.gpus), why.substr(0, why.find(':')));
+      if (i > 0 && text.size() + next.size() > kLine - 30) {
+        return text + fmt::format(" and {} more", nodes.size() - i);
+      }
+      text += next;
+    }
+    return text;
   }
 
   std::string quota() const {
@@ -229,7 +270,7 @@ class Words {
       if (row.spec.tenant == spec().tenant) held += picture_.engine.lease(job).total.gpus;
     }
     const Tenant& tenant = (*tenants)[spec().tenant];
-    return fmt::format(": {} is entitled to {} and holds {}; this job needs {}", tenant.name,
+    return fmt::format(": {} has {} and uses {}; this job needs {}", clipped(tenant.name),
                        gpus(tenant.quota), held, spec().gpus);
   }
 
@@ -244,23 +285,6 @@ std::vector<TenantId> all_tenants(const TenantTree* tenants) {
     if (tenants->leaf(TenantId(i))) all.emplace_back(i);
   }
   return all;
-}
-
-// One guess for all: the middle of a few.
-std::vector<Duration> likely_left(const Picture& picture) {
-  Random random(1);
-  std::vector<std::vector<Duration>> draws;
-  for (int i = 0; i < 5; ++i) {
-    draws.push_back(picture.guesses.left_of_all(picture.engine, picture.now, random));
-  }
-  std::vector<Duration> left(draws.front().size());
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    std::array<Duration, 5> each;
-    for (std::size_t k = 0; k < each.size(); ++k) each[k] = draws[k][i];
-    std::nth_element(each.begin(), each.begin() + 2, each.end());
-    left[i] = each[2];
-  }
-  return left;
 }
 
 std::string where(const Picture& picture, const Placement& placement) {
@@ -286,12 +310,18 @@ Forecast forecast_of(const Picture& picture, JobId job, const Errors& errors) {
   Forecast forecast;
   forecast.raw = raw_eta(picture.engine, picture.now, job, picture.guesses, options).band;
   forecast.told = errors.corrected(picture.now, forecast.raw);
+  if (picture.engine.state().jobs[job].state == JobState::kParked) {  // Not before it is tried.
+    const Instant earliest = picture.engine.parked_until(job);
+    Band& told = forecast.told;
+    for (Instant* end : {&told.soonest, &told.likely, &told.latest})
+      *end = std::max(*end, earliest);
+  }
   return forecast;
 }
 
 json why_json(const Picture& picture, JobId job, const Reader& reader, Forecast& forecast) {
   WhyOptions options;
-  options.left = likely_left(picture);
+  options.left = picture.guesses.likely_of_all(picture.engine, picture.now);
   options.tenants = all_tenants(picture.rules.planner.chain.tenants);
   const Why why = explain(picture.engine, picture.now, job, picture.rules, options);
   const Words words(picture, job, reader);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "live/answers.h"
 #include "live/manager.h"
+#include "live/story.h"
 
 namespace muster {
 
@@ -21,28 +22,8 @@ constexpr std::size_t kMostTold = 1'000;
 constexpr Duration kShared = Duration::seconds(1);
 constexpr const char* kBusy = "too many questions at once; ask again in a moment";
 
-double seconds_between(const json& job, const char* from, const char* to) {
-  return job.value(to, 0.0) - job.value(from, 0.0);
-}
-
-std::string span(double seconds) {
-  return short_duration(Duration::micros(static_cast<std::int64_t>(std::max(seconds, 0.0) * 1e6)));
-}
-
-// Where the time of a job went that is over.
-std::string past_words(const json& job) {
-  const std::string state = job.value("state", "");
-  if (!job.contains("ended")) return state;
-  const double all = seconds_between(job, "submitted", "ended");
-  const double ran = std::min(job.value("ran_s", 0.0), all);
-  if (!job.contains("started")) {
-    return fmt::format("{} after {}; it never ran", state, span(all));
-  }
-  const auto leases = job.value("leases_used", 0);
-  const double waited = seconds_between(job, "submitted", "started");
-  return fmt::format("{} after {}: waited {} to start, ran {} in {} lease{}, {} between", state,
-                     span(all), span(waited), span(ran), leases, leases == 1 ? "" : "s",
-                     span(all - waited - ran));
+Duration seconds_of(const json& job, const char* key) {
+  return Duration::micros(static_cast<std::int64_t>(std::max(job.value(key, 0.0), 0.0) * 1e6));
 }
 
 }  // namespace
@@ -82,13 +63,20 @@ void Manager::explain(Pending pending) {
   if (!with_engine) return pending.done(said(story_of(*job)));
   if (!forecaster_.has_room()) return pending.done(refused(429, kBusy));
   auto picture = picture_with(id, *job->row);
-  forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state,
+  std::string before;  // It has run already.
+  if (job->started) {
+    before =
+        fmt::format("ran {} in {} lease{} so far{}{}", short_duration(job->ran), job->leases_used,
+                    job->leases_used == 1 ? "" : "s", job->why.empty() ? "" : "; ", job->why);
+  }
+  forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state, before,
                    reader = reader_for(pending.caller), done = pending.done] {
     Forecast forecast;
     json answer = why_json(*picture, row, reader, forecast);
     answer["id"] = id;
     answer["name"] = name;
     answer["state"] = state_name(state);
+    if (!before.empty()) answer["before"] = before;
     keep_forecast(id, {row, picture->now, forecast});
     done(said(answer));
   });
@@ -127,16 +115,22 @@ json Manager::story_of(const LiveJob& job) const {
                                                                : "none"},
                  {"why", why_waiting(*roster_, job)}};
   if (!job.lease || !job.row) return answer;
-  const double waited = job.started ? (*job.started - job.submitted).in_seconds()
-                                    : (job.lease->since - job.submitted).in_seconds();
-  answer["why"] =
-      fmt::format("{} on {} with {} GPU{}, {:.4g} CPUs and {:.4g} GiB, after {} of waiting",
-                  state_name(state), view.value("where", ""), total_of(job.lease->placement).gpus,
-                  total_of(job.lease->placement).gpus == 1 ? "" : "s", view.value("cpus", 0.0),
-                  view.value("mem_gib", 0.0), span(waited));
+  const Placement& placement = job.lease->placement;
+  const Resources total = total_of(placement);
+  const Instant started = job.started ? *job.started : job.lease->since;
+  const double cpus = view.value("cpus", 0.0);
+  answer["why"] = fmt::format(
+      "{} on {} with {} GPU{}, {:.4g} CPU{} and {:.4g} GiB, after {} of "
+      "waiting",
+      state_name(state), view.value("where", ""), total.gpus, total.gpus == 1 ? "" : "s", cpus,
+      cpus == 1 ? "" : "s", view.value("mem_gib", 0.0), short_duration(started - job.submitted));
   const SchedulerParts& parts = roster_->settings().planner.parts;
   json facts = {
       {"policy", parts.policy}, {"mechanism", parts.mechanism}, {"placement", parts.placement}};
+  const Cluster& cluster = *roster_->engine().state().cluster;
+  answer["because"] = {{{"about", "place"}, {"says", place_words(placement, parts)}},
+                       {{"about", "cpus"}, {"says", cpu_words(cluster, placement, parts)}},
+                       {{"about", "memory"}, {"says", memory_words(cluster, placement, parts)}}};
   if (roster_->engine().state().jobs.contains(*job.row)) {
     const WaitSplit split = roster_->engine().waited(*job.row, roster_->now());
     for (std::size_t i = 0; i < kWaitCauses; ++i) {
@@ -149,11 +143,20 @@ json Manager::story_of(const LiveJob& job) const {
 
 Answer Manager::story_of(const JobRow& row) const {
   const json view = view_of(row, *clock_);
-  json answer = {{"id", row.id},
-                 {"name", row.name},
-                 {"state", row.state},
-                 {"constraint", "none"},
-                 {"why", past_words(view)}};
+  PastTimes times;
+  times.leases = view.value("leases_used", 0);
+  json answer = {{"id", row.id}, {"name", row.name}, {"state", row.state}, {"constraint", "none"}};
+  std::string went = "it never ran";
+  if (row.ended) times.all = *row.ended - row.submitted;
+  if (row.ended && row.started) {
+    times.waited = *row.started - row.submitted;
+    times.ran = std::min(seconds_of(view, "ran_s"), times.all);
+    went = times_words(times);
+  }
+  // What went wrong comes first; where its time went, if nothing did.
+  const bool well = row.exit.empty() || row.state == state_name(LiveState::kDone);
+  answer["why"] = end_words(row.state, times.all, well ? went : row.exit);
+  answer["time"] = went;
   if (!row.exit.empty()) answer["end"] = row.exit;
   return said(answer);
 }

@@ -25,9 +25,18 @@ Picture Roster::picture(Instant now) const {
   rules.planner = world_->settings.planner;
   rules.planner.chain.tenants = world_->settings.tenants ? &*world_->settings.tenants : nullptr;
   rules.engine = world_->settings.engine;
-  Picture picture{world_, std::max(now, now_), *engine_, std::move(rules), {}, live_of_, {}};
+  Picture picture{world_, std::max(now, now_), *engine_, std::move(rules), {}, live_of_, {}, {}};
   picture.users.resize(users_.size());
   for (const auto& [user, id] : users_) picture.users[id] = user;
+  picture.closed_why.resize(drained_.size());
+  for (std::size_t i = 0; i < drained_.size(); ++i) {
+    const auto quarantine = quarantines_.find(NodeId(i));
+    if (drained_[i] != 0) {
+      picture.closed_why[i] = "drained";
+    } else if (quarantine != quarantines_.end()) {
+      picture.closed_why[i] = "in quarantine: " + quarantine->second.why;
+    }
+  }
 
   struct Arrival {
     Instant at;

@@ -17,15 +17,16 @@ constexpr std::size_t kLongestName = 40;  // In the title.
 
 Number minutes(Duration duration) { return {duration.in_seconds() / 60, 2}; }
 
-std::string answer(const WhatIfRun& same, const WhatIfRun& other) {
+std::string answer(const WhatIfRun& happened, const WhatIfRun& same, const WhatIfRun& other) {
   if (other.summary.finished == 0) {
     return fmt::format("under {} no job would have finished", cut_text(other.name, kLongestName));
   }
-  return fmt::format("under {} the mean wait of {} job{} would have been {} instead of {}",
-                     cut_text(other.name, kLongestName), other.summary.finished,
-                     other.summary.finished == 1 ? "" : "s",
-                     short_duration(other.summary.wait.mean),
-                     short_duration(same.summary.wait.mean));
+  return fmt::format(
+      "under {} the mean wait of {} job{} would have been {} instead of {}, both "
+      "simulated; really it was {}",
+      cut_text(other.name, kLongestName), other.summary.finished,
+      other.summary.finished == 1 ? "" : "s", short_duration(other.summary.wait.mean),
+      short_duration(same.summary.wait.mean), short_duration(happened.summary.wait.mean));
 }
 
 std::vector<Cell> row_of(const WhatIfRun& run) {
@@ -54,7 +55,7 @@ Section side_by_side(const WhatIfRun& happened, const WhatIfRun& same,
   for (const WhatIfRun& other : others) table.rows.push_back(row_of(other));
   section.tables.push_back(std::move(table));
   for (const WhatIfRun& other : others.subspan(1)) {
-    section.findings.push_back("And " + answer(same, other) + ".");
+    section.findings.push_back("And " + answer(happened, same, other) + ".");
   }
   section.findings.push_back(fmt::format(
       "Both are simulated. Under its own scheduler the simulator comes to a mean wait "
@@ -88,7 +89,7 @@ std::vector<JobGain> gains_between(const Trace& trace, const SimResult& before,
 Page what_if_page(const Workload& workload, const WhatIfRun& happened, const WhatIfRun& same,
                   std::span<const WhatIfRun> others) {
   Page page;
-  page.title = answer(same, others.front());
+  page.title = answer(happened, same, others.front());
   page.facts.push_back(
       fmt::format("{} jobs of {}", workload.trace.jobs.size(), workload.trace.source));
   page.sections.push_back(side_by_side(happened, same, others));

@@ -1,0 +1,34 @@
+#pragma once
+
+// What people read of a job that runs or is over: why it is where it is and has what it has, and
+// where its time went. One line each.
+
+#include <string>
+
+#include "core/cluster.h"
+#include "live/live_job.h"
+#include "scheduler/scheduler.h"
+
+namespace muster {
+
+struct PastTimes {
+  Duration all;
+  Duration waited;  // To its first start.
+  Duration ran;
+  int leases = 0;
+};
+
+// "waited 12 s to start, ran 5 min in 2 leases, 3 s in between"
+std::string times_words(const PastTimes& times);
+// "failed after 5 min: ..."; within a line of 120 characters with the job's id before it.
+std::string end_words(const std::string& state, Duration after, const std::string& why);
+
+// "on 1 server by consolidate: fewest servers, then the tightest fit"
+std::string place_words(const Placement& placement, const SchedulerParts& parts);
+// "3 CPUs: its share of the GPUs it has", or what is above or below that, and why.
+std::string cpu_words(const Cluster& cluster, const Placement& placement,
+                      const SchedulerParts& parts);
+std::string memory_words(const Cluster& cluster, const Placement& placement,
+                         const SchedulerParts& parts);
+
+}  // namespace muster
