@@ -102,7 +102,7 @@ TEST_F(Crash, AnOrderRepeatedRunsOnce) {
   for (int i = 0; i < 10; ++i) {
     const pid_t pid = ::fork();
     if (pid == 0) {
-      auto own = LocalExecutor::open({leases_, MUSTER_SHIM, Duration::seconds(1)});
+      auto own = LocalExecutor::open({leases_, MUSTER_SHIM, Duration::seconds(60)});
       const auto refusal = own.value().start(spec);
       ::_exit(refusal ? 1 : 0);
     }
@@ -154,12 +154,14 @@ TEST_F(Crash, AShimThatRefusesIsToldInItsWords) {
 
 TEST_F(Crash, AShimKilledAtAnyMomentNeverRunsTwiceAndLeavesNothing) {
   int came_to_run = 0;
-  for (int i = 0; i < 16; ++i) {
+  int i = 0;
+  // Until both were seen; on a busy machine the shim may be the quicker one many times.
+  for (; i < 16 || (came_to_run == i && i < 500); ++i) {
     const LaunchSpec spec = shell("echo ran >>count$MUSTER_JOB; exec sleep 1000");
     start(spec);
     const std::vector<pid_t> children = descendants(::getpid());
     ASSERT_FALSE(children.empty());
-    ::usleep(static_cast<useconds_t>(i * i * 100));
+    if (i < 16) ::usleep(static_cast<useconds_t>(i * i * 100));
     if (i == 15) pid_in(scratch_ + "/count" + std::to_string(spec.job));
     ::kill(children.front(), SIGKILL);
     std::vector<ExecEvent> told;
@@ -179,10 +181,11 @@ TEST_F(Crash, AShimKilledAtAnyMomentNeverRunsTwiceAndLeavesNothing) {
     came_to_run += count.empty() ? 0 : 1;
   }
   EXPECT_GT(came_to_run, 0);
-  EXPECT_LT(came_to_run, 16);  // Else the moments were not early enough to show anything.
+  EXPECT_LT(came_to_run, i);  // Else the moments were not early enough to show anything.
 }
 
 TEST_F(Crash, AFrozenShimIsNoticedAndCanBeKilled) {
+  open(Duration::micros(500'000));
   const LaunchSpec spec = shell(two_processes());
   start(spec);
   const StartedFacts facts = started();
@@ -225,9 +228,10 @@ TEST_F(Crash, SpoiltRecordsAreRefusedOrLost) {
 }
 
 TEST_F(Crash, AJobThatDeletesItsRecordIsLost) {
-  start(shell("rm -rf $(dirname $MUSTER_PROGRESS); sleep 0.2"));
+  start(shell("while ! [ -e go ]; do sleep 0.02; done; rm -rf $(dirname $MUSTER_PROGRESS)"));
   wait_for(ExecEvent::Kind::kStarted);
-  EXPECT_EQ(wait_for(ExecEvent::Kind::kLost, 3000).why, "its record was deleted");
+  std::ofstream(scratch_ + "/go") << "x";
+  EXPECT_EQ(wait_for(ExecEvent::Kind::kLost).why, "its record was deleted");
 }
 
 TEST_F(Crash, ARestartedMachineHasLostItsLeases) {

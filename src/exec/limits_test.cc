@@ -1,9 +1,13 @@
 // CPU, memory, logs and the control socket of running leases.
 
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "exec/lease_fixture.h"
@@ -20,27 +24,74 @@
 namespace muster {
 namespace {
 
+// A process that takes all the CPU it can get: what a job without limits would have.
+class Spinner {
+ public:
+  Spinner() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (boot_micros() >= 0) continue;
+  }
+  Spinner(const Spinner&) = delete;
+  Spinner& operator=(const Spinner&) = delete;
+  ~Spinner() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  double cpu_s() const {
+    clockid_t clock = 0;
+    timespec used{};
+    EXPECT_EQ(::clock_getcpuclockid(pid_, &clock), 0);
+    EXPECT_EQ(::clock_gettime(clock, &used), 0);
+    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+// CPUs the lease uses, loops it makes a second, and CPUs of the control, over that time.
+struct Rate {
+  double cpus = 0;
+  double loops = 0;
+  double control = 0;
+};
+
+// With a CPU, with a tenth of one, so that it shows also where many want it, and with all again.
+struct Rates {
+  Rate whole, tenth, again;
+  bool follow() const {
+    return whole.cpus > 0.2 && tenth.cpus < 0.2 && tenth.cpus > 0.03 &&
+           tenth.loops < 0.75 * whole.loops && again.cpus > 1.3 * tenth.cpus;
+  }
+  // Whether one without limits could have a CPU.
+  bool free() const { return std::min({whole.control, tenth.control, again.control}) > 0.6; }
+  friend std::ostream& operator<<(std::ostream& out, const Rates& rates) {
+    for (const Rate& rate : {rates.whole, rates.tenth, rates.again}) {
+      out << rate.cpus << " CPUs, " << rate.loops << " loops/s, control " << rate.control << "; ";
+    }
+    return out;
+  }
+};
+
 class LimitsHold : public LeaseTest {
  protected:
-  // CPUs the lease uses, and loops it makes a second, over that time.
-  struct Rate {
-    double cpus = 0;
-    double loops = 0;
-  };
-  Rate rate_of(const LaunchSpec& spec, int ms) {
+  Rate rate_of(const LaunchSpec& spec, const Spinner& control, int ms) {
     const auto look = [&] {
       const auto status = executor_->status(lease_name(spec));
       EXPECT_TRUE(status.ok());
       std::error_code none;
       const auto size = std::filesystem::file_size(dir(spec) + "/progress.jsonl", none);
-      return std::pair{status.ok() ? status.value().cpu_s : 0, static_cast<double>(size)};
+      return Rate{status.ok() ? status.value().cpu_s : 0, static_cast<double>(size),
+                  control.cpu_s()};
     };
     const std::int64_t since = boot_micros();
-    const auto before = look();
+    const Rate before = look();
     ::usleep(static_cast<useconds_t>(ms * 1000));
-    const auto after = look();
+    const Rate after = look();
     const double seconds = static_cast<double>(boot_micros() - since) * 1e-6;
-    return {(after.first - before.first) / seconds, (after.second - before.second) / seconds};
+    return {(after.cpus - before.cpus) / seconds, (after.loops - before.loops) / seconds,
+            (after.control - before.control) / seconds};
   }
 
   LaunchSpec busy() {
@@ -49,27 +100,36 @@ class LimitsHold : public LeaseTest {
         "done");
   }
 
+  Rates rates_of(const LaunchSpec& spec) {
+    const Spinner control;
+    const auto settled_rate = [&](int ms) {
+      rate_of(spec, control, 150);
+      return rate_of(spec, control, ms);
+    };
+    Rates rates;
+    rates.whole = settled_rate(600);
+    const auto refusal = executor_->resize(lease_name(spec), {.cpu_milli = 100, .mem_mib = 512});
+    EXPECT_FALSE(refusal) << refusal->message;
+    rates.tenth = settled_rate(700);
+    EXPECT_FALSE(executor_->resize(lease_name(spec), {.cpu_milli = 1000, .mem_mib = 512}));
+    rates.again = settled_rate(400);
+    return rates;
+  }
+
+  // The machine may be busy with other things: then another try shows more, or nothing is shown.
   void resize_follows(const LaunchSpec& spec) {
     start(spec);
     started();
-    rate_of(spec, 150);
-    const Rate whole = rate_of(spec, 600);
-    const auto refusal = executor_->resize(lease_name(spec), {.cpu_milli = 250, .mem_mib = 512});
-    EXPECT_FALSE(refusal) << refusal->message;
-    rate_of(spec, 150);
-    const Rate quarter = rate_of(spec, 700);
-    EXPECT_FALSE(executor_->resize(lease_name(spec), {.cpu_milli = 1000, .mem_mib = 512}));
-    rate_of(spec, 150);
-    const Rate again = rate_of(spec, 400);
-    // Generous: the machine may be busy with other things, which slows the whole rate, never
-    // raises the quarter.
-    EXPECT_GT(whole.cpus, 0.3);
-    EXPECT_LT(quarter.cpus, 0.35);
-    EXPECT_GT(quarter.cpus, 0.1);
-    EXPECT_LT(quarter.loops, 0.75 * whole.loops);
-    EXPECT_GT(again.cpus, 1.3 * quarter.cpus);
+    Rates rates;
+    bool free = false;
+    for (int i = 0; i < 6 && !rates.follow(); ++i) {
+      rates = rates_of(spec);
+      free = free || rates.free();
+    }
     EXPECT_FALSE(executor_->kill(lease_name(spec)));
     EXPECT_EQ(ended().cause, EndCause::kKilled);
+    if (!rates.follow() && !free) GTEST_SKIP() << "the CPUs are busy: " << rates;
+    EXPECT_TRUE(rates.follow()) << rates;
   }
 
   // Sends the text to the lease's ctl as it is; the line that comes back.
@@ -84,7 +144,7 @@ class LimitsHold : public LeaseTest {
     std::string got;
     char piece[4096];
     pollfd ready{fd.get(), POLLIN, 0};
-    while (!got.ends_with("\n") && ::poll(&ready, 1, 2000) == 1) {
+    while (!got.ends_with("\n") && ::poll(&ready, 1, kPatience) == 1) {
       const ssize_t n = ::recv(fd.get(), piece, sizeof piece, 0);
       if (n <= 0) break;
       got.append(piece, static_cast<std::size_t>(n));
@@ -230,7 +290,7 @@ TEST_F(LimitsHold, GarbageOnTheSocketIsRefusedInOneLine) {
     control_path(directory.value()).copy(address.sun_path, sizeof address.sun_path - 1);
     ::connect(silent.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
   }
-  EXPECT_TRUE(eventually([&] { return executor_->status(lease_name(spec)).ok(); }, 2000));
+  EXPECT_TRUE(eventually([&] { return executor_->status(lease_name(spec)).ok(); }));
   EXPECT_FALSE(executor_->kill(lease_name(spec)));
   EXPECT_EQ(ended().cause, EndCause::kKilled);
 }
