@@ -18,11 +18,13 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Time enough for a request that comes at once, also on a busy machine.
+constexpr Duration kRequestTime = Duration::seconds(2);
+
 ServerSettings quick() {
   ServerSettings settings;
-  settings.limits.request_time = Duration::micros(400'000);
-  settings.limits.idle_time = Duration::micros(800'000);
-  settings.limits.answer_time = Duration::micros(400'000);
+  settings.limits.request_time = kRequestTime;
+  settings.limits.idle_time = kRequestTime;
   return settings;
 }
 
@@ -82,37 +84,39 @@ TEST(Limits, CutsOffThoseWhoSendALetterAtATime) {
   std::vector<RawClient> slow;
   for (int i = 0; i < 20; ++i) slow.push_back(test.connect());
   const std::string request = get("/v1/nodes", "X: " + std::string(1'000, 'x') + "\r\n");
-  for (std::size_t at = 0; at < request.size() && seconds_since(start) < 3; ++at) {
+  for (std::size_t at = 0; at < request.size() - 1; ++at) {
     for (RawClient& client : slow) client.send(request.substr(at, 1));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_EQ(status_of(test.connect().ask(get("/v1/nodes"))), 200);
-    if (seconds_since(start) > 1) break;
+    if (seconds_since(start) > kRequestTime.in_seconds() + 0.5) break;
   }
   for (RawClient& client : slow) {
     EXPECT_EQ(status_of(client.read_all()), 408);
     EXPECT_TRUE(client.ended());
   }
-  EXPECT_LT(seconds_since(start), 4);
+  EXPECT_GE(seconds_since(start), kRequestTime.in_seconds());
 }
 
 TEST(Limits, CutsOffASlowBodyAndTheSilent) {
   ServerTest test(nullptr, quick());
+  const auto start = Clock::now();
   RawClient body = test.connect();
   body.send("POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{");
   RawClient silent = test.connect();
   RawClient idle = test.connect();
   EXPECT_EQ(status_of(idle.ask(get("/v1/nodes"))), 200);
-  const auto start = Clock::now();
   EXPECT_EQ(status_of(body.read_until("\r\n\r\n")), 408);
   EXPECT_EQ(silent.read_all(), "");
   EXPECT_TRUE(silent.ended());
   EXPECT_EQ(idle.read_all(), "");
   EXPECT_TRUE(idle.ended());
-  EXPECT_LT(seconds_since(start), 3);
+  EXPECT_GE(seconds_since(start), kRequestTime.in_seconds());
 }
 
 TEST(Limits, DoesNotWaitForeverForTheManager) {
-  ServerTest test(nullptr, quick());
+  ServerSettings settings;
+  settings.limits.answer_time = Duration::micros(400'000);
+  ServerTest test(nullptr, settings);
   test.service.hang(true);
   EXPECT_EQ(status_of(test.connect().ask(get("/v1/nodes"))), 503);
 }
@@ -127,7 +131,7 @@ TEST(Limits, CutsOffAClientThatDoesNotTakeItsAnswer) {
       settings);
   RawClient client = test.connect();
   client.send(get("/v1/nodes"));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1'000));
+  EXPECT_TRUE(client.hung_up());
   EXPECT_LT(client.read_all().size(), 8U << 20U);
   EXPECT_TRUE(client.ended());
 }
@@ -152,7 +156,7 @@ TEST(Limits, TurnsAwayTooManyAndTakesThemLater) {
   EXPECT_EQ(status_of(inside[0].ask(get("/v1/nodes"))), 200);
   inside.clear();
   int status = 0;
-  for (int i = 0; i < 50 && status != 200; ++i) {
+  for (int i = 0; i < 3'000 && status != 200; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     status = status_of(test.connect().ask(get("/v1/nodes")));
   }

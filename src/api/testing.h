@@ -153,7 +153,10 @@ class FakeService final : public Service {
   std::thread thread_;
 };
 
-// Waits for bytes for five seconds, then gives up.
+// Milliseconds until what takes a moment is believed not to happen: the machine may be busy with
+// other things, and only a test that fails waits so long.
+inline constexpr int kPatience = 60'000;
+
 class RawClient {
  public:
   static RawClient to_unix(const std::string& path) {
@@ -190,20 +193,25 @@ class RawClient {
   }
 
   // Until `end` has come, which stays included; what is beyond is kept. Short at the stream's end.
-  std::string read_until(const std::string& end, int wait_ms = 5'000) {
+  std::string read_until(const std::string& end, int wait_ms = kPatience) {
     std::size_t at = kept_.find(end);
     while (at == std::string::npos && read_some(wait_ms)) at = kept_.find(end);
     return take(at == std::string::npos ? kept_.size() : at + end.size());
   }
   std::string read_bytes(std::size_t bytes) {
-    while (kept_.size() < bytes && read_some(5'000)) continue;
+    while (kept_.size() < bytes && read_some(kPatience)) continue;
     return take(std::min(bytes, kept_.size()));
   }
-  std::string read_all(int wait_ms = 5'000) {
-    while (read_some(wait_ms)) continue;
+  std::string read_all() {
+    while (read_some(kPatience)) continue;
     return take(kept_.size());
   }
   bool ended() const { return ended_; }
+  // Waits until the other end has closed, without reading.
+  bool hung_up() const {
+    pollfd gone{fd_.get(), 0, 0};
+    return ::poll(&gone, 1, kPatience) == 1 && (gone.revents & POLLHUP) != 0;
+  }
 
   // One whole answer, by its Content-Length.
   std::string answer() {
