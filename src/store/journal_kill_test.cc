@@ -88,7 +88,7 @@ TEST(JournalKill, LosesNothingAcknowledgedAndUsesNoIdTwice) {
     close(ends[1]);
     if (kill_number % 2 == 0) {  // Also on a busy machine some have come to write something.
       pollfd first = {ends[0], POLLIN, 0};
-      poll(&first, 1, 10'000);
+      poll(&first, 1, 120'000);
     }
     usleep(static_cast<useconds_t>(random.below(40'000)));
     kill(child, SIGKILL);
