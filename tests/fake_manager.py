@@ -66,6 +66,13 @@ class FakeManager:
         self.server.shutdown()
         self.server.server_close()
 
+    def wait_asked(self, part, times=1):
+        """Until requests with this in their targets have come so many times."""
+        end = time.monotonic() + 120
+        while sum(part in target for _, target, _, _ in list(self.asked)) < times:
+            assert time.monotonic() < end, f"{part} is not asked for: {self.asked}"
+            time.sleep(0.01)
+
     def drop_connections(self):
         self.dropped = True
 

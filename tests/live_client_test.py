@@ -25,6 +25,7 @@ sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 from fake_manager import FakeManager  # noqa: E402
 
 MUSTER = ""
+PATIENCE = 120  # Seconds, which only a test that fails waits.
 
 
 class LiveTest(unittest.TestCase):
@@ -46,18 +47,24 @@ class LiveTest(unittest.TestCase):
                                 stderr=subprocess.PIPE, env=self.environment(),
                                 cwd=self.home, **more)
 
-    def run_muster(self, *words, status=0, timeout=20):
-        process = self.start(*words)
-        out, err = [text.decode() for text in process.communicate(timeout=timeout)]
+    def run_muster(self, *words, status=0):
+        return self.finish(self.start(*words), words, status)
+
+    def finish(self, process, words, status=0):
+        """What it has still to say."""
+        out, err = [text.decode() for text in process.communicate(timeout=PATIENCE)]
         self.assertEqual(process.returncode, status, f"{words}: {out}{err}")
         return out, err
 
-    def later(self, seconds, *acts):
-        """Does each of `acts` so many seconds after the one before."""
+    def once_asked(self, part, *acts):
+        """Does each of `acts` a moment after the one before, once somebody asks for that target."""
+        self.manager.asked.clear()
+
         def run():
+            self.manager.wait_asked(part)
             for act in acts:
-                time.sleep(seconds)
                 act()
+                time.sleep(0.1)
         thread = threading.Thread(target=run)
         thread.start()
         self.addCleanup(thread.join)
@@ -89,7 +96,7 @@ class Lists(LiveTest):
         self.assertEqual(self.ids(out), ["3", "4", "2", "5"])
         self.assertEqual(lines[2].split(), ["3", "runs", "ann", "vision", "running", "2", "3m12s",
                                             "node-1:0-1"])
-        self.assertIn("8m20s  8 GPUs wanted", lines[4])
+        self.assertRegex(lines[4], r"\b(8m[2-5]\ds|9m\d\ds)  8 GPUs wanted")
         self.assertIn("sweep[0]", lines[5])
 
     def test_queue_filters_and_limits(self):
@@ -194,9 +201,10 @@ class Follows(LiveTest):
         self.manager.jobs[3]["leases_used"] = 1
         self.manager.write(3, "one\r10 µs\n\nthree\n".encode())
         self.manager.break_after = [1, 0, 2]
-        self.later(0.3, lambda: self.manager.write(3, b"half"),
-                   lambda: self.manager.write(3, b" a line\nlast", over=True),
-                   lambda: self.manager.happen(3, "done", state="done"))
+        self.once_asked("/v1/jobs/3/log",
+                        lambda: self.manager.write(3, b"half"),
+                        lambda: self.manager.write(3, b" a line\nlast", over=True),
+                        lambda: self.manager.happen(3, "done", state="done"))
         out, err = self.run_muster("logs", "-f", "3")
         self.assertEqual(out, "one\r10 µs\n\nthree\nhalf a line\nlast")
         self.assertEqual(err, "")
@@ -213,16 +221,20 @@ class Follows(LiveTest):
         self.some_jobs()
         m = self.manager
 
-        def again():
-            m.logs.clear()
-            m.write(2, b"second\n", over=True)
-            m.happen(2, "started", leases_used=2, state="running")
-        self.later(0.4, lambda: (m.write(2, b"first\n", over=True),
-                                 m.happen(2, "started", state="running", leases_used=1)),
-                   lambda: m.happen(2, "preempted", state="queued"), again,
-                   lambda: m.happen(2, "done", state="done"))
-        out, err = self.run_muster("logs", "-f", "2")
-        self.assertEqual((out, err), ("first\nsecond\n", "-- lease 2 --\n"))
+        words = ("logs", "-f", "2")
+        process = self.start(*words)
+        m.wait_asked("/v1/jobs/2")
+        m.write(2, b"first\n", over=True)
+        m.happen(2, "started", state="running", leases_used=1)
+        self.assertEqual(process.stdout.readline(), b"first\n")
+        m.wait_asked("/v1/jobs/2/events", times=2)  # It has seen the end of that log.
+        m.happen(2, "preempted", state="queued")
+        m.logs.clear()
+        m.write(2, b"second\n", over=True)
+        m.happen(2, "started", leases_used=2, state="running")
+        self.assertEqual(process.stdout.readline(), b"second\n")
+        m.happen(2, "done", state="done")
+        self.assertEqual(self.finish(process, words), ("", "-- lease 2 --\n"))
         self.assertIn("never ran: job 1 (old): done", self.run_muster("logs", "-f", "1",
                                                                       status=1)[1])
 
@@ -231,12 +243,14 @@ class Follows(LiveTest):
         self.manager.jobs[3]["leases_used"] = 1
         self.manager.write(3, b"one\n")
         for words in (("logs", "-f", "3"), ("logs", "-f", "2"), ("events", "-f"), ("wait", "3")):
+            self.manager.asked.clear()
             process = self.start(*words)
-            time.sleep(0.5)
+            self.manager.wait_asked("follow")
+            if words == ("logs", "-f", "3"):
+                self.assertEqual(process.stdout.readline(), b"one\n")
+            time.sleep(0.1)  # It may have come before or after the answer.
             process.send_signal(signal.SIGINT)
-            out, err = [text.decode() for text in process.communicate(timeout=5)]
-            self.assertEqual((process.returncode, err), (130, ""), words)
-            self.assertEqual(out, "one\n" if words == ("logs", "-f", "3") else "", words)
+            self.assertEqual(self.finish(process, words, 130), ("", ""), words)
 
     def test_events(self):
         self.some_jobs()
@@ -249,8 +263,8 @@ class Follows(LiveTest):
         out, _ = self.run_muster("events", "--json", "--tail", "1")
         self.assertEqual(json.loads(out)["number"], 1500)
         self.manager.break_after = [1, 1]
-        self.later(0.3, *[lambda: self.manager.happen(3, "resized")] * 3,
-                   lambda: self.manager.happen(3, "done", state="done"))
+        self.once_asked("follow", *[lambda: self.manager.happen(3, "resized")] * 3,
+                        lambda: self.manager.happen(3, "done", state="done"))
         out, _ = self.run_muster("events", "-f", "--tail", "0", "3")
         self.assertEqual([line.split()[3] for line in out.splitlines()],
                          ["resized", "resized", "resized", "done"])
@@ -259,9 +273,9 @@ class Follows(LiveTest):
         self.some_jobs()
         m = self.manager
         m.break_after = [0, 1]
-        self.later(0.3, lambda: m.happen(2, "started", state="running"),
-                   lambda: m.happen(3, "done", state="done"),
-                   lambda: m.happen(2, "failed", state="failed", why="exit 3", ran_s=5))
+        self.once_asked("follow", lambda: m.happen(2, "started", state="running"),
+                        lambda: m.happen(3, "done", state="done"),
+                        lambda: m.happen(2, "failed", state="failed", why="exit 3", ran_s=5))
         out, _ = self.run_muster("wait", "3", "2", "1", status=1)
         self.assertEqual(out, "job 3 (runs): done after 3m12s\n"
                               "job 2 (first): failed after 5s: exit 3\n"
@@ -275,16 +289,17 @@ class Follows(LiveTest):
         for words in (("wait", "1"), ("logs", "-f", "1"), ("events", "-f", "1")):
             m.jobs = {12: {"id": 12, "name": "a", "state": "running", "leases_used": 1}}
             m.logs = {12: [b"hello\n", True]}
-            self.later(0.4, lambda: m.jobs.update({13: {"id": 13, "state": "queued"}}),
-                       lambda: m.happen(12, "resized"),
-                       lambda: m.happen(12, "done", state="done"))
+            self.once_asked("follow",
+                            lambda: m.jobs.update({13: {"id": 13, "state": "queued"}}),
+                            lambda: m.happen(12, "resized"),
+                            lambda: m.happen(12, "done", state="done"))
             self.assertEqual(self.run_muster(*words)[1], "", words)
 
     def test_wait_gives_up_in_time(self):
         self.some_jobs()
         began = time.monotonic()
         _, err = self.run_muster("wait", "--timeout", "0.5s", "4", status=124)
-        self.assertLess(time.monotonic() - began, 3)
+        self.assertGreaterEqual(time.monotonic() - began, 0.5)
         self.assertEqual(err, "muster: the time is up: job 4 (urgent): queued\n")
         self.run_muster("wait", "--timeout", "soon", "4", status=2)
 
@@ -367,10 +382,10 @@ class Submits(LiveTest):
             m.write(job, b"hello\n", over=True)
             m.happen(job, "started", state="running", leases_used=1)
             m.happen(job, fate, state=fate, why="exit 7")
-        self.later(0.7, lambda: run(1, "done"))
+        self.once_asked("/v1/jobs/1", lambda: run(1, "done"))
         out, err = self.run_muster("submit", "--wait", "--", "true")
         self.assertEqual((out, err), ("1\n", "job 1 (true): done\n"))
-        self.later(0.7, lambda: run(2, "failed"))
+        self.once_asked("/v1/jobs/2", lambda: run(2, "failed"))
         out, err = self.run_muster("submit", "--follow", "--", "false", status=1)
         self.assertEqual((out, err), ("hello\n", "2\njob 2 (false): failed: exit 7\n"))
 
@@ -398,7 +413,7 @@ class Top(LiveTest):
         self.seen = b""
         return pid, fd
 
-    def read_until(self, fd, *parts, seconds=10):
+    def read_until(self, fd, *parts, seconds=PATIENCE):
         """What came from now on until all `parts` are in it."""
         got = b""
         end = time.monotonic() + seconds
@@ -548,7 +563,7 @@ class Tls(LiveTest):
             def queue(host, **more):
                 got = subprocess.run([MUSTER, "queue", "--server", f"https://{host}:{port}"],
                                      env=self.environment(MUSTER_TOKEN="abc", **more),
-                                     capture_output=True, text=True, timeout=20)
+                                     capture_output=True, text=True, timeout=PATIENCE)
                 return got.returncode, got.stdout or got.stderr
             self.assertEqual(queue("localhost", MUSTER_CA=str(pem)), (0, "no jobs\n"))
             self.assertEqual(manager.asked[0][2]["Authorization"], "Bearer abc")
@@ -566,7 +581,7 @@ class Nobody(unittest.TestCase):
     def run_muster(self, *words, **environment):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
         return subprocess.run([MUSTER, *words], env={**kept, **environment}, capture_output=True,
-                              text=True, timeout=20)
+                              text=True, timeout=PATIENCE)
 
     def test_says_how_to_start_one(self):
         got = self.run_muster("queue", MUSTER_HOME="/nonexistent")

@@ -8,6 +8,7 @@ muster-invariants look at what is left.
         home.check()
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -20,7 +21,8 @@ import threading
 import time
 
 OVER = ("done", "failed", "cancelled", "rejected")
-# Appends to $RUNS that it runs, on the clock the shims use.
+# Appends to $RUNS that it runs, on the clock the shims use. If it is to wait for a file, it goes on
+# until that is there.
 JOB = """
 say() {
   read up rest < /proc/uptime
@@ -29,6 +31,7 @@ say() {
 say start
 i=0
 while [ $i -lt $BEATS ]; do sleep 0.05; say beat; i=$((i + 1)); done
+while [ -n "$WAIT_FOR" ] && [ ! -e "$WAIT_FOR" ]; do sleep 0.05; say beat; done
 say end
 """
 CONFIG = """
@@ -78,7 +81,8 @@ class Home:
     def __exit__(self, *_):
         self.kill()
         for pid in self.shims().values():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # It was quicker.
+                os.kill(pid, signal.SIGKILL)
         time.sleep(0.1)  # Their ranks die with them.
         self.scratch.cleanup()
 
@@ -94,7 +98,7 @@ class Home:
                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                            env=kept, start_new_session=True)
 
-    def start(self, before=(), wait=60):
+    def start(self, before=(), wait=120):
         self.spawn(before)
         until = time.monotonic() + wait
         while not self.serves():
@@ -104,7 +108,7 @@ class Home:
 
     def serves(self):
         try:
-            return self.ask("GET", "/healthz", timeout=5)[0] == 200
+            return self.ask("GET", "/healthz", timeout=30)[0] == 200
         except NotThere:
             return False
 
@@ -129,7 +133,7 @@ class Home:
 
     # What a client does.
 
-    def ask(self, method, target, body=None, headers=(), timeout=30):
+    def ask(self, method, target, body=None, headers=(), timeout=60):
         connection = Connection(self.path / "muster.sock", timeout)
         try:
             text = None if body is None else json.dumps(body)
@@ -142,9 +146,10 @@ class Home:
         finally:
             connection.close()
 
-    def request(self, beats=3, **more):
+    def request(self, beats=3, wait_for="", **more):
         return {"name": "beats", "command": ["/bin/sh", "-c", JOB], "cwd": str(self.base),
-                "env": {"RUNS": str(self.runs), "BEATS": str(beats)}, **more}
+                "env": {"RUNS": str(self.runs), "BEATS": str(beats), "WAIT_FOR": str(wait_for)},
+                **more}
 
     def submit_once(self, key, beats=3, **more):
         """Status and body; an id that was given goes into the file of those acknowledged."""
@@ -175,7 +180,7 @@ class Home:
     def active(self):
         return self.ask("GET", "/v1/jobs?limit=1000")[1]["jobs"]
 
-    def wait_for(self, number, states, wait=60):
+    def wait_for(self, number, states, wait=120):
         until = time.monotonic() + wait
         while True:
             job = self.job(number)
@@ -185,7 +190,7 @@ class Home:
             assert job.get("state") not in OVER, (states, job, self.said())
             time.sleep(0.02)
 
-    def wait_until_idle(self, wait=120):
+    def wait_until_idle(self, wait=240):
         until = time.monotonic() + wait
         while jobs := self.active():
             assert time.monotonic() < until, (jobs, self.said())

@@ -125,9 +125,11 @@ class Shims(KillTest):
     def test_killed(self):
         home, chance = self.home(), random.Random(3)
         home.start()
-        jobs = [home.submit(f"k{n}", 6, gpus=1 + n % 2) for n in range(60 if LONG else 6)]
+        go = home.base / "go"  # Until then there is always somebody to be killed.
+        jobs = [home.submit(f"k{n}", 6, gpus=1 + n % 2, wait_for=go if n % 2 else "")
+                for n in range(60 if LONG else 6)]
         killed = 0
-        until = time.monotonic() + 120
+        until = time.monotonic() + (600 if LONG else 240)
         while killed < len(jobs) and home.active() and time.monotonic() < until:
             time.sleep(chance.random() * 0.3)
             shims = home.shims()
@@ -142,6 +144,7 @@ class Shims(KillTest):
                 home.kill()
                 home.check()
                 home.start()
+        go.touch()
         home.wait_until_idle()
         states = [home.job(job) for job in jobs]
         self.assertGreater(sum(job["leases_used"] for job in states), len(jobs))
@@ -150,24 +153,35 @@ class Shims(KillTest):
             self.assertTrue(job["state"] == "done" or job["leases_used"] > 3, job)
         self.finish(home)
 
-    def test_frozen(self):
-        home = self.home()
-        home.start()
-        kept, gone = home.submit("kept", 10), home.submit("gone", 10)
-        for job in (kept, gone):
-            home.wait_for(job, ["running"])
-        shims = home.shims()
-        for pid in shims.values():
-            os.kill(pid, signal.SIGSTOP)
-        self.assertEqual(home.ask("POST", f"/v1/jobs/{gone}/cancel")[0], 200)
+    def frozen(self, home, key):
+        """A job whose shim stands still."""
+        job = home.submit(key, 1, wait_for=home.base / "go")
+        home.wait_for(job, ["running"])
+        os.kill(home.shims()[f"j{job}.e1"], signal.SIGSTOP)
+        return job
+
+    def slowest_while_cancelled(self, home, job):
+        """Seconds that others had to wait at most."""
+        self.assertEqual(home.ask("POST", f"/v1/jobs/{job}/cancel")[0], 200)
         slowest = 0
-        until = time.monotonic() + 40
-        while home.job(gone)["state"] != "cancelled":
+        until = time.monotonic() + 120
+        while home.job(job)["state"] != "cancelled":
             began = time.monotonic()
             home.active()
             slowest = max(slowest, time.monotonic() - began)
             self.assertLess(began, until, home.said())
             time.sleep(0.05)
+        return slowest
+
+    def test_frozen(self):
+        home = self.home()
+        home.start()
+        kept = self.frozen(home, "kept")
+        shim = home.shims()[f"j{kept}.e1"]
+        for number in range(4):  # A busy machine keeps them waiting once, a frozen shim always.
+            slowest = self.slowest_while_cancelled(home, self.frozen(home, f"gone-{number}"))
+            if slowest < 2:
+                break
         self.assertLess(slowest, 2, "a frozen shim keeps everybody waiting")
         # Silence is no end: it is left alone, by the next daemon too.
         self.assertEqual(home.job(kept)["state"], "running")
@@ -175,7 +189,8 @@ class Shims(KillTest):
         home.check()
         home.start()
         self.assertEqual(home.job(kept)["state"], "running")
-        os.kill(shims[f"j{kept}.e1"], signal.SIGCONT)
+        os.kill(shim, signal.SIGCONT)
+        (home.base / "go").touch()
         self.assertEqual(home.wait_for(kept, ["done"])["leases_used"], 1)
         self.finish(home)
 
@@ -216,14 +231,16 @@ class SystemCalls(KillTest):
         hit = False
         try:
             job = home.submit_once(key, 1, retries=0)[1]["id"]
+            until = time.monotonic() + 240
             while not hit:
+                self.assertLess(time.monotonic(), until, home.said())
                 seen = home.job(job)
                 hit = seen.get("leases_used", 0) > 1  # Its first shim died.
                 if seen.get("state") in OVER:
                     break
                 time.sleep(0.01)
         except NotThere:
-            self.assertEqual(home.daemon.wait(30), -signal.SIGKILL, home.said())
+            self.assertEqual(home.daemon.wait(120), -signal.SIGKILL, home.said())
             hit = True
         tracer.end()
         if home.daemon.poll() is not None:
@@ -271,7 +288,9 @@ class SystemCalls(KillTest):
     def test_killed_while_it_starts(self):
         home = self.home()
         home.start()
-        jobs = [home.submit(f"runs-{n}", 40, gpus=1 + n % 2) for n in range(3)]
+        go = home.base / "go"
+        jobs = [home.submit(f"runs-{n}", 40, gpus=1 + n % 2, wait_for="" if n else go)
+                for n in range(3)]
         jobs.append(home.submit("waits", 1))
         home.wait_for(jobs[0], ["running"])
         home.kill()
@@ -280,7 +299,9 @@ class SystemCalls(KillTest):
             while True:
                 home.spawn(["strace", "-f", "-o", home.base / "strace", "-e", f"trace={call}",
                             "-e", f"inject={call}:signal=KILL:when={number}"])
+                until = time.monotonic() + 120
                 while home.daemon.poll() is None and not home.serves():
+                    self.assertLess(time.monotonic(), until, home.said())
                     time.sleep(0.02)
                 through = home.daemon.poll() is None
                 home.kill()
@@ -289,6 +310,7 @@ class SystemCalls(KillTest):
                     break
                 number += 1 if LONG else step
         home.start()
+        go.touch()
         for job in jobs:
             self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)
         self.finish(home)
@@ -310,7 +332,7 @@ class SystemCalls(KillTest):
                 self.assertEqual(status, 503, body)
             except NotThere:
                 pass
-            self.assertGreater(home.daemon.wait(30), 0, home.said())
+            self.assertGreater(home.daemon.wait(120), 0, home.said())
             self.assertIn("disk", home.said())
             tracer.end()
             home.kill()
@@ -324,7 +346,8 @@ class SystemCalls(KillTest):
         home.start()
         tracer = Tracer(home, "fsync:error=EIO:when=1+")
         job = home.submit("during", 1)
-        time.sleep(1.5)
+        home.wait_for(job, ["starting"])
+        time.sleep(1.5)  # And goes no further.
         self.assertEqual(home.job(job)["state"], "starting", home.said())
         tracer.end()
         self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)
@@ -355,7 +378,7 @@ class Disk(KillTest):
     def test_full(self):
         home = self.small_disk()
         home.start()
-        first = home.submit("first", 20)
+        first = home.submit("first", 20, wait_for=home.base / "go")
         home.wait_for(first, ["running"])
         self.fill(home)
         # Somebody finds out, and waits; the others are told.
@@ -377,6 +400,7 @@ class Disk(KillTest):
         waiting[0].join(60)
         self.assertFalse(waiting[0].is_alive())
         home.submit("after", 1)
+        (home.base / "go").touch()
         self.assertEqual(home.wait_for(first, ["done"])["leases_used"], 1)
         self.finish(home)
 
@@ -384,8 +408,8 @@ class Disk(KillTest):
         try:
             home.ask("POST", "/v1/jobs", home.request(1), {"Idempotency-Key": f"n{number}"}, 1)
             return True
-        except NotThere:
-            return False
+        except NotThere:  # Or slow.
+            return home.ask("GET", "/healthz")[0] == 200
 
     def test_killed_while_full(self):
         home = self.small_disk()
@@ -415,12 +439,14 @@ class Restarts(KillTest):
         home.start()
         jobs = []
         for number, seconds in enumerate([86400, -2 * 86400, 3600, -1e9, 2e9, -1e12]):
-            jobs.append(home.submit(f"jump-{number}", 12, time_limit="60s"))
+            go = home.base / f"go-{number}"
+            jobs.append(home.submit(f"jump-{number}", 1, time_limit="600s", wait_for=go))
             home.wait_for(jobs[-1], ["starting", "running"])
             home.kill()
             self.jump(home, seconds)
             home.check()
             home.start()
+            go.touch()
         for job in jobs:
             self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)
         self.finish(home)
@@ -428,22 +454,25 @@ class Restarts(KillTest):
     def test_a_jump_is_not_running_time(self):
         home = self.home()
         home.start()
-        job = home.submit("limited", 10, time_limit="60s")
+        go = home.base / "go"
+        job = home.submit("limited", 10, time_limit="600s", wait_for=go)
         home.wait_for(job, ["running"])
         home.kill()
         self.jump(home, 86400)
         home.start()
         home.ask("POST", f"/v1/jobs/{job}/hold")
         home.wait_for(job, ["held"])
+        go.touch()
         home.ask("POST", f"/v1/jobs/{job}/release")
-        self.assertLess(home.wait_for(job, ["done"])["ran_s"], 60)
+        self.assertLess(home.wait_for(job, ["done"])["ran_s"], 600)
         self.finish(home)
 
     def test_other_settings(self):
         home = self.home()
         home.start()
-        running = [home.submit(f"runs-{n}", 40) for n in range(2)]
-        running.append(home.submit("gang", 40, gpus=2, launch_per="gpu"))
+        go = home.base / "go"
+        running = [home.submit(f"runs-{n}", 1, wait_for=go) for n in range(2)]
+        running.append(home.submit("gang", 1, gpus=2, launch_per="gpu", wait_for=go))
         for job in running:
             home.wait_for(job, ["running"])
         waits = home.submit("waits", 1, gpus=3)
@@ -456,6 +485,7 @@ class Restarts(KillTest):
         home.configure(CONFIG.replace("name: left", "name: other"))
         home.start()  # The old settings hold until what runs has ended.
         self.assertIn("would no longer fit", home.said())
+        go.touch()
         for job in running:
             self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)
         self.finish(home)

@@ -12,7 +12,7 @@ import time
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 import live_daemon  # noqa: E402
-from live_daemon import LiveTest, Programs, until  # noqa: E402
+from live_daemon import GATE, PATIENCE, LiveTest, Programs, until  # noqa: E402
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples" / "jobs"
 
@@ -38,8 +38,7 @@ class Life(LiveTest):
     def test_time_of_a_running_job_goes_on(self):
         job = self.submit("--", "sleep", "60")
         self.wait_state(job, "running")
-        until("it has run for half a second", lambda: self.daemon.job(job)["ran_s"] >= 0.5,
-              timeout=5)
+        until("it has run for half a second", lambda: self.daemon.job(job)["ran_s"] >= 0.5)
 
     def test_a_failure_says_how(self):
         job = self.submit("--", "sh", "-c", "exit 3")
@@ -87,13 +86,14 @@ class Life(LiveTest):
 
 class Order(LiveTest):
     def test_dependencies(self):
-        good = self.submit("--", "sh", "-c", "sleep 3")
-        bad = self.submit("--", "sh", "-c", "sleep 3; exit 1")
+        good = self.submit("--", "sh", "-c", GATE)
+        bad = self.submit("--", "sh", "-c", GATE + "; exit 1")
         after_good = self.submit("--after-ok", good, "--", "true")
         after_bad = self.submit("--after-ok", bad, "--", "true")
         chained = self.submit("--after-ok", after_bad, "--", "true")
         whatever = self.submit("--after-any", f"{bad},{after_bad}", "--", "true")
         self.assertEqual(self.daemon.job(after_good)["state"], "blocked")
+        self.go()
         self.wait_over(after_good)
         self.wait_over(whatever)
         self.assertGreaterEqual(self.daemon.job(after_good)["started"],
@@ -108,9 +108,10 @@ class Order(LiveTest):
 
     def test_priorities_within_a_tenant(self):
         daemon = self.daemon_with({"virtual_gpus": 1})
-        first = self.submit("--", "sleep", "3", daemon=daemon)
+        first = self.submit("--", "sh", "-c", GATE, daemon=daemon)
         jobs = {p: self.submit("--priority", p, "--", "true", daemon=daemon)
                 for p in (0, 10, -5, 3)}
+        self.go(daemon)
         for job in (first, *jobs.values()):
             self.wait_over(job, daemon=daemon)
         started = {p: daemon.job(job)["started"] for p, job in jobs.items()}
@@ -128,11 +129,14 @@ class Order(LiveTest):
         self.daemon.muster("release", job, status=1)
 
     def test_a_job_released_while_it_stops_comes_back(self):
-        slow = "trap 'sleep 0.7; exit 0' TERM; while :; do sleep 0.05; done"
-        job = self.submit("--", "sh", "-c", slow)
-        self.wait_state(job, "running")
+        slow = f"trap '{GATE}; exit 0' TERM; echo up; while :; do sleep 0.05; done"
+        job = self.submit("--grace", "5m", "--", "sh", "-c", slow)
+        until("it is up", lambda: self.daemon.job(job)["state"] == "running"
+              and "up" in self.output(job))
         self.daemon.post(f"/v1/jobs/{job}/hold")
         self.daemon.post(f"/v1/jobs/{job}/release")
+        self.assertEqual(self.daemon.job(job)["state"], "stopping")
+        self.go()
         until("it runs again", lambda: self.daemon.job(job)["leases_used"] == 2)
         self.wait_state(job, "running")
 
@@ -140,19 +144,21 @@ class Order(LiveTest):
         job = self.submit("--time-limit", "0.7s", "--", "sleep", "60")
         ended = self.wait_over(job, "failed")
         self.assertIn("time limit", ended["why"])
-        self.assertLess(ended["ran_s"], 5)
+        self.assertLess(ended["ran_s"], 50)
         self.assertGreaterEqual(ended["ran_s"], 0.6)
 
     def test_a_time_limit_counts_over_leases(self):
-        job = self.submit("--time-limit", "3s", "--", "sleep", "60")
+        limit = 100
+        job = self.submit("--time-limit", f"{limit}s", "--", "sleep", "300")
+        until("it has run for a while", lambda: self.daemon.job(job)["ran_s"] >= 1)
+        self.daemon.post(f"/v1/jobs/{job}/hold")
+        ran = self.wait_state(job, "held")["ran_s"]
+        self.daemon.post(f"/v1/jobs/{job}/release")
         self.wait_state(job, "running")
-        time.sleep(1.5)
-        self.daemon.muster("hold", job)
-        self.wait_state(job, "held")
-        self.daemon.muster("release", job)
-        again = time.monotonic()
-        self.assertIn("time limit", self.wait_over(job, "failed")["why"])
-        self.assertLess(time.monotonic() - again, 2.7)
+        given = [json.loads(self.daemon.record(f"j{job}.e{lease}", "spec.json").read_text())
+                 ["time_limit_ms"] for lease in (1, 2)]
+        self.assertEqual(given[0], 1000 * limit)
+        self.assertAlmostEqual(given[1], 1000 * (limit - ran), delta=100)
 
 
 class Ends(LiveTest):
@@ -176,9 +182,9 @@ class Ends(LiveTest):
         began = time.monotonic()
         self.daemon.muster("cancel", job)
         self.wait_over(job, "cancelled")
-        passed = time.monotonic() - began
-        self.assertGreater(passed, 0.9)
-        self.assertLess(passed, 4)
+        self.assertGreater(time.monotonic() - began, 0.9)
+        spec = json.loads(self.daemon.record(f"j{job}.e1", "spec.json").read_text())
+        self.assertEqual(spec["grace_ms"], 1000)
         self.assertEqual(self.daemon.processes(), [])
 
     def test_retries(self):
@@ -192,7 +198,7 @@ class Ends(LiveTest):
         self.assertEqual(self.wait_over(job, "failed")["leases_used"], 1)
 
     def test_a_pre_run_catches_the_error_before_the_gang_starts(self):
-        job = self.submit("--gpus", "4", "--prerun", "20s", "--", "sh", "-c",
+        job = self.submit("--gpus", "4", "--prerun", "5m", "--", "sh", "-c",
                           "echo $WORLD_SIZE $CUDA_VISIBLE_DEVICES; exit 5")
         ended = self.wait_over(job, "failed")
         self.assertTrue(ended["why"].startswith("pre-run: "), ended["why"])
@@ -201,7 +207,7 @@ class Ends(LiveTest):
         self.assertEqual(self.output(job), "1 0\n")
 
     def test_a_pre_run_that_goes_well_makes_way_for_the_gang(self):
-        job = self.submit("--gpus", "4", "--prerun", "0.5s", "--launch-per", "gpu", "--", "sh",
+        job = self.submit("--gpus", "4", "--prerun", "3s", "--launch-per", "gpu", "--", "sh",
                           "-c", "echo $RANK of $WORLD_SIZE; [ $WORLD_SIZE = 4 ] || sleep 60")
         ended = self.wait_over(job)
         self.assertEqual([lease.get("prerun", False) for lease in ended["leases"]], [True, False])
@@ -233,7 +239,7 @@ class Gangs(LiveTest):
                 "    print(c.recv(99).decode(), flush=True)\n"
                 "else:\n"
                 "    import time\n"
-                "    for _ in range(100):\n"
+                "    for _ in range(1000):\n"
                 "        try: c = socket.create_connection(at); break\n"
                 "        except OSError: time.sleep(0.1)\n"
                 "    c.sendall(b'hello from node ' + os.environ['NODE_RANK'].encode())\n")
@@ -244,10 +250,8 @@ class Gangs(LiveTest):
 
     def test_a_gang_ends_with_its_first_dead_member(self):
         job = self.submit("--gpus", "4", "--retries", "0", "--", "sh", "-c",
-                          "[ $NODE_RANK = 0 ] && sleep 60; sleep 0.3; exit 4")
-        began = time.monotonic()
+                          "[ $NODE_RANK = 0 ] && sleep 600; sleep 0.3; exit 4")
         self.wait_over(job, "failed")
-        self.assertLess(time.monotonic() - began, 10)
         self.assertEqual(self.daemon.processes(), [])
 
     def test_a_drained_server_takes_no_new_jobs(self):
@@ -271,17 +275,22 @@ class Logs(LiveTest):
     CONFIG = {"log_cap": 1, "log_files": 2}
 
     def test_following_through_rotation(self):
-        lines = 60_000
-        pad = "x" * 60
-        job = self.submit("--", sys.executable, "-c",
-                          f"import time\nfor i in range({lines}):\n"
-                          f"    print(i, '{pad}', flush=i % 500 == 0)\n"
-                          "    if i % 500 == 0: time.sleep(0.02)\n")
+        lines, pad = 60_000, "x" * 60
+        # Less than a file before who follows, so that no file goes that nobody has read.
+        write = (f"import os, time\nfor i in range({lines}):\n    print(i, '{pad}')\n"
+                 "    if i % 10000 == 0:\n        print(end='', flush=True)\n"
+                 "        while not os.path.exists(f'seen-{i}'): time.sleep(0.01)\n")
+        job = self.submit("--", sys.executable, "-c", write)
         follower = self.daemon.verb("logs", "-f", str(job))
-        out, err = [text.decode() for text in follower.communicate(timeout=60)]
+        seen = []
+        for line in follower.stdout:
+            seen.append(int(line.split()[0]))
+            if seen[-1] % 10000 == 0:
+                (self.daemon.work / f"seen-{seen[-1]}").touch()
+        _, err = follower.communicate(timeout=PATIENCE)
         self.assertEqual(follower.returncode, 0, err)
         self.assertEqual(self.daemon.job(job)["state"], "done")
-        self.assertEqual([int(line.split()[0]) for line in out.splitlines()], list(range(lines)))
+        self.assertEqual(seen, list(range(lines)))
         kept = self.daemon.muster("logs", job)[0].splitlines()
         self.assertEqual([int(line.split()[0]) for line in kept[1:]],
                          list(range(lines - len(kept) + 1, lines)))
@@ -309,7 +318,8 @@ class Examples(LiveTest):
         made = {name: self.daemon.json("submit", f"examples/jobs/{name}") for name in files}
         for name, submitted in made.items():
             for job in submitted["ids"]:
-                ended = self.wait_over(job, "failed" if name == "failing.yaml" else "done")
+                ended = self.wait_over(job, "failed" if name == "failing.yaml" else "done",
+                                       timeout=4 * PATIENCE)
                 out = self.output(job)
                 if name == "failing.yaml":
                     self.assertIn("ValueError", out)

@@ -14,7 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 import live_daemon  # noqa: E402
-from live_daemon import LiveTest, until  # noqa: E402
+from live_daemon import PATIENCE, LiveTest, until  # noqa: E402
 
 TWO = {"nodes": [{"name": "left", "gpus": 1, "cpus": 1, "mem": 0.5},
                  {"name": "right", "gpus": 1, "cpus": 1, "mem": 0.5}],
@@ -171,7 +171,7 @@ class Quarantine(LiveTest):
 
     def job_of(self, user, text):
         port = int(re.findall(r" and 127\.0\.0\.1:(\d+)$", self.daemon.log(), re.M)[-1])
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.request("POST", "/v1/jobs", json.dumps(
                 {"command": ["sh", "-c", text], "cwd": str(self.daemon.work)}),
@@ -199,14 +199,14 @@ class Quarantine(LiveTest):
                          "^2 attempts of 2 users failed here within .*: Invalid mem access$")
         self.assertIn("quarantined", self.daemon.muster("nodes")[0])
         self.assertIn("2 attempts of 2 users", " ".join(node["notes"]))
-        until("a test has failed", lambda: "last_test" in self.node()["quarantine"], timeout=60)
+        until("a test has failed", lambda: "last_test" in self.node()["quarantine"])
         self.assertEqual(self.node()["state"], "quarantined")
         job = self.job_of("ann", "echo $MUSTER_NODE")
         self.assertEqual(self.wait_over(job)["leases"][0]["where"], "right:0")
         self.daemon.kill()  # The quarantine is not forgotten.
         self.well.touch()
         self.daemon.start()
-        until("it has returned", lambda: self.node()["state"] == "open", timeout=60)
+        until("it has returned", lambda: self.node()["state"] == "open")
         kinds = self.kinds_of_nodes()
         self.assertEqual([kinds[0], kinds[1], kinds[2], kinds[-1]],
                          ["node-quarantined", "node-tested", "node-test-failed", "node-returned"])

@@ -13,12 +13,13 @@ import shutil
 import socket
 import stat
 import sys
+import threading
 import time
 import unittest
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 import live_daemon  # noqa: E402
-from live_daemon import LiveTest, until  # noqa: E402
+from live_daemon import GATE, PATIENCE, LiveTest, until  # noqa: E402
 
 NOBODY = 65534
 
@@ -37,7 +38,7 @@ class TcpTest(LiveTest):
 
     def call(self, user, method, path, body=None, **headers):
         """Status and text; `user` None: without a token."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             if user is not None:
                 headers["Authorization"] = "Bearer " + self.tokens.get(user, user)
@@ -57,7 +58,7 @@ class TcpTest(LiveTest):
         return self.call_json(user, "POST", "/v1/jobs",
                               {"command": command, "cwd": str(self.daemon.work), **request})["id"]
 
-    def raw(self, data, wait=5):
+    def raw(self, data, wait=PATIENCE):
         """What the server says to these bytes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as client:
             said = b""
@@ -87,7 +88,7 @@ class Tokens(TcpTest):
         server = f"http://127.0.0.1:{self.port}"
         verb = self.daemon.verb("submit", "--server", server, "--wait", "--", "true",
                                 MUSTER_TOKEN=self.tokens["ann"])
-        out, err = verb.communicate(timeout=30)
+        out, err = verb.communicate(timeout=PATIENCE)
         self.assertEqual(verb.returncode, 0, err)
         self.assertEqual(self.daemon.job(1)["user"], "ann")
         self.daemon.muster("queue", "--server", server, status=1)
@@ -234,34 +235,41 @@ class Tricks(TcpTest):
                                  "head -c 300000 /dev/urandom > $p; echo >> $p; "
                                  "printf '[%.0s' $(seq 3000) >> $p; echo >> $p; "
                                  "echo '{\"step\":1e999,\"loss\":\"x\"}' >> $p; "
-                                 "echo '{\"step\":7,\"loss\":0.5,\"more\":[1]}' >> $p; sleep 0.6")
+                                 "echo '{\"step\":7,\"loss\":0.5,\"more\":[1]}' >> $p; " + GATE)
+        until("it is read", lambda: self.daemon.job(job).get("progress", {}).get("step") == 7)
+        self.go()
         self.assertEqual(self.wait_over(job)["progress"]["step"], 7)
 
 
 class Flood(TcpTest):
     def test_nasty_clients_cost_little(self):
-        slow = socket.create_connection(("127.0.0.1", self.port))
-        slow.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n")
-        self.addCleanup(slow.close)
-        began = time.monotonic()
+        slow = []
+        thread = threading.Thread(target=lambda: slow.append(self.what_a_slow_client_is_told()))
+        thread.start()
         self.nastiness(10)
         before = self.daemon.status_of("VmRSS")
         self.nastiness(190)
         after = self.daemon.status_of("VmRSS")
         print(f"resident: {before} kB, after 190 nasty requests {after} kB", file=sys.stderr)
         self.assertLess(after - before, 24 << 10)
-        slow.settimeout(20)
-        slow_said = b""
-        with contextlib.suppress(ConnectionResetError):
-            while time.monotonic() - began < 20:
-                part = slow.recv(4096)
-                slow_said += part
-                if not part:
-                    break
-        self.assertIn(b" 408 ", slow_said.split(b"\r\n")[0] + b" ")
-        self.assertLess(time.monotonic() - began, 18)
+        thread.join()
+        said, seconds = slow[0]
+        self.assertIn(b" 408 ", said.split(b"\r\n")[0] + b" ")
+        self.assertGreater(seconds, 9)
+        self.assertLess(seconds, 50, "by another limit than that of a request")
         self.assertEqual(self.daemon.get("/v1/jobs?state=all")["jobs"], [])
         self.assertEqual(self.call("ann", "GET", "/v1/jobs")[0], 200)
+
+    def what_a_slow_client_is_told(self):
+        """And after how many seconds."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as client:
+            began = time.monotonic()
+            client.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n")
+            said = b""
+            with contextlib.suppress(OSError):
+                while part := client.recv(4096):
+                    said += part
+            return said, time.monotonic() - began
 
     def nastiness(self, count):
         auth = b"Authorization: Bearer " + self.tokens["ann"].encode() + b"\r\n"
@@ -303,14 +311,21 @@ class Unprivileged(LiveTest):
         self.assertTrue(ended["leases"][0]["isolation"].startswith("reduced"), ended["leases"])
         self.assertIn("reduced", daemon.muster("status", job)[0])
         # Still held to its share of CPU, and stopped when told.
+        for _ in range(4):  # Who watches may have had to wait for a CPU once, not always.
+            used, most = self.cpu_of_a_busy_job(daemon)
+            self.assertEqual(daemon.processes(), [])
+            if used < most:
+                break
+        self.assertLess(used, most)
+
+    def cpu_of_a_busy_job(self, daemon):
+        """CPU seconds used, and how many are too many."""
         busy = self.submit("--", "sh", "-c", "while :; do :; done", daemon=daemon)
         share = self.wait_state(busy, "running", daemon=daemon)["cpus"]
         time.sleep(2)
         daemon.muster("cancel", busy)
-        ended = self.wait_over(busy, "cancelled", daemon=daemon)
-        lease = ended["leases"][0]
-        self.assertLess(lease["cpu_s"], 1.6 * share * (lease["ended"] - lease["started"]) + 0.2)
-        self.assertEqual(daemon.processes(), [])
+        lease = self.wait_over(busy, "cancelled", daemon=daemon)["leases"][0]
+        return lease["cpu_s"], 1.6 * share * (lease["ended"] - lease["started"]) + 0.2
 
     def test_other_users_are_kept_out(self):
         daemon = self.daemon_with()

@@ -14,7 +14,7 @@ import time
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 import live_daemon  # noqa: E402
-from live_daemon import LiveTest  # noqa: E402
+from live_daemon import GATE, LiveTest  # noqa: E402
 
 COSTS = ("--checkpoint-cost", "0s", "--restart-cost", "0s", "--migration-cost", "0s")
 MASK = (1 << 64) - 1
@@ -52,7 +52,8 @@ class WhatIf(LiveTest):
 
     def live_through_it(self):
         """Every way a lease can end, and the manager is killed in between."""
-        long = self.submit("--gpus", 2, "--estimate", "1h", "--name", "long", "--", "sleep", "2")
+        long = self.submit("--gpus", 2, "--estimate", "1h", "--name", "long", "--", "sh", "-c",
+                           GATE)
         self.wait_state(long, "running")
         short = self.submit("--gpus", 1, "--estimate", "1s", "--name", "short", "--", "sleep", "0.3")
         self.wait_over(short)
@@ -70,6 +71,7 @@ class WhatIf(LiveTest):
         self.daemon.muster("cancel", unwanted)
         self.wait_over(unwanted, "cancelled")
         after = self.submit("--after-ok", long, "--estimate", "1s", "--", "true")
+        self.go()
         self.wait_over(after)
         self.wait_over(long)
         self.assertGreaterEqual(self.daemon.job(long)["leases_used"], 2)

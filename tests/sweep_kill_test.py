@@ -50,14 +50,17 @@ def main():
         assert process.returncode == 0, said
         took = time.monotonic() - began
 
-        broken = scratch / "broken"
         killed = 0
-        for _ in range(kills):
-            process = sweep(broken)
-            time.sleep(chance.random() * took * 0.6)
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            killed += process.returncode == -signal.SIGKILL
+        for attempt in range(6):  # The machine may have become quicker since.
+            broken = scratch / f"broken-{attempt}"
+            for _ in range(kills):
+                process = sweep(broken)
+                time.sleep(chance.random() * took * 0.6 / 2 ** attempt)
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+                killed += process.returncode == -signal.SIGKILL
+            if killed > 0:
+                break
         process = sweep(broken)
         _, said = process.communicate()
         assert process.returncode == 0, said
