@@ -92,13 +92,17 @@ void Chain::fill_behind_reservation(const View& view, Draft& draft, JobId head) 
   std::make_heap(ends_.begin(), ends_.end(), later);
   std::int32_t then_free = free_gpus(draft);
   Instant start_of_head = now;
-  // All that end at that time count, or what is left over would depend on their order.
+  // The head does not fit now, be it that enough are free in the wrong places, so somebody has to
+  // end first. All that end at that time count, or what is left over would depend on their order.
   const std::int32_t wanted = view.spec(head).gpus;
-  while (!ends_.empty() && (then_free < wanted || ends_.front().first <= start_of_head)) {
+  bool nobody_ended = true;
+  while (!ends_.empty() &&
+         (nobody_ended || then_free < wanted || ends_.front().first <= start_of_head)) {
     std::pop_heap(ends_.begin(), ends_.end(), later);
     start_of_head = ends_.back().first;
     then_free += ends_.back().second;
     ends_.pop_back();
+    nobody_ended = false;
   }
   std::int32_t leftover = std::max(0, then_free - wanted);
   const Duration until_then = start_of_head - now;

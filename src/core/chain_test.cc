@@ -58,6 +58,8 @@ class OneServer final : public Placer {
 constexpr PolicyTraits kPreempts = {PolicyTraits::WhenStuck::kSkip, true, false, false};
 constexpr PolicyTraits kLeavesAlone = {PolicyTraits::WhenStuck::kSkip, false, false, false};
 
+constexpr PolicyTraits kReserves = {PolicyTraits::WhenStuck::kReserve, false, false, false};
+
 // A cluster on which every order is carried out at once.
 class World {
  public:
@@ -116,6 +118,18 @@ class World {
   Engine engine_;
   Instant now_;
 };
+
+// Three GPUs are free, no two of them on one server. That enough are free for the head does not
+// mean that it starts now, and that nobody may pass it.
+TEST(Chain, ReservesForAHeadThatWaitsForAPlace) {
+  World world("3x4", kReserves);
+  EXPECT_EQ(world.after({World::job(3, 1000), World::job(3, 2000), World::job(3, 3000)}),
+            "start 0 on s0, start 1 on s1, start 2 on s2");
+  EXPECT_EQ(world.after({World::job(2, 5000)}), "");
+  EXPECT_EQ(world.after({World::job(1, 600)}), "start 4 on s0");
+  EXPECT_EQ(world.after({World::job(1, 500)}), "start 5 on s1");
+  EXPECT_EQ(world.after({World::end(4), World::end(0)}), "start 3 on s0");
+}
 
 TEST(Chain, RejectsWhatCouldNeverRunAndSaysWhy) {
   World world("2x4", kLeavesAlone);
