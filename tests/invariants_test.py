@@ -60,7 +60,7 @@ class Spoilt(unittest.TestCase):
 
     def expect(self, status, words):
         done = subprocess.run([INVARIANTS, self.base / "home", self.base / "acknowledged",
-                               self.base / "runs"], capture_output=True, text=True, timeout=60,
+                               self.base / "runs"], capture_output=True, text=True, timeout=240,
                               check=False)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         self.assertIn(words, done.stdout + done.stderr)

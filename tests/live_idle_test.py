@@ -76,8 +76,8 @@ class Idle(LiveTest):
         self.assertLess(share, 0.01)
         # Those that wait and those that run in silence cost next to nothing either.
         for _ in range(20):
-            self.post_job("sleep 100", hold=True)
-        quiet = [self.post_job("sleep 100") for _ in range(4)]
+            self.post_job("sleep 600", hold=True)
+        quiet = [self.post_job("sleep 600") for _ in range(4)]
         for job in quiet:
             self.wait_state(job, "running")
         self.assertEqual(len(self.children()), 4)

@@ -36,7 +36,7 @@ class Life(LiveTest):
         self.daemon.muster("submit", "--wait", "--", "true")
 
     def test_time_of_a_running_job_goes_on(self):
-        job = self.submit("--", "sleep", "60")
+        job = self.submit("--", "sleep", "600")
         self.wait_state(job, "running")
         until("it has run for half a second", lambda: self.daemon.job(job)["ran_s"] >= 0.5)
 
@@ -141,7 +141,7 @@ class Order(LiveTest):
         self.wait_state(job, "running")
 
     def test_time_limits(self):
-        job = self.submit("--time-limit", "0.7s", "--", "sleep", "60")
+        job = self.submit("--time-limit", "0.7s", "--", "sleep", "600")
         ended = self.wait_over(job, "failed")
         self.assertIn("time limit", ended["why"])
         self.assertLess(ended["ran_s"], 50)
@@ -208,7 +208,7 @@ class Ends(LiveTest):
 
     def test_a_pre_run_that_goes_well_makes_way_for_the_gang(self):
         job = self.submit("--gpus", "4", "--prerun", "3s", "--launch-per", "gpu", "--", "sh",
-                          "-c", "echo $RANK of $WORLD_SIZE; [ $WORLD_SIZE = 4 ] || sleep 60")
+                          "-c", "echo $RANK of $WORLD_SIZE; [ $WORLD_SIZE = 4 ] || sleep 600")
         ended = self.wait_over(job)
         self.assertEqual([lease.get("prerun", False) for lease in ended["leases"]], [True, False])
         self.assertEqual(self.output(job, lease=1), "0 of 1\n")
@@ -255,11 +255,11 @@ class Gangs(LiveTest):
         self.assertEqual(self.daemon.processes(), [])
 
     def test_a_drained_server_takes_no_new_jobs(self):
-        first = self.submit("--", "sleep", "60")
+        first = self.submit("--", "sleep", "600")
         where = self.wait_state(first, "running")["where"].split(":")[0]
         other = {"left": "right", "right": "left"}[where]
         self.assertEqual(self.daemon.muster("drain", where)[0], f"{where}: drained\n")
-        jobs = [self.submit("--", "sleep", "60") for _ in range(3)]
+        jobs = [self.submit("--", "sleep", "600") for _ in range(3)]
         for job in jobs[:2]:
             self.assertEqual(self.wait_state(job, "running")["where"].split(":")[0], other)
         self.assertEqual(self.daemon.job(jobs[2])["state"], "queued")

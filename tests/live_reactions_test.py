@@ -53,7 +53,7 @@ class Retries(LiveTest):
         self.assertIn("no retry can fix it", self.words(job, "failed")[0])
 
     def test_a_lost_lease_is_started_again_a_little_later(self):
-        job = self.post_job(["sh", "-c", "[ $MUSTER_EPOCH -gt 2 ] || exec sleep 60"])
+        job = self.post_job(["sh", "-c", "[ $MUSTER_EPOCH -gt 2 ] || exec sleep 600"])
         for lease in (1, 2):
             until("it runs", lambda: self.daemon.job(job)["state"] == "running"
                   and self.daemon.job(job)["leases_used"] == lease)

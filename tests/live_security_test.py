@@ -126,7 +126,7 @@ class Strangers(TcpTest):
              "/metrics", "/v1/jobs/1/events?follow=1", "/v1/jobs/1/log?follow=1")
 
     def test_without_a_token_nothing(self):
-        self.wait_state(self.job_of("ann", "sleep 60"), "running")
+        self.wait_state(self.job_of("ann", "sleep 600"), "running")
         wrong = self.tokens["ann"][:-1] + ("0" if self.tokens["ann"][-1] != "0" else "1")
         for token in (None, wrong, "", "x" * 5000):
             for path in self.PATHS:
@@ -139,7 +139,7 @@ class Strangers(TcpTest):
         self.assertEqual(len(self.daemon.get("/v1/jobs?state=all")["jobs"]), 1)
 
     def test_others_jobs_are_not_there(self):
-        ann = self.job_of("ann", "echo mine; sleep 60", env={"SECRET": "s3cret"}, name="annjob")
+        ann = self.job_of("ann", "echo mine; sleep 600", env={"SECRET": "s3cret"}, name="annjob")
         self.wait_state(ann, "running")
         before = self.daemon.job(ann)
         for method, path in (("GET", ""), ("GET", "/log"), ("GET", "/log?follow=1"),

@@ -66,7 +66,7 @@ class WhatIf(LiveTest):
         self.wait_over(again)
         bad = self.submit("--estimate", "1s", "--retries", 0, "--", "sh", "-c", "exit 3")
         self.wait_over(bad, "failed")
-        unwanted = self.submit("--estimate", "1s", "--", "sleep", "100")
+        unwanted = self.submit("--estimate", "1s", "--", "sleep", "600")
         self.wait_state(unwanted, "running")
         self.daemon.muster("cancel", unwanted)
         self.wait_over(unwanted, "cancelled")
@@ -89,7 +89,7 @@ class WhatIf(LiveTest):
 
     def test_decided_again_it_is_what_happened(self):
         jobs = self.live_through_it()
-        waits = self.submit("--estimate", "1h", "--", "sleep", "100")
+        waits = self.submit("--estimate", "1h", "--", "sleep", "600")
         self.wait_state(waits, "running")
         for where in (self.daemon.home, self.daemon.home / "muster.sock",
                       self.daemon.home / "journal.db"):  # While the manager is at work.

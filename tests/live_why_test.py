@@ -193,16 +193,18 @@ class OtherRules(LiveTest):
     def test_a_reservation(self):
         self.daemon = self.daemon_with({**TWO, "scheduler": {"policy": "backfill",
                                                              "estimates": "user"}})
-        self.running(6, estimate="30m")
-        large = self.waiting(8, estimate="1h")
-        job = self.waiting(2, estimate="5h")
+        # Days, since the ends of running jobs are believed to come in time at the reference share
+        # too, which on these servers is over in a hundredth of the time.
+        self.running(6, estimate="10d")
+        large = self.waiting(8, estimate="20d")
+        job = self.waiting(2, estimate="90d")
         answer = self.why(job)
         self.assertEqual(answer["constraint"], "reservation")
         self.assertIn(f"hold up job {large} ", answer["why"])
         # Left out: the way "shorter". It counts in time at the reference share, not in time on
-        # these servers as --estimate does, and so is not found here, where 20m would do:
+        # these servers as --estimate does, and so is not found here, where a day would do:
         self.end(job)
-        self.wait_state(self.post_job(LONG, gpus=2, estimate="20m"), "running")
+        self.wait_state(self.post_job(LONG, gpus=2, estimate="1d"), "running")
 
     def test_the_next_round(self):
         self.daemon = self.daemon_with({**TWO, "scheduler": {"round": "10m"}})
