@@ -7,6 +7,7 @@
 import json
 import pathlib
 import shutil
+import signal
 import sys
 import time
 
@@ -333,6 +334,49 @@ class Examples(LiveTest):
         slurm = self.daemon.job(made["slurm.sh"]["id"])
         self.assertEqual((slurm["gpus"], slurm["name"]), (2, "spirals-slurm"))
         self.assertEqual(slurm["request"]["time_limit"], 1800)
+
+
+class Serving(LiveTest):
+    """muster serve itself: --check, --background."""
+
+    def test_background_takes_the_place_of_one_that_dies(self):
+        job = self.submit("--", "sleep", "60")
+        self.wait_state(job, "running")
+        # Its socket still takes connections, as that of a process does that was killed and is big.
+        self.daemon.process.send_signal(signal.SIGSTOP)
+        verb = self.daemon.verb("serve", "--background")
+        time.sleep(1.5)
+        self.assertIsNone(verb.poll())
+        self.daemon.kill()
+        out, err = verb.communicate(timeout=30)
+        self.assertEqual((verb.returncode, err), (0, b""))
+        self.assertIn(b"serving on", out)
+        try:
+            self.assertEqual(self.daemon.job(job)["state"], "running")
+            self.assertIn("already", self.daemon.muster("serve", "--background")[0])
+        finally:
+            self.daemon.muster("serve", "--stop")
+
+    def test_check_refuses_what_serve_refuses(self):
+        daemon = self.daemon_with({"grace": "1s"}, start=False)
+        self.assertIn("is right", daemon.muster("serve", "--check")[0])
+        tokens = daemon.home / "tokens"
+        tokens.write_text("")
+        tokens.chmod(0o600)
+        tcp = {"tokens": str(tokens), "tcp": "127.0.0.1:0"}
+        for listen, words in (({**tcp, "tcp": "0.0.0.0:7077"}, "plain text"),
+                              ({**tcp, "tcp": "localhost:7077"}, "127.0.0.1:7077"),
+                              ({**tcp, "tokens": "/no/tokens"}, "/no/tokens: No such file"),
+                              ({**tcp, "certificate": "/no/c", "key": "/no/k"}, "/no/c: No such")):
+            daemon.config({"listen": listen})
+            for check in (["--check"], []):
+                out, err = daemon.muster("serve", *check, status=2 if check else 1)
+                self.assertIn(words, err)
+                self.assertNotIn("is right", out)
+        daemon.config({})
+        (daemon.home / "signatures.yaml").write_text("nonsense: [")
+        self.assertIn("signatures.yaml", daemon.muster("serve", "--check", status=2)[1])
+        self.assertFalse((daemon.home / "journal.db").exists())
 
 
 if __name__ == "__main__":

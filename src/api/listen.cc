@@ -69,14 +69,20 @@ bool is_loopback(const AnyAddress& address) {
 
 }  // namespace
 
+Refusal check_socket_path(const std::string& path) {
+  constexpr std::size_t kRoom = sizeof(sockaddr_un::sun_path);
+  if (path.empty() || path.find('\0') != std::string::npos) return Error{"socket: no path"};
+  if (path.size() >= kRoom) {
+    return Error{path + ": too long for a socket, which may have " + std::to_string(kRoom - 1) +
+                 " letters"};
+  }
+  return std::nullopt;
+}
+
 Result<UnixListener> UnixListener::open(const std::string& path, mode_t mode) {
+  if (Refusal refusal = check_socket_path(path)) return *refusal;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.empty() || path.find('\0') != std::string::npos) return Error{"socket: no path"};
-  if (path.size() >= sizeof address.sun_path) {
-    return Error{path + ": too long for a socket, which may have " +
-                 std::to_string(sizeof address.sun_path - 1) + " letters"};
-  }
   std::memcpy(address.sun_path, path.data(), path.size());
   if (Refusal refusal = clear_place(path, address)) return *refusal;
   UnixListener listener(path, Fd(::socket(AF_UNIX, kSocketFlags, 0)));

@@ -35,6 +35,9 @@ class UnixListener {
   ino_t inode_ = 0;
 };
 
+// Whether a socket could have this path at all.
+Refusal check_socket_path(const std::string& path);
+
 struct ListenAddress {
   std::string host;  // An IP address, of version 4 or 6.
   std::uint16_t port = 0;

@@ -1,6 +1,7 @@
 #include "api/loop.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -11,6 +12,7 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <cerrno>
 #include <chrono>
 #include <list>
 #include <optional>
@@ -103,6 +105,10 @@ class TlsWire final : public Wire {
 Result<Tls> Tls::open(const std::string& certificate, const std::string& key) {
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   error_code error;
+  // The library only says "system lib" of these.
+  for (const std::string& path : {certificate, key}) {
+    if (::access(path.c_str(), R_OK) != 0) return system_error(path, errno);
+  }
   context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
                            asio::ssl::context::no_tlsv1_1 | asio::ssl::context::no_compression,
                        error);

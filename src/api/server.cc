@@ -37,11 +37,32 @@ Refusal check_settings(const ServerSettings& settings) {
   return std::nullopt;
 }
 
+// Whom TCP lets in, and how it is encrypted.
+struct Keys {
+  std::optional<TokenFile> tokens;
+  std::optional<Tls> tls;
+};
+
+Result<Keys> read_keys(const ServerSettings& settings) {
+  Keys keys;
+  if (!settings.token_file.empty()) {
+    Result<TokenFile> file = TokenFile::open(settings.token_file);
+    if (!file.ok()) return file.error();
+    keys.tokens = std::move(file.value());
+  }
+  if (!settings.certificate.empty()) {
+    Result<Tls> made = Tls::open(settings.certificate, settings.key);
+    if (!made.ok()) return made.error();
+    keys.tls = std::move(made.value());
+  }
+  return keys;
+}
+
 }  // namespace
 
 struct ApiServer::Parts {
-  Parts(ServerSettings given, UnixListener listener)
-      : settings(std::move(given)), unix_listener(std::move(listener)) {}
+  Parts(ServerSettings given, UnixListener listener, std::optional<Tls> how)
+      : settings(std::move(given)), unix_listener(std::move(listener)), tls(std::move(how)) {}
 
   Refusal open_tcp();
   void serve();
@@ -55,7 +76,6 @@ struct ApiServer::Parts {
   UnixListener unix_listener;
   Fd tcp_listener;
   std::optional<Tls> tls;
-  std::optional<TokenFile> tokens;
   std::optional<Auth> auth;
   Figures figures;
   ConnectionHouse house;
@@ -65,17 +85,7 @@ struct ApiServer::Parts {
 };
 
 Refusal ApiServer::Parts::open_tcp() {
-  if (!settings.token_file.empty()) {
-    Result<TokenFile> file = TokenFile::open(settings.token_file);
-    if (!file.ok()) return file.error();
-    tokens = std::move(file.value());
-  }
   if (settings.tcp_address.empty()) return std::nullopt;
-  if (!settings.certificate.empty()) {
-    Result<Tls> made = Tls::open(settings.certificate, settings.key);
-    if (!made.ok()) return made.error();
-    tls = std::move(made.value());
-  }
   Result<Fd> listener = listen_tcp(read_tcp_address(settings.tcp_address).value());
   if (!listener.ok()) return listener.error();
   tcp_listener = std::move(listener.value());
@@ -155,14 +165,23 @@ void ApiServer::Parts::stop() {
 
 ApiServer::ApiServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
+Refusal ApiServer::check(const ServerSettings& settings) {
+  if (Refusal refusal = check_settings(settings)) return refusal;
+  if (const Result<Keys> keys = read_keys(settings); !keys.ok()) return keys.error();
+  return check_socket_path(settings.socket_path);
+}
+
 Result<std::unique_ptr<ApiServer>> ApiServer::open(ServerSettings settings, Service& service) {
   if (Refusal refusal = check_settings(settings)) return *refusal;
+  Result<Keys> keys = read_keys(settings);
+  if (!keys.ok()) return keys.error();
   Result<UnixListener> listener =
       UnixListener::open(settings.socket_path, settings.auth.others ? 0660 : 0600);
   if (!listener.ok()) return listener.error();
-  auto parts = std::make_unique<Parts>(std::move(settings), std::move(listener.value()));
+  auto parts = std::make_unique<Parts>(std::move(settings), std::move(listener.value()),
+                                       std::move(keys.value().tls));
   if (Refusal refusal = parts->open_tcp()) return *refusal;
-  parts->auth.emplace(parts->settings.auth, std::move(parts->tokens));
+  parts->auth.emplace(parts->settings.auth, std::move(keys.value().tokens));
   parts->house = {std::make_shared<Loop>(), &service, &*parts->auth, &parts->figures,
                   parts->settings.limits};
   Parts* const server = parts.get();

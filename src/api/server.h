@@ -34,6 +34,10 @@ struct ServerSettings {
 
 class ApiServer {
  public:
+  // Whether open() would find everything it needs: addresses, tokens, certificate and key. Takes no
+  // place, so that it can be asked while another serves.
+  static Refusal check(const ServerSettings& settings);
+
   // Serves from now on, until stop(). The service outlives the server.
   static Result<std::unique_ptr<ApiServer>> open(ServerSettings settings, Service& service);
   ~ApiServer();

@@ -233,5 +233,44 @@ TEST(Tls, NeedsACertificateAndItsKey) {
   EXPECT_FALSE(ApiServer::open(settings, service).ok());
 }
 
+// What `muster serve --check` asks: the same refusals, and no place taken.
+TEST(Tcp, IsCheckedWithoutServing) {
+  const Folder folder;
+  make_certificate(folder);
+  folder.write("t", "");
+  folder.write("bad.pem", "nothing");
+  ServerSettings good;
+  good.socket_path = folder / "s";
+  good.tcp_address = "127.0.0.1:0";
+  good.token_file = folder / "t";
+  good.certificate = folder / "cert.pem";
+  good.key = folder / "key.pem";
+  EXPECT_FALSE(ApiServer::check(good));
+  EXPECT_FALSE(std::filesystem::exists(folder / "s"));
+  const auto said = [&](auto change) {
+    ServerSettings settings = good;
+    change(settings);
+    const Refusal refusal = ApiServer::check(settings);
+    return refusal ? refusal->message : "";
+  };
+  const std::string missing = ": No such file or directory";
+  EXPECT_EQ(said([&](auto& s) { s.token_file = folder / "none"; }), (folder / "none") + missing);
+  EXPECT_EQ(said([&](auto& s) { s.certificate = folder / "none"; }), (folder / "none") + missing);
+  EXPECT_EQ(said([&](auto& s) { s.key = folder / "none"; }), (folder / "none") + missing);
+  EXPECT_NE(said([&](auto& s) { s.certificate = folder / "bad.pem"; }).find("not a certificate"),
+            std::string::npos);
+  EXPECT_NE(said([&](auto& s) { s.key = folder / "bad.pem"; }).find("not the certificate's key"),
+            std::string::npos);
+  EXPECT_NE(said([&](auto& s) { s.socket_path = std::string(200, 'x'); }).find("too long"),
+            std::string::npos);
+  EXPECT_NE(said([](auto& s) { s.tcp_address = "localhost:7077"; }).find("not an address"),
+            std::string::npos);
+  EXPECT_NE(said([](auto& s) {
+              s.tcp_address = "0.0.0.0:0";
+              s.certificate = s.key = "";
+            }).find("plain text"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster

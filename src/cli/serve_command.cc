@@ -57,9 +57,17 @@ void ServeCommand::add_to(CLI::App& app) {
 int ServeCommand::run_in_background(Streams streams, const DaemonOptions& options) const {
   Result<std::string> socket = socket_of(options);
   if (!socket.ok()) return complain(streams, socket.error().message);
-  if (answers(socket.value())) {
-    streams.out << "a manager is serving already on " << socket.value() << '\n';
-    return kExitDone;
+  switch (standing_of(options.home, socket.value())) {
+    case Standing::kServes:
+      streams.out << "a manager is serving already on " << socket.value() << '\n';
+      return kExitDone;
+    case Standing::kSilent:
+      complain(streams, fmt::format("a manager has {}/journal.db but does not answer on {}; end it "
+                                    "with: muster serve --stop",
+                                    options.home, socket.value()));
+      return kExitFailed;
+    case Standing::kFree:
+      break;
   }
   if (const Result<Instance> home = open_instance(options.home); !home.ok()) {
     complain(streams, home.error().message);

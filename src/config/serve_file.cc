@@ -82,7 +82,7 @@ class ServeReader {
 Result<ServeFile> ServeReader::read(const Item& root) {
   if (root.kind == Item::Kind::kEmpty) return out_;
   in_.allow_keys(root, kTopKeys);
-  set_count(root, "virtual_gpus", {0, kMostGpusPerNode}, out_.virtual_gpus);
+  set_count(root, "virtual_gpus", {1, kMostGpusPerNode}, out_.virtual_gpus);
   if (const Item* nodes = root.find("nodes")) read_nodes(*nodes);
   if (const Item* scheduler = root.find("scheduler")) read_scheduler(*scheduler);
   if (const Item* listen = root.find("listen")) read_listen(*listen);
@@ -191,7 +191,7 @@ void ServeReader::read_listen(const Item& section) {
   }
 }
 
-// "127.0.0.1:7077", "[::1]:7077", "head:7077".
+// "127.0.0.1:7077", "[::1]:7077"; no names, which may come to mean something else.
 TcpAddress ServeReader::read_address(const Item& item) {
   const std::string text = in_.line(item);
   const std::size_t colon = text.rfind(':');
@@ -199,14 +199,15 @@ TcpAddress ServeReader::read_address(const Item& item) {
   const bool bracketed = host.starts_with('[') && host.ends_with(']');
   if (bracketed) host = host.substr(1, host.size() - 2);
   const auto allowed = [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || (bracketed && (c == ':' || c == '%'));
+    const bool hex = (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    return (c >= '0' && c <= '9') || c == '.' || (bracketed && (hex || c == ':'));
   };
   const bool good = !host.empty() && host.size() <= 255 && colon != std::string::npos &&
                     std::all_of(host.begin(), host.end(), allowed);
   const Result<std::int64_t> port = parse_int(good ? text.substr(colon + 1) : "");
   if (!port.ok() || port.value() < 0 || port.value() > 65'535) {
-    in_.refuse(item, "not ADDRESS:PORT, such as 127.0.0.1:7077 or [::1]:7077: " + in_quotes(text));
+    in_.refuse(item, "not ADDRESS:PORT, such as 127.0.0.1:7077 or [::1]:7077, without names: " +
+                         in_quotes(text));
     return {};
   }
   return {host, static_cast<std::uint16_t>(port.value())};

@@ -119,9 +119,10 @@ TEST(ServeFile, ReadsAddresses) {
     return file.ok() ? file.value().listen.tcp : std::nullopt;
   };
   EXPECT_EQ(tcp("[::1]:80"), (TcpAddress{"::1", 80}));
-  EXPECT_EQ(tcp("head.lab:0"), (TcpAddress{"head.lab", 0}));
-  for (const char* bad : {"7077", ":7077", "a:", "a:65536", "a:-1", "a b:1", "::1:80", "[]:1",
-                          "a:1x", "http://a:1", "[a:1"}) {
+  EXPECT_EQ(tcp("0.0.0.0:0"), (TcpAddress{"0.0.0.0", 0}));
+  for (const char* bad :
+       {"7077", ":7077", "1.2.3.4:", "1.2.3.4:65536", "1.2.3.4:-1", "1.2 .3.4:1", "::1:80", "[]:1",
+        "1.2.3.4:1x", "http://1.2.3.4:1", "[::1", "[::1:1", "localhost:7077", "head.lab:0"}) {
     EXPECT_EQ(tcp(bad), std::nullopt) << bad;
   }
 }
@@ -133,7 +134,8 @@ TEST(ServeFile, SaysWhereSomethingIsWrong) {
   } kRows[] = {
       {"- a\n", "s.yaml:1: not a map of virtual_gpus, nodes,"},
       {"grase: 3s\n", "s.yaml:1: unknown key: 'grase'; did you mean 'grace'?"},
-      {"virtual_gpus: 65\n", "s.yaml:1: virtual_gpus: not between 0 and 64: '65'"},
+      {"virtual_gpus: 65\n", "s.yaml:1: virtual_gpus: not between 1 and 64: '65'"},
+      {"virtual_gpus: 0\n", "s.yaml:1: virtual_gpus: not between 1 and 64: '0'"},
       {"nodes: 3\n", "s.yaml:1: nodes: not a list: '3'"},
       {"nodes:\n  - {gpus: 1}\n  - {gpu: 1}\n",
        "s.yaml:3: nodes: unknown key: 'gpu'; did you mean 'gpus'?"},
@@ -159,7 +161,9 @@ TEST(ServeFile, SaysWhereSomethingIsWrong) {
       {"quarantine: {test: true}\n", "s.yaml:1: test: not a list"},
       {"quarantine: {until: 1d}\n", "s.yaml:1: quarantine: unknown key: 'until'"},
       {"limits: {queued: 0}\n", "s.yaml:1: queued: not between 1 and 10000000: '0'"},
-      {"listen: {tcp: \"a:1\"}\n", "s.yaml:1: tcp: needs 'tokens', a file, beside it"},
+      {"listen: {tcp: \"localhost:1\", tokens: t}\n",
+       "s.yaml:1: tcp: not ADDRESS:PORT, such as 127.0.0.1:7077 or [::1]:7077, without names: "},
+      {"listen: {tcp: \"127.0.0.1:1\"}\n", "s.yaml:1: tcp: needs 'tokens', a file, beside it"},
       {"listen: {key: k}\n", "s.yaml:1: listen: 'certificate' and 'key' go together"},
       {"operators: ann\n", "s.yaml:1: operators: not a list: 'ann'"},
       {"operators: [\"a b\"]\n", "s.yaml:1: operators: a name has only"},

@@ -5,13 +5,16 @@
 #include <spawn.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 #include "base/text.h"
 #include "shim/files.h"
@@ -24,6 +27,7 @@ namespace {
 
 constexpr int kTries = 1500;
 constexpr useconds_t kTryUs = 20'000;
+constexpr time_t kAnswerSeconds = 1;
 
 std::string last_line(const std::string& path) {
   std::ifstream in(path);
@@ -51,8 +55,37 @@ bool answers(const std::string& socket) {
   if (socket.size() >= sizeof address.sun_path) return false;
   std::memcpy(address.sun_path, socket.data(), socket.size());
   const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return fd.open() &&
-         ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  const timeval patience{kAnswerSeconds, 0};
+  if (!fd.open() ||
+      ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) != 0 ||
+      ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+      ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    return false;
+  }
+  // The kernel connects us to a process that is frozen or dying, too; only a live one answers.
+  // Any status will do: with 503 it says that its disk is full, but it is there.
+  constexpr std::string_view kQuestion =
+      "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  constexpr std::string_view kAnswer = "HTTP/1.1 ";
+  if (::send(fd.get(), kQuestion.data(), kQuestion.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(kQuestion.size())) {
+    return false;
+  }
+  char answer[kAnswer.size()];
+  const ssize_t got = ::recv(fd.get(), answer, sizeof answer, MSG_WAITALL);
+  return got == static_cast<ssize_t>(sizeof answer) &&
+         std::string_view(answer, sizeof answer) == kAnswer;
+}
+
+Standing standing_of(const std::string& home, const std::string& socket, Duration patience) {
+  const std::string lock = lock_file(home);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(patience.us());
+  while (is_held(lock)) {
+    if (answers(socket)) return Standing::kServes;
+    if (std::chrono::steady_clock::now() >= until) return Standing::kSilent;
+    ::usleep(kTryUs);
+  }
+  return Standing::kFree;
 }
 
 Refusal start_in_background(const std::vector<std::string>& words, const std::string& log,

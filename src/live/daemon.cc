@@ -12,6 +12,7 @@
 #include "api/server.h"
 #include "config/serve_file.h"
 #include "exec/node.h"
+#include "live/background.h"
 #include "live/local_hands.h"
 #include "live/manager.h"
 #include "live/settings.h"
@@ -88,6 +89,69 @@ class SignalWatch {
   std::thread thread_;
 };
 
+// Everything the configuration says, found to be right.
+struct Plan {
+  ServeFile file;
+  NodeFacts machine;
+  std::string scheduling;
+  ServerSettings serving;
+};
+
+std::string own_signatures(const std::string& home) { return home + "/signatures.yaml"; }
+
+// Whatever could be refused later is refused here, without taking any place: --check does no more.
+Result<Plan> make_plan(const DaemonOptions& options) {
+  Result<ServeFile> read = read_config(options);
+  if (!read.ok()) return read.error();
+  Plan plan;
+  plan.file = std::move(read).value();
+  if (plan.file.others && ::geteuid() == 0) {
+    return Error{
+        "others: jobs run as the manager's user, which is root; run 'muster serve' as a "
+        "user of its own to let others in"};
+  }
+  Result<NodeFacts> machine = find_node(plan.file.virtual_gpus, plan.file.cgroup);
+  if (!machine.ok()) return machine.error();
+  plan.machine = std::move(machine).value();
+  Result<std::string> scheduling = settings_text(plan.file, plan.machine);
+  if (!scheduling.ok()) return scheduling.error();
+  plan.scheduling = std::move(scheduling).value();
+  const Result<RosterSettings> roster = roster_settings(plan.scheduling);
+  if (!roster.ok()) return roster.error();
+  plan.serving = server_settings(plan.file, options.home);
+  if (const Refusal refusal = ApiServer::check(plan.serving)) return *refusal;
+  const Doctor doctor(options.home + "/leases", own_signatures(options.home));
+  if (const Refusal refusal = doctor.check()) return *refusal;
+  if (::access(options.shim.c_str(), X_OK) != 0) {
+    return Error{options.shim + ": the program muster-shim is not there"};
+  }
+  options.say(described(plan.file, plan.machine, roster.value()));
+  return plan;
+}
+
+ManagerSettings manager_settings(const Plan& plan, const DaemonOptions& options) {
+  const ServeFile& file = plan.file;
+  ManagerSettings settings;
+  settings.home = options.home;
+  settings.scheduling = plan.scheduling;
+  settings.nodes = node_notes(file, plan.machine);
+  settings.launch.grace = file.grace;
+  settings.launch.log_cap_bytes = file.log_cap_bytes;
+  settings.launch.log_files = file.log_files;
+  if (plan.machine.full_isolation) settings.launch.cgroup_parent = file.cgroup;
+  if (!file.node_test.empty()) {
+    settings.node_test = file.node_test;
+  } else if (!plan.machine.gpus_virtual) {
+    settings.node_test = {"nvidia-smi", "-L"};
+  }
+  settings.retention = file.retention;
+  settings.progress_every = file.progress_every;
+  settings.most_queued = static_cast<std::size_t>(file.most_queued);
+  settings.most_queued_per_user = static_cast<std::size_t>(file.most_queued_per_user);
+  settings.log = options.log;
+  return settings;
+}
+
 }  // namespace
 
 Result<std::string> socket_of(const DaemonOptions& options) {
@@ -97,45 +161,13 @@ Result<std::string> socket_of(const DaemonOptions& options) {
 }
 
 Refusal run_daemon(const DaemonOptions& options) {
-  Result<ServeFile> read = read_config(options);
-  if (!read.ok()) return read.error();
-  const ServeFile& file = read.value();
-  if (file.others && ::geteuid() == 0) {
-    return Error{
-        "others: jobs run as the manager's user, which is root; run 'muster serve' as a "
-        "user of its own to let others in"};
-  }
-  Result<NodeFacts> machine = find_node(file.virtual_gpus, file.cgroup);
-  if (!machine.ok()) return machine.error();
-  Result<std::string> scheduling = settings_text(file, machine.value());
-  if (!scheduling.ok()) return scheduling.error();
-  const Result<RosterSettings> roster = roster_settings(scheduling.value());
-  if (!roster.ok()) return roster.error();
-  options.say(described(file, machine.value(), roster.value()));
+  const Result<Plan> plan = make_plan(options);
+  if (!plan.ok()) return plan.error();
   if (options.check_only) return std::nullopt;
-  if (::access(options.shim.c_str(), X_OK) != 0) {
-    return Error{options.shim + ": the program muster-shim is not there"};
-  }
-
-  ManagerSettings settings;
-  settings.home = options.home;
-  settings.scheduling = std::move(scheduling).value();
-  settings.nodes = node_notes(file, machine.value());
-  settings.launch.grace = file.grace;
-  settings.launch.log_cap_bytes = file.log_cap_bytes;
-  settings.launch.log_files = file.log_files;
-  if (machine.value().full_isolation) settings.launch.cgroup_parent = file.cgroup;
-  if (!file.node_test.empty()) {
-    settings.node_test = file.node_test;
-  } else if (!machine.value().gpus_virtual) {
-    settings.node_test = {"nvidia-smi", "-L"};
-  }
-  settings.retention = file.retention;
-  settings.progress_every = file.progress_every;
-  settings.most_queued = static_cast<std::size_t>(file.most_queued);
-  settings.most_queued_per_user = static_cast<std::size_t>(file.most_queued_per_user);
-  settings.log = options.log;
-  Result<std::unique_ptr<Manager>> opened = Manager::open(std::move(settings));
+  const ServerSettings& serving = plan.value().serving;
+  // One that was killed a moment ago may still have the journal; one that serves is refused there.
+  standing_of(options.home, serving.socket_path);
+  Result<std::unique_ptr<Manager>> opened = Manager::open(manager_settings(plan.value(), options));
   if (!opened.ok()) return opened.error();
   Manager& manager = *opened.value();
 
@@ -145,14 +177,11 @@ Refusal run_daemon(const DaemonOptions& options) {
   exec.shim = options.shim;
   Result<LocalExecutor> executor = LocalExecutor::open(std::move(exec));
   if (!executor.ok()) return executor.error();
-  Doctor doctor(options.home + "/leases", options.home + "/signatures.yaml");
-  if (const Refusal refusal = doctor.check()) return refusal;
   LocalHands hands(
-      std::move(executor).value(), std::move(doctor),
+      std::move(executor).value(), Doctor(options.home + "/leases", own_signatures(options.home)),
       [&manager](std::vector<Input> news) { manager.news(std::move(news)); }, options.log);
   hands.stop_strangers(manager.leases());
   manager.use(hands);
-  const ServerSettings serving = server_settings(file, options.home);
   Result<std::unique_ptr<ApiServer>> server = ApiServer::open(serving, manager);
   if (!server.ok()) return server.error();
   std::string tcp = serving.tcp_address;  // With the port that was free, if any would do.
