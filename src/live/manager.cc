@@ -1,5 +1,7 @@
 #include "live/manager.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -18,6 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMostCallsPerTurn = 1'000;
 constexpr Duration kHousekeeping = Duration::seconds(600);
+constexpr std::size_t kTrimEvery = 1'000;  // Jobs that ended.
 
 }  // namespace
 
@@ -116,9 +119,13 @@ Refusal Manager::turn() {
   judge_forecasts();
   ask_about_somebody();
   answer_reads();
-  if (now >= next_housekeeping_ || entries_since_snapshot_ >= settings_.snapshot_every) {
+  if (ended_since_trim_ >= kTrimEvery) {
+    ended_since_trim_ = 0;
+    ::malloc_trim(0);  // The library keeps what thousands of jobs needed once; we do not.
+  }
+  if (now >= next_housekeeping_ || since_snapshot_ >= settings_.snapshot_every) {
     next_housekeeping_ = now + kHousekeeping;
-    if (entries_since_snapshot_ >= settings_.snapshot_every) keep_house();
+    if (since_snapshot_ >= settings_.snapshot_every) keep_house();
     forget_old();
     if (const Refusal refusal = commit()) return refusal;
     act();
@@ -163,9 +170,18 @@ void Manager::step(std::span<const Input> inputs) {
   written.body = step_json(entry);
   const Result<std::uint64_t> number = journal_->append(std::move(written));
   MUSTER_CHECK(number.ok());  // Whoever took the inputs in saw to their bulk.
-  ++entries_since_snapshot_;
+  count_towards_snapshot(inputs);
   roster_->step(now, inputs);
   note_step();
+}
+
+// By entries; one with a thousand jobs counts as so many, since the engine has a row for each until
+// the next snapshot.
+void Manager::count_towards_snapshot(std::span<const Input> inputs) {
+  const auto jobs = std::count_if(inputs.begin(), inputs.end(), [](const Input& input) {
+    return std::holds_alternative<SubmitInput>(input);
+  });
+  since_snapshot_ += std::max<std::size_t>(1, static_cast<std::size_t>(jobs));
 }
 
 // What the last step of the roster means for everybody else.
@@ -178,6 +194,7 @@ void Manager::note_step() {
     const LiveJob* job = roster_->find(fresh_notes_[i].job);
     if (job == nullptr || !fresh_notes_[i].last) continue;
     if (--per_user_[job->user] == 0) per_user_.erase(job->user);
+    ++ended_since_trim_;
     ++ended_[static_cast<std::size_t>(*job->end) - static_cast<std::size_t>(LiveState::kDone)];
   }
   if (!roster_->over().empty()) lease_ended_ = true;

@@ -54,7 +54,7 @@ struct ManagerSettings {
   Duration progress_every = Duration::seconds(2);
   std::size_t most_queued = 100'000;
   std::size_t most_queued_per_user = 50'000;
-  std::size_t snapshot_every = 20'000;  // Entries.
+  std::size_t snapshot_every = 20'000;  // Entries, or jobs in them.
   std::function<void(const std::string&)> log;
 };
 
@@ -101,6 +101,7 @@ class Manager final : public Service {
   void answer_reads();
   void decide(std::vector<Input> inputs);
   void step(std::span<const Input> inputs);
+  void count_towards_snapshot(std::span<const Input> inputs);
   void note_step();
   void take_notes(const Roster& roster);
   void put_rows();
@@ -196,7 +197,8 @@ class Manager final : public Service {
   std::uint64_t last_note_ = 0;
   std::map<std::string, std::size_t> per_user_;  // Jobs that are not over.
   bool lease_ended_ = false;                     // In this turn.
-  std::size_t entries_since_snapshot_ = 0;
+  std::size_t since_snapshot_ = 0;
+  std::size_t ended_since_trim_ = 0;
   std::uint64_t submitted_ = 0;
   std::uint64_t ended_[4] = {};  // By LiveState from kDone.
   Instant next_look_;

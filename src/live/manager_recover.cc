@@ -133,7 +133,7 @@ Refusal Manager::replay(Roster& roster, std::uint64_t after) {
         } else {
           roster.step(entry.at, step.value().inputs);
           take_notes(roster);
-          ++entries_since_snapshot_;
+          count_towards_snapshot(step.value().inputs);
         }
       });
   return refusal ? refusal : wrong;
@@ -154,7 +154,7 @@ Refusal Manager::begin_era(const Roster& roster) {
   if (const Refusal refusal = journal_->truncate_before(snapshot.seq + 1)) {
     complain("old entries of the journal are still there: " + refusal->message);
   }
-  entries_since_snapshot_ = 0;
+  since_snapshot_ = 0;
   roster_.emplace(std::move(again));
   note_step();
   return std::nullopt;
@@ -252,6 +252,11 @@ void Manager::take_up_leases() {
     order.node = roster_->settings().topology.node(node).name;
     orders.push_back(hand_order(order));
   }
+  if (!roster_->jobs().empty()) {
+    const std::size_t jobs = roster_->jobs().size();
+    complain(fmt::format("found again: {} job{} that {} not over, {} with a lease", jobs,
+                         jobs == 1 ? "" : "s", jobs == 1 ? "is" : "are", leases().size()));
+  }
   orders_.clear();  // They are among these.
   hands_->order(std::move(orders));
 }
@@ -261,7 +266,7 @@ void Manager::keep_house() {
   if (journal_->health() != JournalHealth::kSound || journal_->buffered() > 0) return;
   if (const Refusal refusal = begin_era(*roster_)) {
     complain("no snapshot could be kept: " + refusal->message);
-    entries_since_snapshot_ = 0;  // Not again at every turn.
+    since_snapshot_ = 0;  // Not again at every turn.
   }
 }
 
