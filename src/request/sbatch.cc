@@ -147,7 +147,12 @@ Refusal Translator::take_gpus(std::optional<std::int32_t>& to, std::string_view 
   const Result<GpuAmount> amount = parse_gpus(value);
   if (!amount.ok()) return amount.error();
   to = amount.value().count;
-  if (!amount.value().type.empty()) job_.request.gpu_type = amount.value().type;
+  const std::string& type = amount.value().type;
+  if (type.empty()) return std::nullopt;
+  job_.request.gpu_type = type;
+  if (type == value) {  // It may have been meant as a number.
+    note_at(line_, fmt::format("{} is taken as a type of GPU, and 1 of it", in_quotes(type)));
+  }
   return std::nullopt;
 }
 
@@ -276,11 +281,25 @@ Refusal Translator::finish() {
   return refusal;
 }
 
+// Variables of Slurm's that the script names, but for those that a job gets.
+std::vector<std::string> unset_variables(std::string_view text) {
+  constexpr std::string_view kBegin = "SLURM_";
+  std::vector<std::string> names;
+  for (std::size_t at = text.find(kBegin); at != std::string_view::npos;
+       at = text.find(kBegin, at + 1)) {
+    const std::size_t end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789", at);
+    std::string name(text.substr(at, end == std::string_view::npos ? end : end - at));
+    if (name == "SLURM_ARRAY_TASK_ID") continue;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
 // What a script counts on that Muster does not have, as far as one can see it from outside.
 void note_habits(std::string_view text, Translator& job) {
-  if (text.find("SLURM_") != std::string_view::npos) {
-    job.note(
-        "uses SLURM_... variables, which are not set; Muster sets MUSTER_..., RANK and others");
+  if (const std::vector<std::string> unset = unset_variables(text); !unset.empty()) {
+    job.note(fmt::format("uses {}, which Muster does not set; it sets MUSTER_..., RANK and others",
+                         first_few(unset)));
   }
   for (const std::string_view line : split(text, '\n')) {
     if (!trim(line).starts_with("srun ")) continue;

@@ -174,9 +174,24 @@ TEST(Sbatch, SaysWhatItPassesOver) {
       parse("#SBATCH -G2\n  srun python $SLURM_ARRAY_TASK_ID\n#SBATCH -G4\n");
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(job.value().request.gpus, 2);
-  ASSERT_EQ(job.value().notes.size(), 3U);
+  ASSERT_EQ(job.value().notes.size(), 2U);
   EXPECT_EQ(job.value().notes[0],
             "/home/ann/run.sh:3: #SBATCH behind the first command is not read");
+}
+
+TEST(Sbatch, NamesWhatIsNotAsItSeems) {
+  const auto notes = [](const std::string& script) {
+    const Result<SbatchJob> job = parse(script);
+    EXPECT_TRUE(job.ok()) << job.error().message;
+    return job.value().notes;
+  };
+  EXPECT_EQ(notes("#SBATCH -G1\npython a.py $SLURM_ARRAY_TASK_ID\n"), Words());
+  EXPECT_EQ(notes("#SBATCH -G1\necho $SLURM_JOB_ID ${SLURM_JOB_ID} $SLURM_NTASKS\n"),
+            (Words{"/home/ann/run.sh: uses SLURM_JOB_ID, SLURM_NTASKS, which Muster does not set; "
+                   "it sets MUSTER_..., RANK and others"}));
+  EXPECT_EQ(notes("#SBATCH --gres=gpu:two\npython a.py\n"),
+            (Words{"/home/ann/run.sh:1: 'two' is taken as a type of GPU, and 1 of it"}));
+  EXPECT_EQ(notes("#SBATCH --gres=gpu:a100:2\npython a.py\n"), Words());
 }
 
 TEST(Sbatch, ReadsWordsAsAShellWould) {
