@@ -18,6 +18,12 @@ std::string used_of(const Json& node, const char* all, const char* free) {
   return fmt::format("{:.4g}/{:.4g}", total - number_at(node, free), total);
 }
 
+// A server that is closed has GPUs that are neither used nor free.
+std::string gpus_of(const Json& node) {
+  if (!node.contains("gpus_used")) return used_of(node, "gpus", "gpus_free");
+  return fmt::format("{}/{}", count_at(node, "gpus_used"), count_at(node, "gpus"));
+}
+
 std::string jobs_on(const Json& node) {
   std::string text;
   for (const Json& job : list_at(node, "jobs")) {
@@ -26,12 +32,18 @@ std::string jobs_on(const Json& node) {
   return text;
 }
 
-// Why it is not all it could be; several notes on one line.
+// Why it is not all it could be; several notes on one line, each up to its reason, which is long
+// and stands in --json. Of a quarantine the reason is what matters.
 std::string notes_on(const Json& node) {
   if (const std::string note = text_at(node, "notes"); !note.empty()) return note;
+  const bool quarantined = node.contains("quarantine");
   std::string text;
   for (const Json& note : list_at(node, "notes")) {
-    if (note.is_string()) text += (text.empty() ? "" : "; ") + note.get<std::string>();
+    if (!note.is_string()) continue;
+    const std::string whole = note.get<std::string>();
+    const bool first = text.empty();
+    text +=
+        (first ? "" : "; ") + (quarantined && first ? whole : whole.substr(0, whole.find(": ")));
   }
   return text;
 }
@@ -56,7 +68,7 @@ std::string nodes_text(const Json& answer) {
                    !state.empty() ? state
                    : open         ? "open"
                                   : "drained",
-                   used_of(node, "gpus", "gpus_free"),
+                   gpus_of(node),
                    !made_up                            ? type
                    : type.empty() || type == "virtual" ? "virtual"
                                                        : type + " (virtual)",

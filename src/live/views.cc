@@ -62,6 +62,47 @@ json details_of(const Roster& roster, const LiveJob& job, const Progress* progre
   return details;
 }
 
+// "waits for job 12 (running) to end".
+std::string what_it_waits_for(const Roster& roster, const LiveJob& job) {
+  std::vector<std::string> names;
+  for (const auto* list : {&job.request.after_ok, &job.request.after_any}) {
+    for (const LiveId id : *list) {
+      const LiveJob* other = roster.find(id);
+      if (other == nullptr || other->end) continue;
+      names.push_back(fmt::format("{} ({})", id, state_name(roster.state_of(*other))));
+    }
+  }
+  return fmt::format("waits for job{} {} to end", names.size() == 1 ? "" : "s", first_few(names));
+}
+
+// "4 GPUs wanted, 1 free; closed: vm". Only GPUs of the type it wants count, on servers that take
+// jobs.
+std::string which_gpus(const Roster& roster, const LiveJob& job) {
+  const State& state = roster.engine().state();
+  const Topology& topology = roster.settings().topology;
+  const int wants = job.wants_trial() ? 1 : job.request.gpus;
+  int free = 0;
+  std::vector<std::string> closed;
+  for (std::size_t i = 0; i < topology.node_count(); ++i) {
+    const NodeId id(i);
+    const Node& node = topology.node(id);
+    const std::string& type = job.request.gpu_type;
+    if (!type.empty() && topology.gpu_type_name(node.gpu_type) != type) continue;
+    if (state.closed[id] == 0) {
+      free += state.books.free_gpus(id);
+    } else {
+      closed.push_back(fmt::format("{} is {}", node.name,
+                                   roster.quarantines().contains(id) ? "quarantined" : "drained"));
+    }
+  }
+  std::string text =
+      fmt::format("{} {}{} wanted, {} free", wants,
+                  job.request.gpu_type.empty() ? "GPU" : job.request.gpu_type + " GPU",
+                  wants == 1 ? "" : "s", free);
+  if (free >= wants) text += ", but not for it yet: see muster why " + std::to_string(job.id);
+  return closed.empty() ? text : text + "; " + first_few(closed);
+}
+
 // Where it failed and is not to run again.
 std::string where_not(const Roster& roster, const LiveJob& job) {
   const auto found = roster.engine().state().avoided.find(*job.row);
@@ -94,7 +135,6 @@ std::string worded(const NodeQuarantine& quarantine, Instant now) {
 }  // namespace
 
 std::string why_waiting(const Roster& roster, const LiveJob& job) {
-  const Engine& engine = roster.engine();
   switch (roster.state_of(job)) {
     case LiveState::kHeld:
       if (!job.held_why.empty()) {
@@ -102,20 +142,12 @@ std::string why_waiting(const Roster& roster, const LiveJob& job) {
       }
       return fmt::format("is held; to go on: muster release {}", job.id);
     case LiveState::kBlocked:
-      if (job.waits_for > 0) {
-        return fmt::format("waits for {} other job{} to end", job.waits_for,
-                           job.waits_for == 1 ? "" : "s");
-      }
+      if (job.waits_for > 0) return what_it_waits_for(roster, job);
       return fmt::format("waits: its array runs {} at a time", job.at_once);
     case LiveState::kRetrying:
       return job.why;
-    case LiveState::kQueued: {
-      const int wants = job.wants_trial() ? 1 : job.request.gpus;
-      const int free = engine.state().books.free_gpus();
-      const char* more = free >= wants ? "; not its turn, or not where it could use them" : "";
-      return fmt::format("{} GPU{} wanted, {} free{}{}", wants, wants == 1 ? "" : "s", free, more,
-                         where_not(roster, job));
-    }
+    case LiveState::kQueued:
+      return which_gpus(roster, job) + where_not(roster, job);
     case LiveState::kStarting:
       return "its processes are being started";
     case LiveState::kStopping:
@@ -239,10 +271,16 @@ json view_of(const AttemptRow& row, const LiveClock& clock) {
   }
   if (facts.value("trial", false)) view["prerun"] = true;
   view["exit"] = facts.value("words", "");
+  // Whoever still runs when its trial is over has passed it.
+  if (view.contains("prerun") && row.state == fate_name(LeaseFate::kTimeLimit)) {
+    view["state"] = "passed";
+    view["exit"] = "pre-run passed";
+  }
   return view;
 }
 
-json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes, const LiveClock& clock) {
+json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes, const LiveClock& clock,
+                const std::string& user) {
   const Topology& topology = roster.settings().topology;
   const Books& books = roster.engine().state().books;
   std::map<NodeId, json> jobs;
@@ -250,7 +288,9 @@ json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes, const
   for (const auto& [id, job] : roster.jobs()) {
     if (!job.lease) continue;
     for (const Share& share : job.lease->placement) {
-      jobs[share.node].push_back({{"id", id}, {"gpus", slots_of(share.slots)}});
+      if (user.empty() || user == job.user) {
+        jobs[share.node].push_back({{"id", id}, {"gpus", slots_of(share.slots)}});
+      }
       used[share.node] += {share.gpus(), share.cpu_milli, share.mem_mib, 0};
     }
   }
@@ -268,6 +308,7 @@ json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes, const
                            : open      ? "open"
                                        : "drained"},
                  {"gpus", node.capacity.gpus},
+                 {"gpus_used", used[id].gpus},
                  {"gpus_free", open ? std::min(left.gpus, books.free_gpus(id)) : 0},
                  {"gpu_type", topology.gpu_type_name(node.gpu_type)},
                  {"cpus", cpus(node.capacity.cpu_milli)},

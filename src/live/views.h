@@ -29,8 +29,9 @@ nlohmann::json view_of(const Roster& roster, const LiveJob& job, const Progress*
                        const LiveClock& clock);
 nlohmann::json view_of(const JobRow& row, const LiveClock& clock);
 nlohmann::json view_of(const AttemptRow& row, const LiveClock& clock);
+// With whose jobs are there; only those of one user, unless that is empty.
 nlohmann::json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes,
-                          const LiveClock& clock);
+                          const LiveClock& clock, const std::string& user = "");
 nlohmann::json tenants_view(const Roster& roster);
 
 // Why a job that is not running is not; empty if it runs.
