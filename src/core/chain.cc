@@ -41,10 +41,11 @@ std::uint32_t Chain::shape_of(const JobSpec& spec, std::span<const NodeId> avoid
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     const Shape& shape = shapes_[i];
     if (shape.gpus == spec.gpus && shape.gpu_type == spec.gpu_type && shape.profile == profile &&
-        shape.tenant == tenant && shape.user == user && std::ranges::equal(shape.avoid, avoid)) {
+        shape.tenant == tenant && shape.user == user && shape.least == spec.least &&
+        shape.spread == spec.spread && std::ranges::equal(shape.avoid, avoid)) {
       return static_cast<std::uint32_t>(i);
     }
-    if (!shape.avoid.empty() && shape.queue.empty()) unused = i;
+    if (shape.is_rare() && shape.queue.empty()) unused = i;
   }
   Shape fresh;
   fresh.tenant = tenant;
@@ -52,12 +53,12 @@ std::uint32_t Chain::shape_of(const JobSpec& spec, std::span<const NodeId> avoid
   fresh.gpus = spec.gpus;
   fresh.gpu_type = spec.gpu_type;
   fresh.profile = profile;
-  if (avoid.empty()) {
-    fresh.refusal = find_refusal(spec);
-    unused = shapes_.size();
-  }
+  fresh.least = spec.least;
+  fresh.spread = spec.spread;
+  if (avoid.empty()) fresh.refusal = find_refusal(spec);
   fresh.avoid.assign(avoid.begin(), avoid.end());
-  // Those that avoid servers come and go: there must not be one for each there ever was.
+  ever_particular_ |= spec.is_particular();
+  if (!fresh.is_rare()) unused = shapes_.size();
   if (unused == shapes_.size()) {
     shapes_.push_back(std::move(fresh));
   } else {
@@ -82,7 +83,7 @@ std::optional<std::string> Chain::find_refusal(const JobSpec& spec) const {
   ask.spec = &spec;
   mechanism_->place(*cluster_, *placer_, Books(cluster_->topology(), pooling()), ask);
   if (!ask.given.empty()) return std::nullopt;
-  return fmt::format("{} GPUs cannot be placed even on the empty cluster", spec.gpus);
+  return what_it_asks(spec) + " cannot be placed even on the empty cluster";
 }
 
 std::optional<std::string> Chain::refuse(const JobSpec& spec) {
@@ -247,6 +248,7 @@ void Chain::plan(const View& view, Draft& draft, Occasion occasion) {
     charge_all(view, draft);
     tenancy_->share_out();
   }
+  particular_ = adaptive_ && ever_particular_ && anyone_particular(view);
   if (may_preempt && !view.placed().empty()) {
     preempt(view, draft);
   } else if (tenancy_) {
@@ -277,6 +279,7 @@ bool Chain::fits_budget(const View& view, const Draft& draft, JobId job) const {
 bool Chain::take(const View& view, Draft& draft, JobId job) {
   if (adaptive_) {
     if (!fits_budget(view, draft, job)) return false;
+    if (particular_ && !all_have_place(view, draft, job)) return false;
     budget_ -= view.spec(job).gpus;
   } else {
     Ask ask = ask_for(view, job);
@@ -339,12 +342,15 @@ void Chain::rebalance(const View& view, Draft& draft) {
 // was beside them. Then it stays where it is, and all shares are set once more.
 void Chain::bring_back(const View& view, Draft& draft) {
   std::erase_if(starts_, [&](JobId job) { return draft.placement(job) == nullptr; });
+  std::optional<LeastBooks> least;
+  if (particular_) least.emplace(*cluster_, view, draft);
   for (const JobId job : view.placed()) {
     const auto free = [&](const Share& share) {
       return (draft.books().free_slots(share.node) & share.slots) == share.slots;
     };
     const Placement& held = view.placement(job);
     if (draft.placement(job) != nullptr || !std::all_of(held.begin(), held.end(), free)) continue;
+    if (least && !least->keep(view.spec(job), held)) continue;  // It was stopped for its memory.
     returning_.push_back(job);
   }
   if (!returning_.empty()) rebalance(view, draft);

@@ -3,9 +3,10 @@
 // The usual planner: policy (who is next) -> mechanism (how much beside the GPUs) -> placement
 // (where), each swappable alone.
 //
-// Waiting jobs are kept by shape: jobs of one shape (GPU count, GPU type, servers to avoid and, for
-// mechanisms that look at it, profile) fit or do not fit alike, so a plan touches at most one job
-// per shape beyond those it starts. Its cost does not grow with the length of the queue.
+// Waiting jobs are kept by shape: jobs of one shape (GPU count, GPU type, CPU, memory and spread
+// asked for, servers to avoid and, for mechanisms that look at it, profile) fit or do not fit
+// alike, so a plan touches at most one job per shape beyond those it starts. Its cost does not grow
+// with the length of the queue.
 
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "base/owned.h"
 #include "core/arrival_index.h"
+#include "core/least_books.h"
 #include "core/mechanism.h"
 #include "core/placer.h"
 #include "core/planner.h"
@@ -64,9 +66,11 @@ class Chain final : public Planner {
     std::int32_t gpus;
     std::optional<GpuTypeId> gpu_type;
     ProfileId profile;
-    TenantId tenant;                     // With tenants only.
-    UserId user;                         // Where users take turns only.
-    std::vector<NodeId> avoid;           // Shapes with any are used again when empty.
+    TenantId tenant;          // With tenants only.
+    UserId user;              // Where users take turns only.
+    Resources least;          // As JobSpec::least,
+    std::int32_t spread = 0;  // and spread.
+    std::vector<NodeId> avoid;
     std::optional<std::string> refusal;  // Why no job of this shape can ever run.
     RankedQueue queue;
     ArrivalIndex ages;       // Kept only for policies that reserve.
@@ -74,6 +78,9 @@ class Chain final : public Planner {
     bool out = false;        // Nothing of this shape fits any more in this plan.
     bool no_place = false;   // One was tried in this plan, and no place was found for it.
     CauseClock clock;
+    bool is_particular() const { return spread > 0 || least != Resources(); }
+    // There is no end of such shapes, so they are used again when nobody waits in them.
+    bool is_rare() const { return !avoid.empty() || is_particular(); }
   };
   struct Seat {
     std::uint32_t shape = 0;
@@ -95,6 +102,7 @@ class Chain final : public Planner {
   // Without preemption: jobs start on what is free, in the policy's order.
   void fill(const View& view, Draft& draft, std::optional<std::size_t> near = {});
   void fill_behind_reservation(const View& view, Draft& draft, JobId head);
+  Instant when_it_fits(const View& view, const Draft& draft, JobId head) const;
   Shape* next_in_order(std::int32_t free_gpus, Instant now, std::optional<std::size_t> near);
   bool is_passed_by(const Shape& shape, Instant now) const;
   bool served_before(const Shape& a, const Shape& b, Instant now) const;
@@ -104,6 +112,11 @@ class Chain final : public Planner {
   std::int32_t free_gpus(const Draft& draft) const;
   bool fits_budget(const View& view, const Draft& draft, JobId job) const;
   bool take(const View& view, Draft& draft, JobId job);
+  // Of adaptive mechanisms, where somebody asks for more than GPUs (chain_least.cc).
+  bool anyone_particular(const View& view) const;
+  bool all_have_place(const View& view, const Draft& draft, std::optional<JobId> another) const;
+  void keep_displaced(const View& view, Draft& draft,
+                      const std::vector<std::pair<JobId, Placement>>& displaced);
   void note_start(const View& view, JobId job);
 
   // With preemption: the jobs that should run are those first in order that fit by GPU count.
@@ -121,6 +134,8 @@ class Chain final : public Planner {
   bool sits_out(const View& view, const Shape& shape) const;
   void select_by_count(const View& view, std::size_t next);
   bool make_room(const View& view, Draft& draft, JobId job, const Rank& rank);
+  bool displace(const View& view, Draft& draft, JobId job,
+                std::vector<std::pair<JobId, Placement>>& displaced);
   bool may_displace(const View& view, JobId job, const Rank& rank, const RankedJob& other) const;
   // Has not yet held its GPUs for min_run.
   bool is_protected(const View& view, JobId job) const;
@@ -175,7 +190,9 @@ class Chain final : public Planner {
   std::vector<JobId> returning_;   // Stopped in this plan for nobody.
   std::int64_t waiting_gpus_ = 0;  // Wanted by all waiting jobs together.
   std::int32_t budget_ = 0;        // GPUs not yet promised in this plan, for adaptive mechanisms.
-  bool set_changed_ = false;       // A job ended since the last rebalance.
+  bool ever_particular_ = false;   // Some job asked for CPU, memory or a spread;
+  bool particular_ = false;   // one of those there are now does, and the mechanism is adaptive.
+  bool set_changed_ = false;  // A job ended since the last rebalance.
   Instant young_until_ = Instant::never();  // When somebody safe in this plan can be stopped.
   std::optional<Tenancy> tenancy_;
   bool may_reclaim_ = false;                // In this plan.

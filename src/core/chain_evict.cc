@@ -86,13 +86,21 @@ bool Chain::reclaim_for(const View& view, Draft& draft, JobId job) {
       if (!may_evict(view, job, each)) continue;
       guests.push_back({NodeId(), view.spec(each).gpus, work_at_risk(view, each), each});
     }
-    const auto choice = cheapest_of_fewest(guests, view.spec(job).gpus - budget_);
+    const std::int32_t need = view.spec(job).gpus - budget_;
+    if (need <= 0) return false;  // It is not GPUs that it lacks.
+    const auto choice = cheapest_of_fewest(guests, need);
     if (!choice) return false;
+    const Draft::Mark mark = draft.mark();
+    const std::int32_t before = budget_;
     for (const JobId each : choice->jobs) {
       draft.stop(each);
       budget_ += view.spec(each).gpus;
     }
-    take(view, draft, job);
+    if (!take(view, draft, job)) {
+      draft.rollback(mark);
+      budget_ = before;
+      return false;
+    }
   } else if (!evict_on_one_server(view, draft, job) && !evict_on_several(view, draft, job)) {
     return false;
   }

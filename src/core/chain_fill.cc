@@ -105,6 +105,10 @@ void Chain::fill_behind_reservation(const View& view, Draft& draft, JobId head) 
     nobody_ended = false;
   }
   std::int32_t leftover = std::max(0, then_free - wanted);
+  if (view.spec(head).is_particular()) {  // GPUs alone do not do.
+    start_of_head = when_it_fits(view, draft, head);
+    leftover = 0;
+  }
   const Duration until_then = start_of_head - now;
   shapes_[seats_[head].shape].out = true;
   std::optional<JobId> last = head;
@@ -149,8 +153,8 @@ double Chain::alignment(const Draft& draft, const Shape& shape) const {
     const Resources& capacity = books.pooled() ? topology.total() : topology.node(node).capacity;
     const std::int32_t free = books.pooled() ? books.free_gpus() : count;
     const auto gpus = static_cast<double>(std::min(shape.gpus, free));
-    const Resources each =
-        mechanism_->depends_on_profile() ? profile.ideal() : cluster_->fair(node);
+    const Resources each = at_least(
+        mechanism_->depends_on_profile() ? profile.ideal() : cluster_->fair(node), shape.least);
     const auto part = [&](std::int64_t asked, std::int64_t room, std::int64_t size) {
       if (size == 0) return 0.0;
       const auto whole = static_cast<double>(size);

@@ -233,6 +233,24 @@ bool Chain::may_displace(const View& view, JobId job, const Rank& rank,
   return behind && (borrowed_[job] != 0 || mine == theirs);
 }
 
+// Stops these, the first in order first, and starts the job on what is free then. One that asks for
+// more than GPUs may lack only what is beside them: then no more are stopped than it takes, the
+// last in order first, and `displaced` keeps those.
+bool Chain::displace(const View& view, Draft& draft, JobId job,
+                     std::vector<std::pair<JobId, Placement>>& displaced) {
+  if (!view.spec(job).is_particular()) {
+    for (const auto& [other, held] : displaced) draft.stop(other);
+    return take(view, draft, job);
+  }
+  for (std::size_t left = displaced.size(); left-- > 0;) {
+    draft.stop(displaced[left].first);
+    if (!take(view, draft, job)) continue;
+    displaced.erase(displaced.begin(), displaced.begin() + static_cast<std::ptrdiff_t>(left));
+    return true;
+  }
+  return false;
+}
+
 // The GPUs for this job are there but not where it can use them. Takes them from whoever ranks
 // behind it, wherever the placement wants; the others get their own back, or a place elsewhere.
 bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& rank) {
@@ -248,12 +266,15 @@ bool Chain::make_room(const View& view, Draft& draft, JobId job, const Rank& ran
     const Placement* held = draft.placement(entry.job);
     if (held == nullptr) continue;
     displaced.emplace_back(entry.job, *held);
-    draft.stop(entry.job);
   }
-  if (!take(view, draft, job)) {
+  if (!displace(view, draft, job, displaced)) {
     draft.rollback(mark);
     review_young(grown);
     return false;
+  }
+  if (adaptive_) {
+    keep_displaced(view, draft, displaced);
+    return true;
   }
   // All who can stay do, before anybody who cannot looks for another place.
   for (const auto& [other, held] : displaced) draft.start(other, held);

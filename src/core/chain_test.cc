@@ -34,8 +34,7 @@ class FairShare final : public Mechanism {
  public:
   void place(const Cluster& cluster, const Placer& placer, const Books& books,
              Ask& ask) const override {
-    const Demand demand = {ask.spec->gpus, ask.spec->gpu_type, std::nullopt, ProfileId(), ask.salt};
-    placer.place(cluster, books, demand, ask.given);
+    placer.place(cluster, books, fair_demand(ask), ask.given);
   }
 };
 
@@ -47,7 +46,8 @@ class OneServer final : public Placer {
     out.clear();
     for (NodeId node = books.next_with_free(NodeId(0)); node != books.no_node();
          node = books.next_with_free(NodeId(node.index() + 1))) {
-      if (books.free_gpus(node) < demand.gpus || !demand.allows(cluster, node)) continue;
+      if (!demand.allows(cluster, node)) continue;
+      if (!books.can_serve(node, demand.appetite(cluster, node), demand.gpus)) continue;
       out.push_back(make_share(cluster, books, demand, node, demand.gpus));
       return true;
     }
@@ -222,6 +222,49 @@ TEST(Chain, AsksThePolicyAboutRunningJobsOnly) {
       EXPECT_NE(world.after({World::job(1, 2000), World::end(i)}), "");
       EXPECT_LE(world.take_asked(), 2 * 16 + 4) << "about sixteen running jobs";
     }
+  }
+}
+
+JobSubmitted asking(std::int32_t gpus, std::int64_t rank, std::int64_t mem_of_each) {
+  JobSubmitted job = World::job(gpus, rank);
+  job.spec.least.mem_mib = mem_of_each;
+  return job;
+}
+
+// The share of one GPU is 62.5 GiB of 250.
+TEST(Chain, AJobStartsOnlyWithTheMemoryItAsksFor) {
+  constexpr std::int64_t kMuch = 150'000;
+  World world("2x4", kLeavesAlone);
+  EXPECT_EQ(world.after({asking(1, 1, kMuch), asking(1, 2, kMuch), asking(1, 3, kMuch)}),
+            "start 0 on s0, start 1 on s1");
+  EXPECT_GE(world.engine().lease(JobId(0)).placement.front().mem_mib, kMuch);
+  EXPECT_EQ(world.after({World::job(1, 9)}), "start 3 on s0") << "it needs no more than its share";
+  EXPECT_EQ(world.after({World::job(1, 9)}), "start 4 on s1") << "s0 has no other share of memory";
+  EXPECT_EQ(world.after({World::job(1, 9)}), "") << "GPUs are free, but no memory beside them";
+  EXPECT_EQ(world.after({World::end(0)}), "start 2 on s0");
+}
+
+TEST(Chain, AHighRankedJobMakesOthersGiveWayForItsMemory) {
+  World world("1x4", kPreempts);
+  EXPECT_EQ(world.after({World::job(1, 50), World::job(1, 60)}), "start 0 on s0, start 1 on s0");
+  EXPECT_EQ(world.after({asking(1, 10, 180'000)}), "stop 1, start 2 on s0");
+  EXPECT_EQ(world.after({asking(1, 70, 180'000)}), "") << "it ranks last";
+}
+
+TEST(Chain, AFewServersAtMost) {
+  World world("2x4", kLeavesAlone);
+  JobSubmitted job = World::job(8, 1);
+  job.spec.spread = 1;
+  EXPECT_EQ(world.after({job}), "reject 0: needs 8 GPUs on at most 1 server, the largest has 4");
+}
+
+// Else a user who asks for another amount each time would make every plan longer.
+TEST(Chain, ShapesOfThoseThatAskForMuchAreUsedAgain) {
+  World world("1x4", kLeavesAlone);
+  world.take_asked();
+  for (int i = 0; i < 3'000; ++i) {
+    EXPECT_NE(world.after({asking(1, 1, 1'000 + i)}), "");
+    EXPECT_EQ(world.after({World::end(static_cast<std::uint32_t>(i))}), "");
   }
 }
 

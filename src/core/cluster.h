@@ -24,6 +24,9 @@ struct SpreadFactors {
 };
 inline constexpr SpreadFactors kUsualSpread = {0.85, 0.8, 0.5};
 
+// "8 GPUs with 16 CPUs and 64 GiB of memory on at most 2 servers", for people.
+std::string what_it_asks(const JobSpec& spec);
+
 class Cluster {
  public:
   // Both must outlive the Cluster.
@@ -47,7 +50,8 @@ class Cluster {
     return type ? extent_of_type_[*type] : extent_;
   }
 
-  // Why such a job could not run here if only GPUs counted; nothing if it could. For people.
+  // Why such a job could not run here if only what servers have counted, and not where a placement
+  // wants to be; nothing if it could. For people.
   std::optional<std::string> why_never(const JobSpec& spec) const;
 
   // Speed of a gang, relative to the GPUs it asks for at the reference share: that of its slowest
@@ -63,6 +67,8 @@ class Cluster {
   }
 
  private:
+  std::int64_t gpus_beside(const JobSpec& spec, const Resources& least, std::size_t servers) const;
+  std::string too_much(const JobSpec& spec) const;
   double scale_factor(const JobSpec& spec, const Placement& placement) const;
   double spread_factor(const Profile& believed, const Placement& placement) const;
 

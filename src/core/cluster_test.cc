@@ -77,5 +77,37 @@ TEST(ClusterSpread, UsuallyIsAsThePhillyStudySays) {
   EXPECT_EQ(kUsualSpread.racks_skewed, 0.5);
 }
 
+TEST(Cluster, NamesTheLimitThatAJobIsBeyond) {
+  Topology topology;
+  ASSERT_FALSE(topology.add_node("large", "r", "gpu", {8, 64'000, 512'000, 0}));
+  ASSERT_FALSE(topology.add_node("small", "r", "gpu", {4, 8'000, 102'400, 0}));
+  const ProfileTable profiles;
+  const Cluster cluster(topology, profiles);
+  const auto why = [&](std::int32_t gpus, double cpus, std::int64_t gib, std::int32_t spread) {
+    JobSpec spec;
+    spec.gpus = gpus;
+    spec.least = {0, static_cast<std::int64_t>(cpus * 1000), gib * 1024, 0};  // A GPU.
+    spec.spread = spread;
+    return cluster.why_never(spec).value_or("");
+  };
+  EXPECT_EQ(why(1, 0, 500, 0), "");
+  EXPECT_EQ(why(1, 64, 500, 1), "");
+  EXPECT_EQ(why(12, 2, 25, 0), "");
+  EXPECT_EQ(why(1, 0, 900, 0), "needs 900 GiB of memory, the largest server has 500 GiB");
+  EXPECT_EQ(why(1, 65, 0, 0), "needs 65 CPUs, the largest server has 64 CPUs");
+  EXPECT_EQ(why(2, 0, 900, 0),
+            "needs 900 GiB of memory beside each GPU, the largest server has 500 GiB");
+  EXPECT_EQ(why(4, 0, 250, 0),
+            "needs 250 GiB of memory beside each of 4 GPUs, the cluster has that for 2");
+  EXPECT_EQ(why(4, 0, 150, 1),
+            "needs 600 GiB of memory on one server, the largest server has 500 GiB");
+  EXPECT_EQ(why(10, 0, 0, 1), "needs 10 GPUs on at most 1 server, the largest has 8");
+  EXPECT_EQ(why(12, 0, 0, 2), "");
+  EXPECT_EQ(why(8, 1.5, 60, 2), "") << "eight on the large one";
+  EXPECT_EQ(why(10, 2.5, 25, 0), "") << "eight and three";
+  EXPECT_EQ(why(12, 2, 26, 0),
+            "needs 26 GiB of memory beside each of 12 GPUs, the cluster has that for 11");
+}
+
 }  // namespace
 }  // namespace muster

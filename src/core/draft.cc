@@ -41,6 +41,13 @@ bool Draft::right_sort(const Job& job, const Placement& placement) const {
     gpus += share.gpus();
     const GpuTypeId type = state_->cluster->topology().node(share.node).gpu_type;
     if (job.spec.gpu_type && *job.spec.gpu_type != type) return false;
+    if (share.cpu_milli < job.spec.least.cpu_milli * share.gpus() ||
+        share.mem_mib < job.spec.least.mem_mib * share.gpus()) {
+      return false;
+    }
+  }
+  if (job.spec.spread > 0 && placement.size() > static_cast<std::size_t>(job.spec.spread)) {
+    return false;
   }
   return job.spec.may_have(gpus);
 }

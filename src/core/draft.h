@@ -2,9 +2,9 @@
 
 // The pencil: a planner writes its wishes here, and each is checked at once against every hard
 // constraint (slots free, CPU, memory and storage within the server, the whole gang or nothing, the
-// GPU type asked for, one lease a job). What breaks one is refused and changes nothing, so a
-// planner can choose badly but not overcommit. The engine inks the whole draft after plan()
-// returns.
+// GPU type, the CPU and memory and the number of servers asked for, one lease a job). What breaks
+// one is refused and changes nothing, so a planner can choose badly but not overcommit. The engine
+// inks the whole draft after plan() returns.
 
 #include <cstdint>
 #include <utility>

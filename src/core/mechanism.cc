@@ -2,6 +2,12 @@
 
 namespace muster {
 
+Demand fair_demand(const Ask& ask) {
+  const JobSpec& spec = *ask.spec;
+  return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile,
+          ask.salt,  ask.avoid,     spec.least,   spec.spread};
+}
+
 void Mechanism::rebalance(const Cluster& cluster, const Placer& placer, Books& books,
                           std::span<Ask> asks, Fidelity) {
   for (Ask& ask : asks) {

@@ -22,6 +22,10 @@ struct Ask {
   Placement given;  // Out: empty if no place was found.
 };
 
+// The proportional share, or what the job asks for at the least where that is more. No mechanism
+// gives less of anything than it can take back later up to this.
+Demand fair_demand(const Ask& ask);
+
 // Whose version of a mechanism to run: ours, or the published simulator's with its quirks, for
 // comparison with its results. The latter serves the asks strictly in the order given.
 enum class Fidelity : std::uint8_t { kOurs, kPublished };
@@ -47,7 +51,7 @@ class Mechanism {
   // Adaptive ones: gives every ask its place and share. `books` is what is free for all of them
   // together (what they hold counted as free); take from it what is given. There may be more asks
   // than GPUs; those that find no room stay empty. A job that runs must not end up slower than at
-  // its proportional share.
+  // its proportional share, nor with less than its JobSpec::least.
   virtual void rebalance(const Cluster& cluster, const Placer& placer, Books& books,
                          std::span<Ask> asks, Fidelity fidelity);
 };

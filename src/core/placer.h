@@ -24,9 +24,15 @@ struct Demand {
   ProfileId profile;       // Of the job's model.
   std::uint64_t salt = 0;  // Differs from job to job and lease to lease, for seeded random choice.
   std::span<const NodeId> avoid = {};  // Servers it must not be on; see Ask::avoid.
+  Resources least = {};                // As JobSpec::least. In per_gpu already, where that is set.
+  std::int32_t spread = 0;             // As JobSpec::spread.
 
-  const Resources& appetite(const Cluster& cluster, NodeId node) const {
-    return per_gpu ? *per_gpu : cluster.fair(node);
+  Resources appetite(const Cluster& cluster, NodeId node) const {
+    return per_gpu ? *per_gpu : at_least(cluster.fair(node), least);
+  }
+  // Every placer asks this of what it found.
+  bool narrow_enough(const Placement& placement) const {
+    return spread == 0 || placement.size() <= static_cast<std::size_t>(spread);
   }
   // Every placer asks this of a server before it looks for room there.
   bool allows(const Cluster& cluster, NodeId node) const {
@@ -39,7 +45,8 @@ class Placer {
  public:
   virtual ~Placer() = default;
 
-  // Fills `out` with a whole gang that books.can_take(), or returns false and leaves it empty.
+  // Fills `out` with a whole gang that books.can_take(), on no more servers than the demand's
+  // spread, or returns false and leaves it empty.
   virtual bool place(const Cluster& cluster, const Books& books, const Demand& demand,
                      Placement& out) const = 0;
 

@@ -38,12 +38,17 @@ std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, Nod
 
   std::vector<Choice> all;
   const auto consider = [&](std::int64_t cpu, std::int64_t mem) {
+    cpu = std::max(cpu, spec.least.cpu_milli);
+    mem = std::max(mem, spec.least.mem_mib);
     const double speed = profile.speed(cpu, mem, fair.storage_kbps);
     if (speed >= floor) all.push_back({cpu, mem, speed * factor});
   };
   consider(fair.cpu_milli, fair.mem_mib);
   const auto possible = [&](std::int64_t cpu, std::int64_t mem) {
-    if (cpu <= most_cpu && mem <= most_mem) consider(cpu, mem);
+    if (std::max(cpu, spec.least.cpu_milli) <= most_cpu &&
+        std::max(mem, spec.least.mem_mib) <= most_mem) {
+      consider(cpu, mem);
+    }
   };
   if (profile.sensitivity_known()) {
     Ask ask;

@@ -22,8 +22,8 @@ enum class ChoiceGrid : std::uint8_t {
 
 // All choices for a job of this spec on a server like `node` that are as fast as this share or
 // faster (usually the node's proportional share), that a server can give a job of this size, and
-// that no other choice beats in all respects. Never empty: the share itself is always among the
-// candidates. Ascending by speed.
+// that no other choice beats in all respects, none below what the job asks for at the least. Never
+// empty: the share itself, raised to that, is always among the candidates. Ascending by speed.
 std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
                                 const Resources& share, ChoiceGrid grid);
 inline std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,

@@ -4,11 +4,6 @@
 
 namespace muster {
 
-Demand fair_demand(const Ask& ask) {
-  const JobSpec& spec = *ask.spec;
-  return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, ask.salt, ask.avoid};
-}
-
 Demand best_demand(const Cluster& cluster, const Ask& ask) {
   const JobSpec& spec = *ask.spec;
   Demand demand = fair_demand(ask);
@@ -25,6 +20,7 @@ Demand best_demand(const Cluster& cluster, const Ask& ask) {
     want.mem_mib = std::min(want.mem_mib, server.mem_mib / spec.gpus);
   }
   want.storage_kbps = extent.poorest_fair.storage_kbps;
+  want = at_least(want, spec.least);
   if (profile.speed(want) < profile.speed(extent.richest_fair)) return demand;
   demand.per_gpu = want;
   return demand;

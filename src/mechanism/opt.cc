@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/least_books.h"
 #include "mechanism/choices.h"
 #include "mechanism/demand.h"
 
@@ -51,10 +52,13 @@ struct Kind {
 };
 
 std::vector<Kind> group(const Cluster& cluster, std::span<const JobSpec* const> specs) {
-  std::map<std::tuple<std::uint32_t, std::int32_t, std::uint32_t>, Kind> kinds;
+  std::map<std::tuple<std::uint32_t, std::int32_t, std::uint32_t, std::int64_t, std::int64_t>, Kind>
+      kinds;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::uint32_t type = specs[i]->gpu_type ? specs[i]->gpu_type->index() + 1 : 0;
-    Kind& kind = kinds[{specs[i]->profile.index(), specs[i]->gpus, type}];
+    const Resources& least = specs[i]->least;
+    Kind& kind =
+        kinds[{specs[i]->profile.index(), specs[i]->gpus, type, least.cpu_milli, least.mem_mib}];
     if (kind.jobs.empty()) {
       // Nobody may fall below the share of whatever server it ends up on, so the richest counts.
       kind.choices =
@@ -67,6 +71,35 @@ std::vector<Kind> group(const Cluster& cluster, std::span<const JobSpec* const> 
   std::vector<Kind> list;
   for (auto& [key, kind] : kinds) list.push_back(std::move(kind));
   return list;
+}
+
+// Where jobs ask for CPU and memory: the newcomers, in the order asked, for whom there is no room
+// if everybody before them and all that run have what they have a right to. Empty if nobody asks.
+std::vector<bool> beyond_room(const Cluster& cluster, const Books& books,
+                              std::span<const Ask> asks) {
+  if (std::none_of(asks.begin(), asks.end(),
+                   [](const Ask& ask) { return ask.spec->has_least(); })) {
+    return {};
+  }
+  std::vector<bool> refused(asks.size());
+  Books::Room room = books.room(NodeId(0));
+  for (const bool running : {true, false}) {
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      if ((asks[i].held != nullptr) != running) continue;
+      const JobSpec& spec = *asks[i].spec;
+      Resources right;
+      if (running) {
+        right = total_of(least_on(cluster, spec, *asks[i].held));
+      } else {  // Wherever it ends up.
+        right = at_least(cluster.extent(spec.gpu_type).richest_fair, spec.least) * spec.gpus;
+      }
+      refused[i] = right.cpu_milli > room.cpu_milli || right.mem_mib > room.mem_mib;
+      if (refused[i]) continue;
+      room.cpu_milli -= right.cpu_milli;
+      room.mem_mib -= right.mem_mib;
+    }
+  }
+  return refused;
 }
 
 }  // namespace
@@ -179,8 +212,10 @@ void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, 
   std::vector<Ask*> running;
   std::vector<const JobSpec*> specs;
   std::int32_t free = books.free_gpus();
+  const std::vector<bool> refused = beyond_room(cluster, books, asks);
   for (Ask& ask : asks) {
-    if (ask.spec->gpus > free) continue;
+    const auto index = static_cast<std::size_t>(&ask - asks.data());
+    if (ask.spec->gpus > free || (!refused.empty() && refused[index])) continue;
     free -= ask.spec->gpus;
     running.push_back(&ask);
     specs.push_back(ask.spec);
@@ -189,7 +224,8 @@ void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, 
   Question question{room.cpu_milli, room.mem_mib, {}};
   for (const JobSpec* spec : specs) {
     question.jobs.push_back({spec->profile.index(), spec->gpus,
-                             spec->gpu_type ? std::int64_t{spec->gpu_type->index()} : -1});
+                             spec->gpu_type ? std::int64_t{spec->gpu_type->index()} : -1,
+                             spec->least.cpu_milli, spec->least.mem_mib});
   }
   if (answers_.size() > kMostAnswers) answers_.clear();
   const auto [answer, unheard] = answers_.try_emplace(std::move(question));
@@ -203,8 +239,8 @@ void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, 
     cpu += plan.per_gpu[i].cpu_milli * specs[i]->gpus;
     mem += plan.per_gpu[i].mem_mib * specs[i]->gpus;
   }
-  // Where servers differ, the richest share for everybody may be more than there is; then the
-  // proportional shares, which always fit, are all that can be promised.
+  // Where servers differ, the richest share for everybody may be more than there is; then what each
+  // has a right to, which always fits, is all that can be promised.
   const bool fits = cpu <= room.cpu_milli && mem <= room.mem_mib;
 
   // Where: running jobs stay; a fresh start is spread by program 2; newcomers go to free GPUs.
@@ -215,7 +251,8 @@ void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, 
   const std::size_t servers = cluster.topology().node_count();
   const auto settle = [&](std::size_t i) {
     for (Share& share : running[i]->given) {
-      const Resources& each = fits ? plan.per_gpu[i] : cluster.fair(share.node);
+      const Resources each =
+          fits ? plan.per_gpu[i] : at_least(cluster.fair(share.node), specs[i]->least);
       share.cpu_milli = each.cpu_milli * share.gpus();
       share.mem_mib = each.mem_mib * share.gpus();
       share.storage_kbps = cluster.extent(std::nullopt).poorest_fair.storage_kbps * share.gpus();

@@ -38,7 +38,8 @@ class Opt final : public Mechanism {
   // Answers of program 1: rounds often ask the same again.
   struct Question {
     std::int64_t cpu_milli = 0, mem_mib = 0;
-    std::vector<std::array<std::int64_t, 3>> jobs;  // Profile, GPUs, GPU type or -1.
+    // Profile, GPUs, GPU type or -1, CPU and memory a GPU at the least.
+    std::vector<std::array<std::int64_t, 5>> jobs;
     friend auto operator<=>(const Question&, const Question&) = default;
   };
   std::map<Question, SuperServerPlan> answers_;

@@ -5,8 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/check.h"
-
 namespace muster {
 
 namespace {
@@ -31,7 +29,10 @@ Packing::Packing(const Cluster& cluster, const Books& books, std::span<Ask> asks
     servers_[s].cpu_milli = books.room(NodeId(s)).cpu_milli;
     servers_[s].mem_mib = books.room(NodeId(s)).mem_mib;
     servers_[s].free_gpus = books.free_gpus(NodeId(s));
+    servers_[s].for_rights = books.room(NodeId(s));
   }
+  particular_ =
+      std::any_of(asks.begin(), asks.end(), [](const Ask& ask) { return ask.spec->has_least(); });
   for (std::size_t n = 0; n < nodes; ++n) usable_.push_back(books.free_slots(NodeId(n)));
   for (std::uint32_t i = 0; i < asks.size(); ++i) {
     const Placement& given = asks[i].given;
@@ -46,7 +47,7 @@ Packing::Packing(const Cluster& cluster, const Books& books, std::span<Ask> asks
     spanning_.push_back(i);
     const Choice& least = solver_.choices(solver_.kind(*asks[i].spec, given[0].node)).front();
     for (Share& share : asks[i].given) {
-      const Resources& fair = cluster.fair(share.node);
+      const Resources fair = at_least(cluster.fair(share.node), asks[i].spec->least);
       const bool alike = cluster.topology().uniform();
       share.cpu_milli = share.gpus() * (alike ? least.cpu_milli : fair.cpu_milli);
       share.mem_mib = share.gpus() * (alike ? least.mem_mib : fair.mem_mib);
@@ -54,6 +55,8 @@ Packing::Packing(const Cluster& cluster, const Books& books, std::span<Ask> asks
       server.cpu_milli -= share.cpu_milli;
       server.mem_mib -= share.mem_mib;
       server.free_gpus -= share.gpus();
+      server.for_rights.cpu_milli -= fair.cpu_milli * share.gpus();
+      server.for_rights.mem_mib -= fair.mem_mib * share.gpus();
     }
   }
   for (Server& server : servers_) reckon(server);
@@ -70,6 +73,7 @@ void Packing::reckon(Server& server) {
 
 double Packing::speed_with(const Server& server, std::span<const std::uint32_t> without,
                            std::span<const std::uint32_t> with) {
+  if (particular_ && !rights_fit(server, without, with)) return -1.0;
   kinds_.clear();
   for (const std::uint32_t i : server.jobs) {
     if (std::find(without.begin(), without.end(), i) == without.end()) {
@@ -80,6 +84,24 @@ double Packing::speed_with(const Server& server, std::span<const std::uint32_t> 
   std::sort(kinds_.begin(), kinds_.end());
   const ServerSolver::Answer& answer = solver_.solve(server.cpu_milli, server.mem_mib, kinds_);
   return answer.fits ? answer.speed : -1.0;
+}
+
+// Whether each could have what it has a right to, should somebody want back what is above that.
+// Without this a job that asks for much could sit on what others do not use just now.
+bool Packing::rights_fit(const Server& server, std::span<const std::uint32_t> without,
+                         std::span<const std::uint32_t> with) const {
+  Books::Room room = server.for_rights;
+  const auto charge = [&](std::uint32_t i) {
+    const JobSpec& spec = *asks_[i].spec;
+    const Resources right = at_least(cluster_.fair(server.node), spec.least) * spec.gpus;
+    room.cpu_milli -= right.cpu_milli;
+    room.mem_mib -= right.mem_mib;
+  };
+  for (const std::uint32_t i : server.jobs) {
+    if (std::find(without.begin(), without.end(), i) == without.end()) charge(i);
+  }
+  for (const std::uint32_t i : with) charge(i);
+  return room.cpu_milli >= 0 && room.mem_mib >= 0;
 }
 
 std::int32_t Packing::gpus(std::span<const std::uint32_t> jobs) const {
@@ -315,81 +337,6 @@ void Packing::trade() {
 bool Packing::feasible() const {
   return std::all_of(servers_.begin(), servers_.end(),
                      [](const Server& server) { return server.speed >= 0; });
-}
-
-void Packing::raise_spanning() {
-  for (const std::uint32_t i : spanning_) {
-    Placement& given = asks_[i].given;
-    if (!cluster_.topology().uniform()) continue;
-    const std::vector<Choice>& choices =
-        solver_.choices(solver_.kind(*asks_[i].spec, given[0].node));
-    for (std::size_t pick = choices.size(); pick-- > 1;) {
-      const Choice& choice = choices[pick];
-      const bool fits = std::all_of(given.begin(), given.end(), [&](const Share& share) {
-        const Books::Room& spare = spare_[share.node.index()];
-        return choice.cpu_milli * share.gpus() - share.cpu_milli <= spare.cpu_milli &&
-               choice.mem_mib * share.gpus() - share.mem_mib <= spare.mem_mib;
-      });
-      if (!fits) continue;
-      for (Share& share : given) {
-        Books::Room& spare = spare_[share.node.index()];
-        spare.cpu_milli -= choice.cpu_milli * share.gpus() - share.cpu_milli;
-        spare.mem_mib -= choice.mem_mib * share.gpus() - share.mem_mib;
-        share.cpu_milli = choice.cpu_milli * share.gpus();
-        share.mem_mib = choice.mem_mib * share.gpus();
-      }
-      break;
-    }
-  }
-}
-
-void Packing::write() {
-  spare_.resize(servers_.size());
-  std::vector<SlotMask> taken(cluster_.topology().node_count());
-  for (const std::uint32_t i : spanning_) {
-    for (const Share& share : asks_[i].given) taken[share.node.index()] |= share.slots;
-  }
-  for (std::size_t s = 0; s < servers_.size(); ++s) {
-    Server& server = servers_[s];
-    // Sorted by kind, as the solver wants them; within a kind by ask.
-    std::sort(server.jobs.begin(), server.jobs.end(), [&](std::uint32_t x, std::uint32_t y) {
-      const JobKind a = kind_on(x, server);
-      const JobKind b = kind_on(y, server);
-      return a != b ? a < b : x < y;
-    });
-    kinds_.clear();
-    for (const std::uint32_t i : server.jobs) kinds_.push_back(kind_on(i, server));
-    const ServerSolver::Answer& answer = solver_.solve(server.cpu_milli, server.mem_mib, kinds_);
-    MUSTER_CHECK(answer.fits);
-    spare_[s] = {server.cpu_milli, server.mem_mib, 0};
-    for (std::size_t k = 0; k < server.jobs.size(); ++k) {
-      const Choice& choice = solver_.choices(kinds_[k])[answer.picks[k]];
-      Placement& given = asks_[server.jobs[k]].given;
-      const bool stays = pooled_ || given[0].node == server.node;
-      if (!stays) given[0] = {server.node, 0, 0, 0, 0};
-      for (Share& share : given) {
-        // A newcomer's slots are found below, when all that stay are known; its GPUs count already.
-        const std::int64_t count = stays ? share.gpus() : asks_[server.jobs[k]].spec->gpus;
-        share.cpu_milli = choice.cpu_milli * count;
-        share.mem_mib = choice.mem_mib * count;
-        share.storage_kbps = cluster_.extent(std::nullopt).poorest_fair.storage_kbps * count;
-        spare_[s].cpu_milli -= share.cpu_milli;
-        spare_[s].mem_mib -= share.mem_mib;
-        if (!pooled_) taken[share.node.index()] |= share.slots;
-      }
-    }
-  }
-  for (const Server& server : servers_) {
-    if (pooled_) break;
-    SlotMask& used = taken[server.node.index()];
-    for (const std::uint32_t i : server.jobs) {
-      Share& share = asks_[i].given[0];
-      if (share.slots != 0) continue;
-      share.slots = lowest_slots(usable_[server.node.index()] & ~used, asks_[i].spec->gpus);
-      used |= share.slots;
-    }
-  }
-  if (!pooled_) raise_spanning();
 }
 
 }  // namespace muster

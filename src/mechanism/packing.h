@@ -35,6 +35,7 @@ class Packing {
     std::int64_t cpu_milli = 0;  // For jobs that are on this server alone.
     std::int64_t mem_mib = 0;
     std::int32_t free_gpus = 0;
+    Books::Room for_rights;           // What all but the spanning jobs could have a right to.
     std::vector<std::uint32_t> jobs;  // Asks, on this server alone.
     double speed = 0;
     double best = 0;  // If everyone on it had all it could use.
@@ -58,6 +59,8 @@ class Packing {
   // The speed of a server with some jobs gone and others come; below zero if they do not fit.
   double speed_with(const Server& server, std::span<const std::uint32_t> without,
                     std::span<const std::uint32_t> with);
+  bool rights_fit(const Server& server, std::span<const std::uint32_t> without,
+                  std::span<const std::uint32_t> with) const;
   void consider(const Server& a, const Server& b, std::vector<std::uint32_t> from_a,
                 std::vector<std::uint32_t> from_b, Exchange& best);
   // One ask of each kind on the server, one that does not run yet if there is any.
@@ -78,6 +81,7 @@ class Packing {
   std::span<Ask> asks_;
   ServerSolver& solver_;
   bool pooled_;
+  bool particular_ = false;  // Some job asks for CPU or memory.
   std::vector<Server> servers_;
   std::vector<std::uint32_t> spanning_;  // Asks on several servers.
   std::vector<Books::Room> spare_;       // By server, after write() has dealt out.

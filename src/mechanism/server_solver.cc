@@ -48,8 +48,9 @@ std::uint32_t ServerSolver::server_sort(NodeId node) {
 
 JobKind ServerSolver::kind(const JobSpec& spec, NodeId node) {
   const std::uint32_t sort = server_sort(node);
-  const auto [found, fresh] = kind_index_.try_emplace({spec.profile.index(), spec.gpus, sort},
-                                                      static_cast<JobKind>(kinds_.size()));
+  const auto [found, fresh] = kind_index_.try_emplace(
+      {spec.profile.index(), spec.gpus, sort, spec.least.cpu_milli, spec.least.mem_mib},
+      static_cast<JobKind>(kinds_.size()));
   if (fresh) {
     kinds_.push_back({spec.gpus, choices_for(*cluster_, spec, sorts_[sort], ChoiceGrid::kFine)});
   }

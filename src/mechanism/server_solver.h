@@ -15,7 +15,8 @@
 
 namespace muster {
 
-// Jobs alike in profile and size, on servers of one sort: they have the same choices.
+// Jobs alike in profile, size and what they ask for at the least, on servers of one sort: they have
+// the same choices.
 using JobKind = std::uint32_t;
 
 class ServerSolver {
@@ -57,7 +58,9 @@ class ServerSolver {
   const Cluster* cluster_ = nullptr;
   std::vector<NodeId> sorts_;  // One server of each sort.
   std::vector<KindRow> kinds_;
-  std::map<std::tuple<std::uint32_t, std::int32_t, std::uint32_t>, JobKind> kind_index_;
+  std::map<std::tuple<std::uint32_t, std::int32_t, std::uint32_t, std::int64_t, std::int64_t>,
+           JobKind>
+      kind_index_;
   std::map<Key, Answer> answers_;
   Key key_;
   std::uint64_t solved_ = 0;

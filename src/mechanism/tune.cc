@@ -1,9 +1,11 @@
 #include "mechanism/tune.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/check.h"
+#include "core/least_books.h"
 #include "mechanism/demand.h"
 
 namespace muster {
@@ -25,11 +27,12 @@ class Tuning {
         on_node_(cluster.topology().node_count()) {}
 
   void run() {
+    if (!published_ && is_particular() && !enter_rights()) return keep_as_held();
     std::vector<Key> order;
     order.reserve(asks_.size());
     for (std::uint32_t i = 0; i < asks_.size(); ++i) {
       best_[i] = best_demand(cluster_, asks_[i]);
-      const Resources& each = best_[i].appetite(cluster_, NodeId(0));
+      const Resources each = best_[i].appetite(cluster_, NodeId(0));
       const std::int64_t gpus = best_[i].gpus;
       order.push_back({-gpus, -each.cpu_milli * gpus, -each.mem_mib * gpus, i});
       if (asks_[i].held != nullptr) hold_slots(i);
@@ -44,6 +47,59 @@ class Tuning {
     std::uint32_t ask;
     auto operator<=>(const Key&) const = default;
   };
+
+  bool is_particular() const {
+    return std::any_of(asks_.begin(), asks_.end(),
+                       [](const Ask& ask) { return ask.spec->has_least(); });
+  }
+
+  // Where jobs ask for CPU and memory, what all have a right to may be more than a server has. Then
+  // newcomers go only where it is not, so that what is promised can always be given.
+  bool enter_rights() {
+    rights_.emplace(books_);
+    for (const Ask& ask : asks_) {
+      if (ask.held != nullptr && !enter(ask, *ask.held)) return false;
+    }
+    return true;
+  }
+
+  bool enter(const Ask& ask, const Placement& slots) {
+    const Placement right = least_on(cluster_, *ask.spec, slots);
+    if (!rights_->can_take(right)) return false;
+    for (const Share& share : right) rights_->take(share);
+    return true;
+  }
+
+  // They run together, but were not placed by these rules (another mechanism's, before a restart):
+  // nobody is touched, and newcomers get what is really free.
+  void keep_as_held() {
+    for (Ask& ask : asks_) {
+      if (ask.held == nullptr || !books_.can_take(*ask.held)) continue;
+      ask.given = *ask.held;
+      for (const Share& share : ask.given) books_.take(share);
+    }
+    for (Ask& ask : asks_) {
+      if (ask.held != nullptr) continue;
+      Tune().place(cluster_, placer_, books_, ask);
+      for (const Share& share : ask.given) books_.take(share);
+    }
+  }
+
+  // A newcomer, where all have room for what they have a right to: by its ideal if that is such a
+  // place, otherwise by its right alone.
+  void serve_within_rights(std::uint32_t i) {
+    Ask& ask = asks_[i];
+    if (placer_.place(cluster_, books_, best_[i], ask.given) && enter(ask, ask.given)) {
+      return settle(i);
+    }
+    if (!placer_.place(cluster_, *rights_, fair(i), ask.given)) return;
+    enter(ask, ask.given);
+    for (Share& share : ask.given) share.cpu_milli = share.mem_mib = share.storage_kbps = 0;
+    settle(i);
+    if (grow(i, best_[i])) return;
+    at_fair_[i] = true;
+    if (!grow(i, fair(i))) take_back(i);
+  }
 
   // A running job keeps its GPUs; its CPU and memory are dealt out anew.
   void hold_slots(std::uint32_t i) {
@@ -64,6 +120,7 @@ class Tuning {
       return take_back(i);
     }
     if (best_[i].gpus > books_.free_gpus()) return;
+    if (rights_) return serve_within_rights(i);
     if (placer_.place(cluster_, books_, best_[i], ask.given)) return settle(i);
     at_fair_[i] = true;
     const Demand share =
@@ -99,11 +156,12 @@ class Tuning {
     }
   }
 
-  // The proportional share of what a job draws on near this node.
+  // What a job has a right to of what it draws on near this node.
   Resources share_of(std::uint32_t i, NodeId node) const {
     Resources sum;
     for (const Share& share : asks_[i].given) {
-      if (books_.pooled() || share.node == node) sum += cluster_.fair(share.node) * share.gpus();
+      if (!books_.pooled() && share.node != node) continue;
+      sum += at_least(cluster_.fair(share.node), asks_[i].spec->least) * share.gpus();
     }
     return sum;
   }
@@ -206,7 +264,7 @@ class Tuning {
     if (at_fair_[i]) return false;
     const Placement& given = asks_[i].given;
     const bool above = std::any_of(given.begin(), given.end(), [&](const Share& share) {
-      return exceeds(best_[i], cluster_.fair(share.node));
+      return exceeds(best_[i], at_least(cluster_.fair(share.node), asks_[i].spec->least));
     });
     if (!above) return false;
     at_fair_[i] = true;
@@ -214,7 +272,8 @@ class Tuning {
     // only what is above the share is given up.
     if (grow(i, fair(i))) return true;
     Demand least = best_[i];
-    const Resources& share = cluster_.extent(std::nullopt).poorest_fair;
+    const Resources share =
+        at_least(cluster_.extent(std::nullopt).poorest_fair, asks_[i].spec->least);
     least.per_gpu->cpu_milli = std::min(least.per_gpu->cpu_milli, share.cpu_milli);
     least.per_gpu->mem_mib = std::min(least.per_gpu->mem_mib, share.mem_mib);
     MUSTER_CHECK(grow(i, least));
@@ -253,6 +312,7 @@ class Tuning {
   bool published_;
   std::vector<Demand> best_;
   std::vector<bool> at_fair_;
+  std::optional<Books> rights_;  // Where jobs ask for CPU or memory: all with their right.
   IdVector<NodeId, std::vector<std::uint32_t>> on_node_;
   std::vector<Key> victims_;
 };

@@ -40,4 +40,11 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
+// Of CPU and memory, the larger of the two each; the rest as in the first.
+inline Resources at_least(Resources amount, const Resources& least) {
+  if (amount.cpu_milli < least.cpu_milli) amount.cpu_milli = least.cpu_milli;
+  if (amount.mem_mib < least.mem_mib) amount.mem_mib = least.mem_mib;
+  return amount;
+}
+
 }  // namespace muster

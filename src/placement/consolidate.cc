@@ -65,7 +65,8 @@ bool Consolidate::place(const Cluster& cluster, const Books& books, const Demand
     left -= count;
   }
   std::sort(out.begin(), out.end(), [](const Share& a, const Share& b) { return a.node < b.node; });
-  if (left == 0 && (!books.pooled() || books.can_take(out))) return true;
+  if (left == 0 && demand.narrow_enough(out) && (!books.pooled() || books.can_take(out)))
+    return true;
   out.clear();
   return false;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "placement/consolidate.h"
+
 namespace muster {
 
 bool FirstFit::place(const Cluster& cluster, const Books& books, const Demand& demand,
@@ -18,7 +20,10 @@ bool FirstFit::place(const Cluster& cluster, const Books& books, const Demand& d
     out.push_back(make_share(cluster, books, demand, node, count));
     left -= count;
   }
-  if (left == 0 && (!books.pooled() || books.can_take(out))) return true;
+  const bool found = left == 0 && (!books.pooled() || books.can_take(out));
+  if (found && demand.narrow_enough(out)) return true;
+  // The first are too far apart for it: then the fewest.
+  if (found) return Consolidate().place(cluster, books, demand, out);
   out.clear();
   return false;
 }

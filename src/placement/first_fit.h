@@ -1,7 +1,7 @@
 #pragma once
 
 // The lowest-numbered free GPUs that have the CPU and memory beside them, wherever they are. A gang
-// may end up on many servers.
+// may end up on many servers; one that asks for few gets the fewest if the first are too many.
 
 #include "core/placer.h"
 

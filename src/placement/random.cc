@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "placement/consolidate.h"
 
 namespace muster {
 
@@ -35,6 +36,7 @@ bool RandomPlacer::place(const Cluster& cluster, const Books& books, const Deman
     out.push_back(make_share(cluster, books, demand, drawn[i], static_cast<std::int32_t>(end - i)));
     i = end;
   }
+  if (!demand.narrow_enough(out)) return Consolidate().place(cluster, books, demand, out);
   if (!books.pooled() || books.can_take(out)) return true;
   out.clear();
   return false;

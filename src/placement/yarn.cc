@@ -65,7 +65,7 @@ bool Yarn::place(const Cluster& cluster, const Books& books, const Demand& deman
   }
   for (std::size_t rack = 0; rack < topology.rack_count(); ++rack) {
     if (!fill_rack(cluster, books, demand, RackId(rack), out)) continue;
-    if (!books.pooled() || books.can_take(out)) return true;
+    if (demand.narrow_enough(out) && (!books.pooled() || books.can_take(out))) return true;
   }
   out.clear();
   return false;

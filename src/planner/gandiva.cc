@@ -16,6 +16,7 @@ Gandiva::Gandiva(const Cluster& cluster, const GandivaOptions& options)
 }
 
 std::optional<std::string> Gandiva::refuse(const JobSpec& spec) {
+  if (spec.is_particular()) return "asks for CPUs, memory or a spread, which Gandiva does not heed";
   return cluster_->why_never(spec);
 }
 

@@ -63,7 +63,7 @@ bool take_first(const Cluster& cluster, const Books& books, const Demand& demand
     left -= here;
     if (left == 0) break;
   }
-  if (left > 0) {
+  if (left > 0 || !demand.narrow_enough(out)) {
     out.clear();
     return false;
   }
@@ -98,6 +98,10 @@ bool place_locally(const Cluster& cluster, const Books& books, const Demand& dem
     std::vector<Server> all;
     for (const Rack& rack : racks) {
       all.insert(all.end(), rack.servers.begin(), rack.servers.end());
+    }
+    if (demand.spread > 0) {  // On few servers rather than in few racks.
+      std::stable_sort(all.begin(), all.end(),
+                       [](const Server& a, const Server& b) { return a.free > b.free; });
     }
     return take_first(cluster, books, demand, all, out);
   }

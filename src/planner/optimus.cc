@@ -20,6 +20,7 @@ Optimus::Optimus(const Cluster& cluster, const OptimusOptions& options)
 }
 
 std::optional<std::string> Optimus::refuse(const JobSpec& spec) {
+  if (spec.is_particular()) return "asks for CPUs, memory or a spread, which Optimus does not heed";
   const std::int32_t least = spec.fewest_gpus();
   if (least > spec.most_gpus()) {
     return fmt::format("runs on {} GPUs at least and on {} at most", least, spec.most_gpus());

@@ -1,7 +1,5 @@
 #include "planner/philly.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <tuple>
@@ -23,7 +21,9 @@ Philly::Philly(const Cluster& cluster, const PhillyOptions& options)
 std::optional<std::string> Philly::refuse(const JobSpec& spec) {
   if (std::optional<std::string> why = cluster_->why_never(spec)) return why;
   if (could_avoid(spec, {})) return std::nullopt;
-  return fmt::format("{} GPUs do not fit into one rack, and locality is never relaxed", spec.gpus);
+  return what_it_asks(spec) + (options_.relax_after > 0
+                                   ? " cannot be placed even on the empty cluster"
+                                   : " do not fit into one rack, and locality is never relaxed");
 }
 
 bool Philly::could_avoid(const JobSpec& spec, std::span<const NodeId> servers) const {
@@ -39,17 +39,17 @@ std::uint32_t Philly::group_of(const JobSpec& spec, std::span<const NodeId> avoi
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const Group& group = groups_[i];
     if (group.claims) continue;
-    if (group.tenant == tenant && group.gpus == spec.gpus && group.gpu_type == spec.gpu_type &&
-        std::ranges::equal(group.avoid, avoid)) {
-      return static_cast<std::uint32_t>(i);
-    }
-    if (!avoid.empty() && !group.avoid.empty() && group.tickets == 0) unused = i;
+    if (group.is_for(tenant, spec, avoid)) return static_cast<std::uint32_t>(i);
+    const bool rare = !avoid.empty() || spec.is_particular();
+    if (rare && group.is_rare() && group.tickets == 0) unused = i;
   }
   if (unused == groups_.size()) groups_.resize(groups_.size() + 2);
   Group fresh;
   fresh.tenant = tenant;
   fresh.gpus = spec.gpus;
   fresh.gpu_type = spec.gpu_type;
+  fresh.least = spec.least;
+  fresh.spread = spec.spread;
   fresh.avoid.assign(avoid.begin(), avoid.end());
   groups_[unused] = fresh;
   fresh.claims = true;

@@ -11,10 +11,12 @@
 //     |                                        v
 //     +---------------(time over)-------- backing off; after every `relax_after` tries a level down
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,13 +65,21 @@ class Philly final : public Planner {
     WaitSplit waited;           // While it waits in its group, see CauseClock.
     Instant backing_off_since;
   };
-  // Jobs of one tenant and size, that avoid the same servers, wait for one reason at a time, unless
-  // they have backed off. Groups that avoid any are used again when nobody is in them.
+  // Jobs of one tenant and size, that ask for the same and avoid the same servers, wait for one
+  // reason at a time, unless they have backed off. Groups that avoid servers or ask for more than
+  // GPUs are used again when nobody is in them.
   struct Group {
     TenantId tenant;
     std::int32_t gpus;
     std::optional<GpuTypeId> gpu_type;
+    Resources least;
+    std::int32_t spread = 0;
     std::vector<NodeId> avoid;
+    bool is_for(TenantId whose, const JobSpec& spec, std::span<const NodeId> avoided) const {
+      return tenant == whose && gpus == spec.gpus && gpu_type == spec.gpu_type &&
+             least == spec.least && spread == spec.spread && std::ranges::equal(avoid, avoided);
+    }
+    bool is_rare() const { return !avoid.empty() || spread > 0 || least != Resources(); }
     std::int64_t tickets = 0;  // Of jobs that wait, those that claim and back off included.
     bool claims = false;       // Those of the group before it that ask for what is their right.
     std::int64_t waiting = 0;
@@ -87,7 +97,8 @@ class Philly final : public Planner {
   };
 
   static Demand demand_of(const JobSpec& spec, std::span<const NodeId> avoid) {
-    return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, 0, avoid};
+    return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile,
+            0,         avoid,         spec.least,   spec.spread};
   }
   static Demand demand_of(const View& view, JobId job) {
     return demand_of(view.spec(job), view.avoided(job));
