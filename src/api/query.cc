@@ -94,8 +94,10 @@ bool is_name(std::string_view word) {
 
 bool is_job_word(std::string_view word) {
   constexpr std::size_t kMostDigits = 32;
-  return !word.empty() && word.size() <= kMostDigits &&
-         word.find_first_not_of("0123456789_") == std::string_view::npos;
+  constexpr std::string_view kWholeArray = "_*";
+  if (word.size() > kMostDigits) return false;
+  if (word.ends_with(kWholeArray)) word.remove_suffix(kWholeArray.size());
+  return !word.empty() && word.find_first_not_of("0123456789_") == std::string_view::npos;
 }
 
 Result<std::int64_t> whole(const Target& target, std::string_view name, std::int64_t least,

@@ -30,7 +30,7 @@ Refusal check_names(const Target& target, std::span<const std::string_view> know
 
 // Only letters, digits and . _ - + : / as in every file of Muster's.
 bool is_name(std::string_view word);
-// Of a job: "12", "12_3", or a beginning of one.
+// Of a job: "12", "12_3", or a beginning of one; or of an array, "12_*".
 bool is_job_word(std::string_view word);
 
 // The parameter, or `otherwise` if it is not there.

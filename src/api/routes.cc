@@ -25,8 +25,8 @@ constexpr std::array<int, 9> kPlans = {200, 400, 401, 403, 408, 413, 415, 429, 5
 constexpr std::array<int, 8> kOfANode = {200, 400, 401, 403, 404, 409, 429, 503};
 constexpr std::array<int, 4> kHealth = {200, 400, 429, 503};
 
-constexpr std::array<std::string_view, 5> kListNames = {"state", "user", "tenant", "limit",
-                                                        "offset"};
+constexpr std::array<std::string_view, 6> kListNames = {"state", "user",  "tenant",
+                                                        "array", "limit", "offset"};
 constexpr std::array<std::string_view, 5> kLogNames = {"lease", "node", "offset", "limit",
                                                        "follow"};
 constexpr std::array<std::string_view, 3> kEventNames = {"after", "limit", "follow"};
@@ -85,12 +85,15 @@ Result<Routed> list_jobs(const Target& target, const HttpRequest&) {
   if (!user.ok()) return user.error();
   Result<std::string> tenant = name_or_none(target, "tenant");
   if (!tenant.ok()) return tenant.error();
+  const Result<std::int64_t> array = whole(target, "array", 1, kMostNumber, 0);
+  if (!array.ok()) return array.error();
   const Result<std::int64_t> limit = whole(target, "limit", 0, 1'000, 50);
   if (!limit.ok()) return limit.error();
   const Result<std::int64_t> offset = whole(target, "offset", 0, 1'000'000'000, 0);
   if (!offset.ok()) return offset.error();
   list.user = std::move(user.value());
   list.tenant = std::move(tenant.value());
+  list.array = static_cast<std::uint64_t>(array.value());
   list.limit = static_cast<std::size_t>(limit.value());
   list.offset = static_cast<std::size_t>(offset.value());
   return Routed{.call = std::move(list)};

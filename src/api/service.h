@@ -23,6 +23,7 @@ struct Caller {
 };
 
 // `job` is an id or a beginning of one (or of "12_3", a job of an array); the manager resolves it.
+// What changes a job takes no beginnings, but "12_*", all of an array.
 struct SubmitJob {
   JobRequest request;
   std::string key;  // Idempotency-Key; empty: none.
@@ -33,6 +34,7 @@ struct ListJobs {
   std::string tenant;
   std::size_t limit = 50;
   std::size_t offset = 0;
+  std::uint64_t array = 0;  // Only jobs of this array; 0: whichever.
 };
 struct ShowJob {
   std::string job;

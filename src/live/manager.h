@@ -10,6 +10,7 @@
 //   manager.cc          the loop
 //   manager_calls.cc    what people want done
 //   manager_looks.cc    what people want to see
+//   manager_lists.cc    jobs, in order
 //   manager_whys.cc     what they want to know of the future
 //   manager_recover.cc  the way back after a restart, snapshots, forgetting
 
@@ -120,6 +121,10 @@ class Manager final : public Service {
                                const std::vector<Input>& inputs);
   void change(const Caller& caller, const std::string& job, const Call& call,
               std::function<void(Answer)> done, std::vector<Input>& inputs);
+  std::variant<const char*, Answer> change_job(const Caller& caller, const LiveJob& job,
+                                               const Call& call, std::vector<Input>& inputs);
+  void change_array(const Caller& caller, const std::string& text, const Call& call,
+                    std::function<void(Answer)> done, std::vector<Input>& inputs);
   void change_node(const Caller& caller, const std::string& node, bool open,
                    std::function<void(Answer)> done, std::vector<Input>& inputs);
   struct FoundJob {
@@ -132,10 +137,14 @@ class Manager final : public Service {
                                           Match match = Match::kBeginning);
   // manager_looks.cc
   Answer answer(const Caller& caller, const Call& call);
-  Answer list(const Caller& caller, const ListJobs& call);
   Answer show(const Caller& caller, const ShowJob& call);
   Answer find_log(const Caller& caller, const FindLog& call);
   Answer events(const Caller& caller, const ListEvents& call);
+  // manager_lists.cc
+  Answer list(const Caller& caller, ListJobs call);
+  Answer list_array(const ListJobs& call);
+  std::vector<const LiveJob*> list_active(const ListJobs& call) const;
+  nlohmann::json view_now(const JobRow& row) const;
   // manager_whys.cc
   void explain(Pending pending);
   void plan(Pending pending);

@@ -19,6 +19,7 @@ using nlohmann::json;
 
 // Of numbers that begin with one digit there are 1,111 up to 9999, the last index of an array.
 constexpr std::size_t kMostAlike = 2'000;
+constexpr std::string_view kWholeArray = "_*";
 constexpr std::size_t kMostSubmitBytes = 32U << 20U;  // Of all jobs of one array.
 
 }  // namespace
@@ -177,38 +178,82 @@ std::variant<Manager::FoundJob, Answer> Manager::find_job(const Caller& caller,
   for (const JobRow& row : rows.value()) {
     if (row.key == text) return FoundJob{row.id, row.user};
   }
-  if (rows.value().empty() || match == Match::kWhole) return none;
-  if (rows.value().size() == 1) return FoundJob{rows.value()[0].id, rows.value()[0].user};
+  if (rows.value().empty()) return none;
+  if (match == Match::kBeginning && rows.value().size() == 1)
+    return FoundJob{rows.value()[0].id, rows.value()[0].user};
   std::vector<std::string> names;
   for (const JobRow& row : rows.value()) names.push_back(std::to_string(row.id));
+  if (match == Match::kWhole) {
+    return refused(404, fmt::format("no such job: {}; changing one takes its whole id: {}", text,
+                                    first_few(names)));
+  }
   return refused(409,
                  fmt::format("{} is the beginning of several jobs: {}", text, first_few(names)));
 }
 
+// What the job will be after it, or why it cannot be done to it.
+std::variant<const char*, Answer> Manager::change_job(const Caller& caller, const LiveJob& job,
+                                                      const Call& call,
+                                                      std::vector<Input>& inputs) {
+  const LiveId id = job.id;
+  if (job.end) return refused(409, fmt::format("job {} is over", id));
+  if (std::holds_alternative<CancelJob>(call)) {
+    inputs.push_back(CancelInput{id, caller.user});
+    return job.lease ? "stopping" : "cancelled";
+  }
+  if (std::holds_alternative<HoldJob>(call)) {
+    if (job.held) return refused(409, fmt::format("job {} is held already", id));
+    inputs.push_back(HoldInput{id});
+    return job.lease ? "stopping" : "held";
+  }
+  if (!job.held) return refused(409, fmt::format("job {} is not held", id));
+  inputs.push_back(ReleaseInput{id});
+  return "queued";
+}
+
 void Manager::change(const Caller& caller, const std::string& text, const Call& call,
                      std::function<void(Answer)> done, std::vector<Input>& inputs) {
+  if (text.ends_with(kWholeArray)) {
+    return change_array(caller, text, call, std::move(done), inputs);
+  }
   // Nothing is done to a job that was only perhaps meant.
   const auto found = find_job(caller, text, Match::kWhole);
   if (const auto* answer = std::get_if<Answer>(&found)) return done(*answer);
   const LiveId id = std::get<FoundJob>(found).id;
   const LiveJob* job = roster_->find(id);
-  if (job == nullptr || job->end) {
-    return done(refused(409, fmt::format("job {} is over", id)));
+  if (job == nullptr) return done(refused(409, fmt::format("job {} is over", id)));
+  const auto changed = change_job(caller, *job, call, inputs);
+  if (const auto* answer = std::get_if<Answer>(&changed)) return done(*answer);
+  json words = {{"id", id}, {"state", std::get<const char*>(changed)}};
+  if (job->array != 0) words["array"] = job->array;
+  waiters_.push_back({std::move(done), said(words)});
+}
+
+// Every job of "12_*" to which it can be done.
+void Manager::change_array(const Caller& caller, const std::string& text, const Call& call,
+                           std::function<void(Answer)> done, std::vector<Input>& inputs) {
+  const Result<std::int64_t> number =
+      parse_int(std::string_view(text).substr(0, text.size() - kWholeArray.size()));
+  const LiveId array = number.ok() ? static_cast<LiveId>(number.value()) : 0;
+  json changed = json::array();
+  Answer refusal = refused(404, "no array with jobs that are not over: " + text);
+  for (auto at = roster_->jobs().lower_bound(array); array != 0 && at != roster_->jobs().end();
+       ++at) {
+    const LiveJob& job = at->second;
+    if (job.array != array || job.end || !may_see(caller, job.user)) continue;
+    const auto after = change_job(caller, job, call, inputs);
+    if (const auto* state = std::get_if<const char*>(&after)) {
+      changed.push_back({{"id", job.id}, {"state", *state}});
+    } else if (changed.empty()) {
+      refusal = std::get<Answer>(after);
+    }
   }
-  const char* will_be = "cancelled";
-  if (std::holds_alternative<CancelJob>(call)) {
-    inputs.push_back(CancelInput{id, caller.user});
-    if (job->lease) will_be = "stopping";
-  } else if (std::holds_alternative<HoldJob>(call)) {
-    if (job->held) return done(refused(409, fmt::format("job {} is held already", id)));
-    inputs.push_back(HoldInput{id});
-    will_be = job->lease ? "stopping" : "held";
-  } else {
-    if (!job->held) return done(refused(409, fmt::format("job {} is not held", id)));
-    inputs.push_back(ReleaseInput{id});
-    will_be = "queued";
-  }
-  waiters_.push_back({std::move(done), said({{"id", id}, {"state", will_be}})});
+  if (changed.empty()) return done(refusal);
+  const json first = changed.front();
+  waiters_.push_back({std::move(done), said({{"id", first["id"]},
+                                             {"state", first["state"]},
+                                             {"array", array},
+                                             {"jobs", std::move(changed)}})});
 }
 
 void Manager::change_node(const Caller& caller, const std::string& node, bool open,

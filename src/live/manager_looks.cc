@@ -14,11 +14,7 @@
 namespace muster {
 
 namespace {
-
 using nlohmann::json;
-
-constexpr std::size_t kMostListed = 1'000;
-
 }  // namespace
 
 Answer Manager::answer(const Caller& caller, const Call& call) {
@@ -27,57 +23,12 @@ Answer Manager::answer(const Caller& caller, const Call& call) {
   if (const auto* log = std::get_if<FindLog>(&call)) return find_log(caller, *log);
   if (const auto* wanted = std::get_if<ListEvents>(&call)) return events(caller, *wanted);
   if (std::holds_alternative<ListNodes>(call)) {
-    return said(nodes_view(*roster_, settings_.nodes, *clock_));
+    return said(
+        nodes_view(*roster_, settings_.nodes, *clock_, caller.is_operator ? "" : caller.user));
   }
   if (std::holds_alternative<ListTenants>(call)) return said(tenants_view(*roster_));
   if (std::holds_alternative<ShowMetrics>(call)) return metrics();
   return health();
-}
-
-Answer Manager::list(const Caller& caller, const ListJobs& call) {
-  const std::string user = caller.is_operator ? call.user : caller.user;
-  if (!call.user.empty() && call.user != user) return said({{"jobs", json::array()}, {"total", 0}});
-  const std::size_t limit = std::min(call.limit, kMostListed);
-  const std::optional<LiveState> state = find_state(call.state);
-  const bool active = call.state.empty() || call.state == "active";
-  json jobs = json::array();
-  if (active || (state && !is_over(*state))) {
-    std::vector<const LiveJob*> found;
-    for (const auto& [id, job] : roster_->jobs()) {
-      if (job.end || (!user.empty() && job.user != user)) continue;
-      if (!call.tenant.empty() && job.tenant != call.tenant) continue;
-      if (state && roster_->state_of(job) != *state) continue;
-      found.push_back(&job);
-    }
-    // What runs first; then as submitted.
-    std::stable_partition(found.begin(), found.end(),
-                          [](const LiveJob* job) { return job->lease.has_value(); });
-    for (std::size_t i = call.offset; i < found.size() && jobs.size() < limit; ++i) {
-      jobs.push_back(view_of(*roster_, *found[i], progress_->find(found[i]->id), *clock_));
-    }
-    return said({{"jobs", std::move(jobs)}, {"total", found.size()}});
-  }
-  if (!state && call.state != "all" && call.state != "ended") {
-    return refused(400, "state: unknown state " + in_quotes(call.state));
-  }
-  JobFilter filter;
-  if (state) filter.state = call.state;
-  filter.over = call.state == "ended";
-  if (!user.empty()) filter.user = user;
-  if (!call.tenant.empty()) filter.tenant = call.tenant;
-  filter.limit = limit;
-  filter.offset = call.offset;
-  const Result<std::vector<JobRow>> rows = reader_->jobs(filter);
-  if (!rows.ok()) return refused(503, rows.error().message);
-  const Result<std::uint64_t> total = reader_->count(filter);
-  if (!total.ok()) return refused(503, total.error().message);
-  for (const JobRow& row : rows.value()) {
-    const LiveJob* job = roster_->find(row.id);
-    jobs.push_back(job != nullptr && !job->end
-                       ? view_of(*roster_, *job, progress_->find(row.id), *clock_)
-                       : view_of(row, *clock_));
-  }
-  return said({{"jobs", std::move(jobs)}, {"total", total.value()}});
 }
 
 Answer Manager::show(const Caller& caller, const ShowJob& call) {

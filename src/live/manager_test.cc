@@ -130,6 +130,68 @@ TEST_F(ManagerTest, AnswersWithAnIdAndOrdersTheStart) {
   EXPECT_EQ(ask(ListJobs{"ended", "", "", 10, 0}, 200)["jobs"].size(), 1U);
 }
 
+TEST_F(ManagerTest, ListsJobsInTheOrderOfTheQueue) {
+  start();
+  ask(job(2), 201);  // Runs.
+  SubmitJob call = job();
+  call.request.hold = true;
+  ask(call, 201);
+  ask(job(), 201);
+  call = job();
+  call.request.priority = 3;
+  ask(call, 201);
+  call.request.array = ArrayRange{0, 2, 1, 0};
+  ask(call, 201);  // 5 to 7.
+  ask(CancelJob{"6"}, 200);
+  ask(CancelJob{"7"}, 200);
+  const auto ids = [&](ListJobs list) {
+    const json page = ask(list, 200);
+    std::string text = page["total"].dump() + ":";
+    for (const json& each : page["jobs"]) text += " " + each["id"].dump();
+    return text;
+  };
+  EXPECT_EQ(ids({"active", "", "", 50, 0}), "5: 1 4 5 3 2");
+  EXPECT_EQ(ids({"active", "", "", 2, 1}), "5: 4 5");
+  EXPECT_EQ(ids({"all", "", "", 50, 0}), "7: 1 4 5 3 2 7 6");
+  EXPECT_EQ(ids({"all", "", "", 3, 4}), "7: 2 7 6");
+  EXPECT_EQ(ids({"all", "", "", 3, 6}), "7: 6");
+  EXPECT_EQ(ids({"ended", "", "", 1, 1}), "2: 6");
+  EXPECT_EQ(ids({"queued", "", "", 50, 0}), "3: 4 5 3");
+  EXPECT_EQ(ids({"all", "", "", 50, 0, 5}), "3: 5 6 7");
+  EXPECT_EQ(ids({"cancelled", "", "", 50, 1, 5}), "2: 7");
+  EXPECT_EQ(ids({"all", "", "", 50, 0, 4}), "0:");
+}
+
+TEST_F(ManagerTest, ChangesOnlyWhatWasNamedWhole) {
+  start();
+  ask(job(), 201, {"bob", false});
+  for (int i = 2; i <= 11; ++i) ask(job(2), 201);
+  const json refusal = ask(CancelJob{"1"}, 404);
+  EXPECT_EQ(refusal["error"], "no such job: 1; changing one takes its whole id: 11, 10");
+  EXPECT_EQ(state(10), "queued");
+  EXPECT_EQ(state(11), "queued");
+  EXPECT_EQ(ask(CancelJob{"5_*"}, 404)["error"], "no array with jobs that are not over: 5_*");
+}
+
+TEST_F(ManagerTest, AnArrayIsChangedAsOne) {
+  start();
+  ask(job(2), 201);
+  SubmitJob call = job();
+  call.request.array = ArrayRange{0, 3, 1, 0};
+  ask(call, 201);  // 2 to 5.
+  ask(HoldJob{"2"}, 200);
+  EXPECT_EQ(state(3), "queued");
+  EXPECT_EQ(ask(HoldJob{"2_*"}, 200)["jobs"].size(), 3U) << "one was held already";
+  EXPECT_EQ(ask(HoldJob{"2_*"}, 409)["error"], "job 5 is held already");
+  EXPECT_EQ(ask(ReleaseJob{"2_3"}, 200), (json{{"id", 5}, {"state", "queued"}, {"array", 2}}));
+  ask(CancelJob{"2_*"}, 404, {"bob", false});
+  const json gone = ask(CancelJob{"2_*"}, 200);
+  EXPECT_EQ(gone["jobs"].size(), 4U);
+  EXPECT_EQ(gone["array"], 2);
+  EXPECT_EQ(state(1), "starting");
+  EXPECT_EQ(ask(ListJobs{"cancelled", "", "", 50, 0}, 200)["total"], 4);
+}
+
 TEST_F(ManagerTest, AKeyStandsForOneJobAlsoAfterARestart) {
   start();
   EXPECT_EQ(ask(job(1, "k"), 201)["id"], 1);
