@@ -16,6 +16,9 @@ import time
 import urllib.parse
 
 END = b"event: end\ndata: {}\n\n"
+# Who is listed before whom; those that are over come last, newest first.
+TURNS = {"running": 0, "stopping": 0, "starting": 1, "queued": 2, "retrying": 2, "blocked": 3,
+         "held": 4}
 OVER = ("done", "failed", "cancelled", "rejected")
 
 
@@ -154,12 +157,15 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             return self.log(m.find(words[2])["id"], query)
         if words[:2] == ["v1", "jobs"] and words[3] == "events":
             return self.show_events(query, m.find(words[2])["id"])
+        if words[:2] == ["v1", "jobs"] and words[2].endswith("_*"):
+            return self.change_array(words[2][:-2], words[3])
         if words[:2] == ["v1", "jobs"]:
             job = m.find(words[2])
             if job["state"] in OVER:
                 raise Refused(409, f"job {job['id']} is over")
             job["state"] = {"cancel": "cancelled", "hold": "held", "release": "queued"}[words[3]]
-            return self.answer({"id": job["id"], "state": job["state"]})
+            array = {"array": job["array"]} if "array" in job else {}
+            return self.answer({"id": job["id"], "state": job["state"], **array})
         if words == ["v1", "nodes"]:
             return self.answer({"nodes": m.nodes})
         if words[:2] == ["v1", "nodes"]:
@@ -173,6 +179,14 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
         if words == ["v1", "events"]:
             return self.show_events(query, None)
         raise Refused(404, "no such thing")
+
+    def change_array(self, array, act):
+        changed = [job for job in self.manager.jobs.values()
+                   if str(job.get("array")) == array and job["state"] not in OVER]
+        for job in changed:
+            job["state"] = {"cancel": "cancelled", "hold": "held", "release": "queued"}[act]
+        jobs = [{"id": job["id"], "state": job["state"]} for job in changed]
+        self.answer({**jobs[0], "array": int(array), "jobs": jobs})
 
     def submit(self, body):
         m = self.manager
@@ -200,8 +214,15 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             over = job["state"] in OVER
             right = {"active": not over, "ended": over, "all": True}.get(state,
                                                                          job["state"] == state)
+            if "array" in query and str(job.get("array")) != query["array"]:
+                return False
             return right and all(query.get(k, job.get(k)) == job.get(k) for k in ("user", "tenant"))
-        jobs = [job for _, job in sorted(m.jobs.items(), reverse=True) if wanted(job)]
+
+        def place(job):
+            turn = TURNS.get(job["state"], 5)
+            return (turn, -job.get("priority", 0) if turn == 2 else 0,
+                    -job["id"] if turn == 5 else job["id"])
+        jobs = sorted((job for job in m.jobs.values() if wanted(job)), key=place)
         offset, limit = int(query.get("offset", 0)), int(query.get("limit", 50))
         self.answer({"jobs": jobs[offset:offset + limit], "total": len(jobs)})
 

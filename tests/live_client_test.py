@@ -170,6 +170,19 @@ class Lists(LiveTest):
                          "muster: drain n/2: no node 'n/2'\n")
 
 
+    def test_queue_asks_for_no_more_than_it_shows(self):
+        self.manager.jobs = {i: {"id": i, "name": "n", "state": "queued"} for i in range(1, 2502)}
+        self.run_muster("queue", "--limit", "10")
+        self.assertEqual([target for _, target, _, _ in self.manager.asked],
+                         ["/v1/jobs?state=active&limit=10"])
+        self.manager.asked.clear()
+        answer = json.loads(self.run_muster("queue", "--limit", "1500", "--json")[0])
+        self.assertEqual([job["id"] for job in answer["jobs"]], list(range(1, 1501)))
+        self.assertEqual([target for _, target, _, _ in self.manager.asked],
+                         ["/v1/jobs?state=active&limit=1000",
+                          "/v1/jobs?state=active&limit=500&offset=1000"])
+
+
 class Acts(LiveTest):
     def test_an_error_does_not_stop_the_rest(self):
         self.some_jobs()
@@ -180,6 +193,23 @@ class Acts(LiveTest):
         self.assertEqual(json.loads(self.run_muster("release", "3", "--json")[0]),
                          {"id": 3, "state": "queued"})
         self.run_muster("cancel", status=2)
+
+
+    def test_an_array_is_acted_on_as_one(self):
+        self.manager.jobs = {i: {"id": i, "name": "n", "state": "queued", "array": 7,
+                                 "index": i - 7} for i in range(7, 11)}
+        self.assertEqual(self.run_muster("cancel", "7")[0],
+                         "job 7: cancelled; the rest of its array is not: muster cancel '7_*'\n")
+        self.assertEqual(self.run_muster("hold", "9")[0], "job 9: held\n")
+        self.assertEqual(len(self.run_muster("queue", "7_*")[0].splitlines()), 2 + 3)
+        self.assertEqual(len(self.run_muster("status", "7_*")[0].splitlines()), 2 + 4)
+        self.assertEqual(json.loads(self.run_muster("status", "7_*", "--json")[0])["total"], 4)
+        self.assertEqual(self.run_muster("cancel", "7_*")[0], "array 7: 3 cancelled\n")
+        out, _ = self.run_muster("wait", "7_*", status=1)
+        self.assertEqual([line.split()[1] for line in out.splitlines()], ["10", "9", "8", "7"])
+        self.assertEqual(self.run_muster("wait", "8_*", status=1)[1],
+                         "muster: wait: no such array: 8_*\n")
+        self.run_muster("queue", "7", status=2)
 
 
 class Follows(LiveTest):
@@ -478,7 +508,7 @@ class Top(LiveTest):
         self.cluster(1)
         self.manager.jobs[101]["why"] = "because " * 50
         pid, fd = self.open_top(columns=90)
-        self.read_until(fd, "because…".encode())
+        self.read_until(fd, "becaus…".encode())
         os.write(fd, b"q")
         self.assert_gone(pid, fd, 0)
 
@@ -507,6 +537,35 @@ class Top(LiveTest):
         self.read_until(fd, b"back")
         os.write(fd, b"q")
         self.assert_gone(pid, fd, 0)
+
+
+class AsJson(LiveTest):
+    def test_logs_and_top_as_json(self):
+        self.some_jobs()
+        self.manager.write(3, b"one\ntwo\n", over=True)
+        lines = self.run_muster("logs", "3", "--json")[0].splitlines()
+        self.assertEqual("".join(json.loads(line)["text"] for line in lines), "one\ntwo\n")
+        self.assertEqual(json.loads(self.run_muster("logs", "3", "--json", "--tail", "1")[0]),
+                         {"text": "two\n"})
+        top = json.loads(self.run_muster("top", "--json")[0])
+        self.assertEqual([job["id"] for job in top["jobs"]], [3, 4, 2, 5])
+
+    def test_status_is_for_people(self):
+        self.some_jobs()
+        self.manager.jobs[3].update(
+            array=3, index=2,
+            request={"command": ["sh", "-c", "a\nb"], "env": {"PATH": "/x:/y", "A": "b"}},
+            leases=[{"number": 1, "where": "n:0", "state": "finished", "started": 1e9,
+                     "ended": 1e9 + 60, "exit": "", "cpu_s": 30, "mem_peak_gib": 1.5},
+                    {"number": 2, "where": "n:0", "state": "running", "started": 1e9}])
+        out = self.run_muster("status", "3")[0]
+        self.assertIn("a\\nb", out)
+        self.assertIn("3, index 2", out)
+        self.assertNotIn("/x:/y", out)
+        rows = out.splitlines()[-2:]
+        self.assertEqual(rows[0].split()[-1], "0")
+        self.assertEqual(rows[1].split()[-2:], ["-", "-"])
+        self.run_muster("queue", "--limit", "-1", status=2)
 
 
 class Completions(unittest.TestCase):

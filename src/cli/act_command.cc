@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <ostream>
 
 #include "cli/live.h"
@@ -31,9 +32,27 @@ int act_on_all(const LiveOptions& options, Streams streams, const std::string& f
   });
 }
 
+// "array 12: 3 cancelled, 1 stopping".
+std::string array_line(const Json& answer) {
+  std::map<std::string, std::size_t> states;
+  for (const Json& job : list_at(answer, "jobs")) ++states[printable(text_at(job, "state"))];
+  std::string text;
+  for (const auto& [state, count] : states) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(count), state);
+  }
+  return fmt::format("array {}: {}", count_at(answer, "array"), text);
+}
+
 int act_on_jobs(const LiveOptions& options, Streams streams, const std::string& act) {
-  return act_on_all(options, streams, "/v1/jobs/", act, [](const Json& job) {
-    return fmt::format("job {}: {}", count_at(job, "id"), printable(text_at(job, "state")));
+  return act_on_all(options, streams, "/v1/jobs/", act, [&](const Json& job) {
+    if (job.contains("jobs")) return array_line(job);
+    const std::uint64_t id = count_at(job, "id");
+    std::string line = fmt::format("job {}: {}", id, printable(text_at(job, "state")));
+    // To a user of Slurm the first job's id is the array's.
+    if (count_at(job, "array") == id) {
+      line += fmt::format("; the rest of its array is not: muster {} '{}_*'", act, id);
+    }
+    return line;
   });
 }
 

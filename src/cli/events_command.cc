@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/follow.h"
+#include "cli/listing.h"
 #include "cli/live_text.h"
 #include "cli/live_verbs.h"
 #include "client/target.h"
@@ -24,10 +25,10 @@ constexpr int kExitTimeUp = 124;
 std::string event_line(const Json& event, bool json) {
   if (json) return json_line(event) + "\n";
   const std::uint64_t job = count_at(event, "job");
-  return printable(fmt::format("{}  {:>6}  {:<12}  {}", local_time(number_at(event, "at")),
-                               job == 0 ? "-" : std::to_string(job), text_at(event, "kind"),
-                               text_at(event, "words"))) +
-         "\n";
+  const std::string line = printable(fmt::format(
+      "{}  {:>6}  {:<12}  {}", local_time(number_at(event, "at")),
+      job == 0 ? "-" : std::to_string(job), text_at(event, "kind"), text_at(event, "words")));
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
 // Prints what there is, in order, and returns the number of the last; with `tail`, the last of it.
@@ -88,6 +89,23 @@ int follow_events(ApiClient& client, const std::string& path, const std::string&
   }
 }
 
+// With the ids of all its jobs in place of an array.
+Result<std::vector<std::string>> whole_arrays(ApiClient& client,
+                                              const std::vector<std::string>& names) {
+  std::vector<std::string> ids;
+  for (const std::string& name : names) {
+    const std::optional<std::string> array = array_in(name);
+    if (!array) {
+      ids.push_back(name);
+      continue;
+    }
+    const Result<Listing> jobs = list_array(client, *array);
+    if (!jobs.ok()) return jobs.error();
+    for (const Json& job : jobs.value().jobs) ids.push_back(whole_id(job));
+  }
+  return ids;
+}
+
 }  // namespace
 
 int run_events(const LiveOptions& options, Streams streams) {
@@ -118,7 +136,9 @@ int run_wait(const LiveOptions& options, Streams streams) {
   return with_manager(options, streams, [&](ApiClient& client) {
     catch_interrupts();
     int status = kExitDone;
-    for (const std::string& id : options.names) {
+    const Result<std::vector<std::string>> ids = whole_arrays(client, options.names);
+    if (!ids.ok()) return fail(streams, "wait: " + ids.error().message);
+    for (const std::string& id : ids.value()) {
       const Result<Json> job = await_end(client, id, stop);
       if (interrupted()) return kExitInterrupted;
       if (!job.ok()) {

@@ -27,13 +27,14 @@ struct SubmitFlag {
 };
 
 constexpr SubmitFlag kSubmitFlags[] = {
-    {"--name", "name", "TEXT", "for people (default: the command's first word)"},
+    {"--name", "name", "TEXT",
+     "for people (default: the first word of the command, or of its shell script)"},
     {"--gpus", "gpus", "N", "how many, given together (default: 1)"},
     {"--fewest", "fewest", "N", "an elastic job runs with so few"},
     {"--most", "most", "N", "and with so many"},
     {"--gpu-type", "gpu_type", "TYPE", "only GPUs of this type"},
     {"--model", "model", "NAME", "plan CPU and memory by this profile"},
-    {"--tenant", "tenant", "NAME", "on whose quota (default: your own)"},
+    {"--tenant", "tenant", "NAME", "on whose quota (default: that of the tenant 'default')"},
     {"--priority", "priority", "N", "among your tenant's jobs, higher first"},
     {"--time-limit", "time_limit", "TIME", "end it after running so long: 90s, 30m, 12h"},
     {"--estimate", "estimate", "TIME", "how long you believe it runs"},
@@ -92,7 +93,9 @@ CLI::App& LiveCommands::verb(CLI::App& app, const char* name, const char* what, 
 void LiveCommands::jobs_verb(CLI::App& app, const char* name, const char* what, const char* example,
                              Run act) {
   CLI::App& command = verb(app, name, what, example, act);
-  command.add_option("jobs", options_.names, "ids of jobs, or their first digits")
+  command
+      .add_option("jobs", options_.names,
+                  "whole ids of jobs; of an array, 12_3 is one and '12_*' all of it")
       ->type_name("ID")
       ->required();
 }
@@ -117,7 +120,12 @@ void LiveCommands::add_queue(CLI::App& app) {
       command.add_option("--state", queue.state, "one state, 'active', 'ended' or 'all'");
   state->capture_default_str();
   command.add_flag("--all", queue.all, "ended jobs too")->excludes(state);
-  command.add_option("--limit", queue.limit, "at most so many; 0: all")->capture_default_str();
+  command.add_option("--limit", queue.limit, "at most so many; 0: all")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("array", options_.names, "only the jobs of this array, as 12_*")
+      ->type_name("ARRAY")
+      ->expected(0, 1);
 }
 
 // Of submit and plan: what is asked for.
@@ -183,8 +191,10 @@ std::vector<std::string> LiveCommands::keep_tail(std::span<const std::string> wo
 
 void LiveCommands::add_followers(CLI::App& app) {
   LogsOptions& logs = options_.logs;
-  CLI::App& output = text_verb(app, "logs", "print what a job has printed",
-                               "muster logs -f --tail 20 12", run_logs);
+  CLI::App& output = verb(app, "logs", "print what a job has printed",
+                          "muster logs -f --tail 20 12\n"
+                          "With --json each piece of it is an object on a line of its own.",
+                          run_logs);
   output.add_option("job", options_.names, "its id, or the first digits")
       ->type_name("ID")
       ->expected(1)
@@ -212,7 +222,8 @@ void LiveCommands::add_followers(CLI::App& app) {
                         "muster wait --timeout 30m 12 13\n"
                         "Exit status: 0 if all are done, 1 if one is not, 124 if the time was up.",
                         run_wait);
-  wait.add_option("jobs", options_.names, "ids of jobs, or their first digits")
+  wait.add_option("jobs", options_.names,
+                  "ids of jobs, or their first digits; '12_*' is a whole array")
       ->type_name("ID")
       ->required();
   wait.add_option_function<std::string>(
@@ -231,6 +242,7 @@ void LiveCommands::add_token(CLI::App& app) {
                  "it back, take its\nline out of the file.",
                  run_token);
   TokenOptions& token = options_.token;
+  command.add_flag("--json", options_.json, "print it as a JSON object");
   command.add_option("user", options_.names, "whose jobs it may submit and see")
       ->type_name("USER")
       ->expected(1)
@@ -249,7 +261,7 @@ void LiveCommands::add_to(CLI::App& app) {
   add_followers(app);
   CLI::App& status = verb(app, "status", "show one job: request, leases, progress, why it waits",
                           "muster status 12", run_status);
-  status.add_option("job", options_.names, "its id, or the first digits")
+  status.add_option("job", options_.names, "its id, or the first digits; '12_*' lists an array")
       ->type_name("ID")
       ->expected(1)
       ->required();
@@ -267,13 +279,14 @@ void LiveCommands::add_to(CLI::App& app) {
   }
   verb(app, "nodes", "list servers, what they have and what is free", "muster nodes", run_nodes);
   verb(app, "tenants", "list tenants, their quotas and use", "muster tenants", run_tenants);
-  text_verb(app, "top", "watch servers, running jobs and the queue",
-            "muster top\n"
-            "Keys: arrows, page up and down, home and end scroll; q quits. Without a terminal it\n"
-            "prints what it would show, once.",
-            run_top);
-  jobs_verb(app, "cancel", "end jobs", "muster cancel 12 13", run_cancel);
-  jobs_verb(app, "hold", "keep waiting jobs from starting", "muster hold 12", run_hold);
+  verb(app, "top", "watch servers, running jobs and the queue",
+       "muster top\n"
+       "Keys: arrows, page up and down, home and end scroll; q quits. Without a terminal\n"
+       "or with --json it prints what it would show, once.",
+       run_top);
+  jobs_verb(app, "cancel", "end jobs", "muster cancel 12 13 '20_*'", run_cancel);
+  jobs_verb(app, "hold", "stop jobs that run, keep those that wait from starting", "muster hold 12",
+            run_hold);
   jobs_verb(app, "release", "let held jobs start again", "muster release 12", run_release);
   nodes_verb(app, "drain", "close servers to new jobs (operators)", "muster drain node-1",
              run_drain);

@@ -21,6 +21,7 @@ namespace muster {
 
 struct QueueOptions {
   std::string user, tenant;
+  std::string array;  // Only of this one.
   std::string state = "active";
   bool mine = false;
   bool all = false;

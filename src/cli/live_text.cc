@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "cli/live.h"
+#include "model/tenants.h"
 #include "report/wording.h"
 
 namespace muster {
@@ -15,15 +16,6 @@ namespace muster {
 namespace {
 
 using Json = nlohmann::json;
-
-int rank_of(const Json& job) {
-  const std::string state = text_at(job, "state");
-  if (state == "running" || state == "stopping") return 0;
-  if (state == "starting") return 1;
-  if (state == "queued" || state == "retrying") return 2;
-  if (state == "blocked") return 3;
-  return is_over(job) ? 5 : 4;
-}
 
 }  // namespace
 
@@ -72,7 +64,10 @@ bool is_over(const Json& job) {
   return state == "done" || state == "failed" || state == "cancelled" || state == "rejected";
 }
 
-bool holds_gpus(const Json& job) { return rank_of(job) <= 1; }
+bool holds_gpus(const Json& job) {
+  const std::string state = text_at(job, "state");
+  return state == "running" || state == "stopping" || state == "starting";
+}
 
 std::string state_text(const Json& job) {
   return flag_at(job, "prerun") && holds_gpus(job) ? "pre-run" : text_at(job, "state");
@@ -84,6 +79,11 @@ Tint state_tint(const Json& job) {
   if (state == "failed" || state == "rejected") return Tint::kRed;
   if (state == "cancelled" || state == "held") return Tint::kDim;
   return Tint::kYellow;
+}
+
+std::string tenant_text(const Json& job) {
+  const std::string tenant = text_at(job, "tenant");
+  return tenant.empty() ? std::string(kDefaultTenant) : tenant;
 }
 
 std::string name_text(const Json& job) {
@@ -100,18 +100,6 @@ std::string time_text(const Json& job, double now) {
     return job.contains("started") ? brief_time(now - number_at(job, "started")) : "-";
   }
   return job.contains("submitted") ? brief_time(now - number_at(job, "submitted")) : "-";
-}
-
-void sort_jobs(std::vector<Json>& jobs) {
-  std::stable_sort(jobs.begin(), jobs.end(), [](const Json& a, const Json& b) {
-    const int rank = rank_of(a);
-    if (rank != rank_of(b)) return rank < rank_of(b);
-    if (rank == 5) return count_at(a, "id") > count_at(b, "id");
-    const double urgency_a = rank == 2 ? number_at(a, "priority") : 0;
-    const double urgency_b = rank == 2 ? number_at(b, "priority") : 0;
-    if (urgency_a != urgency_b) return urgency_a > urgency_b;
-    return count_at(a, "id") < count_at(b, "id");
-  });
 }
 
 void Facts::add(std::string name, std::string value) {

@@ -27,13 +27,10 @@ bool holds_gpus(const nlohmann::json& job);
 bool is_over(const nlohmann::json& job);
 std::string state_text(const nlohmann::json& job);
 Tint state_tint(const nlohmann::json& job);
-std::string name_text(const nlohmann::json& job);  // "resnet", of an array "resnet[3]".
+std::string tenant_text(const nlohmann::json& job);  // "default" if it named none.
+std::string name_text(const nlohmann::json& job);    // "resnet", of an array "resnet[3]".
 // How long it has run, or waited if it waits.
 std::string time_text(const nlohmann::json& job, double now);
-
-// Those that run, then those that wait, in the order they would start if all were alike, then those
-// that are over, newest first.
-void sort_jobs(std::vector<nlohmann::json>& jobs);
 
 // Facts under each other: "  submitted  12:00". Facts without a value are left out.
 class Facts {

@@ -49,6 +49,16 @@ Result<Piece> read_piece(ApiClient& client, const std::string& id, const LogsOpt
   return piece;
 }
 
+// With --json a piece of the output is an object on a line of its own.
+void print_piece(const LiveOptions& options, Streams streams, const std::string& text) {
+  if (text.empty()) return;
+  if (options.json) {
+    streams.out << json_line({{"text", text}}) << std::endl;
+  } else {
+    streams.out << text << std::flush;
+  }
+}
+
 std::string last_lines(const std::string& text, std::uint64_t lines) {
   std::size_t at = text.size();
   if (at > 0 && text[at - 1] == '\n') --at;
@@ -75,18 +85,19 @@ Result<Piece> read_tail(ApiClient& client, const std::string& id, const LogsOpti
   }
 }
 
-int print_output(ApiClient& client, const std::string& id, const LogsOptions& logs,
+int print_output(ApiClient& client, const std::string& id, const LiveOptions& options,
                  Streams streams) {
+  const LogsOptions& logs = options.logs;
   if (logs.tail) {
     const Result<Piece> piece = read_tail(client, id, logs);
     if (!piece.ok()) return fail(streams, piece.error().message);
-    streams.out << piece.value().text;
+    print_piece(options, streams, piece.value().text);
     return kExitDone;
   }
   for (std::uint64_t offset = 0;;) {
     const Result<Piece> piece = read_piece(client, id, logs, std::to_string(offset), kPage);
     if (!piece.ok()) return fail(streams, piece.error().message);
-    streams.out << piece.value().text;
+    print_piece(options, streams, piece.value().text);
     offset += piece.value().text.size();
     if (piece.value().text.empty() || offset >= piece.value().size) return kExitDone;
   }
@@ -108,13 +119,14 @@ struct Followed {
 };
 
 // One lease's output, from its beginning or its last lines to its end.
-Followed follow_lease(ApiClient& client, const std::string& id, const LogsOptions& logs, bool first,
-                      Streams streams) {
+Followed follow_lease(ApiClient& client, const std::string& id, const LiveOptions& options,
+                      bool first, Streams streams) {
+  const LogsOptions& logs = options.logs;
   std::uint64_t offset = 0;
   if (logs.tail && first) {
     const Result<Piece> tail = read_tail(client, id, logs);
     if (tail.ok()) {
-      streams.out << tail.value().text << std::flush;
+      print_piece(options, streams, tail.value().text);
       offset = tail.value().size;
     }
   }
@@ -130,7 +142,7 @@ Followed follow_lease(ApiClient& client, const std::string& id, const LogsOption
           const Json text = Json::parse(event.data, nullptr, false);
           if (!text.is_string()) return true;
           const auto& bytes = text.get_ref<const std::string&>();
-          streams.out << bytes << std::flush;
+          print_piece(options, streams, bytes);
           // The manager's own count is exact even where the output is not UTF-8.
           const Result<std::int64_t> at = parse_int(event.id);
           offset = at.ok() ? static_cast<std::uint64_t>(at.value()) : offset + bytes.size();
@@ -161,17 +173,18 @@ int follow_output(ApiClient& client, const std::string& name, const LiveOptions&
   for (;; job = job_now(client, id)) {
     if (interrupted()) return kExitInterrupted;
     if (!job.ok()) return fail(streams, job.error().message);
-    LogsOptions logs = options.logs;
-    logs.lease = options.logs.lease.value_or(latest_lease(job.value()));
+    LiveOptions now = options;
+    now.logs.lease = options.logs.lease.value_or(latest_lease(job.value()));
+    const std::uint32_t lease = *now.logs.lease;
     auto look_again = Clock::time_point::max();
-    if (*logs.lease > followed) {
-      if (followed > 0) streams.err << fmt::format("-- lease {} --\n", *logs.lease);
-      const Followed ended = follow_lease(client, id, logs, followed == 0, streams);
+    if (lease > followed) {
+      if (followed > 0) streams.err << fmt::format("-- lease {} --\n", lease);
+      const Followed ended = follow_lease(client, id, now, followed == 0, streams);
       if (ended.how == Ended::kInterrupted) return kExitInterrupted;
       if (ended.how == Ended::kGone) return fail(streams, ended.trouble);
       if (ended.how == Ended::kLease) {
         if (options.logs.lease) return kExitDone;
-        followed = *logs.lease;
+        followed = lease;
         continue;
       }
       if (is_over(job.value())) return fail(streams, ended.trouble);
@@ -188,7 +201,7 @@ int follow_output(ApiClient& client, const std::string& name, const LiveOptions&
 int run_logs(const LiveOptions& options, Streams streams) {
   return with_manager(options, streams, [&](ApiClient& client) {
     const std::string& id = options.names.front();
-    if (!options.logs.follow) return print_output(client, id, options.logs, streams);
+    if (!options.logs.follow) return print_output(client, id, options, streams);
     catch_interrupts();
     return follow_output(client, id, options, streams);
   });

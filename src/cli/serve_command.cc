@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/live.h"
 #include "live/background.h"
 #include "live/daemon.h"
 #include "live/instance.h"
@@ -43,7 +44,9 @@ void ServeCommand::add_to(CLI::App& app) {
       ->add_option("--home", home_,
                    "where it keeps its state; $MUSTER_HOME or ~/.local/state/muster if left out")
       ->type_name("DIR");
-  command_->add_flag("--check", check_, "only look whether the configuration is right");
+  auto* const check =
+      command_->add_flag("--check", check_, "only look whether the configuration is right");
+  command_->add_flag("--json", json_, "with --check: the answer as a JSON object")->needs(check);
   auto* const background =
       command_->add_flag("--background", background_, "go on without this terminal");
   command_->add_flag("--stop", stop_, "end the one that runs; its jobs go on")
@@ -87,6 +90,20 @@ int ServeCommand::run_in_background(Streams streams, const DaemonOptions& option
   return kExitDone;
 }
 
+int ServeCommand::check_as_json(Streams streams, DaemonOptions options) {
+  std::string said;
+  options.say = [&](const std::string& words) { said = words; };
+  const Refusal refusal = run_daemon(options);
+  nlohmann::json answer = {{"ok", !refusal}};
+  if (refusal) {
+    answer["error"] = refusal->message;
+  } else {
+    answer["serves"] = said;
+  }
+  streams.out << json_line(answer) << '\n';
+  return refusal ? kExitBadInput : kExitDone;
+}
+
 int ServeCommand::run(Streams streams) {
   DaemonOptions options;
   options.config = config_;
@@ -115,6 +132,7 @@ int ServeCommand::run(Streams streams) {
   };
   options.say = [&](const std::string& words) { line(streams.out, words); };
   options.log = [&](const std::string& words) { line(streams.err, words); };
+  if (json_) return check_as_json(streams, options);
   const Refusal refusal = run_daemon(options);
   if (refusal) {
     complain(streams, refusal->message);

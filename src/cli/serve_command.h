@@ -19,9 +19,11 @@ class ServeCommand {
  private:
   int run_in_background(Streams streams, const DaemonOptions& options) const;
 
+  static int check_as_json(Streams streams, DaemonOptions options);
+
   CLI::App* command_ = nullptr;
   std::string config_, home_;
-  bool check_ = false, background_ = false, stop_ = false;
+  bool check_ = false, json_ = false, background_ = false, stop_ = false;
 };
 
 }  // namespace muster

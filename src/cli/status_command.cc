@@ -4,6 +4,7 @@
 
 #include <ostream>
 
+#include "cli/listing.h"
 #include "cli/live.h"
 #include "cli/live_text.h"
 #include "cli/live_verbs.h"
@@ -54,11 +55,23 @@ std::string value_text(const std::string& key, const Json& value) {
   }
   if (value.is_object()) {
     for (const auto& [name, inner] : value.items()) {
+      if (key == "env" && name == "PATH") {
+        text +=
+            (text.empty() ? "" : " ") + std::string("PATH=…");  // Long, and seldom the question.
+        continue;
+      }
       text += (text.empty() ? "" : " ") + name + "=" + value_text("", inner);
     }
     return text;
   }
   return json_line(value);
+}
+
+// A script given as a word of the command has lines.
+std::string on_one_line(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '\n' ? std::string("\\n") : std::string(1, c);
+  return out;
 }
 
 void add_request(Facts& facts, const Json& job) {
@@ -68,8 +81,14 @@ void add_request(Facts& facts, const Json& job) {
     if (key == "name" || key == "tenant" || key == "gpus" || key == "priority") continue;
     std::string label = key;
     std::replace(label.begin(), label.end(), '_', ' ');
-    facts.add(label, value_text(key, value));
+    facts.add(label, on_one_line(value_text(key, value)));
   }
+}
+
+// What is said of an end, and "0" of a good one, of which there is nothing to say.
+std::string exit_text(const Json& lease) {
+  const std::string said = text_at(lease, "exit");
+  return said.empty() && text_at(lease, "state") == "finished" ? "0" : said;
 }
 
 std::string leases_text(const Json& leases, double now) {
@@ -90,8 +109,8 @@ std::string leases_text(const Json& leases, double now) {
                    text_at(lease, "state"), began ? local_time(number_at(lease, "started")) : "-",
                    began ? brief_time(until - number_at(lease, "started")) : "-",
                    lease.contains("cpu_s") ? brief_time(number_at(lease, "cpu_s")) : "-",
-                   gib(lease, "mem_peak_gib"), text_at(lease, "isolation"),
-                   text_at(lease, "exit")});
+                   lease.contains("mem_peak_gib") ? gib(lease, "mem_peak_gib") : "-",
+                   text_at(lease, "isolation"), exit_text(lease)});
   }
   return "\n" + table.render(ink_for(1), output_width());
 }
@@ -115,7 +134,9 @@ std::string status_text(const Json& job) {
   facts.add("ended", when(job, "ended", now));
   if (number_at(job, "ran_s") > 0) facts.add("ran", brief_time(number_at(job, "ran_s")));
   if (number_at(job, "priority") != 0) facts.add("priority", json_line(job["priority"]));
-  if (job.contains("array")) facts.add("array", std::to_string(count_at(job, "array")));
+  if (job.contains("array")) {
+    facts.add("array", fmt::format("{}, index {}", count_at(job, "array"), count_at(job, "index")));
+  }
   add_request(facts, job);
   return fmt::format("job {}  {}  {}\n", count_at(job, "id"), printable(name_text(job)),
                      printable(state_text(job))) +
@@ -126,6 +147,13 @@ std::string status_text(const Json& job) {
 
 int run_status(const LiveOptions& options, Streams streams) {
   return with_manager(options, streams, [&](ApiClient& client) {
+    if (const std::optional<std::string> array = array_in(options.names.front())) {
+      const Result<Listing> jobs = list_array(client, *array);
+      if (!jobs.ok()) return fail(streams, jobs.error().message);
+      streams.out << (options.json ? json_line(listing_json(jobs.value())) + "\n"
+                                   : listing_text(jobs.value()));
+      return kExitDone;
+    }
     return show(client, "/v1/jobs/" + escaped(options.names.front()), options, streams,
                 status_text);
   });

@@ -64,6 +64,14 @@ int run_token(const LiveOptions& options, Streams streams) {
   if (const Refusal refusal = append_line(path.value(), line.value())) {
     return fail(streams, refusal->message);
   }
+  if (options.json) {
+    streams.out << json_line({{"token", token.value()},
+                              {"user", user},
+                              {"role", wanted.is_operator ? "operator" : "user"},
+                              {"file", path.value()}})
+                << std::endl;
+    return kExitDone;
+  }
   streams.out << token.value() << std::endl;
   streams.err << "added to " << path.value() << "; the token is not shown again\n";
   return kExitDone;

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <map>
 #include <mutex>
 #include <ostream>
 #include <thread>
@@ -25,50 +24,19 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kPage = 1000;  // The most the manager gives at a time.
 constexpr std::chrono::seconds kPause(1);
 
-struct Page {
-  std::map<std::uint64_t, Json> jobs;
-  std::uint64_t total = 0;
-};
-
-Refusal add_page(ApiClient& client, const char* state, std::uint64_t offset, Page& into) {
-  const Result<Json> page = object_of(
-      client.get(target("/v1/jobs", {{"state", state},
-                                     {"limit", std::to_string(kPage)},
-                                     {"offset", offset == 0 ? "" : std::to_string(offset)}})));
-  if (!page.ok()) return page.error();
-  into.total = count_at(page.value(), "total");
-  for (const Json& job : list_at(page.value(), "jobs")) {
-    if (job.is_object()) into.jobs[count_at(job, "id")] = job;
-  }
-  return std::nullopt;
-}
-
-// All that run and the oldest that wait: the manager lists the newest first, and of a long queue
-// those are the ones that matter least.
-Result<Page> active_jobs(ApiClient& client) {
-  Page active;
-  if (Refusal refused = add_page(client, "active", 0, active)) return *refused;
-  if (active.total <= kPage) return active;
-  Page all;
-  for (const char* state : {"running", "starting", "stopping"}) {
-    if (Refusal refused = add_page(client, state, 0, all)) return *refused;
-  }
-  if (Refusal refused = add_page(client, "active", active.total - kPage, all)) return *refused;
-  return all;
-}
-
 Result<TopData> ask_manager(ApiClient& client) {
   TopData data;
   const Result<Json> nodes = object_of(client.get("/v1/nodes"));
   if (!nodes.ok()) return nodes.error();
   for (const Json& node : list_at(nodes.value(), "nodes")) data.nodes.push_back(node);
-  Result<Page> jobs = active_jobs(client);
+  // Those that run, and then who is next.
+  const Result<Json> jobs = object_of(
+      client.get(target("/v1/jobs", {{"state", "active"}, {"limit", std::to_string(kPage)}})));
   if (!jobs.ok()) return jobs.error();
-  for (auto& [id, job] : jobs.value().jobs) {
-    if (!is_over(job)) data.jobs.push_back(std::move(job));
+  for (const Json& job : list_at(jobs.value(), "jobs")) {
+    if (job.is_object()) data.jobs.push_back(job);
   }
-  sort_jobs(data.jobs);
-  data.active = std::max<std::uint64_t>(jobs.value().total, data.jobs.size());
+  data.active = std::max<std::uint64_t>(count_at(jobs.value(), "total"), data.jobs.size());
   data.where = client.where().text();
   data.at = now_since_1970();
   return data;
@@ -168,6 +136,12 @@ int run_top(const LiveOptions& options, Streams streams) {
   return with_manager(options, streams, [&](ApiClient& client) {
     Result<TopData> data = ask_manager(client);
     if (!data.ok()) return fail(streams, data.error().message);
+    if (options.json) {
+      const TopData& now = data.value();
+      streams.out << json_line({{"nodes", now.nodes}, {"jobs", now.jobs}, {"total", now.active}})
+                  << '\n';
+      return kExitDone;
+    }
     if (is_terminal(1)) return watch(client, std::move(data).value());
     TopView view;
     view.width = 0;

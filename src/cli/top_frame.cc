@@ -25,7 +25,7 @@ std::string bar(double used, double total, std::size_t width) {
 }
 
 struct Totals {
-  double gpus = 0, gpus_free = 0, cpus = 0, cpus_free = 0;
+  double gpus = 0, gpus_used = 0, cpus = 0, cpus_free = 0;
   std::size_t closed = 0;
   bool made_up = false;
 };
@@ -34,7 +34,8 @@ Totals totals_of(const std::vector<Json>& nodes) {
   Totals totals;
   for (const Json& node : nodes) {
     totals.gpus += number_at(node, "gpus");
-    totals.gpus_free += number_at(node, "gpus_free");
+    totals.gpus_used +=
+        number_at(node, "gpus_used", number_at(node, "gpus") - number_at(node, "gpus_free"));
     totals.cpus += number_at(node, "cpus");
     totals.cpus_free += number_at(node, "cpus_free");
     totals.closed += flag_at(node, "open", true) ? 0 : 1;
@@ -50,8 +51,8 @@ Lines header(const TopData& data, std::size_t running) {
   lines.push_back(fmt::format(
       "nodes {}{}   GPUs {} {:.0f}/{:.0f}{}   CPUs {:.4g}/{:.4g}   running {}   waiting {}",
       data.nodes.size(), all.closed > 0 ? fmt::format(" ({} drained)", all.closed) : "",
-      bar(all.gpus - all.gpus_free, all.gpus, 20), all.gpus - all.gpus_free, all.gpus,
-      all.made_up ? " (virtual)" : "", all.cpus - all.cpus_free, all.cpus, grouped(running),
+      bar(all.gpus_used, all.gpus, 20), all.gpus_used, all.gpus, all.made_up ? " (virtual)" : "",
+      all.cpus - all.cpus_free, all.cpus, grouped(running),
       grouped(data.active - std::min<std::uint64_t>(data.active, running))));
   lines.push_back(data.trouble.empty() ? "" : "! " + printable(data.trouble));
   return lines;
@@ -99,7 +100,7 @@ Table waiting_table(const std::vector<Json>& jobs, double now) {
   for (const Json& job : jobs) {
     table.add_row({std::to_string(count_at(job, "id")),
                    cut_text(printable(name_text(job)), kNameWidth), text_at(job, "user"),
-                   text_at(job, "tenant"), state_text(job), std::to_string(count_at(job, "gpus")),
+                   tenant_text(job), state_text(job), std::to_string(count_at(job, "gpus")),
                    time_text(job, now), text_at(job, "why")});
     table.tint(4, state_tint(job));
   }
@@ -146,8 +147,23 @@ void share_rows(Section& running, Section& waiting, std::size_t room, TopView& v
   waiting.first = view.scroll - running.first;
 }
 
-// What fits of a line that may have colors in it.
+// Without colors and the room they take.
+std::size_t shown_width(std::string_view line) {
+  std::size_t width = 0;
+  while (!line.empty()) {
+    const bool escape = line.front() == '\x1b';
+    const std::size_t end = escape ? line.find('m') : first_utf8_char(line).bytes - 1;
+    const std::string_view piece = line.substr(0, end == std::string_view::npos ? end : end + 1);
+    width += escape ? 0 : display_width(piece);
+    line.remove_prefix(piece.size());
+  }
+  return width;
+}
+
+// What fits of a line that may have colors in it, and a sign that there is more.
 std::string clipped(std::string_view line, std::size_t width) {
+  if (shown_width(line) <= width) return std::string(line);
+  width -= std::min<std::size_t>(width, 1);
   std::string out;
   std::size_t used = 0;
   bool colored = false;
@@ -161,7 +177,7 @@ std::string clipped(std::string_view line, std::size_t width) {
     out += piece;
     line.remove_prefix(piece.size());
   }
-  return colored && !line.empty() ? out + "\x1b[0m" : out;
+  return out + (colored ? "\x1b[0m…" : "…");
 }
 
 }  // namespace
