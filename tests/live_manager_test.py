@@ -378,6 +378,19 @@ class Serving(LiveTest):
         self.assertIn("signatures.yaml", daemon.muster("serve", "--check", status=2)[1])
         self.assertFalse((daemon.home / "journal.db").exists())
 
+    def test_check_says_which_field_is_wrong(self):
+        daemon = self.daemon_with(start=False)
+        for config, words in (
+                ({"scheduler": {"policy": "fifoo"}},
+                 "config.yaml: scheduler.policy: unknown policy 'fifoo'; did you mean 'fifo'?"),
+                ({"virtual_gpus": 0}, "config.yaml:1: virtual_gpus: not between 1 and 64: '0'"),
+                ({"tenants": {"list": [{"name": "a", "quota": 99}]}}, "config.yaml:1: ")):
+            daemon.config(config)
+            self.assertIn(words, daemon.muster("serve", "--check", status=2)[1])
+            answer = json.loads(daemon.muster("serve", "--check", "--json", status=2)[0])
+            self.assertFalse(answer["ok"])
+            self.assertIn(words, answer["error"])
+
 
 if __name__ == "__main__":
     live_daemon.main(__doc__)

@@ -40,9 +40,21 @@ ServerSettings server_settings(const ServeFile& file, const std::string& home) {
   return settings;
 }
 
+std::string config_path(const DaemonOptions& options) {
+  return options.config.empty() ? options.home + "/config.yaml" : options.config;
+}
+
 Result<ServeFile> read_config(const DaemonOptions& options) {
-  const bool named = !options.config.empty();
-  return read_serve_file(named ? options.config : options.home + "/config.yaml", named);
+  return read_serve_file(config_path(options), !options.config.empty());
+}
+
+// By the file's own lines, which the scheduler's settings no longer know.
+Refusal check_quotas(const ServeFile& file, const NodeFacts& machine) {
+  if (!file.tenants) return std::nullopt;
+  auto gpus = static_cast<std::int32_t>(machine.gpus.size());
+  if (!file.nodes.empty()) gpus = 0;
+  for (const ServeNode& node : file.nodes) gpus += node.gpus;
+  return file.tenants->check(gpus);
 }
 
 std::string described(const ServeFile& file, const NodeFacts& machine, const RosterSettings& has) {
@@ -116,8 +128,9 @@ Result<Plan> make_plan(const DaemonOptions& options) {
   Result<std::string> scheduling = settings_text(plan.file, plan.machine);
   if (!scheduling.ok()) return scheduling.error();
   plan.scheduling = std::move(scheduling).value();
+  if (const Refusal refusal = check_quotas(plan.file, plan.machine)) return *refusal;
   const Result<RosterSettings> roster = roster_settings(plan.scheduling);
-  if (!roster.ok()) return roster.error();
+  if (!roster.ok()) return Error{config_path(options) + ": " + roster.error().message};
   plan.serving = server_settings(plan.file, options.home);
   if (const Refusal refusal = ApiServer::check(plan.serving)) return *refusal;
   const Doctor doctor(options.home + "/leases", own_signatures(options.home));

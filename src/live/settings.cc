@@ -105,7 +105,9 @@ Refusal read_scheduler(const json& in, RosterSettings& settings) {
   part("mechanism", preset != nullptr ? preset->mechanism : "", planner.parts.mechanism);
   part("placement", preset != nullptr ? preset->placement : "", planner.parts.placement);
   if (const Refusal refusal = check_parts(planner.parts)) {
-    return Error{"scheduler: " + refusal->message};
+    // It is written for the command line: "--policy: unknown policy 'fifoo'".
+    const std::string& said = refusal->message;
+    return Error{"scheduler" + (said.starts_with("--") ? "." + said.substr(2) : ": " + said)};
   }
   EngineOptions& engine = settings.engine;
   if (in.contains("round_us")) {
