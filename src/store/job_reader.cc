@@ -47,7 +47,13 @@ Refusal JobReader::prepare() {
               " ORDER BY id DESC LIMIT ?3",
        by_prefix_},
       {std::string(kSelectAttempts) + "WHERE job = ?1 ORDER BY number", attempts_of_},
-      {jobs + "ended IS NOT NULL AND ended >= ?1 ORDER BY ended, id", ended_since_}};
+      {jobs + "ended IS NOT NULL AND ended >= ?1 ORDER BY ended, id", ended_since_},
+      {"SELECT number, job, user, json, full FROM events WHERE job = ?1 AND number > ?2"
+       " AND (?3 IS NULL OR job = 0 OR user = ?3) ORDER BY number LIMIT ?4",
+       events_of_job_},
+      {"SELECT number, job, user, json, full FROM events WHERE number > ?1"
+       " AND (?2 IS NULL OR job = 0 OR user = ?2) ORDER BY number LIMIT ?3",
+       events_of_all_}};
   for (const auto& [sql, statement] : all) {
     if (Refusal refusal = database_.prepare(sql.c_str(), statement)) return refusal;
   }
@@ -119,6 +125,22 @@ Result<std::vector<AttemptRow>> JobReader::attempts(std::uint64_t job) {
   std::vector<AttemptRow> rows;
   while (attempts_of_.next()) rows.push_back(attempt_row(attempts_of_));
   if (attempts_of_.code() != SQLITE_OK) return database_.error("cannot read");
+  return rows;
+}
+
+Result<std::vector<EventRow>> JobReader::events(const EventFilter& filter) {
+  const auto limit = static_cast<std::uint64_t>(filter.limit);
+  Statement& query = filter.job != 0 ? events_of_job_ : events_of_all_;
+  if (filter.job != 0) {
+    query.start(filter.job, filter.after, filter.user, limit);
+  } else {
+    query.start(filter.after, filter.user, limit);
+  }
+  std::vector<EventRow> rows;
+  while (query.next()) {
+    rows.push_back({query.number(0), query.number(1), query.text(2), query.text(3), query.text(4)});
+  }
+  if (query.code() != SQLITE_OK) return database_.error("cannot read");
   return rows;
 }
 

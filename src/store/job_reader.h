@@ -29,6 +29,13 @@ struct JobFilter {  // All that are given must hold.
   std::size_t offset = 0;
 };
 
+struct EventFilter {
+  std::uint64_t after = 0;          // Only with greater numbers.
+  std::uint64_t job = 0;            // 0: of all.
+  std::optional<std::string> user;  // Only of this one's jobs, and what is about no job.
+  std::size_t limit = 1000;
+};
+
 class JobReader {
  public:
   // The file of a Journal, which brings it to today's version first.
@@ -40,6 +47,7 @@ class JobReader {
   Result<std::vector<JobRow>> jobs(const JobFilter& filter);  // Newest first.
   Result<std::uint64_t> count(const JobFilter& filter);       // Whatever its limit and offset.
   Result<std::vector<AttemptRow>> attempts(std::uint64_t job);
+  Result<std::vector<EventRow>> events(const EventFilter& filter);  // Oldest first.
   // Jobs that were over at this instant or later, in order of their ends.
   Refusal for_each_ended_since(Instant since, const std::function<void(const JobRow&)>& visit);
 
@@ -55,6 +63,8 @@ class JobReader {
   Statement by_prefix_;
   Statement attempts_of_;
   Statement ended_since_;
+  Statement events_of_job_;
+  Statement events_of_all_;
   std::map<unsigned, Statement> lists_;  // By which parts of a filter are given, and what for.
 };
 

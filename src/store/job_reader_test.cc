@@ -179,6 +179,64 @@ TEST(JobReader, ForgetsTheOldestEndsFirstInSmallBatches) {
   EXPECT_EQ(ids(history.jobs({})), (Ids{6, 3, 1}));
 }
 
+std::vector<std::uint64_t> numbers(JobReader& reader, const EventFilter& filter) {
+  std::vector<std::uint64_t> found;
+  const Result<std::vector<EventRow>> rows = reader.events(filter);
+  EXPECT_TRUE(rows.ok());
+  for (const EventRow& row : rows.value()) found.push_back(row.number);
+  return found;
+}
+
+TEST(JobReader, TellsEventsInOrderAfterANumberToWhomTheyConcern) {
+  const Scratch scratch;
+  Journal journal = Journal::open(scratch / "j.db").value();
+  for (int i = 0; i < 2; ++i) ASSERT_FALSE(journal.put(job_row(journal.next_id())));
+  ASSERT_FALSE(journal.put(EventRow{1, 1, "ann", "{}", ""}));
+  ASSERT_FALSE(journal.put(EventRow{2, 2, "bob", "{}", R"({"of":1})"}));
+  ASSERT_FALSE(journal.put(EventRow{3, 0, "", "{}", ""}));
+  ASSERT_FALSE(journal.put(EventRow{7, 1, "ann", "{}", ""}));
+  JobReader reader = JobReader::open(scratch / "j.db").value();
+  EXPECT_TRUE(numbers(reader, {}).empty()) << "not committed";
+  ASSERT_FALSE(journal.commit());
+  EXPECT_EQ(numbers(reader, {}), (Ids{1, 2, 3, 7}));
+  EXPECT_EQ(numbers(reader, {2, 0, std::nullopt, 1}), (Ids{3}));
+  EXPECT_EQ(numbers(reader, {0, 1, std::nullopt, 9}), (Ids{1, 7}));
+  EXPECT_EQ(numbers(reader, {1, 1, std::nullopt, 9}), (Ids{7}));
+  EXPECT_EQ(numbers(reader, {0, 0, "bob", 9}), (Ids{2, 3}));
+  EXPECT_TRUE(numbers(reader, {0, 1, "bob", 9}).empty());
+  EXPECT_EQ(reader.events({1, 2, std::nullopt, 9}).value().at(0).full, R"({"of":1})");
+  EXPECT_EQ(journal.last_event(), 7U);
+}
+
+TEST(JobReader, KeepsTheFirstAndTheLastEventsOfAJobUntilItIsForgotten) {
+  const Scratch scratch;
+  Journal journal = Journal::open(scratch / "j.db").value();
+  JobRow job = job_row(journal.next_id());
+  job.ended = Instant::micros(10);
+  ASSERT_FALSE(journal.put(job));
+  std::uint64_t number = 0;
+  for (std::uint64_t i = 0; i < kMostEventsOfAJob + 30; ++i) {
+    ASSERT_FALSE(journal.put(EventRow{++number, 1, "ann", "{}", ""}));
+    if (i % 7 == 0) {
+      ASSERT_FALSE(journal.commit());
+    }
+  }
+  for (std::uint64_t i = 0; i < kMostEventsOfNoJob + 30; ++i) {
+    ASSERT_FALSE(journal.put(EventRow{++number, 0, "", "{}", ""}));
+  }
+  ASSERT_FALSE(journal.commit());
+  JobReader reader = JobReader::open(scratch / "j.db").value();
+  const auto told = numbers(reader, {0, 1, std::nullopt, 999});
+  ASSERT_EQ(told.size(), kMostEventsOfAJob);
+  EXPECT_EQ(told[kFirstEventsOfAJob - 1], kFirstEventsOfAJob);
+  EXPECT_EQ(told[kFirstEventsOfAJob], kFirstEventsOfAJob + 31);
+  EXPECT_EQ(told.back(), kMostEventsOfAJob + 30);
+  EXPECT_EQ(numbers(reader, {0, 0, std::nullopt, 99'999}).size(),
+            kMostEventsOfAJob + kMostEventsOfNoJob);
+  ASSERT_EQ(journal.forget_ended_before(Instant::micros(11), 9).value(), 1U);
+  EXPECT_TRUE(numbers(reader, {0, 1, std::nullopt, 999}).empty());
+}
+
 TEST(JobReader, RefusesWhatIsNoJournal) {
   const Scratch scratch;
   EXPECT_FALSE(JobReader::open(scratch / "none.db").ok());

@@ -117,7 +117,15 @@ Refusal Journal::prepare() {
        sql_.forget_attempts},
       {"DELETE FROM keys WHERE job IN (SELECT id FROM jobs"
        " WHERE ended IS NOT NULL AND ended < ?1 ORDER BY ended, id LIMIT ?2)",
-       sql_.forget_keys}};
+       sql_.forget_keys},
+      {"DELETE FROM events WHERE job IN (SELECT id FROM jobs"
+       " WHERE ended IS NOT NULL AND ended < ?1 ORDER BY ended, id LIMIT ?2)",
+       sql_.forget_events},
+      {"INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5)", sql_.event},
+      // The first that is neither among the first ?2 nor needed among ?3 in all.
+      {"DELETE FROM events WHERE (SELECT count(*) FROM events WHERE job = ?1) > ?3 AND number ="
+       " (SELECT number FROM events WHERE job = ?1 ORDER BY number LIMIT 1 OFFSET ?2)",
+       sql_.thin_events}};
   for (const auto& [sql, statement] : all) {
     if (Refusal refusal = database_.prepare(sql, statement)) return refusal;
   }
@@ -128,7 +136,8 @@ Refusal Journal::prepare() {
 Refusal Journal::read_counters() {
   const std::pair<const char*, std::uint64_t&> all[] = {
       {"SELECT value FROM meta WHERE name = 'next_seq'", durable_seq_},
-      {"SELECT value FROM meta WHERE name = 'next_id'", durable_id_}};
+      {"SELECT value FROM meta WHERE name = 'next_id'", durable_id_},
+      {"SELECT value FROM meta WHERE name = 'events_from'", events_from_}};
   for (const auto& [sql, counter] : all) {
     const Result<std::int64_t> value = database_.number_of(sql);
     if (!value.ok()) return value.error();
@@ -144,6 +153,10 @@ Refusal Journal::read_counters() {
       job.value() >= static_cast<std::int64_t>(durable_id_)) {
     return Error{database_.path() + ": damaged: a counter is behind what it counts"};
   }
+  const Result<std::int64_t> event =
+      database_.number_of("SELECT coalesce(max(number), 0) FROM events");
+  if (!event.ok()) return event.error();
+  last_event_ = static_cast<std::uint64_t>(event.value());
   next_seq_ = durable_seq_;
   next_id_ = durable_id_;
   return std::nullopt;
@@ -178,6 +191,17 @@ Refusal Journal::put(AttemptRow attempt) {
   }
   const std::pair place(attempt.job, attempt.number);
   attempts_.insert_or_assign(place, std::move(attempt));
+  return std::nullopt;
+}
+
+Refusal Journal::put(EventRow event) {
+  MUSTER_CHECK(event.number > last_event_ && event.job < next_id_);
+  if (Refusal refusal = check_size("user of event", event.user, kLargestName)) return refusal;
+  for (const std::string* text : {&event.json, &event.full}) {
+    if (Refusal refusal = check_size("text of event", *text, kLargestText)) return refusal;
+  }
+  last_event_ = event.number;
+  events_.push_back(std::move(event));
   return std::nullopt;
 }
 

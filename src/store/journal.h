@@ -47,6 +47,11 @@ struct Snapshot {
   std::string body;
 };
 
+// Of one job the first and the last are kept, of what is about no job the last.
+inline constexpr std::uint64_t kFirstEventsOfAJob = 50;
+inline constexpr std::uint64_t kMostEventsOfAJob = 200;
+inline constexpr std::uint64_t kMostEventsOfNoJob = 10'000;
+
 enum class JournalHealth {
   kSound,
   kBlocked,  // The disk is full, or another program keeps the file: commit() may be tried again.
@@ -72,6 +77,10 @@ class Journal {
   // Rows for people, new or replacing the one of the same id. Refuse what is too large.
   Refusal put(JobRow job);
   Refusal put(AttemptRow attempt);
+  // Likewise; the numbers must ascend. Only so many are kept, see above.
+  Refusal put(EventRow event);
+  std::uint64_t last_event() const { return last_event_; }    // Of those put, ever; 0: none.
+  std::uint64_t events_from() const { return events_from_; }  // Entries before have none.
 
   // Which job a user's idempotency key stands for; it may be one that is only buffered. A key is
   // kept once, for a job of this Journal; it goes when its job is forgotten.
@@ -100,7 +109,7 @@ class Journal {
   Refusal truncate_before(std::uint64_t seq);
 
   // Deletes at most so many jobs that were over before this instant, oldest ends first, with their
-  // attempts and keys. Gives how many went: fewer than `most` when no more are left.
+  // attempts, keys and events. Gives how many went: fewer than `most` when no more are left.
   Result<std::size_t> forget_ended_before(Instant before, std::size_t most);
 
  private:
@@ -119,7 +128,8 @@ class Journal {
   Database database_;
   struct Statements {
     Statement begin, commit, rollback, entry, job, attempt, key, find_key, counters, read, snapshot,
-        drop_snapshots, newest, truncate, forget_jobs, forget_attempts, forget_keys;
+        drop_snapshots, newest, truncate, forget_jobs, forget_attempts, forget_keys, event,
+        thin_events, forget_events;
   };
   Statements sql_;
   std::unique_ptr<int> log_pages_;  // In SQLite's write-ahead log after the last commit.
@@ -128,10 +138,13 @@ class Journal {
   std::uint64_t next_id_ = 1;
   std::uint64_t durable_seq_ = 1;
   std::uint64_t durable_id_ = 1;
+  std::uint64_t last_event_ = 0;
+  std::uint64_t events_from_ = 1;
   std::vector<JournalEntry> entries_;
   std::map<std::uint64_t, JobRow> jobs_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, AttemptRow> attempts_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> keys_;
+  std::vector<EventRow> events_;
 
   JournalHealth health_ = JournalHealth::kSound;
   Refusal failure_;  // Why it is not sound.

@@ -20,7 +20,7 @@ Result<JournalReader> JournalReader::open(const std::string& path) {
   const Result<std::int64_t> version = schema_version(reader.database_);
   if (!version.ok()) return version.error();
   if (version.value() == 0) return Error{path + ": empty"};
-  if (version.value() != kSchemaVersion) {
+  if (version.value() < kOldestWithJobs) {
     return Error{path + ": of an older version; muster serve brings it up to date"};
   }
   const std::pair<std::string, Statement&> all[] = {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "store/job_reader.h"
+#include "store/journal_reader.h"
 #include "store/testing.h"
 
 namespace muster {
@@ -229,6 +230,37 @@ TEST(JournalVersions, TheFirstBecomesTodays) {
   EXPECT_EQ(JobReader::open(scratch / "j.db").value().job(8).value(), job_row(8));
 }
 
+// Of version 2 nobody kept events, so those of its entries are to be told anew by who replays them.
+TEST(JournalVersions, TheSecondGetsAPlaceForEvents) {
+  const Scratch scratch;
+  {
+    Journal journal = Journal::open(scratch / "j.db").value();
+    EXPECT_EQ(journal.events_from(), 1U);
+    ASSERT_FALSE(journal.put(job_row(journal.next_id())));
+    for (int i = 1; i <= 2; ++i) ASSERT_TRUE(journal.append(entry(i)).ok());
+    ASSERT_FALSE(journal.commit());
+  }
+  hammer(scratch / "j.db",
+         "DROP TABLE events; DELETE FROM meta WHERE name = 'events_from'; PRAGMA user_version = 2");
+  const Result<JobReader> early = JobReader::open(scratch / "j.db");
+  ASSERT_FALSE(early.ok());
+  EXPECT_NE(early.error().message.find("older version"), std::string::npos);
+  EXPECT_TRUE(JournalReader::open(scratch / "j.db").ok()) << "what it reads is as it was";
+
+  Result<Journal> opened = Journal::open(scratch / "j.db");
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  Journal& journal = opened.value();
+  EXPECT_EQ(journal.events_from(), 3U);
+  EXPECT_EQ(journal.last_event(), 0U);
+  EXPECT_EQ(entries_from(journal, 1).size(), 2U);
+  const EventRow event{1, 1, "ann", R"({"kind":"submitted"})", ""};
+  ASSERT_FALSE(journal.put(event));
+  ASSERT_FALSE(journal.commit());
+  JobReader reader = JobReader::open(scratch / "j.db").value();
+  EXPECT_EQ(reader.job(1).value(), job_row(1));
+  EXPECT_EQ(reader.events({}).value(), std::vector{event});
+}
+
 TEST(JournalVersions, AStepThatFailsLeavesTheFileAsItWas) {
   const Scratch scratch;
   make_version_one(scratch / "j.db");
@@ -243,10 +275,10 @@ TEST(JournalVersions, AStepThatFailsLeavesTheFileAsItWas) {
 TEST(JournalVersions, ANewerOneIsRefusedAndUntouched) {
   const Scratch scratch;
   { ASSERT_TRUE(Journal::open(scratch / "j.db").ok()); }
-  hammer(scratch / "j.db", "PRAGMA user_version = 3");
+  hammer(scratch / "j.db", "PRAGMA user_version = 4");
   const std::string before = read_bytes(scratch / "j.db");
   expect_unopenable(scratch / "j.db",
-                    "j.db: written by a newer Muster: version 3, this one knows up to 2");
+                    "j.db: written by a newer Muster: version 4, this one knows up to 3");
   EXPECT_EQ(read_bytes(scratch / "j.db"), before);
 }
 

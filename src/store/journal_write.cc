@@ -54,7 +54,7 @@ void Journal::give_up(Error error) {
 
 Refusal Journal::commit() {
   const bool idle = entries_.empty() && jobs_.empty() && attempts_.empty() && keys_.empty() &&
-                    next_id_ == durable_id_;
+                    events_.empty() && next_id_ == durable_id_;
   if (health_ == JournalHealth::kSound && idle) return std::nullopt;
   if (Refusal refusal = transact([&] { return write_buffered(); })) return refusal;
   drop_buffered();
@@ -83,6 +83,11 @@ int Journal::write_buffered() {
           attempt.ended, attempt.exit);
   }
   for (const auto& [key, job] : keys_) write(sql_.key, key.first, key.second, job);
+  for (const EventRow& event : events_) {
+    write(sql_.event, event.number, event.job, event.user, event.json, event.full);
+    write(sql_.thin_events, event.job, event.job == 0 ? 0 : kFirstEventsOfAJob,
+          event.job == 0 ? kMostEventsOfNoJob : kMostEventsOfAJob);
+  }
   write(sql_.counters, next_seq_, next_id_);
   return code;
 }
@@ -92,6 +97,7 @@ void Journal::drop_buffered() {
   jobs_.clear();
   attempts_.clear();
   keys_.clear();
+  events_.clear();
   durable_seq_ = next_seq_;
   durable_id_ = next_id_;
 }
@@ -135,6 +141,7 @@ Result<std::size_t> Journal::forget_ended_before(Instant before, std::size_t mos
   const Refusal refusal = transact([&] {
     int code = sql_.forget_attempts.run(before, limit);
     if (code == SQLITE_OK) code = sql_.forget_keys.run(before, limit);
+    if (code == SQLITE_OK) code = sql_.forget_events.run(before, limit);
     if (code == SQLITE_OK) code = sql_.forget_jobs.run(before, limit);
     gone = sqlite3_changes(database_.handle());
     return code;

@@ -39,4 +39,15 @@ struct AttemptRow {
   friend bool operator==(const AttemptRow&, const AttemptRow&) = default;
 };
 
+// One thing that happened, as people are told it.
+struct EventRow {
+  std::uint64_t number = 0;  // Ascending; never given twice.
+  std::uint64_t job = 0;     // 0: not about a job.
+  std::string user;          // Whose job.
+  std::string json;
+  std::string full;  // The same with what only operators are told; empty: there is nothing more.
+
+  friend bool operator==(const EventRow&, const EventRow&) = default;
+};
+
 }  // namespace muster

@@ -44,7 +44,17 @@ constexpr const char* kForPeople = R"(
   CREATE INDEX keys_by_job ON keys (job);
 )";
 
-constexpr std::array<const char*, kSchemaVersion> kSteps = {kTruth, kForPeople};
+// Version 3: what happened, as people were told. `events_from` is the first entry of the journal
+// whose events are written with it: those of earlier ones nobody has kept.
+constexpr const char* kStory = R"(
+  CREATE TABLE events (
+    number INTEGER PRIMARY KEY, job INTEGER NOT NULL, user TEXT NOT NULL, json TEXT NOT NULL,
+    full TEXT NOT NULL);
+  CREATE INDEX events_by_job ON events (job);
+  INSERT INTO meta SELECT 'events_from', value FROM meta WHERE name = 'next_seq';
+)";
+
+constexpr std::array<const char*, kSchemaVersion> kSteps = {kTruth, kForPeople, kStory};
 
 Refusal take_steps(Database& database, std::int64_t version) {
   for (auto step = static_cast<std::size_t>(version); step < kSteps.size(); ++step) {
