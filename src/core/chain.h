@@ -57,6 +57,7 @@ class Chain final : public Planner {
   bool drifts() const override { return traits_.preempts && traits_.drifts; }
   Instant review_at() const override;
   WaitSplit waited(JobId job, Instant now) const override;
+  std::vector<JobId> fronts(Instant now) const override;
 
   // How the engine must count CPU and memory for these parts.
   Pooling pooling() const;

@@ -22,6 +22,19 @@ bool Chain::served_before(const Shape& a, const Shape& b, Instant now) const {
   return goes_before(a.queue.first(), b.queue.first(), now);
 }
 
+std::vector<JobId> Chain::fronts(Instant now) const {
+  std::vector<JobId> jobs;
+  const Shape* best = nullptr;
+  for (const Shape& shape : shapes_) {
+    if (shape.queue.empty()) continue;
+    jobs.push_back(shape.queue.first().job);
+    if (best != nullptr && !served_before(shape, *best, now)) continue;
+    best = &shape;
+    std::swap(jobs.front(), jobs.back());
+  }
+  return jobs;
+}
+
 // Where nobody overtakes, that is meant inside a tenant: only its oldest job may be next.
 bool Chain::is_passed_by(const Shape& shape, Instant now) const {
   return traits_.when_stuck == WhenStuck::kWait &&

@@ -87,6 +87,7 @@ class Engine {
   Reports wants_reports() const { return planner_->wants_reports(); }
   // Up to `now`, not before the last step.
   WaitSplit waited(JobId job, Instant now) const { return planner_->waited(job, now); }
+  std::vector<JobId> fronts() const { return planner_->fronts(now_); }
 
   struct Counters {
     std::uint64_t events = 0;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/draft.h"
 #include "core/state.h"
@@ -84,6 +85,10 @@ class Planner {
 
   // Why the job has waited so far. What is missing of the whole is kOrder.
   virtual WaitSplit waited(JobId /*job*/, Instant /*now*/) const { return {}; }
+
+  // Waiting jobs that the last plan looked at: of each kind, which fit or do not fit alike, the
+  // first; and before the others the one to be served next. For whoever tells people.
+  virtual std::vector<JobId> fronts(Instant /*now*/) const { return {}; }
 };
 
 }  // namespace muster

@@ -49,6 +49,13 @@ class Philly final : public Planner {
   bool drifts() const override { return false; }
   Instant review_at() const override;
   WaitSplit waited(JobId job, Instant now) const override;
+  std::vector<JobId> fronts(Instant /*now*/) const override {
+    std::vector<JobId> jobs = asking_;
+    for (const Group& group : groups_) {
+      if (!group.queued.empty()) jobs.push_back(*group.queued.begin());
+    }
+    return jobs;
+  }
 
  private:
   enum class Phase : std::uint8_t { kQueued, kAsking, kBackingOff };
