@@ -112,7 +112,7 @@ class EventFeed final : public Feed {
         over_ = over_ || (job_ && note.last);
         if (note.number <= after_) continue;
         after_ = note.number;
-        add_event(text, note.number, note.json);
+        add_event(text, note.number, note.for_caller(outlet_.caller()));
       }
     }
     if (over_) text += "event: end\ndata: {}\n\n";

@@ -100,6 +100,11 @@ struct Note {
   std::string user;          // Whose job; only they and operators may see it.
   bool last = false;         // The job is over: nothing about it follows.
   std::string json;
+  std::string full = {};  // The same with others' jobs named, for operators; empty: nothing more.
+
+  const std::string& for_caller(const Caller& caller) const {
+    return caller.is_operator && !full.empty() ? full : json;
+  }
 };
 using Notes = std::shared_ptr<const std::vector<Note>>;
 

@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "core/books.h"
+#include "core/waiting.h"
 #include "failure/retry.h"
 #include "live/input.h"
 
@@ -85,6 +86,12 @@ struct LiveJob {
   std::int32_t losses = 0;          // Leases lost one after the other.
   std::optional<Reason> failed_by;  // Its last lease, if that failed.
   Duration ran;                     // In leases that are over.
+
+  // Of its story, see roster_story.cc.
+  std::string told_wait;        // What stops it, as was said last; empty: nothing was.
+  std::int32_t waits_told = 0;  // How often.
+  Instant waits_since;          // While it waits for a lease.
+  WaitSplit waited;             // With what the engine says of its row: of this wait, by cause.
 
   bool wants_trial() const { return !tried && request.prerun > Duration(); }
 };

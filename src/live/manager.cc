@@ -199,6 +199,18 @@ void Manager::note_step() {
   }
   if (!roster_->over().empty()) lease_ended_ = true;
   put_rows();
+  keep_notes(first);
+}
+
+// From this fresh one on, with whatever is written next.
+void Manager::keep_notes(std::size_t first) {
+  for (std::size_t i = first; i < fresh_notes_.size(); ++i) {
+    const Note& note = fresh_notes_[i];
+    if (const Refusal refusal =
+            journal_->put(EventRow{note.number, note.job, note.user, note.json, note.full})) {
+      complain(refusal->message);
+    }
+  }
 }
 
 void Manager::take_notes(const Roster& roster) {
@@ -216,7 +228,17 @@ void Manager::take_notes(const Roster& roster) {
       fresh.user = job->user;
       fresh.last = job->end && note.kind == state_name(*job->end);
     }
-    fresh.json = words.dump(-1, ' ', false, json::error_handler_t::replace);
+    const auto written = [&] {
+      std::string text = words.dump(-1, ' ', false, json::error_handler_t::replace);
+      if (note.facts.empty()) return text;
+      text.back() = ',';
+      return text + "\"facts\":" + note.facts + "}";
+    };
+    fresh.json = written();
+    if (!note.full.empty()) {
+      words["words"] = note.full;
+      fresh.full = written();
+    }
     fresh_notes_.push_back(std::move(fresh));
   }
 }
@@ -276,8 +298,6 @@ void Manager::act() {
   for (Waiter& each : std::exchange(waiters_, {})) each.done(std::move(each.answer));
   if (fresh_notes_.empty()) return;
   auto fresh = std::make_shared<const std::vector<Note>>(std::exchange(fresh_notes_, {}));
-  notes_.insert(notes_.end(), fresh->begin(), fresh->end());
-  while (notes_.size() > kMostNotes) notes_.pop_front();
   std::function<void(Notes)> watcher;
   {
     const std::lock_guard lock(mutex_);

@@ -43,7 +43,7 @@ namespace muster {
 
 // Of one entry; the journal takes a mebibyte. One input must not be more.
 inline constexpr std::size_t kMostEntryBulk = 900U << 10U;
-inline constexpr std::size_t kMostNotes = 10'000;  // Kept for those who ask late.
+inline constexpr std::uint64_t kMostListedNotes = 10'000;  // The latest, of all jobs.
 
 struct ManagerSettings {
   std::string home;
@@ -105,6 +105,7 @@ class Manager final : public Service {
   void count_towards_snapshot(std::span<const Input> inputs);
   void note_step();
   void take_notes(const Roster& roster);
+  void keep_notes(std::size_t first);
   void put_rows();
   Refusal commit();
   void act();
@@ -202,7 +203,6 @@ class Manager final : public Service {
   std::vector<Waiter> waiters_;
   std::vector<Pending> reads_;
   std::vector<Note> fresh_notes_;
-  std::deque<Note> notes_;  // The latest, for those who ask late.
   std::uint64_t last_note_ = 0;
   std::map<std::string, std::size_t> per_user_;  // Jobs that are not over.
   bool lease_ended_ = false;                     // In this turn.

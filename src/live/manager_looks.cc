@@ -101,13 +101,20 @@ Answer Manager::events(const Caller& caller, const ListEvents& call) {
     if (const auto* answer = std::get_if<Answer>(&found)) return *answer;
     only = std::get<FoundJob>(found).id;
   }
+  EventFilter filter;
+  filter.job = only;
+  filter.after = call.after;
+  filter.limit = call.limit;
+  if (only == 0 && last_note_ > kMostListedNotes) {
+    filter.after = std::max(filter.after, last_note_ - kMostListedNotes);
+  }
+  if (!caller.is_operator) filter.user = caller.user;
+  const Result<std::vector<EventRow>> rows = reader_->events(filter);
+  if (!rows.ok()) return refused(503, rows.error().message);
   std::string list;
-  std::size_t count = 0;
-  for (const Note& note : notes_) {
-    if (note.number <= call.after || (only != 0 && note.job != only)) continue;
-    if (!caller.is_operator && note.job != 0 && note.user != caller.user) continue;
-    if (++count > call.limit) break;
-    list += (list.empty() ? "" : ",") + note.json;
+  for (const EventRow& row : rows.value()) {
+    const bool full = caller.is_operator && !row.full.empty();
+    list += (list.empty() ? "" : ",") + (full ? row.full : row.json);
   }
   Answer answer;
   answer.body = "{\"events\":[" + list + "]}";

@@ -88,13 +88,17 @@ Refusal Manager::recover() {
   const Result<std::vector<Order>> unkept = roster.restore(kept);
   if (!unkept.ok()) return Error{file + ": " + unkept.error().message};
   MUSTER_CHECK(unkept.value().empty());
+  // Beside its entries the journal keeps what was told of them; of the new beginning only if there
+  // was a commit after it.
+  const bool known = journal_->last_event() > last_note_;
   take_notes(roster);
+  if (!known) keep_notes(0);
   if (const Refusal refusal = replay(roster, snapshot.value()->seq)) {
     return Error{file + ": " + refusal->message};
   }
   clock_.emplace(instance_, roster.now());
-  for (Note& note : std::exchange(fresh_notes_, {})) notes_.push_back(std::move(note));
-  while (notes_.size() > kMostNotes) notes_.pop_front();
+  fresh_notes_.clear();
+  last_note_ = std::max(last_note_, journal_->last_event());
   for (const auto& [id, job] : roster.jobs()) {
     if (!job.end) ++per_user_[job.user];
   }
@@ -132,8 +136,11 @@ Refusal Manager::replay(Roster& roster, std::uint64_t after) {
               number)};
         } else {
           roster.step(entry.at, step.value().inputs);
+          fresh_notes_.clear();
           take_notes(roster);
           count_towards_snapshot(step.value().inputs);
+          // Written before events were kept.
+          if (number < journal_->events_from()) keep_notes(0);
         }
       });
   return refusal ? refusal : wrong;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "live/settings.h"
+#include "store/testing.h"
 
 namespace muster {
 namespace {
@@ -79,6 +80,14 @@ class ManagerTest : public testing::Test {
     manager_->stop();
     thread_.join();
     manager_.reset();
+  }
+  // As if it had been killed now.
+  void crash() {
+    const std::string copy = home_ + "-crashed";
+    std::filesystem::copy(home_, copy, std::filesystem::copy_options::recursive);
+    end();
+    std::filesystem::remove_all(home_);
+    std::filesystem::rename(copy, home_);
   }
   json ask(Call call, int status, const Caller& caller = {"ann", false}) {
     std::promise<Answer> promise;
@@ -219,14 +228,63 @@ TEST_F(ManagerTest, WhatHappenedIsStillToldAfterACrash) {
   start();
   ask(job(), 201);
   const json before = ask(ListEvents{}, 200);
-  const std::string copy = home_ + "-crashed";
-  std::filesystem::copy(home_, copy, std::filesystem::copy_options::recursive);
-  end();
-  std::filesystem::remove_all(home_);
-  std::filesystem::rename(copy, home_);
+  crash();
   std::filesystem::remove(home_ + "/instance.json");
   start();
   EXPECT_EQ(ask(ListEvents{}, 200), before) << "at the same times, though the file is gone";
+}
+
+TEST_F(ManagerTest, AJobsStoryIsWholeAfterCleanStopsAndCrashes) {
+  const auto kinds = [this](LiveId id) {
+    std::string text;
+    std::uint64_t last = 0;
+    const json told = ask(ListEvents{0, std::to_string(id), 1000}, 200);
+    for (const json& event : told["events"]) {
+      EXPECT_GT(event["number"].get<std::uint64_t>(), last);
+      last = event["number"].get<std::uint64_t>();
+      text += event["kind"].get<std::string>() + " ";
+    }
+    return text;
+  };
+  start();
+  ask(job(2), 201);
+  ask(job(1), 201);
+  crash();
+  start();
+  EXPECT_EQ(kinds(2), "submitted waits ");
+  end();
+  start();
+  crash();
+  start();
+  tell(LeaseUpInput{1, 1, "full"});
+  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 1500, 10});
+  end();
+  start();
+  tell(LeaseUpInput{2, 1, "full"});
+  crash();
+  start();
+  tell(LeaseOverInput{2, 1, LeaseFate::kFinished, "", "", 2000, 1500, 10});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(kinds(1), "submitted starting started done ");
+    EXPECT_EQ(kinds(2), "submitted waits starting started done ");
+    end();
+    start();
+  }
+}
+
+// A journal of before events were kept: those of its last entries are told by the replay.
+TEST_F(ManagerTest, AnOldJournalsEventsAreKeptFromItsLastEntriesOn) {
+  start();
+  ask(job(), 201);
+  const json before = ask(ListEvents{}, 200);
+  crash();
+  hammer(home_ + "/journal.db",
+         "DROP TABLE events; DELETE FROM meta WHERE name = 'events_from'; PRAGMA user_version = 2");
+  for (int i = 0; i < 2; ++i) {
+    start();
+    EXPECT_EQ(ask(ListEvents{}, 200), before);
+    end();
+  }
 }
 
 TEST_F(ManagerTest, FindsItsLeasesAgain) {

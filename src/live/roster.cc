@@ -42,6 +42,7 @@ void Roster::step(Instant now, std::span<const Input> inputs) {
   notes_.clear();
   touched_.clear();
   over_.clear();
+  gains_.clear();
   if (wake_ <= now) {
     wake_ = Instant::never();
     events_.push_back(TimerFired{});
@@ -50,6 +51,7 @@ void Roster::step(Instant now, std::span<const Input> inputs) {
     std::visit([this](const auto& each) { apply(each); }, input);
   }
   run_engine();
+  tell_waits();
   test_quarantined();
   std::sort(touched_.begin(), touched_.end());
   touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
@@ -96,10 +98,12 @@ void Roster::apply(const SubmitInput& input) {
   job.at_once = input.array != 0 ? input.at_once : 0;
   job.in_array_line = job.at_once > 0;
   note(job, "submitted",
-       fmt::format("{} wants {} GPU{}", job.request.name, job.request.gpus,
-                   job.request.gpus == 1 ? "" : "s"));
+       fmt::format("{} wants {} GPU{}{}", job.request.name, job.request.gpus,
+                   job.request.gpus == 1 ? "" : "s",
+                   job.held ? "; it is held until it is released" : ""));
   depend(job);
   if (!job.end) try_enter(job);
+  if (!job.end && !job.row && !job.held) tell_blocked(job);
 }
 
 void Roster::depend(LiveJob& job) {
@@ -153,7 +157,9 @@ void Roster::apply(const ReleaseInput& input) {
   job.held = false;
   job.held_why.clear();
   note(job, "released", "released");
-  if (!job.row) try_enter(job);  // Otherwise its lease is still to end.
+  if (job.row) return;  // Its lease is still to end.
+  try_enter(job);
+  if (!job.row) tell_blocked(job);
 }
 
 void Roster::apply(const DrainInput& input) {
@@ -228,6 +234,7 @@ void Roster::enter(LiveJob& job) {
   job.row = JobId(live_of_.size());
   live_of_.push_back(job.id);
   touch(job.id);
+  begin_wait(job);
   events_.push_back(as_it_was(job));
 }
 
@@ -258,6 +265,7 @@ void Roster::leave(LiveJob& job) {
   job.withdrawn = false;
   if (!engine_->state().jobs.contains(row)) return;  // Entered and withdrawn in one step.
   const Job& known = engine_->state().jobs[row];
+  job.waited += engine_->waited(row, now_);
   job.lease_base += known.epoch;
   const std::span<const FailedAttempt> failures = engine_->failures(row);
   job.past = Past{known.work_done,
@@ -297,7 +305,11 @@ void Roster::finish(LiveJob& job, LiveState end, std::string why) {
   job.row.reset();
   digest_.add(job.id << 4 | static_cast<std::uint64_t>(end));
   ended_.push_back(job.id);
-  note(job, state_name(end).data(), job.why);
+  note(job, state_name(end).data(),
+       end == LiveState::kDone && job.why.empty()
+           ? fmt::format("ended well after running {} in {} lease{}", rough(job.ran),
+                         job.leases_used, job.leases_used == 1 ? "" : "s")
+           : job.why);
   watch_siblings(job);
 }
 

@@ -14,6 +14,7 @@
 //   roster_picture.cc   a copy to try things out on
 //   roster_reactions.cc what is done about failures: retries, quarantine, siblings that are held
 //   roster_snapshot.cc  the whole as text, and back, into a new engine
+//   roster_story.cc     what people are told of a plan: what stops a job, and for whom one stops
 
 #include <cstdint>
 #include <deque>
@@ -74,6 +75,8 @@ struct RosterNote {
   LiveId id = 0;  // 0: not about a job.
   std::string kind;
   std::string words;
+  std::string facts = {};  // What the plan went by, as a JSON object; empty: none.
+  std::string full = {};   // The words with others' jobs named, for operators; empty: the same.
 };
 
 // A lease that is over, for the tables.
@@ -210,6 +213,26 @@ class Roster {
   // roster_snapshot.cc
   void restore_links();
 
+  // roster_story.cc
+  struct Names;
+  struct RoomNow;
+  struct NewWait {
+    LiveId id = 0;
+    std::uint64_t plans = 0;  // Only after more plans than these it is known what stops it.
+  };
+  void begin_wait(LiveJob& job, Duration pause = Duration());
+  void tell_blocked(LiveJob& job);
+  void tell_waits();
+  void tell_wait(LiveJob& job, RoomNow& room);
+  void tell_promise(LiveJob& job);
+  void say_wait(LiveJob& job, const char* cause, std::string facts, std::string words,
+                std::string full);
+  void tell_start(LiveJob& job, const Placement& placement);
+  void tell_stop(LiveJob& job);
+  const LiveJob* find_gainer(JobId stopped) const;
+  WaitCause cause_now(JobId row) const;
+  Names names_for(const LiveJob& reader, const LiveJob& other) const;
+
   std::shared_ptr<const World> world_;
   std::unique_ptr<Engine> engine_;
   std::vector<LiveId> live_of_;  // By JobId.
@@ -225,6 +248,9 @@ class Roster {
   std::deque<Known> known_;          // Latest ends, for estimates.
   std::vector<LiveId> ended_;        // In this step.
   std::size_t told_ = 0;             // Of those, whose dependents know.
+  std::vector<NewWait> new_waits_;   // To be told what they wait for.
+  std::map<LiveId, LiveId> gains_;   // In this step: who is promised whose GPUs.
+  std::uint64_t plans_told_ = 0;     // How many of the engine's plans have been told of.
 
   Instant now_;
   Instant wake_ = Instant::never();

@@ -41,7 +41,7 @@ void Roster::carry_out(const Action& action) {
       if (!job.lease || job.lease->number != number || job.lease->stopping) return;
       job.lease->stopping = true;
       orders_.push_back({Order::Kind::kStop, job.id, number, {}, job.lease->trial, Duration()});
-      if (!job.withdrawn) note(job, "preempting", "told to stop for another job");
+      if (!job.withdrawn) tell_stop(job);
       touch(job.id);
       return;
     case Action::Kind::kResize:
@@ -80,7 +80,7 @@ void Roster::start(LiveJob& job, const Action& action) {
   job.leases_used = number;
   job.lease = std::move(lease);
   orders_.push_back(std::move(order));
-  note(job, "starting", "gets " + where(placement));
+  tell_start(job, placement);
 }
 
 void Roster::apply(const LeaseUpInput& input) {
@@ -154,7 +154,7 @@ void Roster::end_trial(LiveJob& job, const LeaseOverInput& input) {
   if (input.fate == LeaseFate::kLost && !job.withdrawn) return lose_lease(job, epoch);
   events_.push_back(
       LeaseEnded{row, epoch, passed ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped});
-  if (!passed && !job.withdrawn) return;
+  if (!passed && !job.withdrawn) return begin_wait(job);
   job.tried = job.tried || passed;
   leave(job);
   job.past.reset();  // What the trial did does not count.
@@ -194,7 +194,8 @@ void Roster::end_lease(LiveJob& job, const LeaseOverInput& input, Duration ran) 
     return give_up_lease(job, epoch, LiveState::kFailed, kLostAgain);
   }
   if (input.fate == LeaseFate::kLost) return lose_lease(job, epoch);
-  note(job, "preempted", "waits again");
+  note(job, "preempted", fmt::format("has stopped after running {}; waits again", rough(ran)));
+  begin_wait(job);
   stopped();
 }
 

@@ -63,7 +63,9 @@ void Roster::tell(const Aftermath& reaction, LiveJob& job) {
   const std::string words = fmt::format("{} on attempt {}; {}: {}", info_of(reaction.reason).key,
                                         job.lease_base + reaction.epoch, next, verdict.why);
   job.why = job.why.empty() ? words : job.why + ": " + words;
-  if (verdict.again()) note(job, "retried", brief(words));  // Otherwise its end says it.
+  if (!verdict.again()) return;  // Its end says it.
+  note(job, "retried", brief(words));
+  begin_wait(job, verdict.wait);
 }
 
 // Its processes are gone and nobody knows why, which is no failure of the job.
@@ -71,6 +73,7 @@ void Roster::lose_lease(LiveJob& job, Epoch epoch) {
   const Duration wait = kFirstLossWait * (std::int64_t{1} << (job.losses - 1));
   job.why = fmt::format("its processes were lost; tried again in {}", rough(wait));
   note(job, "lost", job.why);
+  begin_wait(job, wait);
   events_.push_back(LeaseLost{*job.row, epoch, wait});
 }
 

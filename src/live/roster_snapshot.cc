@@ -81,6 +81,23 @@ Past read_past(const json& in, const Roster& roster) {
   return past;
 }
 
+// What is told of a job, so that a restart does not tell it again.
+json story_json(const LiveJob& job, WaitSplit waited) {
+  waited += job.waited;
+  json by_cause = json::array();
+  for (const Duration each : waited.by_cause) by_cause.push_back(each.us());
+  return {job.told_wait, job.waits_told, job.waits_since.us(), std::move(by_cause)};
+}
+
+void read_story(const json& in, LiveJob& job) {
+  job.told_wait = in.at(0).get<std::string>();
+  job.waits_told = in.at(1).get<std::int32_t>();
+  job.waits_since = Instant::micros(in.at(2).get<std::int64_t>());
+  for (std::size_t i = 0; i < kWaitCauses; ++i) {
+    job.waited.by_cause[i] = Duration::micros(in.at(3).at(i).get<std::int64_t>());
+  }
+}
+
 json quarantine_json(const NodeQuarantine& quarantine, const std::string& node) {
   return {{"node", node},
           {"why", quarantine.why},
@@ -131,6 +148,7 @@ std::string Roster::snapshot() const {
                 {"ran", job.ran.us()}};
     if (job.started) out["started"] = job.started->us();
     if (job.lease) out["lease"] = lease_json(*job.lease, topology);
+    out["story"] = story_json(job, job.row ? engine_->waited(*job.row, now_) : WaitSplit());
     std::uint32_t base = job.lease_base;
     if (job.row && engine_->state().jobs.contains(*job.row)) {
       const Job& row = engine_->state().jobs[*job.row];
@@ -234,6 +252,8 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
         job.started = Instant::micros(in.at("started").get<std::int64_t>());
       }
       if (in.contains("past")) job.past = read_past(in.at("past"), *this);
+      job.waits_since = job.submitted;  // Snapshots of before had no more of it.
+      if (in.contains("story")) read_story(in.at("story"), job);
       if (in.contains("lease")) {
         const json& held = in.at("lease");
         LiveLease lease;
@@ -262,9 +282,15 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
       job.row = JobId(live_of_.size());
       live_of_.push_back(id);
       events_.push_back(std::move(back));
+      if (!job.lease && job.told_wait.empty()) new_waits_.push_back({id, 0});
     }
     // Last, since what runs on a drained server goes on.
-    for (const json& name : whole.at("drained")) apply(DrainInput{name.get<std::string>(), false});
+    for (const json& name : whole.at("drained")) {
+      const std::optional<NodeId> node = find_node(name.get<std::string>());
+      if (!node || is_drained(*node)) continue;
+      drained_[node->index()] = 1;
+      events_.push_back(NodeClosed{*node});
+    }
     for (const json& each : whole.value("quarantined", json::array())) {
       const std::optional<NodeId> node = find_node(each.at("node").get<std::string>());
       if (!node) continue;
@@ -302,6 +328,7 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
     come_back(job);
   }
   run_engine();
+  tell_waits();
   return unkept;
 }
 

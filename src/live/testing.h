@@ -91,6 +91,7 @@ class Desk {
       roster.step(Instant::at(Duration::seconds(second)), inputs);
       for (const RosterNote& note : roster.notes()) {
         story += (story.empty() ? "" : ", ") + note.kind + " " + std::to_string(note.id);
+        heard.push_back(note);
       }
       for (const LiveId id : roster.touched()) {
         if (const LiveJob* job = roster.find(id); job != nullptr && job->end) {
@@ -134,6 +135,7 @@ class Desk {
   Roster roster;
   Machine machine;
   std::string story;
+  std::vector<RosterNote> heard;
   std::map<LiveId, std::string> ends;
 };
 
