@@ -206,6 +206,30 @@ void compare(const Roster& roster, const Replay& replay, Account& account, Viola
   }
 }
 
+// A job's events begin with its submission and tell of its end if that has come, each once.
+Refusal check_stories(JobReader& reader, const Account& account, Violations& wrong) {
+  for (const auto& [id, row] : account.jobs) {
+    const Result<std::vector<EventRow>> events = reader.events({0, id, std::nullopt, 1'000});
+    if (!events.ok()) return events.error();
+    std::vector<std::string> kinds;
+    for (const EventRow& event : events.value()) {
+      const json told = json::parse(event.json, nullptr, false);
+      kinds.push_back(told.is_object() ? told.value("kind", "") : "");
+    }
+    const auto count = [&](const char* kind) {
+      return std::count(kinds.begin(), kinds.end(), kind);
+    };
+    const auto ends = count("done") + count("failed") + count("cancelled") + count("rejected");
+    if (kinds.empty() || kinds.front() != "submitted" || count("submitted") != 1) {
+      wrong.push_back(fmt::format("job {}: its events do not begin with its submission", id));
+    } else if (ends != (row.over ? 1 : 0)) {
+      wrong.push_back(fmt::format("job {}: is {}, but its events tell of {} end{}", id, row.state,
+                                  ends, ends == 1 ? "" : "s"));
+    }
+  }
+  return std::nullopt;
+}
+
 Result<Roster> restored(const Snapshot& snapshot) {
   try {
     const json body = json::parse(snapshot.body);
@@ -232,6 +256,8 @@ Result<Account> check_journal(const std::string& home, Violations& wrong) {
   Result<JobReader> reader = JobReader::open(copy.file());
   if (!reader.ok()) return reader.error();
   if (const Refusal refusal = read_tables(reader.value(), account)) return *refusal;
+  Violations stories;
+  if (const Refusal refusal = check_stories(reader.value(), account, stories)) return *refusal;
 
   const Result<std::optional<Snapshot>> snapshot = journal.value().newest_snapshot();
   if (!snapshot.ok()) return snapshot.error();
@@ -251,6 +277,7 @@ Result<Account> check_journal(const std::string& home, Violations& wrong) {
   if (!wrong.empty()) return account;  // From here on it would only be the same again.
 
   compare(roster.value(), replay, account, wrong);
+  wrong.insert(wrong.end(), stories.begin(), stories.end());
   const LiveId next = journal.value().next_id();
   const LiveId known = account.jobs.empty() ? 0 : account.jobs.rbegin()->first;
   if (std::max(replay.highest(), known) >= next) {
