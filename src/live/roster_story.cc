@@ -308,7 +308,8 @@ const LiveJob* Roster::find_gainer(JobId stopped) const {
     const std::int32_t row = state.jobs[each.job].lease;
     if (each.job == stopped || row == kNoRow) continue;
     if (!overlap(state.leases[static_cast<std::size_t>(row)].placement, lease.placement)) continue;
-    if (const LiveJob* job = find(live_of_[each.job.index()])) return job;
+    const LiveJob* job = find(live_of_[each.job.index()]);
+    if (job != nullptr && job->row == each.job) return job;
   }
   return nullptr;
 }
