@@ -27,8 +27,8 @@ import time
 import unittest
 
 OVER = ("done", "failed", "cancelled", "rejected")
-# Seconds until something that takes a moment is believed not to happen: the machine may be busy with
-# other things, and only a test that fails waits so long.
+# Seconds until something that takes a moment is believed not to happen: the machine may be busy
+# with other things, and only a test that fails waits so long.
 PATIENCE = 120
 # A command that goes on until its test has made the file `go` where jobs run.
 GATE = "while [ ! -e go ]; do sleep 0.05; done"
