@@ -25,10 +25,15 @@ constexpr int kExitTimeUp = 124;
 std::string event_line(const Json& event, bool json) {
   if (json) return json_line(event) + "\n";
   const std::uint64_t job = count_at(event, "job");
-  const std::string line = printable(fmt::format(
+  std::string text = printable(fmt::format(
       "{}  {:>6}  {:<12}  {}", local_time(number_at(event, "at")),
       job == 0 ? "-" : std::to_string(job), text_at(event, "kind"), text_at(event, "words")));
-  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  text.resize(text.find_last_not_of(' ') + 1);
+  text += "\n";
+  for (const std::string& more : {evidence_text(event), text_at(event, "advice")}) {
+    if (!more.empty()) text += fmt::format("{:43}{}\n", "", printable(more));
+  }
+  return text;
 }
 
 // Prints what there is, in order, and returns the number of the last; with `tail`, the last of it.

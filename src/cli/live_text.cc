@@ -102,6 +102,12 @@ std::string time_text(const Json& job, double now) {
   return job.contains("submitted") ? brief_time(now - number_at(job, "submitted")) : "-";
 }
 
+std::string evidence_text(const nlohmann::json& told) {
+  const std::string evidence = text_at(told, "evidence");
+  if (evidence.empty() || !told.contains("line")) return evidence;
+  return fmt::format("line {}: {}", count_at(told, "line"), evidence);
+}
+
 void Facts::add(std::string name, std::string value) {
   if (!value.empty()) facts_.emplace_back(std::move(name), printable(value));
 }

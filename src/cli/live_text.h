@@ -32,6 +32,9 @@ std::string name_text(const nlohmann::json& job);    // "resnet", of an array "r
 // How long it has run, or waited if it waits.
 std::string time_text(const nlohmann::json& job, double now);
 
+// The line that shows why it failed, with its number; empty if there is none.
+std::string evidence_text(const nlohmann::json& told);
+
 // Facts under each other: "  submitted  12:00". Facts without a value are left out.
 class Facts {
  public:

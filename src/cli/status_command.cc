@@ -128,6 +128,8 @@ std::string status_text(const Json& job) {
   facts.add("user", text_at(job, "user") + (tenant.empty() ? "" : ", tenant " + tenant));
   facts.add("GPUs", given(job));
   facts.add("why", text_at(job, "why"));
+  facts.add("evidence", evidence_text(job));
+  facts.add("advice", text_at(job, "advice"));
   facts.add("progress", progress_line(job, now));
   facts.add("submitted", when(job, "submitted", now));
   facts.add("started", when(job, "started", now));

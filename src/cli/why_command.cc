@@ -85,6 +85,10 @@ std::vector<Branch> branches(const Json& answer, bool verbose) {
   const std::string end = printable(text_at(answer, "end"));
   // Where the first line has not said it in full.
   if (printable(text_at(answer, "why")).ends_with("…")) all.push_back({"end", {end}});
+  const std::string evidence = printable(evidence_text(answer));
+  if (!evidence.empty()) all.push_back({"evidence", {evidence}});
+  const std::string advice = printable(text_at(answer, "advice"));
+  if (!advice.empty()) all.push_back({"advice", {advice}});
   if (answer.contains("time") && !text_at(answer, "why").ends_with(text_at(answer, "time"))) {
     all.push_back({"time", {printable(text_at(answer, "time"))}});
   }

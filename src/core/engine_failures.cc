@@ -75,6 +75,7 @@ void Engine::apply(const AttemptFailed& event) {
   digest_.add((std::uint64_t{event.job.index()} << 32) ^ static_cast<std::uint64_t>(now_.us()));
   FailedAttempt failed;
   failed.reason = event.reason;
+  failed.told = event.told;
   for (const Share& share : lease(event.job).placement) failed.servers.push_back(share.node);
   std::vector<FailedAttempt>& earlier = failures_[event.job];
   const bool known_bad = inputs_.known_bad(job.spec.user, job.spec.name);
@@ -112,13 +113,13 @@ void Engine::blame_server(const AttemptFailed& event, const Job& job, const Fail
   if (options_.retry.kind() != RetryPolicy::Kind::kAdaptive || state_.closed[suspect] != 0) return;
   // What may be the jobs' fault is no reason to close the last server: where else could it show?
   const bool last = closed_count_ + 1 == state_.closed.size();
-  if (last && !info_of(event.reason).points_at_server()) return;
+  if (last && failed.nature() != Nature::kServer) return;
   std::optional<Charge> charge;
   if (verdict.blames == Verdict::Blames::kServer) {
-    charge = servers_.strike(now_, suspect, job.spec.user, event.reason);
+    charge = servers_.strike(now_, suspect, job.spec.user, event.reason, failed.nature());
   }
   if (!charge && failed.servers.size() == 1) {
-    charge = servers_.died(now_, suspect, job.spec.user, event.reason, event.ran);
+    charge = servers_.died(now_, suspect, job.spec.user, event.reason, event.ran, failed.nature());
   }
   if (!charge) return;
   quarantines_.push_back({suspect, *charge});

@@ -4,6 +4,7 @@
 // named by its job and epoch; an epoch is never used twice, so news of an old lease is recognised.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -57,6 +58,7 @@ struct AttemptFailed {  // The lease is over because the job failed; what it hel
   Epoch epoch;
   Reason reason;
   Duration ran = Duration::max();  // How long it had been up; max(): the driver cannot tell.
+  std::optional<Told> told = {};   // By a signature, which then decides what is done about it.
 };
 struct LeaseLost {  // The lease is over and nobody knows why: no failure of the job.
   JobId job;

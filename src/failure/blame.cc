@@ -19,32 +19,29 @@ void ServerBlame::note(std::vector<Strike>& strikes, const Strike& strike, Durat
   strikes.push_back(strike);
 }
 
-std::optional<Charge> ServerBlame::strike(Instant now, NodeId server, UserId user, Reason reason) {
+std::optional<Charge> ServerBlame::strike(Instant now, NodeId server, UserId user, Reason reason,
+                                          Nature nature) {
   MUSTER_CHECK(servers_.contains(server));
-  const Nature nature = info_of(reason).nature;
   if (nature != Nature::kServer && nature != Nature::kSuspect) return std::nullopt;
   if (reason == Reason::kNoSignature) return std::nullopt;
   if (drained(server, now)) return std::nullopt;  // Its other jobs may go on failing: we know.
   Server& struck = servers_[server];
-  note(struck.strikes, {now, user, reason}, options_.window);
-  const bool sure = info_of(reason).points_at_server();
+  const bool sure = nature == Nature::kServer;
+  note(struck.strikes, {now, user, reason, sure}, options_.window);
   std::vector<Strike> alike;
   for (const Strike& each : struck.strikes) {
-    if (sure ? info_of(each.reason).points_at_server() : each.reason == reason) {
-      alike.push_back(each);
-    }
+    if (sure ? each.sure : each.reason == reason) alike.push_back(each);
   }
   return drain(struck, judge(alike, sure ? 1 : options_.users), now);
 }
 
 std::optional<Charge> ServerBlame::died(Instant now, NodeId server, UserId user, Reason reason,
-                                        Duration ran) {
+                                        Duration ran, Nature nature) {
   MUSTER_CHECK(servers_.contains(server));
-  const Nature nature = info_of(reason).nature;
   if (nature == Nature::kDeterministic || nature == Nature::kScheduler) return std::nullopt;
   if (ran > options_.young || drained(server, now)) return std::nullopt;
   Server& struck = servers_[server];
-  note(struck.young, {now, user, reason}, options_.young_window);
+  note(struck.young, {now, user, reason, false}, options_.young_window);
   std::optional<Charge> charge = judge(struck.young, options_.users);
   if (charge) charge->young = true;
   return drain(struck, charge, now);

@@ -48,9 +48,18 @@ class ServerBlame {
   // Of a gang, the server whose worker failed first. A charge if the server is to be drained from
   // now until drained_until(server). Its strikes are forgotten then, and those it gets while it is
   // drained are not counted.
-  std::optional<Charge> strike(Instant now, NodeId server, UserId user, Reason reason);
+  std::optional<Charge> strike(Instant now, NodeId server, UserId user, Reason reason) {
+    return strike(now, server, user, reason, info_of(reason).nature);
+  }
+  // Of a nature that a signature gave it.
+  std::optional<Charge> strike(Instant now, NodeId server, UserId user, Reason reason,
+                               Nature nature);
   // An attempt on this server alone was over after `ran`. The same.
-  std::optional<Charge> died(Instant now, NodeId server, UserId user, Reason reason, Duration ran);
+  std::optional<Charge> died(Instant now, NodeId server, UserId user, Reason reason, Duration ran) {
+    return died(now, server, user, reason, ran, info_of(reason).nature);
+  }
+  std::optional<Charge> died(Instant now, NodeId server, UserId user, Reason reason, Duration ran,
+                             Nature nature);
   void succeeded(NodeId server);
   void pardon(NodeId server);  // It is open again, whatever was held against it.
 
@@ -62,6 +71,7 @@ class ServerBlame {
     Instant at;
     UserId user;
     Reason reason = Reason::kNoSignature;
+    bool sure = false;  // That it is the server's.
   };
   struct Server {
     std::vector<Strike> strikes;  // No older than the window, in order of time.

@@ -49,6 +49,18 @@ TEST(ServerBlame, WantsTheWordOfTwoUsersForWhatAProgramMayHaveCaused) {
   EXPECT_TRUE(blame.strike(hour(4), kServer, kBob, Reason::kCoreDump));
 }
 
+TEST(ServerBlame, BelievesASignatureThatPointsAtTheServer) {
+  ServerBlame blame(2, {});
+  EXPECT_FALSE(blame.strike(hour(0), kServer, kAnn, Reason::kIncorrectInputs));
+  EXPECT_FALSE(blame.strike(hour(1), kServer, kAnn, Reason::kIncorrectInputs, Nature::kServer));
+  EXPECT_TRUE(blame.strike(hour(2), kServer, kAnn, Reason::kCudaFailure, Nature::kServer));
+  const Duration second = Duration::seconds(1);
+  for (const UserId user : {kAnn, kBob}) {
+    EXPECT_FALSE(blame.died(hour(50), NodeId(0), user, Reason::kNoSignature, second,
+                            Nature::kDeterministic));
+  }
+}
+
 TEST(ServerBlame, TakesAsManyStrikesAsItIsTold) {
   ServerBlame blame(2, {.strikes = 3});
   EXPECT_FALSE(blame.strike(hour(0), kServer, kAnn, Reason::kCoreDump));

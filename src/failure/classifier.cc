@@ -104,9 +104,10 @@ std::optional<Diagnosis> by_facts(const SchedulerFacts& facts) {
                    "scheduler-node-lost", "a server of the job was lost", "");
   }
   if (facts.oom_kills.value_or(0) > 0) {
-    return of_fact(Reason::kCpuOutOfMemory, Bucket::kUser, Reaction::kStop, "scheduler-oom-kill",
-                   "the job was killed because it used more memory than it was given",
-                   "Ask for more memory, or load less at a time: fewer or lighter data workers.");
+    return of_fact(
+        Reason::kCpuOutOfMemory, Bucket::kUser, Reaction::kStop, "scheduler-oom-kill",
+        "the job was killed because it used more memory than it was given",
+        "Ask for more with --mem, or load less at a time: fewer or lighter data workers.");
   }
   if (facts.over_time_limit) {
     return of_fact(Reason::kNoSignature, Bucket::kUser, Reaction::kStop, "scheduler-time-limit",
@@ -130,9 +131,9 @@ constexpr int kTerm = 15;
 constexpr int kInt = 2;
 constexpr std::array<EndWords, 11> kEnds = {{
     {11, 139, Reason::kInvalidMemoryAccess, Reaction::kRetryElsewhere, "exit-segmentation-fault",
-     "the job accessed memory that is not its own (SIGSEGV)"},
+     "the job crashed on a bad memory access (SIGSEGV)"},
     {7, 135, Reason::kInvalidMemoryAccess, Reaction::kRetryElsewhere, "exit-bus-error",
-     "the job accessed memory that is not there (SIGBUS)"},
+     "the job crashed on a bad memory access (SIGBUS)"},
     {6, 134, Reason::kCoreDump, Reaction::kRetryElsewhere, "exit-abort",
      "the job aborted itself (SIGABRT)"},
     {4, 132, Reason::kCoreDump, Reaction::kRetryElsewhere, "exit-illegal-instruction",

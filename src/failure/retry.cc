@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -16,8 +17,10 @@ using Next = Verdict::Next;
 using Blames = Verdict::Blames;
 constexpr int kMostFixed = 100;
 
-Verdict stop(std::string_view why, Blames blames = Blames::kNobody) {
-  return {Next::kStop, Duration(), blames, why};
+using Earlier = std::span<const FailedAttempt>;
+
+Verdict stop(std::string why, Blames blames = Blames::kNobody) {
+  return {Next::kStop, Duration(), blames, std::move(why)};
 }
 
 bool on_other_servers(const FailedAttempt& a, const FailedAttempt& b) {
@@ -28,54 +31,89 @@ bool on_other_servers(const FailedAttempt& a, const FailedAttempt& b) {
 }
 
 // The same reason on entirely other servers: then it is not the servers.
-bool follows_the_job(const FailedAttempt& failed, std::span<const FailedAttempt> earlier) {
+bool follows_the_job(const FailedAttempt& failed, Earlier earlier) {
   return std::any_of(earlier.begin(), earlier.end(), [&](const FailedAttempt& other) {
     return other.reason == failed.reason && on_other_servers(other, failed);
   });
 }
 
-int count_of(Nature nature, std::span<const FailedAttempt> attempts) {
+int count_of(Nature nature, Earlier attempts) {
   return static_cast<int>(std::count_if(attempts.begin(), attempts.end(), [&](const auto& attempt) {
-    return info_of(attempt.reason).nature == nature;
+    return attempt.nature() == nature;
   }));
 }
 
-Verdict suspect(const FailedAttempt& failed, std::span<const FailedAttempt> earlier,
-                bool known_bad) {
+Verdict deterministic(const FailedAttempt& failed) {
+  // What a signature lays at another door is not the program's own fault, nor its siblings'.
+  const bool users = !failed.told || failed.told->bucket == Bucket::kUser;
+  const bool never = info_of(failed.reason).deterministic();
+  return stop(never ? "no retry can fix it" : "a retry would not help",
+              users ? Blames::kUser : Blames::kNobody);
+}
+
+// Of a suspect that was tried once more, on the servers that were to be had.
+std::string failed_again(const FailedAttempt& failed, Earlier earlier) {
+  const FailedAttempt* last = nullptr;
+  for (const FailedAttempt& each : earlier) {
+    if (each.nature() == Nature::kSuspect) last = &each;
+  }
+  if (last->servers.empty() || failed.servers.empty()) return "it failed again";
+  if (on_other_servers(*last, failed)) return "it failed on another server too";
+  return last->servers == failed.servers ? "it failed again on the same server"
+                                         : "it failed again on a server in common";
+}
+
+Verdict suspect(const FailedAttempt& failed, Earlier earlier, bool known_bad) {
   if (known_bad) return stop("its like has failed before by its own fault");
   if (follows_the_job(failed, earlier)) {
-    return stop("it failed alike on other servers", Blames::kUser);
+    return stop("it failed the same way on other servers", Blames::kUser);
   }
-  if (count_of(Nature::kSuspect, earlier) > 0) return stop("another server did not help");
+  if (count_of(Nature::kSuspect, earlier) > 0) return stop(failed_again(failed, earlier));
   return {Next::kRetryElsewhere, Duration(), Blames::kServer, "perhaps the server's fault"};
 }
 
-Verdict passing(std::span<const FailedAttempt> earlier) {
+Verdict passing(const FailedAttempt& failed, Earlier earlier) {
   const int before = count_of(Nature::kPassing, earlier);
-  if (before >= RetryPolicy::kMostRetries) return stop("it does not pass");
-  return {Next::kRetry, RetryPolicy::kFirstWait * (std::int64_t{1} << before), Blames::kNobody,
-          "storage or network, which may recover"};
+  if (before >= RetryPolicy::kMostRetries) {
+    return stop(fmt::format("still failing after {} retries", before));
+  }
+  const bool at_once = failed.told && failed.told->reaction == Reaction::kRetry;
+  return {Next::kRetry,
+          at_once ? Duration() : RetryPolicy::kFirstWait * (std::int64_t{1} << before),
+          Blames::kNobody, failed.told ? "" : "storage or network, which may recover"};
 }
 
-Verdict of_the_server(const FailedAttempt& failed, std::span<const FailedAttempt> earlier) {
+// How many servers it failed on that were to blame, this one among them.
+std::string failed_where(const FailedAttempt& failed, Earlier earlier) {
+  std::vector<NodeId> servers = failed.servers;
+  for (const FailedAttempt& each : earlier) {
+    if (each.nature() != Nature::kServer) continue;
+    servers.insert(servers.end(), each.servers.begin(), each.servers.end());
+  }
+  std::sort(servers.begin(), servers.end());
+  const auto distinct = std::unique(servers.begin(), servers.end()) - servers.begin();
+  if (distinct > 1) return fmt::format("failed on {} servers", distinct);
+  return fmt::format("failed {} times on the same server", 1 + count_of(Nature::kServer, earlier));
+}
+
+Verdict of_the_server(const FailedAttempt& failed, Earlier earlier) {
   if (follows_the_job(failed, earlier)) {
-    return stop("it failed alike on other servers", Blames::kUser);
+    return stop("it failed the same way on other servers", Blames::kUser);
   }
   if (count_of(Nature::kServer, earlier) >= RetryPolicy::kMostRetries) {
-    return stop("no server will do");
+    return stop(failed_where(failed, earlier));
   }
   return {Next::kRetryElsewhere, Duration(), Blames::kServer, "the server's fault"};
 }
 
-Verdict by_reason(const FailedAttempt& failed, std::span<const FailedAttempt> earlier,
-                  bool known_bad) {
-  switch (info_of(failed.reason).nature) {
+Verdict by_nature(const FailedAttempt& failed, Earlier earlier, bool known_bad) {
+  switch (failed.nature()) {
     case Nature::kDeterministic:
-      return stop("no retry can fix it", Blames::kUser);
+      return deterministic(failed);
     case Nature::kSuspect:
       return suspect(failed, earlier, known_bad);
     case Nature::kPassing:
-      return passing(earlier);
+      return passing(failed, earlier);
     case Nature::kServer:
       return of_the_server(failed, earlier);
     case Nature::kScheduler:
@@ -106,10 +144,10 @@ std::string RetryPolicy::text() const {
 
 Verdict RetryPolicy::decide(const FailedAttempt& failed, std::span<const FailedAttempt> earlier,
                             bool known_bad) const {
-  if (info_of(failed.reason).nature == Nature::kScheduler) {
+  if (failed.nature() == Nature::kScheduler) {
     return {Next::kRetry, Duration(), Blames::kNobody, "it was preempted"};
   }
-  if (kind_ == Kind::kAdaptive) return by_reason(failed, earlier, known_bad);
+  if (kind_ == Kind::kAdaptive) return by_nature(failed, earlier, known_bad);
   if (kind_ == Kind::kNone) return stop("nothing is retried");
   const int before = static_cast<int>(earlier.size()) - count_of(Nature::kScheduler, earlier);
   if (before >= retries_) return stop("tried often enough");

@@ -4,6 +4,7 @@
 // attempt, with what it has kept of the earlier ones; the policy itself remembers nothing.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "base/id.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "failure/reaction.h"
 #include "failure/reasons.h"
 
 namespace muster {
@@ -20,6 +22,9 @@ namespace muster {
 struct FailedAttempt {
   Reason reason = Reason::kNoSignature;
   std::vector<NodeId> servers;
+  std::optional<Told> told = {};  // By a signature, if one knew it.
+
+  Nature nature() const { return nature_of(reason, told); }
 };
 
 struct Verdict {
@@ -37,16 +42,17 @@ struct Verdict {
   Next next = Next::kStop;
   Duration wait;  // Before it may start again.
   Blames blames = Blames::kNobody;
-  std::string_view why;  // For people: "no retry can fix it".
+  // For people: "no retry can fix it". Empty where the signature's own words say it best.
+  std::string why;
 
   bool again() const { return next != Next::kStop; }
 };
 
 // "none": a failed job has failed. "fixed:N": N retries (1 to 100) whatever the reason, at once.
-// "adaptive": by the reason.
+// "adaptive": by what the signature says, or else the reason.
 //   deterministic     none
 //   suspect           one, elsewhere; none if the job's input is known to be bad
-//   passing           kMostRetries, after 1, 2, 4, ... minutes
+//   passing           kMostRetries, after 1, 2, 4, ... minutes; at once if the signature says so
 //   of the server     kMostRetries, elsewhere, and a strike against the server
 // Retries are counted by the nature of the failure, so a job with bad luck of several kinds has
 // more in all, but never more than 1 + 2 * kMostRetries. The same suspect or server reason twice,

@@ -132,7 +132,97 @@ TEST(Adaptive, WaitsLongerEachTimeForWhatPasses) {
     EXPECT_EQ(verdict.wait, Duration::seconds(seconds));
     earlier.push_back(now);
   }
-  EXPECT_EQ(policy.decide(failed(Reason::kMpiError), earlier).next, kStop) << "it does not pass";
+  const Verdict last = policy.decide(failed(Reason::kMpiError), earlier);
+  EXPECT_EQ(last.next, kStop);
+  EXPECT_EQ(last.why, "still failing after 3 retries");
+}
+
+FailedAttempt told(Reason reason, Reaction reaction, Bucket bucket, int server = 1) {
+  FailedAttempt attempt = failed(reason, {server});
+  attempt.told = Told{reaction, bucket};
+  return attempt;
+}
+
+// Reasons are coarse: `[Errno 116]` and a missing file are both incorrect inputs.
+TEST(Adaptive, DoesWhatTheSignatureSays) {
+  const RetryPolicy policy = RetryPolicy::adaptive();
+  for (const ReasonInfo& info : reasons()) {
+    for (std::size_t i = 0; i < kReactionCount; ++i) {
+      const auto reaction = static_cast<Reaction>(i);
+      const Verdict verdict = policy.decide(told(info.reason, reaction, Bucket::kUser), {});
+      const Next next = reaction == Reaction::kStop             ? kStop
+                        : reaction == Reaction::kRetryElsewhere ? kElsewhere
+                                                                : kRetry;
+      EXPECT_EQ(verdict.next, next) << info.name << " " << key_of(reaction);
+      EXPECT_EQ(verdict.wait, Duration::seconds(reaction == Reaction::kBackOff ? 60 : 0))
+          << info.name << " " << key_of(reaction);
+    }
+    const auto usual = told(info.reason, reaction_to(info.reason), info.bucket());
+    EXPECT_EQ(policy.decide(usual, {}).next, policy.decide(failed(info.reason, {1}), {}).next);
+  }
+}
+
+TEST(Adaptive, BlamesTheUserOnlyForWhatASignatureLaysAtTheUsersDoor) {
+  const RetryPolicy policy = RetryPolicy::adaptive();
+  const auto blames = [&](Bucket bucket) {
+    return policy.decide(told(Reason::kIncorrectInputs, Reaction::kStop, bucket), {}).blames;
+  };
+  EXPECT_EQ(blames(Bucket::kUser), Blames::kUser);
+  EXPECT_EQ(blames(Bucket::kInfrastructure), Blames::kNobody);
+  EXPECT_EQ(blames(Bucket::kUnknown), Blames::kNobody);
+  const Verdict quota =
+      policy.decide(told(Reason::kCheckpointError, Reaction::kStop, Bucket::kUser), {});
+  EXPECT_EQ(quota.why, "a retry would not help") << "storage as such may recover";
+}
+
+TEST(Adaptive, ASignatureThatPassesIsTriedThreeTimes) {
+  const RetryPolicy policy = RetryPolicy::adaptive();
+  for (const Reaction reaction : {Reaction::kRetry, Reaction::kBackOff}) {
+    for (const Reason reason : {Reason::kIncorrectInputs, Reason::kPreempted}) {
+      const FailedAttempt now = told(reason, reaction, Bucket::kInfrastructure);
+      std::vector<FailedAttempt> earlier;
+      while (policy.decide(now, earlier).again()) earlier.push_back(now);
+      EXPECT_EQ(earlier.size(), RetryPolicy::kMostRetries) << key_of(reaction);
+      EXPECT_TRUE(policy.decide(now, {}).why.empty()) << "the signature's own words say it";
+    }
+  }
+}
+
+TEST(Adaptive, OfTheServerIsWhatASignatureSaysIs) {
+  const RetryPolicy policy = RetryPolicy::adaptive();
+  const auto disk = [](int server) {
+    return told(Reason::kIncorrectInputs, Reaction::kRetryElsewhere, Bucket::kInfrastructure,
+                server);
+  };
+  EXPECT_EQ(policy.decide(disk(1), {}).blames, Blames::kServer);
+  const std::vector<FailedAttempt> once = {disk(1)};
+  EXPECT_EQ(policy.decide(disk(1), once).next, kElsewhere);
+  EXPECT_EQ(policy.decide(disk(2), once).why, "it failed the same way on other servers");
+}
+
+// Where there is one server, or the other had another fault, nobody says that another did not help.
+TEST(Adaptive, SaysWhereItFailed) {
+  const RetryPolicy policy = RetryPolicy::adaptive();
+  const auto why = [&](Reason reason, const std::vector<int>& first, const std::vector<int>& then) {
+    const std::vector<FailedAttempt> once = {failed(Reason::kCoreDump, first)};
+    return policy.decide(failed(reason, then), once).why;
+  };
+  EXPECT_EQ(why(Reason::kCoreDump, {1}, {1}), "it failed again on the same server");
+  EXPECT_EQ(why(Reason::kCoreDump, {1}, {2}), "it failed the same way on other servers");
+  EXPECT_EQ(why(Reason::kTraceback, {1}, {2}), "it failed on another server too");
+  EXPECT_EQ(why(Reason::kCoreDump, {1, 2}, {2, 3}), "it failed again on a server in common");
+  EXPECT_EQ(why(Reason::kCoreDump, {}, {2}), "it failed again");
+}
+
+TEST(Adaptive, SaysOnHowManyServersItFailed) {
+  const RetryPolicy policy = RetryPolicy::adaptive();
+  const std::vector<FailedAttempt> same(3, failed(Reason::kCudaInitFailed, {1}));
+  EXPECT_EQ(policy.decide(failed(Reason::kCudaInitFailed, {1}), same).why,
+            "failed 4 times on the same server");
+  const std::vector<FailedAttempt> others = {failed(Reason::kGpuEccError, {1}),
+                                             failed(Reason::kCudaInitFailed, {2}),
+                                             failed(Reason::kGpuEccError, {1})};
+  EXPECT_EQ(policy.decide(failed(Reason::kGpuEccError, {1, 3}), others).why, "failed on 3 servers");
 }
 
 TEST(Adaptive, LooksForAnotherServerUntilItIsClearlyTheUser) {

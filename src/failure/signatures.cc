@@ -1,25 +1,12 @@
 #include "failure/signatures.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
-#include "failure/retry.h"
 
 namespace muster {
 
 namespace {
-
-struct ReactionWords {
-  std::string_view key;
-  std::string_view sentence;
-};
-constexpr std::array<ReactionWords, kReactionCount> kReactions = {{
-    {"stop", "not try it again: no retry can fix it"},
-    {"retry", "start it again at once"},
-    {"retry-elsewhere", "try it again on other servers"},
-    {"back-off", "try it again after a while: storage or network may recover"},
-}};
 
 // What logs of jobs that are well are full of.
 constexpr std::string_view kOrdinary =
@@ -58,38 +45,6 @@ std::unique_ptr<RE2> compiled(const std::vector<std::string>& patterns) {
 }
 
 }  // namespace
-
-Reaction reaction_to(Reason reason) {
-  const Verdict verdict = RetryPolicy::adaptive().decide({reason, {}}, {});
-  switch (verdict.next) {
-    case Verdict::Next::kStop:
-      return Reaction::kStop;
-    case Verdict::Next::kRetry:
-      return verdict.wait == Duration() ? Reaction::kRetry : Reaction::kBackOff;
-    case Verdict::Next::kRetryElsewhere:
-      break;
-  }
-  return Reaction::kRetryElsewhere;
-}
-
-std::string_view key_of(Reaction reaction) {
-  return kReactions[static_cast<std::size_t>(reaction)].key;
-}
-
-std::string_view sentence_of(Reaction reaction) {
-  return kReactions[static_cast<std::size_t>(reaction)].sentence;
-}
-
-std::optional<Reaction> find_reaction(std::string_view key) {
-  for (std::size_t i = 0; i < kReactions.size(); ++i) {
-    if (kReactions[i].key == key) return static_cast<Reaction>(i);
-  }
-  return std::nullopt;
-}
-
-std::string_view key_of(Bucket bucket) {
-  return bucket == Bucket::kEngine ? "engine" : name_of(bucket);
-}
 
 std::optional<std::string> fault_in_pattern(const std::string& pattern, bool must_be_found) {
   if (pattern.size() > kMostPatternBytes) {
@@ -174,11 +129,12 @@ std::vector<int> Signatures::potentials(const std::vector<int>& literals) const 
   return out;
 }
 
-std::optional<Signatures::Span> Signatures::match(std::size_t at, std::string_view line) const {
+std::optional<Signatures::Span> Signatures::match(std::size_t at, std::string_view line,
+                                                  std::size_t from) const {
   const re2::StringPiece text(line.data(), line.size());
   re2::StringPiece found;
   if (!filtered_->GetRE2(static_cast<int>(at))
-           .Match(text, 0, text.size(), RE2::UNANCHORED, &found, 1)) {
+           .Match(text, from, text.size(), RE2::UNANCHORED, &found, 1)) {
     return std::nullopt;
   }
   const RE2* const unless = unless_[at].get();

@@ -15,25 +15,10 @@
 
 #include "base/result.h"
 #include "failure/literal_scan.h"
+#include "failure/reaction.h"
 #include "failure/reasons.h"
 
 namespace muster {
-
-// What to do about a failure, in the words of Verdict (failure/retry.h) at the first one.
-enum class Reaction : std::uint8_t {
-  kStop,            // No retry can fix it.
-  kRetry,           // At once, anywhere.
-  kRetryElsewhere,  // On other servers.
-  kBackOff,         // After a while: storage or network, which may recover.
-};
-inline constexpr std::size_t kReactionCount = 4;
-
-// What the adaptive retry policy does at the first failure for this reason.
-Reaction reaction_to(Reason reason);
-std::string_view key_of(Reaction reaction);       // "retry-elsewhere"
-std::string_view sentence_of(Reaction reaction);  // For people.
-std::optional<Reaction> find_reaction(std::string_view key);
-std::string_view key_of(Bucket bucket);  // "user", "engine", "infrastructure", "unknown".
 
 struct Signature {
   std::string id;
@@ -88,8 +73,8 @@ class Signatures {
   struct Span {
     std::size_t begin, end;
   };
-  // Where in the line it matches, if it does and no `unless` does.
-  std::optional<Span> match(std::size_t at, std::string_view line) const;
+  // Where in the line, from byte `from` on, it matches, if it does and no `unless` does.
+  std::optional<Span> match(std::size_t at, std::string_view line, std::size_t from = 0) const;
   // Whether the traceback satisfies `within`; true if there is none.
   bool stands_within(std::size_t at, std::string_view traceback) const;
 

@@ -1,7 +1,6 @@
 #include "live/doctor.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +17,6 @@ namespace {
 
 constexpr std::int64_t kTail = 1 << 20;          // Bytes of each log that are looked at.
 constexpr std::int64_t kMostCounted = 64 << 20;  // Before those, lines are counted in so many.
-constexpr std::size_t kMostShown = 160;          // Of the evidence, within the words.
 
 struct Tail {
   std::string text;
@@ -112,10 +110,9 @@ void Doctor::examine(std::span<const Part> parts, LeaseOverInput& over) {
   over.proof.signature = found.signature;
   over.proof.evidence = found.evidence;
   over.proof.line = found.line;
+  over.proof.advice = found.advice;
+  over.proof.told = Told{found.reaction, found.bucket};
   over.words = found.says;
-  if (found.line > 0) {
-    over.words += fmt::format(" (line {}: {})", found.line, found.evidence.substr(0, kMostShown));
-  }
 }
 
 }  // namespace muster

@@ -45,6 +45,25 @@ TEST_F(DoctorTest, NamesTheLineThatProvesIt) {
   EXPECT_EQ(over.proof.line, 3);
   EXPECT_EQ(over.proof.evidence, "ModuleNotFoundError: No module named 'x'");
   EXPECT_FALSE(over.proof.signature.empty());
+  EXPECT_EQ(over.words, "a module that the program needs is not installed");
+  EXPECT_EQ(over.proof.advice,
+            "Install it in the job's environment, or choose the right environment.");
+  EXPECT_EQ(over.proof.told, (Told{Reaction::kStop, Bucket::kUser}));
+}
+
+TEST_F(DoctorTest, CarriesWhatTheSignatureSaysToDo) {
+  write("OSError: [Errno 116] Stale file handle: '/data/a.bin'\n");
+  EXPECT_EQ(examined().reason, "incorrect-inputs");
+  EXPECT_EQ(examined().proof.told, (Told{Reaction::kBackOff, Bucket::kInfrastructure}));
+  write("");
+  EXPECT_EQ(examined(0, 2).proof.told, (Told{Reaction::kStop, Bucket::kUnknown}));
+  write("nothing to see\n");
+  EXPECT_FALSE(examined().proof.told) << "no signature says anything";
+  std::ofstream(home_ / "signatures.yaml")
+      << "signatures:\n  - id: licence\n    reason: permission-error\n    reaction: back-off\n"
+         "    patterns: ['no licence left']\n    says: no licence was left\n";
+  write("no licence left\n");
+  EXPECT_EQ(examined().proof.told, (Told{Reaction::kBackOff, Bucket::kUser}));
 }
 
 TEST_F(DoctorTest, CountsTheLinesOfALongLogAndReadsItsEnd) {

@@ -55,6 +55,11 @@ struct Writer {
     if (!in.proof.signature.empty()) out["signature"] = in.proof.signature;
     if (!in.proof.evidence.empty()) out["evidence"] = in.proof.evidence;
     if (in.proof.line > 0) out["line"] = in.proof.line;
+    if (!in.proof.advice.empty()) out["advice"] = in.proof.advice;
+    if (in.proof.told) {
+      out["reaction"] = key_of(in.proof.told->reaction);
+      out["bucket"] = key_of(in.proof.told->bucket);
+    }
     if (in.ran_ms >= 0) out["ran_ms"] = in.ran_ms;
     out["cpu_ms"] = in.cpu_ms;
     out["mem_peak_mib"] = in.mem_peak_mib;
@@ -91,6 +96,14 @@ Result<Input> read_over(const json& in) {
   out.proof.signature = in.value("signature", "");
   out.proof.evidence = in.value("evidence", "");
   out.proof.line = in.value("line", std::int64_t{0});
+  out.proof.advice = in.value("advice", "");
+  if (in.contains("reaction")) {
+    const auto& reaction = in.at("reaction").get_ref<const std::string&>();
+    const auto& bucket = in.at("bucket").get_ref<const std::string&>();
+    if (!find_reaction(reaction)) return Error{"unknown reaction " + in_quotes(reaction)};
+    if (!find_bucket(bucket)) return Error{"unknown bucket " + in_quotes(bucket)};
+    out.proof.told = Told{*find_reaction(reaction), *find_bucket(bucket)};
+  }
   out.ran_ms = in.value("ran_ms", std::int64_t{-1});
   out.cpu_ms = in.at("cpu_ms").get<std::int64_t>();
   out.mem_peak_mib = in.at("mem_peak_mib").get<std::int64_t>();
@@ -157,7 +170,7 @@ Result<JournalStep> read_step(std::string_view text) {
 std::size_t bulk_of(const Input& input) {
   if (const auto* over = std::get_if<LeaseOverInput>(&input)) {
     return 512 + 6 * (over->words.size() + over->reason.size() + over->proof.signature.size() +
-                      over->proof.evidence.size());
+                      over->proof.evidence.size() + over->proof.advice.size());
   }
   const auto* submit = std::get_if<SubmitInput>(&input);
   if (submit == nullptr) return 1024;

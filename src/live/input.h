@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "failure/reaction.h"
 #include "request/job_request.h"
 
 namespace muster {
@@ -63,11 +64,14 @@ struct LeaseUpInput {
   std::uint32_t lease = 0;
   std::string isolation;  // As the shim says; for people.
 };
-// The line of a log that says why a lease failed.
+// The line of a log that says why a lease failed, and what its signature says about that.
 struct Proof {
-  std::string signature;  // By which it was told; empty: nothing was found.
-  std::string evidence;   // The line, or what was known without one.
-  std::int64_t line = 0;  // 0: no line.
+  std::string signature;          // By which it was told; empty: nothing was found.
+  std::string evidence;           // The line, or what was known without one.
+  std::int64_t line = 0;          // 0: no line.
+  std::string advice;             // For the user; may be empty.
+  std::optional<Told> told = {};  // What to do; journals of before do not have it.
+  friend bool operator==(const Proof&, const Proof&) = default;
 };
 struct LeaseOverInput {
   LiveId id = 0;

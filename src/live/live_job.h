@@ -84,7 +84,8 @@ struct LiveJob {
   std::optional<LiveLease> lease;  // The one on the machine.
   std::uint32_t leases_used = 0;
   std::int32_t losses = 0;          // Leases lost one after the other.
-  std::optional<Reason> failed_by;  // Its last lease, if that failed.
+  std::optional<Reason> failed_by;  // Its last lease, if that failed, ...
+  Proof proof;                      // ... and what shows it.
   Duration ran;                     // In leases that are over.
 
   // Of its story, see roster_story.cc.
@@ -98,6 +99,9 @@ struct LiveJob {
 
 // For people, in whole seconds, minutes, hours or days: "90 s", "10 min".
 std::string rough(Duration duration);
+
+// One line of news: cut to below 120 bytes.
+std::string brief(std::string words);
 
 // How long its next lease may run; zero: as long as it likes.
 Duration time_left(const LiveJob& job, bool trial);

@@ -227,6 +227,7 @@ void Manager::take_notes(const Roster& roster) {
       words["name"] = job->request.name;
       fresh.user = job->user;
       fresh.last = job->end && note.kind == state_name(*job->end);
+      if (note.kind == "failed-attempt") put_proof(words, job->proof);
     }
     const auto written = [&] {
       std::string text = words.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -26,6 +26,13 @@ Duration seconds_of(const json& job, const char* key) {
   return Duration::micros(static_cast<std::int64_t>(std::max(job.value(key, 0.0), 0.0) * 1e6));
 }
 
+// What shows why it failed, as the view of the job has it.
+void put_failure(json& answer, const json& view) {
+  for (const char* key : {"signature", "evidence", "line", "advice"}) {
+    if (view.contains(key)) answer[key] = view[key];
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const Picture> Manager::picture_with(LiveId id, JobId row) {
@@ -63,20 +70,21 @@ void Manager::explain(Pending pending) {
   if (!with_engine) return pending.done(said(story_of(*job)));
   if (!forecaster_.has_room()) return pending.done(refused(429, kBusy));
   auto picture = picture_with(id, *job->row);
-  std::string before;  // It has run already.
+  json last = json::object();  // What became of it so far.
   if (job->started) {
-    before =
+    last["before"] =
         fmt::format("ran {} in {} lease{} so far{}{}", short_duration(job->ran), job->leases_used,
                     job->leases_used == 1 ? "" : "s", job->why.empty() ? "" : "; ", job->why);
   }
-  forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state, before,
+  if (state == LiveState::kRetrying) put_proof(last, job->proof);
+  forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state, last,
                    reader = reader_for(pending.caller), done = pending.done] {
     Forecast forecast;
     json answer = why_json(*picture, row, reader, forecast);
+    answer.update(last);
     answer["id"] = id;
     answer["name"] = name;
     answer["state"] = state_name(state);
-    if (!before.empty()) answer["before"] = before;
     keep_forecast(id, {row, picture->now, forecast});
     done(said(answer));
   });
@@ -114,6 +122,7 @@ json Manager::story_of(const LiveJob& job) const {
                                 : state == LiveState::kBlocked ? "dependency"
                                                                : "none"},
                  {"why", why_waiting(*roster_, job)}};
+  put_failure(answer, view);
   if (!job.lease || !job.row) return answer;
   const Placement& placement = job.lease->placement;
   const Resources total = total_of(placement);
@@ -158,6 +167,7 @@ Answer Manager::story_of(const JobRow& row) const {
   answer["why"] = end_words(row.state, times.all, well ? went : row.exit);
   answer["time"] = went;
   if (!row.exit.empty()) answer["end"] = row.exit;
+  put_failure(answer, view);
   return said(answer);
 }
 

@@ -205,6 +205,7 @@ class Roster {
   void begin_quarantine(const Quarantine& quarantine);
   void test_quarantined();
   void lose_lease(LiveJob& job, Epoch epoch);
+  std::string over_memory(const Placement& placement) const;
   static Siblings siblings_of(const LiveJob& job);
   void watch_siblings(const LiveJob& ended);
   void hold_siblings();

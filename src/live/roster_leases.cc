@@ -16,6 +16,7 @@ namespace {
 constexpr std::int32_t kMostLosses = 3;
 constexpr const char* kLostAgain = "its processes were lost again and again";
 constexpr std::size_t kMostKnown = 2'000;
+constexpr std::string_view kOomKill = "scheduler-oom-kill";  // See failure/classifier.cc.
 
 }  // namespace
 
@@ -121,16 +122,20 @@ void Roster::apply(const LeaseOverInput& input) {
   }
   if (!lease.trial) job.ran += ran;
   if (input.fate != LeaseFate::kLost) job.losses = 0;
+  LeaseOverInput end = input;
   job.failed_by.reset();
+  job.proof = {};
   if (input.fate == LeaseFate::kFailed) {
     job.failed_by = find_reason(input.reason).value_or(Reason::kNoSignature);
+    job.proof = input.proof;
+    if (input.proof.signature == kOomKill) end.words = over_memory(lease.placement);
   }
   const bool trial = lease.trial;
-  over_.push_back({job.id, std::move(lease), input});
+  over_.push_back({job.id, std::move(lease), end});
   digest_.add(job.id << 32 | std::uint64_t{input.lease} << 8 |
               static_cast<std::uint64_t>(input.fate));
   touch(job.id);
-  trial ? end_trial(job, input) : end_lease(job, input, ran);
+  trial ? end_trial(job, end) : end_lease(job, end, ran);
 }
 
 // The lease is over and so is the job, whatever the engine would make of it.
@@ -148,7 +153,8 @@ void Roster::end_trial(LiveJob& job, const LeaseOverInput& input) {
     return give_up_lease(job, epoch, LiveState::kFailed, kLostAgain);
   }
   if (input.fate == LeaseFate::kFailed && !job.cancelled) {
-    return give_up_lease(job, epoch, LiveState::kFailed, "pre-run: " + input.words);
+    note(job, "failed-attempt", brief(input.words));
+    return give_up_lease(job, epoch, LiveState::kFailed, brief("pre-run: " + input.words));
   }
   // It waits for another trial.
   if (input.fate == LeaseFate::kLost && !job.withdrawn) return lose_lease(job, epoch);
@@ -181,8 +187,8 @@ void Roster::end_lease(LiveJob& job, const LeaseOverInput& input, Duration ran) 
     case LeaseFate::kFailed:
       if (job.withdrawn) break;
       job.why = input.words;
-      note(job, "failed-attempt", input.words);
-      events_.push_back(AttemptFailed{row, epoch, *job.failed_by, ran});
+      note(job, "failed-attempt", brief(input.words));
+      events_.push_back(AttemptFailed{row, epoch, *job.failed_by, ran, input.proof.told});
       return;
   }
   if (job.withdrawn) {  // Perhaps released again meanwhile.

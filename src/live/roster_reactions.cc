@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "base/text.h"
@@ -17,22 +18,44 @@ constexpr Duration kFirstLossWait = Duration::seconds(1);
 constexpr Duration kLongestQuarantine = Duration::seconds(86'400);
 constexpr std::int32_t kMostAlike = 3;  // Siblings that fail alike before the rest is held.
 
+const char* s_of(std::int64_t count) { return count == 1 ? "" : "s"; }
+
+std::string worded(const Charge& charge, Duration young) {
+  const std::string within = rough(std::max(charge.within, Duration::seconds(1)));
+  const std::string how =
+      charge.young
+          ? fmt::format("died within {} of their start here, all in {}", rough(young), within)
+          : "failed here within " + within;
+  return fmt::format("{} attempt{} of {} user{} {}: {}", charge.failures, s_of(charge.failures),
+                     charge.users, s_of(charge.users), how, info_of(charge.reason).name);
+}
+
+// What went wrong and what is done about it, as much of it as fits one line.
+std::string first_line(const std::string& says, const std::string& what, const std::string& next,
+                       const std::string& why) {
+  const std::string because = why.empty() ? "" : ": " + why;
+  if (says.empty()) return brief(fmt::format("{}; {}{}", what, next, because));
+  const std::string shortest = "; " + next;
+  for (const std::string& tail :
+       {fmt::format(": {}; {}{}", what, next, because), shortest + because}) {
+    if (says.size() + tail.size() <= kMostNoteWords) return says + tail;
+  }
+  if (says.size() + shortest.size() <= kMostNoteWords) return says + shortest;
+  return says.substr(0, kMostNoteWords - 3 - std::min(shortest.size(), kMostNoteWords / 2)) +
+         "..." + shortest.substr(0, kMostNoteWords / 2);
+}
+
+std::string memory_text(std::int64_t mib) {
+  return mib < 1024 ? fmt::format("{} MiB", mib)
+                    : fmt::format("{:.4g} GiB", static_cast<double>(mib) / 1024);
+}
+
+}  // namespace
+
 std::string brief(std::string words) {
   if (words.size() > kMostNoteWords) words = words.substr(0, kMostNoteWords - 3) + "...";
   return words;
 }
-
-const char* s_of(std::int64_t count) { return count == 1 ? "" : "s"; }
-
-std::string worded(const Charge& charge) {
-  const Duration within = std::max(charge.within, Duration::seconds(1));
-  return fmt::format("{} attempt{} of {} user{} {} here within {}: {}", charge.failures,
-                     s_of(charge.failures), charge.users, s_of(charge.users),
-                     charge.young ? "died young" : "failed", rough(within),
-                     info_of(charge.reason).name);
-}
-
-}  // namespace
 
 void Roster::note_of_node(NodeId node, const char* kind, const std::string& words) {
   notes_.push_back({0, kind, brief(world_->settings.topology.node(node).name + " " + words)});
@@ -57,15 +80,36 @@ void Roster::tell(const Aftermath& reaction, LiveJob& job) {
   if (verdict.next == Verdict::Next::kRetry) {
     next = verdict.wait > Duration() ? "retried in " + rough(verdict.wait) : "retried";
   } else if (verdict.again()) {
-    next = names.empty() ? "retried where it was, there is no other server"
+    next = names.empty() ? "retried where it was, no other server can take it"
                          : "retried elsewhere, not on " + first_few(names);
   }
-  const std::string words = fmt::format("{} on attempt {}; {}: {}", info_of(reaction.reason).key,
-                                        job.lease_base + reaction.epoch, next, verdict.why);
-  job.why = job.why.empty() ? words : job.why + ": " + words;
-  if (!verdict.again()) return;  // Its end says it.
-  note(job, "retried", brief(words));
-  begin_wait(job, verdict.wait);
+  const std::string what = fmt::format("{} on attempt {}", info_of(reaction.reason).key,
+                                       job.lease_base + reaction.epoch);
+  const std::string& why = verdict.why.empty() ? job.why : verdict.why;
+  // If it is not tried again, its end says it.
+  if (verdict.again()) {
+    note(job, "retried", brief(fmt::format("{}; {}: {}", what, next, why)));
+    begin_wait(job, verdict.wait);
+  }
+  job.why = first_line(job.why, what, next, verdict.why);
+}
+
+// The job was killed by its limit of memory: what that is, and where it comes from.
+std::string Roster::over_memory(const Placement& placement) const {
+  const Share& share = placement.front();
+  const bool alike = std::all_of(placement.begin(), placement.end(), [&](const Share& other) {
+    return other.mem_mib == share.mem_mib && other.gpus() == share.gpus();
+  });
+  if (!alike) return "the job used more memory than it was given on one of its servers";
+  const Resources& all = world_->settings.topology.node(share.node).capacity;
+  std::string words =
+      fmt::format("the job used more than its {} of memory", memory_text(share.mem_mib));
+  const std::int64_t off = share.mem_mib * all.gpus - all.mem_mib * share.gpus();
+  if (std::abs(off) <= all.gpus) {  // Rounded down.
+    words += fmt::format(" (share of {} of {} GPU{})", share.gpus(), all.gpus, s_of(all.gpus));
+  }
+  if (placement.size() > 1) words += fmt::format(" on one of its {} servers", placement.size());
+  return words;
 }
 
 // Its processes are gone and nobody knows why, which is no failure of the job.
@@ -81,7 +125,7 @@ void Roster::begin_quarantine(const Quarantine& quarantine) {
   const Duration period = world_->settings.quarantine;
   NodeQuarantine& here = quarantines_[quarantine.server];
   here = {};
-  here.why = worded(quarantine.charge);
+  here.why = worded(quarantine.charge, world_->settings.engine.servers.young);
   here.since = now_;
   here.until = now_ + period;
   here.period = period;
@@ -136,8 +180,9 @@ Roster::Siblings Roster::siblings_of(const LiveJob& job) {
   return {0, std::move(name)};
 }
 
-// The same fault of one after the other is that of all. What may be the servers' (suspect) counts
-// within an array only, and only until one of it has ended well.
+// The same fault of one after the other is that of all, if it is the user's: a file server that
+// hangs is no fault of the jobs. What may be the servers' (suspect) counts within an array only,
+// and only until one of it has ended well.
 void Roster::watch_siblings(const LiveJob& ended) {
   if (*ended.end != LiveState::kDone && *ended.end != LiveState::kFailed) return;
   const Siblings siblings = siblings_of(ended);
@@ -149,10 +194,13 @@ void Roster::watch_siblings(const LiveJob& ended) {
   if (*ended.end == LiveState::kDone) streak.any_good = true;
   const std::optional<Reason> reason =
       *ended.end == LiveState::kFailed ? ended.failed_by : std::nullopt;
-  const Nature nature = reason ? info_of(*reason).nature : Nature::kPassing;
-  const bool counts = nature == Nature::kDeterministic ||
-                      (nature == Nature::kSuspect && ended.array != 0 && !streak.any_good);
-  if (!counts) {
+  const std::optional<Told>& told = ended.proof.told;
+  const Nature nature = reason ? nature_of(*reason, told) : Nature::kPassing;
+  const bool final = nature == Nature::kDeterministic;
+  const bool own = final && (!told || told->bucket == Bucket::kUser);
+  const bool suspect =
+      nature == Nature::kSuspect || (final && told && told->bucket != Bucket::kInfrastructure);
+  if (!own && !(suspect && ended.array != 0 && !streak.any_good)) {
     streak.failed = 0;
     return;
   }
@@ -168,7 +216,7 @@ void Roster::hold_siblings() {
   for (const LiveId id : std::exchange(last_straws_, {})) {
     const LiveJob& straw = jobs_.at(id);
     const Siblings siblings = siblings_of(straw);
-    const std::string why = fmt::format("the last {} {} to end failed alike: {}", kMostAlike,
+    const std::string why = fmt::format("the last {} jobs {} failed the same way: {}", kMostAlike,
                                         straw.array != 0 ? "of its array" : "of its name",
                                         info_of(*straw.failed_by).key);
     std::int64_t held = 0;

@@ -3,75 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include "live/roster.h"
-#include "live/testing.h"
+#include "live/reactions_testing.h"
 #include "live/views.h"
 
 namespace muster {
 namespace {
 
-using live_testing::Desk;
+using live_testing::adaptive;
+using live_testing::Counter;
+using live_testing::member;
+using live_testing::of;
+using live_testing::said;
 using live_testing::settings_for;
 using live_testing::submit;
-
-RosterSettings adaptive(const char* cluster) {
-  RosterSettings settings = settings_for(cluster);
-  settings.engine.retry = RetryPolicy::adaptive();
-  return settings;
-}
-
-SubmitInput of(LiveId id, const char* user) {
-  SubmitInput input = submit(id);
-  input.user = user;
-  return input;
-}
-
-SubmitInput member(LiveId id, LiveId array, std::int32_t at_once = 0) {
-  SubmitInput input = submit(id);
-  input.array = array;
-  input.index = static_cast<std::int32_t>(id);
-  input.at_once = at_once;
-  return input;
-}
-
-// What was said last under this kind; empty if nothing.
-std::string said(const Roster& roster, const std::string& kind) {
-  std::string words;
-  for (const RosterNote& note : roster.notes()) {
-    EXPECT_LT(note.words.size(), 120U) << note.words;
-    if (note.kind == kind) words = note.words;
-  }
-  return words;
-}
-
-// A desk that remembers what was said.
-class Counter : public Desk {
- public:
-  using Desk::Desk;
-  // Its lease ends so, after a second.
-  void fails_at(std::int64_t second, LiveId id, const char* reason) {
-    LeaseOverInput input = over(id, LeaseFate::kFailed, reason);
-    input.ran_ms = 1000;
-    machine.leases.erase({id, input.lease});
-    roster.step(Instant::at(Duration::seconds(second)), std::vector<Input>{input});
-    machine.obey(roster.orders());
-    for (const RosterNote& note : roster.notes()) heard[note.kind] = note.words;
-    said(roster, "");
-    at(second, {});
-  }
-  void tick(std::int64_t second) {
-    roster.step(Instant::at(Duration::seconds(second)), std::vector<Input>{TickInput{}});
-    machine.obey(roster.orders());
-    for (const RosterNote& note : roster.notes()) heard[note.kind] = note.words;
-    at(second, {});
-  }
-  std::string where(LiveId id) const {
-    const LiveJob* job = roster.find(id);
-    return job != nullptr && job->lease ? roster.where(job->lease->placement) : "";
-  }
-
-  std::map<std::string, std::string> heard;  // The last words of each kind.
-};
 
 // Two users' jobs die on s0.
 void spoil(Counter& desk, std::int64_t second = 10) {
@@ -93,8 +37,9 @@ TEST(Reactions, ARetryElsewhereSaysWhereNot) {
             "core-dump on attempt 1; retried elsewhere, not on s0: perhaps the server's fault");
   desk.fails_at(9, 1, "core-dump");
   EXPECT_EQ(desk.ends.size(), 0U);
-  EXPECT_EQ(desk.heard["failed"],
-            "so it went: core-dump on attempt 2; not retried: it failed alike on other servers");
+  EXPECT_EQ(
+      desk.heard["failed"],
+      "so it went: core-dump on attempt 2; not retried: it failed the same way on other servers");
 }
 
 TEST(Reactions, WhoWaitsForOtherServersSaysSo) {
@@ -135,10 +80,10 @@ TEST(Reactions, AServerThatFailsTwoUsersIsTestedBeforeItReturns) {
   spoil(desk);
   ASSERT_EQ(desk.roster.quarantines().size(), 1U);
   EXPECT_EQ(desk.roster.quarantines().begin()->second.why,
-            "2 attempts of 2 users died young here within 2 s: MPI error");
+            "2 attempts of 2 users died within 60 s of their start here, all in 2 s: MPI error");
   EXPECT_EQ(desk.heard["node-quarantined"],
-            "s0 is quarantined for 10 min: 2 attempts of 2 users died young here within 2 s: MPI "
-            "error");
+            "s0 is quarantined for 10 min: 2 attempts of 2 users died within 60 s of their start "
+            "here, all in 2 s: MPI error");
   desk.at(20, {submit(1)});
   EXPECT_EQ(desk.where(1), "") << "s1 has Ann's job, and s0 takes none";
   EXPECT_TRUE(desk.machine.tests.empty());
@@ -216,12 +161,12 @@ TEST(Reactions, ThreeThatFailAlikeHoldTheRestOfTheirArray) {
   // The fourth was given the GPU in the same step, and goes on.
   EXPECT_EQ(desk.state(4), "running");
   EXPECT_EQ(desk.heard["siblings-held"],
-            "4 jobs are held, the last 3 of its array to end failed alike: import-error; release "
-            "them to go on");
+            "4 jobs are held, the last 3 jobs of its array failed the same way: import-error; "
+            "release them to go on");
   for (LiveId id = 5; id <= 8; ++id) EXPECT_EQ(desk.state(id), "held");
   EXPECT_EQ(why_waiting(desk.roster, *desk.roster.find(7)),
-            "held: the last 3 of its array to end failed alike: import-error; to go on: muster "
-            "release 7");
+            "held: the last 3 jobs of its array failed the same way: import-error; to go on: "
+            "muster release 7");
   desk.fails_at(10, 4, "import-error");
   desk.at(11, {ReleaseInput{5}, ReleaseInput{6}});
   EXPECT_EQ(desk.state(5), "running");

@@ -161,6 +161,10 @@ class Life {
                       : static_cast<LeaseFate>(random_.below(5));
       constexpr const char* kReasons[] = {"cuda-failure", "mpi-error", "import-error", ""};
       over.reason = kReasons[random_.below(4)];
+      if (random_.below(2) == 0) {  // A signature says what to do.
+        over.proof.told = Told{static_cast<Reaction>(random_.below(kReactionCount)),
+                               static_cast<Bucket>(random_.below(4))};
+      }
       if (random_.below(2) == 0) over.ran_ms = static_cast<std::int64_t>(random_.below(90'000));
       over.words = "line\xff of a log";
       inputs.push_back(over);

@@ -48,12 +48,42 @@ json lease_json(const LiveLease& lease, const Topology& topology) {
           {"isolation", lease.isolation}};
 }
 
+// Snapshots of before have none.
+void put_told(json& out, const std::optional<Told>& told) {
+  if (!told) return;
+  out["reaction"] = key_of(told->reaction);
+  out["bucket"] = key_of(told->bucket);
+}
+
+std::optional<Told> read_told(const json& in) {
+  const auto reaction = find_reaction(in.value("reaction", ""));
+  const auto bucket = find_bucket(in.value("bucket", ""));
+  if (!reaction || !bucket) return std::nullopt;
+  return Told{*reaction, *bucket};
+}
+
+json proof_json(const Proof& proof) {
+  json out = {{"signature", proof.signature},
+              {"evidence", proof.evidence},
+              {"line", proof.line},
+              {"advice", proof.advice}};
+  put_told(out, proof.told);
+  return out;
+}
+
+Proof read_proof(const json& in) {
+  return {in.value("signature", ""), in.value("evidence", ""), in.value("line", std::int64_t{0}),
+          in.value("advice", ""), read_told(in)};
+}
+
 json past_json(const Past& past, const Topology& topology) {
   json failures = json::array();
   for (const FailedAttempt& each : past.failures) {
     json servers = json::array();
     for (const NodeId node : each.servers) servers.push_back(topology.node(node).name);
-    failures.push_back({{"reason", info_of(each.reason).key}, {"servers", std::move(servers)}});
+    json failure = {{"reason", info_of(each.reason).key}, {"servers", std::move(servers)}};
+    put_told(failure, each.told);
+    failures.push_back(std::move(failure));
   }
   return {{"work_done", past.work_done.us()},
           {"gpu_us", past.gpu_us},
@@ -71,6 +101,7 @@ Past read_past(const json& in, const Roster& roster) {
   for (const json& each : in.at("failures")) {
     FailedAttempt failed;
     failed.reason = find_reason(each.at("reason").get<std::string>()).value_or(failed.reason);
+    failed.told = read_told(each);
     for (const json& name : each.at("servers")) {
       if (const auto node = roster.find_node(name.get<std::string>())) {
         failed.servers.push_back(*node);
@@ -147,6 +178,7 @@ std::string Roster::snapshot() const {
                 {"losses", job.losses},
                 {"ran", job.ran.us()}};
     if (job.started) out["started"] = job.started->us();
+    if (!job.proof.signature.empty()) out["proof"] = proof_json(job.proof);
     if (job.lease) out["lease"] = lease_json(*job.lease, topology);
     out["story"] = story_json(job, job.row ? engine_->waited(*job.row, now_) : WaitSplit());
     std::uint32_t base = job.lease_base;
@@ -251,6 +283,7 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
       if (in.contains("started")) {
         job.started = Instant::micros(in.at("started").get<std::int64_t>());
       }
+      if (in.contains("proof")) job.proof = read_proof(in.at("proof"));
       if (in.contains("past")) job.past = read_past(in.at("past"), *this);
       job.waits_since = job.submitted;  // Snapshots of before had no more of it.
       if (in.contains("story")) read_story(in.at("story"), job);

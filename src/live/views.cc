@@ -50,6 +50,11 @@ Duration ran_by(const LiveJob& job, Instant now) {
   return job.ran + (now - job.lease->up_since);
 }
 
+// In these states `why` is about the last attempt that failed.
+bool tells_failure(LiveState state) {
+  return state == LiveState::kRetrying || state == LiveState::kFailed;
+}
+
 // What a row keeps that has no column of its own.
 json details_of(const Roster& roster, const LiveJob& job, const Progress* progress) {
   json details = {{"request", json::parse(request_json(job.request), nullptr, false)},
@@ -59,6 +64,7 @@ json details_of(const Roster& roster, const LiveJob& job, const Progress* progre
     details["index"] = job.index;
   }
   if (progress != nullptr) details["progress"] = progress_json(*progress);
+  if (job.end == LiveState::kFailed) put_proof(details, job.proof);
   return details;
 }
 
@@ -134,6 +140,13 @@ std::string worded(const NodeQuarantine& quarantine, Instant now) {
 
 }  // namespace
 
+void put_proof(json& out, const Proof& proof) {
+  if (!proof.signature.empty()) out["signature"] = proof.signature;
+  if (!proof.evidence.empty()) out["evidence"] = proof.evidence.substr(0, kMostWords);
+  if (proof.line > 0) out["line"] = proof.line;
+  if (!proof.advice.empty()) out["advice"] = proof.advice.substr(0, kMostWords);
+}
+
 std::string why_waiting(const Roster& roster, const LiveJob& job) {
   switch (roster.state_of(job)) {
     case LiveState::kHeld:
@@ -199,9 +212,7 @@ AttemptRow row_of(const Roster& roster, const LeaseRecord& record) {
   const LeaseOverInput& end = record.end;
   facts["words"] = end.words.substr(0, kMostWords);
   if (!end.reason.empty()) facts["reason"] = end.reason;
-  if (!end.proof.signature.empty()) facts["signature"] = end.proof.signature;
-  if (!end.proof.evidence.empty()) facts["evidence"] = end.proof.evidence.substr(0, kMostWords);
-  if (end.proof.line > 0) facts["line"] = end.proof.line;
+  put_proof(facts, end.proof);
   facts["cpu_s"] = static_cast<double>(end.cpu_ms) / 1000;
   facts["mem_peak_gib"] = gib(end.mem_peak_mib);
   row.exit = dumped(facts);
@@ -223,6 +234,7 @@ json view_of(const Roster& roster, const LiveJob& job, const Progress* progress,
   if (job.started) view["started"] = unix_s(clock, *job.started);
   if (job.ended) view["ended"] = unix_s(clock, *job.ended);
   if (const std::string why = why_waiting(roster, job); !why.empty()) view["why"] = why;
+  if (tells_failure(roster.state_of(job))) put_proof(view, job.proof);
   if (progress != nullptr) view["progress"] = progress_json(*progress);
   if (job.array != 0) {
     view["array"] = job.array;
@@ -250,7 +262,8 @@ json view_of(const JobRow& row, const LiveClock& clock) {
   if (!row.exit.empty()) view["why"] = row.exit;
   const json details = json::parse(row.spec, nullptr, false);
   if (!details.is_object()) return view;
-  for (const char* key : {"ran_s", "progress", "array", "index"}) {
+  for (const char* key :
+       {"ran_s", "progress", "array", "index", "signature", "evidence", "line", "advice"}) {
     if (details.contains(key)) view[key] = details[key];
   }
   const json request = details.value("request", json::object());
@@ -266,7 +279,7 @@ json view_of(const AttemptRow& row, const LiveClock& clock) {
   const json facts = json::parse(row.exit, nullptr, false);
   if (!facts.is_object()) return view;
   for (const char* key : {"isolation", "cpus", "mem_gib", "cpu_s", "mem_peak_gib", "reason",
-                          "signature", "evidence", "line"}) {
+                          "signature", "evidence", "line", "advice"}) {
     if (facts.contains(key)) view[key] = facts[key];
   }
   if (facts.value("trial", false)) view["prerun"] = true;

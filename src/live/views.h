@@ -34,6 +34,9 @@ nlohmann::json nodes_view(const Roster& roster, const std::vector<NodeNotes>& no
                           const LiveClock& clock, const std::string& user = "");
 nlohmann::json tenants_view(const Roster& roster);
 
+// What shows why it failed, and what its user could do: signature, evidence, line, advice.
+void put_proof(nlohmann::json& out, const Proof& proof);
+
 // Why a job that is not running is not; empty if it runs.
 std::string why_waiting(const Roster& roster, const LiveJob& job);
 
