@@ -46,6 +46,7 @@ TEST_F(ClassifyCli, ExplainsEveryMatch) {
   EXPECT_TRUE(has(got.out, "peer-lost (explicit, priority 412): the echo of a failure elsewhere"))
       << got.out;
   EXPECT_TRUE(has(got.out, "gpu-memory (explicit, priority 200): chosen")) << got.out;
+  EXPECT_TRUE(has(muster("classify --explain " + echo_).out, "\n1 line matches:\n"));
   const Json json = Json::parse(muster("classify --json --explain " + echo_ + " " + oom_).out);
   EXPECT_GE(json["matches"].size(), 2u);
 }

@@ -148,7 +148,10 @@ std::string ClassifyCommand::text_of(const Diagnosis& diagnosis) const {
 
 std::string ClassifyCommand::explained(const std::vector<Explanation>& matches,
                                        const Signatures& signatures) const {
-  std::string out = fmt::format("\n{} lines match{}\n", matches.size(), matches.empty() ? "" : ":");
+  std::string out = fmt::format(
+      "\n{}{}\n",
+      matches.size() == 1 ? "1 line matches" : fmt::format("{} lines match", matches.size()),
+      matches.empty() ? "" : ":");
   for (const Explanation& match : matches) {
     const Signature& signature = signatures[match.finding.signature];
     out += fmt::format("  {}: {} ({}, priority {}): {}\n    {}\n",

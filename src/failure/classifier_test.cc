@@ -119,6 +119,36 @@ TEST(Classifier, WhatTrainingSurvivedIsNoCause) {
   EXPECT_EQ(of("CUDA out of memory, retrying\nKeyError: 1\n").signature, "key");
 }
 
+TEST(Classifier, WhatAProgramCaughtIsNotWhatItDiedOf) {
+  const std::string lookup = "Traceback (most recent call last):\n  f\nKeyError: 1\n";
+  const std::string oom = "Traceback (most recent call last):\n  g\nE: CUDA out of memory\n";
+  const std::string echo = "Traceback (most recent call last):\n  g\nE: reset by peer\n";
+  EXPECT_EQ(of(lookup + "cache miss, computing\n" + oom).signature, "oom");
+  EXPECT_EQ(of(lookup + "cache miss, computing\n" + oom + "all is well\n").signature, "key")
+      << "the later one does not end the log";
+  EXPECT_EQ(of(lookup + "cache miss, computing\n" + echo).signature, "key");
+  EXPECT_EQ(of(lookup + "an error was seen\n" + oom).signature, "key") << "nothing ordinary";
+  EXPECT_EQ(of(oom + "a hint\nanother\n" + lookup).signature, "oom")
+      << "words of the exception itself";
+  EXPECT_EQ(of(oom + "a\nb\nc\nd\n" + lookup).signature, "key");
+  const Diagnosis again = of(lookup + "cache miss, computing\n" + lookup);
+  EXPECT_EQ(again.line, 7) << "of two alike the one it died of";
+}
+
+TEST(Classifier, APathOnTheLineUnsaysNothing) {
+  const Signatures one({made("peer", Reason::kMpiRuntimeFailure, "net/tcp|closed by peer")});
+  const auto found = [&](std::string_view line) {
+    return classify({{}, {{0, line, 1, {}, {}, {}}}}, one).signature;
+  };
+  EXPECT_EQ(found("[../src/net/tcp/pair.cc:598] Connection closed by peer"), "peer");
+  EXPECT_EQ(found("compiling ../src/net/tcp/pair.cc"), "");
+}
+
+TEST(Classifier, WhatIsLoggedAsInformationIsNoCauseUnlessOfTheInfrastructure) {
+  EXPECT_EQ(of("INFO policy on CUDA out of memory: stop\n").signature, "");
+  EXPECT_EQ(of("INFO connection reset by peer\n").signature, "echo");
+}
+
 TEST(Classifier, GenericWordsYieldToWhatIsCertain) {
   EXPECT_EQ(of("rm: no such file\nCUDA error\n").signature, "cuda");
   EXPECT_EQ(of("OSError: no such file\nCUDA error\n").signature, "file");

@@ -103,6 +103,13 @@ int number(std::string_view digits) {
   return out;
 }
 
+// Where the dotted name at the line's beginning ends.
+std::size_t name_end(std::string_view line) {
+  const auto end =
+      std::find_if(line.begin(), line.end(), [](char c) { return !word(c) && c != '.'; });
+  return static_cast<std::size_t>(end - line.begin());
+}
+
 }  // namespace
 
 BareLine bare(std::string_view line, std::string& scratch) {
@@ -184,6 +191,8 @@ std::string_view words_of(Decoy decoy) {
       return "the words are part of a name";
     case Decoy::kSurvived:
       return "training went on after it";
+    case Decoy::kCaught:
+      return "the program went on after it, and ended with a later exception";
   }
   return "";
 }
@@ -193,13 +202,18 @@ Decoy decoy_of(std::string_view line, std::size_t begin, std::size_t end) {
       R"(^\W{0,3}(?:\w+[ :]){0,2}\[?WARN(?:ING)?\b|^\[?W\d{3,4} |^\[W |\bW tensorflow/|)"
       R"(\b(?-i:WARNING|WARN)\b[\]:| -]|\b\w*Warning: )",
       options());
-  static const RE2 kNotWarning(R"(NCCL WARN)", options());
-  static const RE2 kRemark(R"(\b(?-i:INFO|DEBUG|TRACE)\b[\]:| -]|^\[?I\d{3,4} )", options());
+  // Without a GPU from the start a program fails later, for what looks like another reason.
+  static const RE2 kNotWarning(R"(NCCL WARN|CUDA initialization: CUDA unknown)", options());
+  static const RE2 kRemark(
+      R"(\b(?-i:INFO|DEBUG|TRACE)\b[\]:| -]|^\[?I\d{3,4} |\[(?:info|debug|trace)\s*\]|)"
+      R"(^\s*(?:info|debug|trace) ?[:|-]|\blevel=(?:info|debug|trace)\b)",
+      options());
   static const RE2 kGoesOn(
       R"(\b(?:retrying|will (?:be )?retr(?:y|ied)|retry(?:ing)? in|retry \d+ ?(?:/|of)|)"
       R"(attempt \d+ ?(?:/|of) ?\d+|trying again|try again in|falling back|fall back to|fallback|)"
       R"(ignor(?:ed|ing)|skipp(?:ed|ing)|continuing (?:with|without|anyway)|recovered|non-fatal|)"
-      R"(harmless|reducing batch|using (?:the )?cpu instead|proceeding (?:with|without)|)"
+      R"(harmless|reducing batch|(?:is|was|gets) halved|halving|using (?:the )?cpu instead|)"
+      R"(proceeding (?:with|without)|)"
       R"(resuming from|disabled instead)\b)",
       options());
   static const RE2 kGaveUp(
@@ -221,12 +235,31 @@ Decoy decoy_of(std::string_view line, std::size_t begin, std::size_t end) {
       one_word && end > begin && word(line[end - 1]) &&
       ((after.size() > 1 && (after[0] == '.' || after[0] == '-') && letter(after[1])) ||
        (!after.empty() && (after[0] == '_' || after[0] == '/')));
-  if (in_path || goes_on_as_name) return Decoy::kFileName;
+  // The name of an exception has the module's in front.
+  const bool in_exception = is_exception(line) && begin < name_end(line);
+  if (!in_exception && (in_path || goes_on_as_name)) return Decoy::kFileName;
   if (finds(kGoesOn, line) && !finds(kGaveUp, line)) return Decoy::kGoesOn;
   if (before.empty()) return Decoy::kNone;
   if (finds(kWarning, before) && !finds(kNotWarning, line)) return Decoy::kWarning;
   if (finds(kRemark, before)) return Decoy::kRemark;
   return Decoy::kNone;
+}
+
+namespace {
+
+bool speaks_of_trouble(std::string_view head) {
+  static const RE2 kTrouble(
+      R"(error|exception|\bfail|fatal|warn|\bnan\b|\binf\b|abort|killed|traceback|timed? ?out|)"
+      R"(\bNVRM\b|out of memory)",
+      options());
+  return finds(kTrouble, head);
+}
+
+}  // namespace
+
+bool is_ordinary(std::string_view line) {
+  if (line.empty() || line[0] == ' ' || line[0] == '\t') return false;
+  return !speaks_of_trouble(line.substr(0, kHead));
 }
 
 bool shows_progress(std::string_view line) {
@@ -235,12 +268,8 @@ bool shows_progress(std::string_view line) {
       R"(\d(?:\.\d+)? ?(?:it/s|s/it|samples/s|img/s|images/s|tok/s|tokens/s|sec/step|steps/s)|)"
       R"(\b(?:loss|ppl|acc|accuracy)\w*\b\W{0,4}\d|\d+%\|)",
       options());
-  static const RE2 kTrouble(
-      R"(error|exception|\bfail|fatal|warn|\bnan\b|\binf\b|abort|killed|traceback|timed? ?out|)"
-      R"(\bNVRM\b|out of memory)",
-      options());
   const std::string_view head = line.substr(0, kHead);
-  return finds(kProgress, head) && !finds(kTrouble, head);
+  return finds(kProgress, head) && !speaks_of_trouble(head);
 }
 
 bool is_exception(std::string_view line) {

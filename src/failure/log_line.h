@@ -26,13 +26,14 @@ std::optional<std::int64_t> time_of(std::string_view line);
 // Why a match is no cause of failure.
 enum class Decoy : std::uint8_t {
   kNone,
-  kRemark,    // The line is logged as information: no cause if the signature is generic.
+  kRemark,    // The line is logged as information: no cause, unless of the infrastructure.
   kWarning,   // The line is a warning.
   kGoesOn,    // It says that it tries again, skips or does without.
   kQuoted,    // A comment, a hint, a text about errors.
   kFileName,  // The words are a part of a name.
   kHandled,   // A look-up that failed, and then its handler failed for a better reason.
   kSurvived,  // Training went on after it.
+  kCaught,    // The program went on after the traceback, and a later one ends the log.
 };
 std::string_view words_of(Decoy decoy);
 
@@ -46,6 +47,8 @@ bool shows_progress(std::string_view line);
 bool is_exception(std::string_view line);
 // One by which programs ask whether something is there: KeyError and the like.
 bool is_lookup(std::string_view line);
+// A line of a program that goes about its work: nothing of trouble, no part of a longer message.
+bool is_ordinary(std::string_view line);
 
 // For people and JSON: no control characters, valid UTF-8, cut to `most` bytes with "..." at the
 // end.

@@ -72,6 +72,18 @@ TEST(LogLine, KnowsDecoys) {
   EXPECT_EQ(decoy("wrote out/KeyError.txt", "KeyError"), Decoy::kFileName);
   EXPECT_EQ(decoy("wrote KeyError_3", "KeyError"), Decoy::kFileName);
   EXPECT_EQ(decoy("0 KeyError", "KeyError"), Decoy::kQuoted);
+  EXPECT_EQ(decoy("[info] on CUDA out of memory, stop", kOom), Decoy::kRemark);
+  EXPECT_EQ(decoy("t=1 level=debug msg=\"CUDA out of memory", kOom), Decoy::kRemark);
+  EXPECT_EQ(decoy("the information is: CUDA out of memory", kOom), Decoy::kNone);
+  EXPECT_EQ(decoy("on CUDA out of memory the batch is halved", kOom), Decoy::kGoesOn);
+  EXPECT_EQ(decoy("json.decoder.JSONDecodeError: Expecting", "json.decoder"), Decoy::kNone);
+  EXPECT_EQ(decoy("wrote json.decoder.txt", "json.decoder"), Decoy::kFileName);
+}
+
+TEST(LogLine, KnowsOrdinaryOnes) {
+  EXPECT_TRUE(is_ordinary("cache miss, computing"));
+  EXPECT_FALSE(is_ordinary("  and the rest of a message"));
+  EXPECT_FALSE(is_ordinary("shutting down after an error"));
 }
 
 TEST(LogLine, KnowsProgress) {

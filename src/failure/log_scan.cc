@@ -13,6 +13,8 @@ constexpr std::size_t kMostFrames = 16'384;  // Bytes of a traceback that are ke
 constexpr int kLinesBackForTime = 64;
 constexpr int kSurvivedAfter = 2;           // Lines of progress;
 constexpr int kExceptionSurvivedAfter = 3;  // of other ranks some may come later.
+constexpr int kWentOnAfter = 4;  // Ordinary lines; an exception's words may take some themselves.
+constexpr int kMostNames = 4;    // Of a signature on one line that are part of a name.
 
 std::size_t line_end(std::string_view text, std::size_t begin) {
   const std::size_t most = std::min(text.size() - begin, LogScan::kMostPiece);
@@ -153,7 +155,9 @@ void LogScan::take_line(Voice& voice, std::string_view line, const Finding& base
   }
   const bool nothing = found.empty();
   for (Pending& one : found) keep(voice, std::move(one));
-  if (nothing && !voice.pending.empty() && shows_progress(line)) note_progress(voice);
+  if (!nothing || voice.pending.empty()) return;
+  if (!ends) note_ordinary(voice, line);
+  if (shows_progress(line)) note_progress(voice);
 }
 
 void LogScan::begin_traceback(Voice& voice, std::string_view line, const Finding& base) {
@@ -177,8 +181,19 @@ bool LogScan::match_line(Voice& voice, std::string_view line, const Finding& bas
         !(ends_traceback && signatures_.stands_within(at, voice.frames))) {
       continue;
     }
-    const auto span = signatures_.match(at, line);
+    auto span = signatures_.match(at, line);
     if (!span) continue;
+    Decoy decoy = Decoy::kNone;
+    if (!ends_traceback) {
+      decoy = decoy_of(line, span->begin, span->end);
+      // What is part of a path does not unsay what stands behind it.
+      for (int names = 0; decoy == Decoy::kFileName && names < kMostNames; ++names) {
+        const auto next = signatures_.match(at, line, span->begin + 1);
+        if (!next) break;
+        span = next;
+        decoy = decoy_of(line, span->begin, span->end);
+      }
+    }
     Pending found;
     found.finding = base;
     found.finding.signature = at;
@@ -187,8 +202,10 @@ bool LogScan::match_line(Voice& voice, std::string_view line, const Finding& bas
     found.finding.from_end = line.size() - span->begin;
     found.chain = ends_traceback ? voice.chain : 0;
     found.lookup = ends_traceback && is_lookup(line);
-    const Decoy decoy = ends_traceback ? Decoy::kNone : decoy_of(line, span->begin, span->end);
-    if (decoy == Decoy::kNone || (decoy == Decoy::kRemark && !signature.generic)) {
+    // Schedulers and networks tell of real trouble as information, programs of what they would do.
+    const bool news = decoy == Decoy::kRemark && !signature.generic &&
+                      signature.bucket == Bucket::kInfrastructure;
+    if (decoy == Decoy::kNone || news) {
       explained = explained || signature.is_explicit || signature.echo;
       out.push_back(std::move(found));
     } else {
@@ -214,15 +231,51 @@ void LogScan::keep(Voice& voice, Pending found) {
       }
     }
   }
-  const bool known =
-      std::any_of(voice.pending.begin(), voice.pending.end(), [&](const Pending& other) {
+  const auto like =
+      std::find_if(voice.pending.begin(), voice.pending.end(), [&](const auto& other) {
         return other.finding.signature == found.finding.signature &&
                (other.finding.exception || !found.finding.exception);
       });
-  if (known) return;
+  if (like != voice.pending.end()) {
+    if (found.chain == 0 || found.chain == like->chain || !went_on(*like)) return;
+    dismiss(std::move(like->finding), Decoy::kCaught);
+    voice.pending.erase(like);
+  }
   show(found.finding);
   if (found.finding.line == line_) found.finding.time = time_before(text_, begin_, end_);
   voice.pending.push_back(std::move(found));
+}
+
+bool LogScan::went_on(const Pending& found) {
+  return found.chain != 0 && found.ordinary >= (found.lookup ? 1 : kWentOnAfter);
+}
+
+void LogScan::note_ordinary(Voice& voice, std::string_view line) {
+  const auto counts = [](const Pending& found) {
+    return found.chain != 0 && found.ordinary < kWentOnAfter;
+  };
+  if (std::none_of(voice.pending.begin(), voice.pending.end(), counts)) return;
+  if (!is_ordinary(line)) return;
+  for (Pending& found : voice.pending) found.ordinary += counts(found) ? 1 : 0;
+}
+
+// Exceptions that a program caught and printed are not what it died of, if it died of a later one.
+void LogScan::dismiss_caught(Voice& voice) {
+  const Pending* last = nullptr;
+  for (const Pending& found : voice.pending) {
+    const Signature& signature = signatures_[found.finding.signature];
+    if (found.chain == 0 || found.ordinary > 0 || !signature.is_explicit || signature.echo)
+      continue;
+    if (last == nullptr || found.finding.line > last->finding.line) last = &found;
+  }
+  if (last == nullptr) return;
+  const std::int64_t end = last->finding.line;
+  const int chain = last->chain;
+  for (auto found = voice.pending.begin(); found != voice.pending.end();) {
+    const bool caught = found->chain != chain && found->finding.line < end && went_on(*found);
+    if (caught) dismiss(std::move(found->finding), Decoy::kCaught);
+    found = caught ? voice.pending.erase(found) : found + 1;
+  }
 }
 
 void LogScan::note_progress(Voice& voice) {
@@ -264,6 +317,7 @@ std::vector<Finding> LogScan::finish() {
     if (voice.in_traceback) {  // Cut off amid it.
       voice.pending.insert(voice.pending.end(), voice.headers.begin(), voice.headers.end());
     }
+    dismiss_caught(voice);
     for (Pending& found : voice.pending) out.push_back(std::move(found.finding));
   }
   std::stable_sort(out.begin(), out.end(),

@@ -47,7 +47,8 @@ class LogScan {
  private:
   struct Pending {
     Finding finding;
-    int progress = 0;  // Lines since then that show progress.
+    int progress = 0;  // Lines since then that show progress,
+    int ordinary = 0;  // and such of a traceback's as are merely no trouble.
     int chain = 0;     // Of exceptions, each raised while another was handled; 0: none.
     bool lookup = false;
   };
@@ -73,6 +74,9 @@ class LogScan {
                   std::vector<Pending>& out);
   void keep(Voice& voice, Pending found);
   void note_progress(Voice& voice);
+  static void note_ordinary(Voice& voice, std::string_view line);
+  static bool went_on(const Pending& found);  // The program, after this traceback.
+  void dismiss_caught(Voice& voice);
   void dismiss(Finding finding, Decoy why);
   void show(Finding& finding) const;  // Gives it the line being read, unless it has one.
   const std::vector<int>& potentials(std::string_view line);
