@@ -1,0 +1,126 @@
+#pragma once
+
+// For tests: a manager with a real journal and hands that only note their orders.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "live/manager.h"
+#include "live/settings.h"
+#include "store/testing.h"
+
+namespace muster {
+
+class NotingHands final : public Hands {
+ public:
+  void order(std::vector<HandOrder> orders) override {
+    const std::lock_guard lock(mutex);
+    for (HandOrder& each : orders) given.push_back(std::move(each));
+  }
+  std::vector<HandOrder> take() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(given, {});
+  }
+  std::mutex mutex;
+  std::vector<HandOrder> given;
+};
+
+inline std::string scheduling(const std::string& yaml, int gpus = 2) {
+  NodeFacts machine;
+  machine.host = "here";
+  machine.cpus = 4;
+  machine.mem_mib = 8192;
+  machine.gpus.resize(static_cast<std::size_t>(gpus));
+  machine.gpus_virtual = true;
+  const Result<ServeFile> file = parse_serve_file(yaml, "serve.yaml");
+  EXPECT_TRUE(file.ok()) << file.error().message;
+  return settings_text(file.value(), machine).value();
+}
+
+inline constexpr const char* kPlain = "scheduler: {policy: fifo, retry: none}";
+
+class ManagerTest : public testing::Test {
+ protected:
+  ManagerTest() {
+    std::string name = testing::TempDir() + "manager-XXXXXX";
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    home_ = name;
+  }
+  ~ManagerTest() override {
+    end();
+    std::filesystem::remove_all(home_);
+  }
+
+  std::string open(const std::string& settings) {
+    ManagerSettings wanted;
+    wanted.home = home_;
+    wanted.scheduling = settings;
+    wanted.snapshot_every = snapshot_every_;
+    Result<std::unique_ptr<Manager>> opened = Manager::open(std::move(wanted));
+    if (!opened.ok()) return opened.error().message;
+    manager_ = std::move(opened).value();
+    return "";
+  }
+  void start(const std::string& settings = scheduling(kPlain)) {
+    ASSERT_EQ(open(settings), "");
+    manager_->use(hands_);
+    thread_ = std::thread([this] { EXPECT_FALSE(manager_->run()); });
+  }
+  // As a clean stop does. What a crash leaves is the same but for the snapshot.
+  void end() {
+    if (!thread_.joinable()) return;
+    manager_->stop();
+    thread_.join();
+    manager_.reset();
+  }
+  // As if it had been killed now.
+  void crash() {
+    const std::string copy = home_ + "-crashed";
+    std::filesystem::copy(home_, copy, std::filesystem::copy_options::recursive);
+    end();
+    std::filesystem::remove_all(home_);
+    std::filesystem::rename(copy, home_);
+  }
+  nlohmann::json ask(Call call, int status, const Caller& caller = {"ann", false}) {
+    std::promise<Answer> promise;
+    manager_->call(caller, std::move(call), [&](Answer answer) { promise.set_value(answer); });
+    const Answer answer = promise.get_future().get();
+    EXPECT_EQ(answer.status, status) << answer.body;
+    last_log_ = answer.log;
+    return nlohmann::json::parse(answer.body.empty() ? "{}" : answer.body);
+  }
+  static SubmitJob job(std::int32_t gpus = 1, std::string key = "") {
+    SubmitJob call;
+    call.request.name = "train";
+    call.request.command = {"true"};
+    call.request.gpus = gpus;
+    call.key = std::move(key);
+    return call;
+  }
+  std::string state(LiveId id, const Caller& caller = {"ann", false}) {
+    return ask(ShowJob{std::to_string(id)}, 200, caller)["state"].get<std::string>();
+  }
+  void tell(Input input) {
+    manager_->news({std::move(input)});
+    ask(ShowHealth{}, 200);  // It has been seen to by then.
+  }
+
+  std::string home_;
+  std::size_t snapshot_every_ = 1000;
+  NotingHands hands_;
+  std::unique_ptr<Manager> manager_;
+  std::thread thread_;
+  std::optional<LogPlace> last_log_;
+};
+
+}  // namespace muster
