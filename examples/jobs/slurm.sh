@@ -2,8 +2,8 @@
 #SBATCH --job-name=spirals-slurm
 #SBATCH --partition=gpu            # Muster has none and says so.
 #SBATCH --gres=gpu:2
-#SBATCH --cpus-per-task=8
-#SBATCH --mem=32G
+#SBATCH --cpus-per-task=1
+#SBATCH --mem=200M
 #SBATCH --time=0:30:00
 #SBATCH --signal=TERM@20
 #SBATCH --chdir=build/release/examples/trainer

@@ -32,6 +32,9 @@ constexpr SubmitFlag kSubmitFlags[] = {
     {"--gpus", "gpus", "N", "how many, given together (default: 1)"},
     {"--fewest", "fewest", "N", "an elastic job runs with so few"},
     {"--most", "most", "N", "and with so many"},
+    {"--cpus", "cpus", "N", "CPUs for all of the job, at the least: 8, 0.5"},
+    {"--mem", "mem", "SIZE", "memory for all of the job, at the least: 64G"},
+    {"--spread", "spread", "N", "on so many servers at most"},
     {"--gpu-type", "gpu_type", "TYPE", "only GPUs of this type"},
     {"--model", "model", "NAME", "plan CPU and memory by this profile"},
     {"--tenant", "tenant", "NAME", "on whose quota (default: that of the tenant 'default')"},
@@ -169,7 +172,7 @@ void LiveCommands::add_submit(CLI::App& app) {
 void LiveCommands::add_plan(CLI::App& app) {
   CLI::App& command =
       verb(app, "plan", "say what would become of a job, without submitting it",
-           "muster plan --gpus 8 --try gpus=4 --try gpus=8,priority=5 -- python "
+           "muster plan --gpus 8 --try gpus=4 --try gpus=8,spread=2 -- python "
            "train.py\n"
            "Exit status: 0 it would start now, 3 it would wait, 4 it can never run; "
            "of the job as\ngiven, whatever is tried beside it.",

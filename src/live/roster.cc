@@ -207,6 +207,13 @@ JobSpec Roster::spec_of(const JobRequest& request, const std::string& tenant, bo
   spec.gpus = trial ? 1 : request.gpus;
   spec.fewest = trial ? 0 : request.fewest;
   spec.most = trial ? 0 : request.most;
+  // A trial has one GPU of them, and what is beside it.
+  const auto beside_each = [&](std::int64_t amount) {
+    return (amount + request.gpus - 1) / request.gpus;
+  };
+  if (request.cpus) spec.least.cpu_milli = beside_each(request.cpus->milli);
+  if (request.mem) spec.least.mem_mib = beside_each(request.mem->mib);
+  spec.spread = request.spread.value_or(0);
   if (!request.gpu_type.empty()) {
     spec.gpu_type = find_gpu_type(request.gpu_type);
     // Its servers are gone since: a type that nobody has is rejected with its reason.

@@ -89,7 +89,18 @@ Refusal Roster::refuse(const JobRequest& request, const std::string& tenant) con
     }
   }
   if (const auto why = world_->cluster.why_never(spec)) return Error{"gpus: " + *why};
-  return std::nullopt;
+  // One ask after the other, to name the one that is too much.
+  const JobSpec asked = spec_of(request, tenant, false);
+  const auto beyond = [&](const char* field) -> Refusal {
+    const auto why = world_->cluster.why_never(spec);
+    return why ? Refusal(Error{field + (": " + *why)}) : std::nullopt;
+  };
+  spec.least.mem_mib = asked.least.mem_mib;
+  if (Refusal refusal = beyond("mem")) return refusal;
+  spec.least.cpu_milli = asked.least.cpu_milli;
+  if (Refusal refusal = beyond("cpus")) return refusal;
+  spec.spread = asked.spread;
+  return beyond("spread");
 }
 
 const LiveJob* Roster::find(LiveId id) const {

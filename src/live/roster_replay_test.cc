@@ -108,6 +108,8 @@ class Life {
     job.user = random_.below(2) == 0 ? "ann" : "bob";
     job.request.priority = static_cast<std::int32_t>(random_.below(3));
     if (random_.below(4) == 0) job.request.prerun = Duration::seconds(30);
+    if (random_.below(4) == 0) job.request.mem = MemAmount{150 << 10U};
+    if (random_.below(4) == 0) job.request.spread = 1;
     if (random_.below(5) == 0) job.request.hold = true;
     if (random_.below(5) == 0) job.request.time_limit = Duration::seconds(100);
     if (random_.below(3) == 0) job.request.retries = 2;

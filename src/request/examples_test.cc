@@ -50,7 +50,9 @@ TEST(Examples, TheScriptForSlurmNeedsNoChange) {
   EXPECT_EQ(job.value().request.time_limit, Duration::seconds(1'800));
   EXPECT_EQ(job.value().request.grace, Duration::seconds(20));
   EXPECT_EQ(job.value().request.command.back(), steps);
-  EXPECT_EQ(job.value().notes.size(), 3U);  // The partition, CPUs and memory.
+  EXPECT_EQ(job.value().request.cpus, CpuAmount{1'000});
+  EXPECT_EQ(job.value().request.mem, MemAmount{200});
+  EXPECT_EQ(job.value().notes.size(), 1U);  // The partition.
 }
 
 }  // namespace

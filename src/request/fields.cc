@@ -12,7 +12,7 @@ namespace {
 
 using As = Written::As;
 
-constexpr std::array<RequestField, 21> kFields = {{
+constexpr std::array<RequestField, 24> kFields = {{
     {"name", &JobRequest::name},
     {"tenant", &JobRequest::tenant},
     {"command", &JobRequest::command},
@@ -21,6 +21,9 @@ constexpr std::array<RequestField, 21> kFields = {{
     {"gpus", &JobRequest::gpus},
     {"fewest", &JobRequest::fewest},
     {"most", &JobRequest::most},
+    {"cpus", &JobRequest::cpus},
+    {"mem", &JobRequest::mem},
+    {"spread", &JobRequest::spread},
     {"gpu_type", &JobRequest::gpu_type},
     {"model", &JobRequest::model},
     {"launch_per", &JobRequest::launch_per},
@@ -97,6 +100,24 @@ Refusal put(LaunchPer& to, Written value) {
     return Error{"unknown: " + in_quotes(value.text) + suggestion(value.text, kWords)};
   }
   to = *word == "gpu" ? LaunchPer::kGpu : LaunchPer::kNode;
+  return std::nullopt;
+}
+
+Refusal put(CpuAmount& to, Written value) {
+  if (value.as != As::kNumber && value.as != As::kPlain) return wrong("a number of CPUs", value);
+  const Result<CpuAmount> cpus = parse_cpus(value.text);
+  if (!cpus.ok()) return cpus.error();
+  to = cpus.value();
+  return std::nullopt;
+}
+
+Refusal put(MemAmount& to, Written value) {
+  if (value.as != As::kText && value.as != As::kPlain) {
+    return wrong("text such as \"64G\" or \"512M\"", value);
+  }
+  const Result<MemAmount> mem = parse_mem(value.text);
+  if (!mem.ok()) return mem.error();
+  to = mem.value();
   return std::nullopt;
 }
 

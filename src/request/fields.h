@@ -21,6 +21,7 @@ using RequestMember =
     std::variant<std::string JobRequest::*, std::int32_t JobRequest::*, bool JobRequest::*,
                  Duration JobRequest::*, LaunchPer JobRequest::*,
                  std::optional<Duration> JobRequest::*, std::optional<std::int32_t> JobRequest::*,
+                 std::optional<CpuAmount> JobRequest::*, std::optional<MemAmount> JobRequest::*,
                  std::optional<ArrayRange> JobRequest::*, std::vector<std::string> JobRequest::*,
                  std::vector<std::uint64_t> JobRequest::*,
                  std::map<std::string, std::string> JobRequest::*>;

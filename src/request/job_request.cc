@@ -129,6 +129,20 @@ Refusal check_gpus(const JobRequest& request) {
   return std::nullopt;
 }
 
+Refusal check_amounts(const JobRequest& request) {
+  if (request.cpus && (request.cpus->milli < 1 || *request.cpus > kMostRequestCpus)) {
+    return Error{fmt::format("cpus: not between 0.001 and {}: {}", cpus_text(kMostRequestCpus),
+                             cpus_text(*request.cpus))};
+  }
+  if (request.mem && (request.mem->mib < 1 || *request.mem > kMostRequestMem)) {
+    return Error{fmt::format("mem: not between 1M and {}: {}", mem_text(kMostRequestMem),
+                             mem_text(*request.mem))};
+  }
+  const std::int32_t spread = request.spread.value_or(1);
+  if (spread >= 1 && spread <= kMostRequestGpus) return std::nullopt;
+  return Error{fmt::format("spread: not between 1 and {} servers: {}", kMostRequestGpus, spread)};
+}
+
 Refusal check_duration(const char* field, Duration duration, Duration most) {
   if (duration >= Duration() && duration <= most) return std::nullopt;
   return Error{fmt::format("{}: not between 0 and {} seconds: {}", field, most.us() / 1'000'000,
@@ -230,6 +244,7 @@ Refusal check_request(const JobRequest& request) {
     if (Refusal refusal = check_variable(name, value)) return refusal;
   }
   if (Refusal refusal = check_gpus(request)) return refusal;
+  if (Refusal refusal = check_amounts(request)) return refusal;
   if (Refusal refusal = check_times(request)) return refusal;
   if (Refusal refusal = check_order(request)) return refusal;
   if (request.array) {

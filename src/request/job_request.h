@@ -5,6 +5,7 @@
 // folder from a YAML file, flags, a script with #SBATCH lines or the API's JSON; kept as JSON in
 // the journal, so request_json() and read_request() are inverse to each other.
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -29,6 +30,16 @@ struct ArrayRange {
   friend bool operator==(const ArrayRange&, const ArrayRange&) = default;
 };
 
+// CPUs in thousandths, and memory in MiB, as Resources has them.
+struct CpuAmount {
+  std::int64_t milli = 0;
+  friend auto operator<=>(const CpuAmount&, const CpuAmount&) = default;
+};
+struct MemAmount {
+  std::int64_t mib = 0;
+  friend auto operator<=>(const MemAmount&, const MemAmount&) = default;
+};
+
 enum class LaunchPer : std::uint8_t { kNode, kGpu };
 
 struct JobRequest {
@@ -41,8 +52,11 @@ struct JobRequest {
   std::int32_t gpus = 1;
   std::int32_t fewest = 0;  // As JobSpec: of an elastic job; both 0 otherwise.
   std::int32_t most = 0;
-  std::string gpu_type;  // Empty: any.
-  std::string model;     // The profile to plan CPU and memory by; empty: unknown.
+  std::optional<CpuAmount> cpus;       // Of the whole job, at the least; none: as it comes.
+  std::optional<MemAmount> mem;        // The same.
+  std::optional<std::int32_t> spread;  // On so many servers at most; none: on any number.
+  std::string gpu_type;                // Empty: any.
+  std::string model;                   // The profile to plan CPU and memory by; empty: unknown.
   LaunchPer launch_per = LaunchPer::kNode;
 
   Duration estimate;                    // Believed run time; zero: none given.
@@ -65,6 +79,8 @@ inline constexpr std::size_t kMostArrayJobs = 10'000;
 inline constexpr std::size_t kMostDependencies = 1'000;
 inline constexpr std::int32_t kMostPriority = 1'000;  // And the least is its negative.
 inline constexpr std::int32_t kMostRequestGpus = 65'536;
+inline constexpr CpuAmount kMostRequestCpus{1'000'000'000};
+inline constexpr MemAmount kMostRequestMem{std::int64_t{1} << 30U};  // 1,024 T.
 inline constexpr std::int32_t kMostRequestRetries = 100;
 inline constexpr std::size_t kMostVariables = 4'096;
 // Of one word of the command or one NAME=value, with its final zero: more the kernel does not take.
@@ -93,6 +109,14 @@ std::string request_json(const JobRequest& request);
 // or "250ms". Refuses unknown keys with the nearest known one, wrong types, repeated keys, depth
 // and size beyond the bounds, in one line of printable text. Completed and checked.
 Result<JobRequest> read_request(std::string_view json);
+
+// "64G", "1.5T", "500M", "4096K": sizes people write are powers of 1,024, with or without a B
+// behind; rounded up to whole MiB. A bare number is refused, unless it is said what it counts.
+Result<MemAmount> parse_mem(std::string_view text, std::string_view bare_unit = "");
+std::string mem_text(MemAmount mem);  // "64G", "1536M": parse_mem() gives it back.
+// To thousandths: "4", "0.5".
+Result<CpuAmount> parse_cpus(std::string_view text);
+std::string cpus_text(CpuAmount cpus);
 
 // "0-9", "0-9:2" (every second), "0-9%3" (three at a time), "7" (just this one).
 Result<ArrayRange> parse_array(std::string_view text);

@@ -34,7 +34,7 @@ TEST(JobRequest, ReadsWhatTheApiSays) {
     "env": {"DATA": "/data/imagenet"}, "time_limit": "12h", "estimate": 14400.5,
     "tenant": "vision", "priority": -10, "retries": 2, "prerun": "60s", "grace": 0,
     "array": "0-9%2", "after_ok": [11], "after_any": 12, "launch_per": "gpu",
-    "gpu_type": "v100", "hold": true})");
+    "cpus": 7.5, "mem": "96G", "spread": 2, "gpu_type": "v100", "hold": true})");
   ASSERT_TRUE(read.ok()) << read.error().message;
   JobRequest wanted;
   wanted.name = "resnet";
@@ -56,6 +56,9 @@ TEST(JobRequest, ReadsWhatTheApiSays) {
   wanted.after_ok = {11};
   wanted.after_any = {12};
   wanted.launch_per = LaunchPer::kGpu;
+  wanted.cpus = CpuAmount{7'500};
+  wanted.mem = MemAmount{98'304};
+  wanted.spread = 2;
   wanted.gpu_type = "v100";
   wanted.hold = true;
   EXPECT_EQ(read.value(), wanted);
@@ -323,6 +326,9 @@ JobRequest random_request(Random& random) {
   if (maybe()) r.gpu_type = random_word(random, 9);
   if (maybe()) r.model = random_word(random, 9);
   r.gpus = number(1, 64);
+  if (maybe()) r.cpus = CpuAmount{number(1, 1'000'000'000)};
+  if (maybe()) r.mem = MemAmount{number(1, 1 << 30)};
+  if (maybe()) r.spread = number(1, 64);
   if (maybe()) {
     r.fewest = number(1, r.gpus);
     r.most = number(r.gpus, kMostRequestGpus);

@@ -121,6 +121,8 @@ std::string quoted_json(const std::string& text) {
 std::string value_json(const std::string& text) { return quoted_json(text); }
 std::string value_json(std::int32_t number) { return std::to_string(number); }
 std::string value_json(std::uint64_t number) { return std::to_string(number); }
+std::string value_json(CpuAmount cpus) { return cpus_text(cpus); }
+std::string value_json(MemAmount mem) { return quoted_json(mem_text(mem)); }
 std::string value_json(bool flag) { return flag ? "true" : "false"; }
 std::string value_json(Duration duration) { return seconds_text(duration.us()); }
 std::string value_json(const ArrayRange& array) { return quoted_json(array_text(array)); }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "config/document.h"
 #include "request/fields.h"
+#include "request/sbatch_amounts.h"
 #include "request/sbatch_lines.h"
 
 namespace muster {
@@ -78,6 +79,7 @@ class Translator {
   void take_export(const std::string& value);
   Refusal take_priority(std::string_view option, const std::string& value);
   Refusal count_gpus();
+  void limit_spread();
 
   std::string name_;
   std::string cwd_;
@@ -85,6 +87,8 @@ class Translator {
   int line_ = 0;  // Of the option at hand.
   std::optional<std::int32_t> gpus_, gpus_per_node_, gpus_per_task_;
   std::optional<std::int32_t> nodes_, tasks_, tasks_per_node_;
+  std::int32_t most_nodes_ = 0;  // Zero: not said.
+  SlurmAmounts amounts_;
   std::int64_t priority_ = 0;
   std::int64_t nice_ = 0;
 };
@@ -124,6 +128,7 @@ Refusal Translator::take_value(std::string_view option, const std::string& value
   if (option == "gpus-per-node") return take_gpus(gpus_per_node_, value);
   if (option == "gpus-per-task") return take_gpus(gpus_per_task_, value);
   if (option == "nice" || option == "priority") return take_priority(option, value);
+  if (option.starts_with("mem") || option.starts_with("cpus")) return amounts_.take(option, value);
   if (option == "nodes" || option.starts_with("ntasks")) return take_number(option, value);
   return std::nullopt;
 }
@@ -132,9 +137,10 @@ Refusal Translator::take_number(std::string_view option, const std::string& valu
   std::string_view text = value;
   if (option == "nodes") {  // "2-4": at least two.
     const std::size_t dash = text.find('-');
-    if (dash != std::string_view::npos && !parse_count(text.substr(dash + 1), 1).ok()) {
-      return Error{"not a number of nodes: " + in_quotes(text)};
-    }
+    const bool range = dash != std::string_view::npos;
+    const Result<std::int32_t> most = parse_count(range ? text.substr(dash + 1) : text, 1);
+    if (range && !most.ok()) return Error{"not a number of nodes: " + in_quotes(text)};
+    if (most.ok()) most_nodes_ = most.value();
     text = text.substr(0, dash);
   }
   const Result<std::int32_t> count = parse_count(text, 1);
@@ -260,9 +266,18 @@ Refusal Translator::count_gpus() {
   if (tasks_per_node_ && *tasks_per_node_ == on_a_node && gpus > 1) {
     job_.request.launch_per = LaunchPer::kGpu;
   }
-  if (nodes > 1)
-    note(fmt::format("--nodes is passed over: Muster decides where {} GPUs are", gpus));
+  limit_spread();
+  amounts_.put_into(job_.request, nodes, tasks);
   return std::nullopt;
+}
+
+// Slurm's nodes are so many; Muster's servers are no more than that.
+void Translator::limit_spread() {
+  if (most_nodes_ == 0 || most_nodes_ >= job_.request.gpus) return;
+  job_.request.spread = most_nodes_;
+  if (most_nodes_ == 1) return;
+  note(fmt::format("--nodes: {} GPUs on at most {} servers, or on fewer", job_.request.gpus,
+                   most_nodes_));
 }
 
 Refusal Translator::finish() {
@@ -273,6 +288,7 @@ Refusal Translator::finish() {
     note(fmt::format("priority {} is taken as {}", priority, job_.request.priority));
   }
   if (Refusal refusal = count_gpus()) return refusal;
+  for (const std::string& each : amounts_.notes()) note(each);
   const std::string base = name_.substr(name_.find_last_of('/') + 1);
   if (job_.request.name.empty()) job_.request.name = name_from(base);
   complete_request(job_.request);

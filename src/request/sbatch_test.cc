@@ -48,6 +48,7 @@ TEST(Sbatch, ReadsAUsualScript) {
   wanted.gpu_type = "a100";
   wanted.time_limit = Duration::seconds(36 * 3'600);
   wanted.tenant = "vision";
+  wanted.spread = 2;
   wanted.array = ArrayRange{0, 9, 1, 3};
   wanted.after_ok = {11, 12};
   wanted.after_any = {13};
@@ -57,7 +58,7 @@ TEST(Sbatch, ReadsAUsualScript) {
   EXPECT_EQ(request_json(job.value().request), request_json(wanted));
   EXPECT_TRUE(job.value().whole_environment);
   EXPECT_EQ(job.value().notes,
-            Words{"/home/ann/run.sh: --nodes is passed over: Muster decides where 8 GPUs are"});
+            Words{"/home/ann/run.sh: --nodes: 8 GPUs on at most 2 servers, or on fewer"});
 }
 
 TEST(Sbatch, AScriptOfNoWordsGetsOneGpuAndANameAndBash) {
@@ -98,6 +99,44 @@ TEST(Sbatch, CountsGpusAsSlurmDoes) {
   EXPECT_EQ(refused("--gres=gpu:"), "1: --gres: no number of GPUs");
   EXPECT_EQ(refused("--nodes=2-x"), "1: --nodes: not a number of nodes: '2-x'");
   EXPECT_EQ(refused("--ntasks=0"), "1: --ntasks: not between 1 and 65536: '0'");
+}
+
+TEST(Sbatch, CpusAndMemoryAreOfTheWholeJob) {
+  const auto amounts = [](const std::string& options) {
+    const JobRequest request = parse("#SBATCH " + options + "\n").value().request;
+    return (request.cpus ? cpus_text(*request.cpus) : "-") + " " +
+           (request.mem ? mem_text(*request.mem) : "-");
+  };
+  EXPECT_EQ(amounts("-G2"), "- -");
+  EXPECT_EQ(amounts("-G2 --mem=64G"), "- 64G");
+  EXPECT_EQ(amounts("-G2 --mem=2000"), "- 2000M") << "Slurm's bare number is of megabytes";
+  EXPECT_EQ(amounts("--gpus-per-node=4 -N2 --mem=100G"), "- 200G") << "of each node";
+  EXPECT_EQ(amounts("-G4 --mem-per-gpu=20G"), "- 80G");
+  EXPECT_EQ(amounts("-G1 -c8"), "8 -");
+  EXPECT_EQ(amounts("-G4 -n4 -c8"), "32 -");
+  EXPECT_EQ(amounts("-G4 --cpus-per-gpu=6"), "24 -");
+  EXPECT_EQ(amounts("-G1 -c8 --mem-per-cpu=4G"), "8 32G");
+  EXPECT_EQ(amounts("-G2 -n2 --mem-per-cpu=4G"), "- 8G") << "a CPU for each task";
+  EXPECT_EQ(refused("--mem=12Q"), "1: --mem: unknown unit 'Q' in '12Q'; K, M, G or T");
+  EXPECT_EQ(refused("-c 0"), "1: --cpus-per-task: not between 1 and 1000000: '0'");
+  EXPECT_EQ(refused("--mem=-3G"), "1: --mem: less than nothing: '-3G'");
+  EXPECT_EQ(refused("--mem=900000T --nodes=9"), " mem: not between 1M and 1048576G: 8294400000G");
+  const Result<SbatchJob> all = parse("#SBATCH -G1 --mem=0\n");
+  EXPECT_FALSE(all.value().request.mem.has_value());
+  EXPECT_EQ(all.value().notes,
+            Words{"/home/ann/run.sh: --mem=0 is passed over: Muster shares servers, and gives no "
+                  "job all of one"});
+}
+
+TEST(Sbatch, NodesAreServersAtMost) {
+  const auto spread = [](const std::string& options) {
+    return parse("#SBATCH " + options + "\n").value().request.spread.value_or(0);
+  };
+  EXPECT_EQ(spread("-G8"), 0);
+  EXPECT_EQ(spread("-G8 -N1"), 1);
+  EXPECT_EQ(spread("-G8 -N2"), 2);
+  EXPECT_EQ(spread("-G8 --nodes=2-4"), 4);
+  EXPECT_EQ(spread("-G2 -N2"), 0) << "there cannot be more";
 }
 
 TEST(Sbatch, ATaskForEachGpuStartsOnEachGpu) {
@@ -161,13 +200,11 @@ TEST(Sbatch, TakesPriorityRetriesAndSignals) {
 }
 
 TEST(Sbatch, SaysWhatItPassesOver) {
-  EXPECT_EQ(with("-p gpu --mem=64G -c8 -o out-%j.txt").notes,
+  EXPECT_EQ(with("-p gpu --mem=64G -c8 --hint=compute_bound -o out-%j.txt").notes,
             (Words{"/home/ann/run.sh:2: --partition is passed over: Muster has tenants, not "
                    "partitions",
-                   "/home/ann/run.sh:2: --mem is passed over: Muster decides CPUs and memory by "
+                   "/home/ann/run.sh:2: --hint is passed over: Muster decides CPUs and memory by "
                    "the job's model",
-                   "/home/ann/run.sh:2: --cpus-per-task is passed over: Muster decides CPUs and "
-                   "memory by the job's model",
                    "/home/ann/run.sh:2: --output is passed over: Muster keeps the output: see "
                    "muster logs"}));
   const Result<SbatchJob> job =

@@ -1,0 +1,54 @@
+// CPUs, memory and servers as a request says them.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "request/job_request.h"
+
+namespace muster {
+namespace {
+
+std::string refused(const std::string& json) {
+  const Result<JobRequest> request = read_request(json);
+  return request.ok() ? "accepted" : request.error().message;
+}
+
+TEST(Amounts, CpusMemoryAndSpreadAreCheckedByName) {
+  const auto with = [](const std::string& field) {
+    return refused(R"({"command": ["true"], )" + field + "}");
+  };
+  EXPECT_EQ(with(R"("cpus": 0)"), "cpus: not between 0.001 and 1000000: 0");
+  EXPECT_EQ(with(R"("cpus": -2)"), "cpus: not between 0.001 and 1000000: -2");
+  EXPECT_EQ(with(R"("cpus": 1e7)"), "cpus: not between 0.001 and 1000000: 10000000");
+  EXPECT_EQ(with(R"("cpus": 1e300)"), "cpus: too many: '1e300'");
+  EXPECT_EQ(with(R"("cpus": 0.0001)"), "cpus: finer than a thousandth of a CPU: '0.0001'");
+  EXPECT_EQ(with(R"("cpus": "two")"), "cpus: not a number of CPUs: 'two'");
+  EXPECT_EQ(with(R"("mem": "0G")"), "mem: not between 1M and 1048576G: 0G");
+  EXPECT_EQ(with(R"("mem": "-1G")"), "mem: not between 1M and 1048576G: -1G");
+  EXPECT_EQ(with(R"("mem": "2000000T")"), "mem: not between 1M and 1048576G: 2048000000G");
+  EXPECT_EQ(with(R"("mem": "1e99G")"), "mem: too much: '1e99G'");
+  EXPECT_EQ(with(R"("mem": "64X")"), "mem: unknown unit 'X' in '64X'; K, M, G or T");
+  EXPECT_EQ(with(R"("mem": "64")"), "mem: no unit: '64'; write 64G or 64M");
+  EXPECT_EQ(with(R"("mem": "lots")"), "mem: not a size such as 64G or 512M: 'lots'");
+  EXPECT_EQ(with(R"("mem": 64)"), "mem: not text such as \"64G\" or \"512M\": '64'");
+  EXPECT_EQ(with(R"("spread": 0)"), "spread: not between 1 and 65536 servers: 0");
+  EXPECT_EQ(with(R"("spread": -1)"), "spread: not between 1 and 65536 servers: -1");
+  EXPECT_EQ(with(R"("spread": 1.5)"), "spread: not a whole number: '1.5'");
+}
+
+TEST(Amounts, SizesArePowersOf1024InWhateverCase) {
+  for (const char* const text : {"2G", "2g", "2GB", "2GiB", "2048M", "2048mb", "2097152K"}) {
+    EXPECT_EQ(parse_mem(text).value().mib, 2'048) << text;
+  }
+  EXPECT_EQ(parse_mem("1.5G").value().mib, 1'536);
+  EXPECT_EQ(parse_mem("1T").value().mib, 1'048'576);
+  EXPECT_EQ(parse_mem("1K").value().mib, 1) << "rounded up";
+  EXPECT_EQ(parse_mem("500", "M").value().mib, 500);
+  for (const std::int64_t mib : {1, 1'000, 1'024, 1'536, 65'536}) {
+    EXPECT_EQ(parse_mem(mem_text({mib})).value().mib, mib);
+  }
+}
+
+}  // namespace
+}  // namespace muster
