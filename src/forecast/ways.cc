@@ -8,8 +8,9 @@ namespace muster {
 
 namespace {
 
-constexpr std::int32_t kFewGpus = 8;    // Up to here every smaller number is tried.
-constexpr std::size_t kMostMoves = 24;  // Tried.
+constexpr std::int32_t kFewGpus = 8;           // Up to here every smaller number is tried.
+constexpr std::int32_t kMostPriority = 1'000;  // That a request may have.
+constexpr std::size_t kMostMoves = 24;         // Tried.
 constexpr Duration kLeast = Duration::seconds(60);
 constexpr Duration kMost = Duration::seconds(30 * 86'400);
 
@@ -73,6 +74,11 @@ Ways::Ways(const Engine& engine, Instant now, JobId job, const WhyOptions& optio
 
 std::vector<WayOut> Ways::find(const Rules& rules) const {
   std::vector<WayOut> ways;
+  const JobSpec& spec = engine_.state().jobs[job_].spec;
+  if (spec.least.mem_mib > 0) less_beside(ways, WayOut::Kind::kLessMemory);
+  if (spec.least.cpu_milli > 0) less_beside(ways, WayOut::Kind::kFewerCpus);
+  if (spec.spread > 0) wider_spread(ways);
+  if (constraint_ == Constraint::kOrder) higher_priority(ways);
   fewer_gpus(ways);
   other_tenant(ways);
   if (rules.planner.parts.policy == "backfill" && rules.planner.whole.index() == 0) shorter(ways);
@@ -94,6 +100,72 @@ void Ways::fewer_gpus(std::vector<WayOut>& ways) const {
     ways.push_back(std::move(way));
     return;
   }
+}
+
+// Less memory or fewer CPUs: the most of a few amounts that do, in the whole numbers people write;
+// at last what every job gets without asking.
+void Ways::less_beside(std::vector<WayOut>& ways, WayOut::Kind kind) const {
+  const bool mem = kind == WayOut::Kind::kLessMemory;
+  JobSpec spec = engine_.state().jobs[job_].spec;
+  std::int64_t& each = mem ? spec.least.mem_mib : spec.least.cpu_milli;
+  const std::int64_t unit = mem ? 1024 : 1000;
+  const std::int64_t asked = each * spec.gpus;
+  const Resources& fair = engine_.state().cluster->extent(spec.gpu_type).poorest_fair;
+  const std::int64_t usual = (mem ? fair.mem_mib : fair.cpu_milli) * spec.gpus;
+  for (const std::int64_t part : {3, 2, 1, 0}) {
+    std::int64_t amount = std::max(asked * part / 4, usual);
+    if (amount > unit) amount -= amount % unit;
+    if (amount >= asked) continue;
+    each = (amount + spec.gpus - 1) / spec.gpus;
+    if (!runs_with(spec)) {
+      if (amount <= usual) return;
+      continue;
+    }
+    WayOut way;
+    way.kind = kind;
+    way.amount = amount;
+    ways.push_back(std::move(way));
+    return;
+  }
+}
+
+// The narrowest that does.
+void Ways::wider_spread(std::vector<WayOut>& ways) const {
+  JobSpec spec = engine_.state().jobs[job_].spec;
+  const auto servers = static_cast<std::int32_t>(engine_.state().cluster->topology().node_count());
+  const std::int32_t most = std::min(spec.gpus, servers);
+  while (spec.spread < most) {
+    spec.spread = spec.spread < kFewGpus ? spec.spread + 1 : std::min(most, spec.spread * 2);
+    if (!runs_with(spec)) continue;
+    WayOut way;
+    way.kind = WayOut::Kind::kWiderSpread;
+    way.amount = spec.spread;
+    ways.push_back(std::move(way));
+    return;
+  }
+}
+
+// Before its user's own waiting jobs, which is for the user to say; priority is inside a tenant.
+void Ways::higher_priority(std::vector<WayOut>& ways) const {
+  const State& state = engine_.state();
+  JobSpec spec = state.jobs[job_].spec;
+  std::int32_t highest = spec.priority;
+  bool any = false;
+  for (std::size_t i = 0; i < state.jobs.size(); ++i) {
+    const Job& other = state.jobs[JobId(i)];
+    if (other.state != JobState::kWaiting || JobId(i) == job_) continue;
+    if (other.spec.user != spec.user || other.spec.tenant != spec.tenant) continue;
+    if (other.spec.priority < spec.priority) continue;  // It is before that one already.
+    any = true;
+    highest = std::max(highest, other.spec.priority);
+  }
+  if (!any || highest >= kMostPriority) return;
+  spec.priority = highest + 1;
+  if (!runs_with(spec)) return;
+  WayOut way;
+  way.kind = WayOut::Kind::kHigherPriority;
+  way.amount = spec.priority;
+  ways.push_back(std::move(way));
 }
 
 void Ways::other_tenant(std::vector<WayOut>& ways) const {

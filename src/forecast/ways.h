@@ -31,6 +31,9 @@ class Ways {
  private:
   bool runs_with(const JobSpec& spec) const { return runs_anew(engine_, now_, job_, spec); }
   void fewer_gpus(std::vector<WayOut>& ways) const;
+  void less_beside(std::vector<WayOut>& ways, WayOut::Kind kind) const;
+  void wider_spread(std::vector<WayOut>& ways) const;
+  void higher_priority(std::vector<WayOut>& ways) const;
   void other_tenant(std::vector<WayOut>& ways) const;
   void shorter(std::vector<WayOut>& ways) const;
   void after_ends(std::vector<WayOut>& ways) const;

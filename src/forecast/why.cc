@@ -86,6 +86,10 @@ class Inquiry {
       if (spec.gpu_type && topology.node(node).gpu_type != *spec.gpu_type) continue;
       why_.closed += std::popcount(state.blocked[node]);
       const std::int32_t free = state.books.free_gpus(node);
+      if (free > 0) {
+        why_.most_mem_mib = std::max(why_.most_mem_mib, state.books.room(node).mem_mib);
+        why_.most_cpu_milli = std::max(why_.most_cpu_milli, state.books.room(node).cpu_milli);
+      }
       if (free <= why_.most_on_one) continue;
       why_.most_on_one = free;
       why_.best = node;
@@ -123,10 +127,11 @@ class Inquiry {
         runs_under(engine_, now_, job_, rules_, without_quotas(rules_))) {
       return Constraint::kQuota;
     }
+    if (const std::optional<Constraint> beside = what_is_beside()) return *beside;
     const bool of_parts = rules_.planner.whole.index() == 0;
     if (why_.free >= why_.needs &&
         (!of_parts || runs_under(engine_, now_, job_, rules_, with_any_place(rules_)))) {
-      return Constraint::kPlaces;
+      return why_.most_on_one < why_.needs ? Constraint::kPlaces : what_its_share_lacks();
     }
     const std::vector<Event> ended = all_ended(engine_);
     if (runs_first_after(ended)) return Constraint::kGpus;
@@ -136,6 +141,33 @@ class Inquiry {
     if (!opened.empty() && runs_first_after(both)) return Constraint::kServers;
     if (rules_.planner.chain.tenants != nullptr) return Constraint::kQuota;
     return !opened.empty() ? Constraint::kServers : Constraint::kOrder;
+  }
+
+  // Whether it would run, first in line, if it asked for no memory, no CPUs, or neither.
+  std::optional<Constraint> what_is_beside() const {
+    const auto runs_without = [&](bool mem, bool cpus) {
+      std::vector<Event> first = put_first(engine_, now_, job_);
+      Resources& least = std::get<JobRestored>(first.back()).spec.least;
+      if (mem) least.mem_mib = 0;
+      if (cpus) least.cpu_milli = 0;
+      return runs_after(engine_, now_, first, JobId(engine_.state().jobs.size()));
+    };
+    const Resources& least = engine_.state().jobs[job_].spec.least;
+    const bool mem = least.mem_mib > 0;
+    const bool cpus = least.cpu_milli > 0;
+    if (mem && runs_without(true, false)) return Constraint::kMemory;
+    if (cpus && runs_without(false, true)) return Constraint::kCpus;
+    if (mem && cpus && runs_without(true, true)) return Constraint::kMemory;
+    return std::nullopt;
+  }
+
+  // Enough GPUs are free on one server, but others took what belongs beside them.
+  Constraint what_its_share_lacks() const {
+    const State& state = engine_.state();
+    const Resources right =
+        at_least(state.cluster->fair(why_.best), state.jobs[job_].spec.least) * why_.needs;
+    return right.mem_mib > state.books.room(why_.best).mem_mib ? Constraint::kMemory
+                                                               : Constraint::kCpus;
   }
 
   void count_ahead() {
@@ -166,9 +198,9 @@ class Inquiry {
 }  // namespace
 
 std::string_view constraint_name(Constraint constraint) {
-  constexpr std::array<std::string_view, 9> kNames = {"none",        "next-plan",     "back-off",
-                                                      "reservation", "order",         "nodes",
-                                                      "quota",       "fragmentation", "gpus"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "none",  "next-plan", "back-off", "reservation",   "order", "nodes",
+      "quota", "memory",    "cpus",     "fragmentation", "gpus"};
   return kNames[static_cast<std::size_t>(constraint)];
 }
 

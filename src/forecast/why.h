@@ -26,6 +26,8 @@ enum class Constraint : std::uint8_t {
   kOrder,        // Others are before it.
   kServers,      // Servers are closed.
   kQuota,        // Its tenant has its part.
+  kMemory,       // GPUs are free, but not the memory it asks for, or its share, beside them;
+  kCpus,         // or not the CPUs.
   kPlaces,       // Enough GPUs are free, but not where it could use them.
   kGpus,         // Too few are free.
 };
@@ -33,15 +35,20 @@ std::string_view constraint_name(Constraint constraint);  // "order", "quota"...
 
 struct WayOut {
   enum class Kind : std::uint8_t {
-    kFewerGpus,    // Submitted anew with `gpus`, it starts.
-    kOtherTenant,  // Submitted anew for `tenant`.
-    kShorter,      // Submitted anew with `estimate`, in time at the fair share of these servers.
-    kAfterEnds,    // When `jobs` have ended, about `when`.
-    kMove,         // When the one of `jobs` is held, and released once this one runs. Costs about
-                   // `gpu_time`.
+    kFewerGpus,       // Submitted anew with `gpus`, it starts.
+    kLessMemory,      // Submitted anew asking for `amount` MiB in all,
+    kFewerCpus,       // for `amount` thousandths of a CPU,
+    kWiderSpread,     // for `amount` servers at most,
+    kHigherPriority,  // with priority `amount`: its user's own jobs come first.
+    kOtherTenant,     // Submitted anew for `tenant`.
+    kShorter,         // Submitted anew with `estimate`, in time at the fair share of these servers.
+    kAfterEnds,       // When `jobs` have ended, about `when`.
+    kMove,  // When the one of `jobs` is held, and released once this one runs. Costs about
+            // `gpu_time`.
   };
   Kind kind = Kind::kFewerGpus;
   std::int32_t gpus = 0;
+  std::int64_t amount = 0;
   TenantId tenant;
   Duration estimate;
   std::vector<JobId> jobs;
@@ -59,15 +66,17 @@ struct Why {
   Constraint constraint = Constraint::kNone;
   Instant until;  // Of kNextPlan and kBackOff.
   std::int32_t needs = 0;
-  std::int32_t free = 0;         // GPUs of its type on open servers.
-  std::int32_t most_on_one = 0;  // Of those on one server,
-  NodeId best;                   // this one.
-  std::int32_t closed = 0;       // GPUs nobody has, on closed servers.
-  std::size_t ahead = 0;         // Waiting jobs that will start before it,
-  std::int64_t ahead_gpus = 0;   // and what they want.
-  std::optional<JobId> first;    // The next of them.
-  std::vector<Holder> holders;   // Whose end it waits for, the soonest first; a few.
-  std::vector<WayOut> ways;      // The soonest and cheapest first.
+  std::int32_t free = 0;            // GPUs of its type on open servers.
+  std::int32_t most_on_one = 0;     // Of those on one server,
+  NodeId best;                      // this one.
+  std::int32_t closed = 0;          // GPUs nobody has, on closed servers.
+  std::int64_t most_mem_mib = 0;    // Free on one server that has a GPU free,
+  std::int64_t most_cpu_milli = 0;  // and of CPU.
+  std::size_t ahead = 0;            // Waiting jobs that will start before it,
+  std::int64_t ahead_gpus = 0;      // and what they want.
+  std::optional<JobId> first;       // The next of them.
+  std::vector<Holder> holders;      // Whose end it waits for, the soonest first; a few.
+  std::vector<WayOut> ways;         // The soonest and cheapest first.
 };
 
 struct WhyOptions {

@@ -39,6 +39,7 @@ class Scene {
     rules_.planner.parts.placement = places[random_.below(places.size())];
     scattered_ = random_.below(4) == 0;  // Small jobs everywhere, and some that want a server.
     if (scattered_) rules_.planner.parts = {"fit-first", "proportional", "yarn"};
+    particular_ = !scattered_ && random_.below(2) == 0;
     if (!scattered_ && random_.below(3) == 0) rules_.planner.chain.tenants = &tenants_;
     if (random_.below(5) == 0) rules_.engine.round = Duration::seconds(60);
     rules_.engine.estimates = EstimateSource::Kind::kUser;
@@ -130,6 +131,12 @@ class Scene {
       spec.user = UserId(random_.below(3));
       spec.tenant = TenantId(random_.below(2));
       spec.estimate = Duration::seconds(static_cast<std::int64_t>(60 + random_.below(8'000)));
+      if (particular_) {
+        constexpr std::int64_t kMem[] = {0, 0, 30, 100, 200};  // GiB.
+        constexpr std::int64_t kCpus[] = {0, 0, 0, 5, 11};
+        spec.least = {0, kCpus[random_.below(5)] * 1'000, kMem[random_.below(5)] * 1'024, 0};
+        spec.spread = static_cast<std::int32_t>(random_.below(3));
+      }
       events.push_back(JobSubmitted{spec});
     }
     const std::vector<JobId>& placed = engine_->state().placed;
@@ -146,6 +153,7 @@ class Scene {
 
   Random random_;
   bool scattered_ = false;
+  bool particular_ = false;  // Jobs ask for CPU, memory and few servers.
   TenantTree tenants_;
   Topology topology_ = parse_cluster_shorthand("3x4").value();
   ProfileTable profiles_;
@@ -161,6 +169,26 @@ std::vector<Event> events_of(const Scene& scene, JobId job, const WayOut& way) {
     case WayOut::Kind::kFewerGpus:
       EXPECT_LT(way.gpus, spec.gpus);
       spec.gpus = way.gpus;
+      break;
+    case WayOut::Kind::kLessMemory: {
+      const std::int64_t asked = spec.least.mem_mib;
+      spec.least.mem_mib = (way.amount + spec.gpus - 1) / spec.gpus;
+      EXPECT_LT(spec.least.mem_mib, asked);
+      break;
+    }
+    case WayOut::Kind::kFewerCpus: {
+      const std::int64_t asked = spec.least.cpu_milli;
+      spec.least.cpu_milli = (way.amount + spec.gpus - 1) / spec.gpus;
+      EXPECT_LT(spec.least.cpu_milli, asked);
+      break;
+    }
+    case WayOut::Kind::kWiderSpread:
+      EXPECT_GT(way.amount, spec.spread);
+      spec.spread = static_cast<std::int32_t>(way.amount);
+      break;
+    case WayOut::Kind::kHigherPriority:
+      EXPECT_GT(way.amount, spec.priority);
+      spec.priority = static_cast<std::int32_t>(way.amount);
       break;
     case WayOut::Kind::kOtherTenant:
       EXPECT_NE(way.tenant, spec.tenant);
@@ -223,6 +251,14 @@ void check_constraint(const Scene& scene, JobId job, const Why& why) {
       others.planner.chain.tenants = nullptr;
       EXPECT_TRUE(scene.runs_first_under(others, job) || !runs_when_all_ended(scene, first));
       return;
+    case Constraint::kMemory:
+    case Constraint::kCpus: {
+      EXPECT_FALSE(runs_if_first);
+      std::vector<Event> modest = first;
+      std::get<JobRestored>(modest.back()).spec.least = {};
+      EXPECT_TRUE(scene.starts(modest, scene.next_id()) || why.most_on_one >= why.needs);
+      return;
+    }
     case Constraint::kPlaces:
       EXPECT_FALSE(runs_if_first);
       others.planner.parts.placement = "count";
@@ -264,10 +300,11 @@ TEST(Why, IsRightInAThousandStates) {
     if (HasFailure()) return;
   }
   EXPECT_EQ(asked, 1'000);
-  for (const char* name : {"order", "reservation", "nodes", "quota", "fragmentation", "gpus"}) {
+  for (const char* name :
+       {"order", "reservation", "nodes", "quota", "memory", "cpus", "fragmentation", "gpus"}) {
     EXPECT_GE(constraints[name], 5) << name;
   }
-  for (int kind = 0; kind < 5; ++kind) {
+  for (int kind = 0; kind < 9; ++kind) {
     EXPECT_GE(ways[static_cast<WayOut::Kind>(kind)], 5) << kind;
   }
 }

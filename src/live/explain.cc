@@ -144,6 +144,9 @@ class Words {
         return "waits for servers: " + closed_servers();
       case Constraint::kQuota:
         return "waits for its tenant's share" + quota();
+      case Constraint::kMemory:
+      case Constraint::kCpus:
+        return beside(why);
       case Constraint::kPlaces:
         return fmt::format(
             "waits for GPUs together: it needs {}, {} are free but {} on one server", why.needs,
@@ -160,6 +163,30 @@ class Words {
         return {{"kind", "fewer-gpus"},
                 {"gpus", way.gpus},
                 {"says", "submitted anew with " + gpus(way.gpus) + " it would start now"}};
+      case WayOut::Kind::kLessMemory: {
+        const double gib = static_cast<double>(way.amount) / 1024;
+        return {{"kind", "less-memory"},
+                {"mem_gib", gib},
+                {"says",
+                 fmt::format("submitted anew with {:.4g} GiB of memory it would start now", gib)}};
+      }
+      case WayOut::Kind::kFewerCpus: {
+        const double cpus = static_cast<double>(way.amount) / 1000;
+        return {{"kind", "fewer-cpus"},
+                {"cpus", cpus},
+                {"says", fmt::format("submitted anew with {:.4g} CPUs it would start now", cpus)}};
+      }
+      case WayOut::Kind::kWiderSpread:
+        return {{"kind", "wider-spread"},
+                {"spread", way.amount},
+                {"says",
+                 fmt::format("submitted anew on up to {} servers it would start now", way.amount)}};
+      case WayOut::Kind::kHigherPriority:
+        return {{"kind", "higher-priority"},
+                {"priority", way.amount},
+                {"says", fmt::format("submitted anew with --priority {} it would start now, before "
+                                     "your other jobs",
+                                     way.amount)}};
       case WayOut::Kind::kOtherTenant: {
         const std::string tenant = (*picture_.rules.planner.chain.tenants)[way.tenant].name;
         return {{"kind", "other-tenant"},
@@ -259,6 +286,20 @@ class Words {
       text += next;
     }
     return text;
+  }
+
+  // "waits for memory: it needs 64 GiB with 2 GPUs; one server has at most 12 GiB free"
+  std::string beside(const Why& why) const {
+    const bool mem = why.constraint == Constraint::kMemory;
+    const auto words = [mem](std::int64_t amount) {
+      return mem ? fmt::format("{:.4g} GiB", static_cast<double>(amount) / 1024)
+                 : fmt::format("{:.4g} CPUs", static_cast<double>(amount) / 1000);
+    };
+    const Cluster& cluster = *picture_.engine.state().cluster;
+    const Resources asked = at_least(cluster.fair(why.best), spec().least) * spec().gpus;
+    return fmt::format("waits for {}: it needs {} with {}; one server has at most {} free",
+                       mem ? "memory" : "CPUs", words(mem ? asked.mem_mib : asked.cpu_milli),
+                       gpus(spec().gpus), words(mem ? why.most_mem_mib : why.most_cpu_milli));
   }
 
   std::string quota() const {
