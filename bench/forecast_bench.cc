@@ -57,7 +57,8 @@ class Bed {
             rules_,
             guesses_,
             std::vector<LiveId>(rows, 1),
-            std::vector<std::string>(kUsers, "somebody")};
+            std::vector<std::string>(kUsers, "somebody"),
+            {}};
   }
   const Engine& engine() const { return *engine_; }
   // The waiting job behind this part of the others.

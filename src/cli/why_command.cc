@@ -38,7 +38,7 @@ Branch branch_of(const char* label, const Json& list) {
   return branch;
 }
 
-std::string count_of(std::int64_t count, std::string_view noun) {
+std::string count_of(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 

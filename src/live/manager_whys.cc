@@ -137,9 +137,11 @@ json Manager::story_of(const LiveJob& job) const {
   json facts = {
       {"policy", parts.policy}, {"mechanism", parts.mechanism}, {"placement", parts.placement}};
   const Cluster& cluster = *roster_->engine().state().cluster;
-  answer["because"] = {{{"about", "place"}, {"says", place_words(placement, parts)}},
-                       {{"about", "cpus"}, {"says", cpu_words(cluster, placement, parts)}},
-                       {{"about", "memory"}, {"says", memory_words(cluster, placement, parts)}}};
+  const Resources least = roster_->imagine(job.request, job.user, job.tenant).least;
+  answer["because"] = {
+      {{"about", "place"}, {"says", place_words(placement, parts)}},
+      {{"about", "cpus"}, {"says", cpu_words(cluster, placement, least, parts)}},
+      {{"about", "memory"}, {"says", memory_words(cluster, placement, least, parts)}}};
   if (roster_->engine().state().jobs.contains(*job.row)) {
     const WaitSplit split = roster_->engine().waited(*job.row, roster_->now());
     for (std::size_t i = 0; i < kWaitCauses; ++i) {

@@ -17,11 +17,14 @@ constexpr double kGib = 1'024;      // MiB.
 constexpr Duration kHardly = Duration::micros(50'000);
 
 // What the job has of one resource beside its GPUs, against what their share would be.
-std::string amount_words(double has, double share, const std::string& unit,
+std::string amount_words(double has, double share, double asked, const std::string& unit,
                          const std::string& mechanism) {
   const std::string amount = fmt::format("{:.4g} {}", has, unit);
   if (std::abs(has - share) <= kAlike * share) {
     return amount + ": the share that goes with its GPUs";
+  }
+  if (has > share && has <= asked * (1 + kAlike)) {
+    return fmt::format("{}: as it asked, {:.4g} above the share of its GPUs", amount, has - share);
   }
   if (has > share) {
     return fmt::format("{}: {:.4g} above the share of its GPUs; {} gives it where it adds speed",
@@ -68,19 +71,21 @@ std::string place_words(const Placement& placement, const SchedulerParts& parts)
                      parts.placement, entry.ok() ? ": " + std::string(entry.value()->doc) : "");
 }
 
-std::string cpu_words(const Cluster& cluster, const Placement& placement,
+std::string cpu_words(const Cluster& cluster, const Placement& placement, const Resources& least,
                       const SchedulerParts& parts) {
   const auto cpus = [](const Resources& of) { return static_cast<double>(of.cpu_milli) / 1'000; };
-  const double has = cpus(total_of(placement));
-  return amount_words(has, cpus(share_of(cluster, placement)), has == 1 ? "CPU" : "CPUs",
-                      parts.mechanism);
+  const Resources total = total_of(placement);
+  const double has = cpus(total);
+  return amount_words(has, cpus(share_of(cluster, placement)), cpus(least) * total.gpus,
+                      has == 1 ? "CPU" : "CPUs", parts.mechanism);
 }
 
-std::string memory_words(const Cluster& cluster, const Placement& placement,
+std::string memory_words(const Cluster& cluster, const Placement& placement, const Resources& least,
                          const SchedulerParts& parts) {
   const auto gib = [](const Resources& of) { return static_cast<double>(of.mem_mib) / kGib; };
-  return amount_words(gib(total_of(placement)), gib(share_of(cluster, placement)), "GiB of memory",
-                      parts.mechanism);
+  const Resources total = total_of(placement);
+  return amount_words(gib(total), gib(share_of(cluster, placement)), gib(least) * total.gpus,
+                      "GiB of memory", parts.mechanism);
 }
 
 }  // namespace muster

@@ -26,9 +26,10 @@ std::string end_words(const std::string& state, Duration after, const std::strin
 // "on 1 server by consolidate: fewest servers, then the tightest fit"
 std::string place_words(const Placement& placement, const SchedulerParts& parts);
 // "3 CPUs: its share of the GPUs it has", or what is above or below that, and why.
-std::string cpu_words(const Cluster& cluster, const Placement& placement,
+// `least`: what the job asked for, a GPU.
+std::string cpu_words(const Cluster& cluster, const Placement& placement, const Resources& least,
                       const SchedulerParts& parts);
-std::string memory_words(const Cluster& cluster, const Placement& placement,
+std::string memory_words(const Cluster& cluster, const Placement& placement, const Resources& least,
                          const SchedulerParts& parts);
 
 }  // namespace muster

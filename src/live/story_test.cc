@@ -25,13 +25,17 @@ class Story : public ::testing::Test {
 };
 
 TEST_F(Story, SaysWhyThisMuchCpu) {
-  EXPECT_EQ(cpu_words(cluster_, with_cpus(6'000), parts_),
+  EXPECT_EQ(cpu_words(cluster_, with_cpus(6'000), {}, parts_),
             "6 CPUs: the share that goes with its GPUs");
-  EXPECT_EQ(cpu_words(cluster_, with_cpus(9'000), parts_),
+  EXPECT_EQ(cpu_words(cluster_, with_cpus(9'000), {}, parts_),
             "9 CPUs: 3 above the share of its GPUs; tune gives it where it adds speed");
-  EXPECT_EQ(cpu_words(cluster_, with_cpus(1'000), parts_),
+  EXPECT_EQ(cpu_words(cluster_, with_cpus(1'000), {}, parts_),
             "1 CPU: 5 below the share of its GPUs; by its profile more adds no speed");
-  EXPECT_TRUE(memory_words(cluster_, with_cpus(1), parts_).ends_with("more adds no speed"));
+  Resources asked;
+  asked.cpu_milli = 4'500;
+  EXPECT_EQ(cpu_words(cluster_, with_cpus(9'000), asked, parts_),
+            "9 CPUs: as it asked, 3 above the share of its GPUs");
+  EXPECT_TRUE(memory_words(cluster_, with_cpus(1), {}, parts_).ends_with("more adds no speed"));
   EXPECT_EQ(place_words(with_cpus(1), parts_),
             "on 1 server by consolidate: fewest servers, then the tightest fit");
 }
