@@ -77,7 +77,7 @@ class AsksTest(LiveTest):
         self.assertEqual(why["why"], "waits for memory: it needs 2 GiB with 1 GPU; one server has "
                          "at most 1 GiB free")
         way = self.ways(waits)["less-memory"]
-        self.assertEqual(way["says"], "submitted anew with 1 GiB of memory it would start now")
+        self.assertEqual(way["says"], "resubmitted with 1 GiB of memory it would start now")
         self.daemon.muster("cancel", str(waits))
         self.wait_state(self.submitted("--mem", "1G"), "running")
 

@@ -14,7 +14,7 @@ std::vector<Duration> work_left(const Engine& engine, Instant now, const WhyOpti
 // A job that holds GPUs is done.
 Event end_of(const Engine& engine, JobId job);
 
-// Whether the job would run if it were submitted anew, so.
+// Whether the job would run if it were resubmitted, so.
 bool runs_anew(const Engine& engine, Instant now, JobId job, const JobSpec& spec);
 // With this word on how long it runs.
 bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate);
