@@ -13,16 +13,23 @@ namespace muster {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
+namespace {
+
+constexpr const char* kLargeHead = "the headers are too large";
+
+}  // namespace
+
 struct HttpReader::Parts {
   explicit Parts(HttpLimits given) : limits(given) { begin(); }
 
   void begin() {
     parser.emplace();
-    parser->header_limit(limits.header_bytes);
+    parser->header_limit(2 * limits.header_bytes);  // Ours is counted below, the same however cut.
     parser->body_limit(limits.body_bytes);
     parser->eager(false);
     state = State::kHead;
     head = {};
+    head_bytes = 0;
   }
 
   void refuse(int with, std::string why) {
@@ -40,13 +47,14 @@ struct HttpReader::Parts {
   std::optional<http::request_parser<http::string_body>> parser;
   std::string rest;  // Not parsed yet.
   HttpRequest head;
+  std::size_t head_bytes = 0;  // Parsed so far.
   State state = State::kHead;
   int status = 0;
   std::string trouble;
 };
 
 void HttpReader::Parts::refuse(const beast::error_code& error) {
-  if (error == http::error::header_limit) return refuse(431, "the headers are too large");
+  if (error == http::error::header_limit) return refuse(431, kLargeHead);
   if (error == http::error::body_limit) return refuse(413, "the body is too large");
   refuse(400, "not HTTP/1.1: " + error.message());
 }
@@ -81,6 +89,8 @@ void HttpReader::Parts::parse() {
     const std::size_t used = parser->put(boost::asio::buffer(rest), error);
     rest.erase(0, used);
     if (error && error != http::error::need_more) return refuse(error);
+    if (state == State::kHead) head_bytes += used;
+    if (head_bytes > limits.header_bytes) return refuse(431, kLargeHead);
     if (state == State::kHead && parser->is_header_done()) {
       // Read before the body, after which there may be more fields: those do not count.
       state = State::kBody;
@@ -103,8 +113,9 @@ void HttpReader::feed(std::string_view bytes) {
   parts_->rest += bytes;
   parts_->parse();
   // What the parser does not take is a head, a chunk's or what comes after the last one.
-  if (parts_->state != State::kWhole && parts_->rest.size() > parts_->limits.header_bytes) {
-    parts_->refuse(431, "the headers are too large");
+  const std::size_t begun = parts_->state == State::kHead ? parts_->head_bytes : 0;
+  if (parts_->state != State::kWhole && begun + parts_->rest.size() > parts_->limits.header_bytes) {
+    parts_->refuse(431, kLargeHead);
   }
 }
 

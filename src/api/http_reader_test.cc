@@ -105,5 +105,18 @@ TEST(HttpReader, RefusesFieldsThatCannotComeTwice) {
   }
 }
 
+// The same however its bytes come.
+TEST(HttpReaderTest, TheLimitOfAHeadIsExact) {
+  for (const std::size_t size : {199U, 200U, 201U, 260U}) {
+    std::string head = "GET /v1/jobs HTTP/1.1\r\nHost: here\r\nX: ";
+    head += std::string(size - head.size() - 4, 'x') + "\r\n\r\n";
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{64}, head.size()}) {
+      HttpReader reader({.header_bytes = 200, .body_bytes = 100});
+      for (std::size_t at = 0; at < head.size(); at += piece) reader.feed(head.substr(at, piece));
+      EXPECT_EQ(reader.state() == HttpReader::State::kWhole, size <= 200) << size << " " << piece;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace muster
