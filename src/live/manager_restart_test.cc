@@ -147,5 +147,13 @@ TEST_F(ManagerTest, SnapshotsChangeNothingThatPeopleSee) {
   EXPECT_EQ(ask(ListJobs{}, 200)["total"], before["total"]);
 }
 
+// They would give jobs CPU and memory that no server has.
+TEST_F(ManagerTest, PartsThatTakeAllServersForOneDoNotRunLive) {
+  for (const char* part : {"mechanism: opt", "placement: count"}) {
+    const std::string yaml = std::string("scheduler: {policy: fifo, ") + part + "}";
+    EXPECT_NE(open(scheduling(yaml)).find("as if all servers were one"), std::string::npos) << part;
+  }
+}
+
 }  // namespace
 }  // namespace muster

@@ -78,6 +78,15 @@ Result<std::string> file_text(const std::string& path) {
   return text.str();
 }
 
+// Parts that count CPU and memory as if all servers were one, which real ones are not.
+Refusal refuse_pools(const SchedulerParts& parts) {
+  const char* const why =
+      " counts CPU and memory as if all servers were one; it can be simulated, not run";
+  if (parts.mechanism == "opt") return Error{"scheduler.mechanism: 'opt'" + std::string(why)};
+  if (parts.placement == "count") return Error{"scheduler.placement: 'count'" + std::string(why)};
+  return std::nullopt;
+}
+
 Refusal read_scheduler(const json& in, RosterSettings& settings) {
   PlannerOptions& planner = settings.planner;
   const std::string preset_name = in.at("preset").get<std::string>();
@@ -109,6 +118,7 @@ Refusal read_scheduler(const json& in, RosterSettings& settings) {
     const std::string& said = refusal->message;
     return Error{"scheduler" + (said.starts_with("--") ? "." + said.substr(2) : ": " + said)};
   }
+  if (const Refusal refusal = refuse_pools(planner.parts)) return refusal;
   EngineOptions& engine = settings.engine;
   if (in.contains("round_us")) {
     engine.round = Duration::micros(in.at("round_us").get<std::int64_t>());
