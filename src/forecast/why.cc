@@ -134,7 +134,8 @@ class Inquiry {
       return why_.most_on_one < why_.needs ? Constraint::kPlaces : what_its_share_lacks();
     }
     const std::vector<Event> ended = all_ended(engine_);
-    if (runs_first_after(ended)) return Constraint::kGpus;
+    if (runs_first_after(ended))
+      return lacks_only_its_share() ? what_its_share_lacks() : Constraint::kGpus;
     // Not even then: two things stop it, and the one that will last is named.
     std::vector<Event> both = opened;
     both.insert(both.end(), ended.begin(), ended.end());
@@ -161,13 +162,22 @@ class Inquiry {
     return std::nullopt;
   }
 
+  // What it has a right to on the server with the most free GPUs.
+  Resources right() const {
+    const State& state = engine_.state();
+    return at_least(state.cluster->fair(why_.best), state.jobs[job_].spec.least) * why_.needs;
+  }
+
+  bool lacks_only_its_share() const {
+    if (why_.most_on_one < why_.needs) return false;
+    const Books::Room& room = engine_.state().books.room(why_.best);
+    return right().mem_mib > room.mem_mib || right().cpu_milli > room.cpu_milli;
+  }
+
   // Enough GPUs are free on one server, but others took what belongs beside them.
   Constraint what_its_share_lacks() const {
-    const State& state = engine_.state();
-    const Resources right =
-        at_least(state.cluster->fair(why_.best), state.jobs[job_].spec.least) * why_.needs;
-    return right.mem_mib > state.books.room(why_.best).mem_mib ? Constraint::kMemory
-                                                               : Constraint::kCpus;
+    return right().mem_mib > engine_.state().books.room(why_.best).mem_mib ? Constraint::kMemory
+                                                                           : Constraint::kCpus;
   }
 
   void count_ahead() {

@@ -36,6 +36,11 @@ std::string where(const Picture& picture, const Placement& placement) {
   return text;
 }
 
+// A set time that everybody knows is part of the band.
+void not_before(Instant earliest, Band& band) {
+  for (Instant* end : {&band.soonest, &band.likely, &band.latest}) *end = std::max(*end, earliest);
+}
+
 }  // namespace
 
 Forecast forecast_of(const Picture& picture, JobId job, const Errors& errors) {
@@ -52,10 +57,7 @@ Forecast forecast_of(const Picture& picture, JobId job, const Errors& errors) {
   forecast.raw = raw_eta(picture.engine, picture.now, job, picture.guesses, options).band;
   forecast.told = errors.corrected(picture.now, forecast.raw);
   if (picture.engine.state().jobs[job].state == JobState::kParked) {  // Not before it is tried.
-    const Instant earliest = picture.engine.parked_until(job);
-    Band& told = forecast.told;
-    for (Instant* end : {&told.soonest, &told.likely, &told.latest})
-      *end = std::max(*end, earliest);
+    not_before(picture.engine.parked_until(job), forecast.told);
   }
   return forecast;
 }
@@ -76,6 +78,7 @@ json why_json(const Picture& picture, JobId job, const Reader& reader, Forecast&
     forecast.raw = forecast.told = {picture.now, picture.now, picture.now};
   } else {
     forecast = forecast_of(picture, job, reader.errors);
+    if (why.constraint == Constraint::kNextPlan) not_before(why.until, forecast.told);
   }
   answer["eta"] = band_json(picture, forecast.told, reader.clock);
   return answer;
