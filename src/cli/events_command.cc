@@ -26,12 +26,12 @@ std::string event_line(const Json& event, bool json) {
   if (json) return json_line(event) + "\n";
   const std::uint64_t job = count_at(event, "job");
   std::string text = printable(fmt::format(
-      "{}  {:>6}  {:<12}  {}", local_time(number_at(event, "at")),
+      "{}  {:>6}  {:<14}  {}", local_time(number_at(event, "at")),
       job == 0 ? "-" : std::to_string(job), text_at(event, "kind"), text_at(event, "words")));
   text.resize(text.find_last_not_of(' ') + 1);
   text += "\n";
   for (const std::string& more : {evidence_text(event), text_at(event, "advice")}) {
-    if (!more.empty()) text += fmt::format("{:43}{}\n", "", printable(more));
+    if (!more.empty()) text += fmt::format("{:45}{}\n", "", printable(more));
   }
   return text;
 }

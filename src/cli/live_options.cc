@@ -280,7 +280,7 @@ void LiveCommands::add_to(CLI::App& app) {
         ->expected(1)
         ->required();
   }
-  verb(app, "nodes", "list servers, what they have and what is free", "muster nodes", run_nodes);
+  verb(app, "nodes", "list servers, what is used and what they have", "muster nodes", run_nodes);
   verb(app, "tenants", "list tenants, their quotas and use", "muster tenants", run_tenants);
   verb(app, "top", "watch servers, running jobs and the queue",
        "muster top\n"
