@@ -106,7 +106,7 @@ TEST(HttpReader, RefusesFieldsThatCannotComeTwice) {
 }
 
 // The same however its bytes come.
-TEST(HttpReaderTest, TheLimitOfAHeadIsExact) {
+TEST(HttpReader, TheLimitOfAHeadIsExact) {
   for (const std::size_t size : {199U, 200U, 201U, 260U}) {
     std::string head = "GET /v1/jobs HTTP/1.1\r\nHost: here\r\nX: ";
     head += std::string(size - head.size() - 4, 'x') + "\r\n\r\n";
