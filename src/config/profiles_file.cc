@@ -94,8 +94,9 @@ class ProfilesReader {
   void read_training(const Item& entry, Profile& profile);
   void read_synergy(const Item& root);
   void read_synergy_profile(const Item& entry);
-  std::optional<Profile> read_matrix(const std::string& name, const Item& cpus, const Item& mem,
+  std::optional<Profile> read_matrix(const std::string& name, const Item& cpus, const Item* mem,
                                      const Item& speed);
+  void read_rows(const Item& cpus, const Item* mem, const Item& speed, SpeedMatrix& matrix);
   std::optional<Profile> read_formula(const std::string& name, const Item& formula);
   std::vector<std::int64_t> read_axis(const Item& list, Bounds bounds,
                                       std::int64_t (*convert)(double));
@@ -126,7 +127,8 @@ void ProfilesReader::read_profile(const Item& entry) {
   if (matrix != nullptr) {
     reader_.allow_keys(*matrix, kMatrixKeys);
     const Item& cpus = reader_.list(*matrix, "cpus");
-    const Item& mem = reader_.list(*matrix, "mem_gb");
+    const Item* mem = matrix->find("mem_gb");
+    if (mem != nullptr) reader_.expect_list(*mem);
     profile = read_matrix(name, cpus, mem, reader_.list(*matrix, "speed"));
   } else if (formula != nullptr) {
     if (iteration != nullptr) reader_.refuse(*iteration, "a formula gives its own; leave this out");
@@ -224,7 +226,7 @@ void ProfilesReader::read_synergy_profile(const Item& entry) {
   const Item& cpu_axis = reader_.list(entry, "cpu_axis");
   const Item& mem_axis = reader_.list(entry, "mem_axis");
   std::optional<Profile> profile =
-      read_matrix(name, cpu_axis, mem_axis, reader_.list(entry, "tput"));
+      read_matrix(name, cpu_axis, &mem_axis, reader_.list(entry, "tput"));
   if (reader_.failed()) return;
   profile->state_iteration_seconds(seconds);
   profile->state_ideal(to_milli(cpus), to_mib(mem), speedup);
@@ -248,33 +250,48 @@ std::vector<std::int64_t> ProfilesReader::read_axis(const Item& list, Bounds bou
   return axis;
 }
 
-std::optional<Profile> ProfilesReader::read_matrix(const std::string& name, const Item& cpus,
-                                                   const Item& mem, const Item& speed) {
-  SpeedMatrix matrix;
-  matrix.cpu_milli = read_axis(cpus, kCpus, to_milli);
-  matrix.mem_mib = read_axis(mem, kMemGb, to_mib);
+// Without an axis of memory each row is one value.
+void ProfilesReader::read_rows(const Item& cpus, const Item* mem, const Item& speed,
+                               SpeedMatrix& matrix) {
   if (speed.items.size() != matrix.cpu_milli.size()) {
     reader_.refuse(speed, fmt::format("{} rows for {} values of {}", speed.items.size(),
                                       matrix.cpu_milli.size(), cpus.key));
   }
   for (const Item& row : speed.items) {
+    if (mem == nullptr && row.kind != Item::Kind::kList) {
+      matrix.speed.push_back(reader_.number(row, kSpeed));
+      continue;
+    }
     reader_.expect_list(row);
     if (row.items.size() != matrix.mem_mib.size()) {
-      reader_.refuse(row, fmt::format("{} values in a row for {} values of {}", row.items.size(),
-                                      matrix.mem_mib.size(), mem.key));
+      reader_.refuse(row, mem == nullptr
+                              ? "one value in a row, since there is no 'mem_gb'"
+                              : fmt::format("{} values in a row for {} values of {}",
+                                            row.items.size(), matrix.mem_mib.size(), mem->key));
     }
-    if (reader_.failed()) return std::nullopt;
+    if (reader_.failed()) return;
     for (const Item& value : row.items) matrix.speed.push_back(reader_.number(value, kSpeed));
   }
+}
+
+std::optional<Profile> ProfilesReader::read_matrix(const std::string& name, const Item& cpus,
+                                                   const Item* mem, const Item& speed) {
+  SpeedMatrix matrix;
+  matrix.cpu_milli = read_axis(cpus, kCpus, to_milli);
+  matrix.mem_mib = mem != nullptr ? read_axis(*mem, kMemGb, to_mib) : std::vector<std::int64_t>{1};
+  read_rows(cpus, mem, speed, matrix);
   if (reader_.failed()) return std::nullopt;
   raise_falling(name, speed, matrix);
   if (const Refusal refusal = check_matrix(matrix)) {
     reader_.refuse(speed, refusal->message);
     return std::nullopt;
   }
-  Profile profile = Profile::matrix(name, matrix);
-  const double reference = profile.speed(kReferenceShare);
-  if (std::abs(reference - 1.0) <= 1e-9) return profile;
+  const auto made = [&] {
+    return mem != nullptr ? Profile::matrix(name, matrix)
+                          : Profile::cpu_curve(name, matrix.cpu_milli, matrix.speed);
+  };
+  const double reference = made().speed(kReferenceShare);
+  if (std::abs(reference - 1.0) <= 1e-9) return made();
   for (double& value : matrix.speed) value /= reference;
   if (const Refusal refusal = check_matrix(matrix)) {
     reader_.refuse(speed, fmt::format("divided by {}, the value at 3 CPUs and 62.5 GB: {}",
@@ -284,7 +301,7 @@ std::optional<Profile> ProfilesReader::read_matrix(const std::string& name, cons
   note(speed, name,
        fmt::format("divided by {}, the value at 3 CPUs and 62.5 GB, so that it is 1 there",
                    reference));
-  return Profile::matrix(name, std::move(matrix));
+  return made();
 }
 
 // More of anything never slows training down: where a measurement says so, it is noise.

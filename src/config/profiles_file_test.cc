@@ -78,6 +78,24 @@ TEST(ProfilesFile, ReadsMatrixFormulaAndGpuTypes) {
   EXPECT_NEAR(flow.iteration_seconds(), 50 * (1 - 58.5 / 140) / 62.5, 1e-12);
 }
 
+TEST(ProfilesFile, ReadsACurveByCpusAlone) {
+  const Result<ProfileFile> file = parse_profiles(
+      "profiles:\n  - name: net\n    matrix:\n      cpus: [0.5, 1, 2]\n      speed: [1, [2], 2]\n",
+      "p.yaml");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const ProfileTable& table = file.value().table;
+  const Profile& net = table[table.find("net")];
+  EXPECT_FALSE(net.memory_known());
+  EXPECT_EQ(net.speed(500, 10, 0), 0.5);
+  EXPECT_EQ(net.ideal().cpu_milli, 1000);
+  const Result<ProfileFile> wrong = parse_profiles(
+      "profiles:\n  - name: net\n    matrix:\n      cpus: [0.5, 1]\n      speed: [1, [2, 3]]\n",
+      "p.yaml");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().message,
+            "p.yaml:5: speed: one value in a row, since there is no 'mem_gb'");
+}
+
 TEST(ProfilesFile, ReadsHowAJobScalesAndLearns) {
   const Result<ProfileFile> file = parse_profiles(kSmall, "p.yaml");
   ASSERT_TRUE(file.ok()) << file.error().message;

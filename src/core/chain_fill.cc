@@ -166,8 +166,9 @@ double Chain::alignment(const Draft& draft, const Shape& shape) const {
     const Resources& capacity = books.pooled() ? topology.total() : topology.node(node).capacity;
     const std::int32_t free = books.pooled() ? books.free_gpus() : count;
     const auto gpus = static_cast<double>(std::min(shape.gpus, free));
-    const Resources each = at_least(
-        mechanism_->depends_on_profile() ? profile.ideal() : cluster_->fair(node), shape.least);
+    Resources each = mechanism_->depends_on_profile() ? profile.ideal() : cluster_->fair(node);
+    if (!profile.memory_known()) each.mem_mib = cluster_->fair(node).mem_mib;
+    each = at_least(each, shape.least);
     const auto part = [&](std::int64_t asked, std::int64_t room, std::int64_t size) {
       if (size == 0) return 0.0;
       const auto whole = static_cast<double>(size);

@@ -56,6 +56,10 @@ std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, Nod
     const Demand best = best_demand(cluster, ask);
     if (best.per_gpu) possible(best.per_gpu->cpu_milli, best.per_gpu->mem_mib);
     for (const std::int64_t cpu : cpu_candidates(profile, most_cpu, grid)) {
+      if (!profile.memory_known()) {
+        possible(cpu, fair.mem_mib);
+        continue;
+      }
       for (const std::int64_t mem : profile.mem_points()) possible(cpu, mem);
     }
   }

@@ -11,6 +11,7 @@ Demand best_demand(const Cluster& cluster, const Ask& ask) {
   if (!profile.sensitivity_known()) return demand;
   Resources want = profile.ideal();
   const Cluster::Extent& extent = cluster.extent(spec.gpu_type);
+  if (!profile.memory_known()) want.mem_mib = extent.richest_fair.mem_mib;
   const Resources& server = extent.smallest;
   if (spec.gpus > server.gpus) {
     want.cpu_milli = std::min(want.cpu_milli, extent.poorest_fair.cpu_milli);

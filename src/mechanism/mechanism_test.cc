@@ -272,6 +272,19 @@ TEST(Tune, GivesTheIdealWhereItFitsAndTheShareWhereItDoesNot) {
   for (const Ask& ask : asks) EXPECT_EQ(ask.given[0].cpu_milli, 3'000);
 }
 
+TEST(Mechanisms, KeepTheShareOfMemoryOfAJobOfWhichOnlyCpusAreKnown) {
+  const MechanismWorld world("1x8");  // 24 CPUs, 500 GB.
+  const std::vector<JobSpec> jobs = {world.job("measured", 1), world.job("lstm", 1)};
+  for (const Entry<Mechanism>& named : mechanisms()) {
+    const auto mechanism = named.make();
+    if (!mechanism->depends_on_profile() || mechanism->pooling() != Pooling::kPerNode) continue;
+    std::vector<Ask> asks = asks_for(jobs);
+    run(*mechanism, world, asks);
+    EXPECT_EQ(asks[0].given[0].cpu_milli, 5'000) << named.name;
+    EXPECT_EQ(asks[0].given[0].mem_mib, world.cluster.fair(NodeId(0)).mem_mib) << named.name;
+  }
+}
+
 TEST(Greedy, LetsAJobWaitRatherThanCutItsDemand) {
   const MechanismWorld world("1x8");
   const std::vector<JobSpec> three(3, world.job("alexnet", 1));

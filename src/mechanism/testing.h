@@ -34,6 +34,10 @@ inline ProfileTable made_up_profiles() {
   add("gnmt", {1, 3}, {42, 125}, {1.0, 1.0, 1.0, 1.0});
   add("lstm", {1, 3}, {42, 125}, {1.0, 1.0, 1.0, 1.0});
   add("deepspeech", {1, 3}, {42, 125}, {0.2, 0.4, 0.3, 1.0});
+  // Nothing known of memory.
+  MUSTER_CHECK(
+      table.add(Profile::cpu_curve("measured", {500, 1500, 3000, 5000}, {0.2, 0.6, 1.0, 1.4}))
+          .ok());
   return table;
 }
 

@@ -84,6 +84,13 @@ Profile Profile::matrix(std::string name, SpeedMatrix matrix) {
   return profile;
 }
 
+Profile Profile::cpu_curve(std::string name, std::vector<std::int64_t> cpu_milli,
+                           std::vector<double> speed) {
+  Profile profile = matrix(std::move(name), {std::move(cpu_milli), {1}, std::move(speed)});
+  profile.memory_known_ = false;
+  return profile;
+}
+
 Profile Profile::formula(std::string name, SpeedFormula formula) {
   Profile profile;
   profile.kind_ = Kind::kFormula;

@@ -67,9 +67,15 @@ class Profile {
   static Profile unknown(std::string name = "");
   static Profile matrix(std::string name, SpeedMatrix matrix);
   static Profile formula(std::string name, SpeedFormula formula);
+  // Speed by CPUs alone; what memory does is not known. Sizes as check_matrix() wants them.
+  static Profile cpu_curve(std::string name, std::vector<std::int64_t> cpu_milli,
+                           std::vector<double> speed);
 
   const std::string& name() const { return name_; }
   bool sensitivity_known() const { return kind_ != Kind::kUnknown; }
+  // If not, ideal() and mem_points() say nothing of memory, and the job is to keep its share of it:
+  // with less than it turns out to need it would be killed.
+  bool memory_known() const { return memory_known_; }
 
   // Speed with this much CPU, memory and storage bandwidth *per GPU*. Monotone in each.
   double speed(std::int64_t cpu_milli, std::int64_t mem_mib, std::int64_t storage_kbps) const;
@@ -127,6 +133,7 @@ class Profile {
 
   Kind kind_ = Kind::kUnknown;
   std::string name_;
+  bool memory_known_ = true;
   SpeedMatrix matrix_;
   SpeedFormula formula_;
   double reference_steps_per_second_ = 1;
