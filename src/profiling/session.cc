@@ -1,0 +1,47 @@
+#include "profiling/session.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace muster {
+
+Session::Session(SessionOptions options)
+    : options_(options), meter_(options.meter), cpu_milli_(options.full) {
+  MUSTER_CHECK(options_.full > 0 && options_.least > 0);
+}
+
+void Session::begin(Duration now) {
+  since_ = now;
+  meter_.begin(now);
+}
+
+void Session::end(std::optional<std::string> trouble) {
+  over_ = true;
+  trouble_ = std::move(trouble);
+}
+
+bool Session::look(Duration now) {
+  if (over_) return false;
+  const Duration heard = meter_.last_word().value_or(since_);
+  if (!meter_.known(now)) {
+    if (now - heard < options_.patience && now - since_ < options_.budget) return false;
+    end(fmt::format("it has reported no progress for {:.0f} s", options_.patience.in_seconds()));
+    return true;
+  }
+  const Rate rate = *meter_.rate();
+  measured_ = measured_ + (now - since_);
+  curve_.add({cpu_milli_, rate.steps_per_second, rate.error});
+  const std::optional<std::int64_t> next =
+      curve_.next(options_.full, options_.least, options_.tolerance);
+  if (!next || curve_.points().size() >= static_cast<std::size_t>(options_.most_points) ||
+      measured_ >= options_.budget) {
+    end(std::nullopt);
+    return true;
+  }
+  cpu_milli_ = *next;
+  begin(now);
+  return true;
+}
+
+}  // namespace muster
