@@ -1,0 +1,86 @@
+#include "profiling/measured_profile.h"
+
+#include <gtest/gtest.h>
+
+#include "config/profiles_file.h"
+
+namespace muster {
+namespace {
+
+MeasuredProfile example(std::int32_t gpus = 1) {
+  MeasuredProfile measured;
+  measured.name = "ann/net";
+  measured.gpus = gpus;
+  measured.curve.add({500, 50, 0.01});
+  measured.curve.add({900, 89, 0.01});
+  measured.curve.add({1100, 99.5, 0.01});
+  measured.curve.add({2000, 100, 0.01});
+  measured.remarks = {"five words of comment: here"};
+  return measured;
+}
+
+Profile read_back(const MeasuredProfile& measured) {
+  Result<ProfileFile> file = parse_profiles(profile_yaml(measured), "p.yaml");
+  EXPECT_TRUE(file.ok()) << file.error().message << "\n" << profile_yaml(measured);
+  EXPECT_TRUE(file.value().notes.empty()) << file.value().notes.front();
+  return file.value().table[ProfileId(1)];
+}
+
+TEST(MeasuredProfile, TheSimulatorReadsWhatWasMeasured) {
+  const MeasuredProfile measured = example();
+  const Profile profile = read_back(measured);
+  EXPECT_FALSE(profile.memory_known());
+  EXPECT_NEAR(profile.speed(500, 1000, 0), 0.5, 1e-5);
+  EXPECT_NEAR(profile.speed(250, 1000, 0), 0.5, 1e-5);  // Clamped: nobody measured there.
+  EXPECT_EQ(profile.speed(2000, 1000, 0), 1);
+  EXPECT_EQ(profile.ideal().cpu_milli, measured.curve.need());
+  EXPECT_EQ(profile.speed(profile.ideal()), profile.speed(2000, 1, 0));
+  EXPECT_NEAR(profile.iteration_seconds(), 0.01, 1e-6);
+  const Profile direct = profile_of(measured);
+  EXPECT_EQ(direct.ideal(), profile.ideal());
+}
+
+TEST(MeasuredProfile, AmountsAreOfOneGpu) {
+  const Profile profile = read_back(example(2));
+  EXPECT_NEAR(profile.speed(250, 1000, 0), 0.5, 1e-5);
+  EXPECT_EQ(profile.speed(1000, 1000, 0), 1);
+}
+
+TEST(MeasuredProfile, ManyCpusAreRelativeToTheReference) {
+  MeasuredProfile measured = example();
+  measured.curve.add({12'000, 400, 0.01});
+  const Profile profile = read_back(measured);
+  EXPECT_EQ(profile.speed(3000, 1000, 0), 1);
+  EXPECT_NEAR(profile.speed(12'000, 1000, 0), 400 / measured.curve.at(3000), 1e-4);
+}
+
+TEST(MeasuredProfile, WithDataMemoryIsModelled) {
+  MeasuredProfile measured = example();
+  DataFacts data;
+  data.dataset_mib = 10'000;
+  data.mib_per_step = 4;
+  data.base_mem_mib = 500;
+  data.mem_mib_per_s = 10'000;
+  data.storage_mib_per_s = 100;
+  measured.data = data;
+  const Profile profile = read_back(measured);
+  EXPECT_TRUE(profile.memory_known());
+  EXPECT_NEAR(profile.speed(2000, 10'500, 0), 1, 1e-9);
+  // Nothing cached: 4 MiB a step at 100 MiB a second are 25 steps a second.
+  EXPECT_NEAR(profile.speed(2000, 500, 0), 0.25, 0.001);
+  EXPECT_NEAR(profile.speed(500, 500, 0), 0.25, 0.001);
+  EXPECT_NEAR(profile.speed(500, 10'500, 0), 0.5, 0.001);
+  EXPECT_LT(profile.ideal().mem_mib, 10'500);  // Storage can bring some of it in time.
+}
+
+TEST(MeasuredProfile, TheGridWouldHaveCostManyTimesAsMuch) {
+  MeasuredProfile measured = example();
+  const GridCost cpus = grid_cost(measured, Duration::seconds(20));
+  EXPECT_EQ(cpus.points, 24);
+  EXPECT_EQ(cpus.time, Duration::seconds(120));
+  measured.data = DataFacts{};
+  EXPECT_EQ(grid_cost(measured, Duration::seconds(20)).points, 264);
+}
+
+}  // namespace
+}  // namespace muster
