@@ -78,7 +78,10 @@ std::size_t connected_end(std::span<const Layer> layers) {
   // A weight of a convolution is used at hundreds of places, so it hardly matters what a number's
   // bytes are: four, two or one.
   while (kept > 1 && layers[kept - 1].macs <= layers[kept - 1].parameter_bytes()) --kept;
-  while (kept < layers.size() && kept > 0 && !layers[kept - 1].may_cut_behind) ++kept;
+  // What computes nothing, such as a normalisation, goes with the layer before it.
+  while (kept < layers.size() && (layers[kept].macs == 0 || !layers[kept - 1].may_cut_behind)) {
+    ++kept;
+  }
   return kept;
 }
 

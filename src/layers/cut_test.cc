@@ -133,6 +133,9 @@ TEST(Cut, ConnectedEnd) {
   EXPECT_EQ(connected_end({}), 0u);
   const std::vector<Layer> all = {{"a", 40, 0, 4, 10}, {"b", 40, 0, 4, 10}};
   EXPECT_EQ(connected_end(all), 1u) << "the input comes to the workers";
+  const std::vector<Layer> normalised = {
+      {"conv", 40, 0, 64, 999}, {"norm", 8, 0, 16, 0}, {"fc", 80, 0, 4, 20}, {"soft", 0, 0, 4, 0}};
+  EXPECT_EQ(connected_end(normalised), 2u);
 }
 
 TEST(Cut, StepIsTheSlowerOfLinkAndComputing) {
