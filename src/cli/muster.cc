@@ -10,6 +10,7 @@
 #include "cli/classify_command.h"
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/layers_command.h"
 #include "cli/live_options.h"
 #include "cli/report_command.h"
 #include "cli/serve_command.h"
@@ -171,6 +172,8 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   calibration.add_to(app);
   ClassifyCommand classify_logs;
   classify_logs.add_to(app);
+  LayersCommand layers;
+  layers.add_to(app);
   LiveCommands live;
   live.add_to(app);
   CLI::App* const policies_command =
@@ -218,6 +221,7 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   if (analyze.chosen()) return analyze.run(streams, command_line(words));
   if (calibration.chosen()) return calibration.run(streams);
   if (classify_logs.chosen()) return classify_logs.run(streams);
+  if (layers.chosen()) return layers.run(streams);
   if (completion->parsed()) {
     streams.out << completion_script(shell, words_of(app));
     return kExitDone;

@@ -69,6 +69,14 @@ constexpr std::array<std::string_view, 19> kSynergyKeys = {"set",
 std::int64_t to_milli(double cpus) { return std::llround(cpus * 1000.0); }
 std::int64_t to_mib(double gb) { return std::llround(gb * 1024.0); }
 
+// Whether there is a reason for an entry that says nothing of CPU and memory.
+bool states_facts(const Item& entry) {
+  constexpr std::array<std::string_view, 5> kFacts = {"skew", "scaling", "loss", "gpu_use",
+                                                      "gpu_types"};
+  return std::any_of(kFacts.begin(), kFacts.end(),
+                     [&](std::string_view key) { return entry.find(key) != nullptr; });
+}
+
 class ProfilesReader {
  public:
   explicit ProfilesReader(const std::string& file) : file_(file), reader_(file) {
@@ -120,8 +128,8 @@ void ProfilesReader::read_profile(const Item& entry) {
   const Item* matrix = entry.find("matrix");
   const Item* formula = entry.find("formula");
   const Item* iteration = entry.find("iteration_seconds");
-  if ((matrix == nullptr) == (formula == nullptr)) {
-    reader_.refuse(entry, "exactly one of 'matrix' and 'formula' is needed: " + in_quotes(name));
+  if (matrix != nullptr && formula != nullptr) {
+    reader_.refuse(entry, "'matrix' and 'formula' exclude each other: " + in_quotes(name));
   }
   std::optional<Profile> profile;
   if (matrix != nullptr) {
@@ -133,6 +141,10 @@ void ProfilesReader::read_profile(const Item& entry) {
   } else if (formula != nullptr) {
     if (iteration != nullptr) reader_.refuse(*iteration, "a formula gives its own; leave this out");
     profile = read_formula(name, *formula);
+  } else if (entry.find("ideal") == nullptr && states_facts(entry)) {
+    profile = Profile::unknown(name);
+  } else {
+    reader_.refuse(entry, "one of 'matrix' and 'formula' is needed: " + in_quotes(name));
   }
   const double seconds = iteration == nullptr ? 0 : reader_.number(*iteration, kStepSeconds);
   if (profile && iteration != nullptr) profile->state_iteration_seconds(seconds);

@@ -223,9 +223,11 @@ TEST(ProfilesFile, RefusesBadInputInOneLine) {
       {"gpu_use: 0.6", "gpu_use: 1.1", "p.yaml:17: gpu_use: not between 0.001 and 1: '1.1'"},
       {"gpu_use: 0.6", "gpu_use: [1]", "p.yaml:17: gpu_use: not a number: a list"},
       {"    formula:", "    batch: 1\n    #",
-       "p.yaml:18: profiles: exactly one of 'matrix' and 'formula' is needed: 'flow'"},
+       "p.yaml:18: profiles: one of 'matrix' and 'formula' is needed: 'flow'"},
+      {"    formula:", "    skew: 0.5\n    ideal: {cpus: 1, mem_gb: 1}\n    #",
+       "p.yaml:18: profiles: one of 'matrix' and 'formula' is needed: 'flow'"},
       {"    formula:", "    matrix: {}\n    formula:",
-       "p.yaml:18: profiles: exactly one of 'matrix' and 'formula' is needed: 'flow'"},
+       "p.yaml:18: profiles: 'matrix' and 'formula' exclude each other: 'flow'"},
       {"    formula:", "    iteration_seconds: 1\n    formula:",
        "p.yaml:19: iteration_seconds: a formula gives its own; leave this out"},
       {"cpu_seconds: 0.6", "cpu_second: 0.6",
@@ -245,6 +247,17 @@ TEST(ProfilesFile, RefusesBadInputInOneLine) {
   EXPECT_EQ(refusal("profiles: [3]"),
             "p.yaml:1: profiles: not a map of name, task, batch, iteration_seconds, ideal, matrix, "
             "formula, gpu_types, skew, scaling, loss, gpu_use: '3'");
+}
+
+TEST(ProfilesFile, MayStateTheSkewAlone) {
+  const Result<ProfileFile> file =
+      parse_profiles("profiles:\n  - name: vgg16\n    skew: 0.743\n", "p.yaml");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const Profile& profile = file.value().table[file.value().table.find("vgg16")];
+  EXPECT_EQ(profile.name(), "vgg16");
+  EXPECT_FALSE(profile.sensitivity_known());
+  EXPECT_TRUE(profile.is_skewed());
+  EXPECT_EQ(profile.skew(), 0.743);
 }
 
 TEST(ProfilesFile, RefusesBadSynergyInputInOneLine) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/check.h"
 #include "base/saturate.h"
@@ -14,6 +15,17 @@ namespace {
 constexpr double kPassesPerStep = 3;
 constexpr double kFivePercent = 1.96;  // Standard errors, two-sided.
 constexpr double kDominant = 0.3;
+
+// With so much sent by each worker, and so many multiply-adds a sample on the PS worker.
+double busy_seconds(const Traffic& traffic, double macs, const TrainingSetup& training) {
+  MUSTER_CHECK(training.workers > 0 && training.link_bytes_per_second > 0 &&
+               training.macs_per_second > 0);
+  const auto workers = static_cast<double>(training.workers);
+  const double link =
+      2 * workers * static_cast<double>(traffic.total()) / training.link_bytes_per_second;
+  const double samples = workers * static_cast<double>(training.batch);
+  return std::max(link, kPassesPerStep * samples * macs / training.macs_per_second);
+}
 
 }  // namespace
 
@@ -33,24 +45,27 @@ Traffic traffic_of(std::span<const Layer> layers, std::size_t kept, std::int64_t
 
 double step_seconds(std::span<const Layer> layers, std::size_t kept,
                     const TrainingSetup& training) {
-  MUSTER_CHECK(training.workers > 0 && training.link_bytes_per_second > 0 &&
-               training.macs_per_second > 0);
-  const auto workers = static_cast<double>(training.workers);
-  const Traffic traffic = traffic_of(layers, kept, training.batch);
-  const double link =
-      2 * workers * static_cast<double>(traffic.total()) / training.link_bytes_per_second;
   double macs = 0;
   for (const Layer& layer : layers.subspan(kept)) macs += static_cast<double>(layer.macs);
-  const double samples = workers * static_cast<double>(training.batch);
-  return std::max(link, kPassesPerStep * samples * macs / training.macs_per_second);
+  return busy_seconds(traffic_of(layers, kept, training.batch), macs, training);
 }
 
 std::size_t best_cut(std::span<const Layer> layers, const TrainingSetup& training) {
+  std::vector<std::int64_t> parameters = {0};  // Of so many layers from the first.
+  for (const Layer& layer : layers) {
+    parameters.push_back(saturating_add(parameters.back(), layer.parameter_bytes()));
+  }
   std::size_t best = layers.size();
-  double least = step_seconds(layers, best, training);
+  double least = busy_seconds({parameters.back(), 0}, 0, training);
+  double macs = 0;
   for (std::size_t kept = layers.size(); kept > 1;) {
     --kept;
-    const double seconds = step_seconds(layers, kept, training);
+    macs += static_cast<double>(layers[kept].macs);
+    const Layer& last = layers[kept - 1];
+    if (!last.may_cut_behind) continue;
+    const Traffic traffic = {parameters[kept],
+                             saturating_multiply(training.batch, last.output_bytes)};
+    const double seconds = busy_seconds(traffic, macs, training);
     if (seconds >= least) continue;
     least = seconds;
     best = kept;
@@ -58,9 +73,22 @@ std::size_t best_cut(std::span<const Layer> layers, const TrainingSetup& trainin
   return best;
 }
 
+std::size_t connected_end(std::span<const Layer> layers) {
+  std::size_t kept = layers.size();
+  // A weight of a convolution is used at hundreds of places, so it hardly matters what a number's
+  // bytes are: four, two or one.
+  while (kept > 1 && layers[kept - 1].macs <= layers[kept - 1].parameter_bytes()) --kept;
+  // What computes nothing, such as a normalisation, goes with the layer before it.
+  while (kept < layers.size() && (layers[kept].macs == 0 || !layers[kept - 1].may_cut_behind)) {
+    ++kept;
+  }
+  return kept;
+}
+
+bool LayerSkew::one_dominates() const { return largest_share > kDominant; }
+
 bool LayerSkew::is_skewed() const {
-  return standard_error > 0 && std::abs(g1) > kFivePercent * standard_error &&
-         largest_share > kDominant;
+  return standard_error > 0 && std::abs(g1) > kFivePercent * standard_error && one_dominates();
 }
 
 LayerSkew skew_of(std::span<const Layer> layers) {

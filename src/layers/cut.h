@@ -40,8 +40,13 @@ Traffic traffic_of(std::span<const Layer> layers, std::size_t kept, std::int64_t
 // forward ones), whichever takes longer.
 double step_seconds(std::span<const Layer> layers, std::size_t kept, const TrainingSetup& training);
 
-// The `kept` with the least step_seconds, the largest on ties. Zero if there are no layers.
+// The `kept` with the least step_seconds, the largest on ties; only where the model may be cut.
+// Zero if there are no layers.
 std::size_t best_cut(std::span<const Layer> layers, const TrainingSetup& training);
+
+// The `kept` in front of the layers at the end that use every weight once a sample, as fully
+// connected ones do: the cut that is easy to make, and what it would bring to a model left alone.
+std::size_t connected_end(std::span<const Layer> layers);
 
 // How unevenly parameters are spread over those layers that have any.
 struct LayerSkew {
@@ -49,6 +54,7 @@ struct LayerSkew {
   double standard_error = 0;  // Of g1 if sizes were normal; zero for less than three layers.
   double largest_share = 0;   // The largest layer's part of the whole.
 
+  bool one_dominates() const;  // The largest holds more than 0.3.
   // Normality is rejected at 5 % *and* one layer dominates: g1 alone is large for any model with
   // many small layers.
   bool is_skewed() const;

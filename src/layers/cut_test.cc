@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -38,16 +37,6 @@ std::string figures(const std::vector<Layer>& layers, std::string_view last) {
                      static_cast<double>(cut.parameters) / kMiB,
                      static_cast<double>(cut.activations) / kMiB, total / kMiB, whole / total,
                      whole / total < 2 ? 2 : 1);
-}
-
-// The model as Tiresias' list of tensors has it: weights of 1 MiB and more, each rounded to 0.1.
-std::vector<Layer> as_listed(std::vector<Layer> layers) {
-  for (Layer& layer : layers) {
-    const double tenths = std::round(10 * static_cast<double>(layer.weight_bytes) / kMiB);
-    layer.weight_bytes = tenths < 10 ? 0 : std::llround(tenths / 10 * kMiB);
-    layer.other_bytes = 0;
-  }
-  return layers;
 }
 
 // F of the sources, to the printed digits. MB is 2^20; the cut is before the first fully connected
@@ -121,6 +110,32 @@ TEST(Cut, ComputingHoldsLayersBack) {
   EXPECT_EQ(layers[best_cut(layers, training) - 1].name, "conv5_3");
   training.macs_per_second = 1e9;
   EXPECT_EQ(best_cut(layers, training), layers.size());
+}
+
+// Only where one tensor crosses.
+TEST(Cut, BranchesAreNotCut) {
+  std::vector<Layer> layers = vgg16();
+  layers[12].may_cut_behind = false;  // conv5_3, the best place.
+  EXPECT_EQ(layers[best_cut(layers, TrainingSetup()) - 1].name, "conv5_2");
+  EXPECT_EQ(layers[connected_end(layers) - 1].name, "fc6");
+  for (Layer& layer : layers) layer.may_cut_behind = false;
+  EXPECT_EQ(best_cut(layers, TrainingSetup()), layers.size());
+  EXPECT_EQ(connected_end(layers), layers.size());
+}
+
+TEST(Cut, ConnectedEnd) {
+  for (const LayeredModel& model : kLayeredModels) {
+    const std::vector<Layer> layers = model.layers();
+    const std::size_t kept = connected_end(layers);
+    EXPECT_EQ(layers[kept - 1].type, "conv") << model.name;
+    EXPECT_EQ(layers[kept].type, "linear") << model.name;
+  }
+  EXPECT_EQ(connected_end({}), 0u);
+  const std::vector<Layer> all = {{"a", 40, 0, 4, 10}, {"b", 40, 0, 4, 10}};
+  EXPECT_EQ(connected_end(all), 1u) << "the input comes to the workers";
+  const std::vector<Layer> normalised = {
+      {"conv", 40, 0, 64, 999}, {"norm", 8, 0, 16, 0}, {"fc", 80, 0, 4, 20}, {"soft", 0, 0, 4, 0}};
+  EXPECT_EQ(connected_end(normalised), 2u);
 }
 
 TEST(Cut, StepIsTheSlowerOfLinkAndComputing) {

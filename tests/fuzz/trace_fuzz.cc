@@ -10,9 +10,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
+#include "layers/advice.h"
 #include "model/profile.h"
+#include "trace/layers_file.h"
 #include "trace/node_list.h"
 #include "trace/pairs_file.h"
 #include "trace/reader.h"
@@ -76,6 +79,16 @@ void check_result(const Result<T>& result) {
   if (!result.ok()) check_refusal(result.error());
 }
 
+void check_layers(const Result<LayerTable>& table) {
+  check_result(table);
+  if (!table.ok()) return;
+  const std::vector<Layer>& layers = table.value().layers;
+  const LayerAdvice advice = advise(layers, TrainingSetup());
+  MUSTER_CHECK(advice.kept >= 1 && advice.kept <= layers.size() && advice.shown <= layers.size());
+  MUSTER_CHECK(profile_skew(advice) >= 0 && profile_skew(advice) <= 1);
+  MUSTER_CHECK(!advice_sentence("m", layers, advice).empty());
+}
+
 }  // namespace
 }  // namespace muster
 
@@ -84,6 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   muster::read_all(text);
   muster::ProfileTable profiles;
   muster::check_result(muster::parse_throughputs(text, "f"));
+  muster::check_layers(muster::parse_layers(text, "f"));
   muster::check_result(muster::parse_node_list(text, "f"));
   muster::check_result(muster::parse_pairs(text, "f", profiles));
   muster::check_result(muster::parse_service_samples(text, "f"));

@@ -1,0 +1,314 @@
+"""Exports a PyTorch model as a table of its layers, for `muster layers`.
+
+    python -m muster.layers torchvision.models:vgg16 --input 3x224x224 --out vgg16.csv
+    python -m muster.layers train.py:make_model --input 128:int64 --out mine.json
+    muster layers vgg16.csv
+
+The model is run once, on one sample of zeros, and every operation is watched: which parameters it
+reads, how many multiply-adds it makes, and what it takes over from earlier ones. So it does not
+matter how the model is written, and where it may be cut is known and not guessed: behind a layer
+at which a single tensor crosses, and no parameters are used on both sides.
+
+A row is a module that has parameters of its own, and all that happens until the next one begins.
+"""
+
+import argparse
+import csv
+import importlib
+import importlib.util
+import io
+import json
+import os
+import sys
+
+COLUMNS = ("name", "type", "parameter_bytes", "output_bytes", "macs")
+MOST_LETTERS = 200  # Of a layer's name, as `muster layers` reads them.
+
+
+class ExportError(Exception):
+    """Why there is no table, in one line."""
+
+
+def layer_table(model, *inputs):
+    """The rows of a model, run on these inputs of one sample: dicts with the keys of COLUMNS.
+    `output_bytes` is None where the model may not be cut. The model's mode is left as it was."""
+    return _watched(model, inputs).rows()
+
+
+def _watched(model, inputs):
+    import torch  # Not before: --help and the tests of other parts need none.
+
+    watch = _watch_class()(model, inputs)
+    hooks = []
+    for name, module in model.named_modules():
+        if next(module.parameters(recurse=False), None) is not None:
+            begin = watch.beginner(name or type(module).__name__, type(module).__name__)
+            hooks.append(module.register_forward_pre_hook(begin))
+    was_training = model.training
+    model.eval()
+    try:
+        # With gradients, or PyTorch takes short cuts that hide what happens inside.
+        with torch.enable_grad(), watch:
+            watch.end(model(*inputs))
+    finally:
+        model.train(was_training)
+        for hook in hooks:
+            hook.remove()
+    return watch
+
+
+def csv_text(rows):
+    """As `muster layers` reads it."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow(["" if row[key] is None else row[key] for key in COLUMNS])
+    return out.getvalue()
+
+
+def json_text(name, rows):
+    """The same as JSON, with the model's name."""
+    lines = ",\n".join("  " + json.dumps({key: row[key] for key in COLUMNS}) for row in rows)
+    return '{"model": %s, "layers": [\n%s\n]}\n' % (json.dumps(name), lines)
+
+
+def _macs(name, args, outputs):
+    """Multiply-adds of one operation; 0 for all that only looks at every number once."""
+    if name in ("convolution", "_convolution"):
+        data, weight, transposed = args[0], args[1], args[6]
+        seen = data if transposed else outputs[0]
+        return seen.numel() * weight.numel() // weight.shape[0]
+    if name in ("mm", "bmm"):
+        return args[0].numel() * args[1].shape[-1]
+    if name in ("addmm", "baddbmm"):
+        return args[1].numel() * args[2].shape[-1]
+    if name.startswith("_scaled_dot_product"):
+        query, key = args[0], args[1]
+        return 2 * query.numel() * key.shape[-2]
+    return 0
+
+
+def _watch_class():
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    def tensors_in(value):
+        if isinstance(value, torch.Tensor):
+            return [value]
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, (list, tuple)):
+            return [tensor for item in value for tensor in tensors_in(item)]
+        return []
+
+    class Watch(TorchDispatchMode):
+        """Follows numbers through the model by the memory they are in, so that views of one tensor
+        are that tensor. What is overwritten in place is from then on another value."""
+
+        def __init__(self, model, inputs):
+            super().__init__()
+            self.layers = []    # Names and types, as they begin; what precedes belongs to none.
+            self.calls = {}     # How often each name began.
+            self.macs = []
+            self.kept = []      # All tensors, or the memory of one would become another's.
+            self.versions = {}  # Of each piece of memory.
+            self.made = {}      # Value -> the layer that put it out; -1 for the inputs.
+            self.uses = {}      # Value -> [(layer, which view of it, its bytes)].
+            self.fixed = {}     # Memory of parameters and buffers -> bytes that are learnt.
+            self.reads = {}     # The same -> layers that read it.
+            for tensor in list(model.parameters()) + list(model.buffers()):
+                learnt = tensor.numel() * tensor.element_size() if tensor.is_floating_point() else 0
+                self.fixed[self.memory(tensor)] = learnt
+            for tensor in tensors_in(inputs):
+                self.put_out(tensor)
+
+        @staticmethod
+        def memory(tensor):
+            # PyTorch 2 has a new name for it, and warns of the old one.
+            return getattr(tensor, "untyped_storage", tensor.storage)().data_ptr()
+
+        def beginner(self, name, kind):
+            def begin(_module, _inputs):
+                self.calls[name] = self.calls.get(name, 0) + 1
+                again = "#%d" % self.calls[name] if self.calls[name] > 1 else ""
+                self.layers.append((name[-(MOST_LETTERS - 10):] + again, kind))
+                self.macs.append(0)
+            return begin
+
+        def now(self):
+            return len(self.layers) - 1
+
+        def value(self, tensor):
+            memory = self.memory(tensor)
+            return memory, self.versions.get(memory, 0)
+
+        def put_out(self, tensor):
+            self.kept.append(tensor)
+            if self.memory(tensor) not in self.fixed:
+                self.made.setdefault(self.value(tensor), self.now())
+
+        def read(self, tensor, layer):
+            memory = self.memory(tensor)
+            if memory in self.fixed:
+                self.reads.setdefault(memory, set()).add(layer)
+                return
+            place = (tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()))
+            size = tensor.numel() * tensor.element_size()
+            self.uses.setdefault(self.value(tensor), []).append((layer, place, size))
+
+        def has_read(self, tensor):
+            return self.memory(tensor) in self.reads
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            for tensor in tensors_in(args) + tensors_in(kwargs):
+                self.kept.append(tensor)
+                self.read(tensor, self.now())
+            out = func(*args, **kwargs)
+            for position, argument in enumerate(func._schema.arguments):
+                if argument.alias_info is None or not argument.alias_info.is_write:
+                    continue
+                written = args[position] if position < len(args) else kwargs.get(argument.name)
+                for tensor in tensors_in(written):
+                    memory = self.memory(tensor)
+                    self.versions[memory] = self.versions.get(memory, 0) + 1
+            outputs = tensors_in(out)
+            for tensor in outputs:
+                self.put_out(tensor)
+            if self.layers and outputs:
+                self.macs[-1] += _macs(func._schema.name.split("::")[-1], args, outputs)
+            return out
+
+        def end(self, out):
+            """What the model puts out is used behind its last layer."""
+            for tensor in tensors_in(out):
+                self.read(tensor, len(self.layers))
+
+        def crossing(self):
+            """For each layer the bytes that cross behind it, or None: not one tensor, or
+            parameters used on both sides."""
+            across = [{} for _ in self.layers]  # Value -> views of it used later -> bytes.
+            for value, uses in self.uses.items():
+                for used, place, size in uses:
+                    for layer in range(max(self.made.get(value, -1), 0), min(used, len(across))):
+                        across[layer].setdefault(value, {})[place] = size
+            apart = [len(values) == 1 for values in across]
+            for layers in self.reads.values():
+                for layer in range(max(min(layers), 0), min(max(layers), len(apart))):
+                    apart[layer] = False
+            return [sum(next(iter(values.values())).values()) if fits else None
+                    for values, fits in zip(across, apart)]
+
+        def rows(self):
+            learnt = [0] * len(self.layers)
+            for memory, layers in self.reads.items():
+                learnt[max(min(layers), 0)] += self.fixed[memory]
+            return [dict(zip(COLUMNS, (name, kind, *figures)))
+                    for (name, kind), *figures in zip(self.layers, learnt, self.crossing(),
+                                                      self.macs)]
+
+    return Watch
+
+
+def _parsed_input(text):
+    """A sample of zeros from "3x224x224" or "128:int64"."""
+    import torch
+    shape, _, kind = text.partition(":")
+    kind = kind or "float32"
+    try:
+        sides = [int(side) for side in shape.split("x")] if shape else []
+    except ValueError:
+        sides = [0]
+    if any(side < 1 for side in sides):
+        raise ExportError("--input: not a shape such as 3x224x224: '%s'" % text)
+    if not isinstance(getattr(torch, kind, None), torch.dtype):
+        raise ExportError("--input: not a type such as float32 or int64: '%s'" % kind)
+    return torch.zeros([1] + sides, dtype=getattr(torch, kind))
+
+
+def _loaded_model(target):
+    """The model of "package.module:name" or "file.py:name", made if need be."""
+    import torch
+    place, colon, name = target.rpartition(":")
+    if not colon or not place or not name:
+        raise ExportError("MODEL: not of the form module:name or file.py:name: '%s'" % target)
+    try:
+        if place.endswith(".py"):
+            spec = importlib.util.spec_from_file_location("muster_exported", place)
+            module = importlib.util.module_from_spec(spec)
+            sys.path.insert(0, os.path.dirname(os.path.abspath(place)))
+            spec.loader.exec_module(module)
+        else:
+            sys.path.insert(0, os.getcwd())
+            module = importlib.import_module(place)
+        model = getattr(module, name)
+        if not isinstance(model, torch.nn.Module):
+            model = model()
+    except Exception as error:  # Whatever another's code may raise.
+        raise ExportError("MODEL: cannot be made: %s: %s" % (type(error).__name__, error))
+    if not isinstance(model, torch.nn.Module):
+        raise ExportError("MODEL: '%s' gives a %s, no torch.nn.Module"
+                          % (target, type(model).__name__))
+    return model
+
+
+def _export(options):
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise ExportError("PyTorch is not installed for %s" % sys.executable)
+    model = _loaded_model(options.model)
+    inputs = [_parsed_input(text) for text in options.input]
+    try:
+        watch = _watched(model, inputs)
+    except Exception as error:  # Most likely an input of the wrong shape.
+        raise ExportError("--input: the model does not run on %s: %s: %s"
+                          % (", ".join(options.input), type(error).__name__, error))
+    rows = watch.rows()
+    unused = [name for name, value in model.named_parameters() if not watch.has_read(value)]
+    if not rows:
+        raise ExportError("MODEL: no module with parameters of its own was called")
+    if unused:
+        print("note: %d parameters are not used and not counted: %s"
+              % (len(unused), ", ".join(unused[:4]) + (", ..." if len(unused) > 4 else "")),
+              file=sys.stderr)
+    name = options.name or options.model.rpartition(":")[2]
+    if options.json or (options.out or "").endswith(".json"):
+        return json_text(name, rows)
+    return csv_text(rows)
+
+
+def main(words=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m muster.layers", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Exports a PyTorch model as a table of its layers, for `muster layers`.",
+        epilog="example:\n  python -m muster.layers torchvision.models:vgg16 --input 3x224x224 "
+               "--out vgg16.csv\n  muster layers vgg16.csv")
+    parser.add_argument("model", metavar="MODEL",
+                        help="module:name or file.py:name of a model, or of what makes one")
+    parser.add_argument("--input", action="append", required=True,
+                        help="shape of one sample, 3x224x224, and its type, 128:int64; once for "
+                             "each input")
+    parser.add_argument("--out", help="the file to write, JSON if it ends so; else to the screen")
+    parser.add_argument("--json", action="store_true", help="write JSON, whatever the file is called")
+    parser.add_argument("--name", help="what JSON calls the model; MODEL's name when left out")
+    options = parser.parse_args(words)
+    try:
+        text = _export(options)
+        if options.out:
+            temporary = "%s.tmp%d" % (options.out, os.getpid())
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(temporary, options.out)
+        else:
+            sys.stdout.write(text)
+    except (ExportError, OSError) as error:
+        line = " ".join(str(error).split())
+        print("muster.layers: %s; nothing was written" % line, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
