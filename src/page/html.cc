@@ -10,8 +10,8 @@
 
 #include "page/cells.h"
 #include "page/embedded.h"
+#include "page/escape.h"
 #include "page/html_data.h"
-#include "report/wording.h"
 
 namespace muster {
 
@@ -22,33 +22,6 @@ constexpr std::size_t kManyColumns = 9;  // For a sheet of paper.
 // Ids of the page's own begin with an underscore, which no key has.
 constexpr std::string_view kNotes = "_notes";
 constexpr std::string_view kCommands = "_commands";
-
-// Text for between tags and in quoted attributes.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 unsigned hex_value(char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
@@ -96,12 +69,12 @@ class Writer {
   void list(std::string_view kind, const std::vector<std::string>& texts) {
     if (texts.empty()) return;
     put("<ul class=\"{}\">\n", kind);
-    for (const std::string& text : texts) put("<li>{}</li>\n", escaped(text));
+    for (const std::string& text : texts) put("<li>{}</li>\n", markup_escaped(text));
     put("</ul>\n");
   }
 
   void head(const Page& page) {
-    const std::string title = escaped(page.title);
+    const std::string title = markup_escaped(page.title);
     put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     put("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
         "style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'\">\n",
@@ -120,7 +93,7 @@ class Writer {
   void contents(const Page& page) {
     put("<div class=\"frame\">\n<nav class=\"toc\" aria-label=\"Contents\">\n<ol>\n");
     const auto entry = [&](std::string_view id, std::string_view title) {
-      put("<li><a href=\"#{}\">{}</a></li>\n", id, escaped(title));
+      put("<li><a href=\"#{}\">{}</a></li>\n", id, markup_escaped(title));
     };
     for (const Section& each : page.sections) entry(each.key, each.title);
     if (!page.notes.empty()) entry(kNotes, "Notes");
@@ -131,14 +104,15 @@ class Writer {
   void begin_card(std::string_view id, std::string_view title) {
     put("<section class=\"card\" id=\"{0}\" aria-labelledby=\"_h-{0}\">\n<h2 id=\"_h-{0}\">{1}"
         "</h2>\n",
-        id, escaped(title));
+        id, markup_escaped(title));
   }
 
   void section(const Section& section) {
     begin_card(section.key, section.title);
     list("findings", section.findings);
     if (!section.missing.empty()) {
-      put("<p class=\"missing\">The input does not tell: {}</p>\n", escaped(section.missing));
+      put("<p class=\"missing\">The input does not tell: {}</p>\n",
+          markup_escaped(section.missing));
     }
     plots(section);
     for (const Gantt& each : section.gantts) {
@@ -151,13 +125,14 @@ class Writer {
   }
 
   void begin_figure(std::string_view kind, std::string_view key, std::string_view title) {
-    put("<figure class=\"{}\">\n<figcaption><span class=\"name\">{}</span>", kind, escaped(title));
+    put("<figure class=\"{}\">\n<figcaption><span class=\"name\">{}</span>", kind,
+        markup_escaped(title));
     save_button(key);
     put("</figcaption>\n");
   }
 
   void end_figure(std::string_view thinned) {
-    if (!thinned.empty()) put("<p class=\"thinned\">{}</p>\n", escaped(thinned));
+    if (!thinned.empty()) put("<p class=\"thinned\">{}</p>\n", markup_escaped(thinned));
     put("</figure>\n");
   }
 
@@ -191,17 +166,17 @@ class Writer {
   }
 
   void table(const PageTable& table) {
-    put("<div class=\"table\">\n<div class=\"caption\"><h3>{}</h3>", escaped(table.title));
+    put("<div class=\"table\">\n<div class=\"caption\"><h3>{}</h3>", markup_escaped(table.title));
     save_button(table.key);
     put("</div>\n<div class=\"box\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table{}>\n"
         "<thead><tr>",
-        escaped(table.title.empty() ? table.key : table.title),
+        markup_escaped(table.title.empty() ? table.key : table.title),
         table.columns.size() > kManyColumns ? " class=\"wide\"" : "");
     std::vector<bool> numeric;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       numeric.push_back(is_numeric(table, i));
       put("<th scope=\"col\"{}><button type=\"button\">{}</button></th>",
-          numeric[i] ? " class=\"num\"" : "", escaped(table.columns[i]));
+          numeric[i] ? " class=\"num\"" : "", markup_escaped(table.columns[i]));
     }
     put("</tr></thead>\n<tbody>\n");
     for (const auto& row : table.rows) {
@@ -222,7 +197,7 @@ class Writer {
     }
     if (const auto* integer = std::get_if<std::int64_t>(&cell)) put(" data-v=\"{}\"", *integer);
     if (const auto* number = std::get_if<Number>(&cell)) put(" data-v=\"{}\"", number->value);
-    put(">{}</td>", escaped(*text));
+    put(">{}</td>", markup_escaped(*text));
   }
 
   void remarks(const Page& page) {
@@ -234,7 +209,7 @@ class Writer {
     if (!page.commands.empty()) {
       begin_card(kCommands, "How this was made");
       put("<div class=\"commands\"><pre><code>");
-      for (const std::string& command : page.commands) put("{}\n", escaped(command));
+      for (const std::string& command : page.commands) put("{}\n", markup_escaped(command));
       put("</code></pre><button type=\"button\" class=\"copy\">Copy</button></div>\n</section>\n");
     }
   }

@@ -24,7 +24,8 @@ bool in_any(char32_t code, const Range (&ranges)[kSize]) {
 
 // Controls, zero-width characters, and those that change the direction of writing.
 constexpr Range kUnprintable[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0x200b, 0x200f},
-                                  {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}};
+                                  {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff},
+                                  {0xfffe, 0xffff}};  // No characters, and not XML.
 constexpr Range kCombining[] = {
     {0x300, 0x36f}, {0x1ab0, 0x1aff}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
 constexpr Range kWide[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},  {0x3041, 0xa4cf},
