@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""The PyTorch example under a real manager: stopped twice and gone on with, its losses are those of
+a run that nobody stopped, to the last bit.
+
+    tests/live_torch_test.py MUSTER TRAINER [TEST...]
+"""
+
+import functools
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+import live_daemon  # noqa: E402
+from live_daemon import LiveTest, until  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TRAIN = ROOT / "examples" / "pytorch" / "train.py"
+EPOCHS, EPOCH = 3, 48  # And steps of an epoch, which takes 1.5 s.
+WORDS = ["--epochs", EPOCHS, "--size", 32 * EPOCH, "--load-ms", 2]
+ENVIRONMENT = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@functools.cache
+def python_with_torch():
+    """Debian's python3 has it, which need not be the one that runs this test."""
+    for python in (sys.executable, shutil.which("python3"), "/usr/bin/python3"):
+        if python and subprocess.run([python, "-c", "import torch"], check=False,
+                                     stderr=subprocess.DEVNULL).returncode == 0:
+            return python
+    return None
+
+
+@unittest.skipUnless(python_with_torch(), "SKIPPED: PyTorch is missing; apt install python3-torch")
+class Resumes(LiveTest):
+    CONFIG = {"virtual_gpus": 1, "cgroup": "none", "grace": "30s",
+              "scheduler": {"policy": "srtf", "estimates": "user", "min_run": "0s"}}
+
+    def alone(self):
+        """A run that nobody stops, under way in a folder of its own."""
+        folder = tempfile.TemporaryDirectory(prefix="muster-torch-")
+        self.addCleanup(folder.cleanup)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
+        process = subprocess.Popen([python_with_torch(), TRAIN, *map(str, WORDS)],
+                                   cwd=folder.name, env={**kept, **ENVIRONMENT},
+                                   stdout=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process, pathlib.Path(folder.name) / "rings.losses"
+
+    def losses(self):
+        path = self.daemon.work / "rings.losses"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def train(self):
+        return self.post_job([python_with_torch(), str(TRAIN), *map(str, WORDS)], env=ENVIRONMENT,
+                             estimate="1h")
+
+    def stopped_at(self, job, lease):
+        """The step at which a lease stopped, in the middle of an epoch, by its own words. Nothing
+        else is among them: no worker complained of the signal."""
+        said = self.output(job, lease)
+        self.assertRegex(said, r"^(done: epoch \d+, step \d+\n)*stopped in epoch \d+, step \d+\n$")
+        step = int(said.split()[-1])
+        self.assertNotEqual(step % EPOCH, 0)
+        return step
+
+    def test_the_losses_are_those_of_a_run_that_was_not_stopped(self):
+        process, expected = self.alone()
+        job = self.train()
+        until("it is in its first epoch", lambda: len(self.losses()) >= 5)
+        self.daemon.post(f"/v1/jobs/{job}/hold")
+        self.wait_state(job, "held")
+        self.assertEqual(len(self.losses()), self.stopped_at(job, 1))
+        self.daemon.post(f"/v1/jobs/{job}/release")
+        until("it is in its second epoch", lambda: len(self.losses()) >= EPOCH + 5)
+        self.wait_over(self.post_job(["true"], estimate="1s"))  # It makes room for a shorter one.
+        self.assertGreater(self.stopped_at(job, 2), EPOCH)
+        done = self.wait_over(job)
+        self.assertEqual([lease["state"] for lease in done["leases"]],
+                         ["stopped", "stopped", "finished"])
+        self.assertIn("preempted", self.kinds(job))
+        self.assertEqual(process.wait(live_daemon.PATIENCE), 0)
+        whole = expected.read_text().splitlines()
+        self.assertEqual(len(whole), EPOCHS * EPOCH)
+        self.assertEqual(self.losses(), whole)
+        self.assertEqual(done["progress"]["step"], EPOCHS * EPOCH)
+
+
+if __name__ == "__main__":
+    live_daemon.main(__doc__)
