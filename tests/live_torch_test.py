@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The PyTorch example under a real manager: stopped twice and gone on with, its losses are those of
-a run that nobody stopped, to the last bit.
+"""PyTorch under a real manager. The example, stopped twice and gone on with: its losses are those
+of a run that nobody stopped, to the last bit. And several ranks that stop at the same step.
 
     tests/live_torch_test.py MUSTER TRAINER [TEST...]
 """
 
 import functools
+import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +26,28 @@ WORDS = ["--epochs", EPOCHS, "--size", 32 * EPOCH, "--load-ms", 2]
 ENVIRONMENT = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+# Ranks that are not equally fast, and wait for each other every other step.
+RANKS = """
+import json, muster, time, torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+def agree(stop):
+    flag = torch.tensor(int(stop))
+    dist.all_reduce(flag, dist.ReduceOp.MAX)
+    return bool(flag)
+path = f"rank{muster.rank()}"
+saved = muster.resume(path, json.load)
+loader = muster.Loader(range(300), saved and saved["at"], agree=agree, agree_every=3,
+                       report_every=0)
+for epoch in loader.epochs(1):
+    for batch in loader:
+        time.sleep(0.002 + 0.004 * muster.rank())
+        if batch % 2: dist.all_reduce(torch.ones(1))
+    with muster.checkpoint(path) as file:
+        file.write(json.dumps({"at": loader.state()}).encode())
+"""
+
+
 @functools.cache
 def python_with_torch():
     """Debian's python3 has it, which need not be the one that runs this test."""
@@ -36,7 +58,11 @@ def python_with_torch():
     return None
 
 
-@unittest.skipUnless(python_with_torch(), "SKIPPED: PyTorch is missing; apt install python3-torch")
+needs_torch = unittest.skipUnless(
+    python_with_torch(), "SKIPPED: PyTorch is missing; apt install python3-torch")
+
+
+@needs_torch
 class Resumes(LiveTest):
     CONFIG = {"virtual_gpus": 1, "cgroup": "none", "grace": "30s",
               "scheduler": {"policy": "srtf", "estimates": "user", "min_run": "0s"}}
@@ -90,6 +116,28 @@ class Resumes(LiveTest):
         self.assertEqual(len(whole), EPOCHS * EPOCH)
         self.assertEqual(self.losses(), whole)
         self.assertEqual(done["progress"]["step"], EPOCHS * EPOCH)
+
+
+@needs_torch
+class Ranks(LiveTest):
+    CONFIG = {"virtual_gpus": 2, "cgroup": "none", "grace": "30s"}
+
+    def steps(self):
+        return [json.loads((self.daemon.work / f"rank{rank}").read_text())["at"]["step"]
+                for rank in (0, 1)]
+
+    def test_all_stop_at_the_same_step(self):
+        job = self.post_job([python_with_torch(), "-c", RANKS], env=ENVIRONMENT, gpus=2,
+                            launch_per="gpu")
+        until("they train", lambda: self.daemon.job(job).get("progress", {}).get("step", 0) > 3)
+        self.daemon.post(f"/v1/jobs/{job}/hold")
+        self.wait_state(job, "held")
+        first, second = self.steps()
+        self.assertEqual(first, second)
+        self.assertIn(first, range(4, 300))
+        self.daemon.post(f"/v1/jobs/{job}/release")
+        self.wait_over(job)
+        self.assertEqual(self.steps(), [300, 300])
 
 
 if __name__ == "__main__":
