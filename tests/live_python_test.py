@@ -8,8 +8,10 @@ with.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+from unittest import mock
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 LIBRARY = pathlib.Path(__file__).resolve().parents[1] / "python"
@@ -121,6 +123,23 @@ class Client(PythonTest):
                 call()
             self.assertEqual(caught.exception.status, status)
             self.assertIn(words, str(caught.exception))
+
+    def test_by_tcp_with_a_token(self):
+        daemon = self.daemon_with({**self.CONFIG, "listen": {"tcp": "127.0.0.1:0",
+                                                             "tokens": "tokens"}}, start=False)
+        token = daemon.muster("token", "ann")[0].strip()
+        daemon.start()
+        port = re.search(r" and 127\.0\.0\.1:(\d+)$", daemon.log(), re.MULTILINE).group(1)
+        server = {"MUSTER_SERVER": f"http://127.0.0.1:{port}", "MUSTER_HOME": str(daemon.work)}
+        with mock.patch.dict(os.environ, {**server, "MUSTER_TOKEN": token}):
+            client = muster.Client()
+            job = client.submit("echo by TCP", cwd=str(daemon.work))
+            self.assertEqual("".join(client.follow(job)), "by TCP\n")
+            self.assertEqual(client.wait(job)["user"], "ann")
+        with mock.patch.dict(os.environ, {**server, "MUSTER_TOKEN": ""}):
+            with self.assertRaises(muster.MusterError) as caught:
+                muster.Client().status(job)
+            self.assertEqual(caught.exception.status, 401)
 
 
 class Resumes(PythonTest):

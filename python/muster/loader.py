@@ -123,8 +123,9 @@ class Loader(Generic[T]):
 
     def epochs(self, count: int) -> Iterator[int]:
         """The epochs up to `count` that are left, and none after the lease ended."""
-        if self.total is None and hasattr(self.iterable, "__len__"):
-            self.total = count * len(self)
+        if self.total is None:
+            with contextlib.suppress(TypeError):  # Not every iterable knows its length.
+                self.total = count * len(self)
         while self.epoch < count and not self.stopped:
             epoch = self.epoch
             yield epoch

@@ -229,6 +229,11 @@ class Tells(LoaderTest):
         told = [(line["step"], line["loss"], line["total"]) for line in self.told()]
         self.assertEqual(sorted(set(told)), [(step, 1 / step, 4) for step in (1, 2, 3, 4)])
 
+    def test_no_total_without_a_length(self):
+        loader = muster.Loader(iter("ab"), report_every=0)
+        self.lead(loader, 1)
+        self.assertNotIn("total", self.told()[-1])
+
     def test_not_more_often_than_asked_but_at_the_end(self):
         with mock.patch("muster.loader.time.monotonic", side_effect=range(10**6)):
             list(muster.Loader(range(1000), report_every=300))
