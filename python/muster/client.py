@@ -17,6 +17,7 @@ import json
 import os
 import secrets
 import socket
+import ssl
 import time
 import urllib.parse
 from typing import (Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple,
@@ -286,6 +287,9 @@ class Client:
             return MusterError(f"no manager answers at {self.where}; start one with 'muster serve'")
         if isinstance(error, (TimeoutError, socket.timeout)):  # In Python 3.9 two classes.
             return MusterError(f"the manager at {self.where} does not answer in time")
+        if isinstance(error, ssl.SSLError):
+            return MusterError(f"no TLS with {self.where}: {error}; MUSTER_CA names a file of "
+                               "certificates to trust")
         return MusterError(f"no answer from the manager at {self.where}: "
                            f"{error or type(error).__name__}")
 

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import socketserver
+import ssl
 import threading
 import unittest
 from unittest import mock
@@ -164,6 +165,11 @@ class Refusals(ClientTest):
             muster.Client(str(self.folder / "none.sock")).status(1)
         self.assertEqual(str(caught.exception), f"no manager answers at {self.folder}/none.sock; "
                          "start one with 'muster serve'")
+
+    def test_no_tls(self):
+        with mock.patch("muster.where._UnixConnection.connect", side_effect=ssl.SSLError(1, "no")):
+            with self.assertRaisesRegex(muster.MusterError, "no TLS with .*; MUSTER_CA names a"):
+                self.client.status(1)
 
     def test_no_answer_in_time(self):
         silent = socket.socket(socket.AF_UNIX)
