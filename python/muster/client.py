@@ -1,0 +1,301 @@
+"""The manager's API from Python: submit, look, wait, read output, ask why, cancel.
+
+    client = muster.Client()
+    job = client.submit(["python3", "train.py"], gpus=2, name="resnet")
+    print(client.why(job)["why"])
+    for text in client.follow(job):
+        print(text, end="")
+    assert client.wait(job)["state"] == "done"
+
+Jobs, answers and requests are as in docs/api.md: dictionaries with those names.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import secrets
+import socket
+import ssl
+import time
+import urllib.parse
+from typing import (Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple,
+                    Union)
+
+from .where import MusterError, Where, find_manager
+
+__all__ = ["Client", "MusterError", "OVER"]
+
+OVER = ("done", "failed", "cancelled", "rejected")
+Id = Union[int, str]
+Answer = Dict[str, Any]
+
+# What a program needs to start as it would here; the rest of an environment is full of secrets.
+_USUAL = ("PATH", "HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "LD_LIBRARY_PATH")
+_PAGE = 1 << 20
+_STREAM_WAIT = 60.0  # Seconds without a sign of life, which comes every 15.
+_PATIENCE = 60.0  # Seconds for which a manager may be away, being restarted perhaps.
+
+
+class _Event(NamedTuple):
+    kind: str
+    data: str
+    id: str
+
+
+class Client:
+    """Speaks with the manager at `server` (a socket's path or http(s)://HOST:PORT), by default
+    where the command line finds it: MUSTER_SERVER, else the socket in MUSTER_HOME; with a token
+    from MUSTER_TOKEN or the file `token` there. What it refuses is a MusterError."""
+
+    def __init__(self, server: Optional[str] = None, timeout: float = 30.0) -> None:
+        self.where: Where = find_manager(server)
+        self.timeout = timeout
+
+    # ---- jobs
+
+    def submit(self, command: Union[str, Sequence[str]], *, key: Optional[str] = None,
+               **request: Any) -> int:
+        """Submits a command (a list of words, or one text for sh) with the other fields of a
+        request; the job's id, of an array its first job's. The job starts in this directory with
+        this PATH and Python environment unless `cwd` and `env` say otherwise. Submitting again
+        with the same `key` does not submit twice."""
+        return int(self._submit(command, key, request)["id"])
+
+    def submit_array(self, command: Union[str, Sequence[str]], array: str, *,
+                     key: Optional[str] = None, **request: Any) -> List[int]:
+        """As `submit`, of an array such as "0-9%2"; the ids of its jobs."""
+        return [int(i) for i in self._submit(command, key, {**request, "array": array})["ids"]]
+
+    def plan(self, command: Union[str, Sequence[str]], **request: Any) -> Answer:
+        """What would become of the request; nothing is submitted."""
+        return self._json("POST", "/v1/plan", self._request(command, request))
+
+    def status(self, job: Id) -> Answer:
+        """One job, with its request and leases."""
+        return self._json("GET", self._path(job))
+
+    def queue(self, state: str = "active", **where: Any) -> List[Answer]:
+        """Jobs in a state, or those `active` (not over), `ended` or `all`; of a `user`, `tenant`
+        or `array`."""
+        jobs: List[Answer] = []
+        while True:
+            query = urllib.parse.urlencode(
+                {**where, "state": state, "limit": 1000, "offset": len(jobs)})
+            page = self._json("GET", f"/v1/jobs?{query}")
+            jobs += page["jobs"]
+            if not page["jobs"] or len(jobs) >= page["total"]:
+                return jobs
+
+    def why(self, job: Id) -> Answer:
+        """Why it waits and when it will start; of one that runs or is over, where its time went."""
+        return self._json("GET", self._path(job, "why"))
+
+    def eta(self, job: Id) -> Optional[Answer]:
+        """From when to when it is believed to start; None if it does not wait."""
+        return self.why(job).get("eta")
+
+    def cancel(self, job: Id) -> Answer:
+        """Ends a job, or all of an array: "12_*"."""
+        return self._json("POST", self._path(job, "cancel"))
+
+    def hold(self, job: Id) -> Answer:
+        """Stops a job, or keeps it from starting, until it is released."""
+        return self._json("POST", self._path(job, "hold"))
+
+    def release(self, job: Id) -> Answer:
+        """Lets a job that was held go on."""
+        return self._json("POST", self._path(job, "release"))
+
+    def events(self, job: Id) -> List[Answer]:
+        """What happened to a job, oldest first."""
+        return list(self._json("GET", self._path(job, "events"))["events"])
+
+    def wait(self, job: Id, timeout: Optional[float] = None) -> Answer:
+        """The job once it is over, however it ended: see its `state` and `why`. A manager that is
+        restarted meanwhile is waited for. Raises TimeoutError after `timeout` seconds."""
+        until = float("inf") if timeout is None else time.monotonic() + timeout
+        after = ""
+        while True:
+            now = self._status_again(job, until)
+            if now["state"] in OVER:
+                return now
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"job {now['id']} is still {now['state']} after {timeout:g} s")
+            try:
+                path = self._path(now["id"], "events") + "?follow=1"
+                for event in self._stream(path, after, min(left, _STREAM_WAIT)):
+                    after = event.id or after
+                    if event.kind == "end" or time.monotonic() > until:
+                        break
+            except MusterError as error:
+                if error.status not in (0, 503):
+                    raise
+            time.sleep(0.05)
+
+    # ---- output
+
+    def logs(self, job: Id, *, lease: Optional[int] = None, node: int = 0) -> str:
+        """What a lease (the latest, unless said) has printed so far."""
+        parts: List[bytes] = []
+        size = 0
+        while True:
+            query = {"offset": str(size), "limit": str(_PAGE), "node": str(node)}
+            if lease is not None:
+                query["lease"] = str(lease)
+            target = f"{self._path(job, 'log')}?{urllib.parse.urlencode(query)}"
+            body, headers = self._ask("GET", target)
+            parts.append(body)
+            size += len(body)
+            if not body or size >= int(headers.get("Muster-Log-Size", "0")):
+                return b"".join(parts).decode("utf-8", "replace")
+
+    def follow(self, job: Id, *, lease: Optional[int] = None, node: int = 0) -> Iterator[str]:
+        """What a job prints, piece by piece as it comes, until it is over; of one lease only, until
+        that ends."""
+        done = 0
+        while True:
+            now = self._status_again(job)
+            latest = lease if lease is not None else int(now.get("leases_used", 0))
+            if latest > done:
+                yield from self._follow_lease(now, latest, node)
+                done = latest
+                if lease is not None:
+                    return
+            elif now["state"] in OVER:
+                return
+            else:
+                time.sleep(0.2)
+
+    def _follow_lease(self, job: Answer, lease: int, node: int) -> Iterator[str]:
+        offset = 0
+        while True:
+            query = urllib.parse.urlencode(
+                {"follow": 1, "lease": lease, "node": node, "offset": offset})
+            try:
+                path = f"{self._path(job['id'], 'log')}?{query}"
+                for event in self._stream(path, "", _STREAM_WAIT):
+                    if event.kind == "end":
+                        return
+                    text = json.loads(event.data)
+                    yield text
+                    # The manager's count is exact even where the output is not UTF-8.
+                    offset = int(event.id) if event.id else offset + len(text.encode())
+            except MusterError as error:
+                # 404: it has a lease, but has printed nothing yet; or it never came so far.
+                over = self._status_again(job["id"])["state"] in OVER
+                if error.status not in (0, 404, 503) or (error.status == 404 and over):
+                    raise
+                time.sleep(0.1)
+
+    # ---- the wire
+
+    @staticmethod
+    def _path(job: Id, verb: str = "") -> str:
+        path = "/v1/jobs/" + urllib.parse.quote(str(job), safe="")
+        return f"{path}/{verb}" if verb else path
+
+    @staticmethod
+    def _request(command: Union[str, Sequence[str]], fields: Mapping[str, Any]) -> Answer:
+        usual = {name: os.environ[name] for name in _USUAL if os.environ.get(name)}
+        words = command if isinstance(command, str) else [str(word) for word in command]
+        env = {name: str(value) for name, value in (fields.get("env") or {}).items()}
+        return {"cwd": os.getcwd(), **fields, "command": words, "env": {**usual, **env}}
+
+    def _submit(self, command: Union[str, Sequence[str]], key: Optional[str],
+                fields: Mapping[str, Any]) -> Answer:
+        request = self._request(command, fields)
+        headers = {"Idempotency-Key": key or secrets.token_hex(16)}
+        try:
+            return self._json("POST", "/v1/jobs", request, headers)
+        except MusterError as error:
+            if error.status != 0:
+                raise
+        time.sleep(0.5)  # The answer may have been lost; with the key it is safe to ask again.
+        return self._json("POST", "/v1/jobs", request, headers)
+
+    def _status_again(self, job: Id, until: float = float("inf")) -> Answer:
+        """As status(), with patience for a manager that is being restarted."""
+        until = min(until, time.monotonic() + _PATIENCE)
+        while True:
+            try:
+                return self.status(job)
+            except MusterError as error:
+                if error.status not in (0, 503) or time.monotonic() > until:
+                    raise
+            time.sleep(0.2)
+
+    def _json(self, method: str, target: str, body: Optional[Answer] = None,
+              headers: Optional[Mapping[str, str]] = None) -> Answer:
+        answer = json.loads(self._ask(method, target, body, headers)[0])
+        if not isinstance(answer, dict):
+            raise MusterError("the manager's answer is not a JSON object")
+        return answer
+
+    def _ask(self, method: str, target: str, body: Optional[Answer] = None,
+             headers: Optional[Mapping[str, str]] = None
+             ) -> Tuple[bytes, http.client.HTTPMessage]:
+        """Body and headers of the answer, if it is a good one."""
+        connection = self.where.connection(self.timeout)
+        try:
+            response = self._send(connection, method, target, body, headers or {})
+            return response.read(), response.headers
+        except (OSError, http.client.HTTPException) as error:
+            raise self._nobody(error) from error
+        finally:
+            connection.close()
+
+    def _send(self, connection: http.client.HTTPConnection, method: str, target: str,
+              body: Optional[Answer], headers: Mapping[str, str]) -> http.client.HTTPResponse:
+        text = None if body is None else json.dumps(body).encode()
+        kind = {} if text is None else {"Content-Type": "application/json"}
+        connection.request(method, target, text, {**kind, **self.where.headers(), **headers})
+        response = connection.getresponse()
+        if not 200 <= response.status < 300:
+            raise _refusal(response.status, response.read())
+        return response
+
+    def _stream(self, target: str, after: str, wait: float) -> Iterator[_Event]:
+        """Events until the manager ends the stream; also if it breaks: ask again."""
+        connection = self.where.connection(wait)
+        headers = {"Accept": "text/event-stream", **({"Last-Event-ID": after} if after else {})}
+        try:
+            response = self._send(connection, "GET", target, None, headers)
+            kind, data, number = "message", "", ""
+            for raw in response:
+                line = raw.decode("utf-8", "replace").rstrip("\r\n")
+                name, _, value = line.partition(":")
+                value = value[1:] if value.startswith(" ") else value
+                if name == "event":
+                    kind = value
+                elif name == "data":
+                    data = value
+                elif name == "id":
+                    number = value
+                elif not line and (data or kind != "message"):
+                    yield _Event(kind, data, number)
+                    kind, data = "message", ""
+        except (OSError, http.client.HTTPException) as error:
+            raise self._nobody(error) from error
+        finally:
+            connection.close()
+
+    def _nobody(self, error: Exception) -> MusterError:
+        if isinstance(error, (FileNotFoundError, ConnectionRefusedError)):
+            return MusterError(f"no manager answers at {self.where}; start one with 'muster serve'")
+        if isinstance(error, (TimeoutError, socket.timeout)):  # In Python 3.9 two classes.
+            return MusterError(f"the manager at {self.where} does not answer in time")
+        if isinstance(error, ssl.SSLError):
+            return MusterError(f"no TLS with {self.where}: {error}; MUSTER_CA names a file of "
+                               "certificates to trust")
+        return MusterError(f"no answer from the manager at {self.where}: "
+                           f"{error or type(error).__name__}")
+
+
+def _refusal(status: int, body: bytes) -> MusterError:
+    try:
+        return MusterError(str(json.loads(body)["error"]), status)
+    except (ValueError, KeyError, TypeError):
+        return MusterError(f"the manager answers with status {status} and no reason", status)

@@ -1,0 +1,87 @@
+"""Tells the manager how far the job is: one line of JSON a report, in the file $MUSTER_PROGRESS."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from typing import Any, Dict, Optional, Tuple
+
+from .lease import rank
+
+_MOST_BYTES = 4096  # The manager passes over longer lines.
+_SHORTEST = 0.2  # Seconds over which a rate means something.
+_since: Optional[Tuple[float, float]] = None  # A step told of, and when: the rate counts from it.
+_torn = False  # The last line was cut short, by a full disk perhaps.
+
+
+def _finite(value: Any) -> Optional[float]:
+    """A number JSON has; tensors of one number are numbers too."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return None
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _measured(step: Optional[float]) -> Optional[float]:
+    """Steps a second, since a report that is long enough ago to tell."""
+    global _since
+    if step is None:
+        return None
+    now = time.monotonic()
+    if _since is None or step < _since[0]:
+        _since = (step, now)
+        return None
+    steps, seconds = step - _since[0], now - _since[1]
+    if steps == 0 or seconds < _SHORTEST:
+        return None
+    _since = (step, now)
+    return round(steps / seconds, 3)
+
+
+def _append(path: str, line: Dict[str, Any]) -> None:
+    global _torn
+    text = (json.dumps(line, separators=(",", ":")) + "\n").encode()
+    if len(text) > _MOST_BYTES:
+        return
+    if _torn:
+        text = b"\n" + text
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        _torn = os.write(file, text) < len(text)
+    finally:
+        os.close(file)
+
+
+def report(*, step: Any = None, epoch: Any = None, loss: Any = None, rate: Any = None,
+           total: Any = None, saved: bool = False) -> None:
+    """Says how far the job is. Shown by `muster queue`, `status` and `top`.
+
+    `rate` is in steps a second and measured between reports unless given; `total` is how many
+    steps the whole job will take; `saved` says that the work is safe until here, by which the
+    manager knows who would lose least by being stopped. Only rank 0 tells; outside Muster nobody
+    does. What cannot be told (NaN, a full disk) is left out: reporting never fails a job.
+    """
+    try:
+        path = os.environ.get("MUSTER_PROGRESS")
+        if not path or rank() != 0:
+            return
+        given = {"step": step, "epoch": epoch, "loss": loss, "rate": rate, "total": total}
+        line: Dict[str, Any] = {}
+        for name, value in given.items():
+            number = None if value is None else _finite(value)
+            if number is not None:
+                line[name] = number
+        pace = _measured(line.get("step"))
+        if pace is not None:
+            line.setdefault("rate", pace)
+        if saved:
+            line["saved"] = True
+        if line:
+            _append(path, line)
+    except (OSError, ValueError):
+        pass
