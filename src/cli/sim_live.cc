@@ -34,6 +34,12 @@ Result<std::int64_t> parse_since(const std::string& text) {
 
 std::string text_of(Duration duration) { return seconds_text(duration.us()) + "s"; }
 
+// What jobs said of themselves is not part of the past as a workload.
+EstimateSource estimates_of(const RosterSettings& settings) {
+  const EstimateSource::Kind kind = settings.engine.estimates;
+  return {kind == EstimateSource::Kind::kProgress ? EstimateSource::Kind::kHistory : kind, 0};
+}
+
 }  // namespace
 
 bool SimRequest::since_given() const {
@@ -93,7 +99,7 @@ void SimRequest::take_defaults(const RosterSettings& settings) {
       unless_given("--round", round_, text_of(settings.engine.round));
     }
   }
-  unless_given("--estimates", estimates_, EstimateSource{settings.engine.estimates, 0}.text());
+  unless_given("--estimates", estimates_, estimates_of(settings).text());
   unless_given("--min-run", min_run_, text_of(settings.planner.chain.min_run));
   unless_given("--checkpoint-interval", checkpoint_interval_,
                text_of(settings.engine.checkpoint_interval));
@@ -156,7 +162,7 @@ Result<LivePlan> SimRequest::prepare_live(const LiveHistory& history, std::ostre
   if (options.whole.index() != 0) options.scheduler = "philly";
   options.spread = other.runs.front().spread;
   options.round = settings.engine.round;
-  options.estimates = {settings.engine.estimates, 0};
+  options.estimates = estimates_of(settings);
   options.min_run = settings.planner.chain.min_run;
   options.checkpoint_interval = settings.engine.checkpoint_interval;
   options.retry = settings.engine.retry;
