@@ -38,6 +38,11 @@ class ProgressTest(LiveTest):
         script = "".join(f"echo '{json.dumps(line)}' >> $MUSTER_PROGRESS\n" for line in lines)
         return self.post_job(["sh", "-c", script + live_daemon.GATE], **request)
 
+    def check_past(self):
+        """It decides the same again, without the jobs' files."""
+        self.assertTrue(self.daemon.json("sim", "--from-live", self.daemon.home)["equal"])
+        self.daemon.muster("sim", "--from-live", self.daemon.home, "--policy", "fifo")
+
     def left(self, job):
         return self.daemon.job(job).get("remaining", {})
 
@@ -134,6 +139,7 @@ class GoesFirst(ProgressTest):
         self.go()
         self.wait_over(long)
         self.wait_over(longer)
+        self.check_past()
 
 
 class Elastic(ProgressTest):
@@ -187,6 +193,7 @@ class Elastic(ProgressTest):
         self.assertGreaterEqual(used, 3)
         every = [step for lease in range(1, used + 1) for step in self.steps(job, lease)]
         self.assertEqual(every, list(range(1, len(every) + 1)))
+        self.check_past()
 
 
 if __name__ == "__main__":
