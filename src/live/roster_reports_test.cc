@@ -82,7 +82,8 @@ TEST(RosterReports, WhatWasForeseenOutlivesASnapshotAndAHold) {
   EXPECT_EQ(estimate(desk.roster, 1), one);
   Roster again(by_progress("1x2"));
   ASSERT_TRUE(again.restore(desk.roster.snapshot()).ok());
-  for (const LiveId id : {1, 2}) EXPECT_EQ(estimate(again, id), estimate(desk.roster, id));
+  for (const LiveId id : {LiveId{1}, LiveId{2}})
+    EXPECT_EQ(estimate(again, id), estimate(desk.roster, id));
   Roster other(settings_for("1x2", "srtf"));
   ASSERT_TRUE(other.restore(desk.roster.snapshot()).ok());
   EXPECT_EQ(estimate(other, 1), Estimator::kDefaultEstimate) << "nobody wants it there";

@@ -197,7 +197,9 @@ ElasticJob Optimus::elastic(const View& view, const Candidate& candidate) {
   job.most = wanted_by(spec);
   if (pools_[candidate.pool].awaited) job.most = std::max(candidate.held, candidate.give);
   const std::vector<double>& speeds = belief_.speeds(spec.profile, std::max(job.most, spec.gpus));
-  job.speed = [&speeds](int workers) { return speeds[static_cast<std::size_t>(workers)]; };
+  job.speed = [known = &speeds](int workers) {
+    return (*known)[static_cast<std::size_t>(workers)];
+  };
   const bool foreseen = tickets_[candidate.job].foreseen;
   job.remaining = foreseen ? foreseen_steps(view, candidate, speeds)
                            : belief_.remaining_steps(candidate.job, spec.profile);
