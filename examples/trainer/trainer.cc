@@ -229,8 +229,9 @@ class Progress {
                 epoch, training.loss, rate, passed > 0 ? 100 * waited_ / passed : 0);
     char line[200];
     std::snprintf(line, sizeof line,
-                  "{\"step\":%llu,\"epoch\":%llu,\"loss\":%.17g,\"rate\":%.2f}\n", step, epoch,
-                  training.loss, rate);
+                  "{\"step\":%llu,\"epoch\":%llu,\"loss\":%.17g,\"rate\":%.2f,\"total\":%llu}\n",
+                  step, epoch, training.loss, rate,
+                  static_cast<unsigned long long>(options_.steps));
     append(line);
     since_ = now;
     waited_ = 0;

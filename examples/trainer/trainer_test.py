@@ -65,7 +65,7 @@ class Trainer(unittest.TestCase):
             if said.get("saved"):
                 self.assertEqual(said, {"step": said["step"], "saved": True})
                 continue
-            self.assertEqual(set(said), {"step", "epoch", "loss", "rate"})
+            self.assertEqual(set(said), {"step", "epoch", "loss", "rate", "total"})
             loss = found.setdefault(said["step"], said["loss"])
             self.assertEqual(loss, said["loss"], f"step {said['step']} came out differently")
         return found

@@ -69,6 +69,7 @@ TEST_F(Cli, RefusesABadOptionInOneLineWithTheNearestRightValue) {
       {"--format tiresia", "'tiresia'; did you mean 'tiresias'?"},
       {"--compat tiresas", "--compat: unknown simulator 'tiresas'; did you mean 'tiresias'?"},
       {"--estimates orcle", "--estimates: unknown source 'orcle'; did you mean 'oracle'?"},
+      {"--estimates progress", "--estimates: 'progress' is what live jobs say of themselves"},
       {"--estimates noisy:x", "--estimates noisy: not a number: 'x'"},
       {"--estimates noisy:-1", "sigma is not between 0 and 10: '-1'"},
       {"--cluster 4", "--cluster '4': not a file, and not SERVERSxGPUS"},

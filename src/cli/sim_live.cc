@@ -34,6 +34,18 @@ Result<std::int64_t> parse_since(const std::string& text) {
 
 std::string text_of(Duration duration) { return seconds_text(duration.us()) + "s"; }
 
+// Of a scheduler that is no chain of parts.
+std::string_view whole_name(const RosterSettings& settings) {
+  if (std::holds_alternative<PhillyOptions>(settings.planner.whole)) return "philly";
+  return std::holds_alternative<OptimusOptions>(settings.planner.whole) ? "optimus" : "";
+}
+
+// What jobs said of themselves is not part of the past as a workload.
+EstimateSource estimates_of(const RosterSettings& settings) {
+  const EstimateSource::Kind kind = settings.engine.estimates;
+  return {kind == EstimateSource::Kind::kProgress ? EstimateSource::Kind::kHistory : kind, 0};
+}
+
 }  // namespace
 
 bool SimRequest::since_given() const {
@@ -82,8 +94,8 @@ void SimRequest::take_defaults(const RosterSettings& settings) {
                          command_->count("--placement") >
                      0;
   if (scheduler_.empty()) {
-    if (std::holds_alternative<PhillyOptions>(settings.planner.whole) && !parts) {
-      scheduler_ = "philly";
+    if (const std::string_view whole = whole_name(settings); !whole.empty() && !parts) {
+      scheduler_ = whole;
     } else {
       unless_given("--policy", policy_, settings.planner.parts.policy);
       unless_given("--mechanism", mechanism_, settings.planner.parts.mechanism);
@@ -93,7 +105,7 @@ void SimRequest::take_defaults(const RosterSettings& settings) {
       unless_given("--round", round_, text_of(settings.engine.round));
     }
   }
-  unless_given("--estimates", estimates_, EstimateSource{settings.engine.estimates, 0}.text());
+  unless_given("--estimates", estimates_, estimates_of(settings).text());
   unless_given("--min-run", min_run_, text_of(settings.planner.chain.min_run));
   unless_given("--checkpoint-interval", checkpoint_interval_,
                text_of(settings.engine.checkpoint_interval));
@@ -153,10 +165,10 @@ Result<LivePlan> SimRequest::prepare_live(const LiveHistory& history, std::ostre
   SimOptions options = common.value();  // With the costs that were asked for.
   options.parts = settings.planner.parts;
   options.whole = settings.planner.whole;
-  if (options.whole.index() != 0) options.scheduler = "philly";
+  if (options.whole.index() != 0) options.scheduler = whole_name(settings);
   options.spread = other.runs.front().spread;
   options.round = settings.engine.round;
-  options.estimates = {settings.engine.estimates, 0};
+  options.estimates = estimates_of(settings);
   options.min_run = settings.planner.chain.min_run;
   options.checkpoint_interval = settings.engine.checkpoint_interval;
   options.retry = settings.engine.retry;

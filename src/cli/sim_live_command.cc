@@ -35,12 +35,13 @@ std::string cluster_words(const Topology& topology) {
 
 RunLabel label_of(const LiveHistory& history) {
   const RosterSettings& settings = history.settings;
-  const bool philly = settings.planner.whole.index() != 0;
+  const bool philly = std::holds_alternative<PhillyOptions>(settings.planner.whole);
+  const bool whole = settings.planner.whole.index() != 0;
   RunLabel label;
-  label.scheduler = philly ? "philly" : "";
-  label.policy = philly ? "philly" : settings.planner.parts.policy;
+  label.scheduler = !whole ? "" : philly ? "philly" : "optimus";
+  label.policy = whole ? label.scheduler : settings.planner.parts.policy;
   label.mechanism = settings.planner.parts.mechanism;
-  label.placement = philly ? "philly" : settings.planner.parts.placement;
+  label.placement = whole ? label.scheduler : settings.planner.parts.placement;
   label.estimates = EstimateSource{settings.engine.estimates, 0}.text();
   label.trace = history.source;
   label.cluster = cluster_words(settings.topology);

@@ -188,6 +188,11 @@ Refusal SimRequest::add_runs(const Preset& preset, SimOptions options,
           if (const Refusal refusal = check_parts(options.parts)) return refusal;
           const Result<EstimateSource> source = parse_estimate_source(estimates);
           if (!source.ok()) return source.error();
+          if (source.value().kind == EstimateSource::Kind::kProgress) {
+            return Error{
+                "--estimates: 'progress' is what live jobs say of themselves, which nobody does in "
+                "a trace; take 'history', or 'noisy:0.5' for estimates about as good"};
+          }
           options.estimates = source.value();
           if (const Refusal refusal = check_swaps(options)) return refusal;
           runs.push_back(options);

@@ -121,6 +121,27 @@ std::string progress_line(const Json& job, double now) {
   return text + fmt::format(" ({} ago)", brief_time(now - number_at(job["progress"], "at")));
 }
 
+std::string remaining_text(const Json& job) {
+  const auto found = job.find("remaining");
+  return found == job.end() ? "" : text_at(*found, "words");
+}
+
+std::string cache_text(const Json& job) {
+  const auto progress = job.find("progress");
+  if (progress == job.end() || !progress->is_object()) return "";
+  const auto found = progress->find("cache");
+  if (found == progress->end() || !found->is_object()) return "";
+  const auto gb = [&](const char* key) { return number_at(*found, key) / 1e9; };
+  const double whole = gb("dataset_bytes") > 0 ? gb("dataset_bytes") : gb("budget_bytes");
+  std::string text = fmt::format("{:.1f}", gb("held_bytes"));
+  if (whole > 0) text += fmt::format(" of {:.1f}", whole);
+  text += " GB held";
+  const double reads = number_at(*found, "hits") + number_at(*found, "misses");
+  if (!(reads > 0)) return text;
+  return text +
+         fmt::format(", {:.0f}% of reads from memory", 100 * number_at(*found, "hits") / reads);
+}
+
 std::string status_text(const Json& job) {
   const double now = now_since_1970();
   Facts facts;
@@ -131,6 +152,8 @@ std::string status_text(const Json& job) {
   facts.add("evidence", evidence_text(job));
   facts.add("advice", text_at(job, "advice"));
   facts.add("progress", progress_line(job, now));
+  facts.add("left", remaining_text(job));
+  facts.add("cache", cache_text(job));
   facts.add("submitted", when(job, "submitted", now));
   facts.add("started", when(job, "started", now));
   facts.add("ended", when(job, "ended", now));

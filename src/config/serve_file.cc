@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 2> kLimitKeys = {"queued", "per_user"};
 constexpr std::array<std::string_view, 2> kQuarantineKeys = {"period", "test"};
 constexpr std::array<std::string_view, 6> kListenKeys = {"socket", "tcp",    "certificate",
                                                          "key",    "tokens", "max_connections"};
-constexpr std::array<std::string_view, 2> kEstimates = {"user", "history"};
+constexpr std::array<std::string_view, 3> kEstimates = {"user", "history", "progress"};
 
 constexpr std::size_t kMostServeNodes = 1'000;
 constexpr std::size_t kMostOperators = 1'000;

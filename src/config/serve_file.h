@@ -36,7 +36,7 @@ struct ServeScheduler {
   Duration checkpoint_interval = Duration::seconds(300);  // How often jobs are taken to save.
   Duration min_run = Duration::seconds(300);  // Left out in the file: the checkpoint_interval.
   Duration quantum = Duration::seconds(300);
-  std::string estimates = "history";  // Or "user".
+  std::string estimates = "history";  // Or "user", or "progress".
   std::string retry = "adaptive";     // As parse_retry_policy() reads it.
 };
 

@@ -145,7 +145,7 @@ TEST(ServeFile, SaysWhereSomethingIsWrong) {
       {"scheduler:\n  polisy: fifo\n",
        "s.yaml:2: scheduler: unknown key: 'polisy'; did you mean 'policy'?"},
       {"scheduler: {estimates: oracle}\n",
-       "s.yaml:1: estimates: unknown: 'oracle'; one of: user, history"},
+       "s.yaml:1: estimates: unknown: 'oracle'; one of: user, history, progress"},
       {"scheduler: {round: often}\n",
        "s.yaml:1: round: not a duration: 'often'; write 300s, 5m, 2h or 1d"},
       {"scheduler: {quantum: 0}\n",

@@ -51,6 +51,7 @@ class Chain final : public Planner {
   bool could_avoid(const JobSpec& spec, std::span<const NodeId> servers) const override;
   void enqueue(const View& view, JobId job) override;
   void reseat(const View& view, JobId job) override;
+  void revised(const View& view, JobId job) override;
   bool resume(const View& view, Draft& draft, JobId job, Placement placement) override;
   void forget(const View& view, JobId job, Farewell farewell) override;
   void plan(const View& view, Draft& draft, Occasion occasion) override;

@@ -13,6 +13,16 @@ void Chain::add_running(const View& view, JobId job) {
   sift_forward(running_.size() - 1, view.now());
 }
 
+// What was known of a running job may now be better than the truth, which must not be: see
+// ranks_only_improve(). So it gets its place anew, as if it had just begun.
+void Chain::revised(const View& view, JobId job) {
+  if (seats_[job].taken) return reseat(view, job);
+  if (drop_running(job)) add_running(view, job);
+  if (traits_.when_stuck == PolicyTraits::WhenStuck::kReserve) {
+    believed_end_[job] = view.now() + view.facts(job).remaining();
+  }
+}
+
 // A quick look before the thorough one, which costs as much as there are running jobs. Where ranks
 // only improve with running, what was known of a running job is no better than the truth, so only
 // those at the very end need to be looked at again: if no first of a shape could be given enough

@@ -142,7 +142,8 @@ void Engine::apply(const JobRestored& event) {
   job.spec = event.spec;
   job.submitted = event.submitted;
   job.since = now_;
-  job.estimate = estimator_.estimate(event.spec);
+  job.estimate = event.estimate ? *event.estimate : estimator_.estimate(event.spec);
+  job.foreseen = event.estimate.has_value();
   job.work_done = event.work_done;
   job.gpu_us = event.gpu_us;
   job.cpu_milli_ms = event.cpu_milli_ms;
@@ -216,6 +217,37 @@ void Engine::apply(const JobReported& event) {
   state_.settle(job, now_);
   job.speed = event.speed;
   planner_->observe(View(state_, now_), event);
+}
+
+void Engine::apply(const JobForeseen& event) {
+  const auto row_of = [&](const Job& job) {
+    for (const std::int32_t row : {job.lease, job.ending}) {
+      if (row == kNoRow) continue;
+      if (state_.leases[static_cast<std::size_t>(row)].epoch == event.epoch) return row;
+    }
+    return kNoRow;
+  };
+  const std::int32_t row =
+      state_.jobs.contains(event.job) ? row_of(state_.jobs[event.job]) : kNoRow;
+  if (row == kNoRow) {
+    ++counters_.stale;
+    return;
+  }
+  Job& job = state_.jobs[event.job];
+  if (event.left <= Duration()) return;
+  if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return;
+  state_.settle(job, now_);
+  // As it was measured, if it was; of a lease that is stopping what was believed is left.
+  const double believed = state_.leases[static_cast<std::size_t>(row)].speed;
+  const double speed = row == job.lease && job.speed > 0 ? job.speed : believed;
+  const double work = static_cast<double>(event.left.us()) * speed;
+  const auto most = static_cast<double>(kLongestDuration.us());
+  const auto left = Duration::micros(static_cast<std::int64_t>(std::clamp(work, 1.0, most)));
+  job.foreseen = true;
+  if (job.estimate == job.work_done + left) return;
+  job.estimate = job.work_done + left;
+  planner_->revised(View(state_, now_), event.job);
+  news_ = true;
 }
 
 void Engine::apply(const JobSaved& event) {

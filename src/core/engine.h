@@ -109,6 +109,7 @@ class Engine {
   void apply(const AttemptFailed& event);
   void apply(const LeaseLost& event);
   void apply(const JobReported& event);
+  void apply(const JobForeseen& event);
   void apply(const JobSaved& event);
   void apply(const TypeMeasured& event);
   void apply(const WorkKnown& event) { estimator_.learn(event.spec, event.work); }

@@ -24,6 +24,8 @@ std::string EstimateSource::text() const {
       return "user";
     case Kind::kHistory:
       return "history";
+    case Kind::kProgress:
+      return "progress";
   }
   return "";
 }
@@ -33,6 +35,7 @@ Result<EstimateSource> parse_estimate_source(std::string_view text) {
   if (text == "oracle") return EstimateSource{Kind::kOracle, 0};
   if (text == "user") return EstimateSource{Kind::kUser, 0};
   if (text == "history") return EstimateSource{Kind::kHistory, 0};
+  if (text == "progress") return EstimateSource{Kind::kProgress, 0};
   if (text.starts_with("noisy:")) {
     const Result<double> sigma = parse_number(text.substr(6));
     if (!sigma.ok()) return Error{"--estimates noisy: " + sigma.error().message};
@@ -42,7 +45,8 @@ Result<EstimateSource> parse_estimate_source(std::string_view text) {
     }
     return EstimateSource{Kind::kNoisy, sigma.value()};
   }
-  constexpr std::array<std::string_view, 4> kNames = {"oracle", "noisy:SIGMA", "user", "history"};
+  constexpr std::array<std::string_view, 5> kNames = {"oracle", "noisy:SIGMA", "user", "history",
+                                                      "progress"};
   return Error{"--estimates: unknown source " + in_quotes(text) + suggestion(text, kNames)};
 }
 
@@ -54,7 +58,7 @@ Estimator::Key Estimator::key_at(const JobSpec& spec, int level) {
 }
 
 Duration Estimator::estimate(const JobSpec& spec) const {
-  if (kind_ != EstimateSource::Kind::kHistory) {
+  if (!learns()) {
     return spec.estimate > Duration() ? spec.estimate : kDefaultEstimate;
   }
   for (int level = 0; level < kLevels; ++level) {
@@ -69,7 +73,7 @@ Duration Estimator::estimate(const JobSpec& spec) const {
 }
 
 void Estimator::learn(const JobSpec& spec, Duration work) {
-  if (kind_ != EstimateSource::Kind::kHistory) return;
+  if (!learns()) return;
   for (int level = 0; level < kLevels; ++level) {
     Record& record = records_[key_at(spec, level)];
     if (record.latest.size() < kRemembered) {

@@ -16,9 +16,11 @@
 namespace muster {
 
 // "oracle": the truth, supplied by the simulator. "noisy:SIGMA": the truth times a log-normal
-// error. "user": what the user said. "history": learnt from jobs that ended.
+// error. "user": what the user said. "history": learnt from jobs that ended. "progress": the same
+// until a job has said enough of itself, then by that; whoever drives the engine sees to it
+// (JobForeseen).
 struct EstimateSource {
-  enum class Kind : std::uint8_t { kOracle, kNoisy, kUser, kHistory };
+  enum class Kind : std::uint8_t { kOracle, kNoisy, kUser, kHistory, kProgress };
   Kind kind = Kind::kOracle;
   double sigma = 0;  // kNoisy only.
 
@@ -26,10 +28,11 @@ struct EstimateSource {
 };
 Result<EstimateSource> parse_estimate_source(std::string_view text);
 
-// Turns a submitted spec into the engine's belief. For all kinds but history the driver supplies
-// the number in JobSpec::estimate. For history it is the median run time of the last jobs that
-// ended of the same user, name and size; failing those, of the same user and size; then of the same
-// size; then of all. Where nobody gave a number and nothing is known yet: kDefaultEstimate.
+// Turns a submitted spec into the engine's belief. For all kinds but history and progress the
+// driver supplies the number in JobSpec::estimate. For those two it is the median run time of the
+// last jobs that ended of the same user, name and size; failing those, of the same user and size;
+// then of the same size; then of all. Where nobody gave a number and nothing is known yet:
+// kDefaultEstimate.
 class Estimator {
  public:
   static constexpr Duration kDefaultEstimate = Duration::seconds(3600);
@@ -48,6 +51,10 @@ class Estimator {
   };
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // User, name, size; -1 = any.
   static Key key_at(const JobSpec& spec, int level);
+
+  bool learns() const {
+    return kind_ == EstimateSource::Kind::kHistory || kind_ == EstimateSource::Kind::kProgress;
+  }
 
   EstimateSource::Kind kind_;
   std::map<Key, Record> records_;

@@ -20,7 +20,8 @@ JobSpec spec(std::uint32_t user, std::uint32_t name, std::int32_t gpus) {
 Duration secs(std::int64_t seconds) { return Duration::seconds(seconds); }
 
 TEST(EstimateSource, ReadsBackWhatItWrites) {
-  for (const char* text : {"oracle", "user", "history", "noisy:0", "noisy:0.5", "noisy:10"}) {
+  for (const char* text :
+       {"oracle", "user", "history", "progress", "noisy:0", "noisy:0.5", "noisy:10"}) {
     const Result<EstimateSource> source = parse_estimate_source(text);
     ASSERT_TRUE(source.ok()) << text;
     EXPECT_EQ(source.value().text(), text);
@@ -44,7 +45,8 @@ INSTANTIATE_TEST_SUITE_P(
     EstimateSource, EstimateSourceRefusal,
     testing::ValuesIn<BadSource>({
         {"Misspelt", "oracel", "--estimates: unknown source 'oracel'; did you mean 'oracle'?"},
-        {"Empty", "", "--estimates: unknown source ''; one of: oracle, noisy:SIGMA, user, history"},
+        {"Empty", "",
+         "--estimates: unknown source ''; one of: oracle, noisy:SIGMA, user, history, progress"},
         {"NotANumber", "noisy:much", "--estimates noisy: not a number: 'much'"},
         {"Negative", "noisy:-1", "--estimates noisy: sigma is not between 0 and 10: '-1'"},
         {"TooNoisy", "noisy:10.5", "--estimates noisy: sigma is not between 0 and 10: '10.5'"},
@@ -60,7 +62,12 @@ TEST(Estimator, TakesTheNumberGivenUnlessItLearns) {
     EXPECT_EQ(estimator.estimate(job), secs(42));
     EXPECT_EQ(estimator.estimate(spec(1, 1, 1)), Estimator::kDefaultEstimate);
   }
-  EXPECT_EQ(Estimator(Kind::kHistory).estimate(job), Estimator::kDefaultEstimate);
+  for (const Kind kind : {Kind::kHistory, Kind::kProgress}) {
+    Estimator estimator(kind);
+    EXPECT_EQ(estimator.estimate(job), Estimator::kDefaultEstimate);
+    estimator.learn(job, secs(7));
+    EXPECT_EQ(estimator.estimate(job), secs(7));
+  }
 }
 
 TEST(Estimator, PrefersTheNearestRelatives) {

@@ -36,6 +36,8 @@ struct JobRestored {
   std::int64_t mem_mib_ms = 0;
   std::vector<FailedAttempt> failures;
   Placement placement;  // Empty: it waits.
+  // In the place of the estimator's, once it was foreseen there.
+  std::optional<Duration> estimate = {};
 };
 struct JobCancelled {
   JobId job;
@@ -75,6 +77,13 @@ struct JobReported {
   double passes = 0;  // Over its training data (the epochs of machine learning), done in all.
   double loss = 0;    // Of validation, there; zero when it says none.
 };
+// By what a job says of itself it would take so much longer in this lease, with what it has there.
+// Its estimate is revised, up or down. Not above zero: ignored.
+struct JobForeseen {
+  JobId job;
+  Epoch epoch;  // Of the lease it runs in, or is stopping in.
+  Duration left;
+};
 // A running job has saved its work: what it has done by now is safe. Who never says so is taken to
 // save at EngineOptions::checkpoint_interval.
 struct JobSaved {
@@ -101,8 +110,8 @@ struct NodeOpened {
 struct TimerFired {};  // The time asked for by WakeAt has come.
 
 using Event = std::variant<JobSubmitted, JobRestored, JobCancelled, LeaseStarted, LeaseEnded,
-                           AttemptFailed, LeaseLost, JobReported, JobSaved, TypeMeasured, WorkKnown,
-                           NodeClosed, NodeOpened, TimerFired>;
+                           AttemptFailed, LeaseLost, JobReported, JobForeseen, JobSaved,
+                           TypeMeasured, WorkKnown, NodeClosed, NodeOpened, TimerFired>;
 
 struct Action {
   enum class Kind : std::uint8_t {

@@ -44,7 +44,8 @@ struct Berth {
 struct Job {
   JobSpec spec;
   Instant submitted;
-  Duration estimate;  // Believed work: run time at the reference share.
+  Duration estimate;      // Believed work: run time at the reference share.
+  bool foreseen = false;  // The estimate is by what the job says of itself.
   JobState state = JobState::kWaiting;
   Epoch epoch = 0;               // Of the latest lease; 0 before the first.
   std::int32_t lease = kNoRow;   // In State::leases: the one it was planned to hold.

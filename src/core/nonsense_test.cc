@@ -272,6 +272,10 @@ class FakeCluster {
       const double speed = one_in(5) ? -1.0 : static_cast<double>(random_.below(3));
       events_.push_back(JobReported{lease.job, lease.epoch, speed, 1, 1, 1});
     }
+    if (one_in(8)) {
+      const auto left = static_cast<std::int64_t>(one_in(4) ? random_.next() : random_.below(900));
+      events_.push_back(JobForeseen{lease.job, lease.epoch, Duration::micros(left)});
+    }
     if (!lease.started && !lease.stopping && one_in(2)) {
       lease.started = true;
       events_.push_back(LeaseStarted{lease.job, lease.epoch});
@@ -287,6 +291,9 @@ class FakeCluster {
     std::pair<JobId, Epoch> lease = {any_job(), static_cast<Epoch>(1'000'000 + random_.below(9))};
     if (!ended_.empty() && !one_in(4)) lease = ended_[random_.below(ended_.size())];
     if (one_in(2)) events_.push_back(LeaseStarted{lease.first, lease.second});
+    if (one_in(4)) {
+      events_.push_back(JobForeseen{lease.first, lease.second, Duration::seconds(1)});
+    }
     const LeaseOutcome outcome = one_in(2) ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped;
     events_.push_back(LeaseEnded{lease.first, lease.second, outcome});
   }

@@ -67,6 +67,10 @@ class Planner {
     enqueue(view, job);
   }
 
+  // What a job that waits or is placed is believed to take is another than before: more or less.
+  // Only planners that go by it need to care.
+  virtual void revised(const View& /*view*/, JobId /*job*/) {}
+
   // Pencils the changes wanted at view.now(). Called after every event of that instant. An
   // untouched draft means "carry on".
   virtual void plan(const View& view, Draft& draft, Occasion occasion) = 0;

@@ -82,7 +82,7 @@ struct JobFacts {
   double dominant_share_us() const;
 
   // Work believed left. A job that outlives its estimate is believed to end any moment, so that
-  // this only ever falls.
+  // this only ever falls, unless the estimate is revised.
   Duration remaining() const { return std::max(estimate - work_done, Duration::micros(1)); }
 };
 

@@ -66,6 +66,14 @@ struct Writer {
     return out;
   }
   json operator()(const SavedInput& in) const { return lease_json("saved", in.id, in.lease); }
+  json operator()(const ReportInput& in) const {
+    json out = lease_json("report", in.id, in.lease);
+    if (in.left_ms >= 0) out["left_ms"] = in.left_ms;
+    if (in.speed) {
+      out["speed"] = {in.speed->steps, in.speed->rate, in.speed->passes, in.speed->loss};
+    }
+    return out;
+  }
   json operator()(const TickInput&) const { return {{"t", "tick"}}; }
 };
 
@@ -110,6 +118,16 @@ Result<Input> read_over(const json& in) {
   return Input(std::move(out));
 }
 
+Result<Input> read_report(const json& in, LiveId id, std::uint32_t lease) {
+  ReportInput out{id, lease, in.value("left_ms", std::int64_t{-1}), {}};
+  if (in.contains("speed")) {
+    const json& speed = in.at("speed");
+    out.speed = {speed.at(0).get<double>(), speed.at(1).get<double>(), speed.at(2).get<double>(),
+                 speed.at(3).get<double>()};
+  }
+  return Input(out);
+}
+
 Result<Input> read_input(const json& in) {
   const auto& what = in.at("t").get_ref<const std::string&>();
   if (what == "submit") return read_submit(in);
@@ -129,6 +147,7 @@ Result<Input> read_input(const json& in) {
   const auto lease = in.at("lease").get<std::uint32_t>();
   if (what == "up") return Input(LeaseUpInput{id, lease, in.at("isolation").get<std::string>()});
   if (what == "saved") return Input(SavedInput{id, lease});
+  if (what == "report") return read_report(in, id, lease);
   return Error{"unknown input " + in_quotes(what)};
 }
 

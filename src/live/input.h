@@ -88,10 +88,25 @@ struct SavedInput {  // The job says that its work is saved.
   LiveId id = 0;
   std::uint32_t lease = 0;
 };
+// What the job's own reports come to, when that is news; see docs/adr/0017.
+struct ReportInput {
+  LiveId id = 0;
+  std::uint32_t lease = 0;
+  std::int64_t left_ms = -1;  // So much longer it would run, as it does in this lease; -1: unknown.
+  struct Speed {
+    double steps = 0;   // Done in all, as the job counts them.
+    double rate = 0;    // Of them a second, in this lease.
+    double passes = 0;  // Over its data, in all.
+    double loss = 0;    // Zero when it says none.
+    friend bool operator==(const Speed&, const Speed&) = default;
+  };
+  std::optional<Speed> speed = {};
+};
 struct TickInput {};  // The time the roster asked for.
 
-using Input = std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, DrainInput,
-                           NodeTestInput, LeaseUpInput, LeaseOverInput, SavedInput, TickInput>;
+using Input =
+    std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, DrainInput, NodeTestInput,
+                 LeaseUpInput, LeaseOverInput, SavedInput, ReportInput, TickInput>;
 
 // One step of the roster.
 struct JournalStep {

@@ -54,6 +54,7 @@ struct Past {
   std::int64_t cpu_milli_ms = 0;
   std::int64_t mem_mib_ms = 0;
   std::vector<FailedAttempt> failures;
+  std::optional<Duration> estimate = {};  // By the job's own reports.
 };
 
 struct LiveJob {
@@ -87,6 +88,7 @@ struct LiveJob {
   std::optional<Reason> failed_by;  // Its last lease, if that failed, ...
   Proof proof;                      // ... and what shows it.
   Duration ran;                     // In leases that are over.
+  double step_unit = 0;             // See roster_reports.cc; 0: not known yet.
 
   // Of its story, see roster_story.cc.
   std::string told_wait;        // What stops it, as was said last; empty: nothing was.

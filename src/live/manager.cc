@@ -105,6 +105,7 @@ Refusal Manager::turn() {
     next_look_ = now + settings_.progress_every;
     look_at_progress(inputs);
   }
+  report_ends(inputs);
   if (roster_->wake() <= now) inputs.push_back(TickInput{});
   if (!inputs.empty()) decide(std::move(inputs));
   if (journal_->buffered() > 0 || !waiters_.empty()) {
@@ -249,7 +250,10 @@ void Manager::put_rows() {
     if (const Refusal refusal = journal_->put(std::move(row))) complain(refusal->message);
   };
   for (const LeaseRecord& record : roster_->over()) {
-    progress_->look(record.id, record.lease.number);
+    const LiveJob* job = roster_->find(record.id);
+    const bool counts = job != nullptr && !record.lease.trial;
+    progress_->look(record.id, record.lease.number,
+                    counts ? std::optional(job->ran) : std::nullopt);
     put(row_of(*roster_, record));
   }
   for (const LiveId id : roster_->touched()) {
@@ -257,7 +261,9 @@ void Manager::put_rows() {
     if (job == nullptr) continue;
     put(row_of(*roster_, *job, progress_->find(id)));
     if (job->lease) put(row_of(*roster_, *job, *job->lease));
-    if (job->end) progress_->forget(id);
+    if (!job->end) continue;
+    progress_->forget(id);
+    foretold_.erase(id);
   }
 }
 
@@ -305,16 +311,6 @@ void Manager::act() {
     watcher = watcher_;
   }
   if (watcher) watcher(std::move(fresh));
-}
-
-void Manager::look_at_progress(std::vector<Input>& inputs) {
-  for (const LiveId id : roster_->placed()) {
-    const LiveJob* job = roster_->find(id);
-    if (job == nullptr || !job->lease || !job->lease->up) continue;
-    if (progress_->look(id, job->lease->number)) {
-      inputs.push_back(SavedInput{id, job->lease->number});
-    }
-  }
 }
 
 }  // namespace muster

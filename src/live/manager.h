@@ -12,6 +12,7 @@
 //   manager_looks.cc    what people want to see
 //   manager_lists.cc    jobs, in order
 //   manager_whys.cc     what they want to know of the future
+//   manager_reports.cc  what running jobs say of themselves
 //   manager_recover.cc  the way back after a restart, snapshots, forgetting
 
 #include <condition_variable>
@@ -94,6 +95,13 @@ class Manager final : public Service {
     Forecast forecast;
   };
 
+  struct Foretold {  // To the roster, of a job.
+    Instant next;    // Not before.
+    Instant next_speed;
+    double left = -1;  // Seconds, as last said; below zero: never.
+    Duration ran;      // By then.
+  };
+
   explicit Manager(ManagerSettings settings) : settings_(std::move(settings)) {}
 
   // manager.cc
@@ -109,7 +117,6 @@ class Manager final : public Service {
   void put_rows();
   Refusal commit();
   void act();
-  void look_at_progress(std::vector<Input>& inputs);
   void complain(const std::string& words) const;
 
   // manager_calls.cc
@@ -162,6 +169,13 @@ class Manager final : public Service {
   Answer health() const;
   Answer metrics() const;
 
+  // manager_reports.cc
+  void look_at_progress(std::vector<Input>& inputs);
+  void report_ends(std::vector<Input>& inputs);
+  std::optional<ReportInput> report_of(const LiveJob& job, bool at_once);
+  bool is_news(const LiveJob& job, double left);
+  Duration ran_by_now(const LiveJob& job) const;
+
   // manager_recover.cc
   Refusal recover();
   Refusal refuse_old_leases() const;
@@ -194,6 +208,7 @@ class Manager final : public Service {
   std::mutex told_mutex_;
   std::map<LiveId, Told> told_;  // Guarded by the mutex above: of jobs that have not started.
   Errors errors_;
+  std::map<LiveId, Foretold> foretold_;
   Instant next_question_;
   std::shared_ptr<const Picture> last_picture_;  // Large, so those who ask together share one.
   Instant pictured_step_;  // The last step before it: after another one it is out of date.

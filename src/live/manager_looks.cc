@@ -41,6 +41,9 @@ Answer Manager::show(const Caller& caller, const ShowJob& call) {
   if (job != nullptr && !job->end) {
     view = view_of(*roster_, *job, progress_->find(id), *clock_);
     request = json::parse(request_json(job->request), nullptr, false);
+    if (const JobSeries* series = progress_->series(id)) {
+      view["remaining"] = remaining_json(series->predict(ran_by_now(*job)));
+    }
   } else {
     const Result<std::optional<JobRow>> row = reader_->job(id);
     if (!row.ok()) return refused(503, row.error().message);

@@ -1,7 +1,8 @@
 #pragma once
 
-// What jobs say of themselves: the last line of each progress file, read a little at a time. The
-// file is the job's own, so nothing in it is trusted and no more than a bounded part is read.
+// What jobs say of themselves: the last line of each progress file, read a little at a time, and
+// what is kept of those before it. The file is the job's own, so nothing in it is trusted, least of
+// all its clock, and no more than a bounded part is read.
 
 #include <cstdint>
 #include <map>
@@ -11,14 +12,27 @@
 
 #include "base/time.h"
 #include "live/input.h"
+#include "live/remaining.h"
 
 namespace muster {
+
+// Of the Python library that keeps a job's data in memory.
+struct CacheUse {
+  double hits = 0;    // Reads from memory,
+  double misses = 0;  // and others.
+  double held_bytes = 0;
+  double budget_bytes = 0;  // What it may hold; 0: it does not say.
+  double dataset_bytes = 0;
+  double read_bytes = 0;
+};
 
 struct Progress {
   std::optional<double> step;
   std::optional<double> epoch;
   std::optional<double> loss;
-  std::optional<double> rate;  // Steps a second, as the job says.
+  std::optional<double> rate;   // Steps a second, as the job says.
+  std::optional<double> total;  // Steps of the whole job, as it says; above zero.
+  std::optional<CacheUse> cache;
   std::int64_t at_unix_ms = 0;
 };
 
@@ -26,9 +40,15 @@ class ProgressReader {
  public:
   explicit ProgressReader(std::string leases) : leases_(std::move(leases)) {}
 
-  // Looks whether the lease has said more. True if it said that it saved its work.
-  bool look(LiveId id, std::uint32_t lease);
+  struct News {
+    bool any = false;
+    bool saved = false;  // It said that it saved its work.
+  };
+  // Looks whether the lease has said more. The job has run for so long by now, in all its leases;
+  // without that what it says is not kept for forecasts, as of a pre-run.
+  News look(LiveId id, std::uint32_t lease, std::optional<Duration> ran);
   const Progress* find(LiveId id) const;
+  const JobSeries* series(LiveId id) const;  // Nothing has been kept of it: nullptr.
   void forget(LiveId id) { jobs_.erase(id); }
 
  private:
@@ -36,6 +56,7 @@ class ProgressReader {
     std::uint32_t lease = 0;
     std::int64_t offset = 0;
     Progress last;
+    JobSeries series;
     bool any = false;
   };
   std::string leases_;

@@ -257,6 +257,7 @@ JobRestored Roster::as_it_was(const LiveJob& job) {
   back.cpu_milli_ms = job.past->cpu_milli_ms;
   back.mem_mib_ms = job.past->mem_mib_ms;
   back.failures = job.past->failures;
+  if (wants_time_left()) back.estimate = job.past->estimate;
   return back;
 }
 
@@ -274,12 +275,7 @@ void Roster::leave(LiveJob& job) {
   const Job& known = engine_->state().jobs[row];
   job.waited += engine_->waited(row, now_);
   job.lease_base += known.epoch;
-  const std::span<const FailedAttempt> failures = engine_->failures(row);
-  job.past = Past{known.work_done,
-                  known.gpu_us,
-                  known.cpu_milli_ms,
-                  known.mem_mib_ms,
-                  {failures.begin(), failures.end()}};
+  job.past = past_of(row);
 }
 
 // After leave(): where to now?

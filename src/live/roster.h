@@ -13,6 +13,7 @@
 //   roster_leases.cc    what the engine orders, and what becomes of leases
 //   roster_picture.cc   a copy to try things out on
 //   roster_reactions.cc what is done about failures: retries, quarantine, siblings that are held
+//   roster_reports.cc   what jobs say of themselves
 //   roster_snapshot.cc  the whole as text, and back, into a new engine
 //   roster_story.cc     what people are told of a plan: what stops a job, and for whom one stops
 
@@ -114,6 +115,10 @@ class Roster {
                   const std::string& tenant) const;
   Picture picture(Instant now) const;
 
+  // Whether anybody decides by what jobs report: by how long they still take, or how fast they are.
+  bool wants_time_left() const;
+  bool wants_speeds() const { return engine_->wants_reports() != Reports::kNone; }
+
   Instant now() const { return now_; }
   Instant wake() const;  // When to step with a TickInput; never() if not.
   std::string digest() const;
@@ -197,6 +202,10 @@ class Roster {
   void end_trial(LiveJob& job, const LeaseOverInput& input);
   void give_up_lease(LiveJob& job, Epoch epoch, LiveState end, const std::string& why);
   void remember(const LiveJob& job);
+
+  // roster_reports.cc
+  void apply(const ReportInput& input);
+  Past past_of(JobId row) const;  // What the engine knows of it.
 
   // roster_reactions.cc
   void apply(const NodeTestInput& input);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,10 +17,16 @@ using live_testing::Machine;
 using live_testing::settings_for;
 using live_testing::submit;
 
-// Failures are answered, and servers tested soon.
+// Failures are answered, servers tested soon, and what jobs foresee is heeded.
 RosterSettings restless(const char* policy) {
-  RosterSettings settings = settings_for("3x4", policy);
+  const bool whole = std::string_view(policy) == "optimus";
+  RosterSettings settings = settings_for("3x4", whole ? "fifo" : policy);
+  if (whole) {
+    settings.planner.whole = OptimusOptions{};
+    settings.engine.round = Duration::seconds(60);
+  }
   settings.engine.retry = RetryPolicy::adaptive();
+  settings.engine.estimates = EstimateSource::Kind::kProgress;
   settings.quarantine = Duration::seconds(90);
   return settings;
 }
@@ -108,8 +115,13 @@ class Life {
     job.user = random_.below(2) == 0 ? "ann" : "bob";
     job.request.priority = static_cast<std::int32_t>(random_.below(3));
     if (random_.below(4) == 0) job.request.prerun = Duration::seconds(30);
-    if (random_.below(4) == 0) job.request.mem = MemAmount{150 << 10U};
-    if (random_.below(4) == 0) job.request.spread = 1;
+    const bool asks = std::string_view(policy_) != "optimus";  // Which refuses such jobs.
+    if (random_.below(4) == 0 && asks) job.request.mem = MemAmount{150 << 10U};
+    if (random_.below(4) == 0 && asks) job.request.spread = 1;
+    if (random_.below(2) == 0) {
+      job.request.fewest = 1;
+      job.request.most = job.request.gpus + 3;
+    }
     if (random_.below(5) == 0) job.request.hold = true;
     if (random_.below(5) == 0) job.request.time_limit = Duration::seconds(100);
     if (random_.below(3) == 0) job.request.retries = 2;
@@ -149,6 +161,13 @@ class Life {
         inputs.push_back(LeaseUpInput{id, number, "full"});
       }
       if (running.up && random_.below(6) == 0) inputs.push_back(SavedInput{id, number});
+      if (running.up && random_.below(3) == 0) {
+        const auto left = static_cast<std::int64_t>(random_.below(600'000));
+        ReportInput report{id, number, left, {}};
+        const auto at = static_cast<double>(running.told += random_.below(1000));
+        if (random_.below(2) == 0) report.speed = {at, 20.5, at / 700, 500 / (at + 400)};
+        inputs.push_back(report);
+      }
       const bool ends = running.stopping ? random_.below(2) == 0 : random_.below(5) == 0;
       if (!ends && !always) {
         ++lease;
@@ -211,7 +230,7 @@ TEST_P(RosterReplay, ASnapshotCarriesEverythingOver) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, RosterReplay,
-                         testing::Values("fifo", "srtf", "las", "mlfq-las", "backfill"));
+                         testing::Values("fifo", "srtf", "las", "mlfq-las", "backfill", "optimus"));
 
 TEST(RosterSnapshot, LeasesThatDoNotFitAreSaidAndThenGivenUp) {
   live_testing::Desk desk(settings_for("2x2"));

@@ -85,11 +85,13 @@ json past_json(const Past& past, const Topology& topology) {
     put_told(failure, each.told);
     failures.push_back(std::move(failure));
   }
-  return {{"work_done", past.work_done.us()},
-          {"gpu_us", past.gpu_us},
-          {"cpu_milli_ms", past.cpu_milli_ms},
-          {"mem_mib_ms", past.mem_mib_ms},
-          {"failures", std::move(failures)}};
+  json out = {{"work_done", past.work_done.us()},
+              {"gpu_us", past.gpu_us},
+              {"cpu_milli_ms", past.cpu_milli_ms},
+              {"mem_mib_ms", past.mem_mib_ms},
+              {"failures", std::move(failures)}};
+  if (past.estimate) out["estimate"] = past.estimate->us();
+  return out;
 }
 
 Past read_past(const json& in, const Roster& roster) {
@@ -98,6 +100,9 @@ Past read_past(const json& in, const Roster& roster) {
   past.gpu_us = in.at("gpu_us").get<std::int64_t>();
   past.cpu_milli_ms = in.at("cpu_milli_ms").get<std::int64_t>();
   past.mem_mib_ms = in.at("mem_mib_ms").get<std::int64_t>();
+  if (in.contains("estimate")) {  // Snapshots of before have none.
+    past.estimate = Duration::micros(in.at("estimate").get<std::int64_t>());
+  }
   for (const json& each : in.at("failures")) {
     FailedAttempt failed;
     failed.reason = find_reason(each.at("reason").get<std::string>()).value_or(failed.reason);
@@ -178,21 +183,14 @@ std::string Roster::snapshot() const {
                 {"losses", job.losses},
                 {"ran", job.ran.us()}};
     if (job.started) out["started"] = job.started->us();
+    if (job.step_unit > 0) out["step_unit"] = job.step_unit;
     if (!job.proof.signature.empty()) out["proof"] = proof_json(job.proof);
     if (job.lease) out["lease"] = lease_json(*job.lease, topology);
     out["story"] = story_json(job, job.row ? engine_->waited(*job.row, now_) : WaitSplit());
     std::uint32_t base = job.lease_base;
     if (job.row && engine_->state().jobs.contains(*job.row)) {
-      const Job& row = engine_->state().jobs[*job.row];
-      const JobFacts facts = View(engine_->state(), now_).facts(*job.row);
-      const std::span<const FailedAttempt> failures = engine_->failures(*job.row);
-      const Past past = {facts.work_done,
-                         facts.gpu_us,
-                         facts.cpu_milli_ms,
-                         facts.mem_mib_ms,
-                         {failures.begin(), failures.end()}};
-      out["past"] = past_json(past, topology);
-      base += row.epoch;
+      out["past"] = past_json(past_of(*job.row), topology);
+      base += engine_->state().jobs[*job.row].epoch;
     } else if (job.past) {
       out["past"] = past_json(*job.past, topology);
     }
@@ -280,6 +278,7 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
       job.losses = in.at("losses").get<std::int32_t>();
       job.ran = Duration::micros(in.at("ran").get<std::int64_t>());
       job.lease_base = in.at("lease_base").get<std::uint32_t>();
+      job.step_unit = in.value("step_unit", 0.0);
       if (in.contains("started")) {
         job.started = Instant::micros(in.at("started").get<std::int64_t>());
       }

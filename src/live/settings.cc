@@ -95,12 +95,13 @@ Refusal read_scheduler(const json& in, RosterSettings& settings) {
     const Result<const Preset*> found = find_preset(preset_name);
     if (!found.ok()) return Error{"scheduler.preset: " + found.error().message};
     preset = found.value();
-    if (preset->name == "gandiva" || preset->name == "optimus") {
+    if (preset->name == "gandiva") {
       return Error{"scheduler.preset: " + in_quotes(preset->name) +
-                   " needs measurements of jobs that the live manager does not take yet; it can be "
+                   " lets jobs share GPUs, which the live manager cannot do yet; it can be "
                    "simulated"};
     }
     if (preset->name == "philly") planner.whole = PhillyOptions{};
+    if (preset->name == "optimus") planner.whole = OptimusOptions{};
   }
   const auto part = [&](const char* key, std::string_view of_preset, std::string& into) {
     const std::string given = in.at(key).get<std::string>();

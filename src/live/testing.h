@@ -42,6 +42,7 @@ class Machine {
     Placement placement;
     bool up = false;
     bool stopping = false;
+    std::uint64_t told = 0;  // Steps it has said it did.
   };
   using Name = std::pair<LiveId, std::uint32_t>;
 

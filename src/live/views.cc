@@ -29,6 +29,15 @@ json progress_json(const Progress& progress) {
   if (progress.epoch) out["epoch"] = *progress.epoch;
   if (progress.loss) out["loss"] = *progress.loss;
   if (progress.rate) out["rate"] = *progress.rate;
+  if (progress.total) out["total"] = *progress.total;
+  if (progress.cache) {
+    out["cache"] = {{"hits", progress.cache->hits},
+                    {"misses", progress.cache->misses},
+                    {"held_bytes", progress.cache->held_bytes},
+                    {"budget_bytes", progress.cache->budget_bytes},
+                    {"dataset_bytes", progress.cache->dataset_bytes},
+                    {"read_bytes", progress.cache->read_bytes}};
+  }
   return out;
 }
 

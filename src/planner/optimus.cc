@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -76,6 +77,16 @@ void Optimus::enqueue(const View& view, JobId job) {
   group.queued.insert(job);
   group.clock.join(ticket.waited, view.now());
 }
+
+bool Optimus::resume(const View& view, Draft& draft, JobId job, Placement placement) {
+  const std::int32_t gpus = total_of(placement).gpus;
+  if (!draft.start(job, std::move(placement))) return false;
+  note_start(view, job);
+  charge(view.spec(job), gpus);
+  return true;
+}
+
+void Optimus::revised(const View& /*view*/, JobId job) { tickets_[job].foreseen = true; }
 
 void Optimus::forget(const View& view, JobId job, Farewell farewell) {
   const JobSpec& spec = view.spec(job);

@@ -3,7 +3,8 @@
 // Optimus' scheduler (Peng et al., EuroSys 2018): every round it shares out the GPUs anew, one
 // worker at a time to the job that gains most by it. How long a job still has it knows only from
 // what the job reports: losses, to which it fits a curve that says when it will have converged, and
-// speeds, of all jobs of its sort, to which it fits how speed grows with workers. A job whose
+// speeds, of all jobs of its sort, to which it fits how speed grows with workers. Where the engine
+// is told how long a job still takes (JobForeseen), that counts instead of the curve. A job whose
 // number of workers changes is restarted. Runs in rounds (EngineOptions::round).
 //
 // First every job gets the fewest GPUs it runs with, the oldest first: so none starves, though a
@@ -40,6 +41,8 @@ class Optimus final : public Planner {
 
   std::optional<std::string> refuse(const JobSpec& spec) override;
   void enqueue(const View& view, JobId job) override;
+  bool resume(const View& view, Draft& draft, JobId job, Placement placement) override;
+  void revised(const View& view, JobId job) override;
   void forget(const View& view, JobId job, Farewell farewell) override;
   void plan(const View& view, Draft& draft, Occasion occasion) override;
   bool drifts() const override { return true; }
@@ -54,6 +57,7 @@ class Optimus final : public Planner {
     bool seen = false;
     bool known = false;  // Runs or waits: it is neither over nor parked.
     bool waits = false;
+    bool foreseen = false;  // How much it still has to do is told, not fitted here.
     std::uint32_t group = 0;
     WaitSplit waited;  // While it waits in its group, see CauseClock.
   };
@@ -112,6 +116,8 @@ class Optimus final : public Planner {
   void serve_waiting(const View& view, Group& group);
   void grow(const View& view, Right right);
   ElasticJob elastic(const View& view, const Candidate& candidate);
+  double foreseen_steps(const View& view, const Candidate& candidate,
+                        const std::vector<double>& speeds) const;
 
   // optimus_write.cc: where they get them.
   void write(const View& view, Draft& draft);

@@ -180,17 +180,30 @@ void Optimus::share_out(const View& view, Right right) {
   may_await_ = false;  // By what is lent nobody is kept waiting.
 }
 
+// The work left is time with what it has now, or else with the GPUs it asked for.
+double Optimus::foreseen_steps(const View& view, const Candidate& candidate,
+                               const std::vector<double>& speeds) const {
+  const double work = view.facts(candidate.job).remaining().in_seconds();
+  const double speed = candidate.held > 0 ? view.speed(candidate.job) : 1;
+  const std::int32_t gpus = candidate.held > 0 ? candidate.held : view.spec(candidate.job).gpus;
+  const auto at = std::min(static_cast<std::size_t>(gpus), speeds.size() - 1);
+  return speed > 0 ? work / speed * speeds[at] : 0;
+}
+
 ElasticJob Optimus::elastic(const View& view, const Candidate& candidate) {
   const JobSpec& spec = view.spec(candidate.job);
   ElasticJob job;
-  job.remaining = belief_.remaining_steps(candidate.job, spec.profile);
   job.least = spec.fewest_gpus();
   job.most = wanted_by(spec);
   if (pools_[candidate.pool].awaited) job.most = std::max(candidate.held, candidate.give);
-  job.speed = [speeds = &belief_.speeds(spec.profile, job.most)](int workers) {
-    return (*speeds)[static_cast<std::size_t>(workers)];
+  const std::vector<double>& speeds = belief_.speeds(spec.profile, std::max(job.most, spec.gpus));
+  job.speed = [known = &speeds](int workers) {
+    return (*known)[static_cast<std::size_t>(workers)];
   };
-  if (belief_.is_early(candidate.job)) job.priority = kEarlyPriority;
+  const bool foreseen = tickets_[candidate.job].foreseen;
+  job.remaining = foreseen ? foreseen_steps(view, candidate, speeds)
+                           : belief_.remaining_steps(candidate.job, spec.profile);
+  if (!foreseen && belief_.is_early(candidate.job)) job.priority = kEarlyPriority;
   if (!candidate.moves) job.held = candidate.held;
   job.restart = options_.restart_cost.in_seconds();
   return job;

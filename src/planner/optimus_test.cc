@@ -78,6 +78,23 @@ TEST(Optimus, GivesMoreToTheJobWithMoreToGain) {
   EXPECT_EQ(world.gpus(0) + world.gpus(1), 16);
 }
 
+TEST(Optimus, WhatIsForeseenOfAJobCountsInsteadOfItsLoss) {
+  OptimusWorld world("1x8");
+  const Life silent = never_converges(1000);
+  world.at(0, {world.job(elastic(8), silent), world.job(elastic(8), silent)});
+  EXPECT_EQ(world.shares(), "4 4");
+  const auto foreseen = [&](int job, std::int64_t hours) {
+    const Epoch epoch = world.engine().lease(JobId(job)).epoch;
+    return JobForeseen{JobId(job), epoch, Duration::seconds(hours * 3600)};
+  };
+  world.at(900, {foreseen(0, 1), foreseen(1, 100)});
+  world.at(1200);
+  EXPECT_GT(world.gpus(1), 2 * world.gpus(0)) << world.shares();
+  world.at(1500, {foreseen(0, 100), foreseen(1, 1)});
+  world.at(1800);
+  EXPECT_GT(world.gpus(0), 2 * world.gpus(1)) << world.shares();
+}
+
 TEST(Optimus, StopsGivingWhereNothingIsGained) {
   OptimusWorld world("2x8");
   world.at(0, trials(kBad));

@@ -70,6 +70,13 @@ TEST_P(Resume, ASecondEngineGoesOnWhereTheFirstWas) {
 
 INSTANTIATE_TEST_SUITE_P(Parts, Resume, testing::ValuesIn(all_parts()), name_of_case);
 
+PlannerOptions optimus() {
+  PlannerOptions options;
+  options.whole = OptimusOptions{};
+  return options;
+}
+INSTANTIATE_TEST_SUITE_P(Whole, Resume, testing::Values(optimus()), name_of_case);
+
 PlannerOptions chain_of(const char* policy) {
   PlannerOptions options;
   options.parts.policy = policy;

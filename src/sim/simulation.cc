@@ -258,6 +258,7 @@ Duration Simulation::estimate(const TraceJob& job) {
     case EstimateSource::Kind::kUser:
       return job.user_estimate;
     case EstimateSource::Kind::kHistory:
+    case EstimateSource::Kind::kProgress:
       break;
   }
   return Duration();

@@ -1,0 +1,157 @@
+// What is kept of what jobs say of themselves, and what it comes to.
+
+#include "live/progress.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+class ProgressTest : public testing::Test {
+ protected:
+  ProgressTest() {
+    std::string name = testing::TempDir() + "progress-XXXXXX";
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    home_ = name;
+    reader_.emplace(home_);
+  }
+  ~ProgressTest() override { std::filesystem::remove_all(home_); }
+
+  // The job writes it in this lease, and we look when it has run so long.
+  ProgressReader::News say(double ran, const std::string& text, std::uint32_t lease = 1) {
+    const std::string folder = home_ + "/j1.e" + std::to_string(lease);
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/progress.jsonl", std::ios::app) << text;
+    return reader_->look(1, lease, Duration::micros(static_cast<std::int64_t>(ran * 1e6)));
+  }
+  std::string words(double ran) {
+    const JobSeries* series = reader_->series(1);
+    if (series == nullptr) return "nothing";
+    const auto now = Duration::micros(static_cast<std::int64_t>(ran * 1e6));
+    return remaining_json(series->predict(now))["words"].get<std::string>();
+  }
+  static std::string line(double step, double total) {
+    return json({{"step", step}, {"total", total}}).dump() + "\n";
+  }
+
+  std::string home_;
+  std::optional<ProgressReader> reader_;
+};
+
+TEST_F(ProgressTest, SaysHowMuchIsLeftByItsSteps) {
+  EXPECT_EQ(words(0), "nothing");
+  EXPECT_TRUE(say(0, line(0, 10'000)).any);
+  EXPECT_EQ(words(1), "cannot tell: it has reported too few steps yet");
+  for (int i = 1; i <= 42; ++i) say(i * 100, line(i * 100, 10'000));
+  EXPECT_EQ(words(4200),
+            "about 1 h 37 min (1 h 35 min to 1 h 39 min), by its steps: 4,200 of 10,000");
+  EXPECT_EQ(words(4800),
+            "about 1 h 27 min (1 h 25 min to 1 h 29 min), by its steps: 4,200 of 10,000");
+  EXPECT_EQ(words(90'000), "about 10 min (9 min to 10 min), by its steps: 4,200 of 10,000")
+      << "never nearly nothing: it may be stuck";
+  EXPECT_FALSE(reader_->look(1, 1, Duration()).any) << "nothing new";
+  reader_->forget(1);
+  EXPECT_EQ(words(0), "nothing");
+}
+
+TEST_F(ProgressTest, SaysHowMuchIsLeftByItsLoss) {
+  std::string text;
+  for (int epoch = 0; epoch <= 14; ++epoch) {
+    const json said = {{"epoch", epoch}, {"loss", 5.0 / (epoch + 5) + 0.3}};
+    say(epoch * 60, said.dump() + "\n");
+  }
+  EXPECT_EQ(words(14 * 60),
+            "about 15 min (15 min to 15 min), by its loss, which converges after about 29 epochs");
+  const json left = remaining_json(reader_->series(1)->predict(Duration::seconds(14 * 60)));
+  EXPECT_EQ(left["by"], "loss");
+  EXPECT_NEAR(left["seconds"].get<double>(), 900, 1);
+}
+
+TEST_F(ProgressTest, ALossOfLongAgoIsReadFromABacklogAndItsPaceIsNot) {
+  std::string text;
+  for (int epoch = 0; epoch <= 14; ++epoch) {
+    text += json({{"epoch", epoch}, {"loss", 5.0 / (epoch + 5) + 0.3}}).dump() + "\n";
+  }
+  say(14 * 60, text);
+  EXPECT_EQ(words(14 * 60), "cannot tell: it has reported too few epochs yet");
+  for (int epoch = 15; epoch <= 18; ++epoch) {
+    say(epoch * 60, json({{"epoch", epoch}, {"loss", 5.0 / (epoch + 5) + 0.3}}).dump() + "\n");
+  }
+  EXPECT_EQ(words(18 * 60).substr(0, 12), "about 11 min");
+}
+
+TEST_F(ProgressTest, GoesOnInAnotherLeaseFromACheckpoint) {
+  for (int i = 0; i <= 10; ++i) say(i * 10, line(i * 10, 1000));
+  for (int i = 5; i <= 20; ++i) say(500 + i * 10, line(i * 10, 1000), 2);
+  EXPECT_EQ(words(700).substr(0, 12), "about 13 min");
+}
+
+TEST_F(ProgressTest, OfAPreRunNothingIsKept) {
+  say(0, line(1, 10));
+  reader_->forget(1);
+  reader_->look(1, 1, std::nullopt);
+  EXPECT_EQ(words(0), "nothing");
+  ASSERT_NE(reader_->find(1), nullptr);
+  EXPECT_EQ(reader_->find(1)->total, 10);
+}
+
+TEST_F(ProgressTest, TellsWhatACacheHolds) {
+  say(0, R"({"step":1,"cache":{"hits":61,"misses":39,"held_bytes":4e9,"dataset_bytes":1e10}})"
+         "\n");
+  const Progress* said = reader_->find(1);
+  ASSERT_TRUE(said != nullptr && said->cache);
+  EXPECT_EQ(said->cache->hits, 61);
+  EXPECT_EQ(said->cache->dataset_bytes, 1e10);
+  EXPECT_EQ(said->cache->budget_bytes, 0);
+}
+
+TEST_F(ProgressTest, NonsenseIsPassedOver) {
+  for (const char* text :
+       {"x\n", "[1]\n", "{\"step\":\"1\"}\n", "{\"total\":-5}\n", "{\"total\":0,\"step\":-1}\n",
+        "{\"step\":1e999}\n", "{\"cache\":[1]}\n", "{\"cache\":{\"hits\":-1}}\n",
+        "{\"cache\":{\"hits\":1e300}}\n", "{\"loss\":-1e308,\"epoch\":-3}\n",
+        "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":1}}}}}\n"}) {
+    say(0, text);
+  }
+  const Progress* said = reader_->find(1);
+  ASSERT_NE(said, nullptr);
+  EXPECT_FALSE(said->total || said->cache);
+  EXPECT_EQ(words(1).substr(0, 12), "cannot tell:");
+  say(5, line(1e300, 1e300));
+  EXPECT_EQ(words(5), "cannot tell: it has reported numbers that cannot be");
+}
+
+TEST(JobSeries, HowLongAJobRunsItKeepsFew) {
+  Thinned<int> few;
+  for (int i = 0; i < 100'000; ++i) {
+    few.add(i);
+    ASSERT_LE(few.points().size(), Thinned<int>::kMost);
+    ASSERT_EQ(few.points().front(), 0);
+    ASSERT_EQ(few.points().back(), i);
+  }
+  EXPECT_GE(few.points().size(), Thinned<int>::kMost / 2);
+  for (std::size_t i = 2; i + 1 < few.points().size(); ++i) {
+    EXPECT_EQ(few.points()[i] - few.points()[i - 1], few.points()[1]) << "evenly";
+  }
+}
+
+TEST(TimeWords, AreRough) {
+  EXPECT_EQ(time_words(0.4), "0 s");
+  EXPECT_EQ(time_words(99), "99 s");
+  EXPECT_EQ(time_words(100), "2 min");
+  EXPECT_EQ(time_words(3599), "1 h 00 min");
+  EXPECT_EQ(time_words(4800), "1 h 20 min");
+  EXPECT_EQ(time_words(86'400 + 7200), "1 day 2 h");
+  EXPECT_EQ(time_words(300'000), "3 days 11 h");
+}
+
+}  // namespace
+}  // namespace muster
