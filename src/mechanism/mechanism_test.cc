@@ -272,6 +272,28 @@ TEST(Tune, GivesTheIdealWhereItFitsAndTheShareWhereItDoesNot) {
   for (const Ask& ask : asks) EXPECT_EQ(ask.given[0].cpu_milli, 3'000);
 }
 
+// Two that want much and two that want little: what the latter leave goes to the former.
+TEST(Tune, WhoIsAsFastWithLessTakesNoMoreFromThoseWhoGain) {
+  MechanismWorld world("1x4,cpus=12,mem=250");
+  ASSERT_TRUE(world.profiles.add(Profile::cpu_curve("wide", {3000, 6000}, {1.0, 2.0})).ok());
+  ASSERT_TRUE(world.profiles.add(Profile::cpu_curve("slim", {500, 3000}, {1.0, 1.0})).ok());
+  const Cluster cluster(world.topology, world.profiles);
+  const std::vector<JobSpec> jobs = {world.job("wide", 1), world.job("wide", 1),
+                                     world.job("slim", 1), world.job("slim", 1)};
+  std::vector<Ask> asks = asks_for(jobs);
+  Placement held[4];
+  for (int i = 0; i < 4; ++i) {
+    held[i] = {Share{NodeId(0), SlotMask{1} << i, 3000, 64'000, 62'500}};
+    asks[static_cast<std::size_t>(i)].held = &held[i];
+  }
+  Books books(world.topology, Pooling::kPerNode);
+  Tune().rebalance(cluster, TestPlacer(), books, asks, Fidelity::kOurs);
+  // Both want 6; one can have it, and the others what they need.
+  EXPECT_EQ(asks[0].given[0].cpu_milli + asks[1].given[0].cpu_milli, 9'000);
+  EXPECT_EQ(asks[2].given[0].cpu_milli, 500);
+  EXPECT_EQ(asks[3].given[0].cpu_milli, 500);
+}
+
 TEST(Mechanisms, KeepTheShareOfMemoryOfAJobOfWhichOnlyCpusAreKnown) {
   const MechanismWorld world("1x8");  // 24 CPUs, 500 GB.
   const std::vector<JobSpec> jobs = {world.job("measured", 1), world.job("lstm", 1)};

@@ -98,7 +98,7 @@ class Tuning {
     settle(i);
     if (grow(i, best_[i])) return;
     at_fair_[i] = true;
-    if (!grow(i, fair(i))) take_back(i);
+    take_back(i);
   }
 
   // A running job keeps its GPUs; its CPU and memory are dealt out anew.
@@ -116,15 +116,13 @@ class Tuning {
     if (!ask.given.empty()) {
       if (grow(i, best_[i])) return;
       at_fair_[i] = true;
-      if (grow(i, fair(i))) return;
       return take_back(i);
     }
     if (best_[i].gpus > books_.free_gpus()) return;
     if (rights_) return serve_within_rights(i);
     if (placer_.place(cluster_, books_, best_[i], ask.given)) return settle(i);
     at_fair_[i] = true;
-    const Demand share =
-        exceeds(best_[i], cluster_.extent(std::nullopt).poorest_fair) ? fair(i) : best_[i];
+    const Demand share = modest(i);
     if (placer_.place(cluster_, books_, share, ask.given)) return settle(i);
     if (published_) {
       reclaim_as_published(i, share);
@@ -139,17 +137,33 @@ class Tuning {
     take_back(i);
   }
 
-  // Gives a placed job its share, at the cost of those who hold more than theirs. One who falls
+  // What is nobody else's business: its share, or its ideal if that is no more of anything. One who
+  // is as fast with less must not take the rest from those who gain by it.
+  Demand modest(std::uint32_t i) const {
+    const bool above = exceeds(best_[i], cluster_.extent(std::nullopt).poorest_fair);
+    return above ? fair(i) : best_[i];
+  }
+
+  // Gives a placed job that, at the cost of those who hold more than their share. One who falls
   // back may take more memory than before while giving up CPUs, so it may need more than one turn;
   // but each turn somebody falls back, and when all have, everybody's share fits.
   void take_back(std::uint32_t i) {
-    while (!grow(i, fair(i))) {
+    const Demand want = modest(i);
+    const auto near = [&](NodeId node) {
+      Resources sum;
+      for (const Share& share : asks_[i].given) {
+        if (!books_.pooled() && share.node != node) continue;
+        sum += want.appetite(cluster_, share.node) * share.gpus();
+      }
+      return sum;
+    };
+    while (!grow(i, want)) {
       bool progress = false;
       if (books_.pooled()) {
-        progress = reclaim(NodeId(0), i, share_of(i, NodeId(0)));
+        progress = reclaim(NodeId(0), i, near(NodeId(0)));
       } else {
         for (const Share& part : asks_[i].given) {
-          progress = reclaim(part.node, i, share_of(i, part.node)) || progress;
+          progress = reclaim(part.node, i, near(part.node)) || progress;
         }
       }
       MUSTER_CHECK(progress);
