@@ -21,6 +21,7 @@ inline constexpr const char* kHelp =
   --seed N              of data, weights and order, 1: the same seed, the same losses
   --loaders N           threads that load data, 1
   --load-ms N           CPU time that loading a batch takes, in ms, 0
+  --gpu-ms N            time a step takes at the least, in ms, as if a GPU were at work, 0
   --checkpoint FILE     saved there at the end and at SIGTERM; gone on from if it is there
   --checkpoint-every N  and every N steps, 200
   --report-every N      steps between lines of progress, 50
@@ -46,6 +47,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint64_t loaders = 1;
   std::uint64_t load_ms = 0;
+  std::uint64_t gpu_ms = 0;
   std::uint64_t checkpoint_every = 200;
   std::uint64_t report_every = 50;
   std::uint64_t fail_at = 0;  // Steps count from one: never.
@@ -78,6 +80,7 @@ inline Options read_options(int count, char** words) {
       {"--seed", {&Options::seed, 0, kMany}},
       {"--loaders", {&Options::loaders, 1, 256}},
       {"--load-ms", {&Options::load_ms, 0, 60'000}},
+      {"--gpu-ms", {&Options::gpu_ms, 0, 60'000}},
       {"--checkpoint-every", {&Options::checkpoint_every, 1, kMany}},
       {"--report-every", {&Options::report_every, 1, kMany}},
       {"--fail-at", {&Options::fail_at, 1, kMany}}};

@@ -302,11 +302,15 @@ double accuracy(Training& training, const Options& options) {
   return static_cast<double>(right) / Spirals::kPoints;
 }
 
-void one_step(Training& training, Loaders& loaders, Progress& progress) {
+void one_step(Training& training, const Options& options, Loaders& loaders, Progress& progress) {
   const auto before = std::chrono::steady_clock::now();
   const Batch batch = loaders.take(training.step + 1);
   progress.waited(std::chrono::steady_clock::now() - before);
+  const auto begun = std::chrono::steady_clock::now();
   const double loss = training.network.train(batch);
+  if (options.gpu_ms > 0) {
+    std::this_thread::sleep_until(begun + std::chrono::milliseconds(options.gpu_ms));
+  }
   training.loss += (loss - training.loss) * (training.step == 0 ? 1 : 0.05);
   ++training.step;
   progress.stepped();
@@ -327,7 +331,7 @@ int run(const Options& options) {
     Loaders loaders(options, training.step + 1);
     while (training.step < options.steps && stop_asked == 0) {
       if (training.step + 1 == options.fail_at) fail(options.fail_how);
-      one_step(training, loaders, progress);
+      one_step(training, options, loaders, progress);
       if (training.step == 1 || training.step % options.report_every == 0) {
         progress.report(training);
       }
