@@ -6,7 +6,7 @@ import json
 import math
 import os
 import time
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 from .lease import rank
 
@@ -58,12 +58,14 @@ def _append(path: str, line: Dict[str, Any]) -> None:
 
 
 def report(*, step: Any = None, epoch: Any = None, loss: Any = None, rate: Any = None,
-           total: Any = None, saved: bool = False) -> None:
+           total: Any = None, saved: bool = False,
+           cache: Optional[Mapping[str, Any]] = None) -> None:
     """Says how far the job is. Shown by `muster queue`, `status` and `top`.
 
     `rate` is in steps a second and measured between reports unless given; `total` is how many
     steps the whole job will take; `saved` says that the work is safe until here, by which the
-    manager knows who would lose least by being stopped. Only rank 0 tells; outside Muster nobody
+    manager knows who would lose least by being stopped; `cache` are the counters of muster.cache,
+    which tells them itself. Only rank 0 tells; outside Muster nobody
     does. What cannot be told (NaN, a full disk) is left out: reporting never fails a job.
     """
     try:
@@ -81,6 +83,9 @@ def report(*, step: Any = None, epoch: Any = None, loss: Any = None, rate: Any =
             line.setdefault("rate", pace)
         if saved:
             line["saved"] = True
+        if cache:
+            counts = {name: _finite(value) for name, value in cache.items()}
+            line["cache"] = {name: count for name, count in counts.items() if count is not None}
         if line:
             _append(path, line)
     except (OSError, ValueError):

@@ -62,6 +62,10 @@ class Report(LibraryTest):
         muster.report(step=3, loss="much")
         self.assertEqual(self.told(), [{"step": 1, "loss": 0.25}, {"step": 2}, {"step": 3}])
 
+    def test_counters_of_the_cache_are_an_object(self):
+        muster.report(cache={"hits": 3, "misses": 1, "held_bytes": float("nan")})
+        self.assertEqual(self.told(), [{"cache": {"hits": 3, "misses": 1}}])
+
     def test_nothing_to_say_is_no_line(self):
         muster.report(loss=float("inf"))
         self.assertFalse(self.path.exists())

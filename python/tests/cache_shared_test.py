@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of muster.cache with several processes: one copy for all, whoever is killed.
 
-    python3 python/tests/test_cache_shared.py [TestCase[.test]]
+    python3 python/tests/cache_shared_test.py [TestCase[.test]]
 """
 
 import multiprocessing
@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from test_cache import CacheCase, content, shuffled  # noqa: E402
+from cache_test import CacheCase, content, shuffled  # noqa: E402
 
 from muster.cache import Cache, CachedDataset  # noqa: E402
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of muster.cache with PyTorch's data loader; skipped where PyTorch is not installed.
 
-    python3 python/tests/test_torch_cache.py [TestCase[.test]]
+    python3 python/tests/torch_cache_test.py [TestCase[.test]]
 """
 
 import importlib.util
@@ -11,8 +11,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from test_cache import content  # noqa: E402
-from test_cache_shared import COUNT, SIZE, SharedCase  # noqa: E402
+from cache_test import content  # noqa: E402
+from cache_shared_test import COUNT, SIZE, SharedCase  # noqa: E402
 
 from muster.cache import CachedDataset  # noqa: E402
 

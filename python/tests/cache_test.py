@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests of muster.cache in one process: exact bytes, edges, memory that is short.
 
-    python3 python/tests/test_cache.py [TestCase[.test]]
+    python3 python/tests/cache_test.py [TestCase[.test]]
 
-Those with several processes are in test_cache_shared.py and test_cache_named.py.
+Those with several processes are in cache_shared_test.py and cache_named_test.py.
 """
 
 import contextlib

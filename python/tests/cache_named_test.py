@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of muster.cache with processes that have nothing in common but the cache's name.
 
-    python3 python/tests/test_cache_named.py [TestCase[.test]]
+    python3 python/tests/cache_named_test.py [TestCase[.test]]
 """
 
 import os
@@ -17,8 +17,8 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from test_cache import CacheCase, content  # noqa: E402
-from test_cache_shared import BUDGET, COUNT, SIZE, Logged  # noqa: E402, F401
+from cache_test import CacheCase, content  # noqa: E402
+from cache_shared_test import BUDGET, COUNT, SIZE, Logged  # noqa: E402, F401
 
 from muster import _segment  # noqa: E402
 from muster.cache import Cache, CachedDataset, CachedFiles  # noqa: E402, F401
@@ -26,7 +26,7 @@ from muster.cache import Cache, CachedDataset, CachedFiles  # noqa: E402, F401
 RANK = """
 import sys
 sys.path[:0] = sys.argv[1:3]
-from test_cache_named import *
+from cache_named_test import *
 mode, log = sys.argv[3:5]
 data = CachedDataset(Logged(log), BUDGET, name="train")
 print("ready", flush=True)
