@@ -40,6 +40,19 @@ TEST(MeasuredProfile, TheSimulatorReadsWhatWasMeasured) {
   EXPECT_EQ(direct.ideal(), profile.ideal());
 }
 
+// As measured of a light job: noise put a low point above the others.
+TEST(MeasuredProfile, NoiseDoesNotMakeTheNeedSlowerThanAShare) {
+  MeasuredProfile measured;
+  measured.name = "light";
+  measured.curve.add({30, 25.0, 0.013});
+  measured.curve.add({60, 49.02, 0.014});
+  measured.curve.add({120, 48.28, 0.007});
+  measured.curve.add({500, 48.91, 0.014});
+  const Profile profile = read_back(measured);
+  EXPECT_LT(profile.ideal().cpu_milli, 80);
+  EXPECT_GE(profile.speed(profile.ideal()), profile.speed(500, 1, 0));
+}
+
 TEST(MeasuredProfile, AmountsAreOfOneGpu) {
   const Profile profile = read_back(example(2));
   EXPECT_NEAR(profile.speed(250, 1000, 0), 0.5, 1e-5);

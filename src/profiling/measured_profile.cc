@@ -11,6 +11,7 @@ namespace muster {
 namespace {
 
 constexpr int kRowsBetween = 8;
+constexpr double kNearly = 0.98;
 constexpr int kGridCpus = 24;
 constexpr int kGridMems = 11;
 
@@ -27,12 +28,20 @@ std::vector<std::int64_t> cpu_rows(const MeasuredProfile& measured) {
   };
   std::vector<std::int64_t> rows;
   for (const CurvePoint& point : measured.curve.points()) add_point(rows, each(point.cpu_milli));
+  if (measured.reach > 0) add_point(rows, each(measured.reach));
   const std::int64_t low = rows.front();
   const std::int64_t high = rows.back();
   add_point(rows, std::clamp(each(measured.curve.need()), low, high));
   for (int i = 1; i < kRowsBetween; ++i) {
     add_point(rows, (low + (high - low) * i / kRowsBetween + 5) / 10 * 10);
   }
+  // Where it is nearly as fast as it gets is no row: whoever reads the profile takes the cheapest
+  // point that is fast enough for what the job needs, and noise must not make that one slower.
+  const std::int64_t need = measured.curve.need();
+  std::erase_if(rows, [&](std::int64_t row) {
+    const std::int64_t cpu_milli = row * measured.gpus;
+    return cpu_milli < need && measured.curve.at(cpu_milli) > kNearly * measured.curve.best();
+  });
   // At the reference share a speed is 1; a row there makes it just that.
   if (low < kReferenceShare.cpu_milli && kReferenceShare.cpu_milli < high) {
     add_point(rows, kReferenceShare.cpu_milli);
@@ -70,10 +79,16 @@ SpeedMatrix matrix_of(const MeasuredProfile& measured) {
   matrix.cpu_milli = cpu_rows(measured);
   std::vector<double> rates;
   const std::int64_t enough = measured.curve.need();
+  const std::int64_t last = measured.curve.points().back().cpu_milli;
   for (const std::int64_t row : matrix.cpu_milli) {
     const std::int64_t cpu_milli = row * measured.gpus;
     // The last hundredths are noise: nobody should be given CPUs for them.
-    rates.push_back(cpu_milli >= enough ? measured.curve.best() : measured.curve.at(cpu_milli));
+    const bool beyond = measured.reach > last && cpu_milli > last;
+    const bool all = measured.reach <= last && cpu_milli >= enough;
+    rates.push_back(beyond ? measured.curve.best() * static_cast<double>(cpu_milli) /
+                                 static_cast<double>(last)
+                    : all ? measured.curve.best()
+                          : measured.curve.at(cpu_milli));
   }
   matrix.mem_mib = memory_columns(measured, rates);
   for (const double rate : rates) {
@@ -88,8 +103,9 @@ SpeedMatrix matrix_of(const MeasuredProfile& measured) {
   return matrix;
 }
 
-Profile profile_of(const MeasuredProfile& measured) {
+Profile profile_of(const MeasuredProfile& measured, double scale) {
   SpeedMatrix matrix = matrix_of(measured);
+  for (double& speed : matrix.speed) speed *= scale;
   Profile profile =
       measured.data ? Profile::matrix(measured.name, matrix)
                     : Profile::cpu_curve(measured.name, matrix.cpu_milli, std::move(matrix.speed));

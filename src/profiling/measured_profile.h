@@ -19,6 +19,8 @@ struct MeasuredProfile {
   std::string name;
   std::int32_t gpus = 1;  // Of the job; a profile is about one of them.
   SpeedCurve curve;       // Of the whole job, with at least one point.
+  // It was still rising at the last point, and is believed to go on so up to here; zero: no.
+  std::int64_t reach = 0;
   std::optional<DataFacts> data;
   double skew = 0;                   // See Profile::skew(); zero: not known.
   std::vector<std::string> remarks;  // Lines of comment at its top.
@@ -29,8 +31,8 @@ struct MeasuredProfile {
 SpeedMatrix matrix_of(const MeasuredProfile& measured);
 
 std::string profile_yaml(const MeasuredProfile& measured);
-// The same for a table at once.
-Profile profile_of(const MeasuredProfile& measured);
+// The same for a table at once; speeds times `scale`.
+Profile profile_of(const MeasuredProfile& measured, double scale = 1);
 
 // What the whole grid would have cost that few points stand for: as many seconds at each of 24
 // shares of CPU and, with data, 11 of memory (Synergy's grid).

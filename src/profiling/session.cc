@@ -6,8 +6,8 @@
 
 namespace muster {
 
-Session::Session(SessionOptions options)
-    : options_(options), meter_(options.meter), cpu_milli_(options.full) {
+Session::Session(SessionOptions options, SpeedCurve known)
+    : options_(options), meter_(options.meter), curve_(std::move(known)), cpu_milli_(options.full) {
   MUSTER_CHECK(options_.full > 0 && options_.least > 0);
 }
 
@@ -26,7 +26,11 @@ bool Session::look(Duration now) {
   const Duration heard = meter_.last_word().value_or(since_);
   if (!meter_.known(now)) {
     if (now - heard < options_.patience && now - since_ < options_.budget) return false;
-    end(fmt::format("it has reported no progress for {:.0f} s", options_.patience.in_seconds()));
+    end(now - heard >= options_.patience
+            ? fmt::format("it has reported no progress for {:.0f} s",
+                          options_.patience.in_seconds())
+            : fmt::format("it reports too seldom: its speed was not known after {:.0f} s",
+                          options_.budget.in_seconds()));
     return true;
   }
   const Rate rate = *meter_.rate();

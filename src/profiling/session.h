@@ -30,7 +30,8 @@ struct SessionOptions {
 
 class Session {
  public:
-  explicit Session(SessionOptions options);
+  // With what is known already, if anything; the most CPU is measured in any case.
+  explicit Session(SessionOptions options, SpeedCurve known = {});
 
   // The job was started, with the limit that cpu_milli() says; also after a restart of it, when the
   // point at hand is begun again.

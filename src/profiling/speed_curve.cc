@@ -11,6 +11,7 @@ constexpr double kFlat = 0.02;       // Less than this is noise, not speed.
 constexpr std::int64_t kStep = 10;   // Limits in hundredths of a CPU.
 constexpr std::int64_t kDown = 4;    // How far to go down while the curve is flat.
 constexpr double kNearPoint = 0.05;  // Closer to a point than this, it tells little new.
+constexpr double kHeadroom = 1.05;   // Loads come in bursts, and limits are dealt out evenly.
 constexpr double kNeedKnown = 0.15;  // The need is known when it is known to within this.
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
@@ -112,7 +113,10 @@ std::int64_t SpeedCurve::need() const {
   const double enough = (1 - kFlat) * points.back().rate;
   CurvePoint before;
   for (const CurvePoint& point : points) {
-    if (point.rate >= enough) return crossing(before, point, enough);
+    if (point.rate >= enough) {
+      const double least = as_double(crossing(before, point, enough));
+      return std::min<std::int64_t>(points.back().cpu_milli, std::llround(kHeadroom * least));
+    }
     before = point;
   }
   return points.back().cpu_milli;

@@ -30,7 +30,8 @@ class SpeedCurve {
   double best() const;
   // Whether the last point is hardly faster than the one before it: more CPU would be of no use.
   bool is_flat() const;
-  // The least CPU with which it is as fast as it gets, but for the hundredths that are noise.
+  // The least CPU with which it is as fast as it gets, but for hundredths that are noise, and a
+  // twentieth more.
   std::int64_t need() const;
 
   // Beginning with `full`: what to measure next, or nothing when the curve is known to within
