@@ -74,6 +74,10 @@ Result<Routed> plan(const Target&, const HttpRequest& request) {
   return Routed{.call = PlanJob{std::move(job.value())}};
 }
 
+Result<Routed> keep_profile(const Target&, const HttpRequest& request) {
+  return Routed{.call = KeepProfile{request.body}};
+}
+
 Result<Routed> list_jobs(const Target& target, const HttpRequest&) {
   ListJobs list;
   const std::string* state = target.find("state");
@@ -184,6 +188,8 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/nodes/{name}/drain", {}, kOfANode, of_node<DrainNode>},
     Route{"POST", "/v1/nodes/{name}/undrain", {}, kOfANode, of_node<UndrainNode>},
     Route{"GET", "/v1/tenants", {}, kReads, plain<ListTenants>},
+    Route{"GET", "/v1/profiles", {}, kReads, plain<ListProfiles>},
+    Route{"POST", "/v1/profiles", {}, kPlans, keep_profile},
     Route{"GET", "/metrics", {}, kReads, metrics},
     Route{"GET", "/healthz", {}, kHealth, plain<ShowHealth>},
     Route{"GET", "/openapi.json", {}, kReads, openapi},
@@ -215,7 +221,8 @@ std::optional<Problem> check_parts(const Route& route, const Target& target,
   if (!is_json(request.content_type)) {
     return Problem{415, "the body must be of Content-Type: application/json", {}};
   }
-  const bool takes_request = route.path == "/v1/jobs" || route.path == "/v1/plan";
+  const bool takes_request =
+      route.path == "/v1/jobs" || route.path == "/v1/plan" || route.path == "/v1/profiles";
   if (!takes_request && trim(request.body) != "{}") {
     return Problem{400, "this call has no body", {}};
   }

@@ -31,6 +31,7 @@ TEST(Server, PassesEachCallOnAndTheAnswerBack) {
       {post("/v1/nodes/node-1/drain"), "DrainNode"},
       {post("/v1/nodes/node-1/undrain"), "UndrainNode"},
       {get("/v1/tenants"), "ListTenants"},
+      {get("/v1/profiles"), "ListProfiles"},
       {get("/healthz"), "ShowHealth"}};
   for (const auto& [request, call] : cases) {
     const std::string answer = client.ask(request);

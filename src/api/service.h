@@ -67,6 +67,10 @@ struct UndrainNode {
   std::string node;
 };
 struct ListTenants {};
+struct ListProfiles {};  // What is known of jobs' speeds.
+struct KeepProfile {     // What somebody measured of own jobs of some name and command.
+  std::string body;      // JSON, see live/learnt.h.
+};
 struct ListEvents {  // Those there are, oldest first; later ones come through Service::watch.
   std::uint64_t after = 0;  // Only with greater numbers.
   std::string job;          // Empty: of all.
@@ -77,7 +81,7 @@ struct ShowMetrics {};  // Answered with the text of the exposition format.
 
 using Call = std::variant<SubmitJob, PlanJob, ListJobs, ShowJob, ExplainJob, CancelJob, HoldJob,
                           ReleaseJob, FindLog, ListNodes, DrainNode, UndrainNode, ListTenants,
-                          ListEvents, ShowHealth, ShowMetrics>;
+                          ListProfiles, KeepProfile, ListEvents, ShowHealth, ShowMetrics>;
 
 // Where a lease's output is: `directory`/out.log, and older parts in out.log.1, .2...
 struct LogPlace {

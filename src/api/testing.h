@@ -55,9 +55,9 @@ class Folder {
 // The name of each kind of call, for tests to compare.
 inline std::string call_name(const Call& call) {
   static constexpr std::array<const char*, std::variant_size_v<Call>> kNames = {
-      "SubmitJob",   "PlanJob",    "ListJobs",   "ShowJob",    "ExplainJob", "CancelJob",
-      "HoldJob",     "ReleaseJob", "FindLog",    "ListNodes",  "DrainNode",  "UndrainNode",
-      "ListTenants", "ListEvents", "ShowHealth", "ShowMetrics"};
+      "SubmitJob",   "PlanJob",      "ListJobs",    "ShowJob",    "ExplainJob", "CancelJob",
+      "HoldJob",     "ReleaseJob",   "FindLog",     "ListNodes",  "DrainNode",  "UndrainNode",
+      "ListTenants", "ListProfiles", "KeepProfile", "ListEvents", "ShowHealth", "ShowMetrics"};
   return kNames[call.index()];
 }
 

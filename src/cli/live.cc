@@ -86,4 +86,14 @@ std::string my_name() {
   return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
 }
 
+std::string find_shim() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  for (const char* place : {"muster-shim", "../shim/muster-shim"}) {
+    const std::filesystem::path shim = self.parent_path() / place;
+    if (::access(shim.c_str(), X_OK) == 0) return shim.lexically_normal().string();
+  }
+  return (self.parent_path() / "muster-shim").string();
+}
+
 }  // namespace muster

@@ -40,6 +40,9 @@ const nlohmann::json& list_at(const nlohmann::json& object, const char* key);
 // As one line, without an exception for bad UTF-8.
 std::string json_line(const nlohmann::json& value);
 
+// The program muster-shim beside this one: where it is built, or where both are installed.
+std::string find_shim();
+
 // Whoever runs this program, as the system calls them.
 std::string my_name();
 

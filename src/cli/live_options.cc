@@ -50,8 +50,9 @@ constexpr SubmitFlag kSubmitFlags[] = {
     {"--cwd", "cwd", "DIR", "where it runs (default: here)"},
     {"--launch-per", "launch_per", "node|gpu", "start the command once for each"},
 };
-constexpr std::string_view kFlagsAlone[] = {"--hold", "--wait", "-f", "--follow", "--dry-run",
-                                            "--json", "--help", "-h", "--plan"};
+constexpr std::string_view kFlagsAlone[] = {"--hold",    "--wait",  "-f",     "--follow",
+                                            "--dry-run", "--json",  "--help", "-h",
+                                            "--plan",    "--alone", "--list"};
 
 std::string refuse_server(const std::string& text) {
   const Result<Where> where = find_manager(text, [](const char*) { return nullptr; });
@@ -184,7 +185,8 @@ void LiveCommands::add_plan(CLI::App& app) {
 }
 
 std::vector<std::string> LiveCommands::keep_tail(std::span<const std::string> words) {
-  if (words.empty() || (words.front() != "submit" && words.front() != "plan"))
+  if (words.empty() ||
+      (words.front() != "submit" && words.front() != "plan" && words.front() != "profile"))
     return {words.begin(), words.end()};
   SubmitWords parted = part_words(words, kFlagsAlone);
   options_.submit.words = std::move(parted.tail);
@@ -257,9 +259,44 @@ void LiveCommands::add_token(CLI::App& app) {
       ->type_name("FILE");
 }
 
+void LiveCommands::add_profile(CLI::App& app) {
+  CLI::App& command = verb(
+      app, "profile", "measure how a job's speed depends on CPU and memory",
+      "muster profile --dataset /data/images job.yaml\n"
+      "  muster profile --gpus 1 -- python3 train.py\n"
+      "Runs the job on this machine, for a minute or so, under a few limits of CPU; it must\n"
+      "report its steps (docs/live.md). What it writes, it writes for real. The curve goes to\n"
+      "NAME.profile.yaml, which the simulator reads too, and NAME.profile.svg; a manager that\n"
+      "runs here goes by it from then on. Exit status: 1 if nothing could be measured.",
+      run_profile);
+  add_request(command);
+  ProfileOptions& profile = options_.profile;
+  command.add_option("--most-cpus", profile.most_cpus, "measure up to so many (default: all)")
+      ->type_name("N");
+  command.add_option("--dataset", profile.dataset, "what it trains on: memory is then modelled")
+      ->type_name("PATH");
+  command.add_option("--dataset-size", profile.dataset_size, "its size, if it is not here: 140G")
+      ->type_name("SIZE")
+      ->excludes("--dataset");
+  command.add_option("--epoch-steps", profile.epoch_steps, "steps of one pass over the data")
+      ->type_name("N");
+  command
+      .add_option_function<std::string>(
+          "--budget",
+          [&profile](const std::string& text) { profile.budget = parse_duration(text).value(); },
+          "of running time, all points together (default: 3m)")
+      ->type_name("TIME")
+      ->check(refuse_duration, "");
+  command.add_option("-o,--out", profile.out, "the profile (default: NAME.profile.yaml)")
+      ->type_name("FILE");
+  command.add_flag("--alone", profile.alone, "do not tell the manager");
+  command.add_flag("--list", profile.list, "list what the manager has found out, and do no more");
+}
+
 void LiveCommands::add_to(CLI::App& app) {
   add_submit(app);
   add_plan(app);
+  add_profile(app);
   add_queue(app);
   add_followers(app);
   CLI::App& status = verb(app, "status", "show one job: request, leases, progress, why it waits",

@@ -60,6 +60,15 @@ struct TokenOptions {
   bool is_operator = false;
 };
 
+struct ProfileOptions {  // With what submit has.
+  std::string most_cpus, dataset, dataset_size;
+  std::uint64_t epoch_steps = 0;
+  Duration budget = Duration::seconds(180);
+  std::string out;
+  bool alone = false;
+  bool list = false;
+};
+
 struct LiveOptions {
   std::string server;
   bool json = false;
@@ -70,6 +79,7 @@ struct LiveOptions {
   std::optional<Duration> timeout;  // Of wait.
   SubmitOptions submit;
   TokenOptions token;
+  ProfileOptions profile;
 };
 
 class LiveCommands {
@@ -95,6 +105,7 @@ class LiveCommands {
   CLI::App& text_verb(CLI::App& app, const char* name, const char* what, const char* example,
                       Run act);  // Without --json.
   void add_token(CLI::App& app);
+  void add_profile(CLI::App& app);
 
   LiveOptions options_;
   Run run_ = nullptr;

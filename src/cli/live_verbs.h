@@ -11,6 +11,8 @@ namespace muster {
 int run_submit(const LiveOptions& options, Streams streams);
 // 0 it would start now, 3 it would wait, 4 it can never run.
 int run_plan(const LiveOptions& options, Streams streams);
+// 2 if the request is wrong in itself, 1 if nothing could be measured.
+int run_profile(const LiveOptions& options, Streams streams);
 int run_why(const LiveOptions& options, Streams streams);
 int run_eta(const LiveOptions& options, Streams streams);
 int run_queue(const LiveOptions& options, Streams streams);

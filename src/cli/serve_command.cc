@@ -20,21 +20,6 @@
 
 namespace muster {
 
-namespace {
-
-// Beside this program: where it is built, or where both are installed.
-std::string find_shim() {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  for (const char* place : {"muster-shim", "../shim/muster-shim"}) {
-    const std::filesystem::path shim = self.parent_path() / place;
-    if (::access(shim.c_str(), X_OK) == 0) return shim.lexically_normal().string();
-  }
-  return (self.parent_path() / "muster-shim").string();
-}
-
-}  // namespace
-
 void ServeCommand::add_to(CLI::App& app) {
   command_ = app.add_subcommand("serve", "run the live manager on this machine");
   command_

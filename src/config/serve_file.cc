@@ -16,10 +16,10 @@ namespace muster {
 
 namespace {
 
-constexpr std::array<std::string_view, 16> kTopKeys = {
-    "virtual_gpus", "nodes",   "scheduler",      "tenants",   "profiles", "grace",
-    "retention",    "log_cap", "log_files",      "limits",    "listen",   "operators",
-    "others",       "cgroup",  "progress_every", "quarantine"};
+constexpr std::array<std::string_view, 17> kTopKeys = {
+    "virtual_gpus", "nodes",   "scheduler",      "tenants",    "profiles", "grace",
+    "retention",    "log_cap", "log_files",      "limits",     "listen",   "operators",
+    "others",       "cgroup",  "progress_every", "quarantine", "profiling"};
 constexpr std::array<std::string_view, 6> kNodeKeys = {"name", "gpus",     "cpus",
                                                        "mem",  "gpu_type", "rack"};
 constexpr std::array<std::string_view, 10> kSchedulerKeys = {
@@ -221,6 +221,13 @@ void ServeReader::read_output(const Item& root) {
 
 void ServeReader::read_people(const Item& root) {
   if (const Item* others = root.find("others")) out_.others = in_.flag(*others);
+  if (const Item* profiling = root.find("profiling")) {
+    constexpr std::array<std::string_view, 2> kWhen = {"first", "never"};
+    if (std::find(kWhen.begin(), kWhen.end(), profiling->text) == kWhen.end()) {
+      in_.refuse(*profiling, "neither 'first' nor 'never': " + in_quotes(profiling->text));
+    }
+    out_.profile = profiling->text == "first";
+  }
   if (const Item* cgroup = root.find("cgroup")) out_.cgroup = read_group(*cgroup);
   const Item* operators = root.find("operators");
   if (operators == nullptr) return;

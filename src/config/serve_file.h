@@ -73,7 +73,8 @@ struct ServeFile {
   std::string cgroup = "/muster";      // Empty: no control groups.
   Duration progress_every = Duration::seconds(2);
   Duration quarantine = Duration::seconds(600);  // Of a server that fails jobs, until it is tested.
-  std::vector<std::string> node_test;            // The command; empty: the usual one.
+  bool profile = true;  // Whether the speed of jobs is found out, where the mechanism goes by it.
+  std::vector<std::string> node_test;  // The command; empty: the usual one.
 };
 
 // A file that is not there is as good as an empty one, unless it `must_exist` because somebody

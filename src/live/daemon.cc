@@ -159,6 +159,7 @@ ManagerSettings manager_settings(const Plan& plan, const DaemonOptions& options)
   }
   settings.retention = file.retention;
   settings.progress_every = file.progress_every;
+  settings.profile = file.profile;
   settings.most_queued = static_cast<std::size_t>(file.most_queued);
   settings.most_queued_per_user = static_cast<std::size_t>(file.most_queued_per_user);
   settings.log = options.log;

@@ -74,6 +74,9 @@ struct Writer {
     }
     return out;
   }
+  json operator()(const ProfiledInput& in) const {
+    return {{"t", "profiled"}, {"id", in.id}, {"kind", in.kind}, {"words", in.words}};
+  }
   json operator()(const TickInput&) const { return {{"t", "tick"}}; }
 };
 
@@ -144,6 +147,10 @@ Result<Input> read_input(const json& in) {
   if (what == "cancel") return Input(CancelInput{id, in.at("by").get<std::string>()});
   if (what == "hold") return Input(HoldInput{id});
   if (what == "release") return Input(ReleaseInput{id});
+  if (what == "profiled") {
+    return Input(
+        ProfiledInput{id, in.at("kind").get<std::string>(), in.at("words").get<std::string>()});
+  }
   const auto lease = in.at("lease").get<std::uint32_t>();
   if (what == "up") return Input(LeaseUpInput{id, lease, in.at("isolation").get<std::string>()});
   if (what == "saved") return Input(SavedInput{id, lease});

@@ -102,11 +102,16 @@ struct ReportInput {
   };
   std::optional<Speed> speed = {};
 };
+struct ProfiledInput {  // What was found out about the job's speed; for people.
+  LiveId id = 0;
+  std::string kind;  // Of the event.
+  std::string words;
+};
 struct TickInput {};  // The time the roster asked for.
 
 using Input =
     std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, DrainInput, NodeTestInput,
-                 LeaseUpInput, LeaseOverInput, SavedInput, ReportInput, TickInput>;
+                 LeaseUpInput, LeaseOverInput, SavedInput, ReportInput, ProfiledInput, TickInput>;
 
 // One step of the roster.
 struct JournalStep {

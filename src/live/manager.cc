@@ -104,6 +104,7 @@ Refusal Manager::turn() {
   if (now >= next_look_) {
     next_look_ = now + settings_.progress_every;
     look_at_progress(inputs);
+    look_at_speeds(inputs);
   }
   report_ends(inputs);
   if (roster_->wake() <= now) inputs.push_back(TickInput{});
@@ -111,6 +112,10 @@ Refusal Manager::turn() {
   if (journal_->buffered() > 0 || !waiters_.empty()) {
     if (const Refusal refusal = commit()) return refusal;
     act();
+    if (std::exchange(learnt_changed_, false)) {
+      decide_by_what_was_learnt();
+      lease_ended_ = true;
+    }
     if (std::exchange(lease_ended_, false) && in_force_ != settings_.scheduling) {
       if (const Refusal refusal = adapt()) complain(refusal->message);
       if (const Refusal refusal = commit()) return refusal;

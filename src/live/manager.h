@@ -13,6 +13,7 @@
 //   manager_lists.cc    jobs, in order
 //   manager_whys.cc     what they want to know of the future
 //   manager_reports.cc  what running jobs say of themselves
+//   manager_profile.cc  what is found out about jobs' speeds
 //   manager_recover.cc  the way back after a restart, snapshots, forgetting
 
 #include <condition_variable>
@@ -34,6 +35,8 @@
 #include "live/hands.h"
 #include "live/instance.h"
 #include "live/launch.h"
+#include "live/learnt.h"
+#include "live/profiler.h"
 #include "live/progress.h"
 #include "live/roster.h"
 #include "live/views.h"
@@ -54,6 +57,8 @@ struct ManagerSettings {
   std::vector<std::string> node_test = {"/bin/true"};  // What a server must pass to return.
   Duration retention = Duration::seconds(30 * 86'400);
   Duration progress_every = Duration::seconds(2);
+  bool profile = true;       // Find out about the speed of jobs nobody has measured.
+  SessionOptions profiling;  // How.
   std::size_t most_queued = 100'000;
   std::size_t most_queued_per_user = 50'000;
   std::size_t snapshot_every = 20'000;  // Entries, or jobs in them.
@@ -166,6 +171,13 @@ class Manager final : public Service {
   Reader reader_for(const Caller& caller) const { return {caller, errors_, *clock_}; }
   void keep_forecast(LiveId id, const Told& told);
 
+  // manager_profile.cc
+  void look_at_speeds(std::vector<Input>& inputs);
+  void decide_by_what_was_learnt();
+  void keep_profile(const Caller& caller, const KeepProfile& call,
+                    std::function<void(Answer)> done);
+  Answer list_profiles(const Caller& caller) const;
+
   Answer health() const;
   Answer metrics() const;
 
@@ -196,6 +208,9 @@ class Manager final : public Service {
   std::optional<JobReader> reader_;
   std::optional<Roster> roster_;
   std::optional<ProgressReader> progress_;
+  std::vector<Learnt> learnt_;
+  bool learnt_changed_ = false;  // Since it was last decided by.
+  std::optional<Profiler> profiler_;
   Hands* hands_ = nullptr;
 
   std::mutex mutex_;

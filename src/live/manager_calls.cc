@@ -27,13 +27,16 @@ constexpr std::size_t kMostSubmitBytes = 32U << 20U;  // Of all jobs of one arra
 bool Manager::is_read(const Call& call) const {
   return !std::holds_alternative<SubmitJob>(call) && !std::holds_alternative<CancelJob>(call) &&
          !std::holds_alternative<HoldJob>(call) && !std::holds_alternative<ReleaseJob>(call) &&
-         !std::holds_alternative<DrainNode>(call) && !std::holds_alternative<UndrainNode>(call);
+         !std::holds_alternative<DrainNode>(call) && !std::holds_alternative<UndrainNode>(call) &&
+         !std::holds_alternative<KeepProfile>(call);
 }
 
 void Manager::ask(Pending pending, std::vector<Input>& inputs) {
   Call& call = pending.call;
   if (auto* submitted = std::get_if<SubmitJob>(&call)) {
     submit(pending.caller, *submitted, std::move(pending.done), inputs);
+  } else if (const auto* profile = std::get_if<KeepProfile>(&call)) {
+    keep_profile(pending.caller, *profile, std::move(pending.done));
   } else if (const auto* drain = std::get_if<DrainNode>(&call)) {
     change_node(pending.caller, drain->node, false, std::move(pending.done), inputs);
   } else if (const auto* undrain = std::get_if<UndrainNode>(&call)) {

@@ -27,6 +27,7 @@ Answer Manager::answer(const Caller& caller, const Call& call) {
         nodes_view(*roster_, settings_.nodes, *clock_, caller.is_operator ? "" : caller.user));
   }
   if (std::holds_alternative<ListTenants>(call)) return said(tenants_view(*roster_));
+  if (std::holds_alternative<ListProfiles>(call)) return list_profiles(caller);
   if (std::holds_alternative<ShowMetrics>(call)) return metrics();
   return health();
 }

@@ -52,6 +52,7 @@ Refusal Manager::recover() {
   if (!reader.ok()) return reader.error();
   reader_.emplace(std::move(reader).value());
   progress_.emplace(settings_.home + "/leases");
+  profiler_.emplace(settings_.home + "/leases", settings_.profiling);
   clock_.emplace(instance_, Instant());
 
   Result<RosterSettings> wanted = roster_settings(settings_.scheduling);
@@ -84,6 +85,10 @@ Refusal Manager::recover() {
   }
   Result<RosterSettings> old = roster_settings(settings);
   if (!old.ok()) return Error{file + ": " + old.error().message};
+  Result<std::vector<Learnt>> learnt = learnt_in(settings);
+  if (!learnt.ok()) return Error{file + ": " + learnt.error().message};
+  learnt_ = std::move(learnt).value();
+  decide_by_what_was_learnt();
   Roster roster(std::move(old).value());
   const Result<std::vector<Order>> unkept = roster.restore(kept);
   if (!unkept.ok()) return Error{file + ": " + unkept.error().message};

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "live/learnt.h"
 
 namespace muster {
 
@@ -193,7 +194,7 @@ void Roster::try_enter(LiveJob& job) {
 
 JobSpec Roster::spec_of(const LiveJob& job) {
   const bool trial = job.wants_trial();
-  JobSpec spec = spec_of(job.request, job.tenant, trial);
+  JobSpec spec = spec_of(job.request, job.user, job.tenant, trial);
   spec.user = UserId(intern(users_, job.user));
   // What is learnt from trials says nothing of the job.
   spec.name = NameId(intern(names_, trial ? job.request.name + "/pre-run" : job.request.name));
@@ -201,7 +202,8 @@ JobSpec Roster::spec_of(const LiveJob& job) {
 }
 
 // But for its user and name.
-JobSpec Roster::spec_of(const JobRequest& request, const std::string& tenant, bool trial) const {
+JobSpec Roster::spec_of(const JobRequest& request, const std::string& user,
+                        const std::string& tenant, bool trial) const {
   const RosterSettings& settings = world_->settings;
   JobSpec spec;
   spec.gpus = trial ? 1 : request.gpus;
@@ -219,7 +221,11 @@ JobSpec Roster::spec_of(const JobRequest& request, const std::string& tenant, bo
     // Its servers are gone since: a type that nobody has is rejected with its reason.
     if (!spec.gpu_type) spec.gpu_type = GpuTypeId(settings.topology.gpu_type_count());
   }
-  if (!request.model.empty()) spec.profile = settings.profiles.find(request.model);
+  if (!request.model.empty()) {
+    spec.profile = settings.profiles.find(request.model);
+  } else if (settings.has_learnt) {
+    spec.profile = settings.profiles.find(profile_key(user, request));
+  }
   if (settings.tenants) {
     const Result<TenantId> found = settings.tenants->tenant_of_job(tenant);
     if (found.ok()) spec.tenant = found.value();

@@ -48,6 +48,8 @@ struct RosterSettings {
   PlannerOptions planner;  // Its tenants are those above.
   EngineOptions engine;
   Duration quarantine = Duration::seconds(600);  // Of a server, until it is tested.
+  bool uses_profiles = false;                    // The mechanism goes by them.
+  bool has_learnt = false;                       // Some of the profiles are of jobs, see learnt.h.
 };
 
 // What to do about a lease. Orders may be given twice; a lease runs at most once.
@@ -187,7 +189,8 @@ class Roster {
   void finish(LiveJob& job, LiveState end, std::string why);
   void free_array_place(const LiveJob& job);
   JobSpec spec_of(const LiveJob& job);
-  JobSpec spec_of(const JobRequest& request, const std::string& tenant, bool trial) const;
+  JobSpec spec_of(const JobRequest& request, const std::string& user, const std::string& tenant,
+                  bool trial) const;
   JobRestored as_it_was(const LiveJob& job);
   void touch(LiveId id);
   void note(const LiveJob& job, const char* kind, std::string words);
@@ -196,8 +199,10 @@ class Roster {
   void apply(const LeaseUpInput& input);
   void apply(const LeaseOverInput& input);
   void apply(const SavedInput& input);
+  void apply(const ProfiledInput& input);
   void carry_out(const Action& action);
   void start(LiveJob& job, const Action& action);
+  void resize(LiveJob& job, JobId row);
   void end_lease(LiveJob& job, const LeaseOverInput& input, Duration ran);
   void end_trial(LiveJob& job, const LeaseOverInput& input);
   void give_up_lease(LiveJob& job, Epoch epoch, LiveState end, const std::string& why);

@@ -46,13 +46,7 @@ void Roster::carry_out(const Action& action) {
       touch(job.id);
       return;
     case Action::Kind::kResize:
-      if (!job.lease || job.lease->number != number) return;
-      job.lease->placement = engine_->lease(action.job).in_force();
-      orders_.push_back({Order::Kind::kResize, job.id, number, job.lease->placement,
-                         job.lease->trial, Duration()});
-      note(job, "resized",
-           fmt::format("now has {:g} CPUs",
-                       static_cast<double>(total_of(job.lease->placement).cpu_milli) / 1000));
+      if (job.lease && job.lease->number == number) resize(job, action.job);
       return;
     case Action::Kind::kReject:
       return finish(job, LiveState::kRejected, engine_->why_rejected(action.job));
@@ -62,6 +56,21 @@ void Roster::carry_out(const Action& action) {
     case Action::Kind::kShare:
       return;
   }
+}
+
+void Roster::resize(LiveJob& job, JobId row) {
+  LiveLease& lease = *job.lease;
+  const Resources before = total_of(lease.placement);
+  lease.placement = engine_->lease(row).in_force();
+  const Resources has = total_of(lease.placement);
+  orders_.push_back(
+      {Order::Kind::kResize, job.id, lease.number, lease.placement, lease.trial, Duration()});
+  std::string words = fmt::format("now has {:g} CPU{}", static_cast<double>(has.cpu_milli) / 1000,
+                                  has.cpu_milli == 1000 ? "" : "s");
+  if (has.mem_mib != before.mem_mib) {
+    words += fmt::format(" and {:.3g} GiB", static_cast<double>(has.mem_mib) / 1024);
+  }
+  note(job, "resized", std::move(words));
 }
 
 void Roster::start(LiveJob& job, const Action& action) {
@@ -104,6 +113,12 @@ void Roster::apply(const SavedInput& input) {
   const LiveJob& job = found->second;
   if (!job.lease || job.lease->number != input.lease || !job.row) return;
   events_.push_back(JobSaved{*job.row, input.lease - job.lease_base});
+}
+
+void Roster::apply(const ProfiledInput& input) {
+  const auto found = jobs_.find(input.id);
+  if (found == jobs_.end() || found->second.end) return;
+  note(found->second, input.kind.c_str(), brief(input.words));
 }
 
 void Roster::apply(const LeaseOverInput& input) {

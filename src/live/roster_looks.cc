@@ -90,7 +90,7 @@ Refusal Roster::refuse(const JobRequest& request, const std::string& tenant) con
   }
   if (const auto why = world_->cluster.why_never(spec)) return Error{"gpus: " + *why};
   // One ask after the other, to name the one that is too much.
-  const JobSpec asked = spec_of(request, tenant, false);
+  const JobSpec asked = spec_of(request, "", tenant, false);
   const auto beyond = [&](const char* field) -> Refusal {
     const auto why = world_->cluster.why_never(spec);
     return why ? Refusal(Error{field + (": " + *why)}) : std::nullopt;

@@ -9,7 +9,7 @@ namespace muster {
 
 JobSpec Roster::imagine(const JobRequest& request, const std::string& user,
                         const std::string& tenant) const {
-  JobSpec spec = spec_of(request, tenant, false);
+  JobSpec spec = spec_of(request, user, tenant, false);
   const auto find = [](const std::map<std::string, std::uint32_t>& ids, const std::string& word) {
     const auto found = ids.find(word);
     return found == ids.end() ? static_cast<std::uint32_t>(ids.size()) : found->second;

@@ -7,11 +7,15 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <variant>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "config/profiles_file.h"
 #include "config/tenants_file.h"
 #include "core/estimator.h"
+#include "live/learnt.h"
+#include "mechanism/registry.h"
 
 namespace muster {
 
@@ -120,6 +124,12 @@ Refusal read_scheduler(const json& in, RosterSettings& settings) {
     return Error{"scheduler" + (said.starts_with("--") ? "." + said.substr(2) : ": " + said)};
   }
   if (const Refusal refusal = refuse_pools(planner.parts)) return refusal;
+  for (const Entry<Mechanism>& each : mechanisms()) {
+    if (each.name != planner.parts.mechanism) continue;
+    const Owned<Mechanism> mechanism = each.make();
+    settings.uses_profiles = std::holds_alternative<std::monostate>(planner.whole) &&
+                             (mechanism->adaptive() || mechanism->depends_on_profile());
+  }
   EngineOptions& engine = settings.engine;
   if (in.contains("round_us")) {
     engine.round = Duration::micros(in.at("round_us").get<std::int64_t>());
@@ -139,6 +149,17 @@ Refusal read_scheduler(const json& in, RosterSettings& settings) {
   if (!retry.ok()) return Error{"scheduler.retry: " + retry.error().message};
   engine.retry = retry.value();
   return std::nullopt;
+}
+
+// Work is counted in time at the reference share, and what is known of jobs before they were
+// measured took them to be as fast as any at their share here. So they stay.
+void add_learnt(const MeasuredProfile& measured, RosterSettings& settings) {
+  const Resources share = settings.topology.node(NodeId(0)).per_gpu();
+  const double unknown = settings.profiles[ProfileTable::kUnknown].speed(share);
+  const double is = profile_of(measured).speed(share);
+  if (settings.profiles.find(measured.name) != ProfileTable::kUnknown || is <= 0) return;
+  MUSTER_CHECK(settings.profiles.add(profile_of(measured, unknown / is)).ok());
+  settings.has_learnt = true;
 }
 
 }  // namespace
@@ -200,6 +221,9 @@ Result<RosterSettings> roster_settings(std::string_view text) {
     } else {
       settings.profiles = builtin_profiles();
     }
+    const Result<std::vector<Learnt>> learnt = learnt_in(text);
+    if (!learnt.ok()) return learnt.error();
+    for (const Learnt& each : learnt.value()) add_learnt(each.measured, settings);
     if (const Refusal refusal = read_scheduler(in.at("scheduler"), settings)) return *refusal;
     settings.quarantine = Duration::micros(in.value("quarantine_us", settings.quarantine.us()));
   } catch (const json::exception& error) {

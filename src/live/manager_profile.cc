@@ -1,0 +1,98 @@
+// What the manager does about the speed of jobs: it has it measured, keeps what was found, and
+// decides by it from then on.
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "live/answers.h"
+#include "live/manager.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kLookWhileMeasuring = Duration::micros(250'000);
+
+json profile_view(const Learnt& learnt) {
+  const MeasuredProfile& measured = learnt.measured;
+  json points = json::array();
+  for (const CurvePoint& point : measured.curve.points()) {
+    points.push_back({point.cpu_milli, point.rate, point.error});
+  }
+  return {{"user", learnt.user},
+          {"name", learnt.name},
+          {"gpus", measured.gpus},
+          {"points", std::move(points)},
+          {"need_cpus", static_cast<double>(measured.curve.need()) / 1000 / measured.gpus},
+          {"measured_at", learnt.unix_s},
+          {"words", need_words(learnt)}};
+}
+
+}  // namespace
+
+void Manager::look_at_speeds(std::vector<Input>& inputs) {
+  if (!settings_.profile || !roster_->settings().uses_profiles) return;
+  const std::int64_t now = clock_->unix_us(clock_->now());
+  profiler_->look(*roster_, learnt_, now);
+  std::vector<HandOrder> orders;
+  for (const Profiler::Limit& limit : profiler_->take_limits()) {
+    HandOrder order;
+    order.kind = HandOrder::Kind::kResize;
+    order.id = limit.id;
+    order.lease = limit.lease;
+    order.limits = launch_limits(limit.placement);
+    orders.push_back(std::move(order));
+  }
+  hands_->order(std::move(orders));
+  for (Profiler::Finding& finding : profiler_->take_findings()) {
+    inputs.push_back(ProfiledInput{finding.id, finding.kind, finding.words});
+    if (!finding.learnt) continue;
+    learn(learnt_, std::move(*finding.learnt));
+    learnt_changed_ = true;
+  }
+  if (profiler_->busy()) next_look_ = std::min(next_look_, clock_->now() + kLookWhileMeasuring);
+}
+
+// What was learnt is part of the settings; nothing that runs can fail to fit for it.
+void Manager::decide_by_what_was_learnt() {
+  settings_.scheduling = with_learnt(settings_.scheduling, learnt_);
+}
+
+void Manager::keep_profile(const Caller& caller, const KeepProfile& call,
+                           std::function<void(Answer)> done) {
+  JobRequest request;
+  Learnt learnt;
+  try {
+    json body = json::parse(call.body);
+    request.name = body.at("name").get<std::string>();
+    request.command = body.at("command").get<std::vector<std::string>>();
+    body["key"] = profile_key(caller.user, request);
+    body.erase("reach");
+    Result<Learnt> read = read_learnt(body.dump());
+    if (!read.ok()) return done(refused(400, read.error().message));
+    learnt = std::move(read).value();
+  } catch (const json::exception& error) {
+    return done(refused(400, std::string("not what was measured of a job: ") + error.what()));
+  }
+  complete_request(request);
+  if (const Refusal refusal = check_request(request)) return done(refused(400, refusal->message));
+  learnt.user = caller.user;
+  learnt.name = request.name;
+  learnt.unix_s = clock_->unix_us(clock_->now()) / 1'000'000;
+  waiters_.push_back({std::move(done), said(profile_view(learnt))});
+  learn(learnt_, std::move(learnt));
+  learnt_changed_ = true;
+}
+
+Answer Manager::list_profiles(const Caller& caller) const {
+  json list = json::array();
+  for (const Learnt& each : learnt_) {
+    if (may_see(caller, each.user)) list.push_back(profile_view(each));
+  }
+  return said({{"profiles", std::move(list)}});
+}
+
+}  // namespace muster

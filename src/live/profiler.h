@@ -1,0 +1,78 @@
+#pragma once
+
+// Finds out about the speed of jobs while they do their work: a lease whose like nobody has
+// measured has its limit of CPU lowered for some seconds at a time, within what it holds, and its
+// own reports say what that costs. Nothing is run twice for it and nothing waits for it. Later its
+// speed is held against what was found, and measured anew if it has changed.
+//
+// The manager calls look() every now and then and carries out what it is given. What is lost with
+// the manager is only the measurement at hand: limits are set again from the leases at its start.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "live/learnt.h"
+#include "live/roster.h"
+#include "measure/step_watch.h"
+#include "profiling/session.h"
+
+namespace muster {
+
+class Profiler {
+ public:
+  explicit Profiler(std::string leases, SessionOptions options = {})
+      : leases_(std::move(leases)), options_(options) {}
+
+  // Give this lease so much of the CPU that it holds, in thousandths, on all its servers.
+  struct Limit {
+    LiveId id = 0;
+    std::uint32_t lease = 0;
+    Placement placement;
+  };
+  struct Finding {
+    LiveId id = 0;
+    std::string kind;              // Of the event: "profiled", "not-profiled" or "drifted".
+    std::string words;             // For people.
+    std::optional<Learnt> learnt;  // What to go by from now on.
+  };
+
+  void look(const Roster& roster, std::span<const Learnt> learnt, std::int64_t unix_us);
+  std::vector<Limit> take_limits() { return std::exchange(limits_, {}); }
+  std::vector<Finding> take_findings() { return std::exchange(findings_, {}); }
+  bool busy() const;  // Look often.
+
+ private:
+  struct Watched {
+    std::uint32_t lease = 0;
+    std::int64_t cpu_milli = 0;  // That the lease holds.
+    std::string key;
+    StepWatch steps;
+    std::int64_t zero_us = 0;
+    std::optional<Session> session;  // While it is being measured.
+    std::optional<RateMeter> meter;  // While it is held against what is known.
+    bool wide_first = false;         // A drift was seen once.
+  };
+
+  void begin(const LiveJob& job, Watched& watched, const Learnt* known, std::int64_t unix_us);
+  void start_session(Watched& watched, SpeedCurve known, Duration now);
+  void measure(const LiveJob& job, Watched& watched, Duration now, std::int64_t unix_us);
+  void compare(const LiveJob& job, Watched& watched, const Learnt& known, Duration now);
+  void limit(const LiveJob& job, const Watched& watched, std::int64_t cpu_milli);
+
+  std::string leases_;
+  SessionOptions options_;
+  std::map<LiveId, Watched> watched_;
+  std::set<std::string> measuring_;  // Keys.
+  std::set<std::string> hopeless_;   // Keys of jobs that cannot be measured.
+  std::vector<Limit> limits_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace muster

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""What jobs need is found out, and given: `muster profile`, the first job of its kind measured
+while it works, and the live manager's tune with two jobs that want CPU and two that do not.
+
+    tests/live_profile_test.py MUSTER TRAINER [TEST...]
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+import live_daemon  # noqa: E402
+from live_daemon import LiveTest, Programs, until  # noqa: E402
+
+# A step takes 20 ms on the GPU that is not there, and so much CPU to load.
+HUNGRY = ("--load-ms", 16, "--gpu-ms", 20)
+LIGHT = ("--load-ms", 1, "--gpu-ms", 20)
+FOREVER = ("--steps", 1_000_000, "--report-every", 5)
+
+
+def groups_work():
+    """Whether CPU can be limited here; otherwise nothing can be measured."""
+    for root in ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup"):
+        probe = pathlib.Path(root) / f"muster-probe-{os.getpid()}"
+        try:
+            probe.mkdir()
+            found = (probe / "cpu.max").exists() or (probe / "cpu.cfs_quota_us").exists()
+            probe.rmdir()
+            if found:
+                return True
+        except OSError:
+            continue
+    return False
+
+
+class ProfileTest(LiveTest):
+    def setUp(self):
+        super().setUp()
+        if not groups_work():
+            self.skipTest("CPU cannot be limited here: no control groups")
+
+    def events(self, job, kind):
+        found = self.daemon.get(f"/v1/jobs/{job}/events")["events"]
+        return [event["words"] for event in found if event["kind"] == kind]
+
+    def story(self):
+        """For a failure's message."""
+        told = [f"{event['at']:.0f} {event.get('job')} {event['kind']}: {event['words']}"
+                for event in self.daemon.get("/v1/events")["events"]]
+        return "\n".join([*told, json.dumps(self.daemon.get("/v1/profiles"))])
+
+    def limit(self, job, lease=1):
+        """CPUs that the shim holds it to."""
+        return self.daemon.tell_shim(f"j{job}.e{lease}", {"do": "status"})["cpu_milli"] / 1000
+
+    def steps(self, job, lease=1):
+        text = self.daemon.record(f"j{job}.e{lease}", "progress.jsonl").read_text()
+        lines = text[:text.rfind("\n") + 1].splitlines()
+        return json.loads(lines[-1])["step"] if lines else 0
+
+    def rates(self, jobs, seconds):
+        before = [self.steps(job) for job in jobs]
+        time.sleep(seconds)
+        return [(self.steps(job) - first) / seconds for job, first in zip(jobs, before)]
+
+
+class Tuned(ProfileTest):
+    """Two that want CPU and two that do not, on four slots of two CPUs."""
+    CONFIG = {"nodes": [{"name": "one", "gpus": 4, "cpus": 2, "mem": 4}],
+              "scheduler": {"mechanism": "tune"}}
+
+    def test_each_gets_what_it_gains_by(self):
+        light = [self.submit("--name", "light", "--", Programs.trainer, *FOREVER, *LIGHT)
+                 for _ in range(2)]
+        hungry = [self.submit("--name", "hungry", "--", Programs.trainer, *FOREVER, *HUNGRY)
+                  for _ in range(2)]
+        for job in light + hungry:
+            self.wait_state(job, "running")
+        # Of each kind one is measured, while all work.
+        until(lambda: f"both kinds are measured: {self.story()}",
+              lambda: any(self.events(job, "profiled") for job in light) and
+              any(self.events(job, "profiled") for job in hungry))
+        until(lambda: f"light ones give up CPU: {[self.limit(job) for job in light]}",
+              lambda: all(self.limit(job) < 0.35 for job in light))
+        until(lambda: f"hungry ones get it: {[self.limit(job) for job in hungry]} {self.story()}",
+              lambda: all(self.limit(job) > 0.6 for job in hungry))
+        # What the profile hoped for beyond what was measured has been looked at by now, or will be.
+        profiles = {each["name"]: each for each in self.daemon.get("/v1/profiles")["profiles"]}
+        self.assertLess(profiles["light"]["need_cpus"], 0.35)
+        self.assertGreater(profiles["hungry"]["need_cpus"], 0.4)
+        # And they are all still the first lease: nobody was restarted for it.
+        for job in light + hungry:
+            self.assertEqual(len(self.daemon.job(job)["leases"]), 1)
+        # The manager forgets nothing of it, and gives the same again.
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual({each["name"] for each in self.daemon.get("/v1/profiles")["profiles"]},
+                         {"light", "hungry"})
+        until("limits after a restart",
+              lambda: all(self.limit(job) < 0.35 for job in light) and
+              all(self.limit(job) > 0.6 for job in hungry))
+
+
+class ByCommand(ProfileTest):
+    """muster profile, on this machine."""
+
+    def profile(self, *words, status=0):
+        home = self.daemon.base
+        run = subprocess.run([Programs.muster, "profile", *map(str, words)], cwd=home,
+                             env=self.daemon.environment(), capture_output=True, text=True)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        return run
+
+    def test_a_planted_demand_is_found(self):
+        run = self.profile("--json", "--name", "planted", "--most-cpus", 1, "--", Programs.trainer,
+                           *FOREVER, "--load-ms", 8, "--gpu-ms", 20)
+        found = json.loads(run.stdout)
+        # 8 ms of CPU for a step of 20 ms: 0.4 CPUs and a little; more on a busy machine.
+        self.assertGreater(found["need_cpus"], 0.35)
+        self.assertLess(found["need_cpus"], 0.75)
+        self.assertGreater(found["grid_seconds"], 2.5 * found["seconds"])
+        text = (self.daemon.base / "planted.profile.yaml").read_text()
+        self.assertIn("name: planted", text)
+        self.assertIn("<svg", (self.daemon.base / "planted.profile.svg").read_text())
+        # The manager has it, and the simulator reads it.
+        profiles = self.daemon.get("/v1/profiles")["profiles"]
+        self.assertEqual([each["name"] for each in profiles], ["planted"])
+        listed, _ = self.daemon.muster("profile", "--list")
+        self.assertIn("planted", listed)
+        trace = self.daemon.base / "t.csv"
+        trace.write_text("job_id,submit_s,duration_s,gpus,model\n1,0,600,1,planted\n")
+        out, _ = self.daemon.muster("sim", "--trace", trace, "--cluster", "1x4,cpus=2,mem=4",
+                                    "--profiles", self.daemon.base / "planted.profile.yaml",
+                                    "--mechanism", "tune", "--json")
+        self.assertEqual(json.loads(out)["finished"], 1)
+
+    def test_what_cannot_be_measured_is_said_in_one_sentence(self):
+        brief = self.profile("--", "true", status=1).stderr
+        self.assertEqual(brief, "muster: it ended before its speed was known at even one share of "
+                         "CPU: nothing is known of its speed, and it gets its proportional share\n")
+        failed = self.profile("--", "sh", "-c", "echo no data; exit 4", status=1).stderr
+        self.assertIn("it failed", failed)
+        self.assertIn("no data", failed)
+        missing = self.profile("--dataset", "/nowhere/at/all", "--", "true", status=1).stderr
+        self.assertTrue(missing.startswith("muster: dataset: no such file or directory"), missing)
+        self.assertEqual(missing.count("\n"), 1)
+        many = self.profile("--gpus", 99, "--", "true", status=1).stderr
+        self.assertIn("gpus: 99 of them", many)
+        wrong = self.profile("--most-cpus", "x", "--", "true", status=2).stderr
+        self.assertTrue(wrong.startswith("muster: --most-cpus: "), wrong)
+
+
+class Unprivileged(LiveTest):
+    @unittest.skipUnless(os.geteuid() == 0, "only root can play another user")
+    def test_without_rights_nothing_is_measured(self):
+        daemon = self.daemon_with({}, as_user=65534, start=False)
+        process = daemon.verb("profile", "--", "true")
+        out, err = [text.decode() for text in process.communicate()]
+        self.assertEqual(process.returncode, 1, out + err)
+        self.assertTrue(err.startswith("muster: CPU cannot be limited here ("), err)
+        self.assertTrue(err.endswith("it gets its proportional share\n"), err)
+
+
+if __name__ == "__main__":
+    live_daemon.main(__doc__)
