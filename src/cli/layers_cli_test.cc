@@ -52,6 +52,8 @@ TEST_F(LayersCli, FiguresOfTheSources) {
 
 TEST_F(LayersCli, AdvisesInOneSentence) {
   const Output vgg = muster("layers vgg16");
+  EXPECT_TRUE(has(vgg.out, "8.9x less\n            9.0x less by tensors above 1 MiB alone, as"))
+      << vgg.out;
   EXPECT_TRUE(has(vgg.out,
                   "skew        g1 3.47, 6.8 standard errors from normal; one layer "
                   "dominates: skewed\n"))

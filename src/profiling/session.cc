@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace muster {
@@ -25,12 +27,14 @@ bool Session::look(Duration now) {
   if (over_) return false;
   const Duration heard = meter_.last_word().value_or(since_);
   if (!meter_.known(now)) {
-    if (now - heard < options_.patience && now - since_ < options_.budget) return false;
+    // One point has its time, however small the budget.
+    const Duration most = std::max(options_.budget, options_.meter.most + options_.meter.settle);
+    if (now - heard < options_.patience && now - since_ < most) return false;
     end(now - heard >= options_.patience
             ? fmt::format("it has reported no progress for {:.0f} s",
                           options_.patience.in_seconds())
             : fmt::format("it reports too seldom: its speed was not known after {:.0f} s",
-                          options_.budget.in_seconds()));
+                          most.in_seconds()));
     return true;
   }
   const Rate rate = *meter_.rate();
