@@ -20,8 +20,8 @@ MeasuredProfile example(std::int32_t gpus = 1) {
 }
 
 Profile read_back(const MeasuredProfile& measured) {
-  Result<ProfileFile> file = parse_profiles(profile_yaml(measured), "p.yaml");
-  EXPECT_TRUE(file.ok()) << file.error().message << "\n" << profile_yaml(measured);
+  Result<ProfileFile> file = parse_profiles(profile_yaml(measured).value(), "p.yaml");
+  EXPECT_TRUE(file.ok()) << file.error().message << "\n" << profile_yaml(measured).value();
   EXPECT_TRUE(file.value().notes.empty()) << file.value().notes.front();
   return file.value().table[ProfileId(1)];
 }
@@ -36,7 +36,7 @@ TEST(MeasuredProfile, TheSimulatorReadsWhatWasMeasured) {
   EXPECT_EQ(profile.ideal().cpu_milli, measured.curve.need());
   EXPECT_EQ(profile.speed(profile.ideal()), profile.speed(2000, 1, 0));
   EXPECT_NEAR(profile.iteration_seconds(), 0.01, 1e-6);
-  const Profile direct = profile_of(measured);
+  const Profile direct = profile_of(measured).value();
   EXPECT_EQ(direct.ideal(), profile.ideal());
 }
 
@@ -84,6 +84,38 @@ TEST(MeasuredProfile, WithDataMemoryIsModelled) {
   EXPECT_NEAR(profile.speed(500, 500, 0), 0.25, 0.001);
   EXPECT_NEAR(profile.speed(500, 10'500, 0), 0.5, 0.001);
   EXPECT_LT(profile.ideal().mem_mib, 10'500);  // Storage can bring some of it in time.
+}
+
+TEST(MeasuredProfile, WhatCannotBeAProfileIsRefused) {
+  const auto refused = [](std::initializer_list<CurvePoint> points, std::optional<DataFacts> data) {
+    MeasuredProfile measured;
+    measured.name = "x";
+    measured.data = data;
+    for (const CurvePoint& point : points) measured.curve.add(point);
+    return !matrix_of(measured).ok();
+  };
+  EXPECT_FALSE(refused({{1000, 1e9, 0}}, {}));  // Only how it compares counts.
+  EXPECT_FALSE(refused({{1, 1, 0}}, {}));
+  EXPECT_FALSE(refused({{3000, 1e-9, 0}, {9000, 1e-9, 0}}, {}));
+  EXPECT_TRUE(refused({{3000, 1e-8, 0}, {9000, 1, 0}}, {}));
+  EXPECT_FALSE(refused({{1000, 10, 0}}, DataFacts{1000, 1, 1, 100, 100}));  // Equal bandwidths.
+  EXPECT_TRUE(refused({{1000, 10, 0}, {2000, 20, 0}}, DataFacts{1e6, 1, 0, 1e-6, 1e-6}));
+}
+
+TEST(MeasuredProfile, NamesAreThoseOfProfiles) {
+  MeasuredProfile measured = example();
+  measured.name = "res net: #50";
+  EXPECT_EQ(read_back(measured).name(), "res_net:__50");
+}
+
+TEST(MeasuredProfile, WhereItRisesItGoesOnAsBefore) {
+  MeasuredProfile measured;
+  measured.name = "rising";
+  measured.curve.add({500, 50, 0.01});
+  measured.curve.add({1000, 60, 0.01});
+  measured.reach = 2000;
+  const Profile profile = profile_of(measured).value();
+  EXPECT_NEAR(profile.speed(2000, 1, 0) / profile.speed(1000, 1, 0), 80.0 / 60, 0.001);
 }
 
 TEST(MeasuredProfile, TheGridWouldHaveCostManyTimesAsMuch) {

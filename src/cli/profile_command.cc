@@ -12,6 +12,7 @@
 #include "cli/profile_run.h"
 #include "cli/submit_request.h"
 #include "client/where.h"
+#include "config/document.h"
 #include "live/learnt.h"
 #include "page/curve.h"
 #include "report/progress.h"
@@ -144,22 +145,41 @@ Refusal fill_order(const ProfileOptions& options, ProfileOrder& order) {
   return std::nullopt;
 }
 
+std::string out_path(const ProfileOptions& options, const JobRequest& request) {
+  return options.out.empty() ? request.name + ".profile.yaml" : options.out;
+}
+
+// Before minutes are spent on it.
+Refusal refuse_out(const std::string& path) {
+  if (std::filesystem::path(path).extension() == ".svg") {
+    return Error{"--out: the profile is YAML, and its drawing has this name: " + in_quotes(path)};
+  }
+  std::error_code code;
+  const bool there = std::filesystem::exists(path, code);
+  const std::ofstream probe(path, std::ios::binary | std::ios::app);
+  if (!probe) return Error{shown_path(path) + ": cannot be written"};
+  if (!there) std::filesystem::remove(path, code);
+  return std::nullopt;
+}
+
 int show_result(const ProfileResult& result, const JobRequest& request, const LiveOptions& options,
                 Streams streams) {
   const ProfileOptions& profile = options.profile;
-  const std::string path = profile.out.empty() ? request.name + ".profile.yaml" : profile.out;
+  const std::string path = out_path(profile, request);
   const std::string svg = std::filesystem::path(path).replace_extension(".svg").string();
   MeasuredProfile written = result.profile;
   written.remarks = {"Measured by muster profile at " +
                      std::to_string(result.measured.curve.points().size()) +
                      " shares of CPU; docs/formats.md says what each key means."};
   for (const std::string& remark : result.remarks) written.remarks.push_back(remark);
-  for (const Refusal& refusal :
-       {write_file(path, profile_yaml(written)), write_file(svg, curve_svg(plot_of(result)))}) {
-    if (refusal) return fail(streams, refusal->message);
-  }
   const Json measured = measured_json(result, request);
   const std::string kept = profile.alone ? "" : hand_over(options, measured);
+  const Result<std::string> yaml = profile_yaml(written);
+  if (!yaml.ok()) return fail(streams, "what was measured is no profile: " + yaml.error().message);
+  for (const Refusal& refusal :
+       {write_file(path, yaml.value()), write_file(svg, curve_svg(plot_of(result)))}) {
+    if (refusal) return fail(streams, refusal->message);
+  }
   if (options.json) {
     Json out = measured;
     const GridCost grid = grid_cost(result.profile, result.measured.time);
@@ -211,8 +231,10 @@ int run_profile(const LiveOptions& options, Streams streams) {
   for (const std::string& note : made.value().notes) streams.err << "note: " << note << '\n';
   ProfileOrder order;
   order.request = made.value().request;
-  order.request.array.reset();  // One of them stands for all.
   if (const Refusal refusal = fill_order(options.profile, order)) {
+    return complain(streams, refusal->message);
+  }
+  if (const Refusal refusal = refuse_out(out_path(options.profile, order.request))) {
     return complain(streams, refusal->message);
   }
   order.shim = find_shim();

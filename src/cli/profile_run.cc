@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <utility>
 
 #include "exec/bandwidth.h"
 #include "exec/dataset.h"
@@ -56,6 +57,10 @@ Result<LaunchSpec> launch_of(const ProfileOrder& order, const NodeFacts& machine
   LiveJob job;
   job.id = 1;
   job.request = order.request;
+  if (const auto array = std::exchange(job.request.array, std::nullopt)) {
+    job.array = job.id;  // One of them stands for all.
+    job.index = array->first;
+  }
   Order start;
   start.lease = 1;
   Share share;
@@ -67,6 +72,8 @@ Result<LaunchSpec> launch_of(const ProfileOrder& order, const NodeFacts& machine
   settings.instance = fmt::format("profile-{}-{}", ::getpid(),
                                   std::chrono::system_clock::now().time_since_epoch().count());
   settings.grace = Duration::seconds(10);
+  // Should we die on the way, it ends by itself.
+  start.time_limit = Duration::micros(3 * order.budget.us()) + Duration::seconds(600);
   settings.cgroup_parent = kGroup;
   return launch_specs(job, start, settings).front();
 }

@@ -37,6 +37,7 @@ std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
   common.epoch = order.lease;
   common.argv = job.request.command;
   common.env = job.request.env;
+  common.env["MUSTER_MANAGER"] = settings.instance;
   if (job.array != 0) {
     common.env["MUSTER_ARRAY_ID"] = std::to_string(job.array);
     common.env["MUSTER_ARRAY_INDEX"] = std::to_string(job.index);

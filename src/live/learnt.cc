@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostPoints = 64;
+constexpr std::size_t kMostPoints = 16;
 constexpr double kMostRate = 1e9;
 constexpr double kMostMib = 1e12;
 constexpr std::size_t kMostKeyBytes = 512;
@@ -80,6 +80,7 @@ Result<Learnt> from_json(const json& in) {
       measured.name.empty() || measured.name.size() > kMostKeyBytes) {
     return Error{"a number or name is out of range"};
   }
+  if (const Result<SpeedMatrix> matrix = matrix_of(measured); !matrix.ok()) return matrix.error();
   return out;
 }
 
@@ -135,6 +136,10 @@ const Learnt* find_learnt(std::span<const Learnt> all, std::string_view key) {
 
 void learn(std::vector<Learnt>& all, Learnt fresh) {
   std::erase_if(all, [&](const Learnt& each) { return each.measured.name == fresh.measured.name; });
+  const auto theirs = [&](const Learnt& each) { return each.user == fresh.user; };
+  if (std::count_if(all.begin(), all.end(), theirs) >= kMostLearntOfOne) {
+    all.erase(std::find_if(all.begin(), all.end(), theirs));
+  }
   if (all.size() >= kMostLearnt) all.erase(all.begin());
   all.push_back(std::move(fresh));
 }

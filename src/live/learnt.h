@@ -25,6 +25,7 @@ struct Learnt {
 };
 
 inline constexpr std::size_t kMostLearnt = 1'000;
+inline constexpr std::ptrdiff_t kMostLearntOfOne = 100;  // User.
 
 // Jobs of one user, name and command are alike: a sweep is measured once.
 std::string profile_key(const std::string& user, const JobRequest& request);
@@ -37,7 +38,7 @@ Result<Learnt> read_learnt(std::string_view json);
 std::string with_learnt(std::string_view settings, std::span<const Learnt> learnt);
 Result<std::vector<Learnt>> learnt_in(std::string_view settings);
 
-// Takes the place of what was known of the same jobs; beyond kMostLearnt the oldest is forgotten.
+// Takes the place of what was known of the same jobs; beyond the limits the oldest is forgotten.
 void learn(std::vector<Learnt>& all, Learnt fresh);
 const Learnt* find_learnt(std::span<const Learnt> all, std::string_view key);
 

@@ -69,7 +69,7 @@ void LocalHands::run() {
     std::optional<std::vector<Name>> known;
     {
       const std::lock_guard lock(mutex_);
-      if (ending_) return;
+      if (ending_ && inbox_.empty()) return;  // What was ordered is done before.
       inbox.swap(inbox_);
       known.swap(known_);
     }

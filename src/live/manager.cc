@@ -63,10 +63,12 @@ Refusal Manager::run() {
   if (const Refusal refusal = commit()) return refusal;
   act();
   next_look_ = clock_->now();
+  next_speed_look_ = clock_->now();
   next_housekeeping_ = clock_->now() + kHousekeeping;
   while (wait()) {
     if (const Refusal refusal = turn()) return refusal;
   }
+  let_speeds_go();
   keep_house();  // So that another version of Muster can begin from it.
   return journal_->commit();
 }
@@ -74,7 +76,10 @@ Refusal Manager::run() {
 // Sleeps until something is to be done.
 bool Manager::wait() {
   Instant until = std::min(roster_->wake(), next_housekeeping_);
-  if (!roster_->engine().state().placed.empty()) until = std::min(until, next_look_);
+  if (!roster_->engine().state().placed.empty()) {
+    until = std::min(until, next_look_);
+    if (profiler_->busy()) until = std::min(until, next_speed_look_);
+  }
   const std::int64_t left = std::max<std::int64_t>(0, (until - clock_->now()).us());
   std::unique_lock lock(mutex_);
   woken_.wait_for(lock, std::chrono::microseconds(std::min<std::int64_t>(left, 60'000'000)),
@@ -104,18 +109,18 @@ Refusal Manager::turn() {
   if (now >= next_look_) {
     next_look_ = now + settings_.progress_every;
     look_at_progress(inputs);
-    look_at_speeds(inputs);
   }
+  if (now >= next_speed_look_) look_at_speeds(inputs);
   report_ends(inputs);
   if (roster_->wake() <= now) inputs.push_back(TickInput{});
   if (!inputs.empty()) decide(std::move(inputs));
-  if (journal_->buffered() > 0 || !waiters_.empty()) {
+  if (journal_->buffered() > 0 || !waiters_.empty() || learnt_changed_) {
     if (const Refusal refusal = commit()) return refusal;
-    act();
-    if (std::exchange(learnt_changed_, false)) {
-      decide_by_what_was_learnt();
-      lease_ended_ = true;
+    if (learnt_changed_) {
+      if (const Refusal refusal = decide_by_what_was_learnt()) complain(refusal->message);
+      if (const Refusal refusal = commit()) return refusal;
     }
+    act();
     if (std::exchange(lease_ended_, false) && in_force_ != settings_.scheduling) {
       if (const Refusal refusal = adapt()) complain(refusal->message);
       if (const Refusal refusal = commit()) return refusal;
@@ -304,6 +309,11 @@ Refusal Manager::commit() {
 }
 
 void Manager::act() {
+  // Who is to stop has all its CPU to save its work with.
+  for (const Order& order : orders_) {
+    if (order.kind == Order::Kind::kStop) profiler_->let_go(order.id);
+  }
+  set_limits();
   std::vector<HandOrder> orders;
   for (const Order& order : std::exchange(orders_, {})) orders.push_back(hand_order(order));
   hands_->order(std::move(orders));

@@ -57,8 +57,9 @@ struct ManagerSettings {
   std::vector<std::string> node_test = {"/bin/true"};  // What a server must pass to return.
   Duration retention = Duration::seconds(30 * 86'400);
   Duration progress_every = Duration::seconds(2);
-  bool profile = true;       // Find out about the speed of jobs nobody has measured.
-  SessionOptions profiling;  // How.
+  bool profile = true;  // Find out about the speed of jobs nobody has measured.
+  // How. Imports and evaluations take their time.
+  SessionOptions profiling = {.patience = Duration::seconds(600), .budget = Duration::seconds(900)};
   std::size_t most_queued = 100'000;
   std::size_t most_queued_per_user = 50'000;
   std::size_t snapshot_every = 20'000;  // Entries, or jobs in them.
@@ -173,7 +174,9 @@ class Manager final : public Service {
 
   // manager_profile.cc
   void look_at_speeds(std::vector<Input>& inputs);
-  void decide_by_what_was_learnt();
+  void set_limits();
+  void let_speeds_go();
+  Refusal decide_by_what_was_learnt();
   void keep_profile(const Caller& caller, const KeepProfile& call,
                     std::function<void(Answer)> done);
   Answer list_profiles(const Caller& caller) const;
@@ -241,6 +244,7 @@ class Manager final : public Service {
   std::uint64_t submitted_ = 0;
   std::uint64_t ended_[4] = {};  // By LiveState from kDone.
   Instant next_look_;
+  Instant next_speed_look_;
   Instant next_housekeeping_;
   std::string blocked_;    // Why nothing can be written; empty if it can.
   Forecaster forecaster_;  // Last: its thread uses the rest.

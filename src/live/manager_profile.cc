@@ -1,6 +1,8 @@
 // What the manager does about the speed of jobs: it has it measured, keeps what was found, and
 // decides by it from then on.
 
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -34,9 +36,27 @@ json profile_view(const Learnt& learnt) {
 }  // namespace
 
 void Manager::look_at_speeds(std::vector<Input>& inputs) {
-  if (!settings_.profile || !roster_->settings().uses_profiles) return;
-  const std::int64_t now = clock_->unix_us(clock_->now());
+  if (!settings_.profile || !roster_->settings().uses_profiles) {
+    if (profiler_->busy()) let_speeds_go();
+    return;
+  }
+  // By the clock of the files that jobs write.
+  using namespace std::chrono;
+  const auto now = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
   profiler_->look(*roster_, learnt_, now);
+  set_limits();
+  for (Profiler::Finding& finding : profiler_->take_findings()) {
+    inputs.push_back(ProfiledInput{finding.id, finding.kind, finding.words});
+    if (!finding.learnt) continue;
+    learn(learnt_, std::move(*finding.learnt));
+    learnt_changed_ = true;
+  }
+  next_speed_look_ =
+      clock_->now() + (profiler_->busy() ? kLookWhileMeasuring : settings_.progress_every);
+}
+
+// Below what leases hold, for a while: nothing that is decided, so nothing for the journal.
+void Manager::set_limits() {
   std::vector<HandOrder> orders;
   for (const Profiler::Limit& limit : profiler_->take_limits()) {
     HandOrder order;
@@ -47,18 +67,27 @@ void Manager::look_at_speeds(std::vector<Input>& inputs) {
     orders.push_back(std::move(order));
   }
   hands_->order(std::move(orders));
-  for (Profiler::Finding& finding : profiler_->take_findings()) {
-    inputs.push_back(ProfiledInput{finding.id, finding.kind, finding.words});
-    if (!finding.learnt) continue;
-    learn(learnt_, std::move(*finding.learnt));
-    learnt_changed_ = true;
-  }
-  if (profiler_->busy()) next_look_ = std::min(next_look_, clock_->now() + kLookWhileMeasuring);
 }
 
-// What was learnt is part of the settings; nothing that runs can fail to fit for it.
-void Manager::decide_by_what_was_learnt() {
+void Manager::let_speeds_go() {
+  profiler_->let_go();
+  set_limits();
+}
+
+// What was learnt is part of the settings, those in force and those that wait; nothing that runs
+// can fail to fit for it. Not while a lease is stopping, which a new era would not know.
+Refusal Manager::decide_by_what_was_learnt() {
+  const auto stops = [](const auto& each) {
+    return each.second.lease && each.second.lease->stopping;
+  };
+  if (std::any_of(roster_->jobs().begin(), roster_->jobs().end(), stops)) return std::nullopt;
+  learnt_changed_ = false;
   settings_.scheduling = with_learnt(settings_.scheduling, learnt_);
+  const std::string old = std::exchange(in_force_, with_learnt(in_force_, learnt_));
+  if (old == in_force_) return std::nullopt;
+  const Refusal refusal = begin_era(*roster_);
+  if (refusal) in_force_ = old;
+  return refusal;
 }
 
 void Manager::keep_profile(const Caller& caller, const KeepProfile& call,
@@ -69,6 +98,8 @@ void Manager::keep_profile(const Caller& caller, const KeepProfile& call,
     json body = json::parse(call.body);
     request.name = body.at("name").get<std::string>();
     request.command = body.at("command").get<std::vector<std::string>>();
+    complete_request(request);
+    if (const Refusal refusal = check_request(request)) return done(refused(400, refusal->message));
     body["key"] = profile_key(caller.user, request);
     body.erase("reach");
     Result<Learnt> read = read_learnt(body.dump());
@@ -77,8 +108,6 @@ void Manager::keep_profile(const Caller& caller, const KeepProfile& call,
   } catch (const json::exception& error) {
     return done(refused(400, std::string("not what was measured of a job: ") + error.what()));
   }
-  complete_request(request);
-  if (const Refusal refusal = check_request(request)) return done(refused(400, refusal->message));
   learnt.user = caller.user;
   learnt.name = request.name;
   learnt.unix_s = clock_->unix_us(clock_->now()) / 1'000'000;

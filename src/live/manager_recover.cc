@@ -88,7 +88,7 @@ Refusal Manager::recover() {
   Result<std::vector<Learnt>> learnt = learnt_in(settings);
   if (!learnt.ok()) return Error{file + ": " + learnt.error().message};
   learnt_ = std::move(learnt).value();
-  decide_by_what_was_learnt();
+  settings_.scheduling = with_learnt(settings_.scheduling, learnt_);
   Roster roster(std::move(old).value());
   const Result<std::vector<Order>> unkept = roster.restore(kept);
   if (!unkept.ok()) return Error{file + ": " + unkept.error().message};

@@ -15,7 +15,8 @@ constexpr double kDrift = 0.2;      // Another speed than this far from what is 
 constexpr double kBeyond = 1.1;     // Of the most CPU measured: worth a look.
 constexpr std::int64_t kReach = 2;  // Where it is still rising, it may be so up to here.
 constexpr std::size_t kMostHopeless = 10'000;
-const char* const kFallback = "; it keeps its proportional share";
+constexpr std::int64_t kHopeAgainUs = 3'600'000'000;
+constexpr int kMostDrifts = 3;
 
 // To hold its speed against what is known; not in a hurry.
 MeterOptions slow_meter(const MeterOptions& quick) {
@@ -43,7 +44,20 @@ bool Profiler::busy() const {
                      [](const auto& each) { return each.second.session.has_value(); });
 }
 
+void Profiler::let_go(LiveId id) {
+  const auto found = watched_.find(id);
+  if (found == watched_.end()) return;
+  if (found->second.session) limit(id, found->second, found->second.cpu_milli);
+  watched_.erase(found);
+}
+
+void Profiler::let_go() {
+  while (!watched_.empty()) let_go(watched_.begin()->first);
+}
+
 void Profiler::look(const Roster& roster, std::span<const Learnt> learnt, std::int64_t unix_us) {
+  if (unix_us < std::exchange(last_us_, unix_us)) let_go();  // The clock was set back.
+  std::erase_if(hopeless_, [&](const auto& each) { return each.second < unix_us - kHopeAgainUs; });
   std::set<LiveId> seen;
   measuring_.clear();
   for (const auto& [id, watched] : watched_) {
@@ -56,20 +70,18 @@ void Profiler::look(const Roster& roster, std::span<const Learnt> learnt, std::i
       continue;
     }
     seen.insert(id);
-    const std::int64_t cpu = total_of(job->lease->placement).cpu_milli;
     auto found = watched_.find(id);
-    if (found != watched_.end() &&
-        (found->second.lease != job->lease->number || found->second.cpu_milli != cpu)) {
+    if (found != watched_.end() && (found->second.lease != job->lease->number ||
+                                    found->second.placement != job->lease->placement)) {
       watched_.erase(found);  // Another lease, or its limits were just set: begin anew.
       found = watched_.end();
     }
-    const std::string key = profile_key(job->user, job->request);
-    const Learnt* known = find_learnt(learnt, key);
     if (found == watched_.end()) {
       Watched fresh{
           job->lease->number,
-          cpu,
-          key,
+          job->lease->placement,
+          total_of(job->lease->placement).cpu_milli,
+          profile_key(job->user, job->request),
           StepWatch(fmt::format("{}/j{}.e{}/progress.jsonl", leases_, id, job->lease->number)),
           unix_us,
           {},
@@ -78,23 +90,17 @@ void Profiler::look(const Roster& roster, std::span<const Learnt> learnt, std::i
       found = watched_.emplace(id, std::move(fresh)).first;
     }
     Watched& watched = found->second;
-    const Duration now = Duration::micros(unix_us - watched.zero_us);
+    const Learnt* known = find_learnt(learnt, watched.key);
     if (!watched.session && !watched.meter) begin(*job, watched, known, unix_us);
     if (!watched.session && !watched.meter) continue;
+    const Duration now = Duration::micros(unix_us - watched.zero_us);
     if (const std::optional<StepSeen> said = watched.steps.look()) {
       const Observation observed{Duration::micros(said->unix_us - watched.zero_us), said->step};
       if (watched.session) watched.session->take(observed);
       if (watched.meter) watched.meter->take(observed);
     }
     if (watched.session) {
-      measure(*job, watched, now, unix_us);
-      if (!findings_.empty() && findings_.back().id == id && findings_.back().learnt) {
-        const std::int64_t most = most_cpu(roster, job->lease->placement);
-        MeasuredProfile& measured = findings_.back().learnt->measured;
-        // Optimistic where it is still rising: if that turns out wrong, it is measured there.
-        if (!measured.curve.is_flat() && cpu < most) measured.reach = std::min(most, kReach * cpu);
-        findings_.back().words = need_words(*findings_.back().learnt);
-      }
+      measure(roster, *job, watched, known, now, unix_us);
     } else if (known != nullptr) {
       compare(*job, watched, *known, now);
     }
@@ -106,15 +112,9 @@ void Profiler::begin(const LiveJob& job, Watched& watched, const Learnt* known,
                      std::int64_t unix_us) {
   if (hopeless_.contains(watched.key) || measuring_.contains(watched.key)) return;
   if (!job.lease->isolation.starts_with("cgroup")) {
-    if (hopeless_.size() >= kMostHopeless) hopeless_.clear();
-    hopeless_.insert(watched.key);
-    findings_.push_back({job.id,
-                         "not-profiled",
-                         std::string("its speed cannot be measured, since its CPU is not limited "
-                                     "by the kernel") +
-                             kFallback,
-                         {}});
-    return;
+    return give_up(job, watched,
+                   "its speed cannot be measured, since its CPU is not limited by the kernel",
+                   known, unix_us);
   }
   // On another number of GPUs it makes other steps: nothing to compare.
   if (known != nullptr && known->measured.gpus != job.request.gpus) return;
@@ -123,12 +123,12 @@ void Profiler::begin(const LiveJob& job, Watched& watched, const Learnt* known,
       known != nullptr &&
       static_cast<double>(watched.cpu_milli) >
           kBeyond * static_cast<double>(known->measured.curve.points().back().cpu_milli);
-  if (known != nullptr && !beyond) {
-    watched.meter.emplace(slow_meter(options_.meter));
-    watched.meter->begin(Duration());
-    return;
+  if (known == nullptr || beyond) {
+    return start_session(watched, beyond ? known->measured.curve : SpeedCurve(), Duration());
   }
-  start_session(watched, beyond ? known->measured.curve : SpeedCurve(), Duration());
+  if (drifts_[watched.key] >= kMostDrifts) return;
+  watched.meter.emplace(slow_meter(options_.meter));
+  watched.meter->begin(Duration());
 }
 
 void Profiler::start_session(Watched& watched, SpeedCurve known, Duration now) {
@@ -140,43 +140,64 @@ void Profiler::start_session(Watched& watched, SpeedCurve known, Duration now) {
   measuring_.insert(watched.key);
 }
 
-void Profiler::limit(const LiveJob& job, const Watched& watched, std::int64_t cpu_milli) {
-  Placement placement = job.lease->placement;
+void Profiler::limit(LiveId id, const Watched& watched, std::int64_t cpu_milli) {
+  Placement placement = watched.placement;
   for (Share& share : placement) {
     share.cpu_milli = std::max(kLeastCpuMilli, share.cpu_milli * cpu_milli / watched.cpu_milli);
   }
-  limits_.push_back({job.id, watched.lease, std::move(placement)});
+  limits_.push_back({id, watched.lease, std::move(placement)});
 }
 
-void Profiler::measure(const LiveJob& job, Watched& watched, Duration now, std::int64_t unix_us) {
+void Profiler::give_up(const LiveJob& job, const Watched& watched, const std::string& why,
+                       const Learnt* known, std::int64_t unix_us) {
+  if (hopeless_.size() >= kMostHopeless) hopeless_.clear();
+  hopeless_[watched.key] = unix_us;
+  findings_.push_back({job.id,
+                       "not-profiled",
+                       why + (known == nullptr ? "; it keeps its proportional share"
+                                               : "; it keeps what its profile says"),
+                       {}});
+}
+
+void Profiler::measure(const Roster& roster, const LiveJob& job, Watched& watched,
+                       const Learnt* known, Duration now, std::int64_t unix_us) {
   Session& session = *watched.session;
   if (!session.look(now)) return;
-  if (!session.over()) return limit(job, watched, session.cpu_milli());
-  limit(job, watched, watched.cpu_milli);
-  Finding finding{job.id, "profiled", "", {}};
-  if (session.trouble()) {
-    if (hopeless_.size() >= kMostHopeless) hopeless_.clear();
-    hopeless_.insert(watched.key);
-    finding.kind = "not-profiled";
-    finding.words = *session.trouble() + ": its speed is not known" + kFallback;
-  } else {
-    Learnt learnt;
-    learnt.user = job.user;
-    learnt.name = job.request.name;
-    learnt.measured.name = watched.key;
-    learnt.measured.gpus = job.request.gpus;
-    learnt.measured.curve = session.curve();
-    learnt.unix_s = unix_us / 1'000'000;
-    learnt.time = session.measured();
-    finding.learnt = std::move(learnt);
+  if (!session.over()) return limit(job.id, watched, session.cpu_milli());
+  limit(job.id, watched, watched.cpu_milli);
+  Learnt learnt;
+  learnt.user = job.user;
+  learnt.name = job.request.name;
+  learnt.measured.name = watched.key;
+  learnt.measured.gpus = job.request.gpus;
+  learnt.measured.curve = session.curve();
+  learnt.unix_s = unix_us / 1'000'000;
+  learnt.time = session.measured();
+  if (known != nullptr) {  // What nobody can see from here.
+    learnt.measured.data = known->measured.data;
+    learnt.measured.skew = known->measured.skew;
   }
-  findings_.push_back(std::move(finding));
+  const std::optional<std::string> trouble = session.trouble();
   watched.session.reset();
+  if (trouble && learnt.measured.curve.points().size() < 2) {
+    return give_up(job, watched, *trouble + ": its speed is not known", known, unix_us);
+  }
+  // Optimistic where it is still rising: if that turns out wrong, it is measured there.
+  const std::int64_t most = most_cpu(roster, watched.placement);
+  if (!learnt.measured.curve.is_flat() && watched.cpu_milli < most) {
+    learnt.measured.reach = std::min(most, kReach * watched.cpu_milli);
+  }
+  // What jobs say may be anything; a profile is not.
+  if (const Result<Learnt> sound = read_learnt(learnt_json(learnt)); !sound.ok()) {
+    return give_up(job, watched, "what it reports cannot be its speed", known, unix_us);
+  }
+  const std::string words = need_words(learnt);
+  findings_.push_back({job.id, "profiled", words, std::move(learnt)});
 }
 
 // Twice in a row, since a moment of trouble is no change.
 void Profiler::compare(const LiveJob& job, Watched& watched, const Learnt& known, Duration now) {
-  if (!watched.meter->known(now)) return;
+  if (known.measured.gpus != job.request.gpus || !watched.meter->known(now)) return;
   const double is = watched.meter->rate()->steps_per_second;
   const double believed = known.measured.curve.at(watched.cpu_milli);
   watched.meter->begin(now);
@@ -185,14 +206,15 @@ void Profiler::compare(const LiveJob& job, Watched& watched, const Learnt& known
     watched.wide_first = wide;
     return;
   }
-  findings_.push_back({job.id,
-                       "drifted",
-                       fmt::format("makes {:.3g} steps a second where its profile says {:.3g}; "
-                                   "it is measured again",
-                                   is, believed),
-                       {}});
+  const bool last = ++drifts_[watched.key] >= kMostDrifts;
+  findings_.push_back(
+      {job.id,
+       "drifted",
+       fmt::format("makes {:.3g} steps a second where its profile says {:.3g}; {}", is, believed,
+                   last ? "its speed changes too often to go by" : "it is measured again"),
+       {}});
   watched.meter.reset();
-  start_session(watched, {}, now);
+  if (!last) start_session(watched, {}, now);
 }
 
 }  // namespace muster

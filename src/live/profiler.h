@@ -5,8 +5,9 @@
 // own reports say what that costs. Nothing is run twice for it and nothing waits for it. Later its
 // speed is held against what was found, and measured anew if it has changed.
 //
-// The manager calls look() every now and then and carries out what it is given. What is lost with
-// the manager is only the measurement at hand: limits are set again from the leases at its start.
+// The manager calls look() every now and then and carries out what it is given: before a lease is
+// told to stop, and before the manager itself ends, let_go() gives back what was taken. A manager
+// that dies leaves a low limit behind until the next one sets limits from the leases.
 
 #include <cstdint>
 #include <map>
@@ -47,11 +48,15 @@ class Profiler {
   std::vector<Limit> take_limits() { return std::exchange(limits_, {}); }
   std::vector<Finding> take_findings() { return std::exchange(findings_, {}); }
   bool busy() const;  // Look often.
+  // Ends what is being measured, of one job or of all: take_limits() has what they are to have.
+  void let_go(LiveId id);
+  void let_go();
 
  private:
   struct Watched {
     std::uint32_t lease = 0;
-    std::int64_t cpu_milli = 0;  // That the lease holds.
+    Placement placement;         // That the lease holds, ...
+    std::int64_t cpu_milli = 0;  // ... in all.
     std::string key;
     StepWatch steps;
     std::int64_t zero_us = 0;
@@ -62,15 +67,20 @@ class Profiler {
 
   void begin(const LiveJob& job, Watched& watched, const Learnt* known, std::int64_t unix_us);
   void start_session(Watched& watched, SpeedCurve known, Duration now);
-  void measure(const LiveJob& job, Watched& watched, Duration now, std::int64_t unix_us);
+  void measure(const Roster& roster, const LiveJob& job, Watched& watched, const Learnt* known,
+               Duration now, std::int64_t unix_us);
+  void give_up(const LiveJob& job, const Watched& watched, const std::string& why,
+               const Learnt* known, std::int64_t unix_us);
   void compare(const LiveJob& job, Watched& watched, const Learnt& known, Duration now);
-  void limit(const LiveJob& job, const Watched& watched, std::int64_t cpu_milli);
+  void limit(LiveId id, const Watched& watched, std::int64_t cpu_milli);
 
   std::string leases_;
   SessionOptions options_;
   std::map<LiveId, Watched> watched_;
-  std::set<std::string> measuring_;  // Keys.
-  std::set<std::string> hopeless_;   // Keys of jobs that cannot be measured.
+  std::set<std::string> measuring_;               // Keys.
+  std::map<std::string, std::int64_t> hopeless_;  // Jobs that cannot be measured, and since when.
+  std::map<std::string, int> drifts_;             // By key; who drifts often has no one speed.
+  std::int64_t last_us_ = 0;
   std::vector<Limit> limits_;
   std::vector<Finding> findings_;
 };

@@ -107,7 +107,7 @@ TEST_F(ProfilerTest, WhereItStillRisesMoreIsHopedFor) {
   ASSERT_TRUE(found_[0].learnt);
   EXPECT_EQ(found_[0].learnt->measured.reach, 1000);  // Twice what it had, of two CPUs.
   EXPECT_NE(found_[0].words.find("faster still"), std::string::npos) << found_[0].words;
-  const Profile profile = profile_of(found_[0].learnt->measured);
+  const Profile profile = profile_of(found_[0].learnt->measured).value();
   EXPECT_NEAR(profile.speed(1000, 1, 0) / profile.speed(500, 1, 0), 2, 0.05);
 }
 
@@ -143,6 +143,43 @@ TEST_F(ProfilerTest, AChangeOfSpeedIsToldAndMeasured) {
             "makes 50 steps a second where its profile says 100; it is measured again");
   ASSERT_TRUE(found_[2].learnt);
   EXPECT_NEAR(found_[2].learnt->measured.curve.at(500), 50, 2);
+}
+
+TEST_F(ProfilerTest, WhatIsStoppedInBetweenHasItsCpuBack) {
+  run(1);
+  pass(4, {{1, {100, 1000}}});
+  ASSERT_LT(limits_[1], 0.5);
+  profiler_->let_go(1);
+  const std::vector<Profiler::Limit> limits = profiler_->take_limits();
+  ASSERT_EQ(limits.size(), 1U);
+  EXPECT_EQ(total_of(limits[0].placement).cpu_milli, 500);
+  EXPECT_FALSE(profiler_->busy());
+}
+
+TEST_F(ProfilerTest, ANumberThatIsNoSpeedIsNotLearnt) {
+  run(1);
+  pass(60, {{1, {1e300, 1e300}}});
+  ASSERT_FALSE(found_.empty());
+  EXPECT_EQ(found_[0].kind, "not-profiled");
+  EXPECT_TRUE(learnt_.empty());
+}
+
+TEST_F(ProfilerTest, OneWhoWaitedForAnotherHasItsOwnTime) {
+  run(1);
+  run(2);
+  pass(3, {{1, {10, 1}}, {2, {10, 1}}});
+  pass(25, {{2, {1000, 100}}});  // The first says nothing more, and is given up...
+  ASSERT_EQ(found_.size(), 1U);
+  EXPECT_EQ(found_[0].kind, "not-profiled");
+}
+
+TEST_F(ProfilerTest, AClockThatGoesBackEndsWhatIsMeasured) {
+  run(1);
+  pass(4, {{1, {100, 1000}}});
+  ASSERT_LT(limits_[1], 0.5);
+  unix_us_ -= 100'000'000;
+  pass(0.1, {});
+  EXPECT_EQ(limits_[1], 0.5);
 }
 
 TEST_F(ProfilerTest, AJobThatNamesItsModelIsLeftAlone) {

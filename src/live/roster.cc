@@ -223,7 +223,7 @@ JobSpec Roster::spec_of(const JobRequest& request, const std::string& user,
   }
   if (!request.model.empty()) {
     spec.profile = settings.profiles.find(request.model);
-  } else if (settings.has_learnt) {
+  } else if (settings.learnt > 0) {
     spec.profile = settings.profiles.find(profile_key(user, request));
   }
   if (settings.tenants) {

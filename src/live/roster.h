@@ -49,7 +49,7 @@ struct RosterSettings {
   EngineOptions engine;
   Duration quarantine = Duration::seconds(600);  // Of a server, until it is tested.
   bool uses_profiles = false;                    // The mechanism goes by them.
-  bool has_learnt = false;                       // Some of the profiles are of jobs, see learnt.h.
+  std::size_t learnt = 0;  // So many of the profiles, the last, are of jobs; see learnt.h.
 };
 
 // What to do about a lease. Orders may be given twice; a lease runs at most once.

@@ -65,9 +65,11 @@ Refusal Roster::refuse(const JobRequest& request, const std::string& tenant) con
   } else if (!tenant.empty() && tenant != kDefaultTenant) {
     return Error{"tenant: unknown tenant " + in_quotes(tenant) + "; this manager has none"};
   }
-  if (!request.model.empty() && settings.profiles.find(request.model) == ProfileTable::kUnknown) {
+  const std::size_t stated = settings.profiles.size() - settings.learnt;
+  const ProfileId model = settings.profiles.find(request.model);
+  if (!request.model.empty() && (model == ProfileTable::kUnknown || model.index() >= stated)) {
     std::vector<std::string_view> known;
-    for (std::size_t i = 1; i < settings.profiles.size(); ++i) {
+    for (std::size_t i = 1; i < stated; ++i) {
       known.push_back(settings.profiles[ProfileId(i)].name());
     }
     return Error{"model: no profile of " + in_quotes(request.model) +

@@ -156,10 +156,12 @@ Refusal read_scheduler(const json& in, RosterSettings& settings) {
 void add_learnt(const MeasuredProfile& measured, RosterSettings& settings) {
   const Resources share = settings.topology.node(NodeId(0)).per_gpu();
   const double unknown = settings.profiles[ProfileTable::kUnknown].speed(share);
-  const double is = profile_of(measured).speed(share);
-  if (settings.profiles.find(measured.name) != ProfileTable::kUnknown || is <= 0) return;
-  MUSTER_CHECK(settings.profiles.add(profile_of(measured, unknown / is)).ok());
-  settings.has_learnt = true;
+  Result<Profile> plain = profile_of(measured);
+  if (!plain.ok() || settings.profiles.find(measured.name) != ProfileTable::kUnknown) return;
+  Result<Profile> scaled = profile_of(measured, unknown / plain.value().speed(share));
+  if (scaled.ok()) plain = std::move(scaled);
+  MUSTER_CHECK(settings.profiles.add(std::move(plain).value()).ok());
+  ++settings.learnt;
 }
 
 }  // namespace

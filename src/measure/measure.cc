@@ -70,9 +70,11 @@ class Measuring {
     spec.cpu_milli = session_.cpu_milli();
     lease_ = lease_name(spec);
     steps_.emplace(record() + "/progress.jsonl");
-    running_ = true;
+    limit_due_ = false;
     session_.begin(now());
-    return executor_.start(spec);
+    const Refusal refusal = executor_.start(spec);
+    running_ = !refusal;
+    return refusal;
   }
 
   // Waits a little for news of the lease.
@@ -124,11 +126,11 @@ class Measuring {
       session_.take({Duration::micros(seen->unix_us - zero_), seen->step});
       count_epochs(*seen);
     }
-    if (session_.look(now()) && !session_.over() && running_) {
-      const Limits limits{session_.cpu_milli(), order_.spec.mem_mib};
-      // A shim that does not answer now will, or its lease comes to an end.
-      if (executor_.resize(lease_, limits)) session_.begin(now());
-    }
+    if (session_.look(now()) && !session_.over()) limit_due_ = true;
+    if (!limit_due_ || !running_) return;
+    // A shim that does not answer now will, or its lease comes to an end.
+    limit_due_ = executor_.resize(lease_, {session_.cpu_milli(), order_.spec.mem_mib}).has_value();
+    session_.begin(now());
   }
 
   void count_epochs(const StepSeen& seen) {
@@ -165,6 +167,7 @@ class Measuring {
   std::optional<StepWatch> steps_;
   std::optional<StepSeen> first_epoch_;
   bool running_ = false;
+  bool limit_due_ = false;  // The session's limit is still to be set.
   Measured out_;
 };
 

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kRowsBetween = 8;
 constexpr double kNearly = 0.98;
+constexpr double kLeastSpeed = 1e-8;
+constexpr std::size_t kMostLabel = 64;
 constexpr int kGridCpus = 24;
 constexpr int kGridMems = 11;
 
@@ -33,7 +35,7 @@ std::vector<std::int64_t> cpu_rows(const MeasuredProfile& measured) {
   const std::int64_t high = rows.back();
   add_point(rows, std::clamp(each(measured.curve.need()), low, high));
   for (int i = 1; i < kRowsBetween; ++i) {
-    add_point(rows, (low + (high - low) * i / kRowsBetween + 5) / 10 * 10);
+    add_point(rows, std::max(low, (low + (high - low) * i / kRowsBetween + 5) / 10 * 10));
   }
   // Where it is nearly as fast as it gets is no row: whoever reads the profile takes the cheapest
   // point that is fast enough for what the job needs, and noise must not make that one slower.
@@ -63,6 +65,41 @@ std::vector<std::int64_t> memory_columns(const MeasuredProfile& measured,
   return columns;
 }
 
+// The last hundredths are noise: nobody should be given CPUs for them. Where it was still rising it
+// goes on as between the last two points.
+std::vector<double> rates_of(const MeasuredProfile& measured,
+                             const std::vector<std::int64_t>& rows) {
+  const SpeedCurve& curve = measured.curve;
+  const std::int64_t last = curve.points().back().cpu_milli;
+  const std::size_t count = curve.points().size();
+  const std::int64_t before = count > 1 ? curve.points()[count - 2].cpu_milli : 0;
+  const double slope = (curve.best() - curve.at(before)) /
+                       static_cast<double>(std::max<std::int64_t>(1, last - before));
+  std::vector<double> rates;
+  for (const std::int64_t row : rows) {
+    const std::int64_t cpu_milli = row * measured.gpus;
+    if (measured.reach > last && cpu_milli > last) {
+      rates.push_back(curve.best() + slope * static_cast<double>(cpu_milli - last));
+    } else if (measured.reach <= last && cpu_milli >= curve.need()) {
+      rates.push_back(curve.best());
+    } else {
+      rates.push_back(curve.at(cpu_milli));
+    }
+  }
+  return rates;
+}
+
+// A name as files of profiles have them.
+std::string label(std::string_view name) {
+  std::string out;
+  for (const char c : name.substr(0, kMostLabel)) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       std::string_view("._-+:/").find(c) != std::string_view::npos;
+    out += plain ? c : '_';
+  }
+  return out.empty() ? "job" : out;
+}
+
 std::string numbers(const std::vector<double>& values) {
   std::string out;
   for (const double value : values) {
@@ -73,39 +110,38 @@ std::string numbers(const std::vector<double>& values) {
 
 }  // namespace
 
-SpeedMatrix matrix_of(const MeasuredProfile& measured) {
+Result<SpeedMatrix> matrix_of(const MeasuredProfile& measured) {
   MUSTER_CHECK(!measured.curve.points().empty() && measured.gpus > 0);
   SpeedMatrix matrix;
   matrix.cpu_milli = cpu_rows(measured);
-  std::vector<double> rates;
-  const std::int64_t enough = measured.curve.need();
-  const std::int64_t last = measured.curve.points().back().cpu_milli;
-  for (const std::int64_t row : matrix.cpu_milli) {
-    const std::int64_t cpu_milli = row * measured.gpus;
-    // The last hundredths are noise: nobody should be given CPUs for them.
-    const bool beyond = measured.reach > last && cpu_milli > last;
-    const bool all = measured.reach <= last && cpu_milli >= enough;
-    rates.push_back(beyond ? measured.curve.best() * static_cast<double>(cpu_milli) /
-                                 static_cast<double>(last)
-                    : all ? measured.curve.best()
-                          : measured.curve.at(cpu_milli));
-  }
+  const std::vector<double> rates = rates_of(measured, matrix.cpu_milli);
   matrix.mem_mib = memory_columns(measured, rates);
+  const std::size_t width = matrix.mem_mib.size();
   for (const double rate : rates) {
     for (const std::int64_t mem : matrix.mem_mib) {
       const auto of_job = static_cast<double>(mem * measured.gpus);
-      matrix.speed.push_back(measured.data ? 1 / step_seconds(1 / rate, of_job, *measured.data)
-                                           : rate);
+      const double is = measured.data ? 1 / step_seconds(1 / rate, of_job, *measured.data) : rate;
+      double speed = std::max(is / measured.curve.best(), kLeastSpeed);
+      // Never less with more, to the last digit.
+      const std::size_t at = matrix.speed.size();
+      if (at % width > 0) speed = std::max(speed, matrix.speed[at - 1]);
+      if (at >= width) speed = std::max(speed, matrix.speed[at - width]);
+      matrix.speed.push_back(speed);
     }
   }
+  if (const Refusal refusal = check_matrix(matrix)) return *refusal;
   const double reference = Profile::matrix("", matrix).speed(kReferenceShare);
   for (double& speed : matrix.speed) speed /= reference;
+  if (const Refusal refusal = check_matrix(matrix)) return *refusal;
   return matrix;
 }
 
-Profile profile_of(const MeasuredProfile& measured, double scale) {
-  SpeedMatrix matrix = matrix_of(measured);
+Result<Profile> profile_of(const MeasuredProfile& measured, double scale) {
+  Result<SpeedMatrix> made = matrix_of(measured);
+  if (!made.ok()) return made.error();
+  SpeedMatrix& matrix = made.value();
   for (double& speed : matrix.speed) speed *= scale;
+  if (const Refusal refusal = check_matrix(matrix)) return *refusal;
   Profile profile =
       measured.data ? Profile::matrix(measured.name, matrix)
                     : Profile::cpu_curve(measured.name, matrix.cpu_milli, std::move(matrix.speed));
@@ -113,12 +149,14 @@ Profile profile_of(const MeasuredProfile& measured, double scale) {
   return profile;
 }
 
-std::string profile_yaml(const MeasuredProfile& measured) {
-  const SpeedMatrix matrix = matrix_of(measured);
+Result<std::string> profile_yaml(const MeasuredProfile& measured) {
+  const Result<SpeedMatrix> made = matrix_of(measured);
+  if (!made.ok()) return made.error();
+  const SpeedMatrix& matrix = made.value();
   const std::size_t width = matrix.mem_mib.size();
   std::string out;
   for (const std::string& remark : measured.remarks) out += "# " + remark + "\n";
-  out += "profiles:\n  - name: " + measured.name + "\n";
+  out += "profiles:\n  - name: " + label(measured.name) + "\n";
   const std::int64_t reference = kReferenceShare.cpu_milli * measured.gpus;
   const double rate = measured.curve.at(reference);
   double step = 1 / rate;
@@ -126,7 +164,7 @@ std::string profile_yaml(const MeasuredProfile& measured) {
     step = step_seconds(step, static_cast<double>(kReferenceShare.mem_mib * measured.gpus),
                         *measured.data);
   }
-  out += fmt::format("    iteration_seconds: {:.6g}\n", step);
+  out += fmt::format("    iteration_seconds: {:.6g}\n", std::clamp(step, 1e-6, 1e5));
   if (measured.skew > 0) out += fmt::format("    skew: {:.4g}\n", measured.skew);
   std::vector<double> cpus;
   for (const std::int64_t cpu : matrix.cpu_milli) cpus.push_back(static_cast<double>(cpu) / 1000);

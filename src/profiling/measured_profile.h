@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "model/profile.h"
 #include "profiling/memory_model.h"
@@ -28,11 +29,12 @@ struct MeasuredProfile {
 
 // Per GPU: measured CPUs, with what lies between them; speeds relative to the reference share.
 // With data, memory is modelled; otherwise there is one column, of which nothing is known.
-SpeedMatrix matrix_of(const MeasuredProfile& measured);
+// Refuses measurements beyond what a profile can hold: speeds a million times apart.
+Result<SpeedMatrix> matrix_of(const MeasuredProfile& measured);
 
-std::string profile_yaml(const MeasuredProfile& measured);
+Result<std::string> profile_yaml(const MeasuredProfile& measured);
 // The same for a table at once; speeds times `scale`.
-Profile profile_of(const MeasuredProfile& measured, double scale = 1);
+Result<Profile> profile_of(const MeasuredProfile& measured, double scale = 1);
 
 // What the whole grid would have cost that few points stand for: as many seconds at each of 24
 // shares of CPU and, with data, 11 of memory (Synergy's grid).

@@ -55,7 +55,7 @@ Refusal check_command(const LaunchSpec& spec) {
   for (const auto& [name, value] : spec.env) {
     if (!is_variable(name)) return Error{"env: not a variable's name: " + in_quotes(name)};
     if (name.starts_with("MUSTER_") && !name.starts_with("MUSTER_ARRAY_") &&
-        name != "MUSTER_NODE") {
+        name != "MUSTER_NODE" && name != "MUSTER_MANAGER") {
       return Error{"env: " + name + " is Muster's own to set"};
     }
     if (has_nul(value)) return Error{"env: a zero byte in " + name};

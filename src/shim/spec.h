@@ -23,7 +23,7 @@ struct LaunchSpec {
   std::string token;  // Random, of this lease alone: 16 to 64 of [0-9a-z]. Marks its processes.
 
   std::vector<std::string> argv;
-  // Additions; MUSTER_* but MUSTER_ARRAY_* are refused.
+  // Additions; of MUSTER_* only MUSTER_ARRAY_*, MUSTER_NODE and MUSTER_MANAGER.
   std::map<std::string, std::string> env;
   std::string cwd = "/";  // Absolute.
 
