@@ -132,9 +132,13 @@ class Loader(Generic[T]):
             if self.epoch == epoch and not self.stopped:  # The body left its loop early.
                 self.set_epoch(epoch + 1)
 
-    def set_epoch(self, epoch: int, skip: int = 0) -> None:
-        """The next loop is over this epoch, without its first `skip` batches."""
-        self.epoch, self.position = epoch, skip
+    def set_epoch(self, epoch: int, skip: Optional[int] = None) -> None:
+        """The next loop is over this epoch, without its first `skip` batches; unless said, without
+        those that were done, if it is the epoch at hand. After the lease ended it does nothing:
+        where the next one goes on stays as it is."""
+        if self.stopped or (skip is None and epoch == self.epoch):
+            return
+        self.epoch, self.position = epoch, skip or 0
 
     def report(self, loss: Any) -> None:
         """The loss to be told with the next report; a tensor is not read before."""

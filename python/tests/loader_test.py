@@ -121,6 +121,32 @@ class Stops(LoaderTest):
                     break
         self.assertEqual(seen, [(0, "a"), (0, "b"), (1, "a"), (1, "b")])
 
+    def test_set_epoch_in_a_loop_of_ones_own_repeats_nothing(self):
+        def run(loader, stop_at=None):
+            seen = []
+            for epoch in range(loader.epoch, 3):
+                loader.set_epoch(epoch)
+                for batch in loader:
+                    seen.append((epoch, batch))
+                    if loader.step == stop_at:
+                        muster.request_stop()
+            return seen
+        whole = run(muster.Loader("abcd"))
+        self.assertEqual(len(whole), 12)
+        for stop_at in range(1, 13):
+            muster.lease._asked = False
+            first = muster.Loader("abcd")
+            seen = run(first, stop_at)  # Its outer loop goes on, which moves nothing.
+            muster.lease._asked = False
+            self.assertEqual(seen + run(muster.Loader("abcd", first.state())), whole)
+
+    def test_set_epoch_can_begin_the_epoch_again(self):
+        loader = muster.Loader("abcd", {"epoch": 1, "position": 3, "step": 7})
+        loader.set_epoch(1, skip=0)
+        self.assertEqual(loader.position, 0)
+        loader.set_epoch(1, skip=2)
+        self.assertEqual(list(loader), ["c", "d"])
+
     def test_inside_the_loop_the_batch_at_hand_counts_as_done(self):
         loader = muster.Loader("abcd")
         states = [loader.state()["position"] for _ in loader]
