@@ -13,6 +13,7 @@ import mmap
 import os
 import re
 import struct
+from multiprocessing import util
 from typing import Iterator, Optional, Tuple
 
 DIRECTORY = "/dev/shm"
@@ -62,6 +63,8 @@ class Segment:
                 raise PermissionError(f"{path} is another user's: give the cache another name")
             segment.lock(ALIVE, fcntl.F_RDLCK)
             if _is_at(fd, path):
+                # When multiprocessing has ended the workers, which may come after we let go.
+                util.Finalize(None, _remove_if_unused_at, (path,), exitpriority=-100)
                 return segment
             os.close(fd)  # Its last user removed it while we came.
 
@@ -141,13 +144,16 @@ def sweep() -> None:
     with contextlib.suppress(OSError):
         for name in os.listdir(DIRECTORY):
             if name.startswith(prefix):
-                path = os.path.join(DIRECTORY, name)
-                with contextlib.suppress(OSError):
-                    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-                    try:
-                        _remove_if_unused(fd, path)
-                    finally:
-                        os.close(fd)
+                _remove_if_unused_at(os.path.join(DIRECTORY, name))
+
+
+def _remove_if_unused_at(path: str) -> None:
+    with contextlib.suppress(OSError):
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            _remove_if_unused(fd, path)
+        finally:
+            os.close(fd)
 
 
 def _remove_if_unused(fd: int, path: str) -> None:

@@ -348,9 +348,10 @@ def _prepare(segment: _segment.Segment, asked: int, items: int, tag: int,
     ready = segment.size() > 0 and os.pread(segment.fd, 8 * (_W_TAG + 1), 0)
     words = memoryview(ready).cast("Q") if ready else None
     if words is None or words[_W_MAGIC] != _MAGIC:
-        budget = _granted(asked, segment)
         data = (_TABLE_AT + items) * 8
         os.ftruncate(segment.fd, 0)  # One who was killed here leaves nothing.
+        _allocate(segment, data, items)
+        budget = _granted(asked, segment)
         os.ftruncate(segment.fd, data + (budget + items * (_ITEM_HEAD + 7) + 7 & ~7))
         header = (asked, budget, items, tag, 0, data)
         for i, value in enumerate(header, 1):
@@ -362,6 +363,16 @@ def _prepare(segment: _segment.Segment, asked: int, items: int, tag: int,
         if words[index] != wanted:
             raise ValueError(f"the cache '{name}' was made for {what.format(words[index])}, "
                              f"not for {what.format(wanted)}: use another name")
+
+
+def _allocate(segment: _segment.Segment, size: int, items: int) -> None:
+    """Counters and table are written through the mapping, which would end the process where no
+    memory is left for it. So they get theirs now."""
+    try:
+        os.posix_fallocate(segment.fd, 0, size)
+    except OSError as error:
+        raise OSError(f"cache: no memory for the table of {items} items "
+                      f"({_room.amount(size)}): {error.strerror}") from error
 
 
 def _granted(asked: int, segment: _segment.Segment) -> int:

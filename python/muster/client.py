@@ -12,6 +12,7 @@ Jobs, answers and requests are as in docs/api.md: dictionaries with those names.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -36,6 +37,10 @@ _USUAL = ("PATH", "HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "LD_LIBRA
 _PAGE = 1 << 20
 _STREAM_WAIT = 60.0  # Seconds without a sign of life, which comes every 15.
 _PATIENCE = 60.0  # Seconds for which a manager may be away, being restarted perhaps.
+
+
+class _NeverPrinted(MusterError):
+    """A lease that is over without a log: a later one is there."""
 
 
 class _Event(NamedTuple):
@@ -158,12 +163,14 @@ class Client:
         done = 0
         while True:
             now = self._status_again(job)
-            latest = lease if lease is not None else int(now.get("leases_used", 0))
-            if latest > done:
-                yield from self._follow_lease(now, latest, node)
-                done = latest
-                if lease is not None:
-                    return
+            used = int(now.get("leases_used", 0))
+            if lease is not None:
+                yield from self._follow_lease(now, lease, node)
+                return
+            if used > done:
+                done = done + 1 if done else used  # From the latest on, each in turn.
+                with contextlib.suppress(_NeverPrinted):
+                    yield from self._follow_lease(now, done, node)
             elif now["state"] in OVER:
                 return
             else:
@@ -179,16 +186,26 @@ class Client:
                 for event in self._stream(path, "", _STREAM_WAIT):
                     if event.kind == "end":
                         return
-                    text = json.loads(event.data)
+                    text = self._text(event.data)
                     yield text
                     # The manager's count is exact even where the output is not UTF-8.
                     offset = int(event.id) if event.id else offset + len(text.encode())
             except MusterError as error:
+                if error.status not in (0, 404, 503):
+                    raise
                 # 404: it has a lease, but has printed nothing yet; or it never came so far.
-                over = self._status_again(job["id"])["state"] in OVER
-                if error.status not in (0, 404, 503) or (error.status == 404 and over):
+                now = self._status_again(job["id"])
+                if error.status == 404 and int(now.get("leases_used", 0)) > lease:
+                    raise _NeverPrinted(str(error), error.status) from error
+                if error.status == 404 and now["state"] in OVER:
                     raise
                 time.sleep(0.1)
+
+    def _text(self, data: str) -> str:
+        try:
+            return str(json.loads(data))
+        except ValueError:
+            raise MusterError(f"an event of {self.where} is not JSON: '{data:.60}'", 200) from None
 
     # ---- the wire
 
@@ -229,10 +246,13 @@ class Client:
 
     def _json(self, method: str, target: str, body: Optional[Answer] = None,
               headers: Optional[Mapping[str, str]] = None) -> Answer:
-        answer = json.loads(self._ask(method, target, body, headers)[0])
-        if not isinstance(answer, dict):
-            raise MusterError("the manager's answer is not a JSON object")
-        return answer
+        text = self._ask(method, target, body, headers)[0]
+        with contextlib.suppress(ValueError):
+            answer = json.loads(text)
+            if isinstance(answer, dict):
+                return answer
+        raise MusterError(f"the answer of {self.where} is not a JSON object: is a manager there?",
+                          200)
 
     def _ask(self, method: str, target: str, body: Optional[Answer] = None,
              headers: Optional[Mapping[str, str]] = None
@@ -249,7 +269,7 @@ class Client:
 
     def _send(self, connection: http.client.HTTPConnection, method: str, target: str,
               body: Optional[Answer], headers: Mapping[str, str]) -> http.client.HTTPResponse:
-        text = None if body is None else json.dumps(body).encode()
+        text = None if body is None else json.dumps(body, default=os.fspath).encode()
         kind = {} if text is None else {"Content-Type": "application/json"}
         connection.request(method, target, text, {**kind, **self.where.headers(), **headers})
         response = connection.getresponse()

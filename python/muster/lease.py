@@ -37,9 +37,14 @@ def current_lease() -> Optional[Lease]:
     job, epoch = _number("MUSTER_JOB", 0), _number("MUSTER_EPOCH", 0)
     if job <= 0 or epoch <= 0:
         return None
-    # The progress file is HOME/leases/jJOB.eEPOCH/progress.jsonl.
+    return Lease(os.environ.get("MUSTER_MANAGER") or _by_home(), job, epoch)
+
+
+def _by_home() -> str:
+    """Of a manager that does not say who it is: its directory stands for it. The progress file is
+    HOME/leases/jJOB.eEPOCH/progress.jsonl."""
     home = os.path.dirname(os.path.dirname(os.environ.get("MUSTER_PROGRESS", "")))
-    return Lease(hashlib.sha256(os.fsencode(home)).hexdigest()[:16], job, epoch)
+    return hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
 
 
 def rank() -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import random
 import signal
 import sys
 import time
+from multiprocessing import forkserver, resource_tracker
 from typing import (Any, Callable, Dict, Generic, Iterable, Iterator, Mapping, Optional, Sized,
                     TypeVar, cast)
 
@@ -15,6 +17,7 @@ from .progress import report
 
 T = TypeVar("T")
 _NOTHING: Any = object()
+_PRELOADED = "muster._forkserver"
 
 
 @contextlib.contextmanager
@@ -32,6 +35,23 @@ def _same_random_numbers() -> Iterator[None]:
             numpy.random.set_state(arrays)
         if tensors is not None:
             torch.set_rng_state(tensors)
+
+
+def _ready_for_workers(context: Any) -> None:
+    """Starts what multiprocessing needs beside workers that are not forked from this process."""
+    if isinstance(context, str) or context is None:
+        context = multiprocessing.get_context(context)
+    method = context.get_start_method()
+    if method == "fork":
+        return
+    # Its start ends with SIGTERM let through, so it must not come while that is kept from workers.
+    resource_tracker.ensure_running()
+    if method == "forkserver":
+        # All its children are born into its process group, so it is to leave ours. If it cannot
+        # import that, it keeps SIGTERM blocked, as it is while the workers are made.
+        others = getattr(forkserver, "_forkserver")._preload_modules
+        if _PRELOADED not in others:
+            multiprocessing.set_forkserver_preload([_PRELOADED, *others])
 
 
 class _Apart:
@@ -132,9 +152,13 @@ class Loader(Generic[T]):
             if self.epoch == epoch and not self.stopped:  # The body left its loop early.
                 self.set_epoch(epoch + 1)
 
-    def set_epoch(self, epoch: int, skip: int = 0) -> None:
-        """The next loop is over this epoch, without its first `skip` batches."""
-        self.epoch, self.position = epoch, skip
+    def set_epoch(self, epoch: int, skip: Optional[int] = None) -> None:
+        """The next loop is over this epoch, without its first `skip` batches; unless said, without
+        those that were done, if it is the epoch at hand. After the lease ended it does nothing:
+        where the next one goes on stays as it is."""
+        if self.stopped or (skip is None and epoch == self.epoch):
+            return
+        self.epoch, self.position = epoch, skip or 0
 
     def report(self, loss: Any) -> None:
         """The loss to be told with the next report; a tensor is not read before."""
@@ -198,6 +222,7 @@ class Loader(Generic[T]):
         # hand, so they leave the group, and until they have it is kept from them.
         if not isinstance(loader.worker_init_fn, _Apart):
             loader.worker_init_fn = _Apart(loader.worker_init_fn)
+        _ready_for_workers(getattr(loader, "multiprocessing_context", None))
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
         try:
             return iter(self.iterable)

@@ -132,10 +132,15 @@ def _kept_token() -> str:
     path = os.path.join(home or "", "token")
     if home is None or not os.path.exists(path):
         return ""  # The manager will say it wants one.
-    if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
-        raise MusterError(f"{path}: others can read this token; close it with 'chmod 600'")
-    with open(path, encoding="utf-8") as file:
-        token = file.readline().strip()
+    try:
+        if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
+            raise MusterError(f"{path}: others can read this token; close it with 'chmod 600'")
+        with open(path, encoding="utf-8") as file:
+            token = file.readline().strip()
+    except OSError as error:
+        raise MusterError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise MusterError(f"{path}: cannot be read: it is no text") from None
     if not token:
-        raise MusterError(f"{path}: cannot be read, or is empty")
+        raise MusterError(f"{path}: is empty")
     return token

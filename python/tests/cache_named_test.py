@@ -49,6 +49,28 @@ sys.stdin.readline()
 """
 
 
+# A script that ends while its workers wait for work, as a DataLoader's with persistent_workers do.
+ENDS_FIRST = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+{first}
+from muster.cache import Cache
+import multiprocessing, time
+def work(cache, ready):
+    cache.fetch(0, lambda: b"abc")
+    ready.send(1)
+    time.sleep(600)
+if __name__ == "__main__":
+    cache = Cache(100, "train", 10)
+    context = multiprocessing.get_context(sys.argv[3])
+    ours, theirs = context.Pipe()
+    worker = context.Process(target=work, args=(cache, theirs), daemon=True)
+    worker.start()
+    ours.recv()
+    print(cache.get(0))
+"""
+
+
 class Named(CacheCase):
     """Processes that have nothing in common but the cache's name, as the ranks of a node."""
 
@@ -105,6 +127,20 @@ class Named(CacheCase):
         with mock.patch.dict(os.environ, {"MUSTER_LEASE": self.lease + "-next"}):
             Cache(100)
         self.assertFalse(self.file().exists())
+
+    def test_a_script_that_ends_before_its_workers_removes_it(self):
+        folder = pathlib.Path(__file__).resolve().parent
+        script = pathlib.Path(self.log).with_name("train.py")
+        for first in ("", "import weakref; weakref.finalize(weakref, int)"):  # It ends last then.
+            script.write_text(ENDS_FIRST.format(first=first))
+            for method in ("fork", "spawn", "forkserver"):
+                with self.subTest(method, first=first):
+                    ended = subprocess.run(
+                        [sys.executable, "-B", script, folder, folder.parent, method],
+                        check=False, capture_output=True, text=True)
+                    self.assertEqual((ended.stdout, ended.stderr), ("b'abc'\n", ""))
+                    self.assertFalse(self.file().exists())
+                    _segment.sweep()
 
     def test_what_is_in_use_is_left_alone(self):
         rank = self.start()

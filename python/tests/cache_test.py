@@ -12,7 +12,9 @@ import os
 import pathlib
 import pickle
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import types
@@ -20,7 +22,8 @@ import unittest
 import warnings
 from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+LIBRARY = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(LIBRARY))
 
 from muster import _room  # noqa: E402
 from muster.cache import Cache, CachedDataset, CachedFiles, Lru  # noqa: E402
@@ -264,6 +267,33 @@ class Memory(CacheCase):
             "it is 900.0 KB (900000 bytes) instead"] * 2)
         self.assertEqual(cache.counters().budget_bytes, 900_000)
         self.assertEqual(data[0], b"x")
+
+    def test_no_memory_for_the_table_is_said(self):
+        """In a /dev/shm of its own, which is full; a mapping would end the process there."""
+        code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from muster import _segment
+from muster.cache import Cache
+_segment.DIRECTORY = sys.argv[2]
+try:
+    Cache(1000, "train", 10**6)
+except OSError as error:
+    print(error)
+Cache(1000, "small", 10).put(0, b"x")
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            mounted = ["unshare", "-rm", "sh", "-c",
+                       'mount -t tmpfs -o size=1m t "$0" && exec "$@"', folder]
+            if not shutil.which("unshare") or subprocess.run(
+                    mounted + ["true"], check=False, stderr=subprocess.DEVNULL).returncode:
+                self.skipTest("no file system of its own can be mounted here")
+            ended = subprocess.run(
+                mounted + [sys.executable, "-Bc", code, str(LIBRARY), folder],
+                capture_output=True, text=True, check=False)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertRegex(ended.stdout, r"^cache: no memory for the table of 1000000 items "
+                         r"\(8\.1 MB\): No space left on device\n$")
 
     def test_memory_that_runs_out_later(self):
         cache = Cache(1000, items=10)

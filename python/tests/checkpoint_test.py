@@ -47,9 +47,9 @@ class CheckpointTest(LibraryTest):
     def names(self):
         return sorted(os.listdir(self.folder))
 
-    def copy(self, body, epoch, job=7, home="/nowhere"):
+    def copy(self, body, epoch, job=7, home="/nowhere", **more):
         indented = "\n".join("    " + line for line in body.strip().splitlines())
-        return self.start(COPY.format(body=indented), **lease(job, epoch, home))
+        return self.start(COPY.format(body=indented), **lease(job, epoch, home, **more))
 
 
 class Whole(CheckpointTest):
@@ -231,6 +231,14 @@ class OtherJobs(CheckpointTest):
             self.save(b"five")
         other = self.copy("with muster.checkpoint('run.ckpt') as file: file.write(b'one')", 1,
                           home="/two")
+        self.assertEqual((other.wait(60), self.path.read_bytes()), (0, b"one"))
+
+    def test_a_manager_whose_home_was_wiped_is_another(self):
+        """Its jobs count from 1 again, in the same directory."""
+        with mock.patch.dict(os.environ, lease(1, 5, MUSTER_MANAGER="aa")):
+            self.save(b"five")
+        other = self.copy("with muster.checkpoint('run.ckpt') as file: file.write(b'one')", 1,
+                          job=1, MUSTER_MANAGER="bb")
         self.assertEqual((other.wait(60), self.path.read_bytes()), (0, b"one"))
 
     def test_a_spoilt_record_is_nobodys(self):

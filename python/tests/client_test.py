@@ -85,6 +85,11 @@ class Asks(ClientTest):
         self.assertEqual((body["gpus"], body["cwd"]), (2, os.getcwd()))
         self.assertEqual((body["env"]["DATA"], body["env"]["PATH"]), ("1", os.environ["PATH"]))
 
+    def test_submit_in_a_path(self):
+        self.will((201, {"id": 12, "ids": [12], "key_seen": False}))
+        self.client.submit("true", cwd=self.folder)
+        self.assertEqual(self.server.asked[0][2]["cwd"], str(self.folder))
+
     def test_submit_again_with_the_same_key_when_the_answer_is_lost(self):
         self.will(None, {"id": 12, "ids": [12], "key_seen": True})
         with mock.patch("muster.client.time.sleep"):
@@ -147,6 +152,23 @@ class Asks(ClientTest):
         self.assertEqual(list(self.client.follow(5)), ["ab\n", "cd\n", "ef"])
         self.assertIn("offset=3", self.server.asked[2][1])
 
+    def test_follow_misses_no_lease_in_between(self):
+        """While the first was read, a second came and went; the third printed nothing."""
+        running, done = ({"id": 5, "state": state, "leases_used": used}
+                         for state, used in (("running", 1), ("done", 4)))
+        self.will(running, 'data: "a"\n\nevent: end\n\n', done, 'data: "b"\n\nevent: end\n\n',
+                  done, (404, {"error": "no log"}), done,
+                  done, 'data: "d"\n\nevent: end\n\n', done)
+        self.assertEqual(list(self.client.follow(5)), ["a", "b", "d"])
+        asked = [path for _, path, _, _ in self.server.asked if "/log" in path]
+        self.assertEqual([path.split("lease=")[1][0] for path in asked], list("1234"))
+
+    def test_follow_one_lease_that_will_never_print(self):
+        running = {"id": 5, "state": "running", "leases_used": 2}
+        self.will(running, (404, {"error": "no log of lease 1"}), running)
+        with self.assertRaisesRegex(muster.MusterError, "^no log of lease 1$"):
+            list(self.client.follow(5, lease=1))
+
 
 class Refusals(ClientTest):
     def test_in_the_managers_words(self):
@@ -159,6 +181,17 @@ class Refusals(ClientTest):
         self.server.answers.append((500, "text/plain", "oops"))
         with self.assertRaisesRegex(muster.MusterError, "status 500 and no reason"):
             self.client.status(5)
+
+    def test_what_is_not_json(self):
+        for text in ("<html>", "\x80", "[]", ""):
+            self.server.answers.append((200, "text/html", text))
+            with self.assertRaisesRegex(muster.MusterError, "^the answer of .*sock is not a JSON"):
+                self.client.status(5)
+
+    def test_an_event_that_is_not_json(self):
+        self.will({"id": 5, "state": "running", "leases_used": 1}, "data: ab\n\n")
+        with self.assertRaisesRegex(muster.MusterError, "an event of .*sock is not JSON: 'ab'"):
+            list(self.client.follow(5))
 
     def test_nobody_there(self):
         with self.assertRaises(muster.MusterError) as caught:
@@ -206,6 +239,17 @@ class FindsTheManager(LibraryTest):
         self.assertEqual(self.found("http://gpu:80", MUSTER_HOME=str(self.folder)).token, "secret")
         token.chmod(0o644)
         with self.assertRaisesRegex(muster.MusterError, "others can read this token; close it"):
+            self.found("http://gpu:80", MUSTER_HOME=str(self.folder))
+
+    def test_a_token_that_cannot_be_read(self):
+        token = self.folder / "token"
+        token.write_bytes(b"\xff\n")
+        token.chmod(0o600)
+        with self.assertRaisesRegex(muster.MusterError, "/token: cannot be read: it is no text$"):
+            self.found("http://gpu:80", MUSTER_HOME=str(self.folder))
+        token.unlink()
+        token.mkdir(0o700)
+        with self.assertRaisesRegex(muster.MusterError, "/token: cannot be read: Is a directory$"):
             self.found("http://gpu:80", MUSTER_HOME=str(self.folder))
 
     def test_what_is_no_server(self):

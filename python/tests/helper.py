@@ -44,8 +44,11 @@ class LibraryTest(unittest.TestCase):
 
     def start(self, code, **env):
         """A process that runs this code, in the scratch folder."""
+        return self.start_script("-c", code, **env)
+
+    def start_script(self, *words, **env):
         process = subprocess.Popen(
-            [sys.executable, "-c", code], cwd=self.folder, stdin=subprocess.PIPE,
+            [sys.executable, *words], cwd=self.folder, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONPATH": str(LIBRARY), "PYTHONDONTWRITEBYTECODE": "1", **env})
 

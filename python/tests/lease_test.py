@@ -27,6 +27,10 @@ class Environment(LibraryTest):
                 found.add(muster.current_lease().manager)
         self.assertEqual(len(found), 2)
 
+    def test_a_manager_that_says_who_it_is_is_known_by_that(self):
+        with mock.patch.dict(os.environ, lease(home="/a", MUSTER_MANAGER="0123456789abcdef")):
+            self.assertEqual(muster.current_lease().manager, "0123456789abcdef")
+
     def test_what_is_no_number_is_named(self):
         with mock.patch.dict(os.environ, {"RANK": "first"}):
             with self.assertRaisesRegex(ValueError, "^RANK is 'first' in the environment; it must"):

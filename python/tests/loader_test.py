@@ -38,6 +38,47 @@ os.setpgid(0, 0)
 """
 
 
+# The same with workers that import the script anew, which takes a while; SIGTERM comes meanwhile.
+STARTED_ANEW = """
+import multiprocessing, os, signal, sys, muster
+
+class Worker:
+    num_workers = 1
+    worker_init_fn = None
+    multiprocessing_context = multiprocessing.get_context(sys.argv[1])
+    def __iter__(self):
+        context = self.multiprocessing_context
+        context.Lock()  # As the queues of a DataLoader have; it needs the resource tracker.
+        self.pipe, theirs = context.Pipe()
+        worker = context.Process(target=work, args=(theirs, self.worker_init_fn), daemon=True)
+        worker.start()
+        os.killpg(0, signal.SIGTERM)
+        theirs.close()
+        return iter(range(10))
+
+def work(pipe, init):
+    init(0)
+    blocked = signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    while True: pipe.send((pipe.recv(), blocked, os.getpgid(0) == os.getpid()))
+
+def other(pipe):
+    pipe.send(signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+if __name__ == "__main__":
+    os.setpgid(0, 0)
+    data = Worker()
+    loader = muster.Loader(data)
+    print(list(loader), loader.stopped, flush=True)
+    os.killpg(0, signal.SIGTERM)
+    for _ in range(2):
+        data.pipe.send(1)
+        print(data.pipe.recv(), flush=True)
+    ours, theirs = multiprocessing.Pipe()
+    data.multiprocessing_context.Process(target=other, args=(theirs,)).start()
+    print(ours.recv())
+"""
+
+
 class LoaderTest(LibraryTest):
     def setUp(self):
         super().setUp()
@@ -121,6 +162,32 @@ class Stops(LoaderTest):
                     break
         self.assertEqual(seen, [(0, "a"), (0, "b"), (1, "a"), (1, "b")])
 
+    def test_set_epoch_in_a_loop_of_ones_own_repeats_nothing(self):
+        def run(loader, stop_at=None):
+            seen = []
+            for epoch in range(loader.epoch, 3):
+                loader.set_epoch(epoch)
+                for batch in loader:
+                    seen.append((epoch, batch))
+                    if loader.step == stop_at:
+                        muster.request_stop()
+            return seen
+        whole = run(muster.Loader("abcd"))
+        self.assertEqual(len(whole), 12)
+        for stop_at in range(1, 13):
+            muster.lease._asked = False
+            first = muster.Loader("abcd")
+            seen = run(first, stop_at)  # Its outer loop goes on, which moves nothing.
+            muster.lease._asked = False
+            self.assertEqual(seen + run(muster.Loader("abcd", first.state())), whole)
+
+    def test_set_epoch_can_begin_the_epoch_again(self):
+        loader = muster.Loader("abcd", {"epoch": 1, "position": 3, "step": 7})
+        loader.set_epoch(1, skip=0)
+        self.assertEqual(loader.position, 0)
+        loader.set_epoch(1, skip=2)
+        self.assertEqual(list(loader), ["c", "d"])
+
     def test_inside_the_loop_the_batch_at_hand_counts_as_done(self):
         loader = muster.Loader("abcd")
         states = [loader.state()["position"] for _ in loader]
@@ -138,6 +205,15 @@ print(loader.stopped, loader.step)
         process = self.start(code)
         out, err = process.communicate(timeout=60)
         self.assertEqual((out, err), ("True\nTrue 3\n", ""))
+
+    def test_by_sigterm_while_workers_are_started_anew(self):
+        (self.folder / "train.py").write_text(STARTED_ANEW)
+        for method in ("spawn", "forkserver"):
+            with self.subTest(method):
+                process = self.start_script("train.py", method)
+                out, err = process.communicate(timeout=60)
+                self.assertEqual((out, err), ("[] True\n" + "(1, False, True)\n" * 2 +
+                                              "False\n", ""))
 
     def test_a_wrong_state_is_refused(self):
         for state in ({}, {"epoch": 0, "position": -1, "step": 0}, {"epoch": "0"}):
