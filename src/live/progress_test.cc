@@ -129,6 +129,19 @@ TEST_F(ProgressTest, NonsenseIsPassedOver) {
   EXPECT_EQ(words(5), "cannot tell: it has reported numbers that cannot be");
 }
 
+TEST_F(ProgressTest, ASpeedThatCannotBeIsNoSpeed) {
+  say(1, line(0, 10));
+  say(1.5, line(1, 10));
+  ASSERT_TRUE(reader_->series(1)->latest(1));
+  EXPECT_EQ(reader_->series(1)->latest(1)->rate, 2);
+  say(1.75, line(1.79e308, 10));
+  EXPECT_FALSE(reader_->series(1)->latest(1)) << "infinitely many steps a second";
+  say(2, line(3, 10));
+  EXPECT_TRUE(reader_->series(1)->latest(1));
+  say(3, "{\"step\":4,\"epoch\":1,\"loss\":-1e13}\n");
+  EXPECT_FALSE(reader_->series(1)->latest(1));
+}
+
 TEST(JobSeries, HowLongAJobRunsItKeepsFew) {
   Thinned<int> few;
   for (int i = 0; i < 100'000; ++i) {

@@ -14,6 +14,9 @@ using nlohmann::json;
 
 constexpr double kLeastLeft = 0.1;  // Of a forecast, however long ago it was made.
 constexpr double kLongest = 1e11;   // Seconds that are put into words.
+constexpr double kMost = 1e12;      // Whatever is counted: beyond this it is a mistake.
+
+bool is_sane(double value) { return std::fabs(value) <= kMost; }  // Not if it is no number.
 
 // "10,000"
 std::string with_commas(double number) {
@@ -74,6 +77,9 @@ std::optional<JobSeries::Latest> JobSeries::latest(std::uint32_t lease) const {
   if (seconds > 0) latest.rate = (steps.back().at - first->at) / seconds;
   if (!epochs_.points().empty()) latest.epochs = epochs_.points().back().at;
   if (!losses_.points().empty()) latest.loss = losses_.points().back().loss;
+  for (const double each : {latest.steps, latest.rate, latest.epochs, latest.loss}) {
+    if (!is_sane(each)) return std::nullopt;
+  }
   return latest;
 }
 

@@ -59,7 +59,7 @@ class JobSeries {
   // all: who says nothing more may be stuck.
   Result<Remaining> predict(Duration ran) const;
 
-  // What it said last, for whoever measures speeds.
+  // What it said last, for whoever measures speeds; nothing if it cannot be.
   struct Latest {
     double steps = 0;
     double rate = 0;  // Steps a second in this lease, by our clock.
