@@ -129,6 +129,33 @@ TEST_F(ProgressTest, NonsenseIsPassedOver) {
   EXPECT_EQ(words(5), "cannot tell: it has reported numbers that cannot be");
 }
 
+TEST_F(ProgressTest, ASaveIsTold) {
+  const std::string saved = "{\"saved\":true}\n";
+  EXPECT_TRUE(say(1, saved).saved);
+  EXPECT_FALSE(say(2, line(1, 10)).saved);
+  EXPECT_TRUE(say(3, line(2, 10) + saved + line(3, 10)).saved);
+  EXPECT_TRUE(say(4, saved, 2).saved);
+}
+
+TEST_F(ProgressTest, ASaveOfBeforeARestartIsNotOneOfNow) {
+  const std::string saved = "{\"saved\":true}\n";
+  say(1, saved + line(1, 10));
+  const auto restart = [this] {
+    reader_.emplace(home_);
+    reader_->take_up(1, 1);
+  };
+  restart();
+  const ProgressReader::News first = say(2, "");
+  EXPECT_TRUE(first.any) << "where it is may be told again";
+  EXPECT_FALSE(first.saved);
+  EXPECT_TRUE(say(3, saved).saved) << "only the first look";
+  restart();
+  EXPECT_FALSE(say(4, "{\"saved\":").saved);
+  EXPECT_TRUE(say(5, "true}\n").saved) << "it was not finished then";
+  restart();
+  EXPECT_TRUE(say(6, saved, 2).saved) << "another lease is all new";
+}
+
 TEST_F(ProgressTest, ASpeedThatCannotBeIsNoSpeed) {
   say(1, line(0, 10));
   say(1.5, line(1, 10));
