@@ -76,6 +76,11 @@ class JobSeries {
   double latest_ = -1;  // Seconds run at the last point; below zero: there is none.
 };
 
+// Whether it is worth deciding anew: by what was said so long ago (of running) this much would be
+// left by now. Less than a forecast is uncertain by is noise, by which jobs would only be swapped
+// to and fro; a small but certain error is mended when what was said is old.
+bool is_notable(const Remaining& left, double expected, Duration since);
+
 // {"seconds", "low", "high", "by", "words"}, or only the words where it cannot be told.
 nlohmann::json remaining_json(const Result<Remaining>& left);
 
