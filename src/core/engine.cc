@@ -157,7 +157,10 @@ void Engine::apply(const JobRestored& event) {
     if (last.next == Verdict::Next::kRetryElsewhere) avoid(id, event.failures.back().servers);
     begin_patience(id);
   }
-  if (!admit(id) || event.placement.empty()) return;
+  if (!admit(id)) return;
+  // To a planner it makes a difference whether an estimate was foreseen.
+  if (event.estimate) planner_->revised(View(state_, now_), id);
+  if (event.placement.empty()) return;
   Draft draft(state_, now_, std::move(paper_));
   if (!planner_->resume(View(state_, now_), draft, id, event.placement)) {
     state_.jobs[id].epoch = event.epoch;

@@ -121,12 +121,18 @@ class Life {
     bool stopping = false;
   };
 
-  JobSubmitted a_job() {
+  // New, or from before a restart with what was foreseen of it then.
+  Event a_job() {
     JobSpec spec;
     spec.gpus =
         1 + static_cast<std::int32_t>(random_.below(static_cast<std::uint64_t>(kind_.largest)));
     spec.estimate = Duration::seconds(1 + static_cast<std::int64_t>(random_.below(3000)));
-    return {spec};
+    if (random_.below(3) != 0) return JobSubmitted{spec};
+    JobRestored back;
+    back.spec = spec;
+    back.submitted = now_;
+    back.estimate = Duration::seconds(1 + static_cast<std::int64_t>(random_.below(3000)));
+    return back;
   }
   JobForeseen a_revision(const Running& lease) {
     const auto left = Duration::seconds(1 + static_cast<std::int64_t>(random_.below(3000)));

@@ -121,14 +121,19 @@ Result<Input> read_over(const json& in) {
   return Input(std::move(out));
 }
 
-Result<Input> read_report(const json& in, LiveId id, std::uint32_t lease) {
-  ReportInput out{id, lease, in.value("left_ms", std::int64_t{-1}), {}};
-  if (in.contains("speed")) {
-    const json& speed = in.at("speed");
-    out.speed = {speed.at(0).get<double>(), speed.at(1).get<double>(), speed.at(2).get<double>(),
-                 speed.at(3).get<double>()};
-  }
-  return Input(out);
+// Jobs have a say in these numbers, and JSON writes infinity as null: whatever became of one, the
+// manager must find its journal readable.
+Input read_report(const json& in, LiveId id, std::uint32_t lease) {
+  ReportInput out{id, lease, -1, {}};
+  const auto left = in.find("left_ms");
+  if (left != in.end() && left->is_number_integer()) out.left_ms = left->get<std::int64_t>();
+  const auto speed = in.find("speed");
+  if (speed == in.end() || !speed->is_array()) return out;
+  const auto number = [&](std::size_t i) {
+    return i < speed->size() && (*speed)[i].is_number() ? (*speed)[i].get<double>() : 0.0;
+  };
+  out.speed = {number(0), number(1), number(2), number(3)};
+  return out;
 }
 
 Result<Input> read_input(const json& in) {
@@ -154,7 +159,7 @@ Result<Input> read_input(const json& in) {
   const auto lease = in.at("lease").get<std::uint32_t>();
   if (what == "up") return Input(LeaseUpInput{id, lease, in.at("isolation").get<std::string>()});
   if (what == "saved") return Input(SavedInput{id, lease});
-  if (what == "report") return read_report(in, id, lease);
+  if (what == "report") return Input(read_report(in, id, lease));
   return Error{"unknown input " + in_quotes(what)};
 }
 

@@ -188,7 +188,7 @@ class Manager final : public Service {
   void look_at_progress(std::vector<Input>& inputs);
   void report_ends(std::vector<Input>& inputs);
   std::optional<ReportInput> report_of(const LiveJob& job, bool at_once);
-  bool is_news(const LiveJob& job, double left);
+  bool is_news(const LiveJob& job, const Remaining& left);
   Duration ran_by_now(const LiveJob& job) const;
 
   // manager_recover.cc

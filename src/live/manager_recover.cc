@@ -255,6 +255,7 @@ void Manager::take_up_leases() {
     out.limits = launch_limits(job.lease->placement);
     out.was_up = job.lease->up;
     out.stopping = job.lease->stopping;
+    if (job.lease->up) progress_->take_up(id, job.lease->number);
     orders.push_back(std::move(out));
   }
   for (const auto& [node, quarantine] : roster_->quarantines()) {

@@ -11,10 +11,7 @@ namespace muster {
 
 namespace {
 
-constexpr double kNotable = 0.1;     // Of the time left: what it has to be off by to be said again.
-constexpr double kLeastNotable = 1;  // Seconds.
-constexpr Duration kSaidAgain = Duration::seconds(300);  // However little it is off.
-constexpr std::int64_t kLooksBetween = 5;                // Forecasts of one job.
+constexpr std::int64_t kLooksBetween = 5;  // Forecasts of one job.
 
 }  // namespace
 
@@ -63,7 +60,7 @@ std::optional<ReportInput> Manager::report_of(const LiveJob& job, bool at_once) 
   ReportInput report{job.id, job.lease->number, -1, {}};
   if (roster_->wants_time_left()) {
     const Result<Remaining> left = series->predict(ran_by_now(job));
-    if (left.ok() && is_news(job, left.value().seconds)) {
+    if (left.ok() && is_news(job, left.value())) {
       report.left_ms = std::max<std::int64_t>(1, std::llround(left.value().seconds * 1000));
     }
   }
@@ -76,15 +73,15 @@ std::optional<ReportInput> Manager::report_of(const LiveJob& job, bool at_once) 
   return report;
 }
 
-bool Manager::is_news(const LiveJob& job, double left) {
+bool Manager::is_news(const LiveJob& job, const Remaining& left) {
   Foretold& told = foretold_[job.id];
   const Duration ran = ran_by_now(job);
-  if (told.left >= 0 && ran - told.ran < kSaidAgain) {
-    const double expected = std::max(0.0, told.left - (ran - told.ran).in_seconds());
-    const double notable = std::max(kLeastNotable, kNotable * std::max(left, expected));
-    if (std::fabs(left - expected) <= notable) return false;
+  if (told.left >= 0) {
+    const Duration since = ran - told.ran;
+    const double expected = std::max(0.0, told.left - since.in_seconds());
+    if (!is_notable(left, expected, since)) return false;
   }
-  told.left = left;
+  told.left = left.seconds;
   told.ran = ran;
   return true;
 }

@@ -1,5 +1,8 @@
 // What a restart of the manager finds: after a clean stop, after a crash, under other settings.
 
+#include <chrono>
+#include <fstream>
+
 #include "live/manager_testing.h"
 
 namespace muster {
@@ -109,6 +112,44 @@ TEST_F(ManagerTest, FindsItsLeasesAgain) {
   EXPECT_EQ(orders[0].specs.at(0).token, token) << "the same order, word for word";
   tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
   EXPECT_EQ(state(2), "starting");
+}
+
+TEST_F(ManagerTest, AnOldSaveIsNotTakenForANewOne) {
+  progress_every_ = Duration::micros(10'000);
+  const std::string lease = home_ + "/leases/j1.e1";
+  const auto say_and_wait = [&](int step, const char* line) {
+    std::ofstream(lease + "/progress.jsonl", std::ios::app) << line;
+    for (int i = 0; i < 1000; ++i) {
+      const json job = ask(ShowJob{"1"}, 200);
+      if (job.contains("progress") && job["progress"]["step"] == step) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(ask(ShowJob{"1"}, 200)["progress"]["step"], step);
+  };
+  const auto saves = [&] {
+    int count = 0;
+    Result<Journal> journal = Journal::open(home_ + "/journal.db");
+    EXPECT_FALSE(journal.value().for_each_from(1, [&](std::uint64_t, const JournalEntry& entry) {
+      count += entry.body.find("\"saved\"") != std::string::npos ? 1 : 0;
+    }));
+    return count;
+  };
+  start();
+  ask(job(), 201);
+  tell(LeaseUpInput{1, 1, "full"});
+  std::filesystem::create_directories(lease);
+  say_and_wait(1, "{\"saved\":true,\"step\":1}\n");
+  crash();
+  EXPECT_EQ(saves(), 1);
+  start();
+  say_and_wait(1, "");
+  crash();
+  EXPECT_EQ(saves(), 1) << "hours of work since may not be saved";
+  start();
+  say_and_wait(1, "");
+  say_and_wait(2, "{\"saved\":true,\"step\":2}\n");
+  crash();
+  EXPECT_EQ(saves(), 2);
 }
 
 TEST_F(ManagerTest, SettingsMayChangeUnderRunningJobs) {

@@ -66,6 +66,7 @@ class ManagerTest : public testing::Test {
     wanted.home = home_;
     wanted.scheduling = settings;
     wanted.snapshot_every = snapshot_every_;
+    wanted.progress_every = progress_every_;
     Result<std::unique_ptr<Manager>> opened = Manager::open(std::move(wanted));
     if (!opened.ok()) return opened.error().message;
     manager_ = std::move(opened).value();
@@ -117,6 +118,7 @@ class ManagerTest : public testing::Test {
 
   std::string home_;
   std::size_t snapshot_every_ = 1000;
+  Duration progress_every_ = Duration::seconds(2);
   NotingHands hands_;
   std::unique_ptr<Manager> manager_;
   std::thread thread_;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "shim/files.h"
 
@@ -85,7 +86,9 @@ ProgressReader::News ProgressReader::look(LiveId id, std::uint32_t lease,
   if (reading.lease != lease) {
     reading.lease = lease;
     reading.offset = 0;
+    reading.taken_up = false;
   }
+  const bool of_before = std::exchange(reading.taken_up, false);
   const std::string path = fmt::format("{}/j{}.e{}/progress.jsonl", leases_, id, lease);
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat facts {};
@@ -108,6 +111,7 @@ ProgressReader::News ProgressReader::look(LiveId id, std::uint32_t lease,
     news.any |= take_line(line, reading.last, ran ? &reading.series : nullptr, news.saved);
     begin = end + 1;
   }
+  if (of_before) news.saved = false;
   reading.any |= news.any;
   reading.last.at_unix_ms = unix_ms();
   // When each line was written nobody knows who can be trusted; the last one only now.
@@ -116,6 +120,11 @@ ProgressReader::News ProgressReader::look(LiveId id, std::uint32_t lease,
                        reading.last.total);
   }
   return news;
+}
+
+void ProgressReader::take_up(LiveId id, std::uint32_t lease) {
+  jobs_[id].lease = lease;
+  jobs_[id].taken_up = true;
 }
 
 const Progress* ProgressReader::find(LiveId id) const {

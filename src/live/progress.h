@@ -47,6 +47,9 @@ class ProgressReader {
   // Looks whether the lease has said more. The job has run for so long by now, in all its leases;
   // without that what it says is not kept for forecasts, as of a pre-run.
   News look(LiveId id, std::uint32_t lease, std::optional<Duration> ran);
+  // The lease was up before this reader: when what is in its file was said nobody knows any more.
+  // So the first look at it does not tell that it saved, which may have been hours ago.
+  void take_up(LiveId id, std::uint32_t lease);
   const Progress* find(LiveId id) const;
   const JobSeries* series(LiveId id) const;  // Nothing has been kept of it: nullptr.
   void forget(LiveId id) { jobs_.erase(id); }
@@ -58,6 +61,7 @@ class ProgressReader {
     Progress last;
     JobSeries series;
     bool any = false;
+    bool taken_up = false;  // And not looked at since.
   };
   std::string leases_;
   std::map<LiveId, Reading> jobs_;

@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "base/random.h"
 
 namespace muster {
 namespace {
@@ -129,6 +132,46 @@ TEST_F(ProgressTest, NonsenseIsPassedOver) {
   EXPECT_EQ(words(5), "cannot tell: it has reported numbers that cannot be");
 }
 
+TEST_F(ProgressTest, ASaveIsTold) {
+  const std::string saved = "{\"saved\":true}\n";
+  EXPECT_TRUE(say(1, saved).saved);
+  EXPECT_FALSE(say(2, line(1, 10)).saved);
+  EXPECT_TRUE(say(3, line(2, 10) + saved + line(3, 10)).saved);
+  EXPECT_TRUE(say(4, saved, 2).saved);
+}
+
+TEST_F(ProgressTest, ASaveOfBeforeARestartIsNotOneOfNow) {
+  const std::string saved = "{\"saved\":true}\n";
+  say(1, saved + line(1, 10));
+  const auto restart = [this] {
+    reader_.emplace(home_);
+    reader_->take_up(1, 1);
+  };
+  restart();
+  const ProgressReader::News first = say(2, "");
+  EXPECT_TRUE(first.any) << "where it is may be told again";
+  EXPECT_FALSE(first.saved);
+  EXPECT_TRUE(say(3, saved).saved) << "only the first look";
+  restart();
+  EXPECT_FALSE(say(4, "{\"saved\":").saved);
+  EXPECT_TRUE(say(5, "true}\n").saved) << "it was not finished then";
+  restart();
+  EXPECT_TRUE(say(6, saved, 2).saved) << "another lease is all new";
+}
+
+TEST_F(ProgressTest, ASpeedThatCannotBeIsNoSpeed) {
+  say(1, line(0, 10));
+  say(1.5, line(1, 10));
+  ASSERT_TRUE(reader_->series(1)->latest(1));
+  EXPECT_EQ(reader_->series(1)->latest(1)->rate, 2);
+  say(1.75, line(1.79e308, 10));
+  EXPECT_FALSE(reader_->series(1)->latest(1)) << "infinitely many steps a second";
+  say(2, line(3, 10));
+  EXPECT_TRUE(reader_->series(1)->latest(1));
+  say(3, "{\"step\":4,\"epoch\":1,\"loss\":-1e13}\n");
+  EXPECT_FALSE(reader_->series(1)->latest(1));
+}
+
 TEST(JobSeries, HowLongAJobRunsItKeepsFew) {
   Thinned<int> few;
   for (int i = 0; i < 100'000; ++i) {
@@ -141,6 +184,59 @@ TEST(JobSeries, HowLongAJobRunsItKeepsFew) {
   for (std::size_t i = 2; i + 1 < few.points().size(); ++i) {
     EXPECT_EQ(few.points()[i] - few.points()[i - 1], few.points()[1]) << "evenly";
   }
+}
+
+// Seconds left, and the band about them.
+Remaining about(double seconds, double to_each_side) {
+  Remaining left;
+  left.seconds = seconds;
+  left.low = seconds - to_each_side;
+  left.high = seconds + to_each_side;
+  return left;
+}
+
+TEST(IsNotable, WhatIsMoreThanATenthAndMoreThanNoise) {
+  const Duration soon = Duration::seconds(10);
+  EXPECT_TRUE(is_notable(about(1000, 20), 1150, soon));
+  EXPECT_TRUE(is_notable(about(1150, 20), 1000, soon));
+  EXPECT_FALSE(is_notable(about(1000, 20), 1090, soon)) << "less than a tenth";
+  EXPECT_FALSE(is_notable(about(1000, 400), 1150, soon)) << "it does not know better";
+  EXPECT_TRUE(is_notable(about(1000, 400), 1450, soon));
+  EXPECT_FALSE(is_notable(about(1, 0), 1.9, soon)) << "a second is nothing";
+}
+
+TEST(IsNotable, AfterAWhileWhatIsMoreThanNoise) {
+  const Duration late = Duration::seconds(300);
+  EXPECT_TRUE(is_notable(about(1000, 20), 1090, late));
+  EXPECT_FALSE(is_notable(about(1000, 20), 1015, late));
+  EXPECT_FALSE(is_notable(about(1000, 400), 1390, late));
+  EXPECT_TRUE(is_notable(about(1000, 400), 1410, late));
+  EXPECT_FALSE(is_notable(about(1, 0), 1.9, late));
+}
+
+// Two long jobs whose forecasts differ by less than they are uncertain by would change places each
+// time either says something.
+TEST(IsNotable, SeldomOfALongJobWithAnUnevenPace) {
+  Random random(5);
+  JobSeries series;
+  double ran = 0;
+  double told = -1;
+  double told_at = 0;
+  int notable = 0;
+  for (int i = 0; i <= 400; ++i) {
+    series.add(ran, 1, 100.0 * i, {}, 40'000.0);
+    const auto now = Duration::micros(static_cast<std::int64_t>(ran * 1e6));
+    if (const Result<Remaining> left = series.predict(now); left.ok() && i < 300) {
+      const auto since = Duration::micros(static_cast<std::int64_t>((ran - told_at) * 1e6));
+      if (told < 0 || is_notable(left.value(), std::max(0.0, told - since.in_seconds()), since)) {
+        ++notable;
+        told = left.value().seconds;
+        told_at = ran;
+      }
+    }
+    ran += 60 + static_cast<double>(random.below(240));  // Minutes for a hundred steps.
+  }
+  EXPECT_LE(notable, 20) << "of 300, all of which are older than five minutes or noise";
 }
 
 TEST(TimeWords, AreRough) {

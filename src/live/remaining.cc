@@ -14,6 +14,13 @@ using nlohmann::json;
 
 constexpr double kLeastLeft = 0.1;  // Of a forecast, however long ago it was made.
 constexpr double kLongest = 1e11;   // Seconds that are put into words.
+constexpr double kMost = 1e12;      // Whatever is counted: beyond this it is a mistake.
+
+constexpr double kLeastNotable = 1;  // Seconds.
+constexpr double kNotable = 0.1;     // Of the time left.
+constexpr Duration kOld = Duration::seconds(300);
+
+bool is_sane(double value) { return std::fabs(value) <= kMost; }  // Not if it is no number.
 
 // "10,000"
 std::string with_commas(double number) {
@@ -74,7 +81,17 @@ std::optional<JobSeries::Latest> JobSeries::latest(std::uint32_t lease) const {
   if (seconds > 0) latest.rate = (steps.back().at - first->at) / seconds;
   if (!epochs_.points().empty()) latest.epochs = epochs_.points().back().at;
   if (!losses_.points().empty()) latest.loss = losses_.points().back().loss;
+  for (const double each : {latest.steps, latest.rate, latest.epochs, latest.loss}) {
+    if (!is_sane(each)) return std::nullopt;
+  }
   return latest;
+}
+
+bool is_notable(const Remaining& left, double expected, Duration since) {
+  const double off = std::fabs(left.seconds - expected);
+  const double noise = std::max(kLeastNotable, (left.high - left.low) / 2);
+  if (off <= noise) return false;
+  return since >= kOld || off > kNotable * std::max(left.seconds, expected);
 }
 
 std::string time_words(double seconds) {

@@ -59,7 +59,7 @@ class JobSeries {
   // all: who says nothing more may be stuck.
   Result<Remaining> predict(Duration ran) const;
 
-  // What it said last, for whoever measures speeds.
+  // What it said last, for whoever measures speeds; nothing if it cannot be.
   struct Latest {
     double steps = 0;
     double rate = 0;  // Steps a second in this lease, by our clock.
@@ -75,6 +75,11 @@ class JobSeries {
   std::optional<double> total_;
   double latest_ = -1;  // Seconds run at the last point; below zero: there is none.
 };
+
+// Whether it is worth deciding anew: by what was said so long ago (of running) this much would be
+// left by now. Less than a forecast is uncertain by is noise, by which jobs would only be swapped
+// to and fro; a small but certain error is mended when what was said is old.
+bool is_notable(const Remaining& left, double expected, Duration since);
 
 // {"seconds", "low", "high", "by", "words"}, or only the words where it cannot be told.
 nlohmann::json remaining_json(const Result<Remaining>& left);

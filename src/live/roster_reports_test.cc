@@ -129,5 +129,26 @@ TEST(RosterReports, TheJournalKeepsThem) {
   EXPECT_FALSE(std::get<ReportInput>(read.value().inputs.at(1)).speed);
 }
 
+// A manager that cannot read its journal does not start any more.
+TEST(RosterReports, WhatIsNoNumberDoesNotMakeAJournalUnreadable) {
+  const auto read = [](const std::string& rest) {
+    const Result<JournalStep> step =
+        read_step(R"({"before":"d","inputs":[{"t":"report","id":3,"lease":2)" + rest + "}]}");
+    EXPECT_TRUE(step.ok()) << rest << ": " << step.error().message;
+    return step.ok() ? std::get<ReportInput>(step.value().inputs.at(0)) : ReportInput{};
+  };
+  using Speed = ReportInput::Speed;
+  EXPECT_EQ(read(R"(,"speed":[5,null,0.5,2])").speed, (Speed{5, 0, 0.5, 2}));
+  EXPECT_EQ(read(R"(,"speed":[5,1])").speed, (Speed{5, 1, 0, 0}));
+  EXPECT_EQ(read(R"(,"speed":["x",{},[],true])").speed, (Speed{0, 0, 0, 0}));
+  EXPECT_FALSE(read(R"(,"speed":null)").speed);
+  EXPECT_FALSE(read(R"(,"left_ms":null)").speed);
+  EXPECT_EQ(read(R"(,"left_ms":null)").left_ms, -1);
+  EXPECT_EQ(read(R"(,"left_ms":"x")").left_ms, -1);
+  const double infinite = std::numeric_limits<double>::infinity();
+  const ReportInput odd{3, 2, -1, Speed{1, infinite, 0, 0}};
+  EXPECT_TRUE(read_step(step_json({"d", {odd}})).ok());
+}
+
 }  // namespace
 }  // namespace muster

@@ -95,6 +95,23 @@ TEST(Optimus, WhatIsForeseenOfAJobCountsInsteadOfItsLoss) {
   EXPECT_GT(world.gpus(0), 2 * world.gpus(1)) << world.shares();
 }
 
+TEST(Optimus, WhatWasForeseenOfARestoredJobStillCounts) {
+  OptimusWorld world("1x8");
+  const auto restored = [&](std::int64_t hours) {
+    JobRestored back;
+    back.spec = world.job(elastic(8), never_converges(1000)).spec;
+    back.estimate = Duration::seconds(hours * 3600);
+    return back;
+  };
+  const JobRestored brief = restored(1);
+  JobRestored lengthy = restored(100);
+  lengthy.placement = {{NodeId(0), 0b1, 1000, 1000, 0}};
+  lengthy.epoch = 1;
+  world.at(0, {brief, lengthy});
+  world.at(600);
+  EXPECT_GT(world.gpus(1), 2 * world.gpus(0)) << world.shares();
+}
+
 TEST(Optimus, StopsGivingWhereNothingIsGained) {
   OptimusWorld world("2x8");
   world.at(0, trials(kBad));
