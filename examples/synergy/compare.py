@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-JOBS = {"hungry-1": 16, "hungry-2": 16, "light-1": 1, "light-2": 1}
+JOBS = {"hungry-1": 16, "hungry-2": 16, "light-1": 1, "light-2": 1}  # CPU ms a step.
 CONFIG = """
 nodes: [{name: here, gpus: 4, cpus: 2}]
 scheduler: {mechanism: %s}
@@ -56,7 +56,8 @@ class Manager:
         return json.loads(connection.getresponse().read())
 
     def submit(self, name, load_ms):
-        words = [self.muster, "submit", "--json", "--name", name, "--", self.trainer, "--steps",
+        kind = name.split("-")[0]  # Jobs of one name and command are measured once.
+        words = [self.muster, "submit", "--json", "--name", kind, "--", self.trainer, "--steps",
                  1_000_000, "--report-every", 5, "--gpu-ms", 20, "--load-ms", load_ms]
         done = subprocess.run(list(map(str, words)), env=self.env, cwd=self.home, check=True,
                               stdout=subprocess.PIPE)
@@ -77,14 +78,17 @@ class Manager:
         self.scratch.cleanup()
 
 
-def settle(manager, jobs):
-    """Until everything that is to be measured has been, and shares stand still."""
+def settle(manager, jobs, kinds):
+    """Until every kind has been measured, if any is, and shares have stood still for a while."""
     last, since = None, time.monotonic()
-    while time.monotonic() - since < 20:
-        words = [event["number"] for job in jobs
-                 for event in manager.get(f"/v1/jobs/{job}/events")["events"]]
-        if words != last:
-            last, since = words, time.monotonic()
+    while True:
+        events = [event for job in jobs
+                  for event in manager.get(f"/v1/jobs/{job}/events")["events"]]
+        measured = {event["name"] for event in events if event["kind"] == "profiled"}
+        if len(events) != last:
+            last, since = len(events), time.monotonic()
+        if len(measured) >= kinds and time.monotonic() - since > 20:
+            return
         time.sleep(0.5)
 
 
@@ -94,7 +98,7 @@ def run(build, mechanism, seconds):
     try:
         while any(manager.step(job) == 0 for job in jobs.values()):
             time.sleep(0.2)
-        settle(manager, jobs.values())
+        settle(manager, jobs.values(), 2 if mechanism == "tune" else 0)
         before = {name: manager.step(job) for name, job in jobs.items()}
         begin = time.monotonic()
         time.sleep(seconds)
