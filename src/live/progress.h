@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "live/input.h"
 #include "live/remaining.h"
+#include "measure/progress_file.h"
 
 namespace muster {
 
@@ -57,7 +58,7 @@ class ProgressReader {
  private:
   struct Reading {
     std::uint32_t lease = 0;
-    std::int64_t offset = 0;
+    std::optional<ProgressFile> file;
     Progress last;
     JobSeries series;
     bool any = false;

@@ -1,13 +1,14 @@
 #pragma once
 
-// How far a job is, from its progress file, with the time at which it said so: the file system's
-// time of the last write, which is right however seldom one looks. The file is the job's own, so
-// nothing in it is trusted and no more than a bounded part is read.
+// How far a job is, from its progress file, with the time at which it said so. Used by whoever
+// measures its speed.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "measure/progress_file.h"
 
 namespace muster {
 
@@ -19,14 +20,13 @@ struct StepSeen {
 
 class StepWatch {
  public:
-  explicit StepWatch(std::string path) : path_(std::move(path)) {}
+  explicit StepWatch(std::string path) : file_(std::move(path)) {}
 
   // The last whole line that has a step, if there are new ones.
   std::optional<StepSeen> look();
 
  private:
-  std::string path_;
-  std::int64_t offset_ = 0;
+  ProgressFile file_;
 };
 
 }  // namespace muster
