@@ -99,7 +99,7 @@ Result<std::optional<DataFacts>> data_of(const ProfileOrder& order, ProfileResul
     return Error{"steps of an epoch: the job has not told of a whole epoch; say --epoch-steps N"};
   }
   data.mib_per_step = data.dataset_mib / steps;
-  data.base_mem_mib = static_cast<double>(result.measured.mem_peak_mib);
+  data.base_mem_mib = static_cast<double>(result.measured.own_mem_mib);
   const Result<Bandwidth> memory = memory_bandwidth(std::max(1, cpus), order.notes);
   if (!memory.ok()) return memory.error();
   data.mem_mib_per_s = memory.value().mib_per_s;

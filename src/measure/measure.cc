@@ -10,6 +10,7 @@
 
 #include "exec/local.h"
 #include "measure/step_watch.h"
+#include "shim/processes.h"
 
 namespace muster {
 
@@ -69,6 +70,7 @@ class Measuring {
     spec.token = fmt::format("{}x{}", order_.spec.token, out_.starts);
     spec.cpu_milli = session_.cpu_milli();
     lease_ = lease_name(spec);
+    token_ = spec.token;
     steps_.emplace(record() + "/progress.jsonl");
     limit_due_ = false;
     session_.begin(now());
@@ -102,7 +104,6 @@ class Measuring {
 
   Refusal ended(const ExitReport& report) {
     look();  // What it said last.
-    out_.mem_peak_mib = std::max(out_.mem_peak_mib, report.mem_peak_mib);
     if (report.cause != EndCause::kFinished) {
       out_.trouble = report.words.empty() ? "it failed" : "it failed: " + report.words;
       out_.last_words = end_of_file(record() + "/out.log");
@@ -126,7 +127,10 @@ class Measuring {
       session_.take({Duration::micros(seen->unix_us - zero_), seen->step});
       count_epochs(*seen);
     }
-    if (session_.look(now()) && !session_.over()) limit_due_ = true;
+    if (session_.look(now())) {
+      out_.own_mem_mib = std::max(out_.own_mem_mib, own_bytes_by_token(token_) >> 20U);
+      limit_due_ = !session_.over();
+    }
     if (!limit_due_ || !running_) return;
     // A shim that does not answer now will, or its lease comes to an end.
     limit_due_ = executor_.resize(lease_, {session_.cpu_milli(), order_.spec.mem_mib}).has_value();
@@ -153,7 +157,6 @@ class Measuring {
       for (const ExecEvent& event : executor_.poll()) {
         if (event.kind == ExecEvent::Kind::kStarted) continue;
         running_ = false;
-        if (event.ended) out_.mem_peak_mib = std::max(out_.mem_peak_mib, event.ended->mem_peak_mib);
       }
     }
     if (running_) executor_.kill(lease_);
@@ -163,7 +166,7 @@ class Measuring {
   LocalExecutor executor_;
   Session session_;
   std::int64_t zero_;
-  std::string lease_;
+  std::string lease_, token_;
   std::optional<StepWatch> steps_;
   std::optional<StepSeen> first_epoch_;
   bool running_ = false;

@@ -31,8 +31,8 @@ struct Measured {
   int starts = 0;
   std::optional<std::string> trouble;  // Why it went no further.
   std::string last_words;              // Of the job, if it failed by itself.
-  std::int64_t mem_peak_mib = 0;
-  double steps_per_epoch = 0;  // Zero: it has not told of a whole one.
+  std::int64_t own_mem_mib = 0;        // At the most, without what the system caches of files.
+  double steps_per_epoch = 0;          // Zero: it has not told of a whole one.
 };
 
 // An error if nothing can be measured here at all: the CPU cannot be limited, or no process made.

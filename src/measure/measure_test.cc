@@ -65,6 +65,18 @@ TEST_F(MeasureTest, AJobThatNeedsNoCpuIsFlat) {
   ASSERT_GE(found.value().curve.points().size(), 2U);
   EXPECT_LE(found.value().curve.need(), 500);
   EXPECT_NEAR(found.value().steps_per_epoch, 5, 1);
+  EXPECT_LT(found.value().own_mem_mib, 100);
+}
+
+TEST_F(MeasureTest, ItsOwnMemoryIsCountedAndCachedFilesAreNot) {
+  if (const auto why = try_cgroup(parent_)) GTEST_SKIP() << why->message;
+  const Result<Measured> found = measure(order(
+      "head -c 300000000 /dev/zero > big; cat big > /dev/null; x=$(head -c 50000000 /dev/zero | "
+      "tr '\\0' x); i=0; while :; do i=$((i+1)); echo \"{\\\"step\\\":$i}\" >> "
+      "\"$MUSTER_PROGRESS\"; sleep 0.1; done"));
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_GT(found.value().own_mem_mib, 40);
+  EXPECT_LT(found.value().own_mem_mib, 250);
 }
 
 TEST_F(MeasureTest, OneThatSaysNothingIsTold) {

@@ -185,6 +185,20 @@ IoUse own_io_use(std::int64_t& text_bytes) {
           .disk_written = line_number(text.value(), "write_bytes:")};
 }
 
+std::int64_t own_bytes_by_token(std::string_view token) {
+  const std::string entry = "MUSTER_LEASE=" + std::string(token);
+  std::int64_t sum = 0;
+  for (const pid_t pid : numbers_in("/proc")) {
+    if (carries(pid, entry, 0) != Carries::kYes) continue;
+    const auto text = read_proc(pid, "smaps_rollup");
+    if (!text.ok()) continue;
+    const std::int64_t own =
+        line_number(text.value(), "Pss_Anon:") + line_number(text.value(), "Pss_Shmem:");
+    sum += (own > 0 ? own : line_number(text.value(), "Pss:")) * 1024;
+  }
+  return sum;
+}
+
 TokenKill kill_by_token(std::string_view token, std::int64_t since) {
   const std::string entry = "MUSTER_LEASE=" + std::string(token);
   TokenKill result;

@@ -56,4 +56,8 @@ struct TokenKill {
 // ticks as process_start() gives them, cannot be one, so it is never unsure.
 TokenKill kill_by_token(std::string_view token, std::int64_t since = 0);
 
+// Memory of the processes whose environment has MUSTER_LEASE=token, shared memory too, but not what
+// is merely cached of the files they read.
+std::int64_t own_bytes_by_token(std::string_view token);
+
 }  // namespace muster
