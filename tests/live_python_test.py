@@ -181,10 +181,12 @@ class Resumes(PythonTest):
         job = self.run_script(LOST)
         work = self.daemon.work
         until("the first lease has saved", (work / "1").exists)
+        ordered = json.loads(self.daemon.record(f"j{job}.e1", "spec.json").read_text())
         copy = subprocess.Popen(
             [sys.executable, "-c", LOST], cwd=work, stdout=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONPATH": str(LIBRARY), "MUSTER_JOB": str(job),
                  "MUSTER_EPOCH": "1", "PYTHONDONTWRITEBYTECODE": "1",
+                 "MUSTER_MANAGER": ordered["env"]["MUSTER_MANAGER"],
                  "MUSTER_PROGRESS": str(self.daemon.record(f"j{job}.e1", "progress.jsonl"))})
         self.addCleanup(copy.communicate)
         self.addCleanup(copy.kill)
