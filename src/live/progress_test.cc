@@ -203,6 +203,8 @@ TEST(IsNotable, WhatIsMoreThanATenthAndMoreThanNoise) {
   EXPECT_FALSE(is_notable(about(1000, 400), 1150, soon)) << "it does not know better";
   EXPECT_TRUE(is_notable(about(1000, 400), 1450, soon));
   EXPECT_FALSE(is_notable(about(1, 0), 1.9, soon)) << "a second is nothing";
+  EXPECT_TRUE(is_notable(about(10'000, 20'000), 2'400, soon)) << "uncertain, but another job";
+  EXPECT_TRUE(is_notable(about(2'400, 5'000), 10'000, soon));
 }
 
 TEST(IsNotable, AfterAWhileWhatIsMoreThanNoise) {

@@ -90,6 +90,9 @@ std::optional<JobSeries::Latest> JobSeries::latest(std::uint32_t lease) const {
 bool is_notable(const Remaining& left, double expected, Duration since) {
   const double off = std::fabs(left.seconds - expected);
   const double noise = std::max(kLeastNotable, (left.high - left.low) / 2);
+  // However uncertain it is, twice or half as long is another job.
+  const double least = std::min(left.seconds, expected);
+  if (off > kLeastNotable && off > least) return true;
   if (off <= noise) return false;
   return since >= kOld || off > kNotable * std::max(left.seconds, expected);
 }

@@ -78,7 +78,8 @@ class JobSeries {
 
 // Whether it is worth deciding anew: by what was said so long ago (of running) this much would be
 // left by now. Less than a forecast is uncertain by is noise, by which jobs would only be swapped
-// to and fro; a small but certain error is mended when what was said is old.
+// to and fro, unless it is twice or half as long; a small but certain error is mended when what
+// was said is old.
 bool is_notable(const Remaining& left, double expected, Duration since);
 
 // {"seconds", "low", "high", "by", "words"}, or only the words where it cannot be told.
