@@ -114,9 +114,10 @@ class GoesFirst(ProgressTest):
               "scheduler": {"policy": "srtf", "estimates": "progress", "min_run": "0s"}}
 
     def test_who_has_less_left_by_its_own_word(self):
-        long = self.paced("long", 500_000)  # Some three hours,
-        until("it is known to be long", lambda: self.left(long).get("seconds", 0) > 3600)
-        longer = self.paced("longer", 5_000_000)  # thirty,
+        # The hour is work, at the reference share; on a small machine it takes three and more.
+        long = self.paced("long", 5_000_000)  # Some thirty hours,
+        until("it is known to be long", lambda: self.left(long).get("seconds", 0) > 15 * 3600)
+        longer = self.paced("longer", 50_000_000)  # three hundred,
         until("the longer one has run and been stopped", lambda:
               self.daemon.job(longer)["leases_used"] > 0 and
               self.daemon.job(longer)["state"] == "queued")
