@@ -91,7 +91,7 @@ std::size_t queue_for(const IoScene& scene) {
 }
 
 TEST(MemoryModel, IsWithin3PercentOfAnExactSimulation) {
-  const int cases = std::getenv("MUSTER_LONG") != nullptr ? 6000 : 240;
+  const int cases = std::getenv("MUSTER_LONG") != nullptr ? 6000 : 90;
   Random random(20);
   for (int number = 0; number < cases; ++number) {
     IoScene scene = draw_scene(random, number);
