@@ -170,6 +170,24 @@ class ByCommand(ProfileTest):
                                     "--mechanism", "tune", "--json")
         self.assertEqual(json.loads(out)["finished"], 1)
 
+    def test_with_its_data_memory_is_modelled(self):
+        data = self.daemon.base / "data"
+        data.mkdir()
+        (data / "images").write_bytes(os.urandom(32 << 20))
+        run = self.profile("--json", "--alone", "--name", "reads", "--most-cpus", 0.5, "--dataset",
+                           data, "--epoch-steps", 10, "--", Programs.trainer, *FOREVER, *LIGHT)
+        found = json.loads(run.stdout)
+        dataset, step, base, memory, storage = found["data"]
+        self.assertEqual((dataset, step), (32, 3.2))
+        self.assertGreaterEqual(base, 64)
+        self.assertGreater(min(memory, storage), 0)
+        trace = self.daemon.base / "t.csv"
+        trace.write_text("job_id,submit_s,duration_s,gpus,model\n1,0,600,1,reads\n")
+        out, _ = self.daemon.muster("sim", "--trace", trace, "--cluster", "1x4,cpus=2,mem=4",
+                                    "--profiles", self.daemon.base / "reads.profile.yaml",
+                                    "--mechanism", "blend", "--json")
+        self.assertEqual(json.loads(out)["finished"], 1)
+
     def test_what_cannot_be_measured_is_said_in_one_sentence(self):
         brief = self.profile("--", "true", status=1).stderr
         self.assertEqual(brief, "muster: it ended before its speed was known at even one share of "

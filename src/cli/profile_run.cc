@@ -19,6 +19,8 @@ namespace muster {
 namespace {
 
 constexpr const char* kGroup = "/muster-profile";
+constexpr double kMemoryHeadroom = 1.25;
+constexpr double kLeastMib = 64;
 constexpr int kSlots = 4;  // GPUs of a machine without any, as the manager has it.
 
 Error instead(const std::string& why) {
@@ -99,7 +101,9 @@ Result<std::optional<DataFacts>> data_of(const ProfileOrder& order, ProfileResul
     return Error{"steps of an epoch: the job has not told of a whole epoch; say --epoch-steps N"};
   }
   data.mib_per_step = data.dataset_mib / steps;
-  data.base_mem_mib = static_cast<double>(result.measured.own_mem_mib);
+  // It was looked at a few times only, and with less than it needs it is killed.
+  data.base_mem_mib =
+      kMemoryHeadroom * static_cast<double>(result.measured.own_mem_mib) + kLeastMib;
   const Result<Bandwidth> memory = memory_bandwidth(std::max(1, cpus), order.notes);
   if (!memory.ok()) return memory.error();
   data.mem_mib_per_s = memory.value().mib_per_s;
