@@ -194,10 +194,7 @@ Refusal LayersCommand::write_profile(const std::string& text) const {
   // The file itself, not a link to it, is what is replaced, and it stays as readable as it was.
   const std::string path = is_new ? profile_ : fs::canonical(profile_, status).string();
   const fs::perms mode = fs::status(path, status).permissions();
-  AtomicFile file(path);
-  file.append(text);
-  if (Refusal refusal = file.close()) return refusal;
-  if (Refusal refusal = file.publish()) return refusal;
+  if (Refusal refusal = write_atomically(path, text)) return refusal;
   if (!is_new) fs::permissions(path, mode, status);
   return std::nullopt;
 }

@@ -13,10 +13,7 @@ Refusal write_html(const std::string& path, const Page& page) {
   if (!dir.empty()) {
     if (Refusal refusal = make_directory(dir.string())) return refusal;
   }
-  AtomicFile file(path);
-  file.append(page_html(page));
-  if (Refusal refusal = file.close()) return refusal;
-  return file.publish();
+  return write_atomically(path, page_html(page));
 }
 
 Refusal write_page(const std::string& dir, const Page& page) {

@@ -15,6 +15,7 @@
 #include "config/document.h"
 #include "live/learnt.h"
 #include "page/curve.h"
+#include "report/atomic_file.h"
 #include "report/progress.h"
 #include "report/table.h"
 
@@ -24,18 +25,6 @@ namespace {
 using Json = nlohmann::json;
 
 double cpus_of(std::int64_t milli) { return static_cast<double>(milli) / 1000; }
-
-Refusal write_file(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
-  std::ofstream out(fresh, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  std::error_code code;
-  if (out) std::filesystem::rename(fresh, path, code);
-  if (out && !code) return std::nullopt;
-  std::filesystem::remove(fresh, code);
-  return Error{path + ": cannot be written"};
-}
 
 CurvePlot plot_of(const ProfileResult& result) {
   const SpeedCurve& curve = result.profile.curve;
@@ -177,7 +166,7 @@ int show_result(const ProfileResult& result, const JobRequest& request, const Li
   const Result<std::string> yaml = profile_yaml(written);
   if (!yaml.ok()) return fail(streams, "what was measured is no profile: " + yaml.error().message);
   for (const Refusal& refusal :
-       {write_file(path, yaml.value()), write_file(svg, curve_svg(plot_of(result)))}) {
+       {write_atomically(path, yaml.value()), write_atomically(svg, curve_svg(plot_of(result)))}) {
     if (refusal) return fail(streams, refusal->message);
   }
   if (options.json) {

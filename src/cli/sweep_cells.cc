@@ -147,10 +147,7 @@ std::optional<std::string> CellStore::find(const std::string& key) const {
 }
 
 Refusal CellStore::save(const std::string& key, const std::string& result) const {
-  AtomicFile file(path(key));
-  file.append(result);
-  if (Refusal refusal = file.close()) return refusal;
-  return file.publish();
+  return write_atomically(path(key), result);
 }
 
 }  // namespace muster

@@ -83,6 +83,13 @@ void AtomicFile::fail(const char* what) {
   failure_ = Error{fmt::format("{}: {}: {}", path_, what, std::strerror(errno))};
 }
 
+Refusal write_atomically(const std::string& path, std::string_view text) {
+  AtomicFile file(path);
+  file.append(text);
+  if (Refusal refusal = file.close()) return refusal;
+  return file.publish();
+}
+
 Refusal make_directory(const std::string& dir) {
   std::error_code status;
   if (std::filesystem::is_directory(dir, status)) return std::nullopt;

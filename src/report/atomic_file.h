@@ -41,6 +41,9 @@ class AtomicFile {
   Refusal failure_;
 };
 
+// All of a file at once.
+Refusal write_atomically(const std::string& path, std::string_view text);
+
 // With its parents, if it is not there.
 Refusal make_directory(const std::string& dir);
 
