@@ -149,33 +149,25 @@ class Tuning {
   // but each turn somebody falls back, and when all have, everybody's share fits.
   void take_back(std::uint32_t i) {
     const Demand want = modest(i);
-    const auto near = [&](NodeId node) {
-      Resources sum;
-      for (const Share& share : asks_[i].given) {
-        if (!books_.pooled() && share.node != node) continue;
-        sum += want.appetite(cluster_, share.node) * share.gpus();
-      }
-      return sum;
-    };
     while (!grow(i, want)) {
       bool progress = false;
       if (books_.pooled()) {
-        progress = reclaim(NodeId(0), i, near(NodeId(0)));
+        progress = reclaim(NodeId(0), i, of_demand(i, want, NodeId(0)));
       } else {
         for (const Share& part : asks_[i].given) {
-          progress = reclaim(part.node, i, near(part.node)) || progress;
+          progress = reclaim(part.node, i, of_demand(i, want, part.node)) || progress;
         }
       }
       MUSTER_CHECK(progress);
     }
   }
 
-  // What a job has a right to of what it draws on near this node.
-  Resources share_of(std::uint32_t i, NodeId node) const {
+  // What a placed job would have, by that demand, of what it draws on near this node.
+  Resources of_demand(std::uint32_t i, const Demand& demand, NodeId node) const {
     Resources sum;
     for (const Share& share : asks_[i].given) {
       if (!books_.pooled() && share.node != node) continue;
-      sum += at_least(cluster_.fair(share.node), asks_[i].spec->least) * share.gpus();
+      sum += demand.appetite(cluster_, share.node) * share.gpus();
     }
     return sum;
   }
@@ -262,7 +254,7 @@ class Tuning {
     for (const Key& key : victims_) {
       if (need_cpu == 0 && need_mem == 0) break;
       const Resources held = held_near(key.ask, node);
-      const Resources share = share_of(key.ask, node);
+      const Resources share = of_demand(key.ask, fair(key.ask), node);
       const std::int64_t cpu = lacking(held.cpu_milli, share.cpu_milli);
       const std::int64_t mem = lacking(held.mem_mib, share.mem_mib);
       const bool helps = (cpu > 0 && need_cpu > 0) || (mem > 0 && need_mem > 0);
