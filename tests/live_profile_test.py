@@ -143,6 +143,15 @@ class ByCommand(ProfileTest):
         self.assertEqual(run.returncode, status, run.stdout + run.stderr)
         return run
 
+    def simulate(self, name, mechanism):
+        """The simulator reads the profile that was written."""
+        trace = self.daemon.base / "t.csv"
+        trace.write_text(f"job_id,submit_s,duration_s,gpus,model\n1,0,600,1,{name}\n")
+        out, _ = self.daemon.muster("sim", "--trace", trace, "--cluster", "1x4,cpus=2,mem=4",
+                                    "--profiles", self.daemon.base / f"{name}.profile.yaml",
+                                    "--mechanism", mechanism, "--json")
+        self.assertEqual(json.loads(out)["finished"], 1)
+
     def test_a_planted_demand_is_found(self):
         # 8 ms of CPU for a step of 20 ms: 0.4 CPUs and a little; nobody knows on a busy machine.
         for _ in range(3):
@@ -163,12 +172,7 @@ class ByCommand(ProfileTest):
         self.assertEqual([each["name"] for each in profiles], ["planted"])
         listed, _ = self.daemon.muster("profile", "--list")
         self.assertIn("planted", listed)
-        trace = self.daemon.base / "t.csv"
-        trace.write_text("job_id,submit_s,duration_s,gpus,model\n1,0,600,1,planted\n")
-        out, _ = self.daemon.muster("sim", "--trace", trace, "--cluster", "1x4,cpus=2,mem=4",
-                                    "--profiles", self.daemon.base / "planted.profile.yaml",
-                                    "--mechanism", "tune", "--json")
-        self.assertEqual(json.loads(out)["finished"], 1)
+        self.simulate("planted", "tune")
 
     def test_with_its_data_memory_is_modelled(self):
         data = self.daemon.base / "data"
@@ -181,12 +185,7 @@ class ByCommand(ProfileTest):
         self.assertEqual((dataset, step), (32, 3.2))
         self.assertGreaterEqual(base, 64)
         self.assertGreater(min(memory, storage), 0)
-        trace = self.daemon.base / "t.csv"
-        trace.write_text("job_id,submit_s,duration_s,gpus,model\n1,0,600,1,reads\n")
-        out, _ = self.daemon.muster("sim", "--trace", trace, "--cluster", "1x4,cpus=2,mem=4",
-                                    "--profiles", self.daemon.base / "reads.profile.yaml",
-                                    "--mechanism", "blend", "--json")
-        self.assertEqual(json.loads(out)["finished"], 1)
+        self.simulate("reads", "blend")
 
     def test_what_cannot_be_measured_is_said_in_one_sentence(self):
         brief = self.profile("--", "true", status=1).stderr

@@ -21,13 +21,14 @@ constexpr std::size_t kMostKeyBytes = 512;
 
 json to_json(const Learnt& learnt) {
   const MeasuredProfile& measured = learnt.measured;
-  json points = json::array();
-  for (const CurvePoint& point : measured.curve.points()) {
-    points.push_back({point.cpu_milli, point.rate, point.error});
-  }
-  json out = {{"key", measured.name},    {"user", learnt.user},        {"name", learnt.name},
-              {"gpus", measured.gpus},   {"points", points},           {"reach", measured.reach},
-              {"unix_s", learnt.unix_s}, {"time_us", learnt.time.us()}};
+  json out = {{"key", measured.name},
+              {"user", learnt.user},
+              {"name", learnt.name},
+              {"gpus", measured.gpus},
+              {"points", points_json(measured.curve)},
+              {"reach", measured.reach},
+              {"unix_s", learnt.unix_s},
+              {"time_us", learnt.time.us()}};
   if (measured.skew > 0) out["skew"] = measured.skew;
   if (measured.data) {
     const DataFacts& data = *measured.data;
@@ -85,6 +86,14 @@ Result<Learnt> from_json(const json& in) {
 }
 
 }  // namespace
+
+json points_json(const SpeedCurve& curve) {
+  json points = json::array();
+  for (const CurvePoint& point : curve.points()) {
+    points.push_back({point.cpu_milli, point.rate, point.error});
+  }
+  return points;
+}
 
 std::string profile_key(const std::string& user, const JobRequest& request) {
   Digest digest;

@@ -5,6 +5,7 @@
 // settings it was written under. A job that names no profile goes by the one of its like.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ inline constexpr std::ptrdiff_t kMostLearntOfOne = 100;  // User.
 
 // Jobs of one user, name and command are alike: a sweep is measured once.
 std::string profile_key(const std::string& user, const JobRequest& request);
+
+// Thousandths of a CPU, steps a second and the error, of each point.
+nlohmann::json points_json(const SpeedCurve& curve);
 
 // As JSON, and back; the reader takes nothing for granted, since users send it too.
 std::string learnt_json(const Learnt& learnt);

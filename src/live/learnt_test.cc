@@ -20,6 +20,18 @@ Learnt example(const std::string& key) {
   return learnt;
 }
 
+// With tune, on four GPUs beside two CPUs.
+std::string settings_here() {
+  ServeFile file;
+  file.scheduler.mechanism = "tune";
+  NodeFacts machine;
+  machine.host = "here";
+  machine.cpus = 2;
+  machine.mem_mib = 8192;
+  machine.gpus.resize(4);
+  return settings_text(file, machine).value();
+}
+
 TEST(Learnt, IsTheSameWhenReadBack) {
   Learnt learnt = example("ann/train/1");
   learnt.measured.data = DataFacts{1000, 2, 300, 5000, 100};
@@ -83,20 +95,12 @@ TEST(Learnt, TheOldestIsForgotten) {
 }
 
 TEST(Learnt, SettingsCarryIt) {
-  ServeFile file;
-  file.scheduler.mechanism = "tune";
-  NodeFacts machine;
-  machine.host = "here";
-  machine.cpus = 2;
-  machine.mem_mib = 8192;
-  machine.gpus.resize(4);
-  const Result<std::string> plain = settings_text(file, machine);
-  ASSERT_TRUE(plain.ok());
-  EXPECT_TRUE(learnt_in(plain.value()).value().empty());
+  const std::string plain = settings_here();
+  EXPECT_TRUE(learnt_in(plain).value().empty());
   const std::vector<Learnt> all = {example("ann/train/1")};
-  const std::string with = with_learnt(plain.value(), all);
+  const std::string with = with_learnt(plain, all);
   ASSERT_EQ(learnt_in(with).value().size(), 1U);
-  EXPECT_EQ(with_learnt(with, {}), plain.value());
+  EXPECT_EQ(with_learnt(with, {}), plain);
   const Result<RosterSettings> settings = roster_settings(with);
   ASSERT_TRUE(settings.ok()) << settings.error().message;
   EXPECT_TRUE(settings.value().uses_profiles);
@@ -111,14 +115,7 @@ TEST(Learnt, SettingsCarryIt) {
 
 // What is learnt changes what running jobs have, not where they are.
 TEST(Learnt, JobsThatRunAreResized) {
-  ServeFile file;
-  file.scheduler.mechanism = "tune";
-  NodeFacts machine;
-  machine.host = "here";
-  machine.cpus = 2;
-  machine.mem_mib = 8192;
-  machine.gpus.resize(4);
-  const std::string plain = settings_text(file, machine).value();
+  const std::string plain = settings_here();
   SubmitInput submit;
   submit.id = 1;
   submit.user = "ann";

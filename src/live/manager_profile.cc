@@ -2,13 +2,13 @@
 // decides by it from then on.
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/check.h"
 #include "live/answers.h"
 #include "live/manager.h"
+#include "shim/processes.h"
 
 namespace muster {
 
@@ -20,14 +20,10 @@ constexpr Duration kLookWhileMeasuring = Duration::micros(250'000);
 
 json profile_view(const Learnt& learnt) {
   const MeasuredProfile& measured = learnt.measured;
-  json points = json::array();
-  for (const CurvePoint& point : measured.curve.points()) {
-    points.push_back({point.cpu_milli, point.rate, point.error});
-  }
   return {{"user", learnt.user},
           {"name", learnt.name},
           {"gpus", measured.gpus},
-          {"points", std::move(points)},
+          {"points", points_json(measured.curve)},
           {"need_cpus", static_cast<double>(measured.curve.need()) / 1000 / measured.gpus},
           {"measured_at", learnt.unix_s},
           {"words", need_words(learnt)}};
@@ -41,9 +37,7 @@ void Manager::look_at_speeds(std::vector<Input>& inputs) {
     return;
   }
   // By the clock of the files that jobs write.
-  using namespace std::chrono;
-  const auto now = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
-  profiler_->look(*roster_, learnt_, now);
+  profiler_->look(*roster_, learnt_, now_on_both_clocks().wall_us);
   set_limits();
   for (Profiler::Finding& finding : profiler_->take_findings()) {
     inputs.push_back(ProfiledInput{finding.id, finding.kind, finding.words});

@@ -164,13 +164,21 @@ TEST_F(ProfilerTest, ANumberThatIsNoSpeedIsNotLearnt) {
   EXPECT_TRUE(learnt_.empty());
 }
 
+// The second waits for longer than anybody may be silent; then the first is gone.
 TEST_F(ProfilerTest, OneWhoWaitedForAnotherHasItsOwnTime) {
   run(1);
   run(2);
-  pass(3, {{1, {10, 1}}, {2, {10, 1}}});
-  pass(25, {{2, {1000, 100}}});  // The first says nothing more, and is given up...
-  ASSERT_EQ(found_.size(), 1U);
-  EXPECT_EQ(found_[0].kind, "not-profiled");
+  pass(15, {});
+  write(1, 1);
+  pass(15, {});
+  LeaseOverInput over;
+  over.id = 1;
+  over.lease = 1;
+  roster_.step(Instant::micros(++now_), std::vector<Input>{over});
+  pass(60, {{2, {1000, 100}}});
+  ASSERT_EQ(found_.size(), 1U) << found_.back().words;
+  EXPECT_EQ(found_[0].id, 2U);
+  EXPECT_EQ(found_[0].kind, "profiled");
 }
 
 TEST_F(ProfilerTest, AClockThatGoesBackEndsWhatIsMeasured) {

@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <sstream>
 
@@ -21,10 +20,8 @@ constexpr int kMostStarts = 10;
 constexpr std::int64_t kStopPatienceUs = 20'000'000;
 constexpr std::size_t kMostLastWords = 2'000;
 
-std::int64_t unix_us() {
-  using namespace std::chrono;
-  return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
-}
+// The clock by which files are written.
+std::int64_t unix_us() { return now_on_both_clocks().wall_us; }
 
 std::string end_of_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

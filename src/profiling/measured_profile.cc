@@ -33,13 +33,13 @@ std::vector<std::int64_t> cpu_rows(const MeasuredProfile& measured) {
   if (measured.reach > 0) add_point(rows, each(measured.reach));
   const std::int64_t low = rows.front();
   const std::int64_t high = rows.back();
-  add_point(rows, std::clamp(each(measured.curve.need()), low, high));
+  const std::int64_t need = measured.curve.need();
+  add_point(rows, std::clamp(each(need), low, high));
   for (int i = 1; i < kRowsBetween; ++i) {
     add_point(rows, std::max(low, (low + (high - low) * i / kRowsBetween + 5) / 10 * 10));
   }
   // Where it is nearly as fast as it gets is no row: whoever reads the profile takes the cheapest
   // point that is fast enough for what the job needs, and noise must not make that one slower.
-  const std::int64_t need = measured.curve.need();
   std::erase_if(rows, [&](std::int64_t row) {
     const std::int64_t cpu_milli = row * measured.gpus;
     return cpu_milli < need && measured.curve.at(cpu_milli) > kNearly * measured.curve.best();
@@ -75,12 +75,13 @@ std::vector<double> rates_of(const MeasuredProfile& measured,
   const std::int64_t before = count > 1 ? curve.points()[count - 2].cpu_milli : 0;
   const double slope = (curve.best() - curve.at(before)) /
                        static_cast<double>(std::max<std::int64_t>(1, last - before));
+  const std::int64_t need = curve.need();
   std::vector<double> rates;
   for (const std::int64_t row : rows) {
     const std::int64_t cpu_milli = row * measured.gpus;
     if (measured.reach > last && cpu_milli > last) {
       rates.push_back(curve.best() + slope * static_cast<double>(cpu_milli - last));
-    } else if (measured.reach <= last && cpu_milli >= curve.need()) {
+    } else if (measured.reach <= last && cpu_milli >= need) {
       rates.push_back(curve.best());
     } else {
       rates.push_back(curve.at(cpu_milli));
