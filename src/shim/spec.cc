@@ -116,6 +116,8 @@ Refusal check_spec(const LaunchSpec& spec) {
       {"mem_mib", spec.mem_mib, 1, kMostMemMib},
       {"grace_ms", spec.grace_ms, 0, kMostMillis},
       {"time_limit_ms", spec.time_limit_ms, 0, kMostMillis},
+      {"keep_for_ms", spec.keep_for_ms, 0, kMostMillis},
+      {"stop_after_ms", spec.stop_after_ms, 0, kMostMillis},
       {"log_cap_bytes", spec.log_cap_bytes, kLeastLog, kMostLog},
       {"log_files", spec.log_files, 0, kMostLogFiles},
   };
@@ -150,6 +152,8 @@ std::string spec_json(const LaunchSpec& spec) {
       {"mem_mib", spec.mem_mib},
       {"grace_ms", spec.grace_ms},
       {"time_limit_ms", spec.time_limit_ms},
+      {"keep_for_ms", spec.keep_for_ms},
+      {"stop_after_ms", spec.stop_after_ms},
       {"log_cap_bytes", spec.log_cap_bytes},
       {"log_files", spec.log_files},
       {"cgroup_parent", spec.cgroup_parent},
@@ -184,6 +188,8 @@ Result<LaunchSpec> read_spec(std::string_view text) {
   spec.mem_mib = in.whole("mem_mib", 1, kMostMemMib);
   spec.grace_ms = in.whole("grace_ms", 0, kMostMillis);
   spec.time_limit_ms = in.whole("time_limit_ms", 0, kMostMillis);
+  spec.keep_for_ms = in.whole("keep_for_ms", 0, kMostMillis, 0);  // Older records have neither.
+  spec.stop_after_ms = in.whole("stop_after_ms", 0, kMostMillis, 0);
   spec.log_cap_bytes = in.whole("log_cap_bytes", kLeastLog, kMostLog);
   spec.log_files = static_cast<int>(in.whole("log_files", 0, kMostLogFiles));
   spec.cgroup_parent = in.text("cgroup_parent");

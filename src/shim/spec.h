@@ -38,7 +38,11 @@ struct LaunchSpec {
   std::int64_t cpu_milli = 1000;
   std::int64_t mem_mib = 1024;
   std::int64_t grace_ms = 30'000;
-  std::int64_t time_limit_ms = 0;         // 0: none.
+  std::int64_t time_limit_ms = 0;  // 0: none.
+  // While nobody in charge of it can be reached: how long the lease is kept before its job may run
+  // elsewhere, and how long before that its processes are to stop by themselves. 0: no end to it.
+  std::int64_t keep_for_ms = 0;
+  std::int64_t stop_after_ms = 0;
   std::int64_t log_cap_bytes = 16 << 20;  // Of one file.
   int log_files = 3;                      // Old ones kept beside out.log.
   std::string cgroup_parent;  // Below each hierarchy's root, as "/muster"; empty: no cgroup.

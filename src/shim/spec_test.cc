@@ -26,6 +26,8 @@ LaunchSpec full() {
   spec.mem_mib = 4096;
   spec.grace_ms = 0;
   spec.time_limit_ms = 5;
+  spec.keep_for_ms = 7'000;
+  spec.stop_after_ms = 6'000;
   spec.log_cap_bytes = 4096;
   spec.log_files = 0;
   spec.cgroup_parent = "/muster/jobs";
@@ -38,6 +40,17 @@ TEST(Spec, ComesBackAsItWasWritten) {
   EXPECT_TRUE(read.value() == full());
   EXPECT_EQ(local_ranks(full()), 2);
   EXPECT_EQ(lease_name(full()), "j12.e3.n1");
+}
+
+TEST(Spec, OlderRecordsSayNothingOfBeingKept) {
+  std::string text = spec_json(full());
+  for (const std::string key : {"keep_for_ms", "stop_after_ms"}) {
+    const std::size_t at = text.find("\"" + key + "\"");
+    text.erase(at, text.find('\n', at) - at);
+  }
+  LaunchSpec older = full();
+  older.keep_for_ms = older.stop_after_ms = 0;
+  EXPECT_TRUE(read_spec(text).value() == older);
 }
 
 TEST(Spec, RefusesInOneLine) {
