@@ -125,6 +125,7 @@ Refusal check_spec(const LaunchSpec& spec) {
     auto refusal = check_range(range.what, range.value, range.least, range.most);
     if (refusal) return refusal;
   }
+  if (has_nul(spec.user) || spec.user.size() > 256) return Error{"user: not a name"};
   if (auto refusal = check_gang(spec)) return refusal;
   if (!spec.cgroup_parent.empty() && !is_group_path(spec.cgroup_parent)) {
     return Error{"cgroup_parent: not a path as /muster: " + in_quotes(spec.cgroup_parent)};
@@ -156,6 +157,8 @@ std::string spec_json(const LaunchSpec& spec) {
       {"stop_after_ms", spec.stop_after_ms},
       {"log_cap_bytes", spec.log_cap_bytes},
       {"log_files", spec.log_files},
+      {"user", spec.user},
+      {"remote", spec.remote ? 1 : 0},
       {"cgroup_parent", spec.cgroup_parent},
   };
   return object.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -192,6 +195,8 @@ Result<LaunchSpec> read_spec(std::string_view text) {
   spec.stop_after_ms = in.whole("stop_after_ms", 0, kMostMillis, 0);
   spec.log_cap_bytes = in.whole("log_cap_bytes", kLeastLog, kMostLog);
   spec.log_files = static_cast<int>(in.whole("log_files", 0, kMostLogFiles));
+  spec.user = in.text("user", "");
+  spec.remote = in.whole("remote", 0, 1, 0) == 1;
   spec.cgroup_parent = in.text("cgroup_parent");
   if (auto refusal = in.trouble()) return *refusal;
   if (auto refusal = check_spec(spec)) return *refusal;

@@ -45,6 +45,11 @@ struct LaunchSpec {
   std::int64_t stop_after_ms = 0;
   std::int64_t log_cap_bytes = 16 << 20;  // Of one file.
   int log_files = 3;                      // Old ones kept beside out.log.
+  // Who it runs for, and as whom where we may choose; empty: nobody in particular.
+  std::string user;
+  // The daemon is on another machine: it is heard by wish.json, see fence.h, and the GPUs are those
+  // whoever launched the shim gave it, as many as `gpus` has.
+  bool remote = false;
   std::string cgroup_parent;  // Below each hierarchy's root, as "/muster"; empty: no cgroup.
 
   friend bool operator==(const LaunchSpec&, const LaunchSpec&) = default;

@@ -30,6 +30,8 @@ LaunchSpec full() {
   spec.stop_after_ms = 6'000;
   spec.log_cap_bytes = 4096;
   spec.log_files = 0;
+  spec.user = "ada";
+  spec.remote = true;
   spec.cgroup_parent = "/muster/jobs";
   return spec;
 }
@@ -44,12 +46,14 @@ TEST(Spec, ComesBackAsItWasWritten) {
 
 TEST(Spec, OlderRecordsSayNothingOfBeingKept) {
   std::string text = spec_json(full());
-  for (const std::string key : {"keep_for_ms", "stop_after_ms"}) {
+  for (const std::string key : {"keep_for_ms", "stop_after_ms", "user", "remote"}) {
     const std::size_t at = text.find("\"" + key + "\"");
     text.erase(at, text.find('\n', at) - at);
   }
   LaunchSpec older = full();
   older.keep_for_ms = older.stop_after_ms = 0;
+  older.user.clear();
+  older.remote = false;
   EXPECT_TRUE(read_spec(text).value() == older);
 }
 
