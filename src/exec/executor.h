@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs leases: on this machine (machine.h). The hands own one, give it
+// Runs leases: on this machine (machine.h) or on a cluster (slurm.h). The hands own one, give it
 // orders and ask it for news; they know no more of it than this. For one thread. Orders are
 // idempotent: a lease runs at most once, however often its start is ordered and whoever died in
 // between. A lease is its parts, one a server, each with a record directory named by lease_name().
@@ -31,6 +31,18 @@ struct ExecEvent {
   // Of kLost: why. Nothing of the lease is left by then, or what is left can do no harm. Of kNote:
   // what people should know of the lease, which goes on.
   std::string why;
+};
+
+// What is known of a server beside what it has.
+struct ServerNews {
+  std::string name;
+  bool usable = true;  // For new leases.
+  std::string why;     // Not usable: one line for people.
+  // Held there by others than us.
+  std::int32_t gpus = 0;
+  std::int64_t cpu_milli = 0;
+  std::int64_t mem_mib = 0;
+  friend bool operator==(const ServerNews&, const ServerNews&) = default;
 };
 
 // A server to schedule on.
@@ -83,8 +95,11 @@ class Executor {
   virtual std::vector<std::string> command_on(const std::string& server,
                                               std::vector<std::string> command) const = 0;
 
-  virtual int fd() const = 0;                       // Readable when poll() has something to do.
-  virtual std::vector<ExecEvent> poll() = 0;        // Never waits for long.
+  virtual int fd() const = 0;                     // Readable when poll() has something to do.
+  virtual std::vector<ExecEvent> poll() = 0;      // Never waits for long.
+  virtual std::vector<ServerNews> servers() = 0;  // News since the last call.
+  // The servers themselves, if they are others than at the last call.
+  virtual std::optional<std::vector<ServerFacts>> changed_servers() = 0;
   virtual std::vector<std::string> troubles() = 0;  // Lines for the log since the last call.
 };
 

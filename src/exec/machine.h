@@ -31,6 +31,8 @@ class Machine final : public Executor {
   }
   int fd() const override { return local_.fd(); }
   std::vector<ExecEvent> poll() override { return local_.poll(); }
+  std::vector<ServerNews> servers() override { return {}; }
+  std::optional<std::vector<ServerFacts>> changed_servers() override { return std::nullopt; }
   std::vector<std::string> troubles() override { return std::exchange(troubles_, {}); }
 
  private:

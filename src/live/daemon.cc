@@ -136,6 +136,7 @@ Result<Plan> make_plan(const DaemonOptions& options) {
   if (::access(options.shim.c_str(), X_OK) != 0) {
     return Error{options.shim + ": the program muster-shim is not there"};
   }
+  if (!plan.site.trouble.empty()) options.say(plan.site.trouble);
   options.say(described(plan.site, roster.value()));
   return plan;
 }
@@ -182,7 +183,8 @@ Refusal run_daemon(const DaemonOptions& options) {
 
   const SignalWatch signals([&manager] { manager.stop(); });
   Result<std::unique_ptr<Executor>> executor =
-      open_executor(plan.value().file, options.home, options.shim, manager.instance().id);
+      open_executor(plan.value().file, options.home, options.shim, manager.instance().id,
+                    plan.value().site.servers);
   if (!executor.ok()) return executor.error();
   ExecHands hands(
       std::move(executor).value(), Doctor(options.home + "/leases", own_signatures(options.home)),

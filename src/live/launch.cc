@@ -35,6 +35,7 @@ std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
   LaunchSpec common;
   common.job = static_cast<std::int64_t>(job.id);
   common.epoch = order.lease;
+  common.name = job.request.name;
   common.user = job.user;
   common.argv = job.request.command;
   common.env = job.request.env;

@@ -139,6 +139,7 @@ std::string spec_json(const LaunchSpec& spec) {
       {"job", spec.job},
       {"epoch", spec.epoch},
       {"token", spec.token},
+      {"name", spec.name},
       {"argv", spec.argv},
       {"env", spec.env},
       {"cwd", spec.cwd},
@@ -173,6 +174,7 @@ Result<LaunchSpec> read_spec(std::string_view text) {
   spec.job = in.whole("job", 0, INT64_MAX);
   spec.epoch = in.whole("epoch", 0, INT64_MAX);
   spec.token = in.text("token");
+  spec.name = in.text("name", "");
   spec.argv = in.texts("argv");
   spec.env = in.pairs("env");
   spec.cwd = in.text("cwd");

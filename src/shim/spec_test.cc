@@ -30,6 +30,7 @@ LaunchSpec full() {
   spec.stop_after_ms = 6'000;
   spec.log_cap_bytes = 4096;
   spec.log_files = 0;
+  spec.name = "resnet";
   spec.user = "ada";
   spec.remote = true;
   spec.cgroup_parent = "/muster/jobs";
@@ -46,12 +47,13 @@ TEST(Spec, ComesBackAsItWasWritten) {
 
 TEST(Spec, OlderRecordsSayNothingOfBeingKept) {
   std::string text = spec_json(full());
-  for (const std::string key : {"keep_for_ms", "stop_after_ms", "user", "remote"}) {
+  for (const std::string key : {"keep_for_ms", "stop_after_ms", "name", "user", "remote"}) {
     const std::size_t at = text.find("\"" + key + "\"");
     text.erase(at, text.find('\n', at) - at);
   }
   LaunchSpec older = full();
   older.keep_for_ms = older.stop_after_ms = 0;
+  older.name.clear();
   older.user.clear();
   older.remote = false;
   EXPECT_TRUE(read_spec(text).value() == older);
