@@ -99,6 +99,8 @@ TEST(Commands, WhatTakesTooLongIsKilledWithAllItStarted) {
   EXPECT_FALSE(late.ok());
   EXPECT_EQ(late.words, "sh: no answer in 0.30 s");
   EXPECT_EQ(late.out, "some\n");
+  EXPECT_EQ(commands.run(shell("echo retrying >&2; sleep 300"), Duration::micros(300'000)).words,
+            "sh: no answer in 0.30 s: retrying");
   pid_t sleeper = 0;
   std::ifstream(scratch + "/pid") >> sleeper;
   ASSERT_GT(sleeper, 1);
