@@ -68,8 +68,10 @@ class Doctor(unittest.TestCase):
         self.assertIn(words, checks[check][1])
 
     def test_a_good_site(self):
-        with slurm("--kill-wait", "30") as site, tempfile.TemporaryDirectory() as home:
-            os.chmod(home, 0o755)
+        with slurm("--kill-wait", "30") as site, tempfile.TemporaryDirectory() as parent:
+            os.chmod(parent, 0o755)
+            home = f"{parent}/home"
+            os.mkdir(home, 0o700)  # The manager opens it to others when it starts.
             checks, status = site.checks("--deep", "--home", home, "--user", "nobody")
             self.assertEqual(status, 0, checks)
             self.expect(checks, "version", "ok", "Slurm 22.05")
@@ -83,7 +85,8 @@ class Doctor(unittest.TestCase):
             self.expect(checks, "deep", "ok", "ran on 4 of 4 nodes")
             self.expect(checks, "home", "ok", "there for 'nobody' on all 4 nodes")
             self.assertEqual(os.listdir(home), [])
-            os.chmod(home, 0o700)
+            self.assertEqual(os.listdir(parent), ["home"])
+            os.chmod(parent, 0o700)
             checks, status = site.checks("--deep", "--home", home, "--user", "nobody")
             self.assertEqual(status, 1)
             self.expect(checks, "home", "fail", "not there for 'nobody' on 4 of 4 nodes")
@@ -104,6 +107,13 @@ class Doctor(unittest.TestCase):
             checks, status = site.checks("--partition", "closed")
             self.assertEqual(status, 1)
             self.expect(checks, "partition", "fail", "'closed' is DOWN")
+            config = pathlib.Path(site.dir, "muster.yaml")
+            config.write_text("executor: slurm\nslurm: {partition: closed}\ngrace: 4s\n")
+            checks, _ = site.checks("--config", str(config))
+            self.expect(checks, "partition", "fail", "'closed' is DOWN")
+            self.expect(checks, "KillWait", "ok", "grace of 4 s")
+            checks, _ = site.checks("--config", str(config), "--partition", "main")
+            self.expect(checks, "partition", "ok", "'main' is up")
             checks, _ = site.checks("--partition", "short")
             self.expect(checks, "MaxTime", "warn", "01:00:00")
             self.expect(checks, "AllowGroups", "warn", "nogroup")

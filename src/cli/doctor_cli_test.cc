@@ -38,5 +38,18 @@ TEST_F(DoctorCli, RefusesWhatIsNoTime) {
   expect_refused(muster("doctor --timeout 0s"), "--timeout: not from 1s to 10m: '0s'");
 }
 
+TEST_F(DoctorCli, TakesTheConfiguration) {
+  expect_refused(muster("doctor --config " + path("none.yaml")), "none.yaml");
+  expect_refused(
+      muster("doctor --config " + file("bad.yaml", "executor: slurm\nslurm: {partitoin: x}\n")),
+      "partitoin");
+  const Json json = Json::parse(muster("doctor --json --config " + file("a.yaml", "{}\n")).out);
+  ASSERT_EQ(json["checks"].size(), 2U);
+  EXPECT_EQ(json["checks"][0]["check"], "config");
+  EXPECT_EQ(json["checks"][0]["level"], "warn");
+  const std::string slurm = file("b.yaml", "executor: slurm\nslurm: {partition: gpu}\n");
+  EXPECT_EQ(Json::parse(muster("doctor --json --config " + slurm).out)["checks"].size(), 1U);
+}
+
 }  // namespace
 }  // namespace muster

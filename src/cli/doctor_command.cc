@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/live.h"
+#include "config/serve_file.h"
 #include "live/instance.h"
 #include "report/terminal.h"
 
@@ -96,26 +97,52 @@ void DoctorCommand::add_to(CLI::App& app) {
       "Says of each thing what will not work, why, and what to do. Changes nothing; --deep runs a\n"
       "job of a second on each node that has room. Exit status 1 if something fails.\n"
       "Example:\n"
-      "  muster doctor --partition gpu --deep");
+      "  muster doctor --partition gpu --deep\n"
+      "  muster doctor --config muster.yaml");
   command_->add_option("--partition", question_.partition,
                        "where jobs are to run; else the default");
   command_->add_option("--reservation", question_.reservation, "in which jobs are to run");
   command_->add_option("--account", question_.account, "that jobs are charged to");
   command_->add_option("--qos", question_.qos, "quality of service of the jobs");
   command_->add_option("--user", question_.user, "whose jobs are tried, if you are root");
+  command_->add_option("--config", config_, "file for muster serve: its section slurm, its grace");
   command_->add_option("--home", home_, "directory of the manager, else as muster serve has it");
   command_->add_option("--timeout", timeout_, "what each command of Slurm has (15s)");
   command_->add_flag("--deep", question_.deep, "look from the nodes too, by a small job on each");
   command_->add_flag("--json", json_, "the answer as a JSON object");
 }
 
-Refusal DoctorCommand::fill_question() {
-  const Result<Duration> timeout = parse_duration(timeout_);
-  if (!timeout.ok()) return Error{"--timeout: " + timeout.error().message};
-  if (timeout.value() < Duration::seconds(1) || timeout.value() > Duration::seconds(600)) {
-    return Error{"--timeout: not from 1s to 10m: " + in_quotes(timeout_)};
+// What an option says goes before what the file says.
+Refusal DoctorCommand::read_config() {
+  const Result<ServeFile> file = read_serve_file(config_, true);
+  if (!file.ok()) return file.error();
+  const ServeSlurm& slurm = file.value().slurm;
+  const std::pair<std::string*, const std::string*> fields[] = {
+      {&question_.partition, &slurm.partition},
+      {&question_.reservation, &slurm.reservation},
+      {&question_.account, &slurm.account},
+      {&question_.qos, &slurm.qos}};
+  for (const auto& [asked, said] : fields) {
+    if (asked->empty()) *asked = *said;
   }
-  question_.timeout = timeout.value();
+  question_.timeout = slurm.timeout;
+  question_.grace = file.value().grace;
+  other_executor_ = file.value().executor != "slurm";
+  return std::nullopt;
+}
+
+Refusal DoctorCommand::fill_question() {
+  if (!config_.empty()) {
+    if (Refusal refusal = read_config()) return refusal;
+  }
+  if (!timeout_.empty()) {
+    const Result<Duration> timeout = parse_duration(timeout_);
+    if (!timeout.ok()) return Error{"--timeout: " + timeout.error().message};
+    if (timeout.value() < Duration::seconds(1) || timeout.value() > Duration::seconds(600)) {
+      return Error{"--timeout: not from 1s to 10m: " + in_quotes(timeout_)};
+    }
+    question_.timeout = timeout.value();
+  }
   if (home_.empty()) {
     Result<std::string> home = default_home();
     if (!home.ok()) return home.error();
@@ -129,7 +156,16 @@ Refusal DoctorCommand::fill_question() {
 int DoctorCommand::run(Streams streams) {
   if (const Refusal refusal = fill_question()) return complain(streams, refusal->message);
   Commands commands;
-  const SiteFindings findings = check_site(commands, question_);
+  SiteFindings findings;
+  if (other_executor_) {
+    findings.push_back(
+        {Level::kWarn, "config",
+         "muster serve would run jobs on its own machine; to use this Slurm the file "
+         "must say executor: slurm"});
+  }
+  for (SiteFinding& finding : check_site(commands, question_)) {
+    findings.push_back(std::move(finding));
+  }
   if (json_) {
     streams.out << json_of(findings);
   } else if (findings.size() == 1) {  // No Slurm at all: no table for one line.

@@ -17,12 +17,13 @@ class DoctorCommand {
   bool chosen() const { return command_->parsed(); }
 
  private:
+  Refusal read_config();
   Refusal fill_question();
 
   CLI::App* command_ = nullptr;
   SiteQuestion question_;
-  std::string timeout_ = "15s";
-  std::string home_;
+  std::string config_, timeout_, home_;
+  bool other_executor_ = false;  // The file's.
   bool json_ = false;
 };
 

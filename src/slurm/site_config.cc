@@ -187,9 +187,10 @@ SiteFindings judge_select(const SlurmWords& config) {
   if (type == "select/cons_tres") {
     found.push_back({Level::kOk, "SelectType", "select/cons_tres: jobs share nodes"});
   } else if (type == "select/cons_res") {
-    found.push_back({Level::kWarn, "SelectType",
-                     "select/cons_res: gangs with different numbers of GPUs per node do not work; "
-                     "use select/cons_tres"});
+    found.push_back(
+        {Level::kWarn, "SelectType",
+         "select/cons_res: jobs share nodes, but Muster is not tested with it and GPUs are not "
+         "bound to the CPUs near them; use select/cons_tres"});
   } else {
     found.push_back({Level::kFail, "SelectType",
                      fmt::format("{}: each job gets whole nodes, so jobs cannot share one by GPUs, "

@@ -37,13 +37,22 @@ double now_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// A file in the directory, or in what there is of it so far; deleted with its owner.
+std::string parent_of(const std::string& directory) {
+  return directory.substr(0, std::max<std::size_t>(directory.rfind('/'), 1));
+}
+
+// A file in the directory, or in what there is of it so far; deleted with its owner. A manager for
+// several users opens its own directory to them when it starts, but not what is above.
 class Secret {
  public:
-  explicit Secret(std::string directory) {
+  Secret(std::string directory, bool for_others) {
     if (directory.empty()) return;
+    struct stat facts {};
+    if (for_others && ::stat(directory.c_str(), &facts) == 0 && (facts.st_mode & S_IXOTH) == 0) {
+      directory = parent_of(directory);
+    }
     while (directory.size() > 1 && ::access(directory.c_str(), F_OK) != 0) {
-      directory = directory.substr(0, std::max<std::size_t>(directory.rfind('/'), 1));
+      directory = parent_of(directory);
     }
     text_ = random_mark();
     const std::string path = directory + "/doctor-" + text_.substr(1, text_.size() - 2);
@@ -182,7 +191,7 @@ SiteFindings check_deep(Commands& commands, const SiteQuestion& question,
   if (visits.empty()) {
     return {{Level::kWarn, "deep", "no node has a free CPU, so none was tried; try again later"}};
   }
-  const Secret secret(question.home);
+  const Secret secret(question.home, !question.user.empty());
   if (!secret.error().empty()) {
     return {{Level::kFail, "home", secret.error() + "; Muster must be able to write there"}};
   }
