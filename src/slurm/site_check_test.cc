@@ -184,7 +184,6 @@ class SiteTest : public ::testing::Test {
   SiteTest() {
     char name[] = "/tmp/muster-site-test-XXXXXX";
     folder_ = ::mkdtemp(name);
-    question_.timeout = Duration::micros(500'000);
   }
   ~SiteTest() override { std::filesystem::remove_all(folder_); }
 
@@ -225,14 +224,16 @@ TEST_F(SiteTest, AControllerThatIsAwayIsSaidOnceAndInTime) {
       "scontrol: slurm_load_ctl_conf error: Unable to contact slurm controller; is slurmctld"))
       << refused.back().words;
   all_programs("sleep 300");
+  question_.timeout = Duration::seconds(3);
   const auto begin = std::chrono::steady_clock::now();
   const SiteFindings hung = check();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
-  EXPECT_TRUE(hung.back().words.starts_with("scontrol: no answer in 0.50 s; is slurmctld"))
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_TRUE(hung.back().words.starts_with("scontrol: no answer in 3.00 s; is slurmctld"))
       << hung.back().words;
   program("sbatch", "sleep 300");
-  ASSERT_EQ(check().size(), 1U);
-  EXPECT_EQ(check()[0].words, "sbatch: no answer in 0.50 s");
+  const SiteFindings silent = check();
+  ASSERT_EQ(silent.size(), 1U);
+  EXPECT_EQ(silent[0].words, "sbatch: no answer in 3.00 s");
 }
 
 TEST_F(SiteTest, AnswersThatAreNoneDoNoHarm) {
