@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """muster doctor against a real Slurm of fake nodes: a good site, and sites with something wrong.
 
-    slurm_doctor_test.py MUSTER [unittest's options]
+    slurm_doctor_test.py MUSTER TRAINER [unittest's options]
 """
 
 import contextlib
@@ -157,5 +157,5 @@ class Doctor(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    MUSTER = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    MUSTER = os.path.abspath(sys.argv[1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

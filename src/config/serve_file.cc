@@ -17,9 +17,9 @@ namespace muster {
 namespace {
 
 constexpr std::array<std::string_view, 19> kTopKeys = {
-    "executor", "slurm",     "virtual_gpus",   "nodes",      "scheduler", "tenants", "profiles",
-    "grace",    "retention", "log_cap",        "log_files",  "limits",    "listen",  "operators",
-    "others",   "cgroup",    "progress_every", "quarantine", "profiling"};
+    "virtual_gpus",   "nodes",      "scheduler", "tenants",  "profiles",  "grace",  "retention",
+    "log_cap",        "log_files",  "limits",    "listen",   "operators", "others", "cgroup",
+    "progress_every", "quarantine", "profiling", "executor", "slurm"};
 constexpr std::array<std::string_view, 6> kNodeKeys = {"name", "gpus",     "cpus",
                                                        "mem",  "gpu_type", "rack"};
 constexpr std::array<std::string_view, 10> kSchedulerKeys = {
@@ -262,7 +262,8 @@ void ServeReader::read_executor(const Item& root) {
   if (const Item* executor = root.find("executor")) {
     out_.executor = in_.name(*executor);
     if (std::find(kExecutors.begin(), kExecutors.end(), out_.executor) == kExecutors.end()) {
-      in_.refuse(*executor, "neither 'local' nor 'slurm': " + in_quotes(out_.executor));
+      in_.refuse(*executor,
+                 "unknown: " + in_quotes(out_.executor) + suggestion(out_.executor, kExecutors));
     }
   }
   const bool slurm = out_.executor == "slurm";
