@@ -19,18 +19,16 @@ class SweepCommand {
   bool chosen() const { return command_->parsed(); }
 
  private:
-  struct Cell {
-    std::string key;
-    std::string result;  // JSON; empty until it is known.
-  };
   Refusal check(const Grid& grid, Streams streams) const;
-  Refusal look_up(const Grid& grid, CellStore& store, std::vector<Cell>& cells) const;
-  Refusal simulate_missing(const Grid& grid, const CellStore& store,
-                           std::vector<Cell>& cells) const;
+  Refusal look_up(const Grid& grid, CellStore& store, std::vector<SweepCell>& cells) const;
+  Refusal simulate_here(const Grid& grid, const CellStore& store,
+                        std::vector<SweepCell>& cells) const;
+  int run_task(Streams streams) const;
 
   CLI::App* command_ = nullptr;
   std::string grid_, out_ = "sweep";
   int threads_ = 0;
+  std::string plan_, slice_;
 };
 
 }  // namespace muster
