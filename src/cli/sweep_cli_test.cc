@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/sweep_plan.h"
+#include "cli/sweep_slurm.h"
 #include "cli/testing.h"
 
 namespace muster {
@@ -160,13 +161,22 @@ TEST_F(SweepSlices, ACellThatCannotBeDoneIsToldAsTheSweepTellsIt) {
   const std::string broken = file("broken.csv", "job_id,submit_s,gpus,duration_s\n1,0,x,5\n");
   std::ofstream(grid_) << "sim:\n  trace: [" << trace_ << ", " << broken << "]\n  cluster: 1x4\n";
   const Output here = muster("sweep " + grid_ + " --out " + path("here"));
-  const Output got = slice(write(plan()), "2/2");
+  const SweepPlan made = plan();
+  const Output got = slice(write(made), "2/2");
   EXPECT_EQ(got.status, kExitFailed);
   EXPECT_EQ(got.err, here.err);
-  const std::vector<CellFailure> failures = failures_in(path("out/slurm/1"));
+  const std::map<std::string, std::string> failures = failures_in(path("out/slurm/1"));
   ASSERT_EQ(failures.size(), 1U);
-  EXPECT_EQ(failures[0].cell, 1U);
-  EXPECT_EQ("muster: " + failures[0].error.message + "\n", here.err);
+  EXPECT_EQ(failures.begin()->first, made.cells[1].key);
+  EXPECT_EQ("muster: " + failures.begin()->second + "\n", here.err);
+}
+
+TEST_F(SweepSlices, WhatATaskSaidLastIsKnown) {
+  EXPECT_EQ(words_in(path("none")), std::nullopt) << "nobody could write there";
+  file("task-1.log", "");
+  EXPECT_EQ(words_in(dir_.string()), "");
+  file("task-2.log", "first\nsh: muster: not\tfound\n\n");
+  EXPECT_EQ(words_in(dir_.string()), "sh: muster: not found");
 }
 
 TEST_F(SweepSlices, RefusesAPlanThatIsNotOneAndInputsThatAreNotTheSame) {
@@ -186,6 +196,29 @@ TEST_F(SweepSlices, RefusesAPlanThatIsNotOneAndInputsThatAreNotTheSame) {
   expect_refused(slice(write(bad), "1/1"), "plan.json: not the plan of a sweep");
   expect_refused(slice(file("half.json", "{\"version\": "), "1/1"), "half.json: not the plan");
   expect_refused(slice(file("old.json", "{\"version\": \"0\"}"), "1/1"), "another version");
+}
+
+TEST_F(SweepCli, WhatSlurmIsToldIsCheckedFirst) {
+  write_grid("  policy: fifo\n");
+  expect_refused(sweep(" --on slrm"), "--on: unknown place 'slrm'; did you mean 'slurm'?");
+  expect_refused(sweep(" --partition cpu"), "--partition: only with --on slurm");
+  expect_refused(sweep(" --jobs-at-once 4"), "--jobs-at-once: only with --on slurm");
+  expect_refused(sweep(" --on slurm --jobs-at-once 0"), "--jobs-at-once: ");
+  expect_refused(sweep(" --on slurm --mem 4"), "--mem: no unit: '4'; write 4G or 4M");
+  expect_refused(sweep(" --on slurm --time-limit 0"), "--time-limit: zero");
+  EXPECT_FALSE(fs::exists(dir_ / "out"));
+}
+
+TEST(SlurmTasks, AreAsManyAsMakeSense) {
+  SlurmOrder order;
+  EXPECT_EQ(task_count(1, order, 1000), 1U);
+  EXPECT_EQ(task_count(12, order, 1000), 12U);
+  EXPECT_EQ(task_count(12, order, 5), 5U) << "an array may have no more";
+  EXPECT_EQ(task_count(100'000, order, 1000), 256U);
+  order.jobs_at_once = 800;
+  EXPECT_EQ(task_count(100'000, order, 1000), 800U);
+  order.cells_per_task = 5;
+  EXPECT_EQ(task_count(12, order, 1000), 3U);
 }
 
 }  // namespace

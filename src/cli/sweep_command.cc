@@ -3,28 +3,72 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <ostream>
 
+#include "base/text.h"
 #include "cli/sweep_plan.h"
 #include "cli/sweep_work.h"
 #include "report/progress.h"
 #include "report/sweep.h"
+#include "request/job_request.h"
 
 namespace muster {
 
 namespace {
 
 constexpr int kMostThreads = 1024;
+constexpr std::array<std::string_view, 2> kPlaces = {"here", "slurm"};
 
 }  // namespace
 
 void SweepCommand::add_to(CLI::App& app) {
-  command_ = app.add_subcommand("sweep", "simulate every cell of a grid on all cores");
+  command_ = app.add_subcommand("sweep", "simulate every cell of a grid on all cores, or by Slurm");
   command_->add_option("grid", grid_, "YAML file: options of muster sim, each with its values");
   command_->add_option("--out", out_, "directory of results; going on finds finished cells there")
       ->capture_default_str();
-  command_->add_option("--threads", threads_, "cells at a time (default: one a core)")
+  command_
+      ->add_option("--threads", threads_,
+                   "cells at a time (default: one a core; of a task of Slurm's: 1)")
       ->check(CLI::Range(1, kMostThreads));
+  command_->add_option("--on", on_, "where: here, or slurm, whose nodes share the directory --out")
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        const bool known =
+            std::find(std::begin(kPlaces), std::end(kPlaces), text) != std::end(kPlaces);
+        return known ? "" : "unknown place " + in_quotes(text) + suggestion(text, kPlaces);
+      });
+  add_slurm_options();
+  command_->footer(
+      "Example: grid.yaml with\n"
+      "  sim:\n"
+      "    cluster: 16x8\n"
+      "    policy: [fifo, srtf]\n"
+      "    mechanism: [proportional, tune]\n"
+      "    seed: 1-5\n"
+      "then\n"
+      "  muster sweep grid.yaml --out results\n"
+      "or, with Slurm and a directory that its nodes share,\n"
+      "  muster sweep grid.yaml --out /home/ann/results --on slurm --partition cpu");
+}
+
+void SweepCommand::add_slurm_options() {
+  const auto add = [&](const char* name, auto& value, const char* what) {
+    CLI::Option* const option = command_->add_option(name, value, what);
+    option->group("With --on slurm");
+    slurm_options_.push_back(option);
+    return option;
+  };
+  add("--partition", order_.partition, "where to submit (default: Slurm's own)");
+  add("--jobs-at-once", order_.jobs_at_once, "tasks at a time at the most (default: any number)")
+      ->check(CLI::Range(1, 1'000'000));
+  add("--mem", mem_, "memory for each cell at a time")->capture_default_str();
+  add("--time-limit", time_limit_, "of a task: 30m, 12h (default: the partition's)");
+  add("--account", order_.account, "whose account to charge");
+  add("--qos", order_.qos, "quality of service");
+  add("--reservation", order_.reservation, "take the nodes of a reservation");
+
   CLI::Option* const plan =
       command_->add_option("--plan", plan_, "do a part of what --on slurm planned, with --slice");
   CLI::Option* const slice =
@@ -34,15 +78,28 @@ void SweepCommand::add_to(CLI::App& app) {
   }
   plan->needs(slice);
   slice->needs(plan);
-  command_->footer(
-      "Example: grid.yaml with\n"
-      "  sim:\n"
-      "    cluster: 16x8\n"
-      "    policy: [fifo, srtf]\n"
-      "    mechanism: [proportional, tune]\n"
-      "    seed: 1-5\n"
-      "then\n"
-      "  muster sweep grid.yaml --out results");
+}
+
+Result<SlurmOrder> SweepCommand::read_order() const {
+  for (const CLI::Option* option : slurm_options_) {
+    if (on_ != "slurm" && option->count() > 0) {
+      return Error{option->get_name() + ": only with --on slurm"};
+    }
+  }
+  SlurmOrder order = order_;
+  const Result<MemAmount> mem = parse_mem(mem_);
+  if (!mem.ok()) return Error{"--mem: " + mem.error().message};
+  if (mem.value().mib < 1 || mem.value() > kMostRequestMem) {
+    return Error{"--mem: not from 1M to " + mem_text(kMostRequestMem) + ": " + in_quotes(mem_)};
+  }
+  order.mem_mib = mem.value().mib;
+  order.cells_per_task = std::max(1, threads_);
+  if (time_limit_.empty()) return order;
+  const Result<Duration> limit = parse_duration(time_limit_);
+  if (!limit.ok()) return Error{"--time-limit: " + limit.error().message};
+  if (limit.value() == Duration()) return Error{"--time-limit: zero"};
+  order.time_limit = limit.value();
+  return order;
 }
 
 // Before hours of work: whether every cell's options make sense, and the first one's files.
@@ -88,6 +145,8 @@ int SweepCommand::run_task(Streams streams) const {
 int SweepCommand::run(Streams streams) {
   if (!plan_.empty()) return run_task(streams);
   if (grid_.empty()) return complain(streams, "grid is required; see 'muster sweep --help'");
+  const Result<SlurmOrder> order = read_order();
+  if (!order.ok()) return complain(streams, order.error().message);
   const Result<Grid> grid = read_grid(grid_);
   if (!grid.ok()) return complain(streams, grid.error().message);
   if (out_.empty()) return complain(streams, "--out: empty");
@@ -109,9 +168,17 @@ int SweepCommand::run(Streams streams) {
     streams.err << fmt::format("note: {} of {} cells were done before\n", before, cells.size());
   }
   catch_interrupts();
-  if (const Refusal refusal = simulate_here(grid.value(), *store.value(), cells)) {
-    complain(streams, refusal->message);
-    return kExitFailed;
+  std::optional<SlurmSweep> slurm;
+  std::optional<SweepTrouble> trouble;
+  if (on_ == "slurm") {
+    slurm.emplace(order.value(), plan_for(grid.value(), *store.value()), *store.value(), streams);
+    trouble = slurm->run(cells);
+  } else if (const Refusal refusal = simulate_here(grid.value(), *store.value(), cells)) {
+    trouble = SweepTrouble{refusal->message};
+  }
+  if (trouble) {
+    complain(streams, trouble->message);
+    return trouble->status;
   }
   if (interrupted()) {
     streams.err << fmt::format(
@@ -119,17 +186,34 @@ int SweepCommand::run(Streams streams) {
         known(), cells.size());
     return kExitInterrupted;
   }
+  const int status = gather(grid.value(), cells, streams);
+  if (slurm && status == kExitDone) slurm->clean_up();
+  return status;
+}
+
+SweepPlan SweepCommand::plan_for(const Grid& grid, const CellStore& store) const {
+  SweepPlan plan;
+  plan.file = grid_;
+  std::error_code ignored;  // The store is there, and so are we.
+  plan.cwd = std::filesystem::current_path(ignored).string();
+  plan.out = std::filesystem::canonical(out_, ignored).string();
+  plan.grid = grid;
+  plan.inputs = store.inputs();
+  return plan;
+}
+
+int SweepCommand::gather(const Grid& grid, std::vector<SweepCell>& cells, Streams streams) const {
   SweepTable table;
-  for (const GridAxis& axis : grid.value().axes) table.axes.push_back(axis.option);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::vector<std::string_view> values = grid.value().cell(i);
-    table.rows.push_back({{values.begin(), values.end()}, std::move(cells[i].result)});
+  for (const GridAxis& axis : grid.axes) table.axes.push_back(axis.option);
+  for (SweepCell& cell : cells) {
+    const std::vector<std::string_view> values = grid.cell(cell.number);
+    table.rows.push_back({{values.begin(), values.end()}, std::move(cell.result)});
   }
   if (const Refusal refusal = write_sweep(out_, table)) {
     complain(streams, refusal->message);
     return kExitFailed;
   }
-  streams.out << sweep_text(table, ink_for(1));
+  streams.out << sweep_text(table, ink_for(1)) << std::flush;
   streams.err << fmt::format("note: written to {}/results.csv and {}/means.csv\n", out_, out_);
   return kExitDone;
 }

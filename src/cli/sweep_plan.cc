@@ -23,6 +23,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kFailed = "failed-";
 constexpr std::size_t kMostFailureBytes = 4096;
+constexpr std::size_t kMostLogBytes = 16 << 10;
 
 std::string read_text(const std::string& path, std::size_t most) {
   std::ifstream file(path, std::ios::binary);
@@ -134,18 +135,33 @@ Result<Slice> parse_slice(std::string_view text) {
 
 std::string task_log(std::string_view slice) { return fmt::format("task-{}.log", slice); }
 
-std::vector<CellFailure> failures_in(const std::string& plan_dir) {
-  std::vector<CellFailure> failures;
+std::map<std::string, std::string> failures_in(const std::string& plan_dir) {
+  std::map<std::string, std::string> failures;
   for (const std::string& name : names_in(plan_dir)) {
     if (!name.starts_with(kFailed)) continue;
-    const Result<std::int64_t> cell = parse_int(std::string_view(name).substr(kFailed.size()));
-    if (!cell.ok() || cell.value() < 1) continue;  // One that is being written.
-    failures.push_back({static_cast<std::size_t>(cell.value() - 1),
-                        Error{read_text(plan_dir + "/" + name, kMostFailureBytes)}});
+    const std::string key = name.substr(kFailed.size());
+    if (!is_key(key)) continue;  // One that is being written.
+    failures[key] = read_text(plan_dir + "/" + name, kMostFailureBytes);
   }
-  std::sort(failures.begin(), failures.end(),
-            [](const CellFailure& a, const CellFailure& b) { return a.cell < b.cell; });
   return failures;
+}
+
+std::optional<std::string> words_in(const std::string& plan_dir) {
+  std::vector<std::string> names = names_in(plan_dir);
+  std::erase_if(names, [](const std::string& name) { return !name.starts_with("task-"); });
+  if (names.empty()) return std::nullopt;
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    const std::string text = read_text(plan_dir + "/" + name, kMostLogBytes);
+    const std::string_view said = trim(text);
+    if (said.empty()) continue;
+    std::string line(said.substr(said.rfind('\n') + 1));
+    for (char& c : line) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    }
+    return line;
+  }
+  return "";
 }
 
 int run_slice(const std::string& plan_path, Slice slice, int threads, Streams streams) {
@@ -169,7 +185,7 @@ int run_slice(const std::string& plan_path, Slice slice, int threads, Streams st
       simulate_cells(plan.value().grid, plan.value().file, *store, cells, threads, [] {});
   if (!failure) return interrupted() ? kExitInterrupted : kExitDone;
   complain(streams, failure->error.message);
-  const std::string note = fmt::format("{}/{}{}", plan_dir, kFailed, failure->cell + 1);
+  const std::string note = fmt::format("{}/{}{}", plan_dir, kFailed, failure->key);
   if (const Refusal refusal = write_atomically(note, failure->error.message)) {
     complain(streams, refusal->message);
   }

@@ -5,6 +5,7 @@
 // written once and never changed; a task does a slice of it, and says there what it could not do.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +38,11 @@ Result<Slice> parse_slice(std::string_view text);
 // The files of a plan's directory.
 inline constexpr const char* kPlanName = "plan.json";
 std::string task_log(std::string_view slice);  // "task-3.log"; Slurm replaces %a by a number.
-// Cells that cannot be done wherever they are tried; by number.
-std::vector<CellFailure> failures_in(const std::string& plan_dir);
+// Why cells could not be done, wherever they might be tried; by their keys.
+std::map<std::string, std::string> failures_in(const std::string& plan_dir);
+// The last line that the first of the tasks with anything to say said; empty if none did. Nothing
+// if not even the files for it are there.
+std::optional<std::string> words_in(const std::string& plan_dir);
 
 // A task: does the slice's cells that are not done yet. Its exit status is for Slurm and for
 // people; the sweep goes by the files.

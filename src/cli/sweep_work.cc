@@ -59,7 +59,7 @@ std::optional<CellFailure> simulate_cells(const Grid& grid, const std::string& f
       failed = store.save(cell.key, cell.result);
     }
     const std::scoped_lock lock(mutex);
-    if (failed && !failure) failure = CellFailure{cell.number, *failed};
+    if (failed && !failure) failure = CellFailure{cell.key, *failed};
     if (failed) stop = true;
     done();
   };

@@ -12,7 +12,7 @@
 namespace muster {
 
 struct CellFailure {
-  std::size_t cell = 0;
+  std::string key;
   Error error;
 };
 
