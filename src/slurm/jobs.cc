@@ -26,8 +26,8 @@ std::optional<SlurmJob> job_of(const std::vector<std::string_view>& row) {
   if (job.id <= 0 || job.state.empty()) return std::nullopt;
   job.user = row[2];
   job.partition = row[3];
-  job.array = std::max<SlurmId>(slurm_number(row[4]), 0);
   job.array_task = unless_none(row[5]);
+  if (!job.array_task.empty()) job.array = std::max<SlurmId>(slurm_number(row[4]), 0);
   auto nodes = expand_hosts(unless_none(row[6]));
   if (!nodes.ok()) return std::nullopt;
   job.nodes = std::move(nodes).value();

@@ -77,7 +77,7 @@ TEST(Squeue, IsRead) {
       row({"12", "PENDING", "ann", "main", "N/A", "N/A", "", "JobHeldUser", "muster j1.e1",
            "muster:ab:j1.e1"},
           mark) +
-      row({"13", "RUNNING", "bob", "main", "N/A", "N/A", "n[2-3]", "None", "x", "(null)"}, mark) +
+      row({"13", "RUNNING", "bob", "main", "13", "N/A", "n[2-3]", "None", "x", "(null)"}, mark) +
       row({"14", "PENDING", "bob", "main", "14", "3-40%8", "", "Resources", "sweep", ""}, mark) +
       row({"15", "COMPLETING", "bob", "main", "14", "2", "n1", "None", "sweep", ""}, mark);
   const auto jobs = read_squeue(text);
@@ -96,6 +96,7 @@ TEST(Squeue, IsRead) {
   EXPECT_EQ(running.comment, "");
   EXPECT_EQ(running.reason, "");
   EXPECT_FALSE(running.held());
+  EXPECT_EQ(running.array, 0);
   EXPECT_EQ(jobs.value()[2].array, 14);
   EXPECT_EQ(jobs.value()[2].array_task, "3-40%8");
   EXPECT_FALSE(jobs.value()[2].held());
@@ -108,14 +109,16 @@ TEST(Squeue, StrangersCannotForgeRows) {
   const std::string text =
       row(job("12", "RUNNING", "muster", "mine"), mark) +
       row(job("13", "RUNNING", forged, forged + "\n|0123456789abcdef|"), mark) +
-      row(job("14", "RUNNING", "", std::string(500'000, '|')), mark);
+      row(job("14", "RUNNING", "", std::string(500'000, '|')), mark) +
+      row(job("15", "RUNNING", "\n", "\n\n"), mark);
   const auto jobs = read_squeue(text);
   ASSERT_TRUE(jobs.ok());
-  ASSERT_EQ(jobs.value().size(), 3U);
+  ASSERT_EQ(jobs.value().size(), 4U);
   EXPECT_EQ(jobs.value()[0].state, "RUNNING");
   EXPECT_EQ(jobs.value()[1].id, 13);
   EXPECT_EQ(jobs.value()[1].name, forged);
   EXPECT_EQ(jobs.value()[2].comment.size(), 500'000U);
+  EXPECT_EQ(jobs.value()[3].comment, "\n\n");
 }
 
 TEST(Squeue, SkipsRowsItCannotRead) {

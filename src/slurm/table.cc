@@ -35,9 +35,10 @@ std::vector<Row> rows_by_mark(std::string_view text, std::string_view mark, std:
     if (end == std::string_view::npos) break;
     row.push_back(text.substr(0, end));
     text.remove_prefix(end + mark.size());
-    if (!text.empty() && !text.starts_with('\n')) continue;
+    if (row.size() < columns) continue;  // A field may well begin with a newline.
+    if (!text.empty() && !text.starts_with('\n')) break;
     text.remove_prefix(std::min<std::size_t>(text.size(), 1));
-    if (row.size() == columns) rows.push_back(std::move(row));
+    rows.push_back(std::move(row));
     row.clear();
   }
   return rows;
