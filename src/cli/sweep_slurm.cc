@@ -283,11 +283,10 @@ std::string SlurmSweep::what_became() const {
   const std::optional<std::string> words = words_in(plan_dir(last_));
   if (words && !words->empty()) return fmt::format("; a task of array {} said: {}", array_, *words);
   if (!seen_) return fmt::format("; Slurm lost array {}", array_);
-  if (!words) {
-    return fmt::format("; no task of array {} could write to {}: is that directory on all nodes?",
-                       array_, plan_.out);
-  }
-  return ended_.empty() ? "" : fmt::format("; a task of array {} ended as {}", array_, ended_);
+  const std::string ended =
+      ended_.empty() ? "" : fmt::format("; a task of array {} ended as {}", array_, ended_);
+  if (words) return ended;
+  return ended + fmt::format("; none wrote to {}: is that directory on all nodes?", plan_.out);
 }
 
 SweepTrouble SlurmSweep::give_up(const std::vector<SweepCell>& cells) const {
