@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/digest.h"
 #include "base/text.h"
@@ -19,11 +20,9 @@ namespace muster {
 
 namespace {
 
-// Results of one version say nothing of another's.
-constexpr std::string_view kVersion = "muster 0.1.0 cells 1";
 // Options whose value may be a file.
-constexpr std::array<std::string_view, 6> kFiles = {"trace", "cluster", "profiles",
-                                                    "pairs", "tenants", "service"};
+constexpr std::array<std::string_view, 7> kFiles = {"trace", "throughputs", "cluster", "profiles",
+                                                    "pairs", "tenants",     "service"};
 constexpr std::size_t kMostResultBytes = 1 << 20;
 
 Error at(const std::string& file, const GridAxis& axis, std::string_view what) {
@@ -93,11 +92,12 @@ Result<std::unique_ptr<CellStore>> CellStore::open(const std::string& dir) {
   if (flock(store->lock_, LOCK_EX | LOCK_NB) != 0) {
     return Error{fmt::format("--out {}: another sweep is at work there", dir)};
   }
-  // What a killed sweep was writing.
-  for (const auto& entry : std::filesystem::directory_iterator(dir + "/cells", status)) {
-    if (entry.path().extension() != ".json") std::filesystem::remove(entry.path(), status);
-  }
+  store->tidy();
   return store;
+}
+
+std::unique_ptr<CellStore> CellStore::join(const std::string& dir) {
+  return std::unique_ptr<CellStore>(new CellStore(dir));
 }
 
 CellStore::~CellStore() {
@@ -122,7 +122,7 @@ Result<std::string> CellStore::key(const Grid& grid, std::size_t cell) {
   std::map<std::string_view, std::string_view> options;  // Whatever their order in the grid.
   for (std::size_t i = 0; i < values.size(); ++i) options[grid.axes[i].option] = values[i];
   Digest digest;
-  digest.add(kVersion);
+  digest.add(kCellVersion);
   for (const auto& [option, value] : options) {
     digest.add(option);
     digest.add(value);
@@ -147,7 +147,39 @@ std::optional<std::string> CellStore::find(const std::string& key) const {
 }
 
 Refusal CellStore::save(const std::string& key, const std::string& result) const {
+  // Twice: a sweep that is just starting may take what we are writing for a killed one's.
+  if (!write_atomically(path(key), result)) return std::nullopt;
   return write_atomically(path(key), result);
+}
+
+std::size_t CellStore::take_up(std::vector<SweepCell>& cells) const {
+  // One listing, however many cells there are: the directory may be on another machine.
+  std::set<std::string> there;
+  for (std::string& name : names_in(dir_ + "/cells")) there.insert(std::move(name));
+  std::size_t taken = 0;
+  for (SweepCell& cell : cells) {
+    if (!cell.result.empty() || !there.contains(cell.key + ".json")) continue;
+    cell.result = find(cell.key).value_or("");
+    taken += cell.result.empty() ? 0 : 1;
+  }
+  return taken;
+}
+
+void CellStore::tidy() const {
+  for (const std::string& name : names_in(dir_ + "/cells")) {
+    std::error_code ignored;
+    if (!name.ends_with(".json")) std::filesystem::remove(dir_ + "/cells/" + name, ignored);
+  }
+}
+
+std::vector<std::string> names_in(const std::string& dir) {
+  std::vector<std::string> names;
+  std::error_code status;
+  std::filesystem::directory_iterator at(dir, status);
+  for (const std::filesystem::directory_iterator end; !status && at != end; at.increment(status)) {
+    names.push_back(at->path().filename().string());
+  }
+  return names;
 }
 
 }  // namespace muster

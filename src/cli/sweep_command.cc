@@ -1,56 +1,45 @@
 #include "cli/sweep_command.h"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
+#include <array>
+#include <filesystem>
 #include <ostream>
-#include <sstream>
-#include <thread>
 
 #include "base/text.h"
-#include "report/files.h"
-#include "report/json.h"
+#include "cli/sweep_plan.h"
+#include "cli/sweep_work.h"
 #include "report/progress.h"
 #include "report/sweep.h"
-#include "sim/simulator.h"
+#include "request/job_request.h"
 
 namespace muster {
 
 namespace {
 
 constexpr int kMostThreads = 1024;
-
-// Nothing when the run was interrupted.
-Result<std::optional<std::string>> simulate_cell(const Grid& grid, std::size_t number,
-                                                 const std::string& file) {
-  const Result<std::unique_ptr<CellRequest>> request = CellRequest::make(grid, number, file);
-  if (!request.ok()) return request.error();
-  std::ostringstream notes;  // The same for most cells; shown once, by check().
-  const Result<std::unique_ptr<SimPlan>> plan = request.value()->sim().prepare(notes);
-  if (!plan.ok()) return Error{fmt::format("cell {}: {}", number + 1, plan.error().message)};
-  SimOptions options = plan.value()->runs.front();
-  options.progress = [](std::size_t, std::size_t) { return !interrupted(); };
-  const SimResult result =
-      simulate(plan.value()->trace, plan.value()->topology, plan.value()->profiles, options);
-  if (result.partial) return std::optional<std::string>();
-  const Summary summary = summarize(result, plan.value()->topology, plan.value()->window);
-  return std::optional(summary_json(summary, request.value()->sim().label(*plan.value(), options)));
-}
+constexpr std::array<std::string_view, 2> kPlaces = {"here", "slurm"};
 
 }  // namespace
 
 void SweepCommand::add_to(CLI::App& app) {
-  command_ = app.add_subcommand("sweep", "simulate every cell of a grid on all cores");
-  command_->add_option("grid", grid_, "YAML file: options of muster sim, each with its values")
-      ->required();
+  command_ = app.add_subcommand("sweep", "simulate every cell of a grid on all cores, or by Slurm");
+  command_->add_option("grid", grid_, "YAML file: options of muster sim, each with its values");
   command_->add_option("--out", out_, "directory of results; going on finds finished cells there")
       ->capture_default_str();
-  command_->add_option("--threads", threads_, "cells at a time (default: one a core)")
+  command_
+      ->add_option("--threads", threads_,
+                   "cells at a time (default: one a core; of a task of Slurm's: 1)")
       ->check(CLI::Range(1, kMostThreads));
+  command_->add_option("--on", on_, "where: here, or slurm, whose nodes share the directory --out")
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        const bool known =
+            std::find(std::begin(kPlaces), std::end(kPlaces), text) != std::end(kPlaces);
+        return known ? "" : "unknown place " + in_quotes(text) + suggestion(text, kPlaces);
+      });
+  add_slurm_options();
   command_->footer(
       "Example: grid.yaml with\n"
       "  sim:\n"
@@ -59,7 +48,58 @@ void SweepCommand::add_to(CLI::App& app) {
       "    mechanism: [proportional, tune]\n"
       "    seed: 1-5\n"
       "then\n"
-      "  muster sweep grid.yaml --out results");
+      "  muster sweep grid.yaml --out results\n"
+      "or, with Slurm and a directory that its nodes share,\n"
+      "  muster sweep grid.yaml --out /home/ann/results --on slurm --partition cpu");
+}
+
+void SweepCommand::add_slurm_options() {
+  const auto add = [&](const char* name, auto& value, const char* what) {
+    CLI::Option* const option = command_->add_option(name, value, what);
+    option->group("With --on slurm");
+    slurm_options_.push_back(option);
+    return option;
+  };
+  add("--partition", order_.partition, "where to submit (default: Slurm's own)");
+  add("--jobs-at-once", order_.jobs_at_once, "tasks at a time at the most (default: any number)")
+      ->check(CLI::Range(1, 1'000'000));
+  add("--mem", mem_, "memory for each cell at a time")->capture_default_str();
+  add("--time-limit", time_limit_, "of a task: 30m, 12h (default: the partition's)");
+  add("--account", order_.account, "whose account to charge");
+  add("--qos", order_.qos, "quality of service");
+  add("--reservation", order_.reservation, "take the nodes of a reservation");
+
+  CLI::Option* const plan =
+      command_->add_option("--plan", plan_, "do a part of what --on slurm planned, with --slice");
+  CLI::Option* const slice =
+      command_->add_option("--slice", slice_, "which part: 3/12 is the third of twelve");
+  for (CLI::Option* const option : {plan, slice}) {
+    option->group("What tasks of Slurm are started with");
+  }
+  plan->needs(slice);
+  slice->needs(plan);
+}
+
+Result<SlurmOrder> SweepCommand::read_order() const {
+  for (const CLI::Option* option : slurm_options_) {
+    if (on_ != "slurm" && option->count() > 0) {
+      return Error{option->get_name() + ": only with --on slurm"};
+    }
+  }
+  SlurmOrder order = order_;
+  const Result<MemAmount> mem = parse_mem(mem_);
+  if (!mem.ok()) return Error{"--mem: " + mem.error().message};
+  if (mem.value().mib < 1 || mem.value() > kMostRequestMem) {
+    return Error{"--mem: not from 1M to " + mem_text(kMostRequestMem) + ": " + in_quotes(mem_)};
+  }
+  order.mem_mib = mem.value().mib;
+  order.cells_per_task = std::max(1, threads_);
+  if (time_limit_.empty()) return order;
+  const Result<Duration> limit = parse_duration(time_limit_);
+  if (!limit.ok()) return Error{"--time-limit: " + limit.error().message};
+  if (limit.value() == Duration()) return Error{"--time-limit: zero"};
+  order.time_limit = limit.value();
+  return order;
 }
 
 // Before hours of work: whether every cell's options make sense, and the first one's files.
@@ -74,51 +114,39 @@ Refusal SweepCommand::check(const Grid& grid, Streams streams) const {
   return std::nullopt;
 }
 
-Refusal SweepCommand::look_up(const Grid& grid, CellStore& store, std::vector<Cell>& cells) const {
+Refusal SweepCommand::look_up(const Grid& grid, CellStore& store,
+                              std::vector<SweepCell>& cells) const {
   for (std::size_t i = 0; i < grid.cells(); ++i) {
     const Result<std::string> key = store.key(grid, i);
     if (!key.ok()) return key.error();
-    cells.push_back({key.value(), store.find(key.value()).value_or("")});
+    cells.push_back({i, key.value(), store.find(key.value()).value_or("")});
   }
   return std::nullopt;
 }
 
-Refusal SweepCommand::simulate_missing(const Grid& grid, const CellStore& store,
-                                       std::vector<Cell>& cells) const {
-  std::vector<std::size_t> missing;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i].result.empty()) missing.push_back(i);
-  }
-  std::mutex mutex;  // Of the bar and the refusal.
-  Refusal refusal;
-  std::atomic<bool> stop = false;
-  std::size_t done = 0;
+Refusal SweepCommand::simulate_here(const Grid& grid, const CellStore& store,
+                                    std::vector<SweepCell>& cells) const {
+  const auto missing = static_cast<std::size_t>(std::count_if(
+      cells.begin(), cells.end(), [](const SweepCell& cell) { return cell.result.empty(); }));
   ProgressBar bar("cells");
-  const auto work = [&](std::size_t next) {
-    if (stop || interrupted()) return;
-    Cell& cell = cells[missing[next]];
-    Result<std::optional<std::string>> result = simulate_cell(grid, missing[next], grid_);
-    Refusal failed;
-    if (!result.ok()) {
-      failed = result.error();
-    } else if (result.value()) {
-      cell.result = std::move(*result.value());
-      failed = store.save(cell.key, cell.result);
-    }
-    const std::scoped_lock lock(mutex);
-    if (failed && !refusal) refusal = failed;
-    if (failed) stop = true;
-    bar.update(++done, missing.size());
-  };
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  tbb::task_arena arena(threads_ > 0 ? threads_ : cores);
-  arena.execute(
-      [&] { tbb::parallel_for(std::size_t{0}, missing.size(), work, tbb::simple_partitioner()); });
+  std::size_t done = 0;
+  const std::optional<CellFailure> failure =
+      simulate_cells(grid, grid_, store, cells, threads_, [&] { bar.update(++done, missing); });
   bar.finish();
-  return refusal;
+  return failure ? Refusal(failure->error) : std::nullopt;
+}
+
+int SweepCommand::run_task(Streams streams) const {
+  const Result<Slice> slice = parse_slice(slice_);
+  if (!slice.ok()) return complain(streams, slice.error().message);
+  return run_slice(plan_, slice.value(), threads_, streams);
 }
 
 int SweepCommand::run(Streams streams) {
+  if (!plan_.empty()) return run_task(streams);
+  if (grid_.empty()) return complain(streams, "grid is required; see 'muster sweep --help'");
+  const Result<SlurmOrder> order = read_order();
+  if (!order.ok()) return complain(streams, order.error().message);
   const Result<Grid> grid = read_grid(grid_);
   if (!grid.ok()) return complain(streams, grid.error().message);
   if (out_.empty()) return complain(streams, "--out: empty");
@@ -127,22 +155,30 @@ int SweepCommand::run(Streams streams) {
   }
   const Result<std::unique_ptr<CellStore>> store = CellStore::open(out_);
   if (!store.ok()) return complain(streams, store.error().message);
-  std::vector<Cell> cells;
+  std::vector<SweepCell> cells;
   if (const Refusal refusal = look_up(grid.value(), *store.value(), cells)) {
     return complain(streams, refusal->message);
   }
   const auto known = [&] {
     return std::count_if(cells.begin(), cells.end(),
-                         [](const Cell& cell) { return !cell.result.empty(); });
+                         [](const SweepCell& cell) { return !cell.result.empty(); });
   };
   const auto before = known();
   if (before > 0) {
     streams.err << fmt::format("note: {} of {} cells were done before\n", before, cells.size());
   }
   catch_interrupts();
-  if (const Refusal refusal = simulate_missing(grid.value(), *store.value(), cells)) {
-    complain(streams, refusal->message);
-    return kExitFailed;
+  std::optional<SlurmSweep> slurm;
+  std::optional<SweepTrouble> trouble;
+  if (on_ == "slurm") {
+    slurm.emplace(order.value(), plan_for(grid.value(), *store.value()), *store.value(), streams);
+    trouble = slurm->run(cells);
+  } else if (const Refusal refusal = simulate_here(grid.value(), *store.value(), cells)) {
+    trouble = SweepTrouble{refusal->message};
+  }
+  if (trouble) {
+    complain(streams, trouble->message);
+    return trouble->status;
   }
   if (interrupted()) {
     streams.err << fmt::format(
@@ -150,17 +186,34 @@ int SweepCommand::run(Streams streams) {
         known(), cells.size());
     return kExitInterrupted;
   }
+  const int status = gather(grid.value(), cells, streams);
+  if (slurm && status == kExitDone) slurm->clean_up();
+  return status;
+}
+
+SweepPlan SweepCommand::plan_for(const Grid& grid, const CellStore& store) const {
+  SweepPlan plan;
+  plan.file = grid_;
+  std::error_code ignored;  // The store is there, and so are we.
+  plan.cwd = std::filesystem::current_path(ignored).string();
+  plan.out = std::filesystem::canonical(out_, ignored).string();
+  plan.grid = grid;
+  plan.inputs = store.inputs();
+  return plan;
+}
+
+int SweepCommand::gather(const Grid& grid, std::vector<SweepCell>& cells, Streams streams) const {
   SweepTable table;
-  for (const GridAxis& axis : grid.value().axes) table.axes.push_back(axis.option);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::vector<std::string_view> values = grid.value().cell(i);
-    table.rows.push_back({{values.begin(), values.end()}, std::move(cells[i].result)});
+  for (const GridAxis& axis : grid.axes) table.axes.push_back(axis.option);
+  for (SweepCell& cell : cells) {
+    const std::vector<std::string_view> values = grid.cell(cell.number);
+    table.rows.push_back({{values.begin(), values.end()}, std::move(cell.result)});
   }
   if (const Refusal refusal = write_sweep(out_, table)) {
     complain(streams, refusal->message);
     return kExitFailed;
   }
-  streams.out << sweep_text(table, ink_for(1));
+  streams.out << sweep_text(table, ink_for(1)) << std::flush;
   streams.err << fmt::format("note: written to {}/results.csv and {}/means.csv\n", out_, out_);
   return kExitDone;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// muster sweep: simulates every cell of a grid, several at a time, and can be interrupted and gone
-// on with.
+// muster sweep: simulates every cell of a grid, several at a time, here or on a cluster of Slurm,
+// and can be interrupted and gone on with.
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/sweep_cells.h"
+#include "cli/sweep_slurm.h"
 
 namespace muster {
 
@@ -19,18 +20,23 @@ class SweepCommand {
   bool chosen() const { return command_->parsed(); }
 
  private:
-  struct Cell {
-    std::string key;
-    std::string result;  // JSON; empty until it is known.
-  };
   Refusal check(const Grid& grid, Streams streams) const;
-  Refusal look_up(const Grid& grid, CellStore& store, std::vector<Cell>& cells) const;
-  Refusal simulate_missing(const Grid& grid, const CellStore& store,
-                           std::vector<Cell>& cells) const;
+  Refusal look_up(const Grid& grid, CellStore& store, std::vector<SweepCell>& cells) const;
+  Refusal simulate_here(const Grid& grid, const CellStore& store,
+                        std::vector<SweepCell>& cells) const;
+  int run_task(Streams streams) const;
+  void add_slurm_options();
+  Result<SlurmOrder> read_order() const;
+  SweepPlan plan_for(const Grid& grid, const CellStore& store) const;
+  int gather(const Grid& grid, std::vector<SweepCell>& cells, Streams streams) const;
 
   CLI::App* command_ = nullptr;
   std::string grid_, out_ = "sweep";
   int threads_ = 0;
+  std::string on_ = "here", time_limit_, mem_ = "2G";
+  SlurmOrder order_;  // But for what is still text.
+  std::vector<CLI::Option*> slurm_options_;
+  std::string plan_, slice_;
 };
 
 }  // namespace muster

@@ -2,13 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <unistd.h>
-#include <filesystem>
-#include <system_error>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -19,17 +21,20 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 18;
 
+// Not the number of the process: machines that share a directory may have it twice.
+std::uint64_t chance() {
+  std::uint64_t number = 0;
+  MUSTER_CHECK(getrandom(&number, sizeof number, 0) == sizeof number);
+  return number;
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), temporary_(fmt::format("{}.tmp{}", path_, getpid())) {
+    : path_(std::move(path)), temporary_(fmt::format("{}.tmp{:016x}", path_, chance())) {
   buffer_.reserve(2 * kBufferBytes);
   // O_EXCL: never follow a link somebody left under that name, nor write into another's file.
-  const auto open_new = [&] {
-    return open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  };
-  fd_ = open_new();
-  if (fd_ < 0 && errno == EEXIST && unlink(temporary_.c_str()) == 0) fd_ = open_new();
+  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd_ < 0) {
     fail("cannot create");
   } else {

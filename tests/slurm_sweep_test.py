@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Sweeps on a real Slurm (tools/slurm-testbed): the bytes of a local one, whatever happens to it.
+
+    tests/slurm_sweep_test.py MUSTER
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TESTBED = pathlib.Path(__file__).resolve().parent.parent / "tools" / "slurm-testbed"
+CELLS = 12
+GRID = """sim:
+  trace: {trace}
+  cluster: 8x4
+  policy: [fifo, srtf]
+  mechanism: [proportional, tune]
+  round: 300s
+  seed: 1-3
+"""
+
+
+def wait_for(what, condition, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"{what}: not within {seconds} s")
+
+
+def tree(directory):
+    return {str(path.relative_to(directory)): path.read_bytes()
+            for path in sorted(directory.rglob("*")) if path.is_file()}
+
+
+def testbed(*words):
+    return subprocess.run([TESTBED, *words, "--dir", Sweeps.bed], check=True, text=True,
+                          capture_output=True).stdout
+
+
+class Sweeps(unittest.TestCase):
+    muster = ""
+    bed = ""
+    scratch = None  # Shared with the nodes; grids name the trace relative to it.
+
+    @classmethod
+    def environment(cls, **more):
+        return {**os.environ, "SLURM_CONF": f"{cls.bed}/slurm.conf", **more}
+
+    @classmethod
+    def start(cls, out, *words, grid="grid.yaml", **environment):
+        return subprocess.Popen(
+            [cls.muster, "sweep", grid, "--out", out, *words], cwd=cls.scratch, text=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=cls.environment(**environment))
+
+    @classmethod
+    def slurm(cls, *argv):
+        return subprocess.run(argv, check=True, text=True, capture_output=True,
+                              env=cls.environment()).stdout
+
+    def sweep(self, out, *words, status=0, **more):
+        return self.finish(self.start(out, *words, **more), status)
+
+    def finish(self, process, status=0):
+        _, said = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, status, said)
+        return said
+
+    def on_slurm(self, out, *words, **more):
+        return self.sweep(out, "--on", "slurm", *words, **more)
+
+    def cells(self, out):
+        return len(list((self.scratch / out).glob("cells/*.json")))
+
+    def array(self, out):
+        """Of a sweep that has just begun: what Slurm calls its array."""
+        def find():
+            plans = [path.name for path in (self.scratch / out).glob("slurm/*")]
+            for line in self.slurm("squeue", "-h", "-o", "%F %k").splitlines():
+                job, comment = line.split(maxsplit=1)
+                if comment.removeprefix("muster-sweep:") in plans:
+                    return job
+            return None
+        return wait_for("an array in the queue", find)
+
+    def expect_same(self, out):
+        self.assertEqual(tree(self.scratch / "here"), tree(self.scratch / out))
+        self.assertFalse((self.scratch / out / "slurm").exists())
+
+    @classmethod
+    def setUpClass(cls):
+        trace = ["trace", "generate", "--jobs", "600", "--rate", "20", "--out", "jobs.csv"]
+        subprocess.run([cls.muster, *trace], check=True, capture_output=True, cwd=cls.scratch)
+        (cls.scratch / "grid.yaml").write_text(GRID.format(trace="jobs.csv"))
+        subprocess.run([cls.muster, "sweep", "grid.yaml", "--out", "here"], check=True,
+                       capture_output=True, cwd=cls.scratch)
+        # What waits longest runs beside the others.
+        fakes = cls.scratch / "fakes"
+        fakes.mkdir()
+        (fakes / "scontrol").write_text("#!/bin/sh\nexec sleep 100\n")
+        (fakes / "scontrol").chmod(0o755)
+        cls.hangs = cls.start("hangs", "--on", "slurm", PATH=f"{fakes}:{os.environ['PATH']}")
+        cls.blind = None
+        if cls.blind_node("n4"):
+            cls.blind = cls.start("blind", "--on", "slurm", "--partition", "blind")
+
+    @classmethod
+    def blind_node(cls, node):
+        """Lets a node see another directory where the sweeps are; False if that cannot be had."""
+        testbed("kill-slurmd", node)
+        hide = f"mount -t tmpfs none '{cls.scratch}' && exec slurmd -N {node}"
+        hidden = subprocess.run(["unshare", "--mount", "sh", "-c", hide], capture_output=True,
+                                env=cls.environment(MUSTER_SLURM_TESTBED=cls.bed,
+                                                    PATH=os.environ["PATH"] + ":/usr/sbin:/sbin"))
+        return hidden.returncode == 0
+
+    def test_the_same_bytes_as_here(self):
+        said = self.on_slurm("plain")
+        self.assertIn(f"{CELLS} cells in {CELLS} tasks", said)
+        self.expect_same("plain")
+        self.assertIn(f"{CELLS} of {CELLS} cells were done before", self.on_slurm("plain"))
+
+    def test_slices_with_several_threads(self):
+        said = self.on_slurm("slices", "--partition", "main", "--threads", "5",
+                             "--jobs-at-once", "2", "--mem", "1G", "--time-limit", "10m")
+        self.assertIn(f"{CELLS} cells in 3 tasks", said)
+        self.expect_same("slices")
+
+    def test_killed_and_gone_on_with(self):
+        process = self.start("killed", "--on", "slurm", "--jobs-at-once", "3")
+        wait_for("some cells", lambda: self.cells("killed") >= 2)
+        array = self.array("killed")
+        process.kill()
+        process.communicate()
+        said = self.on_slurm("killed")
+        self.assertIn(f"Slurm array {array} of an earlier start is still at work", said)
+        self.assertNotIn("cells in", said, "submitted twice")
+        self.expect_same("killed")
+
+    def test_ctrl_c_cancels_the_array(self):
+        process = self.start("stopped", "--on", "slurm", "--jobs-at-once", "1")
+        wait_for("some cells", lambda: self.cells("stopped") >= 2)
+        array = self.array("stopped")
+        process.send_signal(signal.SIGINT)
+        said = self.finish(process, status=130)
+        self.assertIn(f"Slurm array {array} is cancelled", said)
+        done = int(re.search(rf"interrupted with (\d+) of {CELLS} cells done", said)[1])
+        self.assertTrue(2 <= done < CELLS, said)
+        wait_for("the array's end", lambda: array not in self.slurm("squeue", "-h", "-o", "%F"))
+        self.assertIn(f"of {CELLS} cells were done before", self.on_slurm("stopped"))
+        self.expect_same("stopped")
+
+    def test_tasks_that_are_lost_are_submitted_again(self):
+        process = self.start("lost", "--on", "slurm", "--jobs-at-once", "3")
+        array = self.array("lost")
+        self.slurm("scancel", f"{array}_[11-12]")
+        said = self.finish(process)
+        self.assertIn("2 cells still to be done", said)
+        self.assertIn("2 cells in 2 tasks", said)
+        self.expect_same("lost")
+
+    def test_a_broken_input_is_told_as_here(self):
+        (self.scratch / "broken.csv").write_text("job_id,submit_s,gpus,duration_s\n1,0,x,5\n")
+        (self.scratch / "broken.yaml").write_text(GRID.format(trace="[jobs.csv, broken.csv]"))
+        here = self.sweep("broken-here", "--threads", "1", grid="broken.yaml", status=1)
+        said = self.on_slurm("broken", grid="broken.yaml", status=1)
+        words = re.compile(r"cell \d+: broken.csv:2: gpus: not a whole number: 'x'")
+        self.assertRegex(here, words)
+        self.assertRegex(said.splitlines()[-1], words)
+
+    def test_a_submit_that_the_controller_forgets(self):
+        # slurmctld dies as soon as it has said that it has the array. It then gives numbers of
+        # jobs that were, and nodes that remember those refuse the tasks: one more try.
+        real = shutil.which("sbatch")
+        fakes = self.scratch / "forgetful"
+        fakes.mkdir()
+        sbatch = fakes / "sbatch"
+        sbatch.write_text(f"#!/bin/sh\necho >> {fakes}/calls\n{real} \"$@\" || exit\n"
+                          f"[ $(wc -l < {fakes}/calls) -gt 1 ] || "
+                          f"kill -9 $(cat {self.bed}/slurmctld.pid)\n")
+        sbatch.chmod(0o755)
+        self.slurm("scontrol", "update", "PartitionName=main", "State=DOWN")
+        process = self.start("forgotten", "--on", "slurm", PATH=f"{fakes}:{os.environ['PATH']}")
+        wait_for("the submit", (fakes / "calls").exists)
+        wait_for("slurmctld's death", lambda: subprocess.run(
+            [TESTBED, "start-ctld", "--dir", self.bed], capture_output=True).returncode == 0)
+        wait_for("slurmctld", lambda: subprocess.run(
+            ["scontrol", "update", "PartitionName=main", "State=UP"], capture_output=True,
+            env=self.environment()).returncode == 0)
+        said = self.finish(process)
+        self.assertRegex(said, r"12 cells still to be done; Slurm lost array \d+")
+        self.expect_same("forgotten")
+
+    def test_what_is_wrong_is_said_in_one_line(self):
+        said = self.on_slurm("wrong", "--partition", "mian", status=2)
+        self.assertEqual(said, "muster: --partition: Slurm has none called 'mian'; "
+                               "did you mean 'main'?\n")
+        said = self.on_slurm("wrong", "--account", "x", "--reservation", "none", status=1)
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertIn("muster: --on slurm: sbatch: ", said)
+        said = self.on_slurm("wrong", PATH="/nowhere", status=1)
+        self.assertEqual(said, "muster: --on slurm: scontrol: not found in PATH: "
+                               "is Slurm installed here?\n")
+
+    def test_zz_a_directory_that_nodes_do_not_see(self):
+        if not self.blind:
+            self.skipTest("no rights to hide a directory here")
+        said = self.finish(self.blind, status=1).splitlines()[-1]
+        self.assertIn(f"muster: {CELLS} of {CELLS} cells undone after 3 tries in a row: ", said)
+        self.assertIn("blind: is that directory on all nodes?", said)
+
+    def test_zz_a_controller_that_hangs(self):
+        self.assertEqual(self.finish(self.hangs, status=1),
+                         "muster: --on slurm: scontrol: no answer in 20.0 s\n")
+
+
+def main():
+    Sweeps.muster = os.path.abspath(sys.argv[1])
+    check = subprocess.run([TESTBED, "check"], capture_output=True, text=True, check=False)
+    if check.returncode != 0:
+        print(f"SKIPPED: Slurm: {check.stderr.strip()}")
+        return
+    with tempfile.TemporaryDirectory(prefix="muster-bed-") as bed:
+        Sweeps.bed = bed
+        with tempfile.TemporaryDirectory(prefix="muster-sweep-") as scratch:
+            Sweeps.scratch = pathlib.Path(scratch)
+            try:
+                testbed("up", "--conf", "PartitionName=blind Nodes=n4")
+                unittest.main(argv=[sys.argv[0], "-v", *sys.argv[2:]])
+            finally:
+                testbed("down")
+
+
+if __name__ == "__main__":
+    main()
