@@ -22,7 +22,7 @@ struct LaunchSpec {
   std::int64_t epoch = 0;
   std::string token;  // Random, of this lease alone: 16 to 64 of [0-9a-z]. Marks its processes.
 
-  std::string name;   // Of the job, for people.
+  std::string name;  // Of the job, for people.
 
   std::vector<std::string> argv;
   // Additions; of MUSTER_* only MUSTER_ARRAY_*, MUSTER_NODE and MUSTER_MANAGER.

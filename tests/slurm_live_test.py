@@ -2,7 +2,7 @@
 """The live manager on a real Slurm of four nodes: gangs with exact resources, preemption, retries,
 cancelling, servers that come and go, other people's jobs, and a manager that is restarted.
 
-    tests/slurm_test.py MUSTER TRAINER [TEST...]
+    tests/slurm_live_test.py MUSTER TRAINER [TEST...]
 """
 
 import json
