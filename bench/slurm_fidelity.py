@@ -60,9 +60,9 @@ def live(build, policy, jobs):
             daemon.job(job)["state"] in live_daemon.OVER for job in ids), timeout=3600, every=1)
         rows = [daemon.job(job) for job in ids]
         assert all(row["state"] == "done" for row in rows), rows
-        first = min(row["submitted_unix_us"] for row in rows)
-        jct = [(row["ended_unix_us"] - row["submitted_unix_us"]) / 1e6 for row in rows]
-        return {"makespan_s": max(row["ended_unix_us"] - first for row in rows) / 1e6,
+        first = min(row["submitted"] for row in rows)
+        jct = [row["ended"] - row["submitted"] for row in rows]
+        return {"makespan_s": max(row["ended"] for row in rows) - first,
                 "jct_mean_s": sum(jct) / len(jct),
                 "preemptions": sum(row["leases_used"] - 1 for row in rows)}
     finally:

@@ -48,14 +48,16 @@ struct SlurmSettings {
   Duration restart_after = Duration::seconds(600);  // Not earlier, to give a lease more CPUs.
 };
 
-// What sinfo and topology say of the partition's servers with GPUs.
+// What sinfo, topology and configuration say of the partition's servers with GPUs.
 struct SlurmServers {
   std::vector<ServerFacts> servers;
   std::map<std::string, std::string> addresses;
 };
 Result<SlurmServers> servers_from(const SlurmSettings& settings,
                                   const std::vector<SlurmNode>& nodes,
-                                  const std::vector<std::pair<std::string, std::string>>& switches);
+                                  const std::vector<std::pair<std::string, std::string>>& switches,
+                                  bool enforces);
+bool enforces_limits(const SlurmWords& config);  // Whether Slurm holds jobs to what they have.
 
 // Asks Slurm, and waits for it.
 Result<std::vector<ServerFacts>> find_slurm_servers(const SlurmSettings& settings);
@@ -89,7 +91,15 @@ class SlurmExecutor final : public Executor {
     SlurmJob row;
     SlurmTag tag;
   };
-  enum class Command : std::uint8_t { kQueue, kNodes, kTopology, kSubmit, kRelease, kCancel };
+  enum class Command : std::uint8_t {
+    kQueue,
+    kNodes,
+    kTopology,
+    kConfig,
+    kSubmit,
+    kRelease,
+    kCancel
+  };
   struct Running {
     Command what = Command::kQueue;
     std::int64_t since = 0;
@@ -181,6 +191,8 @@ class SlurmExecutor final : public Executor {
 
   std::vector<SlurmNode> nodes_;  // Of the partition, with GPUs.
   std::vector<std::pair<std::string, std::string>> switches_;
+  bool enforces_ = false;
+  bool seen_config_ = false;  // And the switches.
   std::map<std::string, std::string> addresses_;
   std::vector<ServerFacts> facts_;  // As last told.
   std::optional<std::vector<ServerFacts>> changed_;

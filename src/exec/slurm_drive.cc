@@ -82,8 +82,8 @@ void SlurmExecutor::drive(std::int64_t now) {
     next_queue_ = now + settings_.every.us();
     run(Command::kQueue, squeue_argv(""));
   }
-  if (now >= next_topology_ && !under_way(Command::kTopology)) {
-    next_topology_ = now + kTopologyEvery;
+  if (now >= next_topology_ && !under_way(Command::kTopology) && !under_way(Command::kConfig)) {
+    next_topology_ = now + (seen_config_ ? kTopologyEvery : kSecond);
     run(Command::kTopology, topology_argv());
   }
   std::size_t submits = 0;
@@ -182,6 +182,11 @@ void SlurmExecutor::take(const Running& ran, const CommandResult& result) {
     }
     case Command::kTopology:
       if (result.ok()) switches_ = read_topology(result.out);
+      return run(Command::kConfig, config_argv());
+    case Command::kConfig:
+      if (!result.ok()) return;
+      enforces_ = enforces_limits(read_config(result.out));
+      if (!std::exchange(seen_config_, true)) next_queue_ = 0;
       return;
     case Command::kSubmit:
       return submitted(ran, result);

@@ -68,7 +68,7 @@ TEST(SlurmServers, AreThoseWithGpusInTheirRacks) {
   settings.partition = "main";
   settings.racks = {{"b", "mapped"}};
   const auto found = servers_from(settings, {node("b", 8), node("login", 0), node("a", 4)},
-                                  {{"a", "leaf1"}, {"b", "leaf1"}});
+                                  {{"a", "leaf1"}, {"b", "leaf1"}}, true);
   ASSERT_TRUE(found.ok());
   const std::vector<ServerFacts>& servers = found.value().servers;
   ASSERT_EQ(servers.size(), 2U);
@@ -82,9 +82,9 @@ TEST(SlurmServers, AreThoseWithGpusInTheirRacks) {
 TEST(SlurmServers, OfABadSiteSayWhy) {
   SlurmSettings settings;
   settings.partition = "gpus";
-  EXPECT_EQ(servers_from(settings, {}, {}).error().message,
-            "Slurm's partition 'gpus' is not there, or has no nodes");
-  EXPECT_EQ(servers_from(settings, {node("a", 0)}, {}).error().message,
+  EXPECT_EQ(servers_from(settings, {}, {}, true).error().message,
+            "Slurm's partition 'gpus' is not there, or has no nodes; 'muster doctor' says more");
+  EXPECT_EQ(servers_from(settings, {node("a", 0)}, {}, true).error().message,
             "Slurm's partition 'gpus' has no server with GPUs: none says Gres=gpu:N in slurm.conf");
 }
 

@@ -25,10 +25,14 @@ std::string identity_words() {
 
 }  // namespace
 
-Result<SlurmServers> servers_from(
-    const SlurmSettings& settings, const std::vector<SlurmNode>& nodes,
-    const std::vector<std::pair<std::string, std::string>>& switches) {
-  if (nodes.empty()) return Error{partition_words(settings) + " is not there, or has no nodes"};
+Result<SlurmServers> servers_from(const SlurmSettings& settings,
+                                  const std::vector<SlurmNode>& nodes,
+                                  const std::vector<std::pair<std::string, std::string>>& switches,
+                                  bool enforces) {
+  if (nodes.empty()) {
+    return Error{partition_words(settings) +
+                 " is not there, or has no nodes; 'muster doctor' says more"};
+  }
   SlurmServers found;
   for (const SlurmNode& node : nodes) {
     if (node.gpus == 0) continue;
@@ -45,8 +49,12 @@ Result<SlurmServers> servers_from(
     server.gpus = std::min(node.gpus, kMostGpus);
     server.cpu_milli = node.cpus * 1000;
     server.mem_mib = node.mem_mib;
-    server.full_isolation = true;  // By Slurm, as far as the site has it do so.
+    server.full_isolation = enforces;
     server.words.push_back("by Slurm; " + identity_words());
+    if (!enforces) {
+      server.words.push_back(
+          "CPU and memory are watched by the shim; Slurm enforces neither without task/cgroup");
+    }
     found.addresses[node.name] = node.address.empty() ? node.name : node.address;
     found.servers.push_back(std::move(server));
   }
@@ -59,6 +67,10 @@ Result<SlurmServers> servers_from(
   return found;
 }
 
+bool enforces_limits(const SlurmWords& config) {
+  return word_of(config, "TaskPlugin").find("cgroup") != std::string_view::npos;
+}
+
 Result<std::vector<ServerFacts>> find_slurm_servers(const SlurmSettings& settings) {
   Commands commands;
   const CommandResult sinfo = commands.run(sinfo_argv(settings.partition), settings.timeout);
@@ -66,18 +78,19 @@ Result<std::vector<ServerFacts>> find_slurm_servers(const SlurmSettings& setting
   const Result<std::vector<SlurmNode>> nodes = read_sinfo(sinfo.out);
   if (!nodes.ok()) return nodes.error();
   const CommandResult topology = commands.run(topology_argv(), settings.timeout);
+  const CommandResult config = commands.run(config_argv(), settings.timeout);
   Result<SlurmServers> found =
-      servers_from(settings, nodes.value(),
-                   topology.ok() ? read_topology(topology.out)
-                                 : std::vector<std::pair<std::string, std::string>>());
+      servers_from(settings, nodes.value(), read_topology(topology.ok() ? topology.out : ""),
+                   config.ok() && enforces_limits(read_config(config.out)));
   if (!found.ok()) return found.error();
   return std::move(found.value().servers);
 }
 
 void SlurmExecutor::take_nodes(const std::vector<SlurmNode>& nodes) {
-  Result<SlurmServers> found = servers_from(settings_, nodes, switches_);
-  site_trouble_ = found.ok() ? "" : found.error().message;
   nodes_ = nodes;
+  if (!seen_config_) return;  // Not yet known what they are.
+  Result<SlurmServers> found = servers_from(settings_, nodes, switches_, enforces_);
+  site_trouble_ = found.ok() ? "" : found.error().message;
   if (found.ok()) {
     addresses_ = std::move(found.value().addresses);
     if (found.value().servers != facts_) {

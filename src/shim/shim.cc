@@ -98,7 +98,8 @@ Refusal Shim::prepare() {
   if (group.ok()) {
     group_ = std::move(group).value();
   } else {
-    reduced_why_ = group.error().message;
+    reduced_why_ = spec_.remote ? "held by the shim, and by the cluster as far as it does so"
+                                : group.error().message;
     throttle_.emplace(limits_.cpu_milli);
   }
   log_.emplace(directory_, spec_.log_cap_bytes, spec_.log_files);
