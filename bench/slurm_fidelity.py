@@ -4,9 +4,9 @@ of examples/ as the job), and in the simulator. How far apart are makespan and m
 
     bench/slurm_fidelity.py BUILD [--jobs 60] [--policy fifo,srtf] [--seed 1]
 
-Jobs take 5 to 30 s by the trainer's own clock (--gpu-ms), arrive at random and ask for 1 to 16 GPUs.
-The simulator is told the run times and, for preemption, what a stop and a start cost live. Needs
-root; see tools/slurm-testbed.
+Jobs take 5 to 30 s by the trainer's own clock (--gpu-ms), arrive at random and ask for 1 to 16
+GPUs. The simulator is told the run times and, for preemption, what a stop and a start cost live.
+Needs root; see tools/slurm-testbed.
 """
 
 import argparse
@@ -102,7 +102,8 @@ def main():
             was = live(options.build, policy, jobs)
             said = simulated(options.build, policy, jobs)
             off = [100 * (was[key] / said[key] - 1) for key in ("makespan_s", "jct_mean_s")]
-            print(f"{policy:<9} {was['makespan_s']:14.2f} {said['makespan_s']:10.2f} {off[0]:+5.1f}% "
+            print(f"{policy:<9} {was['makespan_s']:14.2f} {said['makespan_s']:10.2f} "
+                  f"{off[0]:+5.1f}% "
                   f"{was['jct_mean_s']:16.2f} {said['jct_mean_s']:10.2f} {off[1]:+5.1f}% "
                   f"{was['preemptions']:19d} {said['preemptions']:10d}", flush=True)
     finally:

@@ -102,13 +102,15 @@ def main():
         cpu = daemon.cpu_seconds() - cpu
         took, calls = cycles(log)
         quarter = max(1, len(samples) // 4)
-        print(f"{len(took)} cycles in {options.seconds:g} s: median {statistics.median(took):.3f} s, "
-              f"worst {max(took):.3f} s; manager's CPU {cpu / options.seconds * 100:.1f}% of one")
+        print(f"{len(took)} cycles in {options.seconds:g} s: median "
+              f"{statistics.median(took):.3f} s, worst {max(took):.3f} s; manager's CPU "
+              f"{cpu / options.seconds * 100:.1f}% of one")
         print(f"commands: {json.dumps(calls)}")
         for name, at in (("memory MiB", 0), ("descriptors", 1), ("children", 2)):
             first = statistics.median(s[at] for s in samples[:quarter])
             last = statistics.median(s[at] for s in samples[-quarter:])
-            print(f"{name}: {first:g} at first, {last:g} at last, most {max(s[at] for s in samples):g}")
+            most = max(s[at] for s in samples)
+            print(f"{name}: {first:g} at first, {last:g} at last, most {most:g}")
         ended = [line for line in daemon.ask("GET", "/metrics")[1].splitlines()
                  if line.startswith("muster_ended_total{")]
         print("; ".join(ended))

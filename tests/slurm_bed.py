@@ -57,7 +57,8 @@ class Bed:
     def jobs(self, live=True):
         """Rows of squeue: id, state, name, user, nodes, comment."""
         found = []
-        for line in self.run("squeue", "-h", "-t", "all", "-o", "%i\t%T\t%j\t%u\t%N\t%k").splitlines():
+        said = self.run("squeue", "-h", "-t", "all", "-o", "%i\t%T\t%j\t%u\t%N\t%k")
+        for line in said.splitlines():
             row = dict(zip(("id", "state", "name", "user", "nodes", "comment"), line.split("\t")))
             over = row["state"] not in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING",
                                         "SUSPENDED")

@@ -8,9 +8,11 @@ cancelling, servers that come and go, other people's jobs, and a manager that is
 import json
 import os
 import pathlib
-import signal
+import shutil
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
@@ -20,6 +22,7 @@ from live_daemon import GATE, LiveTest, Programs, until  # noqa: E402
 
 BED = slurm_bed.Bed(nodes=4, racks=2, slurmd_timeout=8)
 SHARE = (3, 62500)  # CPUs and MiB beside each GPU.
+SAYS = f"echo $NODE_RANK of $WORLD_SIZE on $MUSTER_NODE: $CUDA_VISIBLE_DEVICES; {GATE}"
 
 
 def setUpModule():
@@ -59,13 +62,11 @@ class Runs(SlurmTest):
 
     def test_gangs_have_exactly_what_was_decided(self):
         """Two whole servers; then 4 and 2 on what is left of two others."""
-        even = self.submit("--name", "even", "--gpus", 16, "--", "sh", "-c",
-                           f"echo $NODE_RANK of $WORLD_SIZE on $MUSTER_NODE: $CUDA_VISIBLE_DEVICES; {GATE}")
+        even = self.submit("--name", "even", "--gpus", 16, "--", "sh", "-c", SAYS)
         fillers = [self.submit("--gpus", gpus, "--", "sh", "-c", GATE) for gpus in (4, 6)]
         for job in (even, *fillers):
             self.wait_state(job, "running")
-        uneven = self.submit("--name", "uneven", "--gpus", 6, "--", "sh", "-c",
-                             f"echo $NODE_RANK of $WORLD_SIZE on $MUSTER_NODE: $CUDA_VISIBLE_DEVICES; {GATE}")
+        uneven = self.submit("--name", "uneven", "--gpus", 6, "--", "sh", "-c", SAYS)
         self.wait_state(uneven, "running")
 
         rows = self.ours(even)
@@ -137,6 +138,55 @@ class Runs(SlurmTest):
                          before)
 
 
+class Costs(SlurmTest):
+    def by_hand(self):
+        """Seconds from the release of a held job to its first instruction, without Muster."""
+        out = self.daemon.work / "by-hand"
+        out.unlink(missing_ok=True)
+        job = BED.run("sbatch", "--parsable", "-H", "-w", "n1", "-c", "3", "--mem=1000",
+                      "--gres=gpu:1", "-o", out, "--wrap", "date +%s.%N").strip()
+        begin = time.time()
+        BED.run("scontrol", "release", job)
+        until("it ran", lambda: out.exists() and out.read_text().endswith("\n"))
+        return float(out.read_text()) - begin
+
+    def by_muster(self):
+        """The same from a decision, which is from the submission on an empty cluster."""
+        begin = time.time()
+        job = self.submit("--", "date", "+%s.%N")
+        self.wait_over(job)
+        return float(self.output(job)) - begin
+
+    def test_starts_about_as_soon_as_slurm_can(self):
+        self.daemon
+        hand = statistics.median(self.by_hand() for _ in range(5))
+        muster = statistics.median(self.by_muster() for _ in range(5))
+        print(f"release to running: {hand:.3f} s by Slurm, {muster:.3f} s by Muster", end=" ")
+        self.assertLess(muster, hand + 1)
+
+    def test_many_leases_leave_nothing_behind(self):
+        """Of 200 short leases no descriptor, child or memory that grows with them."""
+        def look():
+            return (len(os.listdir(f"/proc/{self.daemon.process.pid}/fd")),
+                    self.daemon.status_of("VmRSS"))
+        def churn(jobs):
+            array = self.submit("--array", f"1-{jobs}", "--gpus", "4", "--", "true")
+            for job in range(array, array + jobs):
+                self.wait_over(job)
+            until("Slurm has none of them", lambda: not BED.ours())
+            until("no command is under way", lambda: not self.children())
+        churn(40)
+        fds, memory = look()
+        churn(160)
+        until(lambda: f"as many descriptors as before: {fds}, {look()}", lambda: look()[0] <= fds)
+        self.assertLess(look()[1] - memory, 30_000 if live_daemon.sanitized() else 6_000)
+        self.assertFalse(self.daemon.shims())
+
+    def children(self):
+        tasks = pathlib.Path(f"/proc/{self.daemon.process.pid}/task")
+        return "".join((task / "children").read_text() for task in tasks.iterdir()).split()
+
+
 class Trains(SlurmTest):
     """Preempted by a shorter job and gone on with: what an uninterrupted run gives."""
     STEPS = 600
@@ -203,6 +253,77 @@ class Servers(SlurmTest):
         self.wait_over(waits)
         self.go()
         self.wait_over(job)
+
+
+class BadSite(SlurmTest):
+    """One clear line, the manager stays up, jobs wait with that reason; and go on when it is gone."""
+
+    def waits_for(self, words, config=None, as_user=None):
+        self.daemon = self.daemon_with({**self.CONFIG, **(config or {})}, as_user)
+        job = self.submit("--", "true")
+        until(lambda: f"{words}: {self.daemon.muster('why', job)[0]}",
+              lambda: words in self.daemon.muster("why", job)[0].splitlines()[0])
+        self.assertEqual(self.daemon.job(job)["state"], "queued")
+        until("the log says so", lambda: words in self.daemon.log())
+        self.assertIn(words, self.daemon.muster("nodes")[0])
+        return job
+
+    def test_no_controller_and_then_one(self):
+        BED.tool("kill-ctld")
+        try:
+            job = self.waits_for("Slurm does not answer")
+        finally:
+            BED.tool("start-ctld")
+        self.wait_over(job)
+        self.assertEqual(sorted(self.nodes()), ["n1", "n2", "n3", "n4"])
+
+    def test_no_such_partition(self):
+        self.waits_for("Slurm's partition 'gold' is not there", {"slurm": {"partition": "gold"}})
+
+    def test_no_gpus(self):
+        before = os.environ["SLURM_CONF"]
+        other = slurm_bed.Bed(nodes=1, gpus=0)
+        other.up()
+        try:
+            self.waits_for("has no server with GPUs")
+            self.daemon.stop()
+        finally:
+            other.down()
+            os.environ["SLURM_CONF"] = before
+
+    def test_no_right_to_submit(self):
+        BED.run("scontrol", "update", "partitionname=main", "rootonly=yes")
+        try:
+            self.daemon = self.daemon_with(self.CONFIG, as_user=65534)
+            first = self.submit("--", "true")
+            until("it says so", lambda: "refuses" in self.daemon.muster("why", first)[0])
+            self.daemon.stop()
+            self.daemon.start()
+            later = self.submit("--", "true")
+            until("so does another", lambda: "Slurm refuses every job" in
+                  self.daemon.muster("why", later)[0].splitlines()[0])
+        finally:
+            BED.run("scontrol", "update", "partitionname=main", "rootonly=no")
+        self.wait_over(first)
+        self.wait_over(later)
+        self.assertIn("the manager's account", self.daemon.muster("nodes")[0])
+
+    def test_commands_that_hang(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="muster-hang-"))
+        before = os.environ["PATH"]
+        for name in ("squeue", "sinfo"):
+            (folder / name).write_text("#!/bin/sh\nexec sleep 1000\n")
+            (folder / name).chmod(0o755)
+        os.environ["PATH"] = f"{folder}:{before}"
+        try:
+            job = self.waits_for("Slurm does not answer",
+                                 {"slurm": {"partition": "main", "timeout": "1s"}})
+            for name in ("squeue", "sinfo"):
+                (folder / name).unlink()
+            self.wait_over(job)
+        finally:
+            os.environ["PATH"] = before
+            shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

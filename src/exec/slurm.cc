@@ -63,7 +63,8 @@ std::int64_t unix_micros() {
 bool may_run_as_others() { return ::geteuid() == 0; }
 
 Result<std::unique_ptr<SlurmExecutor>> SlurmExecutor::open(SlurmSettings settings,
-                                                           std::vector<ServerFacts> servers) {
+                                                           std::vector<ServerFacts> servers,
+                                                           std::string trouble) {
   if (::mkdir(settings.leases.c_str(), 0700) != 0 && errno != EEXIST) {
     return system_error(settings.leases, errno);
   }
@@ -82,6 +83,11 @@ Result<std::unique_ptr<SlurmExecutor>> SlurmExecutor::open(SlurmSettings setting
     executor->path_ = std::filesystem::path(*sbatch).parent_path().string();
   }
   executor->facts_ = std::move(servers);
+  if (!trouble.empty()) {  // Known before the first look: nothing is to be started meanwhile.
+    executor->contact_trouble_ = std::move(trouble);
+    executor->contact_failures_ = kMostFailures;
+    executor->tell_trouble();
+  }
   executor->epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
   executor->timer_ = Fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!executor->epoll_.open() || !executor->timer_.open()) return system_error("epoll", errno);
@@ -164,7 +170,7 @@ std::vector<Refusal> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
   for (LaunchSpec& spec : specs) {
     spec.remote = true;
     spec.cgroup_parent.clear();  // What limits there are on the servers is for Slurm to say.
-    if (first != addresses_.end()) spec.master_addr = first->second;
+    spec.master_addr = first != addresses_.end() ? first->second : node_of(specs.front());
   }
   SlurmLease lease;
   if (Refusal refusal = make_lease(specs, lease)) return all(std::move(refusal));
@@ -198,8 +204,8 @@ std::vector<Executor::TakenUp> SlurmExecutor::take_up(std::span<LaunchSpec> part
   }
   if (!some_record) return all(was_up ? TakenUp::kGone : TakenUp::kNever);
   if (!seen_jobs_ && !all_over) return all(TakenUp::kAskAgain);
-  const bool in_slurm = std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& job) {
-    return job.tag.lease == name && !job.row.over();
+  const bool in_slurm = std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& each) {
+    return each.first.first == name && live_row(each.second) != nullptr;
   });
   SlurmLease lease;
   if (make_lease(parts, lease)) return all(TakenUp::kNever);
@@ -223,13 +229,13 @@ bool SlurmExecutor::adopt(const std::string& name, SlurmLease lease, bool stoppi
       return exists(directory + "/started.json") || exists(directory + "/exit.json");
     });
     group.go(started ? SlurmGroup::Step::kReleased : SlurmGroup::Step::kNew, now);
-    for (const Job& job : jobs_) {
-      if (job.tag.lease != name || job.tag.group != static_cast<int>(i) || job.row.over()) continue;
-      group.id = job.row.id;
-      group.go(job.row.pending() && job.row.held() ? SlurmGroup::Step::kHeld
-                                                   : SlurmGroup::Step::kReleased,
-               now);
-      break;
+    const auto rows = jobs_.find({name, static_cast<int>(i)});
+    const SlurmJob* row = rows == jobs_.end() ? nullptr : live_row(rows->second);
+    if (row != nullptr) {
+      group.id = row->id;
+      group.go(
+          row->pending() && row->held() ? SlurmGroup::Step::kHeld : SlurmGroup::Step::kReleased,
+          now);
     }
     // One that is to stop is not begun any more: stop() ends what has not started.
     if (stopping && group.step == SlurmGroup::Step::kNew) group.again = INT64_MAX;

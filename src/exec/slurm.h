@@ -67,9 +67,10 @@ bool may_run_as_others();
 
 class SlurmExecutor final : public Executor {
  public:
-  // `servers`: as they were told of last.
+  // `servers`: as they were told of last. `trouble`: why they could not be asked for, if so.
   static Result<std::unique_ptr<SlurmExecutor>> open(SlurmSettings settings,
-                                                     std::vector<ServerFacts> servers);
+                                                     std::vector<ServerFacts> servers,
+                                                     std::string trouble);
 
   std::vector<Refusal> start(std::span<const LaunchSpec> parts) override;
   std::vector<TakenUp> take_up(std::span<LaunchSpec> parts, bool was_up, bool stopping) override;
@@ -87,10 +88,7 @@ class SlurmExecutor final : public Executor {
   std::vector<std::string> troubles() override { return std::exchange(troubles_, {}); }
 
  private:
-  struct Job {  // In squeue's last answer, with our tag.
-    SlurmJob row;
-    SlurmTag tag;
-  };
+  static constexpr int kMostFailures = 2;  // Of answers, before servers are taken to be closed.
   enum class Command : std::uint8_t {
     kQueue,
     kNodes,
@@ -148,6 +146,8 @@ class SlurmExecutor final : public Executor {
   void watch_node(SlurmLease& lease, SlurmGroup& group);
   void look_at_records(std::int64_t now);
   void look_at(SlurmLease& lease, SlurmPart& part);
+  static const SlurmJob* live_row(const std::vector<SlurmJob>& rows);
+  bool is_unasked(const SlurmLease& lease, SlurmPart& part, const ExitReport& report);
   void heard_end(const SlurmLease& lease, SlurmPart& part, ExitReport report);
   void grow(SlurmLease& lease, std::int64_t now);
   void bury(std::int64_t now);
@@ -174,7 +174,8 @@ class SlurmExecutor final : public Executor {
   std::vector<ExecEvent> events_;
   std::vector<std::string> troubles_;
 
-  std::vector<Job> jobs_;   // Ours, by squeue's last answer.
+  // Ours in squeue's last answer, by lease and group.
+  std::map<std::pair<std::string, int>, std::vector<SlurmJob>> jobs_;
   bool seen_jobs_ = false;  // There was one.
   std::int64_t next_queue_ = 0;
   std::int64_t next_topology_ = 0;

@@ -24,7 +24,6 @@ constexpr std::size_t kMostIds = 200;         // In one command.
 constexpr std::int64_t kTopologyEvery = 60 * kSecond;
 constexpr std::int64_t kRefusedPatience = 60 * kSecond;
 constexpr std::int64_t kRefusedAgain = 5 * kSecond;
-constexpr int kMostFailures = 2;  // Answers that fail before servers are taken to be closed.
 
 std::string quoted(std::string_view word) {
   std::string out = "'";

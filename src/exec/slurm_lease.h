@@ -25,6 +25,7 @@ struct SlurmPart {
   bool started = false;
   bool over = false;             // And told so.
   Wish wish;                     // As last written.
+  std::int64_t unasked_at = 0;   // It has stopped and we did not say so, since then.
   std::int64_t row_over_at = 0;  // Slurm says that it is over, since then.
   std::int64_t retired_at = 0;   // It may not go on, since then.
   std::string retired_why;
@@ -48,6 +49,7 @@ struct SlurmGroup {
   std::int64_t since = 0;  // Of the step.
   std::int64_t again = 0;  // Not to be submitted before.
   std::int64_t refused_since = 0;
+  std::string state;                   // As Slurm said last; empty: nothing yet.
   std::string said;                    // The last note on it.
   std::int64_t unreachable_since = 0;  // One of its nodes does not answer.
 

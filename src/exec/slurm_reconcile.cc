@@ -28,7 +28,9 @@ constexpr std::int64_t kUsualKeep = 600 * kSecond;
 void SlurmExecutor::reconcile(const std::vector<SlurmJob>& jobs, std::int64_t asked) {
   jobs_.clear();
   for (const SlurmJob& row : jobs) {
-    if (auto tag = read_tag(settings_.instance, row.comment)) jobs_.push_back({row, *tag});
+    if (const auto tag = read_tag(settings_.instance, row.comment)) {
+      jobs_[{tag->lease, tag->group}].push_back(row);
+    }
   }
   seen_jobs_ = true;
   all_jobs_ = jobs;
@@ -39,16 +41,23 @@ void SlurmExecutor::reconcile(const std::vector<SlurmJob>& jobs, std::int64_t as
   cancel_strays(boot_micros());
 }
 
+const SlurmJob* SlurmExecutor::live_row(const std::vector<SlurmJob>& rows) {
+  const auto live =
+      std::find_if(rows.begin(), rows.end(), [](const SlurmJob& row) { return !row.over(); });
+  return live == rows.end() ? nullptr : &*live;
+}
+
 void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t asked) {
   const auto number = static_cast<int>(&group - lease.groups.data());
   const SlurmJob* row = nullptr;
-  for (const Job& job : jobs_) {  // By its tag: a number alone may be another's by now.
-    if (job.tag.lease != lease.name || job.tag.group != number) continue;
-    if (row == nullptr || (row->over() && !job.row.over()) ||
-        (job.row.id == group.id && !job.row.over())) {
-      row = &job.row;
+  if (const auto found = jobs_.find({lease.name, number}); found != jobs_.end()) {
+    // By its tag: a number alone may be another's by now. Of several, the one we know.
+    row = live_row(found->second);
+    for (const SlurmJob& each : found->second) {
+      if (row == nullptr || (each.id == group.id && !each.over())) row = &each;
     }
   }
+  if (row != nullptr) group.state = row->state;
   const bool there = row != nullptr && !row->over();
   const std::int64_t now = boot_micros();
   switch (group.step) {
@@ -136,7 +145,9 @@ void SlurmExecutor::part_ended(SlurmLease& lease, SlurmPart& part, const std::st
 // On disk before anybody may start it elsewhere.
 void SlurmExecutor::retire(SlurmPart& part, const std::string& why) {
   part.wish.kill = true;
-  if (const Refusal refusal = write_wish(part)) {
+  const Refusal refusal = write_wish(part);
+  // A record that is gone is as good as one that says so: its shim can no longer read it.
+  if (refusal && open_directory(directory_of(part)).ok()) {
     troubles_.push_back(part.name + ": cannot be retired yet: " + refusal->message);
     return;
   }
@@ -210,17 +221,28 @@ void SlurmExecutor::look_at(SlurmLease& lease, SlurmPart& part) {
   tell(ExecEvent::Kind::kLost, part, "its report cannot be read");
 }
 
+// Stopped by a signal, which we do not send. Whose it was, Slurm knows when its job is over: a
+// limit of the site stops a job as we would; anything else has taken the lease from us.
+bool SlurmExecutor::is_unasked(const SlurmLease& lease, SlurmPart& part, const ExitReport& report) {
+  if (report.cause != EndCause::kStopped || part.wish.ends()) return false;
+  const SlurmGroup& group = lease.groups[static_cast<std::size_t>(part.group)];
+  if (group.state == "TIMEOUT" || group.state == "PREEMPTED") return false;
+  const std::int64_t now = boot_micros();
+  if (part.unasked_at == 0) part.unasked_at = now;
+  SlurmJob last;
+  last.state = group.state;
+  if (!last.over() && now - part.unasked_at < kLinger) return true;
+  part.over = true;
+  tell(ExecEvent::Kind::kLost, part,
+       fmt::format("its Slurm job {} was ended by Slurm or by somebody else", group.id));
+  return true;
+}
+
 void SlurmExecutor::heard_end(const SlurmLease& lease, SlurmPart& part, ExitReport report) {
-  if (part.over) return;
+  if (part.over || is_unasked(lease, part, report)) return;
   part.over = true;
   if (part.retired_at != 0 && report.cause == EndCause::kKilled) {
     return tell(ExecEvent::Kind::kLost, part, part.retired_why);
-  }
-  const bool asked = part.wish.ends();
-  if (report.cause == EndCause::kStopped && !asked) {  // By a signal, which we do not send.
-    const SlurmGroup& group = lease.groups[static_cast<std::size_t>(part.group)];
-    return tell(ExecEvent::Kind::kLost, part,
-                fmt::format("its Slurm job {} was ended by Slurm or by somebody else", group.id));
   }
   tell(ExecEvent::Kind::kEnded, part);
   events_.back().ended = std::move(report);
@@ -257,28 +279,28 @@ void SlurmExecutor::cancel_strays(std::int64_t now) {
   if (!known_) return;
   std::set<SlurmId> there;
   std::set<std::string> names;
-  for (const Job& job : jobs_) {
-    there.insert(job.row.id);
-    names.insert(job.tag.lease);
-    if (job.row.over() || job.row.state == "COMPLETING") continue;
-    const auto lease = leases_.find(job.tag.lease);
-    bool wanted = lease == leases_.end() ? known_->contains(job.tag.lease) : false;
-    if (lease != leases_.end() &&
-        static_cast<std::size_t>(job.tag.group) < lease->second.groups.size()) {
-      const SlurmGroup& group = lease->second.groups[static_cast<std::size_t>(job.tag.group)];
-      wanted = group.id == job.row.id || group.step == SlurmGroup::Step::kSubmitting ||
+  const auto look = [&](const std::string& name, int number, const SlurmJob& row) {
+    there.insert(row.id);
+    names.insert(name);
+    if (row.over() || row.state == "COMPLETING") return;
+    const auto lease = leases_.find(name);
+    bool wanted = lease == leases_.end() && known_->contains(name);
+    if (lease != leases_.end() && static_cast<std::size_t>(number) < lease->second.groups.size()) {
+      const SlurmGroup& group = lease->second.groups[static_cast<std::size_t>(number)];
+      wanted = group.id == row.id || group.step == SlurmGroup::Step::kSubmitting ||
                group.step == SlurmGroup::Step::kUnsure;
     }
-    if (const auto buried = buried_.find(job.tag.lease);
-        lease == leases_.end() && buried != buried_.end()) {
-      known_->erase(job.tag.lease);
-      wanted = !job.row.pending() && now - buried->second < kLinger;
+    const auto buried = buried_.find(name);
+    if (lease == leases_.end() && buried != buried_.end()) {
+      known_->erase(name);
+      wanted = !row.pending() && now - buried->second < kLinger;
     }
-    if (wanted) continue;
-    const auto before = cancelled_.find(job.row.id);
-    if (before == cancelled_.end() || now - before->second > kCancelAgain) {
-      to_cancel_.insert(job.row.id);
-    }
+    const auto before = cancelled_.find(row.id);
+    const bool lately = before != cancelled_.end() && now - before->second <= kCancelAgain;
+    if (!wanted && !lately) to_cancel_.insert(row.id);
+  };
+  for (const auto& [tag, rows] : jobs_) {
+    for (const SlurmJob& row : rows) look(tag.first, tag.second, row);
   }
   std::erase_if(cancelled_, [&](const auto& each) {
     return !there.contains(each.first) && now - each.second > kLinger;

@@ -182,9 +182,8 @@ Refusal run_daemon(const DaemonOptions& options) {
   Manager& manager = *opened.value();
 
   const SignalWatch signals([&manager] { manager.stop(); });
-  Result<std::unique_ptr<Executor>> executor =
-      open_executor(plan.value().file, options.home, options.shim, manager.instance().id,
-                    plan.value().site.servers);
+  Result<std::unique_ptr<Executor>> executor = open_executor(
+      plan.value().file, options.home, options.shim, manager.instance().id, plan.value().site);
   if (!executor.ok()) return executor.error();
   ExecHands hands(
       std::move(executor).value(), Doctor(options.home + "/leases", own_signatures(options.home)),

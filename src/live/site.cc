@@ -172,14 +172,13 @@ Refusal remember_servers(const std::string& home, std::span<const ServerFacts> s
 
 Result<std::unique_ptr<Executor>> open_executor(const ServeFile& file, const std::string& home,
                                                 const std::string& shim,
-                                                const std::string& instance,
-                                                const std::vector<ServerFacts>& servers) {
+                                                const std::string& instance, const Site& site) {
   if (file.executor == "slurm") {
     SlurmSettings settings = slurm_settings(file);
     settings.leases = home + "/leases";
     settings.shim = shim;
     settings.instance = instance;
-    auto slurm = SlurmExecutor::open(std::move(settings), servers);
+    auto slurm = SlurmExecutor::open(std::move(settings), site.servers, site.trouble);
     if (!slurm.ok()) return slurm.error();
     return std::unique_ptr<Executor>(std::move(slurm).value());
   }

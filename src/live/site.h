@@ -33,10 +33,9 @@ std::vector<ServerFacts> servers_of(const ServeFile& file, const NodeFacts& mach
 // For a start at which they cannot be asked for.
 Refusal remember_servers(const std::string& home, std::span<const ServerFacts> servers);
 
-// `instance`: whose leases they are; see instance.h. `servers`: as find_site() found them.
+// `instance`: whose leases they are; see instance.h. `site`: as find_site() found it.
 Result<std::unique_ptr<Executor>> open_executor(const ServeFile& file, const std::string& home,
                                                 const std::string& shim,
-                                                const std::string& instance,
-                                                const std::vector<ServerFacts>& servers);
+                                                const std::string& instance, const Site& site);
 
 }  // namespace muster
