@@ -130,7 +130,7 @@ class Sweeps(unittest.TestCase):
         self.assertIn(f"{CELLS} of {CELLS} cells were done before", self.on_slurm("plain"))
 
     def test_slices_with_several_threads(self):
-        said = self.on_slurm("slices", "--partition", "main", "--threads", "5",
+        said = self.on_slurm("slices", "--partition", "seeing", "--threads", "5",
                              "--jobs-at-once", "2", "--mem", "1G", "--time-limit", "10m")
         self.assertIn(f"{CELLS} cells in 3 tasks", said)
         self.expect_same("slices")
@@ -177,29 +177,6 @@ class Sweeps(unittest.TestCase):
         self.assertRegex(here, words)
         self.assertRegex(said.splitlines()[-1], words)
 
-    def test_a_submit_that_the_controller_forgets(self):
-        # slurmctld dies as soon as it has said that it has the array. It then gives numbers of
-        # jobs that were, and nodes that remember those refuse the tasks: one more try.
-        real = shutil.which("sbatch")
-        fakes = self.scratch / "forgetful"
-        fakes.mkdir()
-        sbatch = fakes / "sbatch"
-        sbatch.write_text(f"#!/bin/sh\necho >> {fakes}/calls\n{real} \"$@\" || exit\n"
-                          f"[ $(wc -l < {fakes}/calls) -gt 1 ] || "
-                          f"kill -9 $(cat {self.bed}/slurmctld.pid)\n")
-        sbatch.chmod(0o755)
-        self.slurm("scontrol", "update", "PartitionName=main", "State=DOWN")
-        process = self.start("forgotten", "--on", "slurm", PATH=f"{fakes}:{os.environ['PATH']}")
-        wait_for("the submit", (fakes / "calls").exists)
-        wait_for("slurmctld's death", lambda: subprocess.run(
-            [TESTBED, "start-ctld", "--dir", self.bed], capture_output=True).returncode == 0)
-        wait_for("slurmctld", lambda: subprocess.run(
-            ["scontrol", "update", "PartitionName=main", "State=UP"], capture_output=True,
-            env=self.environment()).returncode == 0)
-        said = self.finish(process)
-        self.assertRegex(said, r"12 cells still to be done; Slurm lost array \d+")
-        self.expect_same("forgotten")
-
     def test_what_is_wrong_is_said_in_one_line(self):
         said = self.on_slurm("wrong", "--partition", "mian", status=2)
         self.assertEqual(said, "muster: --partition: Slurm has none called 'mian'; "
@@ -211,14 +188,38 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(said, "muster: --on slurm: scontrol: not found in PATH: "
                                "is Slurm installed here?\n")
 
-    def test_zz_a_directory_that_nodes_do_not_see(self):
+    def test_y_a_directory_that_nodes_do_not_see(self):
         if not self.blind:
             self.skipTest("no rights to hide a directory here")
         said = self.finish(self.blind, status=1).splitlines()[-1]
-        self.assertIn(f"muster: {CELLS} of {CELLS} cells undone after 3 tries in a row: ", said)
+        self.assertIn(f"muster: {CELLS} of {CELLS} cells undone after 3 tries in a row: cells 1, 2, ", said)
+        self.assertIn("ended as FAILED (JobLaunchFailure); ", said)
         self.assertIn("blind: is that directory on all nodes?", said)
 
-    def test_zz_a_controller_that_hangs(self):
+    def test_z_a_submit_that_the_controller_forgets(self):
+        # slurmctld dies as soon as it has said that it has the array. From then on it gives numbers
+        # of jobs that were, whose tasks nodes may refuse: so this is the last to use the cluster.
+        real = shutil.which("sbatch")
+        fakes = self.scratch / "forgetful"
+        fakes.mkdir()
+        sbatch = fakes / "sbatch"
+        sbatch.write_text(f"#!/bin/sh\necho >> {fakes}/calls\n{real} \"$@\" || exit\n"
+                          f"[ $(wc -l < {fakes}/calls) -gt 1 ] || "
+                          f"kill -9 $(cat {self.bed}/slurmctld.pid)\n")
+        sbatch.chmod(0o755)
+        self.slurm("scontrol", "update", "PartitionName=seeing", "State=DOWN")
+        process = self.start("forgotten", "--on", "slurm", PATH=f"{fakes}:{os.environ['PATH']}")
+        wait_for("the submit", (fakes / "calls").exists)
+        wait_for("slurmctld's death", lambda: subprocess.run(
+            [TESTBED, "start-ctld", "--dir", self.bed], capture_output=True).returncode == 0)
+        wait_for("slurmctld", lambda: subprocess.run(
+            ["scontrol", "update", "PartitionName=seeing", "State=UP"], capture_output=True,
+            env=self.environment()).returncode == 0)
+        said = self.finish(process)
+        self.assertRegex(said, r"12 cells still to be done; Slurm lost array \d+")
+        self.expect_same("forgotten")
+
+    def test_z_a_controller_that_hangs(self):
         self.assertEqual(self.finish(self.hangs, status=1),
                          "muster: --on slurm: scontrol: no answer in 20.0 s\n")
 
@@ -234,7 +235,8 @@ def main():
         with tempfile.TemporaryDirectory(prefix="muster-sweep-") as scratch:
             Sweeps.scratch = pathlib.Path(scratch)
             try:
-                testbed("up", "--conf", "PartitionName=blind Nodes=n4")
+                testbed("up", "--conf", "PartitionName=blind Nodes=n4",
+                        "--conf", "PartitionName=seeing Nodes=n[1-3] Default=YES")
                 unittest.main(argv=[sys.argv[0], "-v", *sys.argv[2:]])
             finally:
                 testbed("down")
