@@ -114,6 +114,12 @@ class Sweeps(unittest.TestCase):
             cls.blind = cls.start("blind", "--on", "slurm", "--partition", "blind")
 
     @classmethod
+    def tearDownClass(cls):
+        for process in filter(None, (cls.hangs, cls.blind)):
+            process.kill()  # If their tests were not asked for.
+            process.communicate()
+
+    @classmethod
     def blind_node(cls, node):
         """Lets a node see another directory where the sweeps are; False if that cannot be had."""
         testbed("kill-slurmd", node)
