@@ -13,6 +13,8 @@ The rules:
     header    starts with #pragma once, then a comment that says what the header is for
     length    files of 600 lines at most (a warning above 400), lines of 100 columns at most
     todo      names an issue: TO DO(#12), in one word
+    executors which cluster manager runs the leases is known to exec/ and below, and to the
+              configuration; what decides, serves and remembers does not name one
     map       every folder of src/ is listed in ARCHITECTURE.md
     names     no two types of one name outside of functions, classes and files: the linker would
               take one of them for both (tests beside the code are free of this rule)
@@ -31,6 +33,14 @@ CODE_FOLDERS = ("src", "tests", "bench")
 TEXT_FOLDERS = ("src", "tests", "bench", "tools", "cmake")
 TEXT_SUFFIXES = (".cc", ".h", ".py", ".sh", ".cmake", ".txt")
 ALWAYS_FREE = {"base/check.h": {"printing", "ending the program"}}  # It reports a bug and stops.
+
+
+NO_EXECUTORS = tuple(f"src/{folder}/" for folder in (
+    "base", "model", "core", "policy", "mechanism", "placement", "planner", "fit",
+    "profiling", "scheduler", "sim", "forecast", "store", "measure", "api", "live", "whatif",
+    "client"))
+MAY_NAME_EXECUTORS = ("src/live/site.cc",    # Where the configuration becomes an executor.
+                      "src/live/launch.cc")  # An array's index, as scripts for Slurm have it.
 
 
 class Finding(NamedTuple):
@@ -178,6 +188,7 @@ class House:
             self.check_code(path)
         for path in self.files(TEXT_FOLDERS, TEXT_SUFFIXES):
             self.check_todo(path)
+            self.check_executors(path)
         return sorted(self.findings)
 
     def add(self, path, line, rule, text, warning=False):
@@ -301,6 +312,14 @@ class House:
         for number, line in enumerate(self.read(path).splitlines(), 1):
             if re.search(r"\bTO" r"DO\b(?!\s*\(?#\d+)", line):
                 self.add(path, number, "todo", "names no issue; write it with (#number)")
+
+    def check_executors(self, path):
+        name = pathlib.Path(path).as_posix()
+        if not name.startswith(NO_EXECUTORS) or name in MAY_NAME_EXECUTORS:
+            return
+        for number, line in enumerate(self.read(path).splitlines(), 1):
+            if re.search(r"slurm|squeue|sinfo|scontrol|s(?:run|batch|cancel)\b", line, re.I):
+                self.add(path, number, "executors", "names an executor; exec/ alone knows it")
 
     def check_map(self, folders):
         text = self.read("ARCHITECTURE.md")
@@ -448,6 +467,7 @@ def breaks():
     yield "length", "tests/bad.cc", "// " + "x" * MOST_COLUMNS + "\n"
     yield "todo", "src/sim/bad.cc", "// TO" "DO: later\n"
     yield "todo", "tools/bad.sh", "# TO" "DO(me) later\n"
+    yield "executors", "src/sim/bad.cc", "// Ask squeue first.\n"
     yield "map", "src/extra/CMakeLists.txt", "house_library(extra)\n"
     yield "names", "src/sim/plain.h", "#pragma once\n\n// Twice.\n\nstruct Plain {\n};\n"
 

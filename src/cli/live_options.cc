@@ -42,6 +42,8 @@ constexpr SubmitFlag kSubmitFlags[] = {
     {"--time-limit", "time_limit", "TIME", "end it after running so long: 90s, 30m, 12h"},
     {"--estimate", "estimate", "TIME", "how long you believe it runs"},
     {"--retries", "retries", "N", "how often to try again after a failure"},
+    {"--on-lost", "on_lost", "requeue|fail",
+     "what to do when its server is lost (default: requeue)"},
     {"--grace", "grace", "TIME", "between SIGTERM and SIGKILL"},
     {"--prerun", "prerun", "TIME", "try it on one GPU for so long first"},
     {"--array", "array", "RANGE", "many jobs: 0-9, 0-9:2, 0-9%3 (three at a time)"},

@@ -10,6 +10,7 @@
 #include "cli/classify_command.h"
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/doctor_command.h"
 #include "cli/layers_command.h"
 #include "cli/live_options.h"
 #include "cli/report_command.h"
@@ -174,6 +175,8 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   classify_logs.add_to(app);
   LayersCommand layers;
   layers.add_to(app);
+  DoctorCommand doctor;
+  doctor.add_to(app);
   LiveCommands live;
   live.add_to(app);
   CLI::App* const policies_command =
@@ -222,6 +225,7 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   if (calibration.chosen()) return calibration.run(streams);
   if (classify_logs.chosen()) return classify_logs.run(streams);
   if (layers.chosen()) return layers.run(streams);
+  if (doctor.chosen()) return doctor.run(streams);
   if (completion->parsed()) {
     streams.out << completion_script(shell, words_of(app));
     return kExitDone;

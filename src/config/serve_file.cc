@@ -16,16 +16,19 @@ namespace muster {
 
 namespace {
 
-constexpr std::array<std::string_view, 17> kTopKeys = {
-    "virtual_gpus", "nodes",   "scheduler",      "tenants",    "profiles", "grace",
-    "retention",    "log_cap", "log_files",      "limits",     "listen",   "operators",
-    "others",       "cgroup",  "progress_every", "quarantine", "profiling"};
+constexpr std::array<std::string_view, 19> kTopKeys = {
+    "virtual_gpus",   "nodes",      "scheduler", "tenants",  "profiles",  "grace",  "retention",
+    "log_cap",        "log_files",  "limits",    "listen",   "operators", "others", "cgroup",
+    "progress_every", "quarantine", "profiling", "executor", "slurm"};
 constexpr std::array<std::string_view, 6> kNodeKeys = {"name", "gpus",     "cpus",
                                                        "mem",  "gpu_type", "rack"};
 constexpr std::array<std::string_view, 10> kSchedulerKeys = {
     "preset",  "policy",  "mechanism", "placement", "round",
     "min_run", "quantum", "estimates", "retry",     "checkpoint_interval"};
 constexpr std::array<std::string_view, 2> kLimitKeys = {"queued", "per_user"};
+constexpr std::array<std::string_view, 8> kSlurmKeys = {
+    "partition", "reservation", "account", "qos", "racks", "every", "timeout", "restart_after"};
+constexpr std::array<std::string_view, 2> kExecutors = {"local", "slurm"};
 constexpr std::array<std::string_view, 2> kQuarantineKeys = {"period", "test"};
 constexpr std::array<std::string_view, 6> kListenKeys = {"socket", "tcp",    "certificate",
                                                          "key",    "tokens", "max_connections"};
@@ -60,6 +63,7 @@ class ServeReader {
   void read_output(const Item& root);
   void read_people(const Item& root);
   void read_quarantine(const Item& section);
+  void read_executor(const Item& root);
   std::string read_group(const Item& item);
 
   // Each sets its target if the map has the key.
@@ -83,6 +87,7 @@ Result<ServeFile> ServeReader::read(const Item& root) {
   if (root.kind == Item::Kind::kEmpty) return out_;
   in_.allow_keys(root, kTopKeys);
   set_count(root, "virtual_gpus", {1, kMostGpusPerNode}, out_.virtual_gpus);
+  read_executor(root);
   if (const Item* nodes = root.find("nodes")) read_nodes(*nodes);
   if (const Item* scheduler = root.find("scheduler")) read_scheduler(*scheduler);
   if (const Item* listen = root.find("listen")) read_listen(*listen);
@@ -250,6 +255,35 @@ void ServeReader::read_quarantine(const Item& section) {
   }
   for (const Item& word : words.items) {
     if (!in_.failed()) out_.node_test.push_back(in_.line(word));
+  }
+}
+
+void ServeReader::read_executor(const Item& root) {
+  if (const Item* executor = root.find("executor")) {
+    out_.executor = in_.name(*executor);
+    if (std::find(kExecutors.begin(), kExecutors.end(), out_.executor) == kExecutors.end()) {
+      in_.refuse(*executor,
+                 "unknown: " + in_quotes(out_.executor) + suggestion(out_.executor, kExecutors));
+    }
+  }
+  const bool slurm = out_.executor == "slurm";
+  const Item* nodes = root.find("nodes");
+  if (slurm && nodes != nullptr) in_.refuse(*nodes, "with executor slurm they are Slurm's");
+  const Item* section = root.find("slurm");
+  if (section == nullptr) return;
+  if (!slurm) in_.refuse(*section, "only with 'executor: slurm'");
+  in_.allow_keys(*section, kSlurmKeys);
+  set_name(*section, "partition", out_.slurm.partition);
+  set_name(*section, "reservation", out_.slurm.reservation);
+  set_name(*section, "account", out_.slurm.account);
+  set_name(*section, "qos", out_.slurm.qos);
+  set_duration(*section, "every", kShortest, kHour, out_.slurm.every);
+  set_duration(*section, "timeout", Duration::seconds(1), kHour, out_.slurm.timeout);
+  set_duration(*section, "restart_after", Duration::seconds(1), kLongestDuration,
+               out_.slurm.restart_after);
+  if (const Item* racks = section->find("racks")) {
+    if (racks->kind != Item::Kind::kMap) in_.refuse(*racks, "not a map of servers to racks");
+    for (const Item& server : racks->items) out_.slurm.racks[server.key] = in_.name(server);
   }
 }
 

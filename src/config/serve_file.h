@@ -5,6 +5,7 @@
 // itself, and names of schedulers' parts are for whoever makes them to check.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,7 +56,21 @@ struct ServeListen {
   std::int32_t max_connections = 256;
 };
 
+// What to know of a Slurm cluster; the names may be empty.
+struct ServeSlurm {
+  std::string partition;  // Empty: the default one.
+  std::string reservation;
+  std::string account;
+  std::string qos;
+  std::map<std::string, std::string> racks;         // By server, before what Slurm's topology says.
+  Duration every = Duration::seconds(1);            // Between two looks at it.
+  Duration timeout = Duration::seconds(15);         // Of one of its commands.
+  Duration restart_after = Duration::seconds(600);  // To give a lease more than it began with.
+};
+
 struct ServeFile {
+  std::string executor = "local";  // Or "slurm".
+  ServeSlurm slurm;
   std::int32_t virtual_gpus = 4;  // Where the machine has no real ones.
   std::vector<ServeNode> nodes;   // Empty: this machine as it is.
   ServeScheduler scheduler;

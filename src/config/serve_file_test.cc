@@ -177,6 +177,36 @@ TEST(ServeFile, SaysWhereSomethingIsWrong) {
   }
 }
 
+TEST(ServeFile, ReadsWhatRunsLeases) {
+  EXPECT_EQ(parse_serve_file("", "s.yaml").value().executor, "local");
+  const Result<ServeFile> read = parse_serve_file(
+      "executor: slurm\nslurm:\n  partition: gpu\n  reservation: muster\n  account: lab\n"
+      "  qos: high\n  racks: {n1: left, n2: right}\n  every: 2s\n  timeout: 20s\n"
+      "  restart_after: 1h\n",
+      "s.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const ServeFile& file = read.value();
+  EXPECT_EQ(file.executor, "slurm");
+  EXPECT_EQ(file.slurm.partition, "gpu");
+  EXPECT_EQ(file.slurm.reservation, "muster");
+  EXPECT_EQ(file.slurm.account, "lab");
+  EXPECT_EQ(file.slurm.qos, "high");
+  EXPECT_EQ(file.slurm.racks.at("n2"), "right");
+  EXPECT_EQ(file.slurm.every, Duration::seconds(2));
+  EXPECT_EQ(file.slurm.timeout, Duration::seconds(20));
+  EXPECT_EQ(file.slurm.restart_after, Duration::seconds(3600));
+  const auto refused = [](const char* text) {
+    return parse_serve_file(text, "s.yaml").error().message;
+  };
+  EXPECT_EQ(refused("executor: slrm\n"),
+            "s.yaml:1: executor: unknown: 'slrm'; did you mean 'slurm'?");
+  EXPECT_EQ(refused("slurm: {partition: a}\n"), "s.yaml:1: slurm: only with 'executor: slurm'");
+  EXPECT_EQ(refused("executor: slurm\nnodes: [{gpus: 1}]\n"),
+            "s.yaml:2: nodes: with executor slurm they are Slurm's");
+  EXPECT_EQ(refused("executor: slurm\nslurm: {racks: [a]}\n"),
+            "s.yaml:2: racks: not a map of servers to racks");
+}
+
 TEST(ServeFile, MayBeAbsentUnlessSomebodyNamedIt) {
   const std::string path = testing::TempDir() + "serve_file_test.yaml";
   std::filesystem::remove(path);

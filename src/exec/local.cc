@@ -241,18 +241,7 @@ Result<LaunchSpec> LocalExecutor::spec(const std::string& name) const {
 }
 
 bool LocalExecutor::forget(const std::string& name) {
-  if (!is_lease_name(name) || find(name) != nullptr) return false;
-  const std::string path = settings_.leases + "/" + name;
-  const auto directory = open_directory(path);
-  if (!directory.ok() || !file_exists(directory.value(), "exit.json")) return false;
-  // What the job itself left there beside our files goes too, if it is no directory.
-  DIR* const listing = ::opendir(path.c_str());
-  if (listing == nullptr) return false;
-  std::vector<std::string> files;
-  while (const dirent* entry = ::readdir(listing)) files.emplace_back(entry->d_name);
-  ::closedir(listing);
-  for (const std::string& file : files) ::unlinkat(directory.value().get(), file.c_str(), 0);
-  return ::rmdir(path.c_str()) == 0;
+  return find(name) == nullptr && forget_record(settings_.leases, name);
 }
 
 Refusal LocalExecutor::resize(const std::string& name, Limits limits) {

@@ -1,8 +1,9 @@
 #pragma once
 
-// Runs leases on this machine, each by a muster-shim of its own that outlives us. The daemon owns
-// one of these and watches fd(). Not for several threads. Orders are idempotent: a lease runs at
-// most once, however often its start is ordered and whoever died in between.
+// Runs parts of leases on this machine, each by a muster-shim of its own that outlives us. Whoever
+// owns it watches fd(): machine.h for the manager, measure/ for a job of its own. Not for several
+// threads. Orders are idempotent: a lease runs at most once, however often its start is ordered and
+// whoever died in between.
 
 #include <cstdint>
 #include <map>
@@ -14,22 +15,11 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "exec/client.h"
+#include "exec/executor.h"
 #include "exec/record.h"
 #include "shim/spec.h"
 
 namespace muster {
-
-struct ExecEvent {
-  enum class Kind { kStarted, kEnded, kLost };
-  Kind kind = Kind::kStarted;
-  std::string lease;  // "j12.e3"
-  std::int64_t job = 0;
-  std::int64_t epoch = 0;
-  int node_rank = 0;
-  std::optional<StartedFacts> started;  // Of kStarted.
-  std::optional<ExitReport> ended;      // Of kEnded.
-  std::string why;                      // Of kLost. Nothing of the lease is left by then.
-};
 
 class LocalExecutor {
  public:
@@ -60,6 +50,8 @@ class LocalExecutor {
   // Works on a shim that does not answer too: then the lease comes to an end as kLost.
   Refusal kill(const std::string& lease);
   Result<ShimStatus> status(const std::string& lease) const;
+
+  bool has(const std::string& lease) const { return leases_.contains(lease); }  // Not over.
 
   int fd() const { return epoll_.get(); }  // Readable when poll() has something to do.
   std::vector<ExecEvent> poll();           // Never waits.

@@ -1,5 +1,6 @@
 #include "exec/record.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -147,6 +148,21 @@ Refusal close_unstarted(const Fd& directory, const ExitReport& report) {
     return Error{"a shim has this lease"};
   }
   return write_whole(directory, "exit.json", exit_json(report));
+}
+
+bool forget_record(const std::string& leases, const std::string& name) {
+  if (!is_lease_name(name)) return false;
+  const std::string path = leases + "/" + name;
+  const auto directory = open_directory(path);
+  if (!directory.ok() || !file_exists(directory.value(), "exit.json")) return false;
+  // What the job itself left there beside our files goes too, if it is no directory.
+  DIR* const listing = ::opendir(path.c_str());
+  if (listing == nullptr) return false;
+  std::vector<std::string> files;
+  while (const dirent* entry = ::readdir(listing)) files.emplace_back(entry->d_name);
+  ::closedir(listing);
+  for (const std::string& file : files) ::unlinkat(directory.value().get(), file.c_str(), 0);
+  return ::rmdir(path.c_str()) == 0;
 }
 
 bool sweep(const LaunchSpec& spec, std::int64_t since, bool patient) {

@@ -11,11 +11,11 @@
 
 #include "api/server.h"
 #include "config/serve_file.h"
-#include "exec/node.h"
 #include "live/background.h"
-#include "live/local_hands.h"
+#include "live/exec_hands.h"
 #include "live/manager.h"
 #include "live/settings.h"
+#include "live/site.h"
 
 namespace muster {
 
@@ -49,23 +49,21 @@ Result<ServeFile> read_config(const DaemonOptions& options) {
 }
 
 // By the file's own lines, which the scheduler's settings no longer know.
-Refusal check_quotas(const ServeFile& file, const NodeFacts& machine) {
+Refusal check_quotas(const ServeFile& file, const Site& site) {
   if (!file.tenants) return std::nullopt;
-  auto gpus = static_cast<std::int32_t>(machine.gpus.size());
-  if (!file.nodes.empty()) gpus = 0;
-  for (const ServeNode& node : file.nodes) gpus += node.gpus;
+  std::int32_t gpus = 0;
+  for (const ServerFacts& server : site.servers) gpus += server.gpus;
   return file.tenants->check(gpus);
 }
 
-std::string described(const ServeFile& file, const NodeFacts& machine, const RosterSettings& has) {
+std::string described(const Site& site, const RosterSettings& has) {
   const Resources& total = has.topology.total();
-  const bool all_virtual = machine.gpus_virtual || !file.nodes.empty();
+  const bool all_virtual = site.servers.front().gpus_virtual;
   return fmt::format("{} {}GPU{} on {} server{}, {:g} CPUs, {:g} GiB; isolation {}", total.gpus,
                      all_virtual ? "virtual " : "", total.gpus == 1 ? "" : "s",
                      has.topology.node_count(), has.topology.node_count() == 1 ? "" : "s",
                      static_cast<double>(total.cpu_milli) / 1000,
-                     static_cast<double>(total.mem_mib * 10 / 1024) / 10,
-                     machine.full_isolation ? "full" : "reduced: " + machine.isolation_why);
+                     static_cast<double>(total.mem_mib * 10 / 1024) / 10, site.isolation);
 }
 
 // The signals that end us are waited for by one thread alone, so that no other is interrupted.
@@ -104,7 +102,7 @@ class SignalWatch {
 // Everything the configuration says, found to be right.
 struct Plan {
   ServeFile file;
-  NodeFacts machine;
+  Site site;
   std::string scheduling;
   ServerSettings serving;
 };
@@ -117,18 +115,18 @@ Result<Plan> make_plan(const DaemonOptions& options) {
   if (!read.ok()) return read.error();
   Plan plan;
   plan.file = std::move(read).value();
-  if (plan.file.others && ::geteuid() == 0) {
+  Result<Site> site = find_site(plan.file, options.home);
+  if (!site.ok()) return site.error();
+  plan.site = std::move(site).value();
+  if (plan.file.others && ::geteuid() == 0 && !plan.site.as_submitter) {
     return Error{
         "others: jobs run as the manager's user, which is root; run 'muster serve' as a "
         "user of its own to let others in"};
   }
-  Result<NodeFacts> machine = find_node(plan.file.virtual_gpus, plan.file.cgroup);
-  if (!machine.ok()) return machine.error();
-  plan.machine = std::move(machine).value();
-  Result<std::string> scheduling = settings_text(plan.file, plan.machine);
+  Result<std::string> scheduling = settings_text(plan.file, plan.site.servers);
   if (!scheduling.ok()) return scheduling.error();
   plan.scheduling = std::move(scheduling).value();
-  if (const Refusal refusal = check_quotas(plan.file, plan.machine)) return *refusal;
+  if (const Refusal refusal = check_quotas(plan.file, plan.site)) return *refusal;
   const Result<RosterSettings> roster = roster_settings(plan.scheduling);
   if (!roster.ok()) return Error{config_path(options) + ": " + roster.error().message};
   plan.serving = server_settings(plan.file, options.home);
@@ -138,7 +136,8 @@ Result<Plan> make_plan(const DaemonOptions& options) {
   if (::access(options.shim.c_str(), X_OK) != 0) {
     return Error{options.shim + ": the program muster-shim is not there"};
   }
-  options.say(described(plan.file, plan.machine, roster.value()));
+  if (!plan.site.trouble.empty()) options.say(plan.site.trouble);
+  options.say(described(plan.site, roster.value()));
   return plan;
 }
 
@@ -147,16 +146,13 @@ ManagerSettings manager_settings(const Plan& plan, const DaemonOptions& options)
   ManagerSettings settings;
   settings.home = options.home;
   settings.scheduling = plan.scheduling;
-  settings.nodes = node_notes(file, plan.machine);
+  settings.nodes = node_notes(plan.site.servers);
   settings.launch.grace = file.grace;
   settings.launch.log_cap_bytes = file.log_cap_bytes;
   settings.launch.log_files = file.log_files;
-  if (plan.machine.full_isolation) settings.launch.cgroup_parent = file.cgroup;
-  if (!file.node_test.empty()) {
-    settings.node_test = file.node_test;
-  } else if (!plan.machine.gpus_virtual) {
-    settings.node_test = {"nvidia-smi", "-L"};
-  }
+  settings.launch.cgroup_parent = plan.site.cgroup_parent;
+  if (!plan.site.node_test.empty()) settings.node_test = plan.site.node_test;
+  if (!file.node_test.empty()) settings.node_test = file.node_test;
   settings.retention = file.retention;
   settings.progress_every = file.progress_every;
   settings.profile = file.profile;
@@ -186,12 +182,11 @@ Refusal run_daemon(const DaemonOptions& options) {
   Manager& manager = *opened.value();
 
   const SignalWatch signals([&manager] { manager.stop(); });
-  LocalExecutor::Settings exec;
-  exec.leases = options.home + "/leases";
-  exec.shim = options.shim;
-  Result<LocalExecutor> executor = LocalExecutor::open(std::move(exec));
+  Result<std::unique_ptr<Executor>> executor =
+      open_executor(plan.value().file, options.home, options.shim, manager.instance().id,
+                    plan.value().site.servers);
   if (!executor.ok()) return executor.error();
-  LocalHands hands(
+  ExecHands hands(
       std::move(executor).value(), Doctor(options.home + "/leases", own_signatures(options.home)),
       [&manager](std::vector<Input> news) { manager.news(std::move(news)); }, options.log);
   hands.stop_strangers(manager.leases());

@@ -35,6 +35,8 @@ std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
   LaunchSpec common;
   common.job = static_cast<std::int64_t>(job.id);
   common.epoch = order.lease;
+  common.name = job.request.name;
+  common.user = job.user;
   common.argv = job.request.command;
   common.env = job.request.env;
   common.env["MUSTER_MANAGER"] = settings.instance;
@@ -49,6 +51,8 @@ std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
   common.master_port = 20'000 + static_cast<int>((job.id * 7 + order.lease) % 20'000);
   common.grace_ms = job.request.grace.value_or(settings.grace).us() / 1000;
   common.time_limit_ms = order.time_limit.us() / 1000;
+  common.keep_for_ms = job.request.on_lost.kept_for().us() / 1000;
+  common.stop_after_ms = job.request.on_lost.stops_after().us() / 1000;
   common.log_cap_bytes = settings.log_cap_bytes;
   common.log_files = settings.log_files;
   common.cgroup_parent = settings.cgroup_parent;

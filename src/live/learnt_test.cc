@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "live/settings.h"
+#include "live/site.h"
 
 namespace muster {
 namespace {
@@ -29,7 +30,7 @@ std::string settings_here() {
   machine.cpus = 2;
   machine.mem_mib = 8192;
   machine.gpus.resize(4);
-  return settings_text(file, machine).value();
+  return settings_text(file, servers_of(file, machine)).value();
 }
 
 TEST(Learnt, IsTheSameWhenReadBack) {

@@ -73,6 +73,7 @@ class Manager final : public Service {
 
   // Before run(); the hands outlive the manager's run.
   void use(Hands& hands) { hands_ = &hands; }
+  const Instance& instance() const { return instance_; }
   // Leases that should be on the machine: everything else there is to be ended.
   std::vector<std::pair<LiveId, std::uint32_t>> leases() const;
 

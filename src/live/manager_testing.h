@@ -17,6 +17,7 @@
 
 #include "live/manager.h"
 #include "live/settings.h"
+#include "live/site.h"
 #include "store/testing.h"
 
 namespace muster {
@@ -44,7 +45,7 @@ inline std::string scheduling(const std::string& yaml, int gpus = 2) {
   machine.gpus_virtual = true;
   const Result<ServeFile> file = parse_serve_file(yaml, "serve.yaml");
   EXPECT_TRUE(file.ok()) << file.error().message;
-  return settings_text(file.value(), machine).value();
+  return settings_text(file.value(), servers_of(file.value(), machine)).value();
 }
 
 inline constexpr const char* kPlain = "scheduler: {policy: fifo, retry: none}";

@@ -15,8 +15,15 @@ namespace {
 
 constexpr std::int32_t kMostLosses = 3;
 constexpr const char* kLostAgain = "its processes were lost again and again";
+constexpr const char* kLostOnce = "its server was lost, and on_lost says fail";
 constexpr std::size_t kMostKnown = 2'000;
 constexpr std::string_view kOomKill = "scheduler-oom-kill";  // See failure/classifier.cc.
+
+// Counts a loss. Why there is no other attempt, or null.
+const char* why_no_more(LiveJob& job) {
+  if (++job.losses > kMostLosses) return kLostAgain;
+  return job.request.on_lost.fails() && !job.withdrawn ? kLostOnce : nullptr;
+}
 
 }  // namespace
 
@@ -164,8 +171,11 @@ void Roster::end_trial(LiveJob& job, const LeaseOverInput& input) {
   const JobId row = *job.row;
   const Epoch epoch = input.lease - job.lease_base;
   const bool passed = input.fate == LeaseFate::kFinished || input.fate == LeaseFate::kTimeLimit;
-  if (input.fate == LeaseFate::kLost && ++job.losses > kMostLosses && !job.cancelled) {
-    return give_up_lease(job, epoch, LiveState::kFailed, kLostAgain);
+  if (input.fate == LeaseFate::kLost) {
+    const char* const why = why_no_more(job);
+    if (why != nullptr && !job.cancelled) {
+      return give_up_lease(job, epoch, LiveState::kFailed, why);
+    }
   }
   if (input.fate == LeaseFate::kFailed && !job.cancelled) {
     note(job, "failed-attempt", brief(input.words));
@@ -211,10 +221,11 @@ void Roster::end_lease(LiveJob& job, const LeaseOverInput& input, Duration ran) 
     leave(job);
     return come_back(job);
   }
-  if (input.fate == LeaseFate::kLost && ++job.losses > kMostLosses) {
-    return give_up_lease(job, epoch, LiveState::kFailed, kLostAgain);
+  if (input.fate == LeaseFate::kLost) {
+    const char* const why = why_no_more(job);
+    if (why != nullptr) return give_up_lease(job, epoch, LiveState::kFailed, why);
+    return lose_lease(job, epoch);
   }
-  if (input.fate == LeaseFate::kLost) return lose_lease(job, epoch);
   note(job, "preempted", fmt::format("has stopped after running {}; waits again", rough(ran)));
   begin_wait(job);
   stopped();

@@ -284,6 +284,26 @@ TEST(Roster, LostLeasesAreNoFailuresUntilThereAreManyInARow) {
   EXPECT_EQ(desk.ends[1], "failed: its processes were lost again and again");
 }
 
+TEST(Roster, AJobThatSaysSoFailsWhenItsServerIsLost) {
+  Desk desk(settings_for("1x1"));
+  SubmitInput once = submit(1);
+  once.request.on_lost.then = OnLost::Then::kFail;
+  desk.at(1, {once});
+  desk.ends_at(2, 1, LeaseFate::kLost);
+  EXPECT_EQ(desk.ends[1], "failed: its server was lost, and on_lost says fail");
+  once.id = 2;
+  once.request.prerun = Duration::seconds(60);
+  desk.at(3, {once});
+  desk.ends_at(4, 2, LeaseFate::kLost);
+  EXPECT_EQ(desk.ends[2], "failed: its server was lost, and on_lost says fail");
+  once.id = 3;
+  once.request.prerun = Duration();
+  desk.at(5, {once});
+  desk.roster.step(Instant::at(Duration::seconds(6)), std::vector<Input>{HoldInput{3}});
+  desk.ends_at(7, 3, LeaseFate::kLost);
+  EXPECT_EQ(desk.state(3), "held") << "it was to stop anyway";
+}
+
 TEST(Roster, ADrainedServerTakesNoJobs) {
   Desk desk(settings_for("1x1"));
   desk.at(1, {DrainInput{"s0", false}, submit(1)});

@@ -23,51 +23,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kLeastMemMib = 256;
-
-json node_json(const std::string& name, const std::string& rack, const std::string& type,
-               const Resources& has) {
-  return {{"name", name},
-          {"rack", rack},
-          {"gpu_type", type},
-          {"gpus", has.gpus},
-          {"cpu_milli", has.cpu_milli},
-          {"mem_mib", has.mem_mib}};
-}
-
-// A little is left to the system and the manager; whole GiB, since kernels differ in the rest.
-std::int64_t memory_for_jobs(const NodeFacts& machine) {
-  const std::int64_t most = machine.mem_mib - machine.mem_mib / 16;
-  return std::max(kLeastMemMib, most >= 2048 ? most / 1024 * 1024 : most);
-}
-
-json machine_json(const NodeFacts& machine) {
-  std::string type = "virtual";
-  if (!machine.gpus_virtual && !machine.gpus.empty()) {
-    type = machine.gpus.front().name;
-    std::replace(type.begin(), type.end(), ' ', '-');
-  }
-  Resources has;
-  has.gpus = static_cast<std::int32_t>(machine.gpus.size());
-  has.cpu_milli = std::int64_t{machine.cpus} * 1000;
-  has.mem_mib = memory_for_jobs(machine);
-  return json::array({node_json(machine.host, "rack", type, has)});
-}
-
-json played_json(const ServeFile& file, const NodeFacts& machine) {
-  std::int64_t gpus = 0;
-  for (const ServeNode& node : file.nodes) gpus += node.gpus;
-  json nodes = json::array();
-  for (const ServeNode& node : file.nodes) {
-    Resources has;
-    has.gpus = node.gpus;
-    has.cpu_milli =
-        node.cpu_milli > 0 ? node.cpu_milli : std::int64_t{machine.cpus} * 1000 * node.gpus / gpus;
-    has.mem_mib = node.mem_mib > 0 ? node.mem_mib : memory_for_jobs(machine) * node.gpus / gpus;
-    nodes.push_back(
-        node_json(node.name, node.rack.empty() ? "rack" : node.rack, node.gpu_type, has));
-  }
-  return nodes;
+json server_json(const ServerFacts& server) {
+  return {{"name", server.name}, {"rack", server.rack},           {"gpu_type", server.gpu_type},
+          {"gpus", server.gpus}, {"cpu_milli", server.cpu_milli}, {"mem_mib", server.mem_mib}};
 }
 
 Result<std::string> file_text(const std::string& path) {
@@ -166,10 +124,11 @@ void add_learnt(const MeasuredProfile& measured, RosterSettings& settings) {
 
 }  // namespace
 
-Result<std::string> settings_text(const ServeFile& file, const NodeFacts& machine) {
+Result<std::string> settings_text(const ServeFile& file, std::span<const ServerFacts> servers) {
   const ServeScheduler& scheduler = file.scheduler;
   json out;
-  out["nodes"] = file.nodes.empty() ? machine_json(machine) : played_json(file, machine);
+  out["nodes"] = json::array();
+  for (const ServerFacts& server : servers) out["nodes"].push_back(server_json(server));
   out["tenants"] = file.tenants ? tenants_yaml(*file.tenants) : "";
   out["profiles"] = "";
   if (!file.profiles.empty()) {
@@ -234,20 +193,12 @@ Result<RosterSettings> roster_settings(std::string_view text) {
   return settings;
 }
 
-std::vector<NodeNotes> node_notes(const ServeFile& file, const NodeFacts& machine) {
-  NodeNotes notes;
-  notes.gpus_virtual = machine.gpus_virtual || !file.nodes.empty();
-  notes.full_isolation = machine.full_isolation;
-  if (!file.nodes.empty()) {
-    notes.words.push_back("played by " + machine.host);
-  } else if (machine.gpus_virtual) {
-    notes.words.push_back("GPUs are virtual slots: " + machine.gpus_why);
+std::vector<NodeNotes> node_notes(std::span<const ServerFacts> servers) {
+  std::vector<NodeNotes> notes;
+  for (const ServerFacts& server : servers) {
+    notes.push_back({server.gpus_virtual, server.full_isolation, server.words});
   }
-  if (!machine.full_isolation) {
-    notes.words.push_back("CPU and memory are watched, not enforced by the kernel: " +
-                          machine.isolation_why);
-  }
-  return std::vector<NodeNotes>(std::max<std::size_t>(1, file.nodes.size()), notes);
+  return notes;
 }
 
 }  // namespace muster

@@ -1,29 +1,30 @@
 #pragma once
 
-// From what an operator wrote and what the machine has to what the manager works with. All that the
-// roster decides by is one text, which is kept beside its snapshots: a journal is replayed with the
-// settings it was written under, whatever the operator has changed since.
+// From what an operator wrote and which servers there are to what the manager works with. All that
+// the roster decides by is one text, which is kept beside its snapshots: a journal is replayed with
+// the settings it was written under, whatever the operator has changed since.
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "config/serve_file.h"
-#include "exec/node.h"
+#include "exec/executor.h"
 #include "live/roster.h"
 #include "live/views.h"
 
 namespace muster {
 
 // Canonical: equal texts are equal settings.
-Result<std::string> settings_text(const ServeFile& file, const NodeFacts& machine);
+Result<std::string> settings_text(const ServeFile& file, std::span<const ServerFacts> servers);
 
 // Refuses what the scheduler cannot be: unknown parts, quotas beyond the cluster, schedulers that
 // need more than the live manager can do.
 Result<RosterSettings> roster_settings(std::string_view text);
 
 // What is to be said of each server: that its GPUs are virtual, that limits are not enforced.
-std::vector<NodeNotes> node_notes(const ServeFile& file, const NodeFacts& machine);
+std::vector<NodeNotes> node_notes(std::span<const ServerFacts> servers);
 
 }  // namespace muster

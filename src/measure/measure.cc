@@ -94,6 +94,9 @@ class Measuring {
         case ExecEvent::Kind::kEnded:
           running_ = false;
           if (const Refusal refusal = ended(*event.ended)) return refusal;
+          break;
+        case ExecEvent::Kind::kNote:
+          break;
       }
     }
     return std::nullopt;

@@ -12,30 +12,19 @@ namespace {
 
 using As = Written::As;
 
-constexpr std::array<RequestField, 24> kFields = {{
-    {"name", &JobRequest::name},
-    {"tenant", &JobRequest::tenant},
-    {"command", &JobRequest::command},
-    {"env", &JobRequest::env},
-    {"cwd", &JobRequest::cwd},
-    {"gpus", &JobRequest::gpus},
-    {"fewest", &JobRequest::fewest},
-    {"most", &JobRequest::most},
-    {"cpus", &JobRequest::cpus},
-    {"mem", &JobRequest::mem},
-    {"spread", &JobRequest::spread},
-    {"gpu_type", &JobRequest::gpu_type},
-    {"model", &JobRequest::model},
-    {"launch_per", &JobRequest::launch_per},
-    {"estimate", &JobRequest::estimate},
-    {"time_limit", &JobRequest::time_limit},
-    {"grace", &JobRequest::grace},
-    {"priority", &JobRequest::priority},
-    {"retries", &JobRequest::retries},
-    {"prerun", &JobRequest::prerun},
-    {"hold", &JobRequest::hold},
-    {"after_ok", &JobRequest::after_ok},
-    {"after_any", &JobRequest::after_any},
+constexpr std::array<RequestField, 25> kFields = {{
+    {"name", &JobRequest::name},         {"tenant", &JobRequest::tenant},
+    {"command", &JobRequest::command},   {"env", &JobRequest::env},
+    {"cwd", &JobRequest::cwd},           {"gpus", &JobRequest::gpus},
+    {"fewest", &JobRequest::fewest},     {"most", &JobRequest::most},
+    {"cpus", &JobRequest::cpus},         {"mem", &JobRequest::mem},
+    {"spread", &JobRequest::spread},     {"gpu_type", &JobRequest::gpu_type},
+    {"model", &JobRequest::model},       {"launch_per", &JobRequest::launch_per},
+    {"estimate", &JobRequest::estimate}, {"time_limit", &JobRequest::time_limit},
+    {"grace", &JobRequest::grace},       {"priority", &JobRequest::priority},
+    {"retries", &JobRequest::retries},   {"on_lost", &JobRequest::on_lost},
+    {"prerun", &JobRequest::prerun},     {"hold", &JobRequest::hold},
+    {"after_ok", &JobRequest::after_ok}, {"after_any", &JobRequest::after_any},
     {"array", &JobRequest::array},
 }};
 
@@ -92,15 +81,31 @@ Refusal put(Duration& to, Written value) {
   return std::nullopt;
 }
 
-Refusal put(LaunchPer& to, Written value) {
-  constexpr std::array<std::string_view, 2> kWords = {"node", "gpu"};
-  if (value.as != As::kText && value.as != As::kPlain) return wrong("node or gpu", value);
-  const auto* const word = std::find(kWords.begin(), kWords.end(), value.text);
-  if (word == kWords.end()) {
-    return Error{"unknown: " + in_quotes(value.text) + suggestion(value.text, kWords)};
+// One of two words; the second sets `is_second`.
+Refusal put_word(bool& is_second, const std::array<std::string_view, 2>& words, Written value) {
+  if (value.as != As::kText && value.as != As::kPlain) {
+    return wrong(std::string(words[0]) + " or " + std::string(words[1]), value);
   }
-  to = *word == "gpu" ? LaunchPer::kGpu : LaunchPer::kNode;
+  const auto* const word = std::find(words.begin(), words.end(), value.text);
+  if (word == words.end()) {
+    return Error{"unknown: " + in_quotes(value.text) + suggestion(value.text, words)};
+  }
+  is_second = word != words.begin();
   return std::nullopt;
+}
+
+Refusal put(LaunchPer& to, Written value) {
+  bool per_gpu = false;
+  Refusal refusal = put_word(per_gpu, {"node", "gpu"}, value);
+  to = per_gpu ? LaunchPer::kGpu : LaunchPer::kNode;
+  return refusal;
+}
+
+Refusal put(OnLost::Then& to, Written value) {
+  bool fails = false;
+  Refusal refusal = put_word(fails, {"requeue", "fail"}, value);
+  to = fails ? OnLost::Then::kFail : OnLost::Then::kRequeue;
+  return refusal;
 }
 
 Refusal put(CpuAmount& to, Written value) {
@@ -146,6 +151,9 @@ Refusal put(std::vector<std::string>& to, Written value) {
 
 Refusal put(std::vector<std::uint64_t>& to, Written value) { return put(to.emplace_back(), value); }
 
+// In one word: what is done at last.
+Refusal put(OnLost& to, Written value) { return put(to.then, value); }
+
 Refusal put(std::map<std::string, std::string>&, Written value) {
   return wrong("a map of variables", value);
 }
@@ -165,6 +173,30 @@ Refusal add(T&, Written) {
   return Error{"takes no list"};
 }
 
+Refusal add_named(std::map<std::string, std::string>& to, std::string_view name, Written value) {
+  if (to.size() == kMostVariables) return too_many(kMostVariables, "variables");
+  const auto [at, added] = to.try_emplace(std::string(name));
+  if (!added) return Error{"given twice"};
+  return put(at->second, value);
+}
+
+Refusal add_named(OnLost& to, std::string_view name, Written value) {
+  constexpr std::array<std::string_view, 3> kNames = {"keep_for", "then", "stop_on_agent_after"};
+  const auto put_once = [&](auto& member) -> Refusal {
+    if (member) return Error{"given twice"};
+    return put(member, value);
+  };
+  if (name == kNames[0]) return put_once(to.keep_for);
+  if (name == kNames[1]) return put_once(to.then);
+  if (name == kNames[2]) return put_once(to.stop_on_agent_after);
+  return Error{"unknown key" + suggestion(name, kNames)};
+}
+
+template <class T>
+Refusal add_named(T&, std::string_view, Written) {
+  return Error{"takes no map"};
+}
+
 }  // namespace
 
 bool RequestField::takes_list() const {
@@ -173,7 +205,8 @@ bool RequestField::takes_list() const {
 }
 
 bool RequestField::takes_map() const {
-  return std::holds_alternative<std::map<std::string, std::string> JobRequest::*>(member);
+  return std::holds_alternative<std::map<std::string, std::string> JobRequest::*>(member) ||
+         std::holds_alternative<OnLost JobRequest::*>(member);
 }
 
 std::span<const RequestField> request_fields() { return kFields; }
@@ -198,11 +231,10 @@ Refusal add_to_field(JobRequest& request, const RequestField& field, Written val
   return std::visit([&](auto member) { return add(request.*member, value); }, field.member);
 }
 
-Refusal add_variable(JobRequest& request, std::string_view name, Written value) {
-  if (request.env.size() == kMostVariables) return too_many(kMostVariables, "variables");
-  const auto [at, added] = request.env.try_emplace(std::string(name));
-  if (!added) return Error{"given twice: " + in_quotes(name)};
-  Refusal refusal = put(at->second, value);
+Refusal add_to_map(JobRequest& request, const RequestField& field, std::string_view name,
+                   Written value) {
+  Refusal refusal = std::visit([&](auto member) { return add_named(request.*member, name, value); },
+                               field.member);
   if (refusal) refusal->message = in_quotes(name) + ": " + refusal->message;
   return refusal;
 }

@@ -24,7 +24,7 @@ using RequestMember =
                  std::optional<CpuAmount> JobRequest::*, std::optional<MemAmount> JobRequest::*,
                  std::optional<ArrayRange> JobRequest::*, std::vector<std::string> JobRequest::*,
                  std::vector<std::uint64_t> JobRequest::*,
-                 std::map<std::string, std::string> JobRequest::*>;
+                 std::map<std::string, std::string> JobRequest::*, OnLost JobRequest::*>;
 
 struct RequestField {
   std::string_view name;
@@ -56,7 +56,8 @@ struct Written {
 Refusal set_field(JobRequest& request, const RequestField& field, Written value);
 // One more entry of a field that takes a list.
 Refusal add_to_field(JobRequest& request, const RequestField& field, Written value);
-// One more variable of `env`.
-Refusal add_variable(JobRequest& request, std::string_view name, Written value);
+// One more entry of a field that takes a map.
+Refusal add_to_map(JobRequest& request, const RequestField& field, std::string_view name,
+                   Written value);
 
 }  // namespace muster

@@ -59,7 +59,7 @@ class JobReader {
     }
     for (const Item& entry : item.items) {
       const Refusal refusal = list ? add_to_field(request_, field, written(entry))
-                                   : add_variable(request_, entry.key, written(entry));
+                                   : add_to_map(request_, field, entry.key, written(entry));
       Item place;
       place.line = entry.line;
       place.key = item.key;

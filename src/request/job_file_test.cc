@@ -26,6 +26,7 @@ TEST(JobFile, ReadsTheTenLinesOfTheManual) {
       "cwd: /home/ann/work\n"
       "env: {DATA: /data/imagenet, LR: 0.1}\n"
       "time_limit: 12h\n"
+      "on_lost: {keep_for: 20m, then: fail, stop_on_agent_after: 10m}\n"
       "estimate: 4h\n"
       "tenant: vision\n"
       "priority: 10\n"
@@ -40,6 +41,7 @@ TEST(JobFile, ReadsTheTenLinesOfTheManual) {
             R"("command":["python","train.py","--epochs","90"],)"
             R"("env":{"DATA":"/data/imagenet","LR":"0.1"},"cwd":"/home/ann/work","gpus":2,)"
             R"("model":"resnet50","estimate":14400,"time_limit":43200,"priority":10,"retries":2,)"
+            R"("on_lost":{"keep_for":1200,"then":"fail","stop_on_agent_after":600},)"
             R"("prerun":60,"after_ok":[11],"array":"0-9%2"})");
 }
 
@@ -84,6 +86,8 @@ TEST(JobFile, SaysWhereSomethingIsWrong) {
       {"command: a\nenv: [A]\n", "job.yaml:2: env: a list has no place here"},
       {"command: a\ntime_limit: 12:00:00\n",
        "job.yaml:2: time_limit: not a duration: '12:00:00'; write 300s, 5m, 2h or 1d"},
+      {"command: a\non_lost:\n  then: fail\n  keep_for: soon\n",
+       "job.yaml:4: on_lost: 'keep_for': not a duration: 'soon'; write 300s, 5m, 2h or 1d"},
       {"command: a\narray: 1,2\n",
        "job.yaml:2: array: not an array's range: '1,2'; write 0-9, 0-9:2 or 0-9%3"},
       {"command: \"a\\0\"\n", "job.yaml:1: a control character in 'a\\x00'"},

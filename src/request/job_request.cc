@@ -156,6 +156,23 @@ Refusal check_times(const JobRequest& request) {
   return check_duration("grace", request.grace.value_or(Duration()), kMostGrace);
 }
 
+Refusal check_on_lost(const OnLost& on_lost) {
+  const auto within = [](const char* name, Duration value, Duration least) -> Refusal {
+    if (value >= least && value <= kLongestDuration) return std::nullopt;
+    return Error{fmt::format("on_lost: {}: not between {} and {} seconds: {}", name,
+                             seconds_text(least.us()), kLongestDuration.us() / 1'000'000,
+                             seconds_text(value.us()))};
+  };
+  const Duration kept = on_lost.kept_for();
+  const Duration stops = on_lost.stops_after();
+  if (Refusal r = within("keep_for", kept, kLeastKept)) return r;
+  if (Refusal r = within("stop_on_agent_after", stops, kLeastStopAfter)) return r;
+  if (stops < kept) return std::nullopt;
+  return Error{fmt::format(
+      "on_lost: stop_on_agent_after, {} s, is not below keep_for, {} s: the job could run twice",
+      seconds_text(stops.us()), seconds_text(kept.us()))};
+}
+
 Refusal check_order(const JobRequest& request) {
   if (request.priority < -kMostPriority || request.priority > kMostPriority) {
     return Error{fmt::format("priority: not between {} and {}: {}", -kMostPriority, kMostPriority,
@@ -246,6 +263,7 @@ Refusal check_request(const JobRequest& request) {
   if (Refusal refusal = check_gpus(request)) return refusal;
   if (Refusal refusal = check_amounts(request)) return refusal;
   if (Refusal refusal = check_times(request)) return refusal;
+  if (Refusal refusal = check_on_lost(request.on_lost)) return refusal;
   if (Refusal refusal = check_order(request)) return refusal;
   if (request.array) {
     if (Refusal refusal = check_array(*request.array)) return refusal;

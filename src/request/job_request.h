@@ -40,6 +40,24 @@ struct MemAmount {
   friend auto operator<=>(const MemAmount&, const MemAmount&) = default;
 };
 
+// What becomes of a job whose servers cannot be reached. Until `keep_for` is over they may come
+// back with it; only then it runs elsewhere or fails. What is left of it on such a server stops by
+// itself before that, so that it never runs twice.
+struct OnLost {
+  enum class Then : std::uint8_t { kRequeue, kFail };
+  std::optional<Duration> keep_for;
+  std::optional<Then> then;
+  std::optional<Duration> stop_on_agent_after;
+
+  Duration kept_for() const { return keep_for.value_or(Duration::seconds(600)); }
+  // Four fifths of it, so eight minutes of ten, if nothing else is said.
+  Duration stops_after() const {
+    return stop_on_agent_after.value_or(Duration::micros(kept_for().us() / 5 * 4));
+  }
+  bool fails() const { return then == Then::kFail; }
+  friend bool operator==(const OnLost&, const OnLost&) = default;
+};
+
 enum class LaunchPer : std::uint8_t { kNode, kGpu };
 
 struct JobRequest {
@@ -64,6 +82,7 @@ struct JobRequest {
   std::optional<Duration> grace;        // Between SIGTERM and SIGKILL; the daemon's if none.
   std::int32_t priority = 0;            // Among the jobs of a tenant, higher first.
   std::optional<std::int32_t> retries;  // The daemon's rule if none.
+  OnLost on_lost;
   Duration prerun;  // How long to try it on one GPU before the gang starts; zero: not at all.
   bool hold = false;
   std::vector<std::uint64_t> after_ok;   // Jobs that must have ended well before.
@@ -88,6 +107,8 @@ inline constexpr std::size_t kMostWordBytes = 128U << 10U;
 inline constexpr std::size_t kMostNameBytes = 128;
 // A job that may take longer to go could hold its GPUs against everybody.
 inline constexpr Duration kMostGrace = Duration::seconds(3'600);
+inline constexpr Duration kLeastKept = Duration::seconds(1);
+inline constexpr Duration kLeastStopAfter = Duration::micros(100'000);
 
 // What is wrong with it in itself, as "field: why", or nothing. Every reader asks this last;
 // whether the cluster can run it is for the manager to say. All text of a checked request is UTF-8

@@ -123,7 +123,7 @@ TEST(JobRequest, RefusesJsonThatIsNoRequest) {
       {R"({"env":["A=1"]})", "env: a list has no place here"},
       {R"({"env":{"A":1}})", "env: 'A': not text: '1'"},
       {R"({"env":{"A":{}}})", "env: a map has no place here"},
-      {R"({"env":{"A":"1","A":"2"}})", "env: given twice: 'A'"},
+      {R"({"env":{"A":"1","A":"2"}})", "env: 'A': given twice"},
       {R"({"env":"A"})", "env: not a map of variables: 'A'"},
       {R"({"hold":"true"})", "hold: not true or false: 'true'"},
       {R"({"estimate":true})", "estimate: not a duration: 'true'"},
@@ -232,6 +232,33 @@ TEST(JobRequest, ChecksEachField) {
   EXPECT_EQ(with([](R& r) { r.array = ArrayRange{0, INT32_MAX, 1 << 20, 0}; }), "none");
 }
 
+TEST(JobRequest, SaysWhatBecomesOfItWhenItsServerIsLost) {
+  EXPECT_EQ(OnLost().kept_for(), Duration::seconds(600));
+  EXPECT_EQ(OnLost().stops_after(), Duration::seconds(480));
+  EXPECT_FALSE(OnLost().fails());
+  const auto read = [](const std::string& on_lost) {
+    const auto request = read_request(R"({"command": ["true"], "on_lost": )" + on_lost + "}");
+    if (!request.ok()) return request.error().message;
+    return request_json(request.value());
+  };
+  const std::string head = R"({"name":"true","command":["true"])";
+  EXPECT_EQ(read(R"({"keep_for": "5m", "then": "fail"})"),
+            head + R"(,"on_lost":{"keep_for":300,"then":"fail"}})");
+  EXPECT_EQ(read(R"("fail")"), head + R"(,"on_lost":{"then":"fail"}})");
+  EXPECT_EQ(read("{}"), head + "}");
+  EXPECT_EQ(read(R"({"then": "retry"})"),
+            "on_lost: 'then': unknown: 'retry'; one of: requeue, fail");
+  EXPECT_EQ(read(R"({"than": "fail"})"), "on_lost: 'than': unknown key; did you mean 'then'?");
+  EXPECT_EQ(read(R"({"then": "fail", "then": "fail"})"), "on_lost: 'then': given twice");
+  EXPECT_EQ(read(R"({"keep_for": 0})"),
+            "on_lost: keep_for: not between 1 and 3155760000 seconds: 0");
+  EXPECT_EQ(read(R"({"stop_on_agent_after": 0})"),
+            "on_lost: stop_on_agent_after: not between 0.1 and 3155760000 seconds: 0");
+  EXPECT_EQ(read(R"({"keep_for": "8m", "stop_on_agent_after": "8m"})"),
+            "on_lost: stop_on_agent_after, 480 s, is not below keep_for, 480 s: the job could run "
+            "twice");
+}
+
 TEST(JobRequest, TellsUtf8FromWhatOnlyLooksLikeIt) {
   const auto takes = [](std::string text) {
     JobRequest request = plain();
@@ -338,6 +365,12 @@ JobRequest random_request(Random& random) {
   if (maybe()) r.time_limit = random_duration(random, kLongestDuration);
   if (maybe()) r.prerun = random_duration(random, kLongestDuration);
   if (maybe()) r.grace = random_duration(random, kMostGrace);
+  if (maybe()) r.on_lost.keep_for = kLeastKept + random_duration(random, kMostGrace);
+  if (maybe()) r.on_lost.then = maybe() ? OnLost::Then::kFail : OnLost::Then::kRequeue;
+  if (maybe() && r.on_lost.kept_for() > kLeastKept) {
+    r.on_lost.stop_on_agent_after =
+        std::max(kLeastKept, r.on_lost.kept_for() - Duration::micros(1));
+  }
   if (maybe()) r.priority = number(-kMostPriority, kMostPriority);
   if (maybe()) r.retries = number(0, kMostRequestRetries);
   r.hold = maybe();

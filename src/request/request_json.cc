@@ -97,7 +97,8 @@ class RequestSax final : public nlohmann::json_sax<nlohmann::json> {
 
   bool value(Written written) {
     if (inside_ == Inside::kNothing) return refuse("not a JSON object");
-    const Refusal refusal = inside_ == Inside::kMap    ? add_variable(request_, variable_, written)
+    const Refusal refusal = inside_ == Inside::kMap
+                                ? add_to_map(request_, *field_, variable_, written)
                             : inside_ == Inside::kList ? add_to_field(request_, *field_, written)
                                                        : set_field(request_, *field_, written);
     if (refusal) return refuse(fmt::format("{}: {}", field_->name, refusal->message));
@@ -127,6 +128,20 @@ std::string value_json(bool flag) { return flag ? "true" : "false"; }
 std::string value_json(Duration duration) { return seconds_text(duration.us()); }
 std::string value_json(const ArrayRange& array) { return quoted_json(array_text(array)); }
 std::string value_json(LaunchPer per) { return per == LaunchPer::kGpu ? "\"gpu\"" : "\"node\""; }
+
+std::string value_json(OnLost::Then then) {
+  return then == OnLost::Then::kFail ? "\"fail\"" : "\"requeue\"";
+}
+std::string value_json(const OnLost& on_lost) {
+  std::string out;
+  const auto add = [&](const char* name, const auto& value) {
+    if (value) out += fmt::format("{}\"{}\":{}", out.empty() ? "" : ",", name, value_json(*value));
+  };
+  add("keep_for", on_lost.keep_for);
+  add("then", on_lost.then);
+  add("stop_on_agent_after", on_lost.stop_on_agent_after);
+  return "{" + out + "}";
+}
 
 template <class T>
 std::string value_json(const std::optional<T>& value) {

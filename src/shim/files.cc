@@ -71,7 +71,8 @@ Result<std::string> read_file(int directory, const char* path, std::size_t most)
 
 Refusal write_whole(const Fd& directory, const std::string& name, std::string_view text) {
   const std::string fresh = name + ".new";
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+  // Without waiting, should a job have put a pipe there.
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const Fd fd(::openat(directory.get(), fresh.c_str(), kFlags, 0600));
   if (!fd.open()) return system_error(fresh, errno);
   // Over what was reserved, and only then cut to length: the blocks stay ours throughout.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -112,6 +113,10 @@ std::vector<std::string> rank_environment(const LaunchSpec& spec, int local_rank
     if (const char* value = std::getenv(name)) env[name] = value;
   }
   env.try_emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
+  if (const passwd* me = ::getpwuid(::geteuid()); me != nullptr) {  // A bare launcher sets neither.
+    env.try_emplace("HOME", me->pw_dir);
+    env.try_emplace("USER", me->pw_name);
+  }
   const int ranks = local_ranks(spec);
   env["OMP_NUM_THREADS"] = std::to_string(std::max<std::int64_t>(1, spec.cpu_milli / 1000 / ranks));
   for (const auto& [name, value] : spec.env) env[name] = value;
@@ -121,6 +126,11 @@ std::vector<std::string> rank_environment(const LaunchSpec& spec, int local_rank
   env["MUSTER_PROGRESS"] = progress;
   env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";  // NVML's order, which the indices are in.
   env["CUDA_VISIBLE_DEVICES"] = joined(spec.gpus);
+  if (spec.remote) {  // Another's choice of devices, in the words of each maker.
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
+      if (const char* value = std::getenv(name)) env[name] = value;
+    }
+  }
   env["RANK"] = std::to_string(spec.first_rank + local_rank);
   env["LOCAL_RANK"] = std::to_string(local_rank);
   env["WORLD_SIZE"] = std::to_string(spec.world_size);

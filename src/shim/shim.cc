@@ -59,6 +59,11 @@ Result<Shim> Shim::claim(const std::string& path) {
 }
 
 Refusal Shim::prepare() {
+  if (spec_.remote) {
+    const auto wish = look_for_wish(path_);
+    if (!wish.ok()) return wish.error();
+    if (wish.value() && wish.value()->ends()) return Error{"this lease was ended before it began"};
+  }
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return system_error("subreaper", errno);
   sigset_t mask;
   ::sigemptyset(&mask);
@@ -93,7 +98,8 @@ Refusal Shim::prepare() {
   if (group.ok()) {
     group_ = std::move(group).value();
   } else {
-    reduced_why_ = group.error().message;
+    reduced_why_ = spec_.remote ? "held by the shim, and by the cluster as far as it does so"
+                                : group.error().message;
     throttle_.emplace(limits_.cpu_milli);
   }
   log_.emplace(directory_, spec_.log_cap_bytes, spec_.log_files);
@@ -125,6 +131,12 @@ void Shim::start_ranks() {
   const std::int64_t now = boot_micros();
   if (spec_.time_limit_ms > 0) limit_at_ = now + spec_.time_limit_ms * 1000;
   if (throttle_) throttle_at_ = now;
+  if (!spec_.remote) return;
+  fence_ = std::make_unique<Fence>(path_, spec_.stop_after_ms * 1000);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fence_->fd();
+  ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fence_->fd(), &event);
 }
 
 Refusal Shim::run() {
@@ -132,6 +144,7 @@ Refusal Shim::run() {
   take_ends();
   loop();
   take_output(SIZE_MAX);
+  fence_.reset();
   const ExitReport last = report();
   if (group_) group_->remove();
   ::unlinkat(directory_.get(), "ctl", 0);
@@ -154,6 +167,9 @@ void Shim::loop() {
         std::uint64_t count = 0;
         [[maybe_unused]] const ssize_t got = ::read(fd, &count, sizeof count);
       }
+      if (fence_ && fd == fence_->fd()) {
+        if (const auto wish = fence_->take()) obey(*wish);
+      }
       if (fd == control_->fd()) {
         control_->serve(boot_micros(), [this](std::string_view line) { return answer(line); });
       }
@@ -168,11 +184,21 @@ bool Shim::over() const {
 }
 
 std::int64_t Shim::next_deadline() const {
-  return std::min(
-      {limit_at_, kill_at_, throttle_at_, sweep_at_, control_->deadline().value_or(kNever)});
+  return std::min({limit_at_, kill_at_, throttle_at_, sweep_at_,
+                   control_->deadline().value_or(kNever), fence_at()});
+}
+
+std::int64_t Shim::fence_at() const {
+  return fence_ && cause_ != EndCause::kKilled ? fence_->deadline_us() : kNever;
 }
 
 void Shim::act_on_time(std::int64_t now_us) {
+  if (now_us >= fence_at()) {
+    cause_.reset();  // Whatever it was ending for: now it may not even end in its own time.
+    end_with(EndCause::kKilled, "its record could not be read for " +
+                                    std::to_string(spec_.stop_after_ms / 1000) + " s");
+    kill_everything();
+  }
   if (now_us >= limit_at_) {
     limit_at_ = kNever;
     end_with(EndCause::kTimeLimit,

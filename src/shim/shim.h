@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "shim/cgroup.h"
 #include "shim/control.h"
+#include "shim/fence.h"
 #include "shim/files.h"
 #include "shim/log_file.h"
 #include "shim/ranks.h"
@@ -47,6 +49,7 @@ class Shim {
   void start_ranks();
   void loop();
   std::int64_t next_deadline() const;
+  std::int64_t fence_at() const;  // When a remote lease that hears nothing ends.
   void take_output(std::size_t most);
   void take_signals();
   void take_ends();
@@ -55,6 +58,7 @@ class Shim {
 
   std::string answer(std::string_view line);
   Refusal resize(Limits limits);
+  void obey(const Wish& wish);
   std::string status_json() const;
 
   void end_with(EndCause cause, std::string words);
@@ -71,6 +75,7 @@ class Shim {
   std::string path_;  // Of the directory, absolute.
   Fd events_, signals_, timer_, output_, input_;
   std::optional<ControlServer> control_;
+  std::unique_ptr<Fence> fence_;  // Of a remote lease, while it runs.
   std::optional<ControlGroup> group_;
   std::optional<Throttle> throttle_;  // Without a group.
   std::string reduced_why_;

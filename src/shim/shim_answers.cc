@@ -62,6 +62,20 @@ Refusal Shim::resize(Limits limits) {
   return std::nullopt;
 }
 
+// Each wish is the whole of what is wanted, so parts of it may have been obeyed before.
+void Shim::obey(const Wish& wish) {
+  if (wish.kill) {
+    end_with(EndCause::kKilled, "killed on request");
+    kill_everything();
+  } else if (wish.stop_ms) {
+    end_with(EndCause::kStopped, "stopped on request");
+    stop(*wish.stop_ms);
+  } else if (wish.limits && resize(*wish.limits)) {
+    // Less memory than it holds is refused as a whole; its CPUs may change all the same.
+    resize({.cpu_milli = wish.limits->cpu_milli, .mem_mib = limits_.mem_mib});
+  }
+}
+
 std::string Shim::status_json() const {
   const TreeUse use = tree_use(ranks_.all());
   const char* state = ranks_.running() == 0 ? "sweeping" : cause_ ? "ending" : "running";

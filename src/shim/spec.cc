@@ -116,6 +116,8 @@ Refusal check_spec(const LaunchSpec& spec) {
       {"mem_mib", spec.mem_mib, 1, kMostMemMib},
       {"grace_ms", spec.grace_ms, 0, kMostMillis},
       {"time_limit_ms", spec.time_limit_ms, 0, kMostMillis},
+      {"keep_for_ms", spec.keep_for_ms, 0, kMostMillis},
+      {"stop_after_ms", spec.stop_after_ms, 0, kMostMillis},
       {"log_cap_bytes", spec.log_cap_bytes, kLeastLog, kMostLog},
       {"log_files", spec.log_files, 0, kMostLogFiles},
   };
@@ -123,6 +125,7 @@ Refusal check_spec(const LaunchSpec& spec) {
     auto refusal = check_range(range.what, range.value, range.least, range.most);
     if (refusal) return refusal;
   }
+  if (has_nul(spec.user) || spec.user.size() > 256) return Error{"user: not a name"};
   if (auto refusal = check_gang(spec)) return refusal;
   if (!spec.cgroup_parent.empty() && !is_group_path(spec.cgroup_parent)) {
     return Error{"cgroup_parent: not a path as /muster: " + in_quotes(spec.cgroup_parent)};
@@ -136,6 +139,7 @@ std::string spec_json(const LaunchSpec& spec) {
       {"job", spec.job},
       {"epoch", spec.epoch},
       {"token", spec.token},
+      {"name", spec.name},
       {"argv", spec.argv},
       {"env", spec.env},
       {"cwd", spec.cwd},
@@ -150,8 +154,12 @@ std::string spec_json(const LaunchSpec& spec) {
       {"mem_mib", spec.mem_mib},
       {"grace_ms", spec.grace_ms},
       {"time_limit_ms", spec.time_limit_ms},
+      {"keep_for_ms", spec.keep_for_ms},
+      {"stop_after_ms", spec.stop_after_ms},
       {"log_cap_bytes", spec.log_cap_bytes},
       {"log_files", spec.log_files},
+      {"user", spec.user},
+      {"remote", spec.remote ? 1 : 0},
       {"cgroup_parent", spec.cgroup_parent},
   };
   return object.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -166,6 +174,7 @@ Result<LaunchSpec> read_spec(std::string_view text) {
   spec.job = in.whole("job", 0, INT64_MAX);
   spec.epoch = in.whole("epoch", 0, INT64_MAX);
   spec.token = in.text("token");
+  spec.name = in.text("name", "");
   spec.argv = in.texts("argv");
   spec.env = in.pairs("env");
   spec.cwd = in.text("cwd");
@@ -184,8 +193,12 @@ Result<LaunchSpec> read_spec(std::string_view text) {
   spec.mem_mib = in.whole("mem_mib", 1, kMostMemMib);
   spec.grace_ms = in.whole("grace_ms", 0, kMostMillis);
   spec.time_limit_ms = in.whole("time_limit_ms", 0, kMostMillis);
+  spec.keep_for_ms = in.whole("keep_for_ms", 0, kMostMillis, 0);  // Older records have neither.
+  spec.stop_after_ms = in.whole("stop_after_ms", 0, kMostMillis, 0);
   spec.log_cap_bytes = in.whole("log_cap_bytes", kLeastLog, kMostLog);
   spec.log_files = static_cast<int>(in.whole("log_files", 0, kMostLogFiles));
+  spec.user = in.text("user", "");
+  spec.remote = in.whole("remote", 0, 1, 0) == 1;
   spec.cgroup_parent = in.text("cgroup_parent");
   if (auto refusal = in.trouble()) return *refusal;
   if (auto refusal = check_spec(spec)) return *refusal;

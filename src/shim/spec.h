@@ -22,6 +22,8 @@ struct LaunchSpec {
   std::int64_t epoch = 0;
   std::string token;  // Random, of this lease alone: 16 to 64 of [0-9a-z]. Marks its processes.
 
+  std::string name;  // Of the job, for people.
+
   std::vector<std::string> argv;
   // Additions; of MUSTER_* only MUSTER_ARRAY_*, MUSTER_NODE and MUSTER_MANAGER.
   std::map<std::string, std::string> env;
@@ -38,9 +40,18 @@ struct LaunchSpec {
   std::int64_t cpu_milli = 1000;
   std::int64_t mem_mib = 1024;
   std::int64_t grace_ms = 30'000;
-  std::int64_t time_limit_ms = 0;         // 0: none.
+  std::int64_t time_limit_ms = 0;  // 0: none.
+  // While nobody in charge of it can be reached: how long the lease is kept before its job may run
+  // elsewhere, and how long before that its processes are to stop by themselves. 0: no end to it.
+  std::int64_t keep_for_ms = 0;
+  std::int64_t stop_after_ms = 0;
   std::int64_t log_cap_bytes = 16 << 20;  // Of one file.
   int log_files = 3;                      // Old ones kept beside out.log.
+  // Who it runs for, and as whom where we may choose; empty: nobody in particular.
+  std::string user;
+  // The daemon is on another machine: it is heard by wish.json, see fence.h, and the GPUs are those
+  // whoever launched the shim gave it, as many as `gpus` has.
+  bool remote = false;
   std::string cgroup_parent;  // Below each hierarchy's root, as "/muster"; empty: no cgroup.
 
   friend bool operator==(const LaunchSpec&, const LaunchSpec&) = default;

@@ -26,8 +26,13 @@ LaunchSpec full() {
   spec.mem_mib = 4096;
   spec.grace_ms = 0;
   spec.time_limit_ms = 5;
+  spec.keep_for_ms = 7'000;
+  spec.stop_after_ms = 6'000;
   spec.log_cap_bytes = 4096;
   spec.log_files = 0;
+  spec.name = "resnet";
+  spec.user = "ada";
+  spec.remote = true;
   spec.cgroup_parent = "/muster/jobs";
   return spec;
 }
@@ -38,6 +43,20 @@ TEST(Spec, ComesBackAsItWasWritten) {
   EXPECT_TRUE(read.value() == full());
   EXPECT_EQ(local_ranks(full()), 2);
   EXPECT_EQ(lease_name(full()), "j12.e3.n1");
+}
+
+TEST(Spec, OlderRecordsSayNothingOfBeingKept) {
+  std::string text = spec_json(full());
+  for (const std::string key : {"keep_for_ms", "stop_after_ms", "name", "user", "remote"}) {
+    const std::size_t at = text.find("\"" + key + "\"");
+    text.erase(at, text.find('\n', at) - at);
+  }
+  LaunchSpec older = full();
+  older.keep_for_ms = older.stop_after_ms = 0;
+  older.name.clear();
+  older.user.clear();
+  older.remote = false;
+  EXPECT_TRUE(read_spec(text).value() == older);
 }
 
 TEST(Spec, RefusesInOneLine) {

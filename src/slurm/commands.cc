@@ -304,8 +304,9 @@ bool Commands::advance(Child& child, std::int64_t now) {
     child.result.words = words_of(child.name, child.result);
   } else {
     child.result.how = CommandResult::How::kTimedOut;
-    child.result.words =
-        fmt::format("{}: no answer in {}", child.name, short_duration(child.timeout));
+    const std::string said = last_line(child.result.err);  // Slurm says what it waits for.
+    child.result.words = fmt::format("{}: no answer in {}{}{}", child.name,
+                                     short_duration(child.timeout), said.empty() ? "" : ": ", said);
     dying_.push_back({child.pid, std::move(child.process)});
   }
   return true;

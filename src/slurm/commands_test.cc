@@ -93,12 +93,14 @@ TEST(Commands, WhatTakesTooLongIsKilledWithAllItStarted) {
   const auto begin = std::chrono::steady_clock::now();
   const CommandResult late =
       commands.run(shell(fmt::format("echo some; sleep 300 & echo $! > {}/pid; wait", scratch)),
-                   Duration::micros(300'000));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+                   Duration::seconds(2));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
   EXPECT_EQ(late.how, How::kTimedOut);
   EXPECT_FALSE(late.ok());
-  EXPECT_EQ(late.words, "sh: no answer in 0.30 s");
+  EXPECT_EQ(late.words, "sh: no answer in 2.00 s");
   EXPECT_EQ(late.out, "some\n");
+  EXPECT_EQ(commands.run(shell("echo retrying >&2; sleep 300"), Duration::seconds(2)).words,
+            "sh: no answer in 2.00 s: retrying");
   pid_t sleeper = 0;
   std::ifstream(scratch + "/pid") >> sleeper;
   ASSERT_GT(sleeper, 1);
@@ -162,7 +164,11 @@ TEST(Commands, LeaveNothingBehind) {
       commands.run({"no-such-program"}, kLong);
       commands.run(shell("sleep 300"), Duration::micros(1000));
     }
-    EXPECT_LE(open_descriptors(), before + 3);  // One that is being buried, perhaps.
+    for (int i = 0; i < 1000 && open_descriptors() > before + 2; ++i) {
+      ::usleep(10'000);
+      commands.poll();  // Buries those that were killed.
+    }
+    EXPECT_EQ(open_descriptors(), before + 2);
     commands.start(shell("sleep 300 & sleep 300"), kLong);
   }
   EXPECT_EQ(open_descriptors(), before);

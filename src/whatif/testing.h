@@ -16,6 +16,7 @@
 
 #include "live/roster.h"
 #include "live/settings.h"
+#include "live/site.h"
 #include "live/views.h"
 #include "store/checksum.h"
 #include "store/journal.h"
@@ -38,7 +39,7 @@ class Office {
     machine.gpus_virtual = true;
     const Result<ServeFile> file = parse_serve_file(yaml, "serve.yaml");
     EXPECT_TRUE(file.ok()) << file.error().message;
-    settings_ = settings_text(file.value(), machine).value();
+    settings_ = settings_text(file.value(), servers_of(file.value(), machine)).value();
     journal_.emplace(Journal::open(database()).value());
     roster_.emplace(roster_settings(settings_).value());
     begin_era();

@@ -1,8 +1,8 @@
 #pragma once
 
-// Hands on this machine: a thread that owns the executor, so that neither a slow disk nor a frozen
-// shim keeps the manager waiting. Orders that cannot be carried out now are tried again; a shim
-// that does not stop is killed some time after its grace.
+// Hands that use an executor, whichever it is: a thread that owns it, so that neither a slow disk
+// nor a frozen shim keeps the manager waiting. Orders that cannot be carried out now are tried
+// again; a shim that does not stop is killed some time after its grace.
 
 #include <chrono>
 #include <deque>
@@ -15,20 +15,20 @@
 #include <utility>
 #include <vector>
 
-#include "exec/local.h"
+#include "exec/executor.h"
 #include "live/doctor.h"
 #include "live/hands.h"
 #include "live/node_tests.h"
 
 namespace muster {
 
-class LocalHands final : public Hands {
+class ExecHands final : public Hands {
  public:
   using News = std::function<void(std::vector<Input>)>;
   // `news` is called on the thread of the hands. `trouble` gets a line for the log.
-  LocalHands(LocalExecutor executor, Doctor doctor, News news,
-             std::function<void(std::string)> trouble);
-  ~LocalHands() override;  // Leaves everything running.
+  ExecHands(std::unique_ptr<Executor> executor, Doctor doctor, News news,
+            std::function<void(std::string)> trouble);
+  ~ExecHands() override;  // Leaves everything running.
 
   void order(std::vector<HandOrder> orders) override;
 
@@ -64,16 +64,19 @@ class LocalHands final : public Hands {
   void take(HandOrder order);
   void work();  // On everything that is due.
   void try_start(const Name& name, Held& held);
+  void order_start(Held& held, const std::vector<LaunchSpec>& specs);
   void try_take_up(const Name& name, Held& held);
   void try_stop(const Name& name, Held& held);
-  void try_resize(Held& held);
+  void try_resize(const Name& name, Held& held);
   void hear(const ExecEvent& event);
+  void tell_note(const Name& name, const std::string& words);
   void settle(const Name& name, Held& held);
   void greet_strangers(const std::vector<Name>& known);
+  void hear_troubles();
   void forget(const Name& name);
   int wait_ms() const;
 
-  LocalExecutor executor_;
+  std::unique_ptr<Executor> executor_;
   Doctor doctor_;
   News news_;
   std::function<void(std::string)> trouble_;

@@ -1,4 +1,4 @@
-#include "live/local_hands.h"
+#include "live/exec_hands.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -23,8 +23,8 @@ milliseconds in_ms(Duration duration) { return milliseconds(duration.us() / 1000
 
 }  // namespace
 
-LocalHands::LocalHands(LocalExecutor executor, Doctor doctor, News news,
-                       std::function<void(std::string)> trouble)
+ExecHands::ExecHands(std::unique_ptr<Executor> executor, Doctor doctor, News news,
+                     std::function<void(std::string)> trouble)
     : executor_(std::move(executor)),
       doctor_(std::move(doctor)),
       news_(std::move(news)),
@@ -34,7 +34,7 @@ LocalHands::LocalHands(LocalExecutor executor, Doctor doctor, News news,
   thread_ = std::thread([this] { run(); });
 }
 
-LocalHands::~LocalHands() {
+ExecHands::~ExecHands() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -44,7 +44,7 @@ LocalHands::~LocalHands() {
   thread_.join();
 }
 
-void LocalHands::order(std::vector<HandOrder> orders) {
+void ExecHands::order(std::vector<HandOrder> orders) {
   if (orders.empty()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -54,7 +54,7 @@ void LocalHands::order(std::vector<HandOrder> orders) {
   MUSTER_CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
 }
 
-void LocalHands::stop_strangers(std::vector<Name> known) {
+void ExecHands::stop_strangers(std::vector<Name> known) {
   {
     const std::lock_guard lock(mutex_);
     known_ = std::move(known);
@@ -63,7 +63,7 @@ void LocalHands::stop_strangers(std::vector<Name> known) {
   MUSTER_CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
 }
 
-void LocalHands::run() {
+void ExecHands::run() {
   while (true) {
     std::deque<HandOrder> inbox;
     std::optional<std::vector<Name>> known;
@@ -76,18 +76,19 @@ void LocalHands::run() {
     if (known) greet_strangers(*known);
     for (HandOrder& each : inbox) take(std::move(each));
     work();
-    for (const ExecEvent& event : executor_.poll()) hear(event);
+    for (const ExecEvent& event : executor_->poll()) hear(event);
+    hear_troubles();
     for (NodeTestInput& each : tests_.finished()) told_.push_back(std::move(each));
     for (const Name& name : std::exchange(done_, {})) held_.erase(name);
     if (!told_.empty()) news_(std::exchange(told_, {}));
-    pollfd fds[] = {{wake_.get(), POLLIN, 0}, {executor_.fd(), POLLIN, 0}};
+    pollfd fds[] = {{wake_.get(), POLLIN, 0}, {executor_->fd(), POLLIN, 0}};
     ::poll(fds, 2, wait_ms());
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof count);
   }
 }
 
-int LocalHands::wait_ms() const {
+int ExecHands::wait_ms() const {
   Clock::time_point next = Clock::time_point::max();
   for (const auto& [name, held] : held_) {
     if (held.stopping) next = std::min(next, held.stop_at);
@@ -103,7 +104,7 @@ int LocalHands::wait_ms() const {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 10'000));
 }
 
-void LocalHands::take(HandOrder order) {
+void ExecHands::take(HandOrder order) {
   const Name name{order.id, order.lease};
   const Clock::time_point now = Clock::now();
   const auto found = held_.find(name);
@@ -148,91 +149,98 @@ void LocalHands::take(HandOrder order) {
     case HandOrder::Kind::kForget:
       return forget(name);
     case HandOrder::Kind::kTest:
-      return tests_.begin(order.node, order.test);
+      return tests_.begin(order.node, executor_->command_on(order.node, order.test));
   }
 }
 
-void LocalHands::work() {
+void ExecHands::work() {
   const Clock::time_point now = Clock::now();
   for (auto& [name, held] : held_) {
     if (held.take_up && held.start_at <= now) try_take_up(name, held);
     if (!held.take_up && held.start_at <= now) {
       try_start(name, held);
-      try_resize(held);
+      try_resize(name, held);
     }
     if (held.stopping && held.stop_at <= now) try_stop(name, held);
   }
 }
 
-void LocalHands::try_start(const Name& name, Held& held) {
+void ExecHands::try_start(const Name& name, Held& held) {
+  std::vector<LaunchSpec> specs;
+  bool due = false;
   for (Part& part : held.parts) {
+    specs.push_back(part.spec);
     if (part.ordered || part.over) continue;
     LeaseOverInput over;
     if (held.stopping) {  // It never began, and never will.
       over.fate = LeaseFate::kStopped;
       part.over = over;
-      continue;
-    }
-    over.fate = LeaseFate::kFailed;
-    if (const Refusal refusal = check_spec(part.spec)) {
+    } else if (const Refusal refusal = check_spec(part.spec)) {
+      over.fate = LeaseFate::kFailed;
       over.reason = "incorrect-inputs";
       over.words = refusal->message;
       part.over = over;
-      continue;
+    } else {
+      due = true;
     }
-    const Refusal refusal = executor_.start(part.spec);
-    if (!refusal) {
+  }
+  if (due) order_start(held, specs);
+  settle(name, held);
+}
+
+void ExecHands::order_start(Held& held, const std::vector<LaunchSpec>& specs) {
+  const std::vector<Refusal> refusals = executor_->start(specs);
+  for (std::size_t i = 0; i < held.parts.size(); ++i) {
+    Part& part = held.parts[i];
+    if (part.ordered || part.over) continue;
+    if (!refusals[i]) {
       part.ordered = true;
       continue;
     }
     // The machine's trouble, not the job's: a full disk, no more processes.
     if (Clock::now() < held.give_up_at) {
-      trouble_(lease_name(part.spec) + ": cannot be started yet: " + refusal->message);
+      trouble_(lease_name(part.spec) + ": cannot be started yet: " + refusals[i]->message);
       held.start_at = Clock::now() + 4 * kAgain;
       return;
     }
-    over.reason = "no-signature";
-    over.words = "could not be started: " + refusal->message;
-    part.over = over;
+    part.over = LeaseOverInput{};
+    part.over->fate = LeaseFate::kFailed;
+    part.over->reason = "no-signature";
+    part.over->words = "could not be started: " + refusals[i]->message;
   }
-  settle(name, held);
 }
 
-void LocalHands::try_take_up(const Name& name, Held& held) {
+void ExecHands::try_take_up(const Name& name, Held& held) {
   held.take_up = false;
-  for (Part& part : held.parts) {
-    const std::string lease = lease_name(part.spec);
-    if (part.ordered || part.over) continue;
-    const Result<Found::What> found = executor_.adopt(lease);
-    if (found.ok() && found.value() != Found::What::kNeverStarted) {
-      part.ordered = true;
-      continue;
-    }
-    if (held.was_up) {  // The job has spoilt its record. What is left of it is ended, by its token.
-      if (!sweep(part.spec, 0, false)) {
+  std::vector<LaunchSpec> specs;
+  for (const Part& part : held.parts) specs.push_back(part.spec);
+  const std::vector<Executor::TakenUp> taken =
+      executor_->take_up(specs, held.was_up, held.stopping);
+  for (std::size_t i = 0; i < held.parts.size(); ++i) {
+    Part& part = held.parts[i];
+    if (part.over) continue;
+    part.spec = std::move(specs[i]);
+    switch (taken[i]) {
+      case Executor::TakenUp::kOurs:
+        part.ordered = true;
+        break;
+      case Executor::TakenUp::kNever:
+        break;
+      case Executor::TakenUp::kGone:
+        part.over = LeaseOverInput{};
+        part.over->fate = LeaseFate::kLost;
+        part.over->words = "its record is gone";
+        break;
+      case Executor::TakenUp::kAskAgain:
         held.take_up = true;
         held.start_at = Clock::now() + kAgain;
-        continue;
-      }
-      part.over = LeaseOverInput{};
-      part.over->fate = LeaseFate::kLost;
-      part.over->words = "its record is gone";
-      continue;
-    }
-    if (!found.ok()) continue;  // No record: the order was never written down.
-    if (held.stopping) {
-      if (const Refusal refusal = executor_.abandon(lease)) trouble_(refusal->message);
-      continue;
-    }
-    // As it was written down, since another daemon may be about to start that.
-    if (Result<LaunchSpec> spec = executor_.spec(lease); spec.ok()) {
-      part.spec = std::move(spec).value();
+        break;
     }
   }
   settle(name, held);
 }
 
-void LocalHands::try_stop(const Name& name, Held& held) {
+void ExecHands::try_stop(const Name& name, Held& held) {
   const Clock::time_point now = Clock::now();
   held.stop_at = now + kAgain;
   bool told = true;
@@ -241,40 +249,34 @@ void LocalHands::try_stop(const Name& name, Held& held) {
     const std::string lease = lease_name(part.spec);
     if (now >= held.kill_at) {
       trouble_(lease + ": did not stop in time and is killed");
-      if (const Refusal refusal = executor_.kill(lease)) trouble_(refusal->message);
+      if (const Refusal refusal = executor_->kill(lease)) trouble_(refusal->message);
       held.stop_at = now + 20 * kAgain;
       continue;
     }
     const std::optional<std::int64_t> grace =
         held.grace ? std::optional(held.grace->us() / 1000) : std::nullopt;
-    if (executor_.stop(lease, grace)) told = false;  // Not listening yet, or frozen: again soon.
+    if (executor_->stop(lease, grace)) told = false;  // Not listening yet, or frozen: again soon.
   }
   if (told && now < held.kill_at) held.stop_at = held.kill_at;
   settle(name, held);
 }
 
-void LocalHands::try_resize(Held& held) {
+void ExecHands::try_resize(const Name& name, Held& held) {
   for (Part& part : held.parts) {
     if (!part.limits || !part.up || part.over) continue;
-    const std::string lease = lease_name(part.spec);
-    const Refusal refusal = executor_.resize(lease, *part.limits);
-    if (!refusal) {
-      part.limits.reset();
+    const Result<std::string> done = executor_->resize(lease_name(part.spec), *part.limits);
+    if (!done.ok()) {
+      held.start_at = Clock::now() + 4 * kAgain;
       continue;
     }
-    // Less memory than it holds is refused as a whole; its CPUs may change all the same.
-    if (const Result<ShimStatus> status = executor_.status(lease); status.ok()) {
-      const Limits cpu_only{part.limits->cpu_milli, status.value().limits.mem_mib};
-      if (const Refusal again = executor_.resize(lease, cpu_only)) trouble_(again->message);
-      part.limits.reset();
-      trouble_(lease + ": keeps its memory: " + refusal->message);
-      continue;
-    }
-    held.start_at = Clock::now() + 4 * kAgain;  // Frozen.
+    part.limits.reset();
+    if (done.value().empty()) continue;
+    trouble_(lease_name(part.spec) + ": " + done.value());
+    tell_note(name, done.value());
   }
 }
 
-void LocalHands::hear(const ExecEvent& event) {
+void ExecHands::hear(const ExecEvent& event) {
   const Name name{static_cast<LiveId>(event.job), static_cast<std::uint32_t>(event.epoch)};
   const auto found = held_.find(name);
   if (found == held_.end()) return;
@@ -304,12 +306,14 @@ void LocalHands::hear(const ExecEvent& event) {
       part.over->fate = LeaseFate::kLost;
       part.over->words = event.why;
       break;
+    case ExecEvent::Kind::kNote:
+      return tell_note(name, event.why);
   }
   settle(name, held);
 }
 
 // Tells what there is to tell, and ends what is left of a gang that has lost a member.
-void LocalHands::settle(const Name& name, Held& held) {
+void ExecHands::settle(const Name& name, Held& held) {
   const auto is_over = [](const Part& part) { return part.over.has_value(); };
   const bool all_up =
       std::all_of(held.parts.begin(), held.parts.end(), [](const Part& part) { return part.up; });
@@ -342,33 +346,27 @@ void LocalHands::settle(const Name& name, Held& held) {
   done_.push_back(name);
 }
 
-void LocalHands::greet_strangers(const std::vector<Name>& known) {
-  const Result<std::vector<std::string>> unfinished = executor_.unfinished();
-  if (!unfinished.ok()) return trouble_(unfinished.error().message);
-  for (const std::string& lease : unfinished.value()) {
-    const Result<LaunchSpec> spec = executor_.spec(lease);
-    if (spec.ok()) {
-      const Name name{static_cast<LiveId>(spec.value().job),
-                      static_cast<std::uint32_t>(spec.value().epoch)};
-      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    }
-    trouble_(lease + ": nobody knows this lease; it is ended");
-    const Result<Found::What> found = executor_.adopt(lease);
-    if (found.ok() && found.value() == Found::What::kNeverStarted) {
-      if (const Refusal refusal = executor_.abandon(lease)) trouble_(refusal->message);
-    } else if (found.ok() && found.value() == Found::What::kRunning) {
-      if (const Refusal refusal = executor_.kill(lease)) trouble_(refusal->message);
-    }
-  }
+void ExecHands::greet_strangers(const std::vector<Name>& known) {
+  std::vector<Executor::Name> names;
+  for (const auto& [id, lease] : known) names.emplace_back(id, lease);
+  for (const std::string& line : executor_->end_strangers(names)) trouble_(line);
 }
 
-void LocalHands::forget(const Name& name) {
+void ExecHands::tell_note(const Name& name, const std::string& words) {
+  told_.push_back(ProfiledInput{name.first, "note", words});
+}
+
+void ExecHands::hear_troubles() {
+  for (const std::string& line : executor_->troubles()) trouble_(line);
+}
+
+void ExecHands::forget(const Name& name) {
   for (int node = 0;; ++node) {
     LaunchSpec spec;
     spec.job = static_cast<std::int64_t>(name.first);
     spec.epoch = name.second;
     spec.node_rank = node;
-    if (!executor_.forget(lease_name(spec))) return;
+    if (!executor_->forget(lease_name(spec))) return;
   }
 }
 

@@ -1,0 +1,364 @@
+#include "exec/slurm.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/text.h"
+#include "exec/record.h"
+#include "shim/processes.h"
+
+namespace muster {
+
+namespace {
+
+std::string name_of(const LaunchSpec& first) {
+  LaunchSpec whole = first;
+  whole.node_rank = 0;
+  return lease_name(whole);
+}
+
+std::string lease_of(const std::string& part) {
+  const std::size_t rank = part.find(".n");
+  return part.substr(0, rank);
+}
+
+std::string node_of(const LaunchSpec& spec) {
+  const auto found = spec.env.find("MUSTER_NODE");
+  return found == spec.env.end() ? "" : found->second;
+}
+
+bool exists(const std::string& path) { return ::faccessat(AT_FDCWD, path.c_str(), F_OK, 0) == 0; }
+
+struct Account {
+  uid_t user = 0;
+  gid_t group = 0;
+};
+Result<Account> find_account(const std::string& user) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> buffer(16 << 10);
+  ::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  if (found == nullptr) return Error{"no user " + in_quotes(user) + " on this machine"};
+  return Account{entry.pw_uid, entry.pw_gid};
+}
+
+std::int64_t unix_micros() {
+  timeval now{};
+  ::gettimeofday(&now, nullptr);
+  return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_usec;
+}
+
+}  // namespace
+
+bool may_run_as_others() { return ::geteuid() == 0; }
+
+Result<std::unique_ptr<SlurmExecutor>> SlurmExecutor::open(SlurmSettings settings,
+                                                           std::vector<ServerFacts> servers) {
+  if (::mkdir(settings.leases.c_str(), 0700) != 0 && errno != EEXIST) {
+    return system_error(settings.leases, errno);
+  }
+  std::unique_ptr<SlurmExecutor> executor(new SlurmExecutor(std::move(settings)));
+  executor->as_submitter_ = may_run_as_others();
+  if (executor->as_submitter_) {
+    // Whoever a job runs as must be able to reach its record, and no other.
+    const std::string& leases = executor->settings_.leases;
+    const std::string home = std::filesystem::path(leases).parent_path().string();
+    for (const std::string& each : {leases, home}) {
+      if (::chmod(each.c_str(), 0711) != 0) return system_error(each, errno);
+    }
+  }
+  executor->commands_.emplace();
+  if (const auto sbatch = executor->commands_->find("sbatch")) {
+    executor->path_ = std::filesystem::path(*sbatch).parent_path().string();
+  }
+  executor->facts_ = std::move(servers);
+  executor->epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+  executor->timer_ = Fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!executor->epoll_.open() || !executor->timer_.open()) return system_error("epoll", errno);
+  for (const int fd : {executor->timer_.get(), executor->commands_->fd()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    ::epoll_ctl(executor->epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+  }
+  executor->set_timer(boot_micros());
+  return executor;
+}
+
+std::string SlurmExecutor::directory_of(const SlurmPart& part) const {
+  return settings_.leases + "/" + part.name;
+}
+
+SlurmPart* SlurmExecutor::find(const std::string& part, SlurmLease** lease) {
+  const auto found = leases_.find(lease_of(part));
+  if (found == leases_.end()) return nullptr;
+  if (lease != nullptr) *lease = &found->second;
+  for (SlurmPart& each : found->second.parts) {
+    if (each.name == part) return &each;
+  }
+  return nullptr;
+}
+
+void SlurmExecutor::tell(ExecEvent::Kind kind, const SlurmPart& part, std::string why) {
+  ExecEvent event;
+  event.kind = kind;
+  event.lease = part.name;
+  event.job = part.spec.job;
+  event.epoch = part.spec.epoch;
+  event.node_rank = part.spec.node_rank;
+  event.why = std::move(why);
+  events_.push_back(std::move(event));
+}
+
+Refusal SlurmExecutor::make_lease(std::span<const LaunchSpec> parts, SlurmLease& lease) const {
+  lease.name = name_of(parts.front());
+  for (const LaunchSpec& spec : parts) {
+    SlurmPart part;
+    part.spec = spec;
+    part.name = lease_name(spec);
+    part.node = node_of(spec);
+    if (part.node.empty()) return Error{part.name + ": MUSTER_NODE says no server"};
+    lease.parts.push_back(std::move(part));
+  }
+  lease.groups = groups_of(lease.parts);
+  return std::nullopt;
+}
+
+// All of them before Slurm is asked for anything.
+Refusal SlurmExecutor::write_records(SlurmLease& lease) const {
+  for (SlurmPart& part : lease.parts) {
+    std::optional<Account> account;
+    if (as_submitter_ && !part.spec.user.empty()) {
+      Result<Account> found = find_account(part.spec.user);
+      if (!found.ok()) return found.error();
+      account = found.value();
+    }
+    const Result<Fd> directory = make_record(settings_.leases, part.spec);
+    if (!directory.ok()) return directory.error();
+    if (!account) continue;
+    const int fd = directory.value().get();
+    if (::fchownat(fd, "spec.json", account->user, account->group, AT_SYMLINK_NOFOLLOW) != 0 ||
+        ::fchown(fd, account->user, account->group) != 0) {
+      return system_error(part.name, errno);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Refusal> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
+  const auto all = [&](Refusal refusal) {
+    return std::vector<Refusal>(parts.size(), std::move(refusal));
+  };
+  if (leases_.contains(name_of(parts.front()))) return all(std::nullopt);
+  std::vector<LaunchSpec> specs(parts.begin(), parts.end());
+  const auto first = addresses_.find(node_of(specs.front()));
+  for (LaunchSpec& spec : specs) {
+    spec.remote = true;
+    spec.cgroup_parent.clear();  // What limits there are on the servers is for Slurm to say.
+    if (first != addresses_.end()) spec.master_addr = first->second;
+  }
+  SlurmLease lease;
+  if (Refusal refusal = make_lease(specs, lease)) return all(std::move(refusal));
+  if (Refusal refusal = write_records(lease)) return all(std::move(refusal));
+  std::string name = lease.name;
+  leases_.emplace(std::move(name), std::move(lease));
+  next_look_ = 0;
+  return all(std::nullopt);
+}
+
+std::vector<Executor::TakenUp> SlurmExecutor::take_up(std::span<LaunchSpec> parts, bool was_up,
+                                                      bool stopping) {
+  const auto all = [&](TakenUp taken) { return std::vector<TakenUp>(parts.size(), taken); };
+  const std::string name = name_of(parts.front());
+  if (leases_.contains(name)) return all(TakenUp::kOurs);
+  // As it was written down.
+  bool some_record = false;
+  bool some_started = false;
+  bool all_over = true;
+  for (LaunchSpec& spec : parts) {
+    const std::string path = settings_.leases + "/" + lease_name(spec);
+    const Result<Fd> directory = open_directory(path);
+    if (!directory.ok()) continue;
+    if (Result<LaunchSpec> written = read_record(directory.value()); written.ok()) {
+      spec = std::move(written).value();
+      some_record = true;
+    }
+    const bool over = file_exists(directory.value(), "exit.json");
+    some_started = some_started || over || file_exists(directory.value(), "started.json");
+    all_over = all_over && over;
+  }
+  if (!some_record) return all(was_up ? TakenUp::kGone : TakenUp::kNever);
+  if (!seen_jobs_ && !all_over) return all(TakenUp::kAskAgain);
+  const bool in_slurm = std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& job) {
+    return job.tag.lease == name && !job.row.over();
+  });
+  SlurmLease lease;
+  if (make_lease(parts, lease)) return all(TakenUp::kNever);
+  if (in_slurm || some_started) {
+    return all(adopt(name, std::move(lease), stopping) ? TakenUp::kOurs : TakenUp::kAskAgain);
+  }
+  for (SlurmPart& part : lease.parts) {
+    if (!was_up && !stopping) continue;
+    retire(part, "nobody knows it");
+  }
+  return all(was_up ? TakenUp::kGone : TakenUp::kNever);
+}
+
+// From where the records and Slurm say it is.
+bool SlurmExecutor::adopt(const std::string& name, SlurmLease lease, bool stopping) {
+  const std::int64_t now = boot_micros();
+  for (std::size_t i = 0; i < lease.groups.size(); ++i) {
+    SlurmGroup& group = lease.groups[i];
+    const bool started = std::any_of(group.parts.begin(), group.parts.end(), [&](std::size_t part) {
+      const std::string directory = directory_of(lease.parts[part]);
+      return exists(directory + "/started.json") || exists(directory + "/exit.json");
+    });
+    group.go(started ? SlurmGroup::Step::kReleased : SlurmGroup::Step::kNew, now);
+    for (const Job& job : jobs_) {
+      if (job.tag.lease != name || job.tag.group != static_cast<int>(i) || job.row.over()) continue;
+      group.id = job.row.id;
+      group.go(job.row.pending() && job.row.held() ? SlurmGroup::Step::kHeld
+                                                   : SlurmGroup::Step::kReleased,
+               now);
+      break;
+    }
+    // One that is to stop is not begun any more: stop() ends what has not started.
+    if (stopping && group.step == SlurmGroup::Step::kNew) group.again = INT64_MAX;
+  }
+  leases_.emplace(name, std::move(lease));
+  next_look_ = 0;
+  return true;
+}
+
+Refusal SlurmExecutor::write_wish(SlurmPart& part) const {
+  const Result<Fd> directory = open_directory(directory_of(part));
+  if (!directory.ok()) return directory.error();
+  part.wish.serial = std::max(part.wish.serial + 1, unix_micros());
+  if (const Refusal refusal = write_whole(directory.value(), "wish.json", wish_json(part.wish))) {
+    return refusal;
+  }
+  // For the shim, which runs as whoever has the directory.
+  struct stat owner {};
+  if (::fstat(directory.value().get(), &owner) == 0 && owner.st_uid != ::geteuid() &&
+      ::fchownat(directory.value().get(), "wish.json", owner.st_uid, owner.st_gid,
+                 AT_SYMLINK_NOFOLLOW) != 0) {
+    return system_error(part.name, errno);
+  }
+  return std::nullopt;
+}
+
+// One whose shim has not begun: makes sure that it never will.
+Refusal SlurmExecutor::end_unstarted(const SlurmLease& lease, SlurmPart& part, EndCause cause,
+                                     std::string words, int error_number) {
+  const Result<Fd> directory = open_directory(directory_of(part));
+  if (!directory.ok()) return directory.error();
+  part.wish.kill = true;
+  if (const Refusal refusal = write_wish(part)) return refusal;
+  ExitReport report;
+  report.token = part.spec.token;
+  report.cause = cause;
+  report.error_number = error_number;
+  report.words = std::move(words);
+  report.start = report.end = now_on_both_clocks();
+  if (const Refusal refusal = close_unstarted(directory.value(), report)) return refusal;
+  heard_end(lease, part, report);
+  return std::nullopt;
+}
+
+Refusal SlurmExecutor::stop(const std::string& name, std::optional<std::int64_t> grace_ms) {
+  SlurmLease* lease = nullptr;
+  SlurmPart* part = find(name, &lease);
+  if (part == nullptr) return Error{name + ": is not in Slurm"};
+  look_at(*lease, *part);
+  if (part->over) return std::nullopt;
+  if (!part->started) {
+    return end_unstarted(*lease, *part, EndCause::kStopped, "stopped before it started");
+  }
+  part->wish.stop_ms = grace_ms.value_or(part->spec.grace_ms);
+  return write_wish(*part);
+}
+
+Refusal SlurmExecutor::kill(const std::string& name) {
+  SlurmLease* lease = nullptr;
+  SlurmPart* part = find(name, &lease);
+  if (part == nullptr) return Error{name + ": is not in Slurm"};
+  part->wish.kill = true;
+  const SlurmGroup& group = lease->groups[static_cast<std::size_t>(part->group)];
+  if (group.id != 0) to_cancel_.insert(group.id);
+  return write_wish(*part);
+}
+
+Result<std::string> SlurmExecutor::resize(const std::string& name, Limits limits) {
+  SlurmLease* lease = nullptr;
+  SlurmPart* part = find(name, &lease);
+  if (part == nullptr) return Error{name + ": is not in Slurm"};
+  const SlurmGroup& group = lease->groups[static_cast<std::size_t>(part->group)];
+  const std::int64_t cpus = group.cpus * 1000 + 999;  // Whole CPUs are given, the rest is not.
+  const bool more = limits.cpu_milli > cpus || limits.mem_mib > group.mem_mib;
+  part->wish.limits = Limits{.cpu_milli = std::min(limits.cpu_milli, cpus),
+                             .mem_mib = std::min(limits.mem_mib, group.mem_mib)};
+  if (const Refusal refusal = write_wish(*part)) return *refusal;
+  if (!more) {
+    if (lease->wants_more && part->spec.node_rank == 0) lease->wants_more.reset();
+    return std::string();
+  }
+  const bool first = !lease->wants_more.has_value();
+  lease->wants_more = limits;
+  if (!first) return std::string();
+  return fmt::format(
+      "keeps its {} CPU{} and {:.4g} GiB for now: Slurm gives a running job no more; it may be "
+      "restarted with {:g} CPUs and {:.4g} GiB",
+      group.cpus, group.cpus == 1 ? "" : "s", static_cast<double>(group.mem_mib) / 1024,
+      static_cast<double>(limits.cpu_milli) / 1000, static_cast<double>(limits.mem_mib) / 1024);
+}
+
+bool SlurmExecutor::forget(const std::string& part) {
+  return find(part) == nullptr && forget_record(settings_.leases, part);
+}
+
+// Slurm may still have jobs of leases whose records are gone: squeue will tell of those.
+std::vector<std::string> SlurmExecutor::end_strangers(std::span<const Name> known) {
+  known_.emplace();
+  for (const auto& [job, epoch] : known) {
+    known_->insert("j" + std::to_string(job) + ".e" + std::to_string(epoch));
+  }
+  std::vector<std::string> said;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(settings_.leases, none)) {
+    SlurmPart part;
+    part.name = entry.path().filename().string();
+    if (!is_lease_name(part.name) || known_->contains(lease_of(part.name))) continue;
+    if (exists(directory_of(part) + "/exit.json")) continue;
+    part.wish.kill = true;
+    if (!exists(directory_of(part) + "/wish.json")) {
+      said.push_back(part.name + ": nobody knows this lease; it is ended");
+    }
+    if (const Refusal refusal = write_wish(part)) said.push_back(refusal->message);
+  }
+  return said;
+}
+
+std::vector<std::string> SlurmExecutor::command_on(const std::string& server,
+                                                   std::vector<std::string> command) const {
+  std::vector<std::string> argv = {"srun",       "--nodelist=" + server, "--nodes=1",
+                                   "--ntasks=1", "--mem=100M",           "--time=2",
+                                   "--quiet"};
+  if (!settings_.partition.empty()) argv.push_back("--partition=" + settings_.partition);
+  if (!settings_.reservation.empty()) argv.push_back("--reservation=" + settings_.reservation);
+  if (!settings_.account.empty()) argv.push_back("--account=" + settings_.account);
+  if (!settings_.qos.empty()) argv.push_back("--qos=" + settings_.qos);
+  argv.emplace_back("--");
+  for (std::string& word : command) argv.push_back(std::move(word));
+  return argv;
+}
+
+}  // namespace muster

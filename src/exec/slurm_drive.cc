@@ -1,0 +1,336 @@
+// The Slurm executor's commands: what is under way, what follows from it, and when to look again.
+
+#include <fmt/format.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "exec/slurm.h"
+#include "shim/processes.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kLookSoon = 100'000;   // While something is starting or stopping.
+constexpr std::int64_t kLookLater = 500'000;  // While anything runs.
+constexpr std::size_t kMostSubmits = 4;       // At a time.
+constexpr std::size_t kMostIds = 200;         // In one command.
+constexpr std::int64_t kTopologyEvery = 60 * kSecond;
+constexpr std::int64_t kRefusedPatience = 60 * kSecond;
+constexpr std::int64_t kRefusedAgain = 5 * kSecond;
+constexpr int kMostFailures = 2;  // Answers that fail before servers are taken to be closed.
+
+std::string quoted(std::string_view word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// Slurm has not said no; it has not said anything, and may have done it.
+bool is_silence(const CommandResult& result) {
+  if (result.how == CommandResult::How::kTimedOut) return true;
+  for (const char* words : {"Unable to contact", "timed out", "Zero Bytes", "connect failure",
+                            "Connection refused", "Unexpected message", "Transport endpoint",
+                            "temporarily unable", "not responding", "communication"}) {
+    if (result.err.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<ExecEvent> SlurmExecutor::poll() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t n = ::read(timer_.get(), &count, sizeof count);
+  for (auto& [ticket, result] : commands_->poll()) {
+    const auto found = running_.find(ticket);
+    if (found == running_.end()) continue;
+    const Running ran = std::move(found->second);
+    running_.erase(found);
+    take(ran, result);
+  }
+  const std::int64_t now = boot_micros();
+  if (now >= next_look_) look_at_records(now);
+  bury(now);
+  drive(now);
+  tell_trouble();
+  set_timer(boot_micros());
+  return std::exchange(events_, {});
+}
+
+void SlurmExecutor::run(Command what, std::vector<std::string> argv, Running with,
+                        std::string input) {
+  with.what = what;
+  with.since = boot_micros();
+  running_[commands_->start(std::move(argv), settings_.timeout, std::move(input))] =
+      std::move(with);
+}
+
+bool SlurmExecutor::under_way(Command what) const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [&](const auto& each) { return each.second.what == what; });
+}
+
+void SlurmExecutor::drive(std::int64_t now) {
+  if (now >= next_queue_ && !under_way(Command::kQueue) && !under_way(Command::kNodes)) {
+    next_queue_ = now + settings_.every.us();
+    run(Command::kQueue, squeue_argv(""));
+  }
+  if (now >= next_topology_ && !under_way(Command::kTopology) && !under_way(Command::kConfig)) {
+    next_topology_ = now + (seen_config_ ? kTopologyEvery : kSecond);
+    run(Command::kTopology, topology_argv());
+  }
+  std::size_t submits = 0;
+  for (const auto& [ticket, each] : running_) submits += each.what == Command::kSubmit ? 1 : 0;
+  for (auto& [name, lease] : leases_) {
+    for (std::size_t i = 0; i < lease.groups.size() && submits < kMostSubmits; ++i) {
+      const SlurmGroup& group = lease.groups[i];
+      if (group.step != SlurmGroup::Step::kNew || group.again > now) continue;
+      submit(name, lease, static_cast<int>(i));
+      ++submits;
+    }
+    if (submits == kMostSubmits) break;
+  }
+  release(now);
+  cancel(now);
+}
+
+// The script knows where Slurm's own programs are, and nothing else of our environment.
+std::string SlurmExecutor::script_of(const SlurmLease& lease, const SlurmGroup& group) const {
+  std::string script = "#!/bin/sh\n";
+  script += fmt::format("PATH={}:/usr/local/bin:/usr/bin:/bin; export PATH\n", quoted(path_));
+  if (const char* conf = std::getenv("SLURM_CONF")) {
+    script += fmt::format("SLURM_CONF={}; export SLURM_CONF\n", quoted(conf));
+  }
+  if (group.nodes.size() == 1) {  // What srun would add: a tenth of a second and two processes.
+    const SlurmPart& part = lease.parts[group.parts.front()];
+    return script + fmt::format("exec {} {}\n", quoted(settings_.shim), quoted(directory_of(part)));
+  }
+  script += fmt::format(
+      "exec srun --quiet --overlap --nodes={0} --ntasks={0} --ntasks-per-node=1 "
+      "--cpus-per-task={1} --mem=0 --kill-on-bad-exit=0 --wait=0 {2} --by-node",
+      group.nodes.size(), group.cpus, quoted(settings_.shim));
+  for (std::size_t i = 0; i < group.parts.size(); ++i) {
+    script += " " + quoted(group.nodes[i] + "=" + directory_of(lease.parts[group.parts[i]]));
+  }
+  return script + "\n";
+}
+
+void SlurmExecutor::submit(const std::string& name, SlurmLease& lease, int number) {
+  SlurmGroup& group = lease.groups[static_cast<std::size_t>(number)];
+  const SlurmPart& first = lease.parts[group.parts.front()];
+  SlurmSubmit job;
+  job.name = first.spec.name.empty() ? name : name + "/" + first.spec.name;
+  job.comment = tag_of(settings_.instance, name, number);
+  job.partition = settings_.partition;
+  job.reservation = settings_.reservation;
+  job.account = settings_.account;
+  job.qos = settings_.qos;
+  if (as_submitter_) job.user = first.spec.user;
+  job.nodes = group.nodes;
+  job.cpus = group.cpus;
+  job.mem_mib = group.mem_mib;
+  job.gpus = group.gpus;
+  if (first.spec.time_limit_ms > 0) {  // The shim holds it to its limit; this is for Slurm's plans.
+    const std::int64_t ms = first.spec.time_limit_ms + first.spec.grace_ms;
+    job.time = Duration::micros(ms * 1000) + Duration::seconds(300);
+  }
+  job.output = directory_of(first) + "/launch.out";
+  job.hold = true;
+  group.go(SlurmGroup::Step::kSubmitting, boot_micros());
+  Running with;
+  with.lease = name;
+  with.group = number;
+  run(Command::kSubmit, submit_argv(job), std::move(with), script_of(lease, group));
+}
+
+void SlurmExecutor::take(const Running& ran, const CommandResult& result) {
+  const std::int64_t now = boot_micros();
+  switch (ran.what) {
+    case Command::kQueue:
+    case Command::kNodes: {
+      if (!result.ok()) {
+        ++contact_failures_;
+        contact_trouble_ = "Slurm does not answer: " + result.words;
+        return;
+      }
+      if (ran.what == Command::kQueue) {
+        const Result<std::vector<SlurmJob>> jobs = read_squeue(result.out);
+        if (!jobs.ok()) {
+          ++contact_failures_;
+          contact_trouble_ = jobs.error().message;
+          return;
+        }
+        reconcile(jobs.value(), ran.since);
+        return run(Command::kNodes, sinfo_argv(settings_.partition));
+      }
+      const Result<std::vector<SlurmNode>> nodes = read_sinfo(result.out);
+      if (!nodes.ok()) {
+        ++contact_failures_;
+        contact_trouble_ = nodes.error().message;
+        return;
+      }
+      contact_failures_ = 0;
+      contact_trouble_.clear();
+      return take_nodes(nodes.value());
+    }
+    case Command::kTopology:
+      if (result.ok()) switches_ = read_topology(result.out);
+      return run(Command::kConfig, config_argv());
+    case Command::kConfig:
+      if (!result.ok()) return;
+      enforces_ = enforces_limits(read_config(result.out));
+      if (!std::exchange(seen_config_, true)) next_queue_ = 0;
+      return;
+    case Command::kSubmit:
+      return submitted(ran, result);
+    case Command::kRelease:
+      // Whether it did what it says, squeue will tell; what is still held is released again.
+      if (!result.ok()) next_release_ = now + kSecond;
+      for (auto& [name, lease] : leases_) {
+        for (SlurmGroup& group : lease.groups) {
+          const bool asked = std::find(ran.ids.begin(), ran.ids.end(), group.id) != ran.ids.end();
+          if (asked && group.step == SlurmGroup::Step::kHeld && result.ok()) {
+            group.go(SlurmGroup::Step::kReleased, now);
+          }
+        }
+      }
+      next_look_ = 0;
+      return;
+    case Command::kCancel:
+      return;  // As above: who is still there is cancelled again.
+  }
+}
+
+void SlurmExecutor::submitted(const Running& ran, const CommandResult& result) {
+  const std::int64_t now = boot_micros();
+  const auto found = leases_.find(ran.lease);
+  const Result<SlurmId> id = result.ok() ? read_submitted(result.out) : Error{result.words};
+  if (found == leases_.end()) {  // It ended meanwhile.
+    if (id.ok()) to_cancel_.insert(id.value());
+    return;
+  }
+  SlurmLease& lease = found->second;
+  SlurmGroup& group = lease.groups[static_cast<std::size_t>(ran.group)];
+  if (id.ok()) {
+    group.id = id.value();
+    group.refused_since = 0;
+    refused_.clear();
+    return group.go(SlurmGroup::Step::kHeld, now);
+  }
+  if (result.ok() || is_silence(result)) return group.go(SlurmGroup::Step::kUnsure, now);
+  refused(lease, group, result.words);
+}
+
+// Slurm has said no. If all jobs are the same user's, it would say so of each.
+void SlurmExecutor::refused(SlurmLease& lease, SlurmGroup& group, const std::string& words) {
+  const std::int64_t now = boot_micros();
+  group.go(SlurmGroup::Step::kNew, now);
+  group.again = now + kRefusedAgain;
+  if (group.refused_since == 0) group.refused_since = now;
+  const std::string said = "Slurm refuses it: " + words;
+  if (std::exchange(group.said, said) != said) {
+    tell(ExecEvent::Kind::kNote, lease.parts[group.parts.front()], said);
+    troubles_.push_back(lease.name + ": " + said);
+  }
+  if (!as_submitter_) {
+    refused_ = "Slurm refuses every job: " + words;
+  } else if (now - group.refused_since > kRefusedPatience) {
+    for (SlurmPart& part : lease.parts) {
+      if (!part.over) end_unstarted(lease, part, EndCause::kCouldNotStart, said, EPERM);
+    }
+  }
+}
+
+// Leases whose groups are all there; and again, whoever is still held.
+void SlurmExecutor::release(std::int64_t now) {
+  if (under_way(Command::kRelease) || now < next_release_) return;
+  std::vector<SlurmId> ids;
+  for (const auto& [name, lease] : leases_) {
+    const bool whole =
+        std::all_of(lease.groups.begin(), lease.groups.end(), [](const SlurmGroup& group) {
+          return group.step == SlurmGroup::Step::kHeld || group.step == SlurmGroup::Step::kReleased;
+        });
+    if (!whole) continue;
+    for (const SlurmGroup& group : lease.groups) {
+      if (group.step == SlurmGroup::Step::kHeld && ids.size() < kMostIds) ids.push_back(group.id);
+    }
+  }
+  if (ids.empty()) return;
+  Running with;
+  with.ids = ids;
+  run(Command::kRelease, release_argv(ids), std::move(with), "");
+}
+
+void SlurmExecutor::cancel(std::int64_t now) {
+  if (to_cancel_.empty() || under_way(Command::kCancel)) return;
+  std::vector<SlurmId> ids;
+  for (const SlurmId id : to_cancel_) {
+    if (ids.size() == kMostIds) break;
+    ids.push_back(id);
+    cancelled_[id] = now;
+  }
+  for (const SlurmId id : ids) to_cancel_.erase(id);
+  Running with;
+  with.ids = ids;
+  run(Command::kCancel, cancel_argv(ids), std::move(with), "");
+}
+
+void SlurmExecutor::set_timer(std::int64_t now) {
+  std::int64_t next = next_topology_;
+  if (!under_way(Command::kQueue) && !under_way(Command::kNodes))
+    next = std::min(next, next_queue_);
+  if (!leases_.empty()) next = std::min(next, next_look_);
+  for (const auto& [name, lease] : leases_) {
+    for (const SlurmGroup& group : lease.groups) {
+      if (group.step == SlurmGroup::Step::kNew && group.again > now) {
+        next = std::min(next, group.again);
+      }
+      if (group.step == SlurmGroup::Step::kHeld && next_release_ > now) {
+        next = std::min(next, next_release_);
+      }
+    }
+  }
+  if (!events_.empty()) next = now;
+  const std::int64_t wait = std::max<std::int64_t>(next - now, 1'000);
+  itimerspec when{};
+  when.it_value = {wait / kSecond, wait % kSecond * 1000};
+  ::timerfd_settime(timer_.get(), 0, &when, nullptr);
+}
+
+void SlurmExecutor::look_at_records(std::int64_t now) {
+  bool soon = false;
+  for (auto& [name, lease] : leases_) {
+    for (SlurmPart& part : lease.parts) {
+      if (part.over) continue;
+      look_at(lease, part);
+      const SlurmGroup& group = lease.groups[static_cast<std::size_t>(part.group)];
+      const bool starting = !part.started && group.step == SlurmGroup::Step::kReleased;
+      soon = soon || starting || part.wish.ends();
+    }
+    grow(lease, now);
+  }
+  next_look_ = now + (soon ? kLookSoon : kLookLater);
+}
+
+std::string SlurmExecutor::trouble() const {
+  if (contact_failures_ >= kMostFailures) return contact_trouble_;
+  if (!site_trouble_.empty()) return site_trouble_;
+  return refused_;
+}
+
+void SlurmExecutor::tell_trouble() {
+  const std::string now = trouble();
+  if (now == told_trouble_) return;
+  troubles_.push_back(now.empty() ? "Slurm can be used again" : now);
+  told_trouble_ = now;
+  tell_servers();
+}
+
+}  // namespace muster

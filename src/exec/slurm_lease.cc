@@ -1,0 +1,46 @@
+#include "exec/slurm_lease.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "exec/record.h"
+
+namespace muster {
+
+namespace {
+constexpr std::string_view kMark = "muster:";
+}  // namespace
+
+std::string tag_of(std::string_view instance, const std::string& lease, int group) {
+  return std::string(kMark) + std::string(instance) + ":" + lease + ":" + std::to_string(group);
+}
+
+std::optional<SlurmTag> read_tag(std::string_view instance, std::string_view comment) {
+  if (!comment.starts_with(kMark)) return std::nullopt;
+  const auto words = split(comment.substr(kMark.size()), ':');
+  if (words.size() != 3 || words[0] != instance) return std::nullopt;
+  const auto group = parse_int(words[2]);
+  if (!is_lease_name(words[1]) || !group.ok() || group.value() < 0) return std::nullopt;
+  return SlurmTag{std::string(words[1]), static_cast<int>(group.value())};
+}
+
+std::vector<SlurmGroup> groups_of(std::vector<SlurmPart>& parts) {
+  std::vector<SlurmGroup> groups;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const LaunchSpec& spec = parts[i].spec;
+    SlurmGroup group;
+    group.cpus = std::max<std::int64_t>(1, spec.cpu_milli / 1000);
+    group.mem_mib = spec.mem_mib;
+    group.gpus = static_cast<std::int32_t>(spec.gpus.size());
+    auto like = std::find_if(groups.begin(), groups.end(), [&](const SlurmGroup& other) {
+      return other.cpus == group.cpus && other.mem_mib == group.mem_mib && other.gpus == group.gpus;
+    });
+    if (like == groups.end()) like = groups.insert(groups.end(), std::move(group));
+    like->parts.push_back(i);
+    like->nodes.push_back(parts[i].node);
+    parts[i].group = static_cast<int>(like - groups.begin());
+  }
+  return groups;
+}
+
+}  // namespace muster

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""The live manager on a real Slurm of four nodes: gangs with exact resources, preemption, retries,
+cancelling, servers that come and go, other people's jobs, and a manager that is restarted.
+
+    tests/slurm_live_test.py MUSTER TRAINER [TEST...]
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+import live_daemon  # noqa: E402
+import slurm_bed  # noqa: E402
+from live_daemon import GATE, LiveTest, Programs, until  # noqa: E402
+
+BED = slurm_bed.Bed(nodes=4, racks=2, slurmd_timeout=8)
+SHARE = (3, 62500)  # CPUs and MiB beside each GPU.
+
+
+def setUpModule():
+    BED.up()
+
+
+def tearDownModule():
+    BED.down()
+
+
+class SlurmTest(LiveTest):
+    CONFIG = {"executor": "slurm", "slurm": {"partition": "main"},
+              "scheduler": {"min_run": "0s", "estimates": "user", "policy": "srtf"}}
+
+    def tearDown(self):
+        super().tearDown()
+        BED.run("scancel", "--user=root")
+        until("the bed is empty", lambda: not BED.jobs())
+        BED.run("scontrol", "update", "nodename=n[1-4]", "state=resume", check=False)
+
+    def ours(self, job, lease=1):
+        mark = f":j{job}.e{lease}:"
+        return [row for row in BED.ours() if mark in row["comment"]]
+
+    def nodes(self):
+        return {node["name"]: node for node in self.daemon.get("/v1/nodes")["nodes"]}
+
+
+class Runs(SlurmTest):
+    def test_cluster_is_slurms(self):
+        nodes = self.nodes()
+        self.assertEqual(sorted(nodes), ["n1", "n2", "n3", "n4"])
+        self.assertEqual({node["rack"] for node in nodes.values()}, {"s1", "s2"})
+        for node in nodes.values():
+            self.assertEqual(node["gpus"], 8)
+        self.assertIn("whoever submits", self.daemon.muster("nodes")[0])
+
+    def test_gangs_have_exactly_what_was_decided(self):
+        """Two whole servers; then 4 and 2 on what is left of two others."""
+        even = self.submit("--name", "even", "--gpus", 16, "--", "sh", "-c",
+                           f"echo $NODE_RANK of $WORLD_SIZE on $MUSTER_NODE: $CUDA_VISIBLE_DEVICES; {GATE}")
+        fillers = [self.submit("--gpus", gpus, "--", "sh", "-c", GATE) for gpus in (4, 6)]
+        for job in (even, *fillers):
+            self.wait_state(job, "running")
+        uneven = self.submit("--name", "uneven", "--gpus", 6, "--", "sh", "-c",
+                             f"echo $NODE_RANK of $WORLD_SIZE on $MUSTER_NODE: $CUDA_VISIBLE_DEVICES; {GATE}")
+        self.wait_state(uneven, "running")
+
+        rows = self.ours(even)
+        self.assertEqual(len(rows), 1)
+        self.assertEqual(rows[0]["name"], f"j{even}.e1/even")
+        whole = (8 * SHARE[0], 8 * SHARE[1], 8)
+        has = BED.resources(rows[0]["id"])
+        self.assertEqual(list(has.values()), [whole, whole])
+
+        rows = self.ours(uneven)
+        self.assertEqual(len(rows), 2)
+        has = {}
+        for row in rows:
+            has.update(BED.resources(row["id"]))
+        self.assertEqual(sorted(has.values()),
+                         [(2 * SHARE[0], 2 * SHARE[1], 2), (4 * SHARE[0], 4 * SHARE[1], 4)])
+        where = self.daemon.job(uneven)["where"]
+        for node in has:
+            self.assertIn(node, where)
+        for rank, node in enumerate(sorted(has)):
+            until("it speaks", lambda: self.output(uneven, node=rank))
+            line = self.output(uneven, node=rank).splitlines()[0]
+            self.assertTrue(line.startswith(f"{rank} of 2 on {node}: "), line)
+            self.assertEqual(len(line.split(": ")[1].split(",")), has[node][2])
+        self.go()
+        for job in (even, uneven, *fillers):
+            self.wait_over(job)
+        until("Slurm has none of them", lambda: not BED.ours())
+        states = {row["state"] for row in BED.ours(live=False)}
+        self.assertEqual(states, {"COMPLETED"})
+
+    def test_fails_retries_and_is_cancelled(self):
+        fails = self.submit("--", "sh", "-c", "echo it breaks; exit 3")
+        self.assertIn("status 3", self.wait_over(fails, "failed")["why"])
+        long = self.submit("--gpus", 12, "--", "sh", "-c", "trap 'echo saved; exit 0' TERM; "
+                           "while :; do sleep 0.1; done")
+        self.wait_state(long, "running")
+        self.daemon.muster("cancel", long)
+        self.wait_over(long, "cancelled")
+        until("Slurm has none of them", lambda: not BED.ours())
+        for node in (0, 1):
+            self.assertEqual(self.output(long, node=node).split()[-1], "saved")
+        limited = self.submit("--time-limit", "1s", "--", "sleep", "60")
+        self.assertIn("time limit", self.wait_over(limited, "failed")["why"])
+        once = self.submit("--", "sh", "-c", "if [ -e tried ]; then exit 0; fi; touch tried; "
+                           "kill -SEGV $$")
+        done = self.wait_over(once)
+        self.assertEqual(done["leases_used"], 2)
+        where = [lease["where"].split(":")[0] for lease in done["leases"]]
+        self.assertNotEqual(*where)  # Elsewhere.
+
+    def test_a_manager_that_comes_back(self):
+        running = self.submit("--gpus", 12, "--", "sh", "-c", GATE)
+        ends = self.submit("--", "sh", "-c", "while [ ! -e end ]; do sleep 0.05; done")
+        for job in (running, ends):
+            self.wait_state(job, "running")
+        before = sorted(row["id"] for row in BED.ours())
+        self.daemon.kill()
+        (self.daemon.work / "end").touch()
+        until("it ended meanwhile", lambda: self.daemon.record(f"j{ends}.e1", "exit.json").exists())
+        self.daemon.start()
+        self.wait_over(ends)
+        self.assertEqual(self.daemon.job(running)["state"], "running")
+        self.daemon.stop()
+        self.daemon.start()
+        self.go()
+        self.assertEqual(self.wait_over(running)["leases_used"], 1)
+        self.assertEqual(sorted(row["id"] for row in BED.ours(live=False) if row["id"] in before),
+                         before)
+
+
+class Trains(SlurmTest):
+    """Preempted by a shorter job and gone on with: what an uninterrupted run gives."""
+    STEPS = 600
+
+    def losses(self, path):
+        text = path.read_text() if path.exists() else ""
+        told = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+        return [(said["step"], said["loss"]) for said in told if "loss" in said]
+
+    def test_preempted(self):
+        blocker = self.submit("--gpus", 24, "--estimate", "10s", "--", "sh", "-c", GATE)
+        self.wait_state(blocker, "running")
+        job = self.submit("--gpus", 8, "--estimate", "1h", "--", Programs.trainer, "--steps",
+                          self.STEPS, "--load-ms", 4, "--report-every", 1, "--checkpoint",
+                          self.daemon.work / "ckpt")
+        first = self.daemon.record(f"j{job}.e1", "progress.jsonl")
+        until("it has learnt something", lambda: len(self.losses(first)) > 30)
+        short = self.submit("--gpus", 8, "--estimate", "1s", "--", "sleep", "0.2")
+        self.wait_over(short)
+        done = self.wait_over(job)
+        self.assertEqual(done["leases_used"], 2)
+        self.assertEqual([lease["state"] for lease in done["leases"]], ["stopped", "finished"])
+        whole = self.losses(first) + self.losses(
+            self.daemon.record(f"j{job}.e2", "progress.jsonl"))
+        alone = self.daemon.base / "alone"
+        subprocess.run([Programs.trainer, "--steps", str(self.STEPS), "--report-every", "1"],
+                       check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "MUSTER_PROGRESS": str(alone)})
+        self.assertEqual(whole, self.losses(alone))
+        self.go()
+        self.wait_over(blocker)
+
+
+class Servers(SlurmTest):
+    def state(self, node):
+        return self.nodes()[node]["state"]
+
+    def test_drained_in_slurm_and_back(self):
+        self.daemon
+        for node in ("n1", "n2", "n3"):
+            BED.run("scontrol", "update", f"nodename={node}", "state=drain", "reason=new fan")
+        until("they take no jobs", lambda: all(self.state(n) != "open" for n in ("n1", "n2", "n3")))
+        self.assertIn("new fan", self.daemon.muster("nodes")[0])
+        waits = self.submit("--gpus", 16, "--", "true")
+        self.wait_state(waits, "queued")
+        until("why says so", lambda: "new fan" in self.daemon.muster("why", waits)[0])
+        BED.run("scontrol", "update", "nodename=n[1-3]", "state=resume")
+        self.wait_over(waits)
+
+    def test_others_are_seen_and_left_alone(self):
+        theirs = BED.run("sbatch", "--parsable", "-w", "n1", "-c", "12", "--mem=100000",
+                         "--gres=gpu:6", "-o", "/dev/null", "--wrap", "sleep 300").strip()
+        until("it runs", lambda: [j for j in BED.jobs()
+                                  if j["id"] == theirs and j["state"] == "RUNNING"])
+        self.daemon
+        until("it is seen", lambda: self.nodes()["n1"].get("taken", {}).get("gpus") == 6)
+        job = self.submit("--gpus", 26, "--", "sh", "-c", GATE)
+        self.wait_state(job, "running")
+        where = self.daemon.job(job)["where"]
+        self.assertIn("n1", where)
+        waits = self.submit("--gpus", 1, "--", "true")
+        self.wait_state(waits, "queued")
+        BED.run("scancel", theirs)
+        self.wait_over(waits)
+        self.go()
+        self.wait_over(job)
+
+
+if __name__ == "__main__":
+    live_daemon.main(__doc__)
