@@ -15,7 +15,11 @@ import tempfile
 import time
 import unittest
 
-TESTBED = pathlib.Path(__file__).resolve().parent.parent / "tools" / "slurm-testbed"
+import slurm_bed
+
+BED = slurm_bed.Bed(nodes=4)
+BED.options += ["--conf=PartitionName=blind Nodes=n4",
+                "--conf=PartitionName=seeing Nodes=n[1-3] Default=YES"]
 CELLS = 12
 GRID = """sim:
   trace: {trace}
@@ -42,30 +46,23 @@ def tree(directory):
             for path in sorted(directory.rglob("*")) if path.is_file()}
 
 
-def testbed(*words):
-    return subprocess.run([TESTBED, *words, "--dir", Sweeps.bed], check=True, text=True,
-                          capture_output=True).stdout
+def setUpModule():
+    BED.up()
+
+
+def tearDownModule():
+    BED.down()
 
 
 class Sweeps(unittest.TestCase):
     muster = ""
-    bed = ""
     scratch = None  # Shared with the nodes; grids name the trace relative to it.
-
-    @classmethod
-    def environment(cls, **more):
-        return {**os.environ, "SLURM_CONF": f"{cls.bed}/slurm.conf", **more}
 
     @classmethod
     def start(cls, out, *words, grid="grid.yaml", **environment):
         return subprocess.Popen(
             [cls.muster, "sweep", grid, "--out", out, *words], cwd=cls.scratch, text=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=cls.environment(**environment))
-
-    @classmethod
-    def slurm(cls, *argv):
-        return subprocess.run(argv, check=True, text=True, capture_output=True,
-                              env=cls.environment()).stdout
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, **environment})
 
     def sweep(self, out, *words, status=0, **more):
         return self.finish(self.start(out, *words, **more), status)
@@ -85,7 +82,7 @@ class Sweeps(unittest.TestCase):
         """Of a sweep that has just begun: what Slurm calls its array."""
         def find():
             plans = [path.name for path in (self.scratch / out).glob("slurm/*")]
-            for line in self.slurm("squeue", "-h", "-o", "%F %k").splitlines():
+            for line in BED.run("squeue", "-h", "-o", "%F %k").splitlines():
                 job, comment = line.split(maxsplit=1)
                 if comment.removeprefix("muster-sweep:") in plans:
                     return job
@@ -114,13 +111,20 @@ class Sweeps(unittest.TestCase):
             cls.blind = cls.start("blind", "--on", "slurm", "--partition", "blind")
 
     @classmethod
+    def tearDownClass(cls):
+        for process in filter(None, (cls.hangs, cls.blind)):
+            process.kill()  # If their tests were not asked for.
+            process.communicate()
+
+    @classmethod
     def blind_node(cls, node):
         """Lets a node see another directory where the sweeps are; False if that cannot be had."""
-        testbed("kill-slurmd", node)
+        BED.tool("kill-slurmd", node)
         hide = f"mount -t tmpfs none '{cls.scratch}' && exec slurmd -N {node}"
-        hidden = subprocess.run(["unshare", "--mount", "sh", "-c", hide], capture_output=True,
-                                env=cls.environment(MUSTER_SLURM_TESTBED=cls.bed,
-                                                    PATH=os.environ["PATH"] + ":/usr/sbin:/sbin"))
+        hidden = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", hide], capture_output=True,
+            env={**os.environ, "MUSTER_SLURM_TESTBED": BED.directory,
+                 "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
         return hidden.returncode == 0
 
     def test_the_same_bytes_as_here(self):
@@ -130,7 +134,7 @@ class Sweeps(unittest.TestCase):
         self.assertIn(f"{CELLS} of {CELLS} cells were done before", self.on_slurm("plain"))
 
     def test_slices_with_several_threads(self):
-        said = self.on_slurm("slices", "--partition", "main", "--threads", "5",
+        said = self.on_slurm("slices", "--partition", "seeing", "--threads", "5",
                              "--jobs-at-once", "2", "--mem", "1G", "--time-limit", "10m")
         self.assertIn(f"{CELLS} cells in 3 tasks", said)
         self.expect_same("slices")
@@ -155,14 +159,14 @@ class Sweeps(unittest.TestCase):
         self.assertIn(f"Slurm array {array} is cancelled", said)
         done = int(re.search(rf"interrupted with (\d+) of {CELLS} cells done", said)[1])
         self.assertTrue(2 <= done < CELLS, said)
-        wait_for("the array's end", lambda: array not in self.slurm("squeue", "-h", "-o", "%F"))
+        wait_for("the array's end", lambda: array not in BED.run("squeue", "-h", "-o", "%F"))
         self.assertIn(f"of {CELLS} cells were done before", self.on_slurm("stopped"))
         self.expect_same("stopped")
 
     def test_tasks_that_are_lost_are_submitted_again(self):
         process = self.start("lost", "--on", "slurm", "--jobs-at-once", "3")
         array = self.array("lost")
-        self.slurm("scancel", f"{array}_[11-12]")
+        BED.run("scancel", f"{array}_[11-12]")
         said = self.finish(process)
         self.assertIn("2 cells still to be done", said)
         self.assertIn("2 cells in 2 tasks", said)
@@ -177,29 +181,6 @@ class Sweeps(unittest.TestCase):
         self.assertRegex(here, words)
         self.assertRegex(said.splitlines()[-1], words)
 
-    def test_a_submit_that_the_controller_forgets(self):
-        # slurmctld dies as soon as it has said that it has the array. It then gives numbers of
-        # jobs that were, and nodes that remember those refuse the tasks: one more try.
-        real = shutil.which("sbatch")
-        fakes = self.scratch / "forgetful"
-        fakes.mkdir()
-        sbatch = fakes / "sbatch"
-        sbatch.write_text(f"#!/bin/sh\necho >> {fakes}/calls\n{real} \"$@\" || exit\n"
-                          f"[ $(wc -l < {fakes}/calls) -gt 1 ] || "
-                          f"kill -9 $(cat {self.bed}/slurmctld.pid)\n")
-        sbatch.chmod(0o755)
-        self.slurm("scontrol", "update", "PartitionName=main", "State=DOWN")
-        process = self.start("forgotten", "--on", "slurm", PATH=f"{fakes}:{os.environ['PATH']}")
-        wait_for("the submit", (fakes / "calls").exists)
-        wait_for("slurmctld's death", lambda: subprocess.run(
-            [TESTBED, "start-ctld", "--dir", self.bed], capture_output=True).returncode == 0)
-        wait_for("slurmctld", lambda: subprocess.run(
-            ["scontrol", "update", "PartitionName=main", "State=UP"], capture_output=True,
-            env=self.environment()).returncode == 0)
-        said = self.finish(process)
-        self.assertRegex(said, r"12 cells still to be done; Slurm lost array \d+")
-        self.expect_same("forgotten")
-
     def test_what_is_wrong_is_said_in_one_line(self):
         said = self.on_slurm("wrong", "--partition", "mian", status=2)
         self.assertEqual(said, "muster: --partition: Slurm has none called 'mian'; "
@@ -211,34 +192,43 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(said, "muster: --on slurm: scontrol: not found in PATH: "
                                "is Slurm installed here?\n")
 
-    def test_zz_a_directory_that_nodes_do_not_see(self):
+    def test_y_a_directory_that_nodes_do_not_see(self):
         if not self.blind:
             self.skipTest("no rights to hide a directory here")
         said = self.finish(self.blind, status=1).splitlines()[-1]
-        self.assertIn(f"muster: {CELLS} of {CELLS} cells undone after 3 tries in a row: ", said)
+        self.assertIn(f"muster: {CELLS} of {CELLS} cells undone after 3 tries in a row: cells 1, 2, ", said)
+        self.assertIn("ended as FAILED (JobLaunchFailure); ", said)
         self.assertIn("blind: is that directory on all nodes?", said)
+
+    def test_z_a_submit_that_the_controller_forgets(self):
+        # slurmctld dies as soon as it has said that it has the array. From then on it gives numbers
+        # of jobs that were, whose tasks nodes may refuse: so this is the last to use the cluster.
+        real = shutil.which("sbatch")
+        fakes = self.scratch / "forgetful"
+        fakes.mkdir()
+        sbatch = fakes / "sbatch"
+        sbatch.write_text(f"#!/bin/sh\necho >> {fakes}/calls\n{real} \"$@\" || exit\n"
+                          f"[ $(wc -l < {fakes}/calls) -gt 1 ] || "
+                          f"kill -9 $(cat {BED.directory}/slurmctld.pid)\n")
+        sbatch.chmod(0o755)
+        BED.run("scontrol", "update", "PartitionName=seeing", "State=DOWN")
+        process = self.start("forgotten", "--on", "slurm", PATH=f"{fakes}:{os.environ['PATH']}")
+        wait_for("the submit", (fakes / "calls").exists)
+        wait_for("slurmctld's death",
+                 lambda: BED.tool("start-ctld", check=False).returncode == 0)
+        up = ["scontrol", "update", "PartitionName=seeing", "State=UP"]
+        wait_for("slurmctld", lambda: subprocess.run(up, capture_output=True).returncode == 0)
+        said = self.finish(process)
+        self.assertRegex(said, r"12 cells still to be done; Slurm lost array \d+")
+        self.expect_same("forgotten")
 
     def test_zz_a_controller_that_hangs(self):
         self.assertEqual(self.finish(self.hangs, status=1),
                          "muster: --on slurm: scontrol: no answer in 20.0 s\n")
 
 
-def main():
-    Sweeps.muster = os.path.abspath(sys.argv[1])
-    check = subprocess.run([TESTBED, "check"], capture_output=True, text=True, check=False)
-    if check.returncode != 0:
-        print(f"SKIPPED: Slurm: {check.stderr.strip()}")
-        return
-    with tempfile.TemporaryDirectory(prefix="muster-bed-") as bed:
-        Sweeps.bed = bed
-        with tempfile.TemporaryDirectory(prefix="muster-sweep-") as scratch:
-            Sweeps.scratch = pathlib.Path(scratch)
-            try:
-                testbed("up", "--conf", "PartitionName=blind Nodes=n4")
-                unittest.main(argv=[sys.argv[0], "-v", *sys.argv[2:]])
-            finally:
-                testbed("down")
-
-
 if __name__ == "__main__":
-    main()
+    Sweeps.muster = os.path.abspath(sys.argv.pop(1))
+    with tempfile.TemporaryDirectory(prefix="muster-sweep-") as directory:
+        Sweeps.scratch = pathlib.Path(directory)
+        unittest.main(verbosity=2)

@@ -128,7 +128,7 @@ Refusal SweepCommand::simulate_here(const Grid& grid, const CellStore& store,
                                     std::vector<SweepCell>& cells) const {
   const auto missing = static_cast<std::size_t>(std::count_if(
       cells.begin(), cells.end(), [](const SweepCell& cell) { return cell.result.empty(); }));
-  ProgressBar bar("cells");
+  ProgressBar bar("simulating", 2, Duration::seconds(1), "cells");
   std::size_t done = 0;
   const std::optional<CellFailure> failure =
       simulate_cells(grid, grid_, store, cells, threads_, [&] { bar.update(++done, missing); });

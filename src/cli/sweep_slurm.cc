@@ -44,6 +44,10 @@ std::size_t undone(const std::vector<SweepCell>& cells) {
       cells.begin(), cells.end(), [](const SweepCell& cell) { return cell.result.empty(); }));
 }
 
+std::string cells_text(std::size_t cells) {
+  return fmt::format("{} cell{}", cells, cells == 1 ? "" : "s");
+}
+
 SlurmId array_of(const SlurmJob& job) { return job.array > 0 ? job.array : job.id; }
 
 std::vector<std::string> queue_argv() {
@@ -76,15 +80,17 @@ std::optional<SweepTrouble> SlurmSweep::run(std::vector<SweepCell>& cells) {
   if (undone(cells) == 0) return std::nullopt;
   if (std::optional<SweepTrouble> trouble = check_site()) return trouble;
   if (std::optional<SweepTrouble> trouble = take_over()) return trouble;
-  for (int fruitless = 0; undone(cells) > 0 && !interrupted();) {
+  int fruitless = 0;
+  int lost = 0;
+  while (undone(cells) > 0 && !interrupted()) {
     if (live_.empty()) {
       if (fruitless == kMostTries) return give_up(cells);
       const bool first = last_.empty();
-      if (!first) note(fmt::format("{} cells still to be done{}", undone(cells), what_became()));
+      if (!first) note(cells_text(undone(cells)) + " still to be done" + what_became());
       if (!first && fruitless > 0) pause(kBetweenTries);
       ++fruitless;
       std::optional<SweepTrouble> trouble = submit(cells);
-      if (trouble && first) return trouble;
+      if (trouble && (first || fruitless == kMostTries)) return trouble;
       if (trouble) {
         note(trouble->message);
         continue;
@@ -97,6 +103,9 @@ std::optional<SweepTrouble> SlurmSweep::run(std::vector<SweepCell>& cells) {
     store_.take_up(cells);
     if (trouble) return trouble;
     if (undone(cells) < before) fruitless = 0;
+    // Whoever forgot an array may give numbers of jobs that were, whose tasks nodes refuse for a
+    // while: one that was lost takes no try away.
+    if (fruitless > 0 && !seen_ && ++lost <= kMostTries) --fruitless;
   }
   return std::nullopt;
 }
@@ -214,8 +223,8 @@ std::optional<SweepTrouble> SlurmSweep::submit(const std::vector<SweepCell>& cel
   reason_.clear();
   submitted_ = Clock::now();
   note(unsure ? result.words + "; looking whether it took the array"
-              : fmt::format("Slurm array {}: {} cells in {} task{}", array_, plan_.cells.size(),
-                            tasks, tasks == 1 ? "" : "s"));
+              : fmt::format("Slurm array {}: {} in {} task{}", array_,
+                            cells_text(plan_.cells.size()), tasks, tasks == 1 ? "" : "s"));
   return std::nullopt;
 }
 
@@ -240,7 +249,7 @@ std::optional<SweepTrouble> SlurmSweep::wait(std::vector<SweepCell>& cells) {
       disk.looked(began);
     }
     if (!bar_) {
-      bar_.emplace("cells");
+      bar_.emplace("simulating", 2, Duration::seconds(1), "cells");
       shown_from_ = cells.size() - undone(cells);
     }
     bar_->update(cells.size() - undone(cells) - shown_from_, cells.size() - shown_from_);
@@ -294,9 +303,9 @@ SweepTrouble SlurmSweep::give_up(const std::vector<SweepCell>& cells) const {
   for (const SweepCell& cell : cells) {
     if (cell.result.empty()) names.push_back(std::to_string(cell.number + 1));
   }
-  return SweepTrouble{fmt::format("{} of {} cells undone after {} tries in a row: {}{}",
-                                  names.size(), cells.size(), kMostTries, first_few(names),
-                                  what_became())};
+  return SweepTrouble{fmt::format("{} of {} cells undone after {} tries in a row: cell{} {}{}",
+                                  names.size(), cells.size(), kMostTries,
+                                  names.size() == 1 ? "" : "s", first_few(names), what_became())};
 }
 
 CommandResult SlurmSweep::ask(std::vector<std::string> argv, std::string input) {
@@ -313,7 +322,9 @@ Refusal SlurmSweep::hear(const CommandResult& queue) {
       continue;
     if (job.comment.substr(kTag.size()) == last_) {
       seen_ = true;
-      if (job.over() && job.state != "COMPLETED") ended_ = job.state;
+      if (job.over() && job.state != "COMPLETED") {
+        ended_ = job.reason.empty() ? job.state : fmt::format("{} ({})", job.state, job.reason);
+      }
     }
     if (!job.over()) live_.push_back(std::move(job));
   }

@@ -33,8 +33,8 @@ void put(int fd, std::string_view text) {
 
 }  // namespace
 
-ProgressBar::ProgressBar(std::string what, int fd, Duration quiet)
-    : what_(std::move(what)), fd_(fd), on_(is_terminal(fd)) {
+ProgressBar::ProgressBar(std::string what, int fd, Duration quiet, std::string unit)
+    : what_(std::move(what)), unit_(std::move(unit)), fd_(fd), on_(is_terminal(fd)) {
   if (!on_) return;
   begin_ = Clock::now();
   next_ = begin_ + std::chrono::microseconds(quiet.us());
@@ -51,7 +51,7 @@ void ProgressBar::update(std::uint64_t done, std::uint64_t total) {
   // One column short of the edge, where some terminals would wrap.
   put(fd_, "\r" +
                progress_line(what_, done, total, Duration::micros(elapsed.count()),
-                             terminal_width(fd_) - 1) +
+                             terminal_width(fd_) - 1, unit_) +
                "\x1b[K");
   drawn_ = true;
 }
@@ -63,16 +63,17 @@ void ProgressBar::finish() {
 }
 
 std::string progress_line(std::string_view what, std::uint64_t done, std::uint64_t total,
-                          Duration elapsed, int width) {
+                          Duration elapsed, int width, std::string_view unit) {
   const std::int64_t seconds = elapsed.us() / 1'000'000;
   const std::size_t most = static_cast<std::size_t>(std::max(0, width));
   if (total == 0) {
-    return fmt::format("{}  {} jobs  {}", what, grouped(done), clock_text(seconds)).substr(0, most);
+    return fmt::format("{}  {} {}  {}", what, grouped(done), unit, clock_text(seconds))
+        .substr(0, most);
   }
   done = std::min(done, total);
   const double fraction = static_cast<double>(done) / static_cast<double>(total);
-  std::string tail = fmt::format("{:3}%  {} of {} jobs  {}", done * 100 / total, grouped(done),
-                                 grouped(total), clock_text(seconds));
+  std::string tail = fmt::format("{:3}%  {} of {} {}  {}", done * 100 / total, grouped(done),
+                                 grouped(total), unit, clock_text(seconds));
   if (fraction >= 0.01 && done < total) {  // Earlier, a forecast would be a guess.
     const double left = elapsed.in_seconds() * (1 - fraction) / fraction;
     tail += fmt::format(", about {} left", clock_text(static_cast<std::int64_t>(left + 0.5)));

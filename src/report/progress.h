@@ -17,7 +17,8 @@ namespace muster {
 // the caller counted: it never creeps ahead. Call finish() before printing anything else.
 class ProgressBar {
  public:
-  explicit ProgressBar(std::string what, int fd = 2, Duration quiet = Duration::seconds(1));
+  explicit ProgressBar(std::string what, int fd = 2, Duration quiet = Duration::seconds(1),
+                       std::string unit = "jobs");
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar();
@@ -29,6 +30,7 @@ class ProgressBar {
   using Clock = std::chrono::steady_clock;
 
   std::string what_;
+  std::string unit_;
   int fd_;
   bool on_;
   bool drawn_ = false;
@@ -39,6 +41,6 @@ class ProgressBar {
 // The line it draws, no longer than `width`: "simulating [#####-----]  50%  5 of 10 jobs  0:03,
 // about 0:03 left". The percentage is rounded down; without a total only the count is shown.
 std::string progress_line(std::string_view what, std::uint64_t done, std::uint64_t total,
-                          Duration elapsed, int width);
+                          Duration elapsed, int width, std::string_view unit = "jobs");
 
 }  // namespace muster

@@ -18,6 +18,8 @@ TEST(ProgressLine, ShowsTheHonestFraction) {
             "simulating [########################] 100%  10 of 10 jobs  1:02:03");
   EXPECT_EQ(progress_line("simulating", 11, 10, Duration::seconds(1), 100),
             "simulating [########################] 100%  10 of 10 jobs  0:01");
+  EXPECT_EQ(progress_line("simulating", 0, 12, Duration::seconds(1), 100, "cells"),
+            "simulating [------------------------]   0%  0 of 12 cells  0:01");
 }
 
 TEST(ProgressLine, ForecastsNothingFromNothing) {
