@@ -33,17 +33,18 @@ std::string jobs_on(const Json& node) {
 }
 
 // Why it is not all it could be; several notes on one line, each up to its reason, which is long
-// and stands in --json. Of a quarantine the reason is what matters.
+// and stands in --json. Of a quarantine, and of one that cannot be used, the reason is what
+// matters.
 std::string notes_on(const Json& node) {
   if (const std::string note = text_at(node, "notes"); !note.empty()) return note;
-  const bool quarantined = node.contains("quarantine");
+  const bool closed_for_long = node.contains("quarantine") || node.contains("why");
   std::string text;
   for (const Json& note : list_at(node, "notes")) {
     if (!note.is_string()) continue;
     const std::string whole = note.get<std::string>();
     const bool first = text.empty();
-    text +=
-        (first ? "" : "; ") + (quarantined && first ? whole : whole.substr(0, whole.find(": ")));
+    text += (first ? "" : "; ") +
+            (closed_for_long && first ? whole : whole.substr(0, whole.find(": ")));
   }
   return text;
 }
@@ -74,7 +75,9 @@ std::string nodes_text(const Json& answer) {
                                                        : type + " (virtual)",
                    used_of(node, "cpus", "cpus_free"), used_of(node, "mem_gib", "mem_free_gib"),
                    text_at(node, "isolation"), jobs_on(node), notes_on(node)});
-    table.tint(1, open ? Tint::kGreen : state == "quarantined" ? Tint::kRed : Tint::kYellow);
+    table.tint(1, open                                            ? Tint::kGreen
+                  : state == "quarantined" || state == "unusable" ? Tint::kRed
+                                                                  : Tint::kYellow);
   }
   return table.render(ink_for(1), output_width());
 }

@@ -50,7 +50,7 @@ Lines header(const TopData& data, std::size_t running) {
   lines.push_back(fmt::format("muster  {}  {}", printable(data.where), local_time(data.at)));
   lines.push_back(fmt::format(
       "nodes {}{}   GPUs {} {:.0f}/{:.0f}{}   CPUs {:.4g}/{:.4g}   running {}   waiting {}",
-      data.nodes.size(), all.closed > 0 ? fmt::format(" ({} drained)", all.closed) : "",
+      data.nodes.size(), all.closed > 0 ? fmt::format(" ({} closed)", all.closed) : "",
       bar(all.gpus_used, all.gpus, 20), all.gpus_used, all.gpus, all.made_up ? " (virtual)" : "",
       all.cpus - all.cpus_free, all.cpus, grouped(running),
       grouped(data.active - std::min<std::uint64_t>(data.active, running))));

@@ -6,6 +6,23 @@
 
 namespace muster {
 
+namespace {
+
+void draw(std::int64_t& room, std::int64_t& debt, std::int64_t amount) {
+  room -= amount;
+  if (room >= 0) return;
+  debt -= room;
+  room = 0;
+}
+
+void refill(std::int64_t& room, std::int64_t& debt, std::int64_t amount) {
+  const std::int64_t paid = std::min(debt, amount);
+  debt -= paid;
+  room += amount - paid;
+}
+
+}  // namespace
+
 Resources total_of(const Placement& placement) {
   Resources total;
   for (const Share& share : placement) {
@@ -105,37 +122,92 @@ std::int32_t Books::gpus_with(NodeId node, const Resources& per_gpu) const {
   return static_cast<std::int32_t>(most);
 }
 
+Books::Room Books::room_to_return(NodeId node) const {
+  const std::size_t at = room_of(node);
+  Room all = rooms_[at];
+  if (debts_.empty()) return all;
+  const auto left = [](std::int64_t deepest, std::int64_t debt) {
+    return std::max<std::int64_t>(0, deepest - debt);
+  };
+  all.cpu_milli += left(deepest_[at].cpu_milli, debts_[at].cpu_milli);
+  all.mem_mib += left(deepest_[at].mem_mib, debts_[at].mem_mib);
+  return all;
+}
+
+bool Books::fits(const Share& share, const Room& here) {
+  return share.cpu_milli >= 0 && share.mem_mib >= 0 && share.storage_kbps >= 0 &&
+         share.cpu_milli <= here.cpu_milli && share.mem_mib <= here.mem_mib &&
+         share.storage_kbps <= here.storage_kbps;
+}
+
 bool Books::can_take(const Share& share) const {
-  if (share.node.index() >= topology_->node_count() || share.slots == 0) return false;
-  const Room& here = room(share.node);
-  return (share.slots & ~free_slots_[share.node]) == 0 && share.cpu_milli >= 0 &&
-         share.mem_mib >= 0 && share.storage_kbps >= 0 && share.cpu_milli <= here.cpu_milli &&
-         share.mem_mib <= here.mem_mib && share.storage_kbps <= here.storage_kbps;
+  return share.node.index() < topology_->node_count() && has_slots(share) &&
+         fits(share, room(share.node));
+}
+
+bool Books::has_room_for(const Placement& placement, bool back) const {
+  Share sum;
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    const Share& share = placement[i];
+    if (share.node.index() >= topology_->node_count()) return false;
+    if (i > 0 && share.node <= placement[i - 1].node) return false;
+    if (!fits(share, back ? room_to_return(share.node) : room(share.node))) return false;
+    sum.cpu_milli += share.cpu_milli;
+    sum.mem_mib += share.mem_mib;
+    sum.storage_kbps += share.storage_kbps;
+  }
+  if (placement.empty()) return false;
+  return !pooled_ || fits(sum, back ? room_to_return(NodeId(0)) : rooms_[0]);
 }
 
 bool Books::can_take(const Placement& placement) const {
   if (placement.size() == 1) return can_take(placement.front());
-  Room sum;
-  for (std::size_t i = 0; i < placement.size(); ++i) {
-    if (!can_take(placement[i])) return false;
-    if (i > 0 && placement[i].node <= placement[i - 1].node) return false;
-    sum.cpu_milli += placement[i].cpu_milli;
-    sum.mem_mib += placement[i].mem_mib;
-    sum.storage_kbps += placement[i].storage_kbps;
+  return has_room_for(placement, false) &&
+         std::all_of(placement.begin(), placement.end(),
+                     [this](const Share& share) { return has_slots(share); });
+}
+
+bool Books::can_return(const Placement& placement) const {
+  return has_room_for(placement, true) &&
+         std::all_of(placement.begin(), placement.end(),
+                     [this](const Share& share) { return has_slots(share); });
+}
+
+void Books::withhold(NodeId node, std::int64_t cpu_milli, std::int64_t mem_mib) {
+  if (debts_.empty()) {
+    if (cpu_milli == 0 && mem_mib == 0) return;
+    debts_.resize(rooms_.size());
+    deepest_.resize(rooms_.size());
   }
-  if (placement.empty()) return false;
-  return !pooled_ || (sum.cpu_milli <= rooms_[0].cpu_milli && sum.mem_mib <= rooms_[0].mem_mib &&
-                      sum.storage_kbps <= rooms_[0].storage_kbps);
+  const std::size_t at = room_of(node);
+  const auto change = [](std::int64_t& room, std::int64_t& debt, std::int64_t more) {
+    more > 0 ? draw(room, debt, more) : refill(room, debt, -more);
+  };
+  change(rooms_[at].cpu_milli, debts_[at].cpu_milli, cpu_milli);
+  change(rooms_[at].mem_mib, debts_[at].mem_mib, mem_mib);
+  deepest_[at] = debts_[at];
+}
+
+bool Books::in_debt(NodeId node) const {
+  if (debts_.empty()) return false;
+  const Room& debt = debts_[room_of(node)];
+  return debt.cpu_milli > 0 || debt.mem_mib > 0;
 }
 
 void Books::take(const Share& share) {
-  MUSTER_CHECK(can_take(share));
+  MUSTER_CHECK(can_take(share) || (has_slots(share) && fits(share, room_to_return(share.node))));
   SlotMask& slots = free_slots_[share.node];
   const std::int32_t before = std::popcount(slots);
   slots &= ~share.slots;
-  Room& here = rooms_[pooled_ ? 0 : share.node.index()];
-  here.cpu_milli -= share.cpu_milli;
-  here.mem_mib -= share.mem_mib;
+  const std::size_t at = room_of(share.node);
+  Room& here = rooms_[at];
+  if (debts_.empty()) {
+    here.cpu_milli -= share.cpu_milli;
+    here.mem_mib -= share.mem_mib;
+  } else {
+    draw(here.cpu_milli, debts_[at].cpu_milli, share.cpu_milli);
+    draw(here.mem_mib, debts_[at].mem_mib, share.mem_mib);
+  }
   here.storage_kbps -= share.storage_kbps;
   move(share.node, before, std::popcount(slots));
 }
@@ -145,9 +217,15 @@ void Books::give(const Share& share) {
   MUSTER_CHECK((slots & share.slots) == 0);
   const std::int32_t before = std::popcount(slots);
   slots |= share.slots;
-  Room& here = rooms_[pooled_ ? 0 : share.node.index()];
-  here.cpu_milli += share.cpu_milli;
-  here.mem_mib += share.mem_mib;
+  const std::size_t at = room_of(share.node);
+  Room& here = rooms_[at];
+  if (debts_.empty()) {
+    here.cpu_milli += share.cpu_milli;
+    here.mem_mib += share.mem_mib;
+  } else {
+    refill(here.cpu_milli, debts_[at].cpu_milli, share.cpu_milli);
+    refill(here.mem_mib, debts_[at].mem_mib, share.mem_mib);
+  }
   here.storage_kbps += share.storage_kbps;
   move(share.node, before, std::popcount(slots));
 }

@@ -81,6 +81,17 @@ class Books {
   void take(const Share& share);  // CHECKs can_take().
   void give(const Share& share);  // CHECKs that the slots were taken.
 
+  // So much more of what `node` draws on is for nobody here to have; less if negative. What is held
+  // already stays held: if not all of it is free, the rest is a debt, and what is given back pays
+  // that first. Storage is left alone. Whoever is given up and taken again after this may be in
+  // debt again, but all together no deeper than they are now.
+  void withhold(NodeId node, std::int64_t cpu_milli, std::int64_t mem_mib);
+  bool in_debt(NodeId node) const;
+  // The same as can_take(), for one who gets back what was his.
+  bool can_return(const Placement& placement) const;
+  // Either without a look at the slots.
+  bool has_room_for(const Placement& placement, bool back) const;
+
   // Lowest node at or after `from` with at least one free GPU / exactly `count` free GPUs; node
   // index node_count() when there is none. Constant time but for very large clusters.
   NodeId next_with_free(NodeId from) const { return next_in(free_row_, from); }
@@ -97,6 +108,12 @@ class Books {
   void set(std::size_t row, NodeId node);
   void clear(std::size_t row, NodeId node);
   void move(NodeId node, std::int32_t before, std::int32_t after);
+  std::size_t room_of(NodeId node) const { return pooled_ ? 0 : node.index(); }
+  Room room_to_return(NodeId node) const;
+  bool has_slots(const Share& share) const {
+    return share.slots != 0 && (share.slots & ~free_slots_[share.node]) == 0;
+  }
+  static bool fits(const Share& share, const Room& here);
 
   const Topology* topology_;
   bool pooled_;
@@ -104,9 +121,11 @@ class Books {
   IdVector<GpuTypeId, std::int32_t> free_by_type_;
   IdVector<NodeId, SlotMask> free_slots_;
   std::vector<Room> rooms_;
-  std::size_t words_;     // Words a row.
-  std::size_t coarse_;    // Words of the coarser bitmap a row.
-  std::size_t free_row_;  // The row of nodes with any free GPU.
+  std::vector<Room> debts_;    // Where there is one, the room is zero. Empty until there is any,
+  std::vector<Room> deepest_;  // as are these: what the debts were, and may be again.
+  std::size_t words_;          // Words a row.
+  std::size_t coarse_;         // Words of the coarser bitmap a row.
+  std::size_t free_row_;       // The row of nodes with any free GPU.
   std::vector<std::uint64_t> index_;
 };
 

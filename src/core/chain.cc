@@ -331,6 +331,11 @@ void Chain::rebalance(const View& view, Draft& draft) {
   for (const JobId job : returning_) {
     asks_.push_back(ask_for(view, job));
     asks_.back().held = &view.placement(job);
+    for (Share share : view.placement(job)) {
+      share.slots &= view.blocked(share.node);
+      share.cpu_milli = share.mem_mib = share.storage_kbps = 0;
+      if (share.slots != 0) books.give(share);
+    }
   }
   std::sort(asks_.begin(), asks_.end(), [](const Ask& a, const Ask& b) { return a.job < b.job; });
   mechanism_->rebalance(*cluster_, *placer_, books, asks_, Fidelity::kOurs);
@@ -346,7 +351,8 @@ void Chain::bring_back(const View& view, Draft& draft) {
   if (particular_) least.emplace(*cluster_, view, draft);
   for (const JobId job : view.placed()) {
     const auto free = [&](const Share& share) {
-      return (draft.books().free_slots(share.node) & share.slots) == share.slots;
+      const SlotMask left = draft.books().free_slots(share.node) | view.blocked(share.node);
+      return (left & share.slots) == share.slots;
     };
     const Placement& held = view.placement(job);
     if (draft.placement(job) != nullptr || !std::all_of(held.begin(), held.end(), free)) continue;

@@ -201,11 +201,14 @@ void Chain::preempt(const View& view, Draft& draft) {
 }
 
 Instant Chain::safe_until(const View& view, JobId job) const {
+  // What one leaves on a closed server is for nobody to have.
+  if (view.is_on_closed(job)) return Instant::never();
   return view.held_since(job) + options_.min_run;
 }
 
 bool Chain::is_protected(const View& view, JobId job) const {
-  return options_.min_run > Duration() && view.is_placed(job) && safe_until(view, job) > view.now();
+  return view.is_placed(job) && (options_.min_run > Duration() || view.is_on_closed(job)) &&
+         safe_until(view, job) > view.now();
 }
 
 void Chain::review_young(Instant when) { young_until_ = std::min(young_until_, when); }

@@ -32,7 +32,8 @@ const Placement* Draft::placement(JobId id) const {
 
 bool Draft::acceptable(const Job& job, const Placement& placement) const {
   if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return false;
-  return state_->books.can_take(placement) && right_sort(job, placement);
+  return (state_->books.can_take(placement) || state_->can_stay(job, placement)) &&
+         right_sort(job, placement);
 }
 
 bool Draft::right_sort(const Job& job, const Placement& placement) const {
@@ -53,11 +54,11 @@ bool Draft::right_sort(const Job& job, const Placement& placement) const {
 }
 
 void Draft::take(const Placement& placement) {
-  for (const Share& share : placement) state_->books.take(share);
+  for (const Share& share : placement) state_->take(share);
 }
 
 void Draft::give(const Placement& placement) {
-  for (const Share& share : placement) state_->books.give(share);
+  for (const Share& share : placement) state_->give(share);
 }
 
 void Draft::remember(const Pencil& pencil) {
@@ -165,7 +166,7 @@ void Draft::forget_pointless_stops() {
     if (!mine.had || mine.has) continue;
     const Job& job = state_->jobs[mine.job];
     const Placement& held = state_->leases[static_cast<std::size_t>(job.lease)].placement;
-    if (!state_->books.can_take(held)) continue;
+    if (!state_->can_stay(job, held)) continue;
     take(held);
     mine.has = true;
     mine.placement = held;

@@ -56,7 +56,7 @@ std::span<const Action> Engine::step(Instant now, std::span<const Event> events)
     std::visit([this](const auto& e) { apply(e); }, event);
   }
   release_parked();
-  block_closed();
+  block();
   const bool review = now >= review_;
   if (options_.round > Duration()) {
     const bool due =
@@ -68,6 +68,8 @@ std::span<const Action> Engine::step(Instant now, std::span<const Event> events)
         review || (planner_->drifts() && state_.waiting > 0 && on_tick() && last_plan_ != now);
     if (news_ || tick) plan(tick ? Occasion::kTick : Occasion::kNews);
   }
+  // What a plan freed where nobody is to be placed is nobody's: who was promised it waits again.
+  if (state_.closed_count > 0 || !state_.taken.empty()) revoke_misplaced();
   start_cleared();
   tell_reseated();
   ask_for_wake();
@@ -103,6 +105,7 @@ void Engine::ask_for_wake() {
       wake = Instant::micros((now_.us() / options_.quantum.us() + 1) * options_.quantum.us());
     }
     wake = std::min(wake, review_);
+    if (news_) wake = now_ + Duration::micros(1);  // Of who was promised what is not to be had.
   }
   if (!parked_.empty()) wake = std::min(wake, parked_.front().until);
   drop_void_patience();

@@ -115,6 +115,7 @@ class Engine {
   void apply(const WorkKnown& event) { estimator_.learn(event.spec, event.work); }
   void apply(const NodeClosed& event);
   void apply(const NodeOpened& event);
+  void apply(const NodeTaken& event);
   void apply(const TimerFired&) {}
   bool admit(JobId job);  // Into the queue, or rejects it.
   // engine_failures.cc
@@ -129,7 +130,13 @@ class Engine {
   void begin_patience(JobId job);  // It waits from now on.
   void drop_void_patience();
   void release_parked();
-  void block_closed();
+  // engine_nodes.cc
+  void block();
+  void block_slots(NodeId node, std::int32_t wanted);
+  void set_aside(NodeId node, const Resources& rights);
+  enum class Ours : std::uint8_t { kHeld, kRights };
+  std::map<NodeId, Resources> ours_beside_strangers(Ours what) const;
+  bool revoke_misplaced();
 
   bool on_tick() const;
   void plan(Occasion occasion);
@@ -176,8 +183,7 @@ class Engine {
   InputBlame inputs_;
   ServerBlame servers_;
   std::vector<std::pair<Instant, NodeId>>
-      drains_;  // Servers closed for their failures, until when.
-  std::size_t closed_count_ = 0;
+      drains_;                         // Servers closed for their failures, until when.
   Instant review_ = Instant::never();  // When the planner wants to plan even without news.
   std::vector<Aftermath> reactions_;
   std::vector<Quarantine> quarantines_;

@@ -1,4 +1,4 @@
-// The engine when things break: attempts that fail, and servers that come and go.
+// The engine when things break: attempts that fail, and what is done about them.
 
 #include <algorithm>
 #include <functional>
@@ -112,7 +112,7 @@ void Engine::blame_server(const AttemptFailed& event, const Job& job, const Fail
   const NodeId suspect = failed.servers.front();
   if (options_.retry.kind() != RetryPolicy::Kind::kAdaptive || state_.closed[suspect] != 0) return;
   // What may be the jobs' fault is no reason to close the last server: where else could it show?
-  const bool last = closed_count_ + 1 == state_.closed.size();
+  const bool last = state_.closed_count + 1 == state_.closed.size();
   if (last && failed.nature() != Nature::kServer) return;
   std::optional<Charge> charge;
   if (verdict.blames == Verdict::Blames::kServer) {
@@ -177,54 +177,6 @@ void Engine::release_parked() {
   const std::vector<std::pair<Instant, NodeId>> drains = drains_;
   for (const auto& [until, node] : drains) {
     if (until <= now_) apply(NodeOpened{node});
-  }
-}
-
-void Engine::apply(const NodeClosed& event) {
-  if (event.node.index() >= state_.closed.size() || state_.closed[event.node] != 0) return;
-  state_.closed[event.node] = 1;
-  ++closed_count_;
-  // Whoever was only promised a part of it goes back to the queue.
-  const std::vector<JobId> placed = state_.placed;
-  for (const JobId id : placed) {
-    Job& job = state_.jobs[id];
-    const Lease& mine = lease(id);
-    if (mine.state != Lease::State::kPromised) continue;
-    const bool there = std::any_of(mine.placement.begin(), mine.placement.end(),
-                                   [&](const Share& share) { return share.node == event.node; });
-    if (!there) continue;
-    give_back(job);
-    revoke(job);
-    wait_again(id);
-  }
-  news_ = true;
-}
-
-void Engine::apply(const NodeOpened& event) {
-  if (event.node.index() >= state_.closed.size() || state_.closed[event.node] == 0) return;
-  state_.closed[event.node] = 0;
-  --closed_count_;
-  servers_.pardon(event.node);
-  std::erase_if(drains_, [&](const auto& drain) { return drain.second == event.node; });
-  Share share;
-  share.node = event.node;
-  share.slots = std::exchange(state_.blocked[event.node], SlotMask{0});
-  if (share.slots != 0) state_.books.give(share);
-  news_ = true;
-}
-
-// Before each plan: what has become free on a closed server is not to be had.
-void Engine::block_closed() {
-  if (!news_ || closed_count_ == 0) return;
-  for (std::size_t i = 0; i < state_.closed.size(); ++i) {
-    const NodeId node(i);
-    if (state_.closed[node] == 0) continue;
-    Share share;
-    share.node = node;
-    share.slots = state_.books.free_slots(node);
-    if (share.slots == 0) continue;
-    state_.books.take(share);
-    state_.blocked[node] |= share.slots;
   }
 }
 

@@ -107,11 +107,18 @@ struct NodeClosed {  // The server takes no new leases; those on it are ended, o
 struct NodeOpened {
   NodeId node;
 };
+// So much of the server is held by strangers: by whoever shares it with us and is none of our jobs.
+// Takes the place of what was said before; nothing: they are gone. What our leases hold already
+// stays theirs, but no lease is placed there that would not fit beside the strangers.
+struct NodeTaken {
+  NodeId node;
+  Resources taken;  // GPUs, CPU and memory; storage is not counted.
+};
 struct TimerFired {};  // The time asked for by WakeAt has come.
 
 using Event = std::variant<JobSubmitted, JobRestored, JobCancelled, LeaseStarted, LeaseEnded,
                            AttemptFailed, LeaseLost, JobReported, JobForeseen, JobSaved,
-                           TypeMeasured, WorkKnown, NodeClosed, NodeOpened, TimerFired>;
+                           TypeMeasured, WorkKnown, NodeClosed, NodeOpened, NodeTaken, TimerFired>;
 
 struct Action {
   enum class Kind : std::uint8_t {

@@ -1,6 +1,7 @@
 #include "core/state.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/check.h"
@@ -105,6 +106,49 @@ double JobFacts::dominant_share_us() const {
                    1000.0 * share(mem_mib_ms, cluster_total->mem_mib)});
 }
 
+void State::give(const Share& share) {
+  books.give(share);
+  Share back;
+  back.node = share.node;
+  if (closed[share.node] != 0) {
+    back.slots = share.slots;
+  } else if (const auto found = taken.find(share.node); found != taken.end()) {
+    const std::int32_t lack = found->second.gpus - std::popcount(blocked[share.node].slots);
+    back.slots = lowest_slots(share.slots, std::clamp(lack, 0, share.gpus()));
+  }
+  if (back.slots == 0) return;
+  books.take(back);
+  blocked[share.node].slots |= back.slots;
+}
+
+void State::take(const Share& share) {
+  Share back;
+  back.node = share.node;
+  back.slots = blocked[share.node].slots & share.slots;
+  if (back.slots != 0) {
+    books.give(back);
+    blocked[share.node].slots ^= back.slots;
+  }
+  books.take(share);
+}
+
+bool State::can_stay(const Job& job, const Placement& placement) const {
+  if (job.lease == kNoRow) return false;
+  const Placement& held = leases[static_cast<std::size_t>(job.lease)].placement;
+  bool no_more = true;
+  for (const Share& share : placement) {
+    if (share.node.index() >= blocked.size() || share.slots == 0) return false;
+    const auto mine = std::find_if(held.begin(), held.end(),
+                                   [&](const Share& had) { return had.node == share.node; });
+    SlotMask left = books.free_slots(share.node);
+    if (mine != held.end()) left |= mine->slots & blocked[share.node].slots;
+    if ((share.slots & ~left) != 0) return false;
+    no_more = no_more && mine != held.end() && share.cpu_milli <= mine->cpu_milli &&
+              share.mem_mib <= mine->mem_mib;
+  }
+  return books.has_room_for(placement, no_more);
+}
+
 bool State::is_first_holder(JobId job) const {
   const Berth* shared = berth(job);
   return shared == nullptr || shared->members.front() == job;
@@ -159,9 +203,11 @@ void State::check_invariants() const {
   }
   check_berths();
   for (std::size_t i = 0; i < blocked.size(); ++i) {
-    Share share;
+    Share share = blocked[NodeId(i)];
+    MUSTER_CHECK(closed[NodeId(i)] != 0 || taken.contains(NodeId(i)) || share.slots == 0);
+    expected.withhold(NodeId(i), share.cpu_milli, share.mem_mib);
     share.node = NodeId(i);
-    share.slots = blocked[NodeId(i)];
+    share.cpu_milli = share.mem_mib = 0;
     if (share.slots != 0) expected.take(share);
   }
   MUSTER_CHECK(placed_count == placed.size());
@@ -173,6 +219,7 @@ void State::check_invariants() const {
     MUSTER_CHECK(expected.room(node).cpu_milli == books.room(node).cpu_milli);
     MUSTER_CHECK(expected.room(node).mem_mib == books.room(node).mem_mib);
     MUSTER_CHECK(expected.room(node).storage_kbps == books.room(node).storage_kbps);
+    MUSTER_CHECK(expected.in_debt(node) == books.in_debt(node));
     for (const std::int32_t row : stopping[node]) {
       MUSTER_CHECK(leases[static_cast<std::size_t>(row)].state == Lease::State::kStopping);
     }

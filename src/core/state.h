@@ -32,9 +32,12 @@ struct State {
   std::vector<Berth> berths;
   std::vector<std::int32_t> unused_berths;
   std::vector<JobId> reseated;  // Jobs whose company in a berth changed; the engine tells of them.
-  // Servers that take no new leases, and the GPUs of theirs that nobody may have meanwhile.
+  // Servers that take no new leases; what strangers hold, of those where they do; and of both what
+  // the books keep from everybody for it.
   IdVector<NodeId, std::uint8_t> closed;
-  IdVector<NodeId, SlotMask> blocked;
+  std::size_t closed_count = 0;
+  std::map<NodeId, Resources> taken;
+  IdVector<NodeId, Share> blocked;
   // Servers on which a job's last attempt failed and that the next is to be kept off. Only of jobs
   // that could run without them, and no more than a wish: a planner heeds it where it looks for a
   // place, and nobody is stopped for it.
@@ -53,6 +56,13 @@ struct State {
   void enter_berth(JobId job, JobId host, Together manner);
   bool leave_berth(JobId job);
   bool is_first_holder(JobId job) const;  // Of its GPUs: the one who has them for all that share.
+
+  // In a plan. What is given back on a closed server, or where strangers lack it, is blocked at
+  // once; whoever had it may take it again.
+  void give(const Share& share);
+  void take(const Share& share);
+  // Whether a job may have this, on GPUs that it has a lease of and others that are free.
+  bool can_stay(const Job& job, const Placement& placement) const;
 
   // Brings a job's lazy counters up to now.
   void settle(Job& job, Instant now);
@@ -99,6 +109,14 @@ class View {
     const auto found = state_->avoided.find(job);
     return found == state_->avoided.end() ? std::span<const NodeId>()
                                           : std::span<const NodeId>(found->second.servers);
+  }
+  // Of servers that take no leases, and of those that strangers have a part of.
+  SlotMask blocked(NodeId node) const { return state_->blocked[node].slots; }
+  bool is_on_closed(JobId job) const {
+    if (state_->closed_count == 0) return false;
+    const Placement& held = placement(job);
+    return std::any_of(held.begin(), held.end(),
+                       [this](const Share& share) { return state_->closed[share.node] != 0; });
   }
   std::size_t job_count() const { return state_->jobs.size(); }
   JobState job_state(JobId job) const { return state_->jobs[job].state; }

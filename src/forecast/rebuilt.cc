@@ -56,6 +56,7 @@ Rebuilt::Rebuilt(const Engine& engine, Instant now, const Rules& rules,
   for (std::size_t node = 0; node < state.closed.size(); ++node) {
     if (state.closed[NodeId(node)] != 0) events.emplace_back(NodeClosed{NodeId(node)});
   }
+  for (const auto& [node, taken] : state.taken) events.emplace_back(NodeTaken{node, taken});
   engine_.step(now, events);
 }
 

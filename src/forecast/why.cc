@@ -23,6 +23,12 @@ std::vector<Event> reopened(const State& state) {
   return events;
 }
 
+std::vector<Event> all_strangers_gone(const State& state) {
+  std::vector<Event> events;
+  for (const auto& [node, taken] : state.taken) events.emplace_back(NodeTaken{node, {}});
+  return events;
+}
+
 std::vector<Event> all_ended(const Engine& engine) {
   std::vector<Event> events;
   for (const JobId job : engine.state().placed) events.push_back(end_of(engine, job));
@@ -84,7 +90,13 @@ class Inquiry {
     for (std::size_t i = 0; i < topology.node_count(); ++i) {
       const NodeId node(i);
       if (spec.gpu_type && topology.node(node).gpu_type != *spec.gpu_type) continue;
-      why_.closed += std::popcount(state.blocked[node]);
+      const std::int32_t blocked = std::popcount(state.blocked[node].slots);
+      if (state.closed[node] != 0) {
+        why_.closed += blocked;
+      } else if (blocked > 0) {
+        why_.others += blocked;
+        ++why_.others_servers;
+      }
       const std::int32_t free = state.books.free_gpus(node);
       if (free > 0) {
         why_.most_mem_mib = std::max(why_.most_mem_mib, state.books.room(node).mem_mib);
@@ -123,6 +135,8 @@ class Inquiry {
     }
     const std::vector<Event> opened = reopened(engine_.state());
     if (!opened.empty() && runs_first_after(opened)) return Constraint::kServers;
+    const std::vector<Event> left = all_strangers_gone(engine_.state());
+    if (!left.empty() && runs_first_after(left)) return Constraint::kOthers;
     if (rules_.planner.chain.tenants != nullptr &&
         runs_under(engine_, now_, job_, rules_, without_quotas(rules_))) {
       return Constraint::kQuota;
@@ -140,8 +154,13 @@ class Inquiry {
     std::vector<Event> both = opened;
     both.insert(both.end(), ended.begin(), ended.end());
     if (!opened.empty() && runs_first_after(both)) return Constraint::kServers;
+    both.insert(both.end(), left.begin(), left.end());
+    if (!left.empty() && runs_first_after(both)) {
+      return opened.empty() ? Constraint::kOthers : Constraint::kServers;
+    }
     if (rules_.planner.chain.tenants != nullptr) return Constraint::kQuota;
-    return !opened.empty() ? Constraint::kServers : Constraint::kOrder;
+    if (!opened.empty()) return Constraint::kServers;
+    return !left.empty() ? Constraint::kOthers : Constraint::kOrder;
   }
 
   // Whether it would run, first in line, if it asked for no memory, no CPUs, or neither.
@@ -208,9 +227,9 @@ class Inquiry {
 }  // namespace
 
 std::string_view constraint_name(Constraint constraint) {
-  constexpr std::array<std::string_view, 11> kNames = {
-      "none",  "next-plan", "back-off", "reservation",   "order", "nodes",
-      "quota", "memory",    "cpus",     "fragmentation", "gpus"};
+  constexpr std::array<std::string_view, 12> kNames = {
+      "none",   "next-plan", "back-off", "reservation", "order",         "nodes",
+      "others", "quota",     "memory",   "cpus",        "fragmentation", "gpus"};
   return kNames[static_cast<std::size_t>(constraint)];
 }
 

@@ -25,6 +25,7 @@ enum class Constraint : std::uint8_t {
   kReservation,  // It would fit, but delay a job that stands before it.
   kOrder,        // Others are before it.
   kServers,      // Servers are closed.
+  kOthers,       // Strangers hold a part of the servers.
   kQuota,        // Its tenant has its part.
   kMemory,       // GPUs are free, but not the memory it asks for, or its share, beside them;
   kCpus,         // or not the CPUs.
@@ -70,6 +71,8 @@ struct Why {
   std::int32_t most_on_one = 0;     // Of those on one server,
   NodeId best;                      // this one.
   std::int32_t closed = 0;          // GPUs nobody has, on closed servers.
+  std::int32_t others = 0;          // GPUs kept for what strangers hold on open ones,
+  std::int32_t others_servers = 0;  // on so many.
   std::int64_t most_mem_mib = 0;    // Free on one server that has a GPU free,
   std::int64_t most_cpu_milli = 0;  // and of CPU.
   std::size_t ahead = 0;            // Waiting jobs that will start before it,

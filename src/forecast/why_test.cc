@@ -148,6 +148,10 @@ class Scene {
     const NodeId node(random_.below(3));
     if (!scattered_ && random_.below(12) == 0) events.push_back(NodeClosed{node});
     if (random_.below(8) == 0) events.push_back(NodeOpened{node});
+    if (!scattered_ && random_.below(8) == 0) {
+      const auto gpus = static_cast<std::int32_t>(random_.below(3));
+      events.push_back(NodeTaken{node, {gpus, gpus * 2'000, 0, 0}});
+    }
     step(*engine_, now_, events);
   }
 
@@ -245,6 +249,15 @@ void check_constraint(const Scene& scene, JobId job, const Why& why) {
       EXPECT_FALSE(runs_if_first);
       return;
     }
+    case Constraint::kOthers: {
+      std::vector<Event> events;
+      for (std::size_t node = 0; node < 3; ++node) events.push_back(NodeTaken{NodeId(node), {}});
+      events.insert(events.end(), first.begin(), first.end());
+      EXPECT_TRUE(scene.starts(events, scene.next_id()) || !runs_when_all_ended(scene, first));
+      EXPECT_FALSE(runs_if_first);
+      EXPECT_GT(why.others, 0);
+      return;
+    }
     case Constraint::kQuota:
       EXPECT_FALSE(runs_if_first);
       // Lifted alone it is enough, unless not even an empty cluster would be.
@@ -300,8 +313,8 @@ TEST(Why, IsRightInAThousandStates) {
     if (HasFailure()) return;
   }
   EXPECT_EQ(asked, 1'000);
-  for (const char* name :
-       {"order", "reservation", "nodes", "quota", "memory", "cpus", "fragmentation", "gpus"}) {
+  for (const char* name : {"order", "reservation", "nodes", "others", "quota", "memory", "cpus",
+                           "fragmentation", "gpus"}) {
     EXPECT_GE(constraints[name], 5) << name;
   }
   for (int kind = 0; kind < 9; ++kind) {

@@ -132,7 +132,10 @@ std::string Words::what_stops_it(const Why& why) const {
       return "waits its turn: " + needs +
              (why.ahead == 0 ? ", and those that run come before it" : "");
     case Constraint::kServers:
-      return "waits for servers: " + closed_servers();
+      return closed_servers();
+    case Constraint::kOthers:
+      return fmt::format("waits: others hold {} on {} server{}; {}", gpu_count(why.others),
+                         why.others_servers, why.others_servers == 1 ? "" : "s", needs);
     case Constraint::kQuota:
       return "waits for its tenant's share" + quota();
     case Constraint::kMemory:
@@ -216,6 +219,7 @@ json Words::facts(const Why& why) const {
                 {"ahead", why.ahead}, {"ahead_gpus", why.ahead_gpus}};
   if (why.most_on_one > 0) facts["best_node"] = topology().node(why.best).name;
   if (why.closed > 0) facts["closed"] = why.closed;
+  if (why.others > 0) facts["others"] = why.others;
   for (const NodeId node : closed_nodes()) {
     facts["servers"].push_back({{"name", topology().node(node).name},
                                 {"says", fmt::format("{} ({}) is {}", topology().node(node).name,
@@ -258,20 +262,31 @@ std::vector<NodeId> Words::closed_nodes() const {
   return nodes;
 }
 
+// Of one reason all of it, of several no more than what sort each is.
 std::string Words::closed_servers() const {
-  std::string text;
   const std::vector<NodeId> nodes = closed_nodes();
+  const std::string& first = picture_.closed_why[nodes.front().index()];
+  const bool alike = std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+    return picture_.closed_why[node.index()] == first;
+  });
+  const std::size_t colon = first.find(": ");
+  const bool told = alike && colon != std::string::npos;
+  if (told && first.starts_with("unusable") && nodes.size() == topology().node_count()) {
+    return "waits: no server can be used" + first.substr(colon);
+  }
+  std::string text = "waits for servers: ";
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::string& why = picture_.closed_why[nodes[i].index()];
     const std::string next = fmt::format(
         "{}{} ({}) {}", i == 0 ? "" : ", ", clipped(topology().node(nodes[i]).name),
         gpu_count(topology().node(nodes[i]).capacity.gpus), why.substr(0, why.find(':')));
-    if (i > 0 && text.size() + next.size() > kLine - 30) {
-      return text + fmt::format(" and {} more", nodes.size() - i);
+    if (i > 0 && text.size() + next.size() > kLine - 10) {
+      text += fmt::format(" and {} more", nodes.size() - i);
+      break;
     }
     text += next;
   }
-  return text;
+  return told ? text + first.substr(colon) : text;
 }
 
 std::string Words::beside(const Why& why) const {

@@ -77,6 +77,19 @@ struct Writer {
   json operator()(const ProfiledInput& in) const {
     return {{"t", "profiled"}, {"id", in.id}, {"kind", in.kind}, {"words", in.words}};
   }
+  json operator()(const NodeStateInput& in) const {
+    json out = {{"t", "node-state"}, {"node", in.node}, {"usable", in.usable}};
+    if (!in.why.empty()) out["why"] = in.why;
+    if (in.taken.gpus != 0) out["gpus"] = in.taken.gpus;
+    if (in.taken.cpu_milli != 0) out["cpu_milli"] = in.taken.cpu_milli;
+    if (in.taken.mem_mib != 0) out["mem_mib"] = in.taken.mem_mib;
+    return out;
+  }
+  json operator()(const LeaseNoteInput& in) const {
+    json out = lease_json("lease-note", in.id, in.lease);
+    out["words"] = in.words;
+    return out;
+  }
   json operator()(const TickInput&) const { return {{"t", "tick"}}; }
 };
 
@@ -148,6 +161,15 @@ Result<Input> read_input(const json& in) {
     return Input(NodeTestInput{in.at("node").get<std::string>(), in.at("ok").get<bool>(),
                                in.at("words").get<std::string>()});
   }
+  if (what == "node-state") {
+    NodeStateInput out;
+    out.node = in.at("node").get<std::string>();
+    out.usable = in.value("usable", true);
+    out.why = in.value("why", "");
+    out.taken = {in.value("gpus", std::int32_t{0}), in.value("cpu_milli", std::int64_t{0}),
+                 in.value("mem_mib", std::int64_t{0}), 0};
+    return Input(std::move(out));
+  }
   const LiveId id = in.at("id").get<LiveId>();
   if (what == "cancel") return Input(CancelInput{id, in.at("by").get<std::string>()});
   if (what == "hold") return Input(HoldInput{id});
@@ -159,6 +181,9 @@ Result<Input> read_input(const json& in) {
   const auto lease = in.at("lease").get<std::uint32_t>();
   if (what == "up") return Input(LeaseUpInput{id, lease, in.at("isolation").get<std::string>()});
   if (what == "saved") return Input(SavedInput{id, lease});
+  if (what == "lease-note") {
+    return Input(LeaseNoteInput{id, lease, in.at("words").get<std::string>()});
+  }
   if (what == "report") return Input(read_report(in, id, lease));
   return Error{"unknown input " + in_quotes(what)};
 }
@@ -203,6 +228,8 @@ std::size_t bulk_of(const Input& input) {
     return 512 + 6 * (over->words.size() + over->reason.size() + over->proof.signature.size() +
                       over->proof.evidence.size() + over->proof.advice.size());
   }
+  if (const auto* node = std::get_if<NodeStateInput>(&input)) return 1024 + 6 * node->why.size();
+  if (const auto* note = std::get_if<LeaseNoteInput>(&input)) return 1024 + 6 * note->words.size();
   const auto* submit = std::get_if<SubmitInput>(&input);
   if (submit == nullptr) return 1024;
   std::size_t bulk = 1024;

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "failure/reaction.h"
+#include "model/resources.h"
 #include "request/job_request.h"
 
 namespace muster {
@@ -107,11 +108,24 @@ struct ProfiledInput {  // What was found out about the job's speed; for people.
   std::string kind;  // Of the event.
   std::string words;
 };
+// How a server is, as whoever runs leases there sees it: said when it changes.
+struct NodeStateInput {
+  std::string node;
+  bool usable = true;  // It may be given jobs.
+  std::string why;     // One line for people, if it may not.
+  Resources taken;     // Held there by others, who are none of our jobs.
+};
+// What holds up a lease, or what was done about it in another way than was ordered; for people.
+struct LeaseNoteInput {
+  LiveId id = 0;
+  std::uint32_t lease = 0;
+  std::string words;
+};
 struct TickInput {};  // The time the roster asked for.
 
-using Input =
-    std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, DrainInput, NodeTestInput,
-                 LeaseUpInput, LeaseOverInput, SavedInput, ReportInput, ProfiledInput, TickInput>;
+using Input = std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, DrainInput,
+                           NodeTestInput, LeaseUpInput, LeaseOverInput, SavedInput, ReportInput,
+                           ProfiledInput, NodeStateInput, LeaseNoteInput, TickInput>;
 
 // One step of the roster.
 struct JournalStep {

@@ -45,6 +45,7 @@ struct LiveLease {
   Instant since;             // When it was ordered.
   Instant up_since;
   std::string isolation;
+  std::string says;  // What was last said of it: what holds it up, while it is not up.
 };
 
 // What the scheduler knew of a job when it was taken back from it.

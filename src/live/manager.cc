@@ -44,6 +44,14 @@ void Manager::news(std::vector<Input> news) {
   woken_.notify_one();
 }
 
+void Manager::change_settings(std::string scheduling, std::vector<NodeNotes> nodes) {
+  {
+    const std::lock_guard lock(mutex_);
+    changed_settings_.emplace(std::move(scheduling), std::move(nodes));
+  }
+  woken_.notify_one();
+}
+
 void Manager::watch(std::function<void(Notes)> news) {
   const std::lock_guard lock(mutex_);
   watcher_ = std::move(news);
@@ -82,8 +90,9 @@ bool Manager::wait() {
   }
   const std::int64_t left = std::max<std::int64_t>(0, (until - clock_->now()).us());
   std::unique_lock lock(mutex_);
-  woken_.wait_for(lock, std::chrono::microseconds(std::min<std::int64_t>(left, 60'000'000)),
-                  [this] { return ending_ || !calls_.empty() || !news_.empty(); });
+  woken_.wait_for(
+      lock, std::chrono::microseconds(std::min<std::int64_t>(left, 60'000'000)),
+      [this] { return ending_ || !calls_.empty() || !news_.empty() || changed_settings_; });
   return !ending_;
 }
 
@@ -98,6 +107,7 @@ Refusal Manager::turn() {
     }
     inputs.swap(news_);
   }
+  drop_what_is_known(inputs);
   for (Pending& each : calls) {
     if (is_read(each.call)) {
       reads_.push_back(std::move(each));
@@ -127,6 +137,7 @@ Refusal Manager::turn() {
       act();
     }
   }
+  if (const Refusal refusal = take_up_settings()) return refusal;
   judge_forecasts();
   ask_about_somebody();
   answer_reads();

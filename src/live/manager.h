@@ -81,6 +81,9 @@ class Manager final : public Service {
   Refusal run();
   void stop();                         // From any thread.
   void news(std::vector<Input> news);  // From the hands' thread.
+  // Other settings than those it was opened with, as servers come or change; from any thread. They
+  // hold as after a restart: when everything that runs fits them, and until then the old ones do.
+  void change_settings(std::string scheduling, std::vector<NodeNotes> nodes);
 
   void call(Caller caller, Call call, std::function<void(Answer)> done) override;
   void watch(std::function<void(Notes)> news) override;
@@ -198,6 +201,8 @@ class Manager final : public Service {
   Refusal replay(Roster& roster, std::uint64_t after);
   Refusal begin_era(const Roster& roster);
   Refusal adapt();
+  void drop_what_is_known(std::vector<Input>& inputs);
+  Refusal take_up_settings();
   void take_up_leases();
   void keep_house();
   void forget_old();
@@ -206,6 +211,8 @@ class Manager final : public Service {
   ManagerSettings settings_;
   std::string in_force_;  // The settings the roster decides by.
   std::string said_of_settings_;
+  std::optional<std::vector<NodeNotes>> next_nodes_;   // Of the settings that are to come.
+  std::map<std::string, NodeStateInput> node_states_;  // As last told, of servers to come too.
   Instance instance_;
   std::optional<LiveClock> clock_;
   std::optional<Journal> journal_;
@@ -219,8 +226,9 @@ class Manager final : public Service {
 
   std::mutex mutex_;
   std::condition_variable woken_;
-  std::deque<Pending> calls_;  // Guarded, as are the next three.
+  std::deque<Pending> calls_;  // Guarded, as are the next four.
   std::vector<Input> news_;
+  std::optional<std::pair<std::string, std::vector<NodeNotes>>> changed_settings_;
   bool ending_ = false;
   std::function<void(Notes)> watcher_;
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -187,6 +189,12 @@ Refusal Manager::adapt() {
       in_force_ = old;
     } else {
       complain("the new settings are in force; everything that runs goes on");
+      said_of_settings_.clear();
+      if (next_nodes_) settings_.nodes = *std::exchange(next_nodes_, std::nullopt);
+      // Of servers that are new here it has been told already.
+      std::vector<Input> states;
+      for (const auto& [name, state] : node_states_) states.emplace_back(state);
+      news(std::move(states));
     }
     return refusal;
   }
@@ -196,6 +204,52 @@ Refusal Manager::adapt() {
       "the new settings wait until these running jobs, which would no longer fit, have ended: {}",
       first_few(names));
   if (std::exchange(said_of_settings_, words) != words) complain(words);
+  return std::nullopt;
+}
+
+// Those who see servers and leases may say the same again and again; the journal has it once.
+void Manager::drop_what_is_known(std::vector<Input>& inputs) {
+  std::set<std::string> later;  // What was said last of a server or a lease counts.
+  std::vector<Input> kept;
+  for (std::size_t i = inputs.size(); i-- > 0;) {
+    const auto* state = std::get_if<NodeStateInput>(&inputs[i]);
+    const auto* note = std::get_if<LeaseNoteInput>(&inputs[i]);
+    if (state != nullptr) {
+      if (!later.insert(state->node).second) continue;
+      node_states_[state->node] = *state;
+      if (roster_->knows(*state)) continue;
+    } else if (note != nullptr) {
+      if (!later.insert(fmt::format("/{}.{}", note->id, note->lease)).second) continue;
+      if (roster_->knows(*note)) continue;
+    }
+    kept.push_back(std::move(inputs[i]));
+  }
+  std::reverse(kept.begin(), kept.end());
+  inputs = std::move(kept);
+}
+
+Refusal Manager::take_up_settings() {
+  std::optional<std::pair<std::string, std::vector<NodeNotes>>> changed;
+  {
+    const std::lock_guard lock(mutex_);
+    changed.swap(changed_settings_);
+  }
+  if (!changed) return std::nullopt;
+  const Result<RosterSettings> wanted = roster_settings(changed->first);
+  if (!wanted.ok()) {
+    complain("the new settings cannot be used: " + wanted.error().message);
+    return std::nullopt;
+  }
+  settings_.scheduling = with_learnt(changed->first, learnt_);
+  next_nodes_ = std::move(changed->second);
+  if (settings_.scheduling == in_force_) {
+    settings_.nodes = *std::exchange(next_nodes_, std::nullopt);
+    return std::nullopt;
+  }
+  if (const Refusal refusal = commit()) return refusal;
+  if (const Refusal refusal = adapt()) complain(refusal->message);
+  if (const Refusal refusal = commit()) return refusal;
+  act();
   return std::nullopt;
 }
 

@@ -23,7 +23,8 @@ struct Picture {
   Guesses guesses;
   std::vector<LiveId> live_of;     // By JobId.
   std::vector<std::string> users;  // By UserId.
-  // By NodeId, of servers that take no jobs: "drained", or "in quarantine: ..." with the reason.
+  // By NodeId, of servers that take no jobs: "drained", or "in quarantine: ..." or "unusable: ..."
+  // with the reason.
   std::vector<std::string> closed_why;
 };
 

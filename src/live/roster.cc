@@ -163,21 +163,6 @@ void Roster::apply(const ReleaseInput& input) {
   if (!job.row) tell_blocked(job);
 }
 
-void Roster::apply(const DrainInput& input) {
-  const std::optional<NodeId> node = find_node(input.node);
-  if (!node) return;
-  const bool lifted = input.open && quarantines_.erase(*node) > 0;
-  if (!lifted && is_drained(*node) == !input.open) return;
-  drained_[node->index()] = input.open ? 0 : 1;
-  if (input.open) {
-    events_.push_back(NodeOpened{*node});
-  } else {
-    events_.push_back(NodeClosed{*node});
-  }
-  notes_.push_back({0, input.open ? "node-opened" : "node-drained",
-                    input.node + (input.open ? " takes jobs again" : " takes no new jobs")});
-}
-
 void Roster::try_enter(LiveJob& job) {
   if (job.end || job.row || job.held || job.cancelled || job.waits_for > 0) return;
   if (job.in_array_line) {

@@ -11,6 +11,7 @@
 //   roster.cc           the step, what comes in from people, the way to the engine and back
 //   roster_looks.cc     what can be asked of it
 //   roster_leases.cc    what the engine orders, and what becomes of leases
+//   roster_nodes.cc     servers that take no jobs, or are shared with others
 //   roster_picture.cc   a copy to try things out on
 //   roster_reactions.cc what is done about failures: retries, quarantine, siblings that are held
 //   roster_reports.cc   what jobs say of themselves
@@ -74,6 +75,14 @@ struct NodeQuarantine {
   std::string test;  // How the last test failed; empty: there was none.
 };
 
+// A server that is not all ours to use, as whoever runs leases there said last.
+struct NodeCondition {
+  bool usable = true;
+  std::string why;  // For people, if it is not.
+  Instant since;    // When that was first said.
+  Resources taken;  // Held by others.
+};
+
 struct RosterNote {
   LiveId id = 0;  // 0: not about a job.
   std::string kind;
@@ -130,6 +139,12 @@ class Roster {
   std::optional<GpuTypeId> find_gpu_type(std::string_view name) const;
   bool is_drained(NodeId node) const;
   const std::map<NodeId, NodeQuarantine>& quarantines() const { return quarantines_; }
+  // Of servers that are as they should be there is none.
+  const std::map<NodeId, NodeCondition>& conditions() const { return conditions_; }
+  bool is_usable(NodeId node) const;
+  // Whether it would make no difference, since it is what was said last or about nobody.
+  bool knows(const NodeStateInput& input) const;
+  bool knows(const LeaseNoteInput& input) const;
   std::size_t rows() const { return live_of_.size(); }  // Of the engine, jobs long over included.
 
   // Everything, as JSON of one line: restore() on a new roster, perhaps with other settings, goes
@@ -174,7 +189,6 @@ class Roster {
   void apply(const CancelInput& input);
   void apply(const HoldInput& input);
   void apply(const ReleaseInput& input);
-  void apply(const DrainInput& input);
   void apply(const TickInput&) {}  // Every step that comes late enough is one.
   void forget_ended();
   void tell_dependents(LiveId id);
@@ -200,6 +214,7 @@ class Roster {
   void apply(const LeaseOverInput& input);
   void apply(const SavedInput& input);
   void apply(const ProfiledInput& input);
+  void apply(const LeaseNoteInput& input);
   void carry_out(const Action& action);
   void start(LiveJob& job, const Action& action);
   void resize(LiveJob& job, JobId row);
@@ -211,6 +226,14 @@ class Roster {
   // roster_reports.cc
   void apply(const ReportInput& input);
   Past past_of(JobId row) const;  // What the engine knows of it.
+
+  // roster_nodes.cc
+  void apply(const DrainInput& input);
+  void apply(const NodeStateInput& input);
+  bool is_shut(NodeId node) const;  // For one reason or another it takes no jobs.
+  void open_unless_shut(NodeId node);
+  std::string conditions_json() const;
+  void restore_conditions(std::string_view text);
 
   // roster_reactions.cc
   void apply(const NodeTestInput& input);
@@ -258,6 +281,7 @@ class Roster {
   std::map<LiveId, std::vector<Dependent>> dependents_;  // By the job they wait for.
   std::vector<std::uint8_t> drained_;                    // By node: closed by a person.
   std::map<NodeId, NodeQuarantine> quarantines_;
+  std::map<NodeId, NodeCondition> conditions_;
   std::map<Siblings, Streak> streaks_;
   std::vector<LiveId> last_straws_;  // Whose siblings are to be held.
   std::deque<Known> known_;          // Latest ends, for estimates.

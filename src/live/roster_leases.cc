@@ -108,6 +108,7 @@ void Roster::apply(const LeaseUpInput& input) {
   job.lease->up = true;
   job.lease->up_since = now_;
   job.lease->isolation = input.isolation;
+  job.lease->says.clear();
   if (!job.started && !job.lease->trial) job.started = now_;
   note(job, "started",
        (job.lease->trial ? "tried out on " : "runs on ") + where(job.lease->placement));
@@ -126,6 +127,13 @@ void Roster::apply(const ProfiledInput& input) {
   const auto found = jobs_.find(input.id);
   if (found == jobs_.end() || found->second.end) return;
   note(found->second, input.kind.c_str(), brief(input.words));
+}
+
+void Roster::apply(const LeaseNoteInput& input) {
+  if (knows(input)) return;
+  LiveJob& job = jobs_.at(input.id);
+  job.lease->says = input.words;
+  if (!input.words.empty()) note(job, "lease-note", brief(input.words));
 }
 
 void Roster::apply(const LeaseOverInput& input) {

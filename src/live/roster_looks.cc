@@ -123,7 +123,7 @@ bool Roster::is_drained(NodeId node) const { return drained_[node.index()] != 0;
 Instant Roster::wake() const {
   Instant wake = wake_;
   for (const auto& [node, quarantine] : quarantines_) {
-    if (!quarantine.testing) wake = std::min(wake, quarantine.until);
+    if (!quarantine.testing && is_usable(node)) wake = std::min(wake, quarantine.until);
   }
   return wake;
 }

@@ -31,7 +31,9 @@ Picture Roster::picture(Instant now) const {
   picture.closed_why.resize(drained_.size());
   for (std::size_t i = 0; i < drained_.size(); ++i) {
     const auto quarantine = quarantines_.find(NodeId(i));
-    if (drained_[i] != 0) {
+    if (!is_usable(NodeId(i))) {
+      picture.closed_why[i] = "unusable: " + conditions_.at(NodeId(i)).why;
+    } else if (drained_[i] != 0) {
       picture.closed_why[i] = "drained";
     } else if (quarantine != quarantines_.end()) {
       picture.closed_why[i] = "in quarantine: " + quarantine->second.why;

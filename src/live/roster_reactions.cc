@@ -135,7 +135,7 @@ void Roster::begin_quarantine(const Quarantine& quarantine) {
 
 void Roster::test_quarantined() {
   for (auto& [node, quarantine] : quarantines_) {
-    if (quarantine.testing || quarantine.until > now_) continue;
+    if (quarantine.testing || quarantine.until > now_ || !is_usable(node)) continue;
     quarantine.testing = true;
     Order order;
     order.kind = Order::Kind::kTest;
@@ -151,10 +151,12 @@ void Roster::apply(const NodeTestInput& input) {
   if (found == quarantines_.end() || !found->second.testing) return;
   if (input.ok) {
     quarantines_.erase(found);
-    if (!is_drained(*node)) events_.push_back(NodeOpened{*node});
+    open_unless_shut(*node);
     note_of_node(*node, "node-returned",
                  is_drained(*node) ? "passed its test, and stays drained"
-                                   : "passed its test and takes jobs again");
+                 : is_usable(*node)
+                     ? "passed its test and takes jobs again"
+                     : "passed its test, and cannot be used: " + conditions_.at(*node).why);
     return;
   }
   NodeQuarantine& quarantine = found->second;

@@ -116,6 +116,17 @@ TEST(Reactions, ATestThatFailsDoublesTheQuarantine) {
   EXPECT_EQ(desk.machine.tests.size(), 2U);
 }
 
+TEST(Reactions, AServerThatCannotBeUsedIsNotTested) {
+  Counter desk(adaptive("2x1"));
+  spoil(desk);
+  desk.at(20, {NodeStateInput{"s0", false, "no power", {}}});
+  desk.tick(700);
+  EXPECT_TRUE(desk.machine.tests.empty());
+  desk.at(701, {NodeStateInput{"s0", true, "", {}}});
+  EXPECT_EQ(desk.machine.tests, std::vector<std::string>{"s0"}) << "it has been long enough";
+  EXPECT_NE(desk.roster.engine().state().closed[NodeId(0)], 0) << "until it has passed";
+}
+
 TEST(Reactions, AnOperatorLiftsAQuarantineAndMayDrainOnTopOfIt) {
   Counter desk(adaptive("2x1"));
   spoil(desk);

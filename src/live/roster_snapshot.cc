@@ -45,7 +45,8 @@ json lease_json(const LiveLease& lease, const Topology& topology) {
           {"trial", lease.trial},
           {"since", lease.since.us()},
           {"up_since", lease.up_since.us()},
-          {"isolation", lease.isolation}};
+          {"isolation", lease.isolation},
+          {"says", lease.says}};
 }
 
 // Snapshots of before have none.
@@ -221,6 +222,7 @@ std::string Roster::snapshot() const {
                       {"jobs", std::move(jobs)},
                       {"drained", std::move(drained)},
                       {"quarantined", std::move(quarantined)},
+                      {"conditions", conditions_json()},
                       {"streaks", std::move(streaks)},
                       {"known", std::move(known)},
                       {"digest", digest()}};
@@ -296,6 +298,7 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
         lease.since = Instant::micros(held.at("since").get<std::int64_t>());
         lease.up_since = Instant::micros(held.at("up_since").get<std::int64_t>());
         lease.isolation = held.at("isolation").get<std::string>();
+        lease.says = held.value("says", "");
         if (std::find(gone.begin(), gone.end(), std::pair(id, lease.number)) == gone.end()) {
           job.lease = std::move(lease);
         }
@@ -329,6 +332,7 @@ Result<std::vector<Order>> Roster::restore(std::string_view snapshot,
       quarantines_[*node] = read_quarantine(each);
       events_.push_back(NodeClosed{*node});
     }
+    restore_conditions(whole.value("conditions", "[]"));  // Snapshots of before had none.
     for (const json& each : whole.value("streaks", json::array())) {
       streaks_[{each.at(0).get<LiveId>(), each.at(1).get<std::string>()}] = {
           find_reason(each.at(2).get<std::string>()), each.at(3).get<std::int32_t>(),

@@ -83,7 +83,7 @@ struct Roster::RoomNow {
       room.free += state.books.free_gpus(node);
       room.most = std::max(room.most, state.books.free_gpus(node));
       if (state.closed[node] == 0) continue;
-      room.closed += std::popcount(state.blocked[node]);
+      room.closed += std::popcount(state.blocked[node].slots);
       room.closed_names.push_back(topology.node(node).name);
     }
     return room;

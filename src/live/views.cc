@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "live/view_units.h"
 
 namespace muster {
 
@@ -15,13 +15,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostWords = 2'000;  // Of what a job left behind; rows have bounds.
-
-double unix_s(const LiveClock& clock, Instant at) {
-  return static_cast<double>(clock.unix_us(at) / 1000) / 1000;
-}
-
-double gib(std::int64_t mib) { return static_cast<double>(mib) / 1024; }
-double cpus(std::int64_t milli) { return static_cast<double>(milli) / 1000; }
 
 json progress_json(const Progress& progress) {
   json out = {{"at", static_cast<double>(progress.at_unix_ms) / 1000}};
@@ -44,14 +37,6 @@ json progress_json(const Progress& progress) {
 // A text that may hold any byte as one that JSON can.
 std::string dumped(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-std::vector<int> slots_of(SlotMask mask) {
-  std::vector<int> slots;
-  for (int i = 0; i < 64; ++i) {
-    if ((mask >> i & 1) != 0) slots.push_back(i);
-  }
-  return slots;
 }
 
 Duration ran_by(const LiveJob& job, Instant now) {
@@ -97,24 +82,38 @@ std::string which_gpus(const Roster& roster, const LiveJob& job) {
   const Topology& topology = roster.settings().topology;
   const int wants = job.wants_trial() ? 1 : job.request.gpus;
   int free = 0;
+  int servers = 0;
+  int others = 0;
   std::vector<std::string> closed;
+  std::map<std::string, int> reasons;  // Of servers that cannot be used.
   for (std::size_t i = 0; i < topology.node_count(); ++i) {
     const NodeId id(i);
     const Node& node = topology.node(id);
     const std::string& type = job.request.gpu_type;
     if (!type.empty() && topology.gpu_type_name(node.gpu_type) != type) continue;
+    ++servers;
+    const auto condition = roster.conditions().find(id);
+    const bool known = condition != roster.conditions().end();
+    if (known) others += condition->second.taken.gpus;
     if (state.closed[id] == 0) {
       free += state.books.free_gpus(id);
+    } else if (known && !condition->second.usable) {
+      ++reasons[condition->second.why];
+      closed.push_back(fmt::format("{} cannot be used: {}", node.name, condition->second.why));
     } else {
       closed.push_back(fmt::format("{} is {}", node.name,
                                    roster.quarantines().contains(id) ? "quarantined" : "drained"));
     }
+  }
+  if (reasons.size() == 1 && reasons.begin()->second == servers) {
+    return "no server can be used: " + reasons.begin()->first;
   }
   std::string text =
       fmt::format("{} {}{} wanted, {} free", wants,
                   job.request.gpu_type.empty() ? "GPU" : job.request.gpu_type + " GPU",
                   wants == 1 ? "" : "s", free);
   if (free >= wants) text += ", but not for it yet: see muster why " + std::to_string(job.id);
+  if (others > 0) text += fmt::format(", {} held by others", others);
   return closed.empty() ? text : text + "; " + first_few(closed);
 }
 
@@ -127,24 +126,6 @@ std::string where_not(const Roster& roster, const LiveJob& job) {
     names.push_back(roster.settings().topology.node(node).name);
   }
   return fmt::format("; not on {}, where it failed", first_few(names));
-}
-
-json quarantine_view(const NodeQuarantine& quarantine, const LiveClock& clock) {
-  json view = {{"why", quarantine.why},
-               {"since", unix_s(clock, quarantine.since)},
-               {"testing", quarantine.testing}};
-  if (!quarantine.testing) view["test_at"] = unix_s(clock, quarantine.until);
-  if (!quarantine.test.empty()) view["last_test"] = quarantine.test;
-  return view;
-}
-
-// For people.
-std::string worded(const NodeQuarantine& quarantine, Instant now) {
-  const auto left = std::max(Duration(), quarantine.until - now);
-  std::string text =
-      fmt::format("quarantined {} ago: {}", rough(now - quarantine.since), quarantine.why);
-  if (!quarantine.test.empty()) text += "; its test failed: " + quarantine.test;
-  return text + (quarantine.testing ? "; being tested" : "; tested in " + rough(left));
 }
 
 }  // namespace
@@ -171,7 +152,7 @@ std::string why_waiting(const Roster& roster, const LiveJob& job) {
     case LiveState::kQueued:
       return which_gpus(roster, job) + where_not(roster, job);
     case LiveState::kStarting:
-      return "its processes are being started";
+      return job.lease->says.empty() ? "its processes are being started" : job.lease->says;
     case LiveState::kStopping:
       return job.cancelled ? "being cancelled" : job.held ? "being held" : "making room";
     default:
@@ -299,60 +280,6 @@ json view_of(const AttemptRow& row, const LiveClock& clock) {
     view["exit"] = "pre-run passed";
   }
   return view;
-}
-
-json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes, const LiveClock& clock,
-                const std::string& user) {
-  const Topology& topology = roster.settings().topology;
-  const Books& books = roster.engine().state().books;
-  std::map<NodeId, json> jobs;
-  std::map<NodeId, Resources> used;
-  for (const auto& [id, job] : roster.jobs()) {
-    if (!job.lease) continue;
-    for (const Share& share : job.lease->placement) {
-      if (user.empty() || user == job.user) {
-        jobs[share.node].push_back({{"id", id}, {"gpus", slots_of(share.slots)}});
-      }
-      used[share.node] += {share.gpus(), share.cpu_milli, share.mem_mib, 0};
-    }
-  }
-  json list = json::array();
-  for (std::size_t i = 0; i < topology.node_count(); ++i) {
-    const NodeId id(i);
-    const Node& node = topology.node(id);
-    const Resources left = node.capacity - used[id];
-    const bool open = roster.engine().state().closed[id] == 0;
-    const auto quarantine = roster.quarantines().find(id);
-    const bool quarantined = quarantine != roster.quarantines().end();
-    json view = {{"name", node.name},
-                 {"open", open},
-                 {"state", quarantined ? "quarantined"
-                           : open      ? "open"
-                                       : "drained"},
-                 {"gpus", node.capacity.gpus},
-                 {"gpus_used", used[id].gpus},
-                 {"gpus_free", open ? std::min(left.gpus, books.free_gpus(id)) : 0},
-                 {"gpu_type", topology.gpu_type_name(node.gpu_type)},
-                 {"cpus", cpus(node.capacity.cpu_milli)},
-                 {"cpus_free", cpus(left.cpu_milli)},
-                 {"mem_gib", gib(node.capacity.mem_mib)},
-                 {"mem_free_gib", gib(left.mem_mib)},
-                 {"jobs", jobs.contains(id) ? jobs[id] : json::array()}};
-    if (i < notes.size()) {
-      view["gpus_virtual"] = notes[i].gpus_virtual;
-      view["isolation"] = notes[i].full_isolation ? "full" : "reduced";
-      view["notes"] = notes[i].words;
-    }
-    if (quarantined) {
-      view["quarantine"] = quarantine_view(quarantine->second, clock);
-      json words = json::array({worded(quarantine->second, clock.now())});
-      if (roster.is_drained(id)) words.push_back("drained as well");
-      for (const json& each : view.value("notes", json::array())) words.push_back(each);
-      view["notes"] = std::move(words);
-    }
-    list.push_back(std::move(view));
-  }
-  return {{"nodes", std::move(list)}};
 }
 
 json tenants_view(const Roster& roster) {

@@ -74,7 +74,7 @@ class Tuning {
   // nobody is touched, and newcomers get what is really free.
   void keep_as_held() {
     for (Ask& ask : asks_) {
-      if (ask.held == nullptr || !books_.can_take(*ask.held)) continue;
+      if (ask.held == nullptr || !books_.can_return(*ask.held)) continue;
       ask.given = *ask.held;
       for (const Share& share : ask.given) books_.take(share);
     }

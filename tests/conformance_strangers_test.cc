@@ -1,0 +1,266 @@
+// What every policy, mechanism and placement must keep on servers that others have a part of,
+// whoever adds a part: the tables are the list of tests. Strangers come and go and servers close
+// and open by lot, and a book as simple as can be is kept of what really runs where: whatever
+// starts must fit beside all that is there.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "config/profiles_file.h"
+#include "core/engine.h"
+#include "mechanism/registry.h"
+#include "placement/registry.h"
+#include "policy/registry.h"
+#include "scheduler/scheduler.h"
+
+namespace muster {
+namespace {
+
+Topology large_and_small() {
+  Topology topology;
+  for (const char* const name : {"a0", "a1", "a2"}) {
+    EXPECT_FALSE(topology.add_node(name, "r0", "gpu", {4, 12'000, 256'000, 250'000}));
+  }
+  for (const char* const name : {"b0", "b1"}) {
+    EXPECT_FALSE(topology.add_node(name, "r1", "gpu", {8, 16'000, 512'000, 500'000}));
+  }
+  return topology;
+}
+
+class Shared {
+ public:
+  Shared(const PlannerOptions& parts, std::string name, std::uint64_t seed, bool particular)
+      : name_(std::move(name)), random_(seed), particular_(particular) {
+    MadePlanner made = make_planner(cluster_, parts);
+    EngineOptions options;
+    options.pooling = made.pooling;
+    engine_ = std::make_unique<Engine>(cluster_, std::move(made.planner), options);
+  }
+
+  void play(int jobs) {
+    for (int turn = 0; turn < 600 && !testing::Test::HasFailure(); ++turn) {
+      events_ = {TimerFired{}};
+      for (auto& [lease, placement] : running_) news_of(lease);
+      for (std::uint64_t i = random_.below(4); i > 0 && jobs > 0; --i, --jobs) {
+        events_.push_back(JobSubmitted{spec()});
+      }
+      servers_change(jobs > 0);
+      if (random_.below(3) == 0) std::reverse(events_.begin() + 1, events_.end());
+      step();
+      if (jobs == 0 && running_.empty() && engine_->state().waiting == 0) return check_empty();
+    }
+    FAIL() << name_ << ": " << engine_->state().waiting << " jobs wait for ever";
+  }
+
+  int tight() const { return tight_; }
+
+ private:
+  using LeaseName = std::pair<JobId, Epoch>;
+
+  JobSpec spec() {
+    constexpr std::int32_t kSizes[] = {1, 1, 2, 2, 3, 4, 6, 8};
+    constexpr std::int64_t kCpus[] = {0, 0, 500, 2'500};
+    constexpr std::int64_t kMem[] = {0, 0, 1'000, 90'000};
+    JobSpec spec;
+    spec.gpus = kSizes[random_.below(std::size(kSizes))];
+    spec.profile = ProfileId(random_.below(profiles_.size()));
+    spec.user = UserId(random_.below(3));
+    spec.estimate = Duration::seconds(static_cast<std::int64_t>(100 + random_.below(3'000)));
+    if (particular_) spec.least = {0, kCpus[random_.below(4)], kMem[random_.below(4)], 0};
+    return spec;
+  }
+
+  void news_of(const LeaseName& lease) {
+    if (stopping_.contains(lease)) {
+      if (random_.below(2) == 0) over_.emplace(lease, LeaseOutcome::kStopped);
+    } else if (!started_.contains(lease)) {
+      started_.insert(lease);
+      events_.push_back(LeaseStarted{lease.first, lease.second});
+    } else if (random_.below(4) == 0) {
+      over_.emplace(lease, LeaseOutcome::kCompleted);
+    }
+    if (const auto found = over_.find(lease); found != over_.end()) {
+      events_.push_back(LeaseEnded{lease.first, lease.second, found->second});
+    }
+  }
+
+  void servers_change(bool busy) {
+    for (std::size_t i = 0; i < topology_.node_count(); ++i) {
+      const NodeId node(i);
+      if (random_.below(busy ? 8 : 2) == 0) {
+        const bool close = busy && random_.below(3) == 0;
+        closed_[node] = close;
+        events_.push_back(close ? Event(NodeClosed{node}) : Event(NodeOpened{node}));
+      }
+      if (random_.below(busy ? 4 : 2) != 0) continue;
+      Resources taken;
+      if (busy && random_.below(3) != 0) {
+        const Resources& all = topology_.node(node).capacity;
+        const auto some = [&](std::int64_t most) {
+          return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(most) * 5 / 4));
+        };
+        taken = {static_cast<std::int32_t>(some(all.gpus)), some(all.cpu_milli), some(all.mem_mib),
+                 0};
+        if (random_.below(2) == 0) taken.gpus = 0;
+      }
+      taken_[node] = taken;
+      events_.push_back(NodeTaken{node, taken});
+    }
+  }
+
+  void step() {
+    second_ += random_.below(2) == 0 ? 200 : 7;
+    const auto actions = engine_->step(Instant::at(Duration::seconds(second_)), events_);
+    for (const auto& [lease, outcome] : over_) running_.erase(lease);
+    for (const Action& action : actions) {
+      const LeaseName lease = {action.job, action.epoch};
+      if (action.kind == Action::Kind::kStop) {
+        if (running_.contains(lease)) stopping_.insert(lease);
+      } else if (action.kind == Action::Kind::kResize) {
+        running_.at(lease) = engine_->lease(action.job).in_force();
+      } else if (action.kind == Action::Kind::kStart) {
+        running_[lease] = engine_->lease(action.job).in_force();
+        ASSERT_NO_FATAL_FAILURE(look(lease)) << name_ << ", at " << second_;
+      } else {
+        EXPECT_NE(action.kind, Action::Kind::kReject) << engine_->why_rejected(action.job);
+      }
+    }
+    over_.clear();
+    engine_->state().check_invariants();
+  }
+
+  // All that is there, once for those that share, and strangers.
+  Resources held_on(NodeId node) const {
+    Resources sum = taken_.contains(node) ? taken_.at(node) : Resources();
+    const Resources& all = topology_.node(node).capacity;
+    sum.gpus = std::min(sum.gpus, all.gpus);
+    sum.cpu_milli = std::min(sum.cpu_milli, all.cpu_milli);
+    sum.mem_mib = std::min(sum.mem_mib, all.mem_mib);
+    SlotMask seen = 0;
+    for (const auto& [lease, placement] : running_) {
+      for (const Share& share : placement) {
+        if (share.node != node || (seen & share.slots) == share.slots) continue;
+        seen |= share.slots;
+        sum += {share.gpus(), share.cpu_milli, share.mem_mib, 0};
+      }
+    }
+    return sum;
+  }
+
+  // It has its GPUs with one that was there before, and takes nothing more.
+  bool has_company(const LeaseName& fresh) const {
+    return std::any_of(running_.begin(), running_.end(), [&](const auto& other) {
+      return other.first != fresh && same_slots(other.second, running_.at(fresh));
+    });
+  }
+
+  void look(const LeaseName& lease) {
+    if (has_company(lease)) return;
+    const Placement& fresh = running_.at(lease);
+    for (const Share& share : fresh) {
+      const Resources held = held_on(share.node);
+      const Resources& all = topology_.node(share.node).capacity;
+      ASSERT_FALSE(closed_[share.node]) << "on a closed server";
+      ASSERT_LE(held.gpus, all.gpus) << topology_.node(share.node).name;
+      tight_ += taken_[share.node] != Resources() ? 1 : 0;
+      if (engine_->state().books.pooled()) continue;
+      ASSERT_LE(held.cpu_milli, all.cpu_milli) << topology_.node(share.node).name;
+      ASSERT_LE(held.mem_mib, all.mem_mib) << topology_.node(share.node).name;
+    }
+  }
+
+  void check_empty() {
+    events_.clear();
+    for (std::size_t i = 0; i < topology_.node_count(); ++i) {
+      events_.push_back(NodeTaken{NodeId(i), {}});
+      events_.push_back(NodeOpened{NodeId(i)});
+    }
+    step();
+    const Books& books = engine_->state().books;
+    EXPECT_EQ(books.free_gpus(), topology_.total().gpus);
+    const Books fresh(topology_, books.pooled() ? Pooling::kWholeCluster : Pooling::kPerNode);
+    for (std::size_t i = 0; i < topology_.node_count(); ++i) {
+      EXPECT_EQ(books.room(NodeId(i)).cpu_milli, fresh.room(NodeId(i)).cpu_milli);
+      EXPECT_EQ(books.room(NodeId(i)).mem_mib, fresh.room(NodeId(i)).mem_mib);
+    }
+  }
+
+  const std::string name_;
+  const Topology topology_ = large_and_small();
+  const ProfileTable profiles_ = builtin_profiles();
+  const Cluster cluster_{topology_, profiles_};
+  Random random_;
+  bool particular_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<Event> events_;
+  std::map<LeaseName, Placement> running_;  // From its start until its end is told.
+  std::set<LeaseName> started_;
+  std::set<LeaseName> stopping_;
+  std::map<LeaseName, LeaseOutcome> over_;
+  std::map<NodeId, Resources> taken_;
+  std::map<NodeId, bool> closed_;
+  std::int64_t second_ = 0;
+  int tight_ = 0;  // Starts on servers that strangers have a part of.
+};
+
+TEST(Strangers, NobodyIsPlacedWhereTheyLeaveNoRoom) {
+  int tight = 0;
+  for (const auto& mechanism : mechanisms()) {
+    for (const auto& placement : placements()) {
+      for (const auto& policy : policies()) {
+        PlannerOptions options;
+        options.parts = {std::string(policy.name), std::string(mechanism.name),
+                         std::string(placement.name)};
+        const bool slow = mechanism.name == "opt" || mechanism.name == "blend";
+        Shared run(
+            options,
+            options.parts.policy + "/" + options.parts.mechanism + "/" + options.parts.placement, 7,
+            false);
+        ASSERT_NO_FATAL_FAILURE(run.play(slow ? 12 : 40));
+        tight += run.tight();
+      }
+    }
+  }
+  EXPECT_GT(tight, 1'000);
+}
+
+TEST(Strangers, ManyRunsOfTheMechanismsThatRevise) {
+  for (const char* const mechanism : {"tune", "blend", "opt", "greedy"}) {
+    for (const char* const policy : {"fifo", "srtf", "las", "backfill"}) {
+      for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        PlannerOptions options;
+        options.parts = {policy, mechanism, "consolidate"};
+        Shared run(options,
+                   std::string(policy) + "/" + mechanism + ", seed " + std::to_string(seed), seed,
+                   seed % 2 == 0);
+        ASSERT_NO_FATAL_FAILURE(run.play(mechanism == std::string("opt") ? 10 : 40));
+      }
+    }
+  }
+}
+
+TEST(Strangers, WholeSchedulersKeepOffThemToo) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    std::vector<PlannerOptions> all(3);
+    all[0].whole = PhillyOptions{};
+    all[1].whole = GandivaOptions{};
+    all[2].whole = OptimusOptions{};
+    for (const PlannerOptions& options : all) {
+      const std::string name =
+          std::to_string(options.whole.index()) + ", seed " + std::to_string(seed);
+      Shared run(options, name, seed, false);
+      ASSERT_NO_FATAL_FAILURE(run.play(40));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster
