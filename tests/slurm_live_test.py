@@ -55,7 +55,7 @@ class Runs(SlurmTest):
     def test_cluster_is_slurms(self):
         nodes = self.nodes()
         self.assertEqual(sorted(nodes), ["n1", "n2", "n3", "n4"])
-        self.assertEqual({node["rack"] for node in nodes.values()}, {"s1", "s2"})
+        self.assertEqual({node["rack"] for node in nodes.values()}, {"rack1", "rack2"})
         for node in nodes.values():
             self.assertEqual(node["gpus"], 8)
         self.assertIn("whoever submits", self.daemon.muster("nodes")[0])
@@ -242,7 +242,7 @@ class Servers(SlurmTest):
         until("it runs", lambda: [j for j in BED.jobs()
                                   if j["id"] == theirs and j["state"] == "RUNNING"])
         self.daemon
-        until("it is seen", lambda: self.nodes()["n1"].get("taken", {}).get("gpus") == 6)
+        until("it is seen", lambda: self.nodes()["n1"].get("others", {}).get("gpus") == 6)
         job = self.submit("--gpus", 26, "--", "sh", "-c", GATE)
         self.wait_state(job, "running")
         where = self.daemon.job(job)["where"]

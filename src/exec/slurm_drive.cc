@@ -16,16 +16,16 @@ namespace muster {
 
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kOneSecond = 1'000'000;
 constexpr std::int64_t kLookSoon = 100'000;   // While something is starting or stopping.
 constexpr std::int64_t kLookLater = 500'000;  // While anything runs.
 constexpr std::size_t kMostSubmits = 4;       // At a time.
 constexpr std::size_t kMostIds = 200;         // In one command.
-constexpr std::int64_t kTopologyEvery = 60 * kSecond;
-constexpr std::int64_t kRefusedPatience = 60 * kSecond;
-constexpr std::int64_t kRefusedAgain = 5 * kSecond;
+constexpr std::int64_t kTopologyEvery = 60 * kOneSecond;
+constexpr std::int64_t kRefusedPatience = 60 * kOneSecond;
+constexpr std::int64_t kRefusedAgain = 5 * kOneSecond;
 
-std::string quoted(std::string_view word) {
+std::string shell_word(std::string_view word) {
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -82,7 +82,7 @@ void SlurmExecutor::drive(std::int64_t now) {
     run(Command::kQueue, squeue_argv(""));
   }
   if (now >= next_topology_ && !under_way(Command::kTopology) && !under_way(Command::kConfig)) {
-    next_topology_ = now + (seen_config_ ? kTopologyEvery : kSecond);
+    next_topology_ = now + (seen_config_ ? kTopologyEvery : kOneSecond);
     run(Command::kTopology, topology_argv());
   }
   std::size_t submits = 0;
@@ -103,20 +103,21 @@ void SlurmExecutor::drive(std::int64_t now) {
 // The script knows where Slurm's own programs are, and nothing else of our environment.
 std::string SlurmExecutor::script_of(const SlurmLease& lease, const SlurmGroup& group) const {
   std::string script = "#!/bin/sh\n";
-  script += fmt::format("PATH={}:/usr/local/bin:/usr/bin:/bin; export PATH\n", quoted(path_));
+  script += fmt::format("PATH={}:/usr/local/bin:/usr/bin:/bin; export PATH\n", shell_word(path_));
   if (const char* conf = std::getenv("SLURM_CONF")) {
-    script += fmt::format("SLURM_CONF={}; export SLURM_CONF\n", quoted(conf));
+    script += fmt::format("SLURM_CONF={}; export SLURM_CONF\n", shell_word(conf));
   }
   if (group.nodes.size() == 1) {  // What srun would add: a tenth of a second and two processes.
     const SlurmPart& part = lease.parts[group.parts.front()];
-    return script + fmt::format("exec {} {}\n", quoted(settings_.shim), quoted(directory_of(part)));
+    return script +
+           fmt::format("exec {} {}\n", shell_word(settings_.shim), shell_word(directory_of(part)));
   }
   script += fmt::format(
       "exec srun --quiet --overlap --nodes={0} --ntasks={0} --ntasks-per-node=1 "
       "--cpus-per-task={1} --mem=0 --kill-on-bad-exit=0 --wait=0 {2} --by-node",
-      group.nodes.size(), group.cpus, quoted(settings_.shim));
+      group.nodes.size(), group.cpus, shell_word(settings_.shim));
   for (std::size_t i = 0; i < group.parts.size(); ++i) {
-    script += " " + quoted(group.nodes[i] + "=" + directory_of(lease.parts[group.parts[i]]));
+    script += " " + shell_word(group.nodes[i] + "=" + directory_of(lease.parts[group.parts[i]]));
   }
   return script + "\n";
 }
@@ -191,7 +192,7 @@ void SlurmExecutor::take(const Running& ran, const CommandResult& result) {
       return submitted(ran, result);
     case Command::kRelease:
       // Whether it did what it says, squeue will tell; what is still held is released again.
-      if (!result.ok()) next_release_ = now + kSecond;
+      if (!result.ok()) next_release_ = now + kOneSecond;
       for (auto& [name, lease] : leases_) {
         for (SlurmGroup& group : lease.groups) {
           const bool asked = std::find(ran.ids.begin(), ran.ids.end(), group.id) != ran.ids.end();
@@ -299,7 +300,7 @@ void SlurmExecutor::set_timer(std::int64_t now) {
   if (!events_.empty()) next = now;
   const std::int64_t wait = std::max<std::int64_t>(next - now, 1'000);
   itimerspec when{};
-  when.it_value = {wait / kSecond, wait % kSecond * 1000};
+  when.it_value = {wait / kOneSecond, wait % kOneSecond * 1000};
   ::timerfd_settime(timer_.get(), 0, &when, nullptr);
 }
 

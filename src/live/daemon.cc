@@ -162,6 +162,19 @@ ManagerSettings manager_settings(const Plan& plan, const DaemonOptions& options)
   return settings;
 }
 
+// Servers have come, gone or changed while we run.
+void take_servers(const std::vector<ServerFacts>& servers, const Plan& plan,
+                  const DaemonOptions& options, Manager& manager) {
+  if (const Refusal refusal = remember_servers(options.home, servers)) {
+    options.log(refusal->message);
+  }
+  Result<std::string> scheduling = settings_text(plan.file, servers);
+  if (!scheduling.ok()) return options.log(scheduling.error().message);
+  const Result<RosterSettings> roster = roster_settings(scheduling.value());
+  if (!roster.ok()) return options.log("with the servers of now: " + roster.error().message);
+  manager.change_settings(std::move(scheduling).value(), node_notes(servers));
+}
+
 }  // namespace
 
 Result<std::string> socket_of(const DaemonOptions& options) {
@@ -180,6 +193,11 @@ Refusal run_daemon(const DaemonOptions& options) {
   Result<std::unique_ptr<Manager>> opened = Manager::open(manager_settings(plan.value(), options));
   if (!opened.ok()) return opened.error();
   Manager& manager = *opened.value();
+  if (plan.value().site.elsewhere && plan.value().site.trouble.empty()) {
+    if (const Refusal refusal = remember_servers(options.home, plan.value().site.servers)) {
+      options.log(refusal->message);
+    }
+  }
 
   const SignalWatch signals([&manager] { manager.stop(); });
   Result<std::unique_ptr<Executor>> executor = open_executor(
@@ -187,7 +205,11 @@ Refusal run_daemon(const DaemonOptions& options) {
   if (!executor.ok()) return executor.error();
   ExecHands hands(
       std::move(executor).value(), Doctor(options.home + "/leases", own_signatures(options.home)),
-      [&manager](std::vector<Input> news) { manager.news(std::move(news)); }, options.log);
+      [&manager](std::vector<Input> news) { manager.news(std::move(news)); },
+      [&](const std::vector<ServerFacts>& servers) {
+        take_servers(servers, plan.value(), options, manager);
+      },
+      options.log);
   hands.stop_strangers(manager.leases());
   manager.use(hands);
   Result<std::unique_ptr<ApiServer>> server = ApiServer::open(serving, manager);

@@ -24,10 +24,12 @@ milliseconds in_ms(Duration duration) { return milliseconds(duration.us() / 1000
 }  // namespace
 
 ExecHands::ExecHands(std::unique_ptr<Executor> executor, Doctor doctor, News news,
+                     std::function<void(std::vector<ServerFacts>)> servers,
                      std::function<void(std::string)> trouble)
     : executor_(std::move(executor)),
       doctor_(std::move(doctor)),
       news_(std::move(news)),
+      servers_(std::move(servers)),
       trouble_(std::move(trouble)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   MUSTER_CHECK(wake_.open());
@@ -77,7 +79,7 @@ void ExecHands::run() {
     for (HandOrder& each : inbox) take(std::move(each));
     work();
     for (const ExecEvent& event : executor_->poll()) hear(event);
-    hear_troubles();
+    hear_of_servers();
     for (NodeTestInput& each : tests_.finished()) told_.push_back(std::move(each));
     for (const Name& name : std::exchange(done_, {})) held_.erase(name);
     if (!told_.empty()) news_(std::exchange(told_, {}));
@@ -353,10 +355,20 @@ void ExecHands::greet_strangers(const std::vector<Name>& known) {
 }
 
 void ExecHands::tell_note(const Name& name, const std::string& words) {
-  told_.push_back(ProfiledInput{name.first, "note", words});
+  told_.push_back(LeaseNoteInput{name.first, name.second, words});
 }
 
-void ExecHands::hear_troubles() {
+void ExecHands::hear_of_servers() {
+  // First the servers, then what is new of them.
+  if (auto changed = executor_->changed_servers()) servers_(std::move(*changed));
+  for (ServerNews& news : executor_->servers()) {
+    NodeStateInput input;
+    input.node = std::move(news.name);
+    input.usable = news.usable;
+    input.why = std::move(news.why);
+    input.taken = {news.gpus, news.cpu_milli, news.mem_mib, 0};
+    told_.push_back(std::move(input));
+  }
   for (const std::string& line : executor_->troubles()) trouble_(line);
 }
 

@@ -26,7 +26,9 @@ class ExecHands final : public Hands {
  public:
   using News = std::function<void(std::vector<Input>)>;
   // `news` is called on the thread of the hands. `trouble` gets a line for the log.
+  // `servers` gets them anew when they are others than before.
   ExecHands(std::unique_ptr<Executor> executor, Doctor doctor, News news,
+            std::function<void(std::vector<ServerFacts>)> servers,
             std::function<void(std::string)> trouble);
   ~ExecHands() override;  // Leaves everything running.
 
@@ -72,13 +74,14 @@ class ExecHands final : public Hands {
   void tell_note(const Name& name, const std::string& words);
   void settle(const Name& name, Held& held);
   void greet_strangers(const std::vector<Name>& known);
-  void hear_troubles();
+  void hear_of_servers();
   void forget(const Name& name);
   int wait_ms() const;
 
   std::unique_ptr<Executor> executor_;
   Doctor doctor_;
   News news_;
+  std::function<void(std::vector<ServerFacts>)> servers_;
   std::function<void(std::string)> trouble_;
   Fd wake_;
   std::mutex mutex_;

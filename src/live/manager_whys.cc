@@ -133,6 +133,10 @@ json Manager::story_of(const LiveJob& job) const {
       "waiting",
       state_name(state), view.value("where", ""), total.gpus, total.gpus == 1 ? "" : "s", cpus,
       cpus == 1 ? "" : "s", view.value("mem_gib", 0.0), short_duration(started - job.submitted));
+  if (state == LiveState::kStarting && !job.lease->says.empty()) {
+    answer["why"] =
+        brief(fmt::format("starting on {}: {}", view.value("where", ""), job.lease->says));
+  }
   const SchedulerParts& parts = roster_->settings().planner.parts;
   json facts = {
       {"policy", parts.policy}, {"mechanism", parts.mechanism}, {"placement", parts.placement}};

@@ -100,6 +100,7 @@ SlurmSettings slurm_settings(const ServeFile& file) {
 // with the servers it knew last, or with one that stands for those to come.
 Site find_cluster(const ServeFile& file, const std::string& home) {
   Site site;
+  site.elsewhere = true;
   site.as_submitter = may_run_as_others();
   site.isolation = "as Slurm has it";
   Result<std::vector<ServerFacts>> found = find_slurm_servers(slurm_settings(file));

@@ -20,6 +20,7 @@ struct Site {
   std::string isolation;               // For people: "full", or "reduced: " and why.
   std::string cgroup_parent;           // For the shims; empty: none.
   std::vector<std::string> node_test;  // What a server in quarantine must pass, if nobody says.
+  bool elsewhere = false;     // They are not this machine, so they may not always be known.
   std::string trouble;        // Why these may not be the servers there are; empty if they are.
   bool as_submitter = false;  // Jobs run as whoever submitted them, not as we do.
 };

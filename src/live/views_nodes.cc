@@ -95,6 +95,7 @@ json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes, const
                  {"gpus_used", used[id].gpus},
                  {"gpus_free", open ? std::min(left.gpus, books.free_gpus(id)) : 0},
                  {"gpu_type", topology.gpu_type_name(node.gpu_type)},
+                 {"rack", topology.rack_name(node.rack)},
                  {"cpus", cpus(node.capacity.cpu_milli)},
                  {"cpus_free", cpus(left.cpu_milli)},
                  {"mem_gib", gib(node.capacity.mem_mib)},
