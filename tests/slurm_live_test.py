@@ -297,8 +297,8 @@ class BadSite(SlurmTest):
             self.daemon = self.daemon_with(self.CONFIG, as_user=65534)
             first = self.submit("--", "true")
             until("it says so", lambda: "refuses" in self.daemon.muster("why", first)[0])
-            self.daemon.stop()
-            self.daemon.start()
+            until("nothing is started any more", lambda: {node["state"] for node in
+                  self.nodes().values()} == {"unusable"})
             later = self.submit("--", "true")
             until("so does another", lambda: "Slurm refuses every job" in
                   self.daemon.muster("why", later)[0].splitlines()[0])
