@@ -255,6 +255,54 @@ class Servers(SlurmTest):
         self.wait_over(job)
 
 
+class Resizes(SlurmTest):
+    """Slurm changes nothing of a running job: less is the shim's to see to, more takes a restart,
+    and so does less that another waits for."""
+    PROFILES = {"profiles": [{
+        "name": "hungry", "ideal": {"cpus": 6, "mem_gb": 61.03515625, "speedup": 6},
+        "matrix": {"cpus": [1, 3, 6], "mem_gb": [30, 61.03515625],
+                   "speed": [[0.2, 0.2], [0.5, 0.5], [1, 1]]}}]}
+
+    def setUp(self):
+        super().setUp()
+        BED.run("scontrol", "update", "nodename=n[2-4]", "state=drain", "reason=one is enough")
+        self.daemon = self.daemon_with({
+            "executor": "slurm", "slurm": {"partition": "main", "restart_after": "2s"},
+            "scheduler": {"mechanism": "tune", "min_run": "0s"}, "profiles": "hungry.yaml",
+            "profiling": "never"}, start=False)
+        (self.daemon.home / "hungry.yaml").write_text(json.dumps(self.PROFILES))
+        self.daemon.start()
+        until("one server is left", lambda: [n["state"] for n in self.nodes().values()].count(
+            "open") == 1)
+
+    def cpus(self, job, lease):
+        rows = self.ours(job, lease)
+        return BED.resources(rows[0]["id"]).get("n1", (None,))[0] if rows else None
+
+    def words(self, job):
+        events = self.daemon.get("/v1/events?limit=1000")["events"]
+        return " ".join(event["words"] for event in events
+                        if event.get("job") == job)
+
+    def test_less_that_another_waits_for_and_more_again(self):
+        hungry = self.submit("--gpus", 4, "--model", "hungry", "--", "sh", "-c", GATE)
+        self.wait_state(hungry, "running")
+        self.assertEqual(self.cpus(hungry, 1), 24)
+        plain = self.submit("--gpus", 4, "--", "sh", "-c", "while [ ! -e end ]; do sleep 0.05; done")
+        self.wait_state(plain, "running")
+        until("the hungry one runs again", lambda: self.daemon.job(hungry)["state"] == "running"
+              and self.daemon.job(hungry)["leases_used"] == 2)
+        self.assertEqual(self.cpus(hungry, 2), 12)
+        self.assertEqual(self.cpus(plain, 1), 12)
+        self.assertIn("Slurm takes nothing back", self.words(hungry))
+        (self.daemon.work / "end").touch()
+        self.wait_over(plain)
+        until("it has been restarted with more", lambda: self.cpus(hungry, 3) == 24)
+        self.assertIn("Slurm gives a running job no more", self.words(hungry))
+        self.go()
+        self.wait_over(hungry)
+
+
 class BadSite(SlurmTest):
     """One clear line, the manager stays up, jobs wait with that reason; and go on when it is gone."""
 

@@ -143,6 +143,8 @@ class SlurmExecutor final : public Executor {
   void row_ended(SlurmLease& lease, SlurmGroup& group, const SlurmJob* row);
   void part_ended(SlurmLease& lease, SlurmPart& part, const std::string& why);
   void retire(SlurmPart& part, const std::string& why);
+  void make_room(const SlurmLease& waiting, const SlurmGroup& group);
+  void restart(SlurmLease& lease, std::string why);
   void watch_node(SlurmLease& lease, SlurmGroup& group);
   void look_at_records(std::int64_t now);
   void look_at(SlurmLease& lease, SlurmPart& part);

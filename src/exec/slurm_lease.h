@@ -64,6 +64,7 @@ struct SlurmLease {
   std::vector<SlurmPart> parts;
   std::vector<SlurmGroup> groups;
   std::int64_t up_since = 0;         // All of it; 0: not yet.
+  bool restarting = false;           // To have other CPUs or memory.
   std::optional<Limits> wants_more;  // Of a part, than Slurm has given it.
 };
 

@@ -94,7 +94,42 @@ void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t
       tell(ExecEvent::Kind::kNote, lease.parts[group.parts.front()], std::move(said));
     }
   }
+  if (row->pending() && now - group.since > kTellPending && row->reason == "Resources") {
+    make_room(lease, group);
+  }
   watch_node(lease, group);
+}
+
+// A lease that was given less keeps in Slurm what it began with, which Slurm takes back from no job
+// that runs. When another waits for it, it is restarted.
+void SlurmExecutor::make_room(const SlurmLease& waiting, const SlurmGroup& group) {
+  for (auto& [name, lease] : leases_) {
+    if (&lease == &waiting || lease.restarting) continue;
+    const bool in_the_way =
+        std::any_of(lease.parts.begin(), lease.parts.end(), [&](const SlurmPart& part) {
+          const SlurmGroup& has = lease.groups[static_cast<std::size_t>(part.group)];
+          const std::optional<Limits>& may = part.wish.limits;
+          const bool there =
+              std::find(group.nodes.begin(), group.nodes.end(), part.node) != group.nodes.end();
+          return there && part.started && !part.over && may &&
+                 (std::max<std::int64_t>(1, may->cpu_milli / 1000) < has.cpus ||
+                  may->mem_mib < has.mem_mib);
+        });
+    if (!in_the_way) continue;
+    restart(lease, fmt::format("is restarted with less, which {} waits for: Slurm takes nothing "
+                               "back from a running job",
+                               waiting.name));
+  }
+}
+
+void SlurmExecutor::restart(SlurmLease& lease, std::string why) {
+  lease.restarting = true;
+  tell(ExecEvent::Kind::kNote, lease.parts.front(), std::move(why));
+  for (SlurmPart& part : lease.parts) {
+    if (part.over) continue;
+    part.wish.stop_ms = part.spec.grace_ms;
+    if (const Refusal refusal = write_wish(part)) troubles_.push_back(refusal->message);
+  }
 }
 
 // Slurm has no such job any more, or says that it is over. `row`: its last words, if any.
@@ -250,18 +285,13 @@ void SlurmExecutor::heard_end(const SlurmLease& lease, SlurmPart& part, ExitRepo
 
 // More than Slurm has given it can be had by a restart only, which is not worth it too often.
 void SlurmExecutor::grow(SlurmLease& lease, std::int64_t now) {
-  if (!lease.wants_more || lease.up_since == 0) return;
+  if (!lease.wants_more || lease.up_since == 0 || lease.restarting) return;
   if (now - lease.up_since < settings_.restart_after.us()) return;
-  tell(ExecEvent::Kind::kNote, lease.parts.front(),
-       fmt::format("is restarted with {:g} CPUs and {:.4g} GiB: Slurm gives a running job no more",
-                   static_cast<double>(lease.wants_more->cpu_milli) / 1000,
-                   static_cast<double>(lease.wants_more->mem_mib) / 1024));
-  lease.wants_more.reset();
-  for (SlurmPart& part : lease.parts) {
-    if (part.over) continue;
-    part.wish.stop_ms = part.spec.grace_ms;
-    if (const Refusal refusal = write_wish(part)) troubles_.push_back(refusal->message);
-  }
+  restart(lease,
+          fmt::format("is restarted with {:g} CPUs and {:.4g} GiB: Slurm gives a running job "
+                      "no more",
+                      static_cast<double>(lease.wants_more->cpu_milli) / 1000,
+                      static_cast<double>(lease.wants_more->mem_mib) / 1024));
 }
 
 void SlurmExecutor::bury(std::int64_t now) {
