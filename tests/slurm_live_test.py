@@ -236,6 +236,23 @@ class Servers(SlurmTest):
         BED.run("scontrol", "update", "nodename=n[1-3]", "state=resume")
         self.wait_over(waits)
 
+    def test_reserved_for_others_and_for_us(self):
+        name = BED.run("scontrol", "create", "reservation", "starttime=now", "duration=60",
+                       "nodes=n[3-4]", "users=root").split()[-1]
+        try:
+            until("they are not for everybody", lambda: {n: self.state(n) for n in self.nodes()} ==
+                  {"n1": "open", "n2": "open", "n3": "unusable", "n4": "unusable"})
+            self.assertIn("reserved", self.daemon.muster("nodes")[0])
+            self.daemon.stop()
+            self.daemon.config({**self.CONFIG, "slurm": {"partition": "main", "reservation": name}})
+            self.daemon.start()
+            until("they are for us", lambda: self.state("n4") == "open")
+            job = self.submit("--gpus", 16, "--", "true")
+            self.wait_over(job)
+        finally:
+            until("nobody is in it", lambda: not BED.jobs())
+            BED.run("scontrol", "delete", f"reservationname={name}")
+
     def test_others_are_seen_and_left_alone(self):
         theirs = BED.run("sbatch", "--parsable", "-w", "n1", "-c", "12", "--mem=100000",
                          "--gres=gpu:6", "-o", "/dev/null", "--wrap", "sleep 300").strip()
@@ -288,7 +305,7 @@ class Resizes(SlurmTest):
         hungry = self.submit("--gpus", 4, "--model", "hungry", "--", "sh", "-c", GATE)
         self.wait_state(hungry, "running")
         self.assertEqual(self.cpus(hungry, 1), 24)
-        plain = self.submit("--gpus", 4, "--", "sh", "-c", "while [ ! -e end ]; do sleep 0.05; done")
+        plain = self.submit("--gpus", 4, "--", "sh", "-c", GATE.replace("go", "end"))
         self.wait_state(plain, "running")
         until("the hungry one runs again", lambda: self.daemon.job(hungry)["state"] == "running"
               and self.daemon.job(hungry)["leases_used"] == 2)
@@ -304,7 +321,7 @@ class Resizes(SlurmTest):
 
 
 class BadSite(SlurmTest):
-    """One clear line, the manager stays up, jobs wait with that reason; and go on when it is gone."""
+    """One clear line, the manager stays up, jobs wait with that reason, and go on without it."""
 
     def waits_for(self, words, config=None, as_user=None):
         self.daemon = self.daemon_with({**self.CONFIG, **(config or {})}, as_user)

@@ -175,9 +175,14 @@ std::vector<Refusal> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
   SlurmLease lease;
   if (Refusal refusal = make_lease(specs, lease)) return all(std::move(refusal));
   if (Refusal refusal = write_records(lease)) return all(std::move(refusal));
-  std::string name = lease.name;
-  leases_.emplace(std::move(name), std::move(lease));
+  const std::string name = lease.name;
+  SlurmLease& kept = leases_.emplace(name, std::move(lease)).first->second;
   next_look_ = 0;
+  for (SlurmPart& part : kept.parts) {  // A server that went, or only stood for others.
+    if (addresses_.empty() || addresses_.contains(part.node)) continue;
+    end_unstarted(kept, part, EndCause::kCouldNotStart,
+                  part.node + " is not among Slurm's servers");
+  }
   return all(std::nullopt);
 }
 

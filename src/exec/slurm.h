@@ -57,6 +57,11 @@ Result<SlurmServers> servers_from(const SlurmSettings& settings,
                                   const std::vector<SlurmNode>& nodes,
                                   const std::vector<std::pair<std::string, std::string>>& switches,
                                   bool enforces);
+// Only those of the reservation, if there is one; an error if that is not there. `words`: as
+// `scontrol show reservation` answered.
+Result<std::vector<SlurmNode>> within_reservation(const SlurmSettings& settings,
+                                                  std::vector<SlurmNode> nodes,
+                                                  const SlurmWords& words);
 bool enforces_limits(const SlurmWords& config);  // Whether Slurm holds jobs to what they have.
 
 // Asks Slurm, and waits for it.
@@ -94,6 +99,7 @@ class SlurmExecutor final : public Executor {
     kNodes,
     kTopology,
     kConfig,
+    kReservation,
     kSubmit,
     kRelease,
     kCancel
@@ -194,8 +200,9 @@ class SlurmExecutor final : public Executor {
 
   std::vector<SlurmNode> nodes_;  // Of the partition, with GPUs.
   std::vector<std::pair<std::string, std::string>> switches_;
+  SlurmWords reservation_;
   bool enforces_ = false;
-  bool seen_config_ = false;  // And the switches.
+  bool seen_config_ = false;  // And the switches, and the reservation.
   std::map<std::string, std::string> addresses_;
   std::vector<ServerFacts> facts_;  // As last told.
   std::optional<std::vector<ServerFacts>> changed_;

@@ -81,7 +81,8 @@ void SlurmExecutor::drive(std::int64_t now) {
     next_queue_ = now + settings_.every.us();
     run(Command::kQueue, squeue_argv(""));
   }
-  if (now >= next_topology_ && !under_way(Command::kTopology) && !under_way(Command::kConfig)) {
+  if (now >= next_topology_ && !under_way(Command::kTopology) && !under_way(Command::kConfig) &&
+      !under_way(Command::kReservation)) {
     next_topology_ = now + (seen_config_ ? kTopologyEvery : kOneSecond);
     run(Command::kTopology, topology_argv());
   }
@@ -176,6 +177,7 @@ void SlurmExecutor::take(const Running& ran, const CommandResult& result) {
         contact_trouble_ = nodes.error().message;
         return;
       }
+      if (!seen_config_) return;  // Not yet known what they are.
       contact_failures_ = 0;
       contact_trouble_.clear();
       return take_nodes(nodes.value());
@@ -186,6 +188,13 @@ void SlurmExecutor::take(const Running& ran, const CommandResult& result) {
     case Command::kConfig:
       if (!result.ok()) return;
       enforces_ = enforces_limits(read_config(result.out));
+      if (!settings_.reservation.empty()) {
+        return run(Command::kReservation, reservation_argv(settings_.reservation));
+      }
+      if (!std::exchange(seen_config_, true)) next_queue_ = 0;
+      return;
+    case Command::kReservation:  // One that is not there is an error, and no words.
+      reservation_ = result.ok() ? read_reservation(result.out) : SlurmWords();
       if (!std::exchange(seen_config_, true)) next_queue_ = 0;
       return;
     case Command::kSubmit:

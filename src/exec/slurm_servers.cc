@@ -67,6 +67,20 @@ Result<SlurmServers> servers_from(const SlurmSettings& settings,
   return found;
 }
 
+Result<std::vector<SlurmNode>> within_reservation(const SlurmSettings& settings,
+                                                  std::vector<SlurmNode> nodes,
+                                                  const SlurmWords& words) {
+  if (settings.reservation.empty()) return nodes;
+  const Result<std::vector<std::string>> names = expand_hosts(word_of(words, "Nodes"));
+  if (!names.ok() || names.value().empty()) {
+    return Error{"Slurm's reservation " + in_quotes(settings.reservation) +
+                 " is not there, or has no nodes"};
+  }
+  const std::set<std::string> inside(names.value().begin(), names.value().end());
+  std::erase_if(nodes, [&](const SlurmNode& node) { return !inside.contains(node.name); });
+  return nodes;
+}
+
 bool enforces_limits(const SlurmWords& config) {
   return word_of(config, "TaskPlugin").find("cgroup") != std::string_view::npos;
 }
@@ -75,7 +89,13 @@ Result<std::vector<ServerFacts>> find_slurm_servers(const SlurmSettings& setting
   Commands commands;
   const CommandResult sinfo = commands.run(sinfo_argv(settings.partition), settings.timeout);
   if (!sinfo.ok()) return Error{"Slurm does not answer: " + sinfo.words};
-  const Result<std::vector<SlurmNode>> nodes = read_sinfo(sinfo.out);
+  Result<std::vector<SlurmNode>> nodes = read_sinfo(sinfo.out);
+  if (nodes.ok() && !settings.reservation.empty()) {
+    const CommandResult said =
+        commands.run(reservation_argv(settings.reservation), settings.timeout);
+    nodes = within_reservation(settings, std::move(nodes).value(),
+                               said.ok() ? read_reservation(said.out) : SlurmWords());
+  }
   if (!nodes.ok()) return nodes.error();
   const CommandResult topology = commands.run(topology_argv(), settings.timeout);
   const CommandResult config = commands.run(config_argv(), settings.timeout);
@@ -87,9 +107,10 @@ Result<std::vector<ServerFacts>> find_slurm_servers(const SlurmSettings& setting
 }
 
 void SlurmExecutor::take_nodes(const std::vector<SlurmNode>& nodes) {
-  nodes_ = nodes;
-  if (!seen_config_) return;  // Not yet known what they are.
-  Result<SlurmServers> found = servers_from(settings_, nodes, switches_, enforces_);
+  const Result<std::vector<SlurmNode>> within = within_reservation(settings_, nodes, reservation_);
+  nodes_ = within.ok() ? within.value() : std::vector<SlurmNode>();
+  Result<SlurmServers> found = within.ok() ? servers_from(settings_, nodes_, switches_, enforces_)
+                                           : Result<SlurmServers>(within.error());
   site_trouble_ = found.ok() ? "" : found.error().message;
   if (found.ok()) {
     addresses_ = std::move(found.value().addresses);

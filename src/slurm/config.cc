@@ -45,6 +45,14 @@ std::vector<std::string> partition_argv(const std::string& partition) {
   return argv;
 }
 
+std::vector<std::string> reservation_argv(const std::string& reservation) {
+  return {"scontrol", "--oneliner", "show", "reservation=" + reservation};
+}
+
+SlurmWords read_reservation(std::string_view text) {
+  return words_of_line(text.substr(0, text.find('\n')));
+}
+
 SlurmWords read_partition(std::string_view text) {
   std::vector<SlurmWords> all;
   for (const std::string_view line : split(text, '\n')) {

@@ -125,8 +125,7 @@ SiteFinding no_partition(Commands& commands, const SiteQuestion& question,
 
 SiteFindings check_reservation(Commands& commands, const SiteQuestion& question) {
   if (question.reservation.empty()) return {};
-  const CommandResult said = commands.run(
-      {"scontrol", "--oneliner", "show", "reservation=" + question.reservation}, question.timeout);
+  const CommandResult said = commands.run(reservation_argv(question.reservation), question.timeout);
   if (!said.ok()) return {{Level::kFail, "reservation", said.words}};
   std::string_view state;
   for (const std::string_view word : split(said.out, ' ')) {

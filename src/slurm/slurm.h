@@ -107,9 +107,11 @@ std::vector<std::string> cancel_argv(const std::vector<SlurmId>& jobs);
 // nothing if there is none.
 std::vector<std::string> config_argv();
 std::vector<std::string> partition_argv(const std::string& partition);
+std::vector<std::string> reservation_argv(const std::string& reservation);
 using SlurmWords = std::vector<std::pair<std::string, std::string>>;
 SlurmWords read_config(std::string_view text);
 SlurmWords read_partition(std::string_view text);
+SlurmWords read_reservation(std::string_view text);
 std::string_view word_of(const SlurmWords& words, std::string_view key);  // Empty if not there.
 
 }  // namespace muster
