@@ -24,13 +24,16 @@ LogStream::LogStream(std::string directory) : path_(std::move(directory)) {
   for (const Part& part : parts_) size_ += part.size;
 }
 
-// Opening does not wait, in case somebody put a pipe there.
+// Opening does not wait, in case somebody put a pipe there. What is not of the directory's owner
+// was put there, too: he may not be able to read it, and we are.
 LogStream::Part LogStream::open_part(int number) const {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   Part part{Fd(::openat(directory_.get(), part_name(number).c_str(), kFlags)), 0, 0};
   struct stat facts {};
+  struct stat owner {};
   if (!part.fd.open()) return part;
   if (::fstat(part.fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return Part{};
+  if (::fstat(directory_.get(), &owner) != 0 || facts.st_uid != owner.st_uid) return Part{};
   part.inode = facts.st_ino;
   part.size = static_cast<std::uint64_t>(facts.st_size);
   return part;

@@ -28,6 +28,8 @@ TEST_F(Local, TellsExitCodesAndSignals) {
 }
 
 TEST_F(Local, GivesExactlyThisEnvironment) {
+  ::setenv("HOME", "/", 0);  // Without these two a shim says itself whose they are.
+  ::setenv("USER", "somebody", 0);
   ::setenv("SECRET_OF_THE_DAEMON", "s3cret", 1);
   ::setenv("LANG", "C.UTF-8", 1);
   ::unsetenv("TZ");

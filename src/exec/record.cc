@@ -147,7 +147,7 @@ Refusal close_unstarted(const Fd& directory, const ExitReport& report) {
   if (!lock.open() || file_exists(directory, "started.json")) {
     return Error{"a shim has this lease"};
   }
-  return write_whole(directory, "exit.json", exit_json(report));
+  return write_for_owner(directory, "exit.json", exit_json(report));
 }
 
 bool forget_record(const std::string& leases, const std::string& name) {

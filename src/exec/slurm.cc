@@ -21,20 +21,9 @@ namespace muster {
 
 namespace {
 
-std::string name_of(const LaunchSpec& first) {
-  LaunchSpec whole = first;
-  whole.node_rank = 0;
-  return lease_name(whole);
-}
-
 std::string lease_of(const std::string& part) {
   const std::size_t rank = part.find(".n");
   return part.substr(0, rank);
-}
-
-std::string node_of(const LaunchSpec& spec) {
-  const auto found = spec.env.find("MUSTER_NODE");
-  return found == spec.env.end() ? "" : found->second;
 }
 
 bool exists(const std::string& path) { return ::faccessat(AT_FDCWD, path.c_str(), F_OK, 0) == 0; }
@@ -50,6 +39,14 @@ Result<Account> find_account(const std::string& user) {
   ::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
   if (found == nullptr) return Error{"no user " + in_quotes(user) + " on this machine"};
   return Account{entry.pw_uid, entry.pw_gid};
+}
+
+std::string own_user() {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> buffer(16 << 10);
+  ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
+  return found == nullptr ? std::to_string(::geteuid()) : found->pw_name;
 }
 
 std::int64_t unix_micros() {
@@ -70,6 +67,7 @@ Result<std::unique_ptr<SlurmExecutor>> SlurmExecutor::open(SlurmSettings setting
   }
   std::unique_ptr<SlurmExecutor> executor(new SlurmExecutor(std::move(settings)));
   executor->as_submitter_ = may_run_as_others();
+  executor->own_user_ = own_user();
   if (executor->as_submitter_) {
     // Whoever a job runs as must be able to reach its record, and no other.
     const std::string& leases = executor->settings_.leases;
@@ -126,12 +124,12 @@ void SlurmExecutor::tell(ExecEvent::Kind kind, const SlurmPart& part, std::strin
 }
 
 Refusal SlurmExecutor::make_lease(std::span<const LaunchSpec> parts, SlurmLease& lease) const {
-  lease.name = name_of(parts.front());
+  lease.name = slurm_name(parts.front());
   for (const LaunchSpec& spec : parts) {
     SlurmPart part;
     part.spec = spec;
     part.name = lease_name(spec);
-    part.node = node_of(spec);
+    part.node = slurm_node(spec);
     if (part.node.empty()) return Error{part.name + ": MUSTER_NODE says no server"};
     lease.parts.push_back(std::move(part));
   }
@@ -150,8 +148,11 @@ Refusal SlurmExecutor::write_records(SlurmLease& lease) const {
     }
     const Result<Fd> directory = make_record(settings_.leases, part.spec);
     if (!directory.ok()) return directory.error();
-    if (!account) continue;
     const int fd = directory.value().get();
+    struct stat owner {};
+    if (::fstat(fd, &owner) != 0) return system_error(part.name, errno);
+    // Given away last, and never touched again: then it holds what its owner likes.
+    if (!account || owner.st_uid == account->user) continue;
     if (::fchownat(fd, "spec.json", account->user, account->group, AT_SYMLINK_NOFOLLOW) != 0 ||
         ::fchown(fd, account->user, account->group) != 0) {
       return system_error(part.name, errno);
@@ -164,13 +165,14 @@ std::vector<Refusal> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
   const auto all = [&](Refusal refusal) {
     return std::vector<Refusal>(parts.size(), std::move(refusal));
   };
-  if (leases_.contains(name_of(parts.front()))) return all(std::nullopt);
+  if (leases_.contains(slurm_name(parts.front()))) return all(std::nullopt);
   std::vector<LaunchSpec> specs(parts.begin(), parts.end());
-  const auto first = addresses_.find(node_of(specs.front()));
+  const auto first = addresses_.find(slurm_node(specs.front()));
   for (LaunchSpec& spec : specs) {
+    if (spec.remote) continue;  // As it was ordered before.
     spec.remote = true;
     spec.cgroup_parent.clear();  // What limits there are on the servers is for Slurm to say.
-    spec.master_addr = first != addresses_.end() ? first->second : node_of(specs.front());
+    spec.master_addr = first == addresses_.end() ? slurm_node(specs.front()) : first->second;
   }
   SlurmLease lease;
   if (Refusal refusal = make_lease(specs, lease)) return all(std::move(refusal));
@@ -186,85 +188,12 @@ std::vector<Refusal> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
   return all(std::nullopt);
 }
 
-std::vector<Executor::TakenUp> SlurmExecutor::take_up(std::span<LaunchSpec> parts, bool was_up,
-                                                      bool stopping) {
-  const auto all = [&](TakenUp taken) { return std::vector<TakenUp>(parts.size(), taken); };
-  const std::string name = name_of(parts.front());
-  if (leases_.contains(name)) return all(TakenUp::kOurs);
-  // As it was written down.
-  bool some_record = false;
-  bool some_started = false;
-  bool all_over = true;
-  for (LaunchSpec& spec : parts) {
-    const std::string path = settings_.leases + "/" + lease_name(spec);
-    const Result<Fd> directory = open_directory(path);
-    if (!directory.ok()) continue;
-    if (Result<LaunchSpec> written = read_record(directory.value()); written.ok()) {
-      spec = std::move(written).value();
-      some_record = true;
-    }
-    const bool over = file_exists(directory.value(), "exit.json");
-    some_started = some_started || over || file_exists(directory.value(), "started.json");
-    all_over = all_over && over;
-  }
-  if (!some_record) return all(was_up ? TakenUp::kGone : TakenUp::kNever);
-  if (!seen_jobs_ && !all_over) return all(TakenUp::kAskAgain);
-  const bool in_slurm = std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& each) {
-    return each.first.first == name && live_row(each.second) != nullptr;
-  });
-  SlurmLease lease;
-  if (make_lease(parts, lease)) return all(TakenUp::kNever);
-  if (in_slurm || some_started) {
-    return all(adopt(name, std::move(lease), stopping) ? TakenUp::kOurs : TakenUp::kAskAgain);
-  }
-  for (SlurmPart& part : lease.parts) {
-    if (!was_up && !stopping) continue;
-    retire(part, "nobody knows it");
-  }
-  return all(was_up ? TakenUp::kGone : TakenUp::kNever);
-}
-
-// From where the records and Slurm say it is.
-bool SlurmExecutor::adopt(const std::string& name, SlurmLease lease, bool stopping) {
-  const std::int64_t now = boot_micros();
-  for (std::size_t i = 0; i < lease.groups.size(); ++i) {
-    SlurmGroup& group = lease.groups[i];
-    const bool started = std::any_of(group.parts.begin(), group.parts.end(), [&](std::size_t part) {
-      const std::string directory = directory_of(lease.parts[part]);
-      return exists(directory + "/started.json") || exists(directory + "/exit.json");
-    });
-    group.go(started ? SlurmGroup::Step::kReleased : SlurmGroup::Step::kNew, now);
-    const auto rows = jobs_.find({name, static_cast<int>(i)});
-    const SlurmJob* row = rows == jobs_.end() ? nullptr : live_row(rows->second);
-    if (row != nullptr) {
-      group.id = row->id;
-      group.go(
-          row->pending() && row->held() ? SlurmGroup::Step::kHeld : SlurmGroup::Step::kReleased,
-          now);
-    }
-    // One that is to stop is not begun any more: stop() ends what has not started.
-    if (stopping && group.step == SlurmGroup::Step::kNew) group.again = INT64_MAX;
-  }
-  leases_.emplace(name, std::move(lease));
-  next_look_ = 0;
-  return true;
-}
-
 Refusal SlurmExecutor::write_wish(SlurmPart& part) const {
   const Result<Fd> directory = open_directory(directory_of(part));
   if (!directory.ok()) return directory.error();
   part.wish.serial = std::max(part.wish.serial + 1, unix_micros());
-  if (const Refusal refusal = write_whole(directory.value(), "wish.json", wish_json(part.wish))) {
-    return refusal;
-  }
   // For the shim, which runs as whoever has the directory.
-  struct stat owner {};
-  if (::fstat(directory.value().get(), &owner) == 0 && owner.st_uid != ::geteuid() &&
-      ::fchownat(directory.value().get(), "wish.json", owner.st_uid, owner.st_gid,
-                 AT_SYMLINK_NOFOLLOW) != 0) {
-    return system_error(part.name, errno);
-  }
-  return std::nullopt;
+  return write_for_owner(directory.value(), "wish.json", wish_json(part.wish));
 }
 
 // One whose shim has not begun: makes sure that it never will.
@@ -303,8 +232,9 @@ Refusal SlurmExecutor::kill(const std::string& name) {
   SlurmPart* part = find(name, &lease);
   if (part == nullptr) return Error{name + ": is not in Slurm"};
   part->wish.kill = true;
-  const SlurmGroup& group = lease->groups[static_cast<std::size_t>(part->group)];
-  if (group.id != 0) to_cancel_.insert(group.id);
+  // By what Slurm has shown last: the number it gave us once may be a stranger's by now.
+  const SlurmJob* row = row_of(*lease, part->group);
+  if (row != nullptr && !row->over()) to_cancel_.insert(row->id);
   return write_wish(*part);
 }
 

@@ -10,6 +10,7 @@
 // released again, what nobody wants is cancelled again, and what is not ours is left alone.
 //
 //   slurm.cc            orders
+//   slurm_take_up.cc    leases of an earlier daemon
 //   slurm_drive.cc      commands under way, and when to look again
 //   slurm_reconcile.cc  what squeue and the records say of leases
 //   slurm_servers.cc    what sinfo says of servers, and what others hold there
@@ -116,13 +117,21 @@ class SlurmExecutor final : public Executor {
 
   // slurm.cc
   Refusal make_lease(std::span<const LaunchSpec> parts, SlurmLease& lease) const;
+  struct Records {  // Of a lease that an earlier daemon ordered.
+    bool some = false;
+    bool some_started = false;
+    bool all_over = true;
+  };
+  Records read_records(std::span<LaunchSpec> parts, bool may_have_run);
+  bool may_go_on(std::span<const LaunchSpec> parts, const std::string& name);
   Refusal write_records(SlurmLease& lease) const;
-  bool adopt(const std::string& name, SlurmLease lease, bool stopping);
+  void adopt(const std::string& name, SlurmLease lease, bool stopping);
   SlurmPart* find(const std::string& part, SlurmLease** lease = nullptr);
   Refusal write_wish(SlurmPart& part) const;
   Refusal end_unstarted(const SlurmLease& lease, SlurmPart& part, EndCause cause, std::string words,
                         int error_number = 0);
   std::string directory_of(const SlurmPart& part) const;
+  const SlurmJob* row_of(const SlurmLease& lease, int group) const;  // Null: Slurm has none.
   void tell(ExecEvent::Kind kind, const SlurmPart& part, std::string why = {});
 
   // slurm_drive.cc
@@ -152,6 +161,7 @@ class SlurmExecutor final : public Executor {
   void make_room(const SlurmLease& waiting, const SlurmGroup& group);
   void restart(SlurmLease& lease, std::string why);
   void watch_node(SlurmLease& lease, SlurmGroup& group);
+  void watch_waiting(SlurmLease& lease, SlurmGroup& group, const SlurmJob& row);
   void look_at_records(std::int64_t now);
   void look_at(SlurmLease& lease, SlurmPart& part);
   static const SlurmJob* live_row(const std::vector<SlurmJob>& rows);
@@ -174,9 +184,11 @@ class SlurmExecutor final : public Executor {
   Fd timer_;
   std::string path_;  // Of Slurm's programs.
   bool as_submitter_ = false;
+  std::string own_user_;
 
   std::map<std::string, SlurmLease> leases_;    // By name: "j12.e3".
   std::map<std::string, std::int64_t> buried_;  // Over, and since when; until Slurm forgets them.
+  std::map<std::string, std::int64_t> gone_;    // Without a trace, and since when: see take_up().
   std::optional<std::set<std::string>> known_;  // See end_strangers().
   std::map<Commands::Ticket, Running> running_;
   std::vector<ExecEvent> events_;

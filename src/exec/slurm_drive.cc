@@ -86,6 +86,12 @@ void SlurmExecutor::drive(std::int64_t now) {
     next_topology_ = now + (seen_config_ ? kTopologyEvery : kOneSecond);
     run(Command::kTopology, topology_argv());
   }
+  if (std::none_of(leases_.begin(), leases_.end(), [](const auto& each) {
+        return std::any_of(each.second.groups.begin(), each.second.groups.end(),
+                           [](const SlurmGroup& group) { return group.refused_since != 0; });
+      })) {
+    refused_.clear();  // What Slurm refused is no longer wanted: the next one may fare better.
+  }
   std::size_t submits = 0;
   for (const auto& [ticket, each] : running_) submits += each.what == Command::kSubmit ? 1 : 0;
   for (auto& [name, lease] : leases_) {
@@ -221,17 +227,17 @@ void SlurmExecutor::submitted(const Running& ran, const CommandResult& result) {
   const std::int64_t now = boot_micros();
   const auto found = leases_.find(ran.lease);
   const Result<SlurmId> id = result.ok() ? read_submitted(result.out) : Error{result.words};
-  if (found == leases_.end()) {  // It ended meanwhile.
-    if (id.ok()) to_cancel_.insert(id.value());
-    return;
-  }
+  // Slurm forgets what it has just acknowledged if its controller is killed, and gives the number
+  // to somebody else. Nothing is done by that number before squeue has shown it to be ours.
+  if (!under_way(Command::kSubmit)) next_queue_ = 0;
+  if (found == leases_.end()) return;  // It ended meanwhile: nobody wants what squeue will show.
   SlurmLease& lease = found->second;
   SlurmGroup& group = lease.groups[static_cast<std::size_t>(ran.group)];
   if (id.ok()) {
     group.id = id.value();
     group.refused_since = 0;
     refused_.clear();
-    return group.go(SlurmGroup::Step::kHeld, now);
+    return group.go(SlurmGroup::Step::kUnsure, now);
   }
   if (result.ok() || is_silence(result)) return group.go(SlurmGroup::Step::kUnsure, now);
   refused(lease, group, result.words);

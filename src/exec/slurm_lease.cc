@@ -9,7 +9,24 @@ namespace muster {
 
 namespace {
 constexpr std::string_view kMark = "muster:";
+constexpr std::int64_t kUsualStop = 480'000'000;   // Of a lease that says nothing.
+constexpr std::int64_t kFenceMargin = 30'000'000;  // More than the last resort's.
 }  // namespace
+
+std::string slurm_name(const LaunchSpec& first) {
+  LaunchSpec whole = first;
+  whole.node_rank = 0;
+  return lease_name(whole);
+}
+
+std::string slurm_node(const LaunchSpec& spec) {
+  const auto found = spec.env.find("MUSTER_NODE");
+  return found == spec.env.end() ? "" : found->second;
+}
+
+std::int64_t fence_wait_us(const LaunchSpec& spec) {
+  return (spec.stop_after_ms > 0 ? spec.stop_after_ms * 1000 : kUsualStop) + kFenceMargin;
+}
 
 std::string tag_of(std::string_view instance, const std::string& lease, int group) {
   return std::string(kMark) + std::string(instance) + ":" + lease + ":" + std::to_string(group);

@@ -28,6 +28,7 @@ struct SlurmPart {
   std::int64_t unasked_at = 0;   // It has stopped and we did not say so, since then.
   std::int64_t row_over_at = 0;  // Slurm says that it is over, since then.
   std::int64_t retired_at = 0;   // It may not go on, since then.
+  std::int64_t cut_at = 0;       // When its server, over there, was last seen not to answer.
   std::string retired_why;
 };
 
@@ -35,7 +36,7 @@ struct SlurmGroup {
   enum class Step : std::uint8_t {
     kNew,         // To be submitted.
     kSubmitting,  // Under way.
-    kUnsure,      // It was, and nobody knows what came of it: squeue will tell.
+    kUnsure,      // It was, and perhaps acknowledged: squeue will tell what came of it.
     kHeld,        // There, and not yet to run.
     kReleased,
   };
@@ -52,6 +53,7 @@ struct SlurmGroup {
   std::string state;                   // As Slurm said last; empty: nothing yet.
   std::string said;                    // The last note on it.
   std::int64_t unreachable_since = 0;  // One of its nodes does not answer.
+  std::int64_t unusable_since = 0;     // It waits for one that takes no jobs.
 
   void go(Step next, std::int64_t now) {
     step = next;
@@ -67,6 +69,13 @@ struct SlurmLease {
   bool restarting = false;           // To have other CPUs or memory.
   std::optional<Limits> wants_more;  // Of a part, than Slurm has given it.
 };
+
+std::string slurm_name(const LaunchSpec& first);  // Of the lease it is a part of: "j12.e3".
+std::string slurm_node(const LaunchSpec& spec);   // Where it is to run; empty: it does not say.
+
+// How long after it was retired a part may still go on where nobody reaches it: its shim ends it
+// when it has heard nothing for so long (shim/fence.h), with the last resort after that.
+std::int64_t fence_wait_us(const LaunchSpec& spec);
 
 // "muster:INSTANCE:j12.e3:0"
 struct SlurmTag {

@@ -19,18 +19,26 @@ constexpr std::int64_t kTellPending = 3 * kSecond;  // Before a job that waits i
 constexpr std::int64_t kLastWords = 3 * kSecond;    // A report may come after Slurm's word.
 constexpr std::int64_t kLinger = 10 * kSecond;      // What is over here ends there by itself.
 constexpr std::int64_t kCancelAgain = 3 * kSecond;
-constexpr std::int64_t kFenceMargin = 30 * kSecond;  // See shim/fence.cc: the last resort.
-constexpr std::int64_t kUsualStop = 480 * kSecond;   // Of a lease that says nothing, as the next.
-constexpr std::int64_t kUsualKeep = 600 * kSecond;
+constexpr std::int64_t kUsualKeep = 600 * kSecond;  // Of a lease that says nothing.
+constexpr std::int64_t kBackFor = 30 * kSecond;     // Slurm has ended what was on a server by then.
+constexpr std::int64_t kSpoiltFor = 5 * kSecond;    // Before a record is believed to stay so.
+constexpr std::int64_t kPlaceAnew = 5 * kSecond;    // A controller that comes back needs a moment.
 
 }  // namespace
 
 void SlurmExecutor::reconcile(const std::vector<SlurmJob>& jobs, std::int64_t asked) {
   jobs_.clear();
   for (const SlurmJob& row : jobs) {
-    if (const auto tag = read_tag(settings_.instance, row.comment)) {
-      jobs_[{tag->lease, tag->group}].push_back(row);
-    }
+    const auto tag = read_tag(settings_.instance, row.comment);
+    if (!tag) continue;
+    // Anybody can write such a comment; whose job it is says Slurm.
+    const auto lease = leases_.find(tag->lease);
+    const std::string& user = lease == leases_.end() || !as_submitter_
+                                  ? own_user_
+                                  : lease->second.parts.front().spec.user;
+    const bool any = lease == leases_.end() && as_submitter_;
+    if (!any && row.user != (user.empty() ? own_user_ : user)) continue;
+    jobs_[{tag->lease, tag->group}].push_back(row);
   }
   seen_jobs_ = true;
   all_jobs_ = jobs;
@@ -47,16 +55,20 @@ const SlurmJob* SlurmExecutor::live_row(const std::vector<SlurmJob>& rows) {
   return live == rows.end() ? nullptr : &*live;
 }
 
-void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t asked) {
-  const auto number = static_cast<int>(&group - lease.groups.data());
-  const SlurmJob* row = nullptr;
-  if (const auto found = jobs_.find({lease.name, number}); found != jobs_.end()) {
-    // By its tag: a number alone may be another's by now. Of several, the one we know.
-    row = live_row(found->second);
-    for (const SlurmJob& each : found->second) {
-      if (row == nullptr || (each.id == group.id && !each.over())) row = &each;
-    }
+// By its tag: a number alone may be another's by now. Of several, the one we know.
+const SlurmJob* SlurmExecutor::row_of(const SlurmLease& lease, int number) const {
+  const auto found = jobs_.find({lease.name, number});
+  if (found == jobs_.end()) return nullptr;
+  const SlurmId id = lease.groups[static_cast<std::size_t>(number)].id;
+  const SlurmJob* row = live_row(found->second);
+  for (const SlurmJob& each : found->second) {
+    if (row == nullptr || (each.id == id && !each.over())) row = &each;
   }
+  return row;
+}
+
+void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t asked) {
+  const SlurmJob* row = row_of(lease, static_cast<int>(&group - lease.groups.data()));
   if (row != nullptr) group.state = row->state;
   const bool there = row != nullptr && !row->over();
   const std::int64_t now = boot_micros();
@@ -69,11 +81,13 @@ void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t
         group.id = row->id;
         group.go(row->held() ? SlurmGroup::Step::kHeld : SlurmGroup::Step::kReleased, now);
       } else if (group.step == SlurmGroup::Step::kUnsure && asked > group.since) {
+        if (group.id != 0) return row_ended(lease, group, row);
         group.go(SlurmGroup::Step::kNew, now);
       }
       return;
     case SlurmGroup::Step::kHeld:
       if (there && !row->held()) group.go(SlurmGroup::Step::kReleased, now);
+      if (there) watch_waiting(lease, group, *row);
       if (!there && asked > group.since) row_ended(lease, group, row);
       return;
     case SlurmGroup::Step::kReleased:
@@ -84,6 +98,7 @@ void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t
     return;
   }
   if (group.id != row->id) group.id = row->id;
+  watch_waiting(lease, group, *row);
   if (row->pending() && row->held() && asked > group.since) {
     return group.go(SlurmGroup::Step::kHeld, now);  // Slurm has forgotten that we released it.
   }
@@ -158,21 +173,29 @@ void SlurmExecutor::row_ended(SlurmLease& lease, SlurmGroup& group, const SlurmJ
 void SlurmExecutor::part_ended(SlurmLease& lease, SlurmPart& part, const std::string& why) {
   const std::int64_t now = boot_micros();
   if (part.row_over_at == 0) part.row_over_at = now;
-  if (!part.started) {
-    if (now - part.row_over_at < kLastWords) return;
-    // Whoever holds the lock is about to start, or to find that he may not.
-    if (!end_unstarted(lease, part, EndCause::kCouldNotStart, why)) part.over = true;
-    return;
-  }
   // Where Slurm reaches the server it has ended everything there. Elsewhere a copy may go on: it
   // hears of its end, or ends because it hears nothing.
   const bool reached = answers(part.node);
-  if (part.retired_at == 0 && (!reached || now - part.row_over_at > kLastWords)) retire(part, why);
-  if (part.retired_at == 0) return;
-  const std::int64_t stop =
-      part.spec.stop_after_ms > 0 ? part.spec.stop_after_ms * 1000 : kUsualStop;
-  const std::int64_t wait = reached ? kLastWords : stop + kFenceMargin;
-  if (now - part.retired_at < wait) return;
+  if (!reached) part.cut_at = now;
+  if (!part.started) {
+    if (now - part.row_over_at < kLastWords) return;
+    // Whoever holds the lock is about to start, or to find that he may not.
+    if (!end_unstarted(lease, part, EndCause::kCouldNotStart, why)) return;
+  } else if (part.retired_at == 0 && (!reached || now - part.row_over_at > kLastWords)) {
+    retire(part, why);
+  }
+  std::int64_t since = part.retired_at;
+  std::int64_t wait = reached ? kLastWords : fence_wait_us(part.spec);
+  if (part.retired_at == 0) {
+    // Its record was taken away or spoilt, and it cannot be told.
+    since = part.row_over_at;
+    wait = reached ? kSpoiltFor : INT64_MAX;
+  }
+  if (reached && part.cut_at != 0) {
+    since = std::max(since, part.cut_at);
+    wait = kBackFor;
+  }
+  if (now - since < wait) return;
   part.over = true;
   tell(ExecEvent::Kind::kLost, part, why);
 }
@@ -183,7 +206,9 @@ void SlurmExecutor::retire(SlurmPart& part, const std::string& why) {
   const Refusal refusal = write_wish(part);
   // A record that is gone is as good as one that says so: its shim can no longer read it.
   if (refusal && open_directory(directory_of(part)).ok()) {
-    troubles_.push_back(part.name + ": cannot be retired yet: " + refusal->message);
+    if (std::exchange(part.retired_why, why) != why) {
+      troubles_.push_back(part.name + ": cannot be retired yet: " + refusal->message);
+    }
     return;
   }
   part.retired_at = boot_micros();
@@ -207,24 +232,44 @@ void SlurmExecutor::watch_node(SlurmLease& lease, SlurmGroup& group) {
   for (const std::size_t i : group.parts) {
     SlurmPart& part = lease.parts[i];
     const std::int64_t keep = part.spec.keep_for_ms > 0 ? part.spec.keep_for_ms * 1000 : kUsualKeep;
-    const std::int64_t stop =
-        part.spec.stop_after_ms > 0 ? part.spec.stop_after_ms * 1000 : kUsualStop;
     // So early that it is over when it has been kept for as long as it is to be.
-    if (part.retired_at != 0 || now - group.unreachable_since < keep - stop - kFenceMargin)
-      continue;
+    const bool keeps = now - group.unreachable_since < keep - fence_wait_us(part.spec);
+    if (part.retired_at != 0 || keeps) continue;
     if (part.started && !part.over) retire(part, part.node + " does not answer");
   }
   const bool over = std::all_of(group.parts.begin(), group.parts.end(), [&](std::size_t i) {
     const SlurmPart& part = lease.parts[i];
-    const std::int64_t stop =
-        part.spec.stop_after_ms > 0 ? part.spec.stop_after_ms * 1000 : kUsualStop;
-    return part.over || (part.retired_at != 0 && now - part.retired_at > stop + kFenceMargin);
+    return part.over || (part.retired_at != 0 && now - part.retired_at > fence_wait_us(part.spec));
   });
   if (!over) return;
   to_cancel_.insert(group.id);
   for (const std::size_t i : group.parts) {
     SlurmPart& part = lease.parts[i];
     if (!std::exchange(part.over, true)) tell(ExecEvent::Kind::kLost, part, part.retired_why);
+  }
+}
+
+// Slurm does not begin it where it is to run: it is given back, to be placed elsewhere.
+void SlurmExecutor::watch_waiting(SlurmLease& lease, SlurmGroup& group, const SlurmJob& row) {
+  const std::int64_t now = boot_micros();
+  const SlurmNode* closed = nullptr;
+  for (const SlurmNode& node : nodes_) {
+    const bool its =
+        std::find(group.nodes.begin(), group.nodes.end(), node.name) != group.nodes.end();
+    if (its && !node.usable(!settings_.reservation.empty())) closed = &node;
+  }
+  if (closed == nullptr || !row.pending() || !contact_trouble_.empty()) {
+    group.unusable_since = 0;
+    return;
+  }
+  if (group.unusable_since == 0) group.unusable_since = now;
+  if (now - group.unusable_since < kPlaceAnew) return;
+  for (const std::size_t i : group.parts) {
+    SlurmPart& part = lease.parts[i];
+    look_at(lease, part);
+    if (part.started || part.over) continue;
+    end_unstarted(lease, part, EndCause::kStopped,
+                  fmt::format("never began: {} is {}", closed->name, closed->why_not()));
   }
 }
 
@@ -252,6 +297,7 @@ void SlurmExecutor::look_at(SlurmLease& lease, SlurmPart& part) {
     return heard_end(lease, part, std::move(report).value());
   }
   // Spoilt by the job. Its shim writes it last, when nothing of the job is left.
+  retire(part, "its report cannot be read");
   part.over = true;
   tell(ExecEvent::Kind::kLost, part, "its report cannot be read");
 }
@@ -300,6 +346,7 @@ void SlurmExecutor::bury(std::int64_t now) {
     const bool over = std::all_of(lease.parts.begin(), lease.parts.end(),
                                   [](const SlurmPart& part) { return part.over; });
     if (over) buried_[lease.name] = now;
+    if (over && known_) known_->erase(lease.name);
     return over;
   });
 }
@@ -322,7 +369,6 @@ void SlurmExecutor::cancel_strays(std::int64_t now) {
     }
     const auto buried = buried_.find(name);
     if (lease == leases_.end() && buried != buried_.end()) {
-      known_->erase(name);
       wanted = !row.pending() && now - buried->second < kLinger;
     }
     const auto before = cancelled_.find(row.id);

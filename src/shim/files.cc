@@ -87,6 +87,28 @@ Refusal write_whole(const Fd& directory, const std::string& name, std::string_vi
   return std::nullopt;
 }
 
+Refusal write_for_owner(const Fd& directory, const std::string& name, std::string_view text) {
+  const std::string fresh = name + ".new";
+  struct stat facts {};
+  if (::fstat(directory.get(), &facts) != 0) return system_error(name, errno);
+  if (::unlinkat(directory.get(), fresh.c_str(), 0) != 0 && errno == EISDIR) {
+    ::unlinkat(directory.get(), fresh.c_str(), AT_REMOVEDIR);
+  }
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  const Fd fd(::openat(directory.get(), fresh.c_str(), kFlags, 0600));
+  if (!fd.open()) return system_error(fresh, errno);
+  if (auto refusal = write_all(fd.get(), fresh, text)) return refusal;
+  if (facts.st_uid != ::geteuid() && ::fchown(fd.get(), facts.st_uid, facts.st_gid) != 0) {
+    return system_error(fresh, errno);
+  }
+  if (::fsync(fd.get()) != 0 ||
+      ::renameat(directory.get(), fresh.c_str(), directory.get(), name.c_str()) != 0 ||
+      ::fsync(directory.get()) != 0) {
+    return system_error(name, errno);
+  }
+  return std::nullopt;
+}
+
 Refusal reserve(const Fd& directory, const std::string& name, std::size_t bytes) {
   const std::string fresh = name + ".new";
   constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;

@@ -41,6 +41,10 @@ Result<std::string> read_file(int directory, const char* path, std::size_t most)
 // Writes name.new, fsyncs, renames it to name, fsyncs the directory.
 Refusal write_whole(const Fd& directory, const std::string& name, std::string_view text);
 
+// The same in a directory that may be another user's, who can put there what he likes: the file is
+// a new one and belongs to whom the directory does, before it has its name.
+Refusal write_for_owner(const Fd& directory, const std::string& name, std::string_view text);
+
 // Sets space aside for a later write_whole of that name, so that a disk filled meanwhile cannot
 // keep it from being written.
 Refusal reserve(const Fd& directory, const std::string& name, std::size_t bytes);

@@ -21,6 +21,11 @@ namespace {
 
 constexpr std::int64_t kSweepUs = 10'000;
 constexpr std::size_t kPieceBytes = 64 << 10;
+// How long a signal to us may come after what it has done to the ranks of a remote lease. Ranks
+// that end well by it have taken their time.
+constexpr int kFailedWaitMs = 300;
+constexpr int kFinishedWaitMs = 20;
+constexpr const char* kBySignal = "the shim was told to end by a signal";
 
 std::string end_words(const RankEnd& end) {
   const std::string rank = "rank " + std::to_string(end.rank);
@@ -28,6 +33,16 @@ std::string end_words(const RankEnd& end) {
   const char* name = ::sigabbrev_np(end.signal);
   return rank + " was ended by signal " + std::to_string(end.signal) +
          (name != nullptr ? std::string(" (SIG") + name + ")" : "");
+}
+
+// Whoever ends everything of a job on a server, as Slurm does, signals its processes one after the
+// other, and we may be the last. True if that comes within so long.
+bool is_told_to_end(int ms) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : {SIGTERM, SIGINT}) ::sigaddset(&set, number);
+  const timespec most{0, ms * 1'000'000L};
+  return ::sigtimedwait(&set, nullptr, &most) > 0;
 }
 
 }  // namespace
@@ -144,6 +159,9 @@ Refusal Shim::run() {
   take_ends();
   loop();
   take_output(SIZE_MAX);
+  if (spec_.remote && !cause_ && is_told_to_end(kFinishedWaitMs)) {
+    end_with(EndCause::kStopped, kBySignal);
+  }
   fence_.reset();
   const ExitReport last = report();
   if (group_) group_->remove();
@@ -239,7 +257,7 @@ void Shim::take_signals() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) {
-      end_with(EndCause::kStopped, "the shim was told to end by a signal");
+      end_with(EndCause::kStopped, kBySignal);
       stop(spec_.grace_ms);
     }
   }
@@ -251,7 +269,9 @@ void Shim::take_ends() {
     ends_.push_back(end);
     if (end.code == 0 && end.signal == 0) continue;
     if (cause_) continue;
-    if (group_ && group_->oom_kills() > 0) {
+    if (spec_.remote && is_told_to_end(kFailedWaitMs)) {
+      end_with(EndCause::kStopped, kBySignal);
+    } else if (group_ && group_->oom_kills() > 0) {
       end_with(
           EndCause::kOutOfMemory,
           "more than its memory of " + std::to_string(limits_.mem_mib) + " MiB; " + end_words(end));

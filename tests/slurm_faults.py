@@ -1,0 +1,210 @@
+"""A live manager on a real Slurm (slurm_bed.py), for tests of what becomes of jobs when parts of
+that fail.
+
+Hooks: `manager.hook("after", "sbatch", SCRIPT)` has the manager's next sbatch, `scontrol release`
+or scancel run SCRIPT once, before or after the real one, whose words are then in $out; so a test
+says exactly when a fault comes. If a script before it fails, so does the command.
+
+Jobs are WORKER: they append a line to a journal for all they do, and `check_journal()` proves from
+the order of the lines that never two copies of a rank could write.
+"""
+
+import collections
+import os
+import pathlib
+import signal
+
+import slurm_bed
+from live_daemon import OVER, Daemon, LiveTest, proc, until
+
+LONG = os.environ.get("MUSTER_LONG") == "1"
+
+WRAPPER = """#!/bin/sh
+name=${0##*/}
+real=$(PATH=${PATH#*:}; command -v $name)
+[ $name != scontrol ] || [ "$1" = release ] || exec $real "$@"
+cd HOOKS
+if mv before-$name did-before-$name 2>/dev/null; then
+  sh did-before-$name >>log 2>&1 || { echo "$name: error: refused by a test" >&2; exit 1; }
+fi
+out=$($real "$@"); status=$?
+[ -z "$out" ] || echo "$out"
+export out
+if mv after-$name did-after-$name 2>/dev/null; then sh did-after-$name >>log 2>&1; fi
+exit $status
+"""
+
+# Ends with STATUS when it has beaten so often, or is told to go.
+WORKER = """#!/bin/sh
+say() { echo "$MUSTER_JOB $RANK $MUSTER_EPOCH $$ $1" >> BASE/journal; }
+trap 'say term; exit 143' TERM
+say start
+n=0
+while [ $n -lt ${BEATS:-10} ] && [ ! -e BASE/go ] && [ ! -e BASE/go-$MUSTER_JOB ]; do
+  sleep 0.1; say beat; n=$((n + 1))
+done
+say end
+exit ${STATUS:-0}
+"""
+
+
+class FaultyBed(slurm_bed.Bed):
+    """What goes wrong with it, and others who use it."""
+
+    def command(self, verb):
+        """A verb of the tool, as a line for a hook."""
+        return f"{slurm_bed.TOOL} {verb} --dir={self.directory}"
+
+    def crash(self):
+        return f"{self.command('kill-ctld')}; {self.command('start-ctld')}"
+
+    def wait_saved(self, *leases):
+        """Until the controller has them on disk and would know of them if it were killed."""
+        state = pathlib.Path(self.directory, "state", "job_state")
+        until(f"Slurm has saved {leases}", lambda: state.exists() and all(
+            f":{lease}:".encode() in state.read_bytes() for lease in leases), every=0.1)
+
+    def stranger(self, *words):
+        """The number of a job that is not the manager's."""
+        return self.run("sbatch", "--parsable", "-o", "/dev/null", "--mem=10", *words,
+                        "--wrap", "exec sleep 300").strip()
+
+    def row(self, number, words="%T"):
+        return self.run("squeue", "-h", "--states=all", "-j", number, "-o", words).strip()
+
+
+class SlurmDaemon(Daemon):
+    def __init__(self, config=None, as_user=None):
+        super().__init__(None, as_user)
+        self.base.chmod(0o755)
+        self.work.chmod(0o777)
+        if as_user is None:
+            self.program = self.copy_programs()
+        self.config({"executor": "slurm", "slurm": {"partition": "main", "every": "300ms"},
+                     "grace": "2s", "progress_every": "100ms", **(config or {})})
+        self.hooks = self.base / "hooks"
+        self.wrappers = self.base / "wrappers"
+        for folder in (self.hooks, self.wrappers):
+            folder.mkdir()
+        self.hooks.chmod(0o777)
+        for name in ("sbatch", "scontrol", "scancel"):
+            self.script(self.wrappers / name, WRAPPER.replace("HOOKS", str(self.hooks)))
+        self.journal = self.work / "journal"
+        self.journal.touch()
+        self.journal.chmod(0o666)
+        self.worker = self.base / "worker"
+        self.script(self.worker, WORKER.replace("BASE", str(self.work)))
+
+    @staticmethod
+    def script(path, text):
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def environment(self, **more):
+        kept = super().environment(**more)
+        kept["PATH"] = f"{self.wrappers}:{kept['PATH']}"
+        return kept
+
+    def start(self):
+        super().start()
+        (self.base / "pid").write_text(str(self.process.pid))
+        return self
+
+    @property
+    def suicide(self):
+        """The line of a hook that ends this manager."""
+        return f"kill -9 $(cat {self.base}/pid)"
+
+    def wait_dead(self):
+        self.process.wait(timeout=60)
+        assert self.process.returncode == -signal.SIGKILL, self.process.returncode
+        self.process = None
+
+    def hook(self, when, name, script):
+        fresh = self.hooks / f"{when}-{name}"
+        fresh.with_suffix(".new").write_text(script + "\n")
+        fresh.with_suffix(".new").rename(fresh)
+
+    def hooked(self, when, name):
+        return (self.hooks / f"did-{when}-{name}").exists()
+
+    def shims(self):
+        """By lease, also those of gangs, which find their directory by the node's name."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            words = proc(pid, "cmdline").split(b"\0")
+            if not words[0].endswith(b"muster-shim") or len(words) < 2:
+                continue
+            node = [each[len(b"SLURMD_NODENAME="):] for each in proc(pid, "environ").split(b"\0")
+                    if each.startswith(b"SLURMD_NODENAME=")]
+            for word in words[1:]:
+                name, _, path = word.rpartition(b"=")
+                path = pathlib.Path(os.fsdecode(path))
+                if self.home in path.parents and (not name or [name] == node):
+                    found[path.name] = int(pid)
+        return found
+
+    def beats(self, job):
+        """Lines of the journal of a job: (rank, epoch, pid, what)."""
+        lines = [line.split() for line in self.journal.read_text().splitlines()]
+        return [(int(rank), int(at), int(pid), what) for number, rank, at, pid, what in lines
+                if int(number) == job]
+
+
+class FaultTest(LiveTest):
+    bed = None
+
+    def daemon_with(self, config=None, as_user=None, start=True):
+        daemon = SlurmDaemon(config, as_user)
+        self.all.append(daemon)
+        return daemon.start() if start else daemon
+
+    def tearDown(self):
+        if any(test is self for test, _ in [*self._outcome.result.failures,
+                                            *self._outcome.result.errors]):
+            print(self.bed.run("squeue", "-t", "all", "-o", "%i %T %j %k %N %r", check=False),
+                  self.bed.run("sinfo", "-N", check=False), flush=True)
+        super().tearDown()
+        self.bed.run("scancel", "--user=root")
+        self.bed.run("scontrol", "update", "nodename=n[1-4]", "state=resume", check=False)
+        until("the bed is empty", lambda: not self.bed.jobs())
+
+    def work(self, beats=10, status=0, **request):
+        """A job that does a little."""
+        env = {"BEATS": str(beats), "STATUS": str(status)}
+        return self.post_job([str(self.daemon.worker)], env=env, **request)
+
+    def gang(self, **request):
+        """A job of one rank on each of two nodes."""
+        return self.work(gpus=16, **request)
+
+    def wait_beat(self, job, since=1, ranks=1):
+        """Until all its ranks have done something, in this epoch or a later one."""
+        def there():
+            lines = self.daemon.beats(job)
+            return len({rank for rank, at, _, what in lines
+                        if at >= since and what == "beat"}) == ranks
+        until(lambda: f"job {job} runs: {self.daemon.job(job)}", there)
+
+    def epochs(self, job):
+        """Those in which anything of it ran, having made sure that no two copies could write."""
+        newest = collections.defaultdict(int)
+        pids = {}
+        for rank, epoch, pid, what in self.daemon.beats(job):
+            self.assertGreaterEqual(epoch, newest[rank], f"job {job}, rank {rank}: {what}")
+            newest[rank] = epoch
+            self.assertEqual(pids.setdefault((rank, epoch), pid), pid, f"twice: job {job}")
+        return sorted({epoch for _, epoch in pids})
+
+    def assert_once(self, *jobs):
+        """Each of them has run, in one lease and to its end."""
+        for job in jobs:
+            self.assertEqual(self.epochs(job), [1], f"job {job}")
+
+    def assert_nothing_left(self):
+        """Everything is over, and neither system has a lease of ours."""
+        daemon = self.daemon
+        until(lambda: f"the queue is empty: {daemon.get('/v1/jobs?limit=100')}",
+              lambda: all(job["state"] in OVER for job in daemon.get("/v1/jobs?limit=100")["jobs"]))
+        until(lambda: f"nothing in Slurm: {self.bed.ours()}", lambda: not self.bed.ours())
+        until(lambda: f"no shims: {daemon.shims()}", lambda: not daemon.shims())
