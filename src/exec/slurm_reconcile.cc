@@ -118,7 +118,8 @@ void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t
 // A lease that was given less keeps in Slurm what it began with, which Slurm takes back from no job
 // that runs. When another waits for it, it is restarted.
 void SlurmExecutor::make_room(const SlurmLease& waiting, const SlurmGroup& group) {
-  for (auto& [name, lease] : leases_) {
+  for (auto& entry : leases_) {
+    SlurmLease& lease = entry.second;
     if (&lease == &waiting || lease.restarting) continue;
     const bool in_the_way =
         std::any_of(lease.parts.begin(), lease.parts.end(), [&](const SlurmPart& part) {
