@@ -38,25 +38,32 @@ class ControllerTest(Fault):
     """slurmctld forgets what it has just acknowledged: it saves its state some time later."""
 
     def test_a_submit_is_lost_and_its_number_used_again(self):
-        for _ in range(TIMES):
-            stranger = self.daemon.base / "stranger"
-            # Numbers before it may be free again, too.
-            self.daemon.hook("after", "sbatch", f"""{BED.crash()}
-                number=0; while [ $number -lt $out ]; do
-                  number=$(sbatch --parsable -H -o /dev/null --comment=mine --wrap 'sleep 300')
-                done
-                echo $out $number > {stranger}.new; mv {stranger}.new {stranger}""")
-            job = self.work()
-            until("a stranger has come", stranger.exists)
-            lost, number = stranger.read_text().split()
-            self.assertEqual(number, lost)
-            self.wait_over(job)
-            self.assert_once(job)
-            self.assertEqual(BED.row(number, "%T %r"),
-                             "PENDING JobHeldUser")
-            BED.run("scancel", "--state=PENDING", "--me")
-            self.assert_nothing_left()
-            stranger.unlink()
+        done = 0
+        for _ in range(10 * TIMES):  # Sometimes it was saved in time.
+            done += self.lose_a_submit()
+            if done == TIMES:
+                return
+        self.fail("Slurm loses nothing")
+
+    def lose_a_submit(self):
+        """Whether its number became a stranger's."""
+        stranger = self.daemon.base / "stranger"
+        # Numbers before it may be free again, too.
+        self.daemon.hook("after", "sbatch", f"""{BED.crash()}
+            number=0; while [ $number -lt $out ]; do
+              number=$(sbatch --parsable -H -o /dev/null --comment=mine --wrap 'sleep 300')
+            done
+            echo $out $number > {stranger}.new; mv {stranger}.new {stranger}""")
+        job = self.work()
+        until("a stranger has come", stranger.exists)
+        lost, number = stranger.read_text().split()
+        stranger.unlink()
+        self.wait_over(job)
+        self.assert_once(job)
+        self.assertEqual(BED.row(number, "%T %r"), "PENDING JobHeldUser")
+        BED.run("scancel", "--state=PENDING", "--me")
+        self.assert_nothing_left()
+        return number == lost
 
     def test_a_release_is_lost(self):
         for _ in range(TIMES):
@@ -197,7 +204,7 @@ class ManagerTest(Fault):
         self.daemon.start()
         self.wait_beat(job)
         go.touch()
-        until("it has come", lambda: len([row for row in BED.ours(live=False)
+        until("it has come", lambda: len([row for row in self.ours(live=False)
                                           if row["comment"].endswith(f":j{job}.e1:0")]) == 2)
         self.wait_over(job)
         self.assert_once(job)
@@ -231,7 +238,7 @@ class StrangerTest(Fault):
             job, gang = self.work(beats=1000, retries=0), self.gang(beats=1000, retries=0)
             self.wait_beat(job)
             self.wait_beat(gang, ranks=2)
-            numbers = [row["id"] for row in BED.ours()]
+            numbers = [row["id"] for row in self.ours()]
             self.assertEqual(len(numbers), 2)
             BED.run("scancel", *numbers)
             self.wait_beat(job, since=2)

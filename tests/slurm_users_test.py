@@ -3,6 +3,8 @@
 does to the record of its lease harms nobody but itself. And a manager that may not do so.
 
     tests/slurm_users_test.py MUSTER TRAINER [TEST...]
+
+With MUSTER_LONG=1 in more ways.
 """
 
 import json
@@ -14,7 +16,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 from live_daemon import PATIENCE, main, until  # noqa: E402
-from slurm_faults import FaultTest, FaultyBed  # noqa: E402
+from slurm_faults import LONG, FaultTest, FaultyBed  # noqa: E402
 
 NOBODY = 65534
 BED = FaultyBed(nodes=4, slurmd_timeout=5, kill_wait=2)
@@ -75,15 +77,16 @@ class Users(FaultTest):
         self.assertEqual(self.output(job).split("\n")[:4], ["65534", "65534", "65534", "65534 700"])
         self.assertIn("\nmine\n", self.output(job))
         self.assertEqual(self.output(job).count("ermission denied"), 1)
-        self.assertEqual(BED.ours(live=False)[-1]["user"], "nobody")
+        self.assertEqual(self.ours(live=False)[-1]["user"], "nobody")
         self.assert_nothing_left()
 
     def test_links_and_pipes_lead_nowhere(self):
         names = ("wish.json.new", "wish.json", "out.log", "progress.jsonl", "exit.json.new")
-        # The last two: whoever owns a directory may move what is in it.
-        for plant, where in (("ln -s SECRET NAME", names), ("mkfifo NAME", names),
-                             ("mkdir -p NAME/more", names), ("mv SECRET NAME", ("out.log",)),
-                             ("mv SECRET NAME", ("wish.json.new",))):
+        # The second and third: whoever owns a directory may move what is in it.
+        plants = [("ln -s SECRET NAME", names), ("mv SECRET NAME", ("out.log",)),
+                  ("mv SECRET NAME", ("wish.json.new",)), ("mkfifo NAME", names),
+                  ("mkdir -p NAME/more", names)]
+        for plant, where in plants if LONG else plants[:4]:
             secret, kept = self.secret()
             script = "; ".join(f"rm -f {name}; {plant.replace('NAME', name)}" for name in where)
             with self.subTest(plant=plant):
@@ -102,7 +105,8 @@ class Users(FaultTest):
         secret, kept = self.secret()
         BED.run("scontrol", "update", "PartitionName=main", "State=DOWN")
         self.addCleanup(BED.run, "scontrol", "update", "PartitionName=main", "State=UP")
-        for plant in (f"ln -s {secret} NAME", "mkfifo NAME", "mkdir -p NAME/more"):
+        plants = [f"ln -s {secret} NAME", "mkfifo NAME", "mkdir -p NAME/more"]
+        for plant in plants if LONG else plants[:1]:
             with self.subTest(plant=plant):
                 job = self.nobodys("true")
                 until("it waits", lambda: "PartitionDown" in BED.run("squeue", "-h", "-o", "%r"))
@@ -121,7 +125,7 @@ class Users(FaultTest):
         job = self.nobodys("true")
         until("it waits", lambda: "PartitionDown" in BED.run("squeue", "-h", "-o", "%r"))
         self.daemon.kill()
-        self.as_nobody("scancel", BED.ours()[0]["id"])
+        self.as_nobody("scancel", self.ours()[0]["id"])
         record = self.daemon.record(f"j{job}.e1", "spec.json")
         spec = json.loads(record.read_text())
         self.assertEqual(spec["user"], "nobody")
@@ -138,7 +142,7 @@ class Users(FaultTest):
         self.daemon.muster("cancel", job)
         self.wait_over(job, "cancelled")
         self.assertFalse((self.daemon.base / "by-root").exists())
-        self.assertEqual({row["user"] for row in BED.ours(live=False)
+        self.assertEqual({row["user"] for row in self.ours(live=False)
                           if f":j{job}.e1:" in row["comment"]}, {"nobody"})
         self.assert_nothing_left()
 
@@ -146,7 +150,7 @@ class Users(FaultTest):
         """A job of somebody else's that says it is a lease does not stand for it."""
         job = self.work(beats=1000)
         self.wait_beat(job)
-        [row] = BED.ours()
+        [row] = self.ours()
         forged = self.as_nobody("sbatch", "--parsable", "-o", "/dev/null", "--mem=10",
                                 f"--comment={row['comment']}", "--wrap", "sleep 300").strip()
         until("it runs", lambda: BED.row(forged) == "RUNNING")
