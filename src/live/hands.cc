@@ -31,11 +31,11 @@ std::string reason_of(const ExitReport& report) {
 // Of a lease that is over on all its servers, the fate that says most.
 int weight(LeaseFate fate) {
   switch (fate) {
-    case LeaseFate::kFailed:
+    case LeaseFate::kLost:  // The others may have failed because of it.
       return 4;
-    case LeaseFate::kTimeLimit:
+    case LeaseFate::kFailed:
       return 3;
-    case LeaseFate::kLost:
+    case LeaseFate::kTimeLimit:
       return 2;
     case LeaseFate::kStopped:
       return 1;
