@@ -18,7 +18,7 @@
 namespace muster {
 
 struct ServerSettings {
-  std::string socket_path;  // Made anew; with mode 0600, or 0660 if auth.others.
+  std::string socket_path;  // Made anew; with mode 0600, or 0666 if auth.others.
   AuthSettings auth;
 
   std::string tcp_address;  // "127.0.0.1:7070"; empty: none. Needs a token file.

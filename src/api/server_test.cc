@@ -111,7 +111,7 @@ TEST(Server, IsPrivateByDefault) {
   open.auth.others = true;
   ServerTest other(nullptr, open);
   ASSERT_EQ(stat((other.folder / "muster.sock").c_str(), &facts), 0);
-  EXPECT_EQ(facts.st_mode & 0777U, 0660U);
+  EXPECT_EQ(facts.st_mode & 0777U, 0666U);
 }
 
 TEST(Server, TakesThePlaceOfADeadOneButNotOfALiveOne) {

@@ -150,11 +150,12 @@ Refusal close_unstarted(const Fd& directory, const ExitReport& report) {
   return write_for_owner(directory, "exit.json", exit_json(report));
 }
 
-bool forget_record(const std::string& leases, const std::string& name) {
+bool forget_record(const std::string& leases, const std::string& name, bool lost) {
   if (!is_lease_name(name)) return false;
   const std::string path = leases + "/" + name;
   const auto directory = open_directory(path);
-  if (!directory.ok() || !file_exists(directory.value(), "exit.json")) return false;
+  if (!directory.ok()) return false;
+  if (!lost && !file_exists(directory.value(), "exit.json")) return false;
   // What the job itself left there beside our files goes too, if it is no directory.
   DIR* const listing = ::opendir(path.c_str());
   if (listing == nullptr) return false;

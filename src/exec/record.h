@@ -45,8 +45,9 @@ Result<Found> look_at(const Fd& directory, const LaunchSpec& spec);
 // For a lease that never started: makes sure that it never will, and leaves this report.
 Refusal close_unstarted(const Fd& directory, const ExitReport& report);
 
-// Deletes the record of a part that is over; false if there is none such.
-bool forget_record(const std::string& leases, const std::string& name);
+// Deletes the record of a part that is over; false if there is none such. `lost`: also one that has
+// left no report.
+bool forget_record(const std::string& leases, const std::string& name, bool lost = false);
 
 // Kills what is left of a lease whose shim is gone and began at `since`; true when nothing was.
 // `patient`: not true either while some process may or may not belong to it.

@@ -263,7 +263,7 @@ Result<std::string> SlurmExecutor::resize(const std::string& name, Limits limits
 }
 
 bool SlurmExecutor::forget(const std::string& part) {
-  return find(part) == nullptr && forget_record(settings_.leases, part);
+  return find(part) == nullptr && forget_record(settings_.leases, part, true);
 }
 
 // Slurm may still have jobs of leases whose records are gone: squeue will tell of those.

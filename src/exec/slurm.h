@@ -13,6 +13,7 @@
 //   slurm_take_up.cc    leases of an earlier daemon
 //   slurm_drive.cc      commands under way, and when to look again
 //   slurm_reconcile.cc  what squeue and the records say of leases
+//   slurm_watch.cc      those that do not get on
 //   slurm_servers.cc    what sinfo says of servers, and what others hold there
 
 #include <cstdint>
@@ -101,6 +102,7 @@ class SlurmExecutor final : public Executor {
     kTopology,
     kConfig,
     kReservation,
+    kPartition,
     kSubmit,
     kRelease,
     kCancel
@@ -117,7 +119,9 @@ class SlurmExecutor final : public Executor {
 
   // slurm.cc
   Refusal make_lease(std::span<const LaunchSpec> parts, SlurmLease& lease) const;
-  struct Records {  // Of a lease that an earlier daemon ordered.
+  struct Records {
+    bool unsure =
+        false;  // Some cannot be read just now.  // Of a lease that an earlier daemon ordered.
     bool some = false;
     bool some_started = false;
     bool all_over = true;
@@ -161,6 +165,7 @@ class SlurmExecutor final : public Executor {
   void make_room(const SlurmLease& waiting, const SlurmGroup& group);
   void restart(SlurmLease& lease, std::string why);
   void watch_node(SlurmLease& lease, SlurmGroup& group);
+  void watch_starting(SlurmLease& lease, SlurmGroup& group, const SlurmJob& row);
   void watch_waiting(SlurmLease& lease, SlurmGroup& group, const SlurmJob& row);
   void look_at_records(std::int64_t now);
   void look_at(SlurmLease& lease, SlurmPart& part);
@@ -176,7 +181,8 @@ class SlurmExecutor final : public Executor {
   void judge_strangers();
   void tell_servers();
   std::map<std::string, std::vector<SlurmId>> ours_by_node(const std::vector<SlurmJob>& jobs) const;
-  bool answers(const std::string& node) const;
+  bool answers(const std::string& node) const;  // As far as we know.
+  bool reaches(const std::string& node) const;  // Slurm does, and ends what is to end there.
 
   SlurmSettings settings_;
   std::optional<Commands> commands_;
@@ -198,6 +204,7 @@ class SlurmExecutor final : public Executor {
   std::map<std::pair<std::string, int>, std::vector<SlurmJob>> jobs_;
   bool seen_jobs_ = false;  // There was one.
   std::int64_t next_queue_ = 0;
+  std::int64_t last_queue_ = 0;
   std::int64_t next_topology_ = 0;
   std::int64_t next_look_ = 0;
   std::int64_t next_release_ = 0;

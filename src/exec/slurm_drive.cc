@@ -33,11 +33,27 @@ std::string shell_word(std::string_view word) {
 
 // Slurm has not said no; it has not said anything, and may have done it.
 bool is_silence(const CommandResult& result) {
-  if (result.how == CommandResult::How::kTimedOut) return true;
-  for (const char* words : {"Unable to contact", "timed out", "Zero Bytes", "connect failure",
-                            "Connection refused", "Unexpected message", "Transport endpoint",
-                            "temporarily unable", "not responding", "communication"}) {
+  if (result.how != CommandResult::How::kEnded) return true;
+  for (const char* words :
+       {"authentication", "munge", "Unable to contact", "timed out", "Zero Bytes",
+        "connect failure", "Connection refused", "Unexpected message", "Transport endpoint",
+        "temporarily unable", "not responding", "communication"}) {
     if (result.err.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Whether what Slurm said is about this job alone, or its user where each has his own.
+bool is_its_own(std::string_view words, bool by_user) {
+  for (const char* own :
+       {"node configuration is not available", "Memory required", "More processors", "time limit",
+        "Node count specification", "job violates"}) {
+    if (words.find(own) != std::string_view::npos) return true;
+  }
+  if (!by_user) return false;
+  for (const char* users : {"nvalid account", "nvalid qos", "nvalid user", "nvalid uid",
+                            "Unable to find", "ser's group not permitted", "user id"}) {
+    if (words.find(users) != std::string_view::npos) return true;
   }
   return false;
 }
@@ -78,11 +94,12 @@ bool SlurmExecutor::under_way(Command what) const {
 
 void SlurmExecutor::drive(std::int64_t now) {
   if (now >= next_queue_ && !under_way(Command::kQueue) && !under_way(Command::kNodes)) {
+    last_queue_ = now;
     next_queue_ = now + settings_.every.us();
     run(Command::kQueue, squeue_argv(""));
   }
   if (now >= next_topology_ && !under_way(Command::kTopology) && !under_way(Command::kConfig) &&
-      !under_way(Command::kReservation)) {
+      !under_way(Command::kReservation) && !under_way(Command::kPartition)) {
     next_topology_ = now + (seen_config_ ? kTopologyEvery : kOneSecond);
     run(Command::kTopology, topology_argv());
   }
@@ -121,7 +138,7 @@ std::string SlurmExecutor::script_of(const SlurmLease& lease, const SlurmGroup& 
   }
   script += fmt::format(
       "exec srun --quiet --overlap --nodes={0} --ntasks={0} --ntasks-per-node=1 "
-      "--cpus-per-task={1} --mem=0 --kill-on-bad-exit=0 --wait=0 {2} --by-node",
+      "--cpus-per-task={1} --mem=0 --kill-on-bad-exit=1 --wait=0 {2} --by-node",
       group.nodes.size(), group.cpus, shell_word(settings_.shim));
   for (std::size_t i = 0; i < group.parts.size(); ++i) {
     script += " " + shell_word(group.nodes[i] + "=" + directory_of(lease.parts[group.parts[i]]));
@@ -200,9 +217,17 @@ void SlurmExecutor::take(const Running& ran, const CommandResult& result) {
       if (!std::exchange(seen_config_, true)) next_queue_ = 0;
       return;
     case Command::kReservation:  // One that is not there is an error, and no words.
-      reservation_ = result.ok() ? read_reservation(result.out) : SlurmWords();
+      if (result.ok() || !is_silence(result)) {
+        reservation_ = result.ok() ? read_reservation(result.out) : SlurmWords();
+      } else if (!seen_config_) {
+        return;
+      }
       if (!std::exchange(seen_config_, true)) next_queue_ = 0;
       return;
+    case Command::kPartition:  // Which one is the default.
+      if (!result.ok()) return;
+      settings_.partition = word_of(read_partition(result.out), "PartitionName");
+      return run(Command::kTopology, topology_argv());
     case Command::kSubmit:
       return submitted(ran, result);
     case Command::kRelease:
@@ -229,7 +254,9 @@ void SlurmExecutor::submitted(const Running& ran, const CommandResult& result) {
   const Result<SlurmId> id = result.ok() ? read_submitted(result.out) : Error{result.words};
   // Slurm forgets what it has just acknowledged if its controller is killed, and gives the number
   // to somebody else. Nothing is done by that number before squeue has shown it to be ours.
-  if (!under_way(Command::kSubmit)) next_queue_ = 0;
+  if (!under_way(Command::kSubmit)) {
+    next_queue_ = std::min(next_queue_, last_queue_ + settings_.every.us() / 4);
+  }
   if (found == leases_.end()) return;  // It ended meanwhile: nobody wants what squeue will show.
   SlurmLease& lease = found->second;
   SlurmGroup& group = lease.groups[static_cast<std::size_t>(ran.group)];
@@ -243,7 +270,7 @@ void SlurmExecutor::submitted(const Running& ran, const CommandResult& result) {
   refused(lease, group, result.words);
 }
 
-// Slurm has said no. If all jobs are the same user's, it would say so of each.
+// Slurm has said no: of this job, of its user, or of everybody.
 void SlurmExecutor::refused(SlurmLease& lease, SlurmGroup& group, const std::string& words) {
   const std::int64_t now = boot_micros();
   group.go(SlurmGroup::Step::kNew, now);
@@ -254,7 +281,7 @@ void SlurmExecutor::refused(SlurmLease& lease, SlurmGroup& group, const std::str
     tell(ExecEvent::Kind::kNote, lease.parts[group.parts.front()], said);
     troubles_.push_back(lease.name + ": " + said);
   }
-  if (!as_submitter_) {
+  if (!is_its_own(words, as_submitter_)) {
     refused_ = "Slurm refuses every job: " + words;
   } else if (now - group.refused_since > kRefusedPatience) {
     for (SlurmPart& part : lease.parts) {

@@ -52,6 +52,7 @@ struct SlurmGroup {
   std::int64_t refused_since = 0;
   std::string state;                   // As Slurm said last; empty: nothing yet.
   std::string said;                    // The last note on it.
+  std::int64_t running_since = 0;      // In Slurm, while some part has not begun.
   std::int64_t unreachable_since = 0;  // One of its nodes does not answer.
   std::int64_t unusable_since = 0;     // It waits for one that takes no jobs.
 
@@ -82,6 +83,9 @@ struct SlurmTag {
   std::string lease;
   int group = 0;
 };
+// Whether two names are of one user, who may have several.
+bool is_same_account(const std::string& a, const std::string& b);
+
 std::string tag_of(std::string_view instance, const std::string& lease, int group);
 std::optional<SlurmTag> read_tag(std::string_view instance, std::string_view comment);
 

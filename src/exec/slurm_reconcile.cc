@@ -19,10 +19,8 @@ constexpr std::int64_t kTellPending = 3 * kSecond;  // Before a job that waits i
 constexpr std::int64_t kLastWords = 3 * kSecond;    // A report may come after Slurm's word.
 constexpr std::int64_t kLinger = 10 * kSecond;      // What is over here ends there by itself.
 constexpr std::int64_t kCancelAgain = 3 * kSecond;
-constexpr std::int64_t kUsualKeep = 600 * kSecond;  // Of a lease that says nothing.
-constexpr std::int64_t kBackFor = 30 * kSecond;     // Slurm has ended what was on a server by then.
-constexpr std::int64_t kSpoiltFor = 5 * kSecond;    // Before a record is believed to stay so.
-constexpr std::int64_t kPlaceAnew = 5 * kSecond;    // A controller that comes back needs a moment.
+constexpr std::int64_t kBackFor = 30 * kSecond;   // Slurm has ended what was on a server by then.
+constexpr std::int64_t kSpoiltFor = 5 * kSecond;  // Before a record is believed to stay so.
 
 }  // namespace
 
@@ -37,7 +35,7 @@ void SlurmExecutor::reconcile(const std::vector<SlurmJob>& jobs, std::int64_t as
                                   ? own_user_
                                   : lease->second.parts.front().spec.user;
     const bool any = lease == leases_.end() && as_submitter_;
-    if (!any && row.user != (user.empty() ? own_user_ : user)) continue;
+    if (!any && !is_same_account(row.user, user.empty() ? own_user_ : user)) continue;
     jobs_[{tag->lease, tag->group}].push_back(row);
   }
   seen_jobs_ = true;
@@ -98,7 +96,9 @@ void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t
     return;
   }
   if (group.id != row->id) group.id = row->id;
+  for (const std::size_t i : group.parts) lease.parts[i].row_over_at = 0;
   watch_waiting(lease, group, *row);
+  watch_starting(lease, group, *row);
   if (row->pending() && row->held() && asked > group.since) {
     return group.go(SlurmGroup::Step::kHeld, now);  // Slurm has forgotten that we released it.
   }
@@ -113,39 +113,6 @@ void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t
     make_room(lease, group);
   }
   watch_node(lease, group);
-}
-
-// A lease that was given less keeps in Slurm what it began with, which Slurm takes back from no job
-// that runs. When another waits for it, it is restarted.
-void SlurmExecutor::make_room(const SlurmLease& waiting, const SlurmGroup& group) {
-  for (auto& entry : leases_) {
-    SlurmLease& lease = entry.second;
-    if (&lease == &waiting || lease.restarting) continue;
-    const bool in_the_way =
-        std::any_of(lease.parts.begin(), lease.parts.end(), [&](const SlurmPart& part) {
-          const SlurmGroup& has = lease.groups[static_cast<std::size_t>(part.group)];
-          const std::optional<Limits>& may = part.wish.limits;
-          const bool there =
-              std::find(group.nodes.begin(), group.nodes.end(), part.node) != group.nodes.end();
-          return there && part.started && !part.over && may &&
-                 (std::max<std::int64_t>(1, may->cpu_milli / 1000) < has.cpus ||
-                  may->mem_mib < has.mem_mib);
-        });
-    if (!in_the_way) continue;
-    restart(lease, fmt::format("is restarted with less, which {} waits for: Slurm takes nothing "
-                               "back from a running job",
-                               waiting.name));
-  }
-}
-
-void SlurmExecutor::restart(SlurmLease& lease, std::string why) {
-  lease.restarting = true;
-  tell(ExecEvent::Kind::kNote, lease.parts.front(), std::move(why));
-  for (SlurmPart& part : lease.parts) {
-    if (part.over) continue;
-    part.wish.stop_ms = part.spec.grace_ms;
-    if (const Refusal refusal = write_wish(part)) troubles_.push_back(refusal->message);
-  }
 }
 
 // Slurm has no such job any more, or says that it is over. `row`: its last words, if any.
@@ -176,7 +143,7 @@ void SlurmExecutor::part_ended(SlurmLease& lease, SlurmPart& part, const std::st
   if (part.row_over_at == 0) part.row_over_at = now;
   // Where Slurm reaches the server it has ended everything there. Elsewhere a copy may go on: it
   // hears of its end, or ends because it hears nothing.
-  const bool reached = answers(part.node);
+  const bool reached = reaches(part.node);
   if (!reached) part.cut_at = now;
   if (!part.started) {
     if (now - part.row_over_at < kLastWords) return;
@@ -214,64 +181,6 @@ void SlurmExecutor::retire(SlurmPart& part, const std::string& why) {
   }
   part.retired_at = boot_micros();
   part.retired_why = why;
-}
-
-// A server that does not answer while Slurm still believes in the job.
-void SlurmExecutor::watch_node(SlurmLease& lease, SlurmGroup& group) {
-  const std::int64_t now = boot_micros();
-  const auto silent = std::find_if(group.nodes.begin(), group.nodes.end(),
-                                   [&](const std::string& node) { return !answers(node); });
-  if (silent == group.nodes.end() || !contact_trouble_.empty()) {
-    group.unreachable_since = 0;
-    return;
-  }
-  if (group.unreachable_since == 0) {
-    group.unreachable_since = now;
-    tell(ExecEvent::Kind::kNote, lease.parts[group.parts.front()],
-         *silent + " does not answer; what runs there is kept for now");
-  }
-  for (const std::size_t i : group.parts) {
-    SlurmPart& part = lease.parts[i];
-    const std::int64_t keep = part.spec.keep_for_ms > 0 ? part.spec.keep_for_ms * 1000 : kUsualKeep;
-    // So early that it is over when it has been kept for as long as it is to be.
-    const bool keeps = now - group.unreachable_since < keep - fence_wait_us(part.spec);
-    if (part.retired_at != 0 || keeps) continue;
-    if (part.started && !part.over) retire(part, part.node + " does not answer");
-  }
-  const bool over = std::all_of(group.parts.begin(), group.parts.end(), [&](std::size_t i) {
-    const SlurmPart& part = lease.parts[i];
-    return part.over || (part.retired_at != 0 && now - part.retired_at > fence_wait_us(part.spec));
-  });
-  if (!over) return;
-  to_cancel_.insert(group.id);
-  for (const std::size_t i : group.parts) {
-    SlurmPart& part = lease.parts[i];
-    if (!std::exchange(part.over, true)) tell(ExecEvent::Kind::kLost, part, part.retired_why);
-  }
-}
-
-// Slurm does not begin it where it is to run: it is given back, to be placed elsewhere.
-void SlurmExecutor::watch_waiting(SlurmLease& lease, SlurmGroup& group, const SlurmJob& row) {
-  const std::int64_t now = boot_micros();
-  const SlurmNode* closed = nullptr;
-  for (const SlurmNode& node : nodes_) {
-    const bool its =
-        std::find(group.nodes.begin(), group.nodes.end(), node.name) != group.nodes.end();
-    if (its && !node.usable(!settings_.reservation.empty())) closed = &node;
-  }
-  if (closed == nullptr || !row.pending() || !contact_trouble_.empty()) {
-    group.unusable_since = 0;
-    return;
-  }
-  if (group.unusable_since == 0) group.unusable_since = now;
-  if (now - group.unusable_since < kPlaceAnew) return;
-  for (const std::size_t i : group.parts) {
-    SlurmPart& part = lease.parts[i];
-    look_at(lease, part);
-    if (part.started || part.over) continue;
-    end_unstarted(lease, part, EndCause::kStopped,
-                  fmt::format("never began: {} is {}", closed->name, closed->why_not()));
-  }
 }
 
 void SlurmExecutor::look_at(SlurmLease& lease, SlurmPart& part) {
@@ -328,17 +237,6 @@ void SlurmExecutor::heard_end(const SlurmLease& lease, SlurmPart& part, ExitRepo
   }
   tell(ExecEvent::Kind::kEnded, part);
   events_.back().ended = std::move(report);
-}
-
-// More than Slurm has given it can be had by a restart only, which is not worth it too often.
-void SlurmExecutor::grow(SlurmLease& lease, std::int64_t now) {
-  if (!lease.wants_more || lease.up_since == 0 || lease.restarting) return;
-  if (now - lease.up_since < settings_.restart_after.us()) return;
-  restart(lease,
-          fmt::format("is restarted with {:g} CPUs and {:.4g} GiB: Slurm gives a running job "
-                      "no more",
-                      static_cast<double>(lease.wants_more->cpu_milli) / 1000,
-                      static_cast<double>(lease.wants_more->mem_mib) / 1024));
 }
 
 void SlurmExecutor::bury(std::int64_t now) {

@@ -85,8 +85,16 @@ bool enforces_limits(const SlurmWords& config) {
   return word_of(config, "TaskPlugin").find("cgroup") != std::string_view::npos;
 }
 
-Result<std::vector<ServerFacts>> find_slurm_servers(const SlurmSettings& settings) {
+Result<std::vector<ServerFacts>> find_slurm_servers(const SlurmSettings& given) {
   Commands commands;
+  SlurmSettings settings = given;
+  if (settings.partition.empty()) {
+    const CommandResult said = commands.run(partition_argv(""), settings.timeout);
+    settings.partition = word_of(read_partition(said.ok() ? said.out : ""), "PartitionName");
+    if (said.ok() && settings.partition.empty()) {
+      return Error{"Slurm has no default partition: say which one is to be used"};
+    }
+  }
   const CommandResult sinfo = commands.run(sinfo_argv(settings.partition), settings.timeout);
   if (!sinfo.ok()) return Error{"Slurm does not answer: " + sinfo.words};
   Result<std::vector<SlurmNode>> nodes = read_sinfo(sinfo.out);
@@ -115,6 +123,15 @@ void SlurmExecutor::take_nodes(const std::vector<SlurmNode>& nodes) {
   if (found.ok()) {
     addresses_ = std::move(found.value().addresses);
     if (found.value().servers != facts_) {
+      // Those that went are closed while something of ours still runs there.
+      for (const ServerFacts& old : facts_) {
+        if (addresses_.contains(old.name)) continue;
+        ServerNews gone;
+        gone.name = old.name;
+        gone.usable = false;
+        gone.why = "no longer in " + partition_words(settings_);
+        fresh_news_.push_back(std::move(gone));
+      }
       facts_ = std::move(found.value().servers);
       changed_ = facts_;
       news_.clear();  // All of it is told anew.
@@ -182,9 +199,17 @@ void SlurmExecutor::judge_strangers() {
 }
 
 bool SlurmExecutor::answers(const std::string& name) const {
+  const bool known = std::any_of(nodes_.begin(), nodes_.end(),
+                                 [&](const SlurmNode& each) { return each.name == name; });
+  return !known || reaches(name);
+}
+
+// One that is no longer ours to see may be anywhere.
+bool SlurmExecutor::reaches(const std::string& name) const {
   const auto node = std::find_if(nodes_.begin(), nodes_.end(),
                                  [&](const SlurmNode& each) { return each.name == name; });
-  return node == nodes_.end() || (node->responding() && !node->state.starts_with("down"));
+  return node != nodes_.end() && node->responding() && !node->state.starts_with("down") &&
+         node->flags.find("down") == std::string::npos;
 }
 
 void SlurmExecutor::tell_servers() {

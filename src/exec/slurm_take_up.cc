@@ -1,6 +1,9 @@
 // Leases that an earlier daemon ordered: what the records and Slurm say became of them.
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 #include "exec/record.h"
@@ -43,7 +46,8 @@ std::vector<Executor::TakenUp> SlurmExecutor::take_up(std::span<LaunchSpec> part
     return each.first.first == name && live_row(each.second) != nullptr;
   });
   const Records records = read_records(parts, was_up || in_slurm);
-  if (!seen_jobs_ && !(records.some && records.all_over)) return all(TakenUp::kAskAgain);
+  if (records.unsure) return all(TakenUp::kAskAgain);
+  if (!seen_jobs_ && !(records.some && records.some_started)) return all(TakenUp::kAskAgain);
   SlurmLease lease;
   if (make_lease(parts, lease)) return all(TakenUp::kNever);
   if (records.some && (in_slurm || records.some_started)) {
@@ -68,6 +72,11 @@ SlurmExecutor::Records SlurmExecutor::read_records(std::span<LaunchSpec> parts, 
         directory.ok() ? read_record(directory.value()) : Result<LaunchSpec>(directory.error());
     const bool over = directory.ok() && file_exists(directory.value(), "exit.json");
     records.all_over = records.all_over && over;
+    struct stat facts {};
+    const std::string path = settings_.leases + "/" + name;
+    // A file system that is away is no record that is gone.
+    records.unsure = records.unsure ||
+                     (!directory.ok() && (::stat(path.c_str(), &facts) == 0 || errno != ENOENT));
     if (!directory.ok()) continue;
     records.some_started =
         records.some_started || over || file_exists(directory.value(), "started.json");
@@ -89,7 +98,7 @@ bool SlurmExecutor::may_go_on(std::span<const LaunchSpec> parts, const std::stri
   const std::int64_t since = gone_.try_emplace(name, now).first->second;
   if (nodes_.empty()) return true;  // Nobody has been asked yet.
   for (const LaunchSpec& spec : parts) {
-    if (!answers(slurm_node(spec)) && now - since < fence_wait_us(spec)) return true;
+    if (!reaches(slurm_node(spec)) && now - since < fence_wait_us(spec)) return true;
   }
   gone_.erase(name);
   return false;
@@ -110,13 +119,14 @@ void SlurmExecutor::adopt(const std::string& name, SlurmLease lease, bool stoppi
       return directory.ok() && (file_exists(directory.value(), "started.json") ||
                                 file_exists(directory.value(), "exit.json"));
     });
-    group.go(started ? SlurmGroup::Step::kReleased : SlurmGroup::Step::kNew, now);
+    const SlurmGroup::Step next = seen_jobs_ ? SlurmGroup::Step::kNew : SlurmGroup::Step::kUnsure;
+    group.go(started ? SlurmGroup::Step::kReleased : next, now);
     if (const SlurmJob* row = row_of(lease, static_cast<int>(i)); row != nullptr && !row->over()) {
       group.id = row->id;
       group.go(row->held() ? SlurmGroup::Step::kHeld : SlurmGroup::Step::kReleased, now);
     }
     // One that is to stop is not begun any more: stop() ends what has not started.
-    if (stopping && group.step == SlurmGroup::Step::kNew) group.again = INT64_MAX;
+    if (stopping) group.again = INT64_MAX;
   }
   leases_.emplace(name, std::move(lease));
   next_look_ = 0;

@@ -191,10 +191,12 @@ Refusal Manager::adapt() {
       complain("the new settings are in force; everything that runs goes on");
       said_of_settings_.clear();
       if (next_nodes_) settings_.nodes = *std::exchange(next_nodes_, std::nullopt);
-      // Of servers that are new here it has been told already.
+      // Of servers that are new here it has been told already. What has come since is newer.
+      const std::lock_guard lock(mutex_);
       std::vector<Input> states;
       for (const auto& [name, state] : node_states_) states.emplace_back(state);
-      news(std::move(states));
+      news_.insert(news_.begin(), states.begin(), states.end());
+      woken_.notify_one();
     }
     return refusal;
   }

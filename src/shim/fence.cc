@@ -32,16 +32,17 @@ Result<std::optional<Wish>> look_for_wish(const std::string& path) {
   return std::optional<Wish>(std::move(wish).value());
 }
 
-Fence::Fence(std::string directory, std::int64_t stop_after_us)
+Fence::Fence(std::string directory, std::int64_t stop_after_us, std::int64_t heard_us)
     : directory_(std::move(directory)),
       stop_after_us_(stop_after_us),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      heard_us_(boot_micros()) {
+      heard_us_(heard_us) {
   if (stop_after_us_ > 0) {
     sigevent event{};
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = SIGKILL;
     armed_ = ::timer_create(CLOCK_BOOTTIME, &event, &last_resort_) == 0;
+    arm();
   }
   sigset_t all;
   sigset_t before;
@@ -52,7 +53,11 @@ Fence::Fence(std::string directory, std::int64_t stop_after_us)
 }
 
 Fence::~Fence() {
-  ending_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  ended_.notify_one();
   thread_.join();
   if (armed_) ::timer_delete(last_resort_);
 }
@@ -69,10 +74,22 @@ std::optional<Wish> Fence::take() {
 }
 
 void Fence::run() {
+  std::unique_lock lock(mutex_);
   while (!ending_) {
+    lock.unlock();
     look();
-    std::this_thread::sleep_for(kLookEvery);
+    lock.lock();
+    ended_.wait_for(lock, kLookEvery, [this] { return ending_; });
   }
+}
+
+// By when it was last heard, however long that took to be known.
+void Fence::arm() {
+  if (!armed_) return;
+  itimerspec when{};
+  const std::int64_t us = heard_us_ + stop_after_us_ + kLastResortUs;
+  when.it_value = {us / 1'000'000, us % 1'000'000 * 1000};
+  ::timer_settime(last_resort_, TIMER_ABSTIME, &when, nullptr);
 }
 
 void Fence::look() {
@@ -81,12 +98,7 @@ void Fence::look() {
   const Result<std::optional<Wish>> found = look_for_wish(directory_);
   if (!found.ok()) return;
   heard_us_ = now;
-  if (armed_) {
-    itimerspec when{};
-    const std::int64_t us = stop_after_us_ + kLastResortUs;
-    when.it_value = {us / 1'000'000, us % 1'000'000 * 1000};
-    ::timer_settime(last_resort_, 0, &when, nullptr);
-  }
+  arm();
   const std::optional<Wish>& wish = found.value();
   if (!wish || wish->serial == serial_) return;
   serial_ = wish->serial;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -23,8 +24,9 @@ namespace muster {
 
 class Fence {
  public:
-  // `stop_after_us` zero: no end to how long it may be out of hearing.
-  Fence(std::string directory, std::int64_t stop_after_us);
+  // `stop_after_us` zero: no end to how long it may be out of hearing. `heard_us`: when the
+  // directory was last read, in boot time.
+  Fence(std::string directory, std::int64_t stop_after_us, std::int64_t heard_us);
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;
   ~Fence();
@@ -36,6 +38,7 @@ class Fence {
  private:
   void run();
   void look();
+  void arm();
 
   std::string directory_;
   std::int64_t stop_after_us_;
@@ -43,9 +46,10 @@ class Fence {
   timer_t last_resort_{};
   bool armed_ = false;
   std::atomic<std::int64_t> heard_us_;
-  std::atomic<bool> ending_ = false;
   std::mutex mutex_;
-  std::optional<Wish> wish_;  // Guarded.
+  std::condition_variable ended_;
+  bool ending_ = false;  // Guarded, as is the next.
+  std::optional<Wish> wish_;
   std::int64_t serial_ = -1;  // Of the last one read.
   std::thread thread_;
 };

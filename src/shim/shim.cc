@@ -128,7 +128,16 @@ Refusal Shim::prepare() {
                            .at = start_,
                            .isolation = group_ ? std::string(group_->kind()) : "reduced",
                            .isolation_why = reduced_why_};
-  return write_whole(directory_, "started.json", started_json(facts));
+  if (auto refusal = write_whole(directory_, "started.json", started_json(facts))) return refusal;
+  if (!spec_.remote) return std::nullopt;
+  // Once more: writing may have taken as long as it took others to give this lease up.
+  heard_us_ = boot_micros();
+  const auto wish = look_for_wish(path_);
+  if (!wish.ok()) return wish.error();
+  if ((wish.value() && wish.value()->ends()) || file_exists(directory_, "exit.json")) {
+    return Error{"this lease was ended while it began"};
+  }
+  return std::nullopt;
 }
 
 void Shim::start_ranks() {
@@ -147,7 +156,7 @@ void Shim::start_ranks() {
   if (spec_.time_limit_ms > 0) limit_at_ = now + spec_.time_limit_ms * 1000;
   if (throttle_) throttle_at_ = now;
   if (!spec_.remote) return;
-  fence_ = std::make_unique<Fence>(path_, spec_.stop_after_ms * 1000);
+  fence_ = std::make_unique<Fence>(path_, spec_.stop_after_ms * 1000, heard_us_);
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = fence_->fd();

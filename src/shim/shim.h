@@ -75,6 +75,7 @@ class Shim {
   std::string path_;  // Of the directory, absolute.
   Fd events_, signals_, timer_, output_, input_;
   std::optional<ControlServer> control_;
+  std::int64_t heard_us_ = 0;     // When the record of a remote lease was last read.
   std::unique_ptr<Fence> fence_;  // Of a remote lease, while it runs.
   std::optional<ControlGroup> group_;
   std::optional<Throttle> throttle_;  // Without a group.
