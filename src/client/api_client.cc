@@ -121,6 +121,11 @@ class ApiClient::Line {
   }
 
   Error nobody(const std::string& reason = "") const {
+    if (reason == "Permission denied") {
+      return {where_.text() +
+              ": Permission denied: its manager does not let you in, which 'others: "
+              "true' in its file would"};
+    }
     return {"no manager answers at " + where_.text() +
             (reason.empty() ? std::string() : " (" + reason + ")") +
             "; start one with 'muster serve'"};

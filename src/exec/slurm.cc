@@ -142,9 +142,8 @@ Refusal SlurmExecutor::write_records(SlurmLease& lease) const {
   for (SlurmPart& part : lease.parts) {
     std::optional<Account> account;
     if (as_submitter_ && !part.spec.user.empty()) {
-      Result<Account> found = find_account(part.spec.user);
-      if (!found.ok()) return found.error();
-      account = found.value();
+      const Result<Account> found = find_account(part.spec.user);
+      if (found.ok()) account = found.value();
     }
     const Result<Fd> directory = make_record(settings_.leases, part.spec);
     if (!directory.ok()) return directory.error();
@@ -180,10 +179,16 @@ std::vector<Refusal> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
   const std::string name = lease.name;
   SlurmLease& kept = leases_.emplace(name, std::move(lease)).first->second;
   next_look_ = 0;
-  for (SlurmPart& part : kept.parts) {  // A server that went, or only stood for others.
-    if (addresses_.empty() || addresses_.contains(part.node)) continue;
-    end_unstarted(kept, part, EndCause::kCouldNotStart,
-                  part.node + " is not among Slurm's servers");
+  const std::string& user = specs.front().user;
+  const Result<Account> account =
+      as_submitter_ && !user.empty() ? find_account(user) : Result<Account>(Account{});
+  for (SlurmPart& part : kept.parts) {
+    if (!account.ok()) {
+      end_unstarted(kept, part, EndCause::kCouldNotStart, account.error().message, ENOENT);
+    } else if (!addresses_.empty() && !addresses_.contains(part.node)) {
+      // A server that went, or only stood for others.
+      end_unstarted(kept, part, EndCause::kStopped, part.node + " is not among Slurm's servers");
+    }
   }
   return all(std::nullopt);
 }

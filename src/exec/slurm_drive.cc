@@ -100,7 +100,9 @@ void SlurmExecutor::drive(std::int64_t now) {
   }
   if (now >= next_topology_ && !under_way(Command::kTopology) && !under_way(Command::kConfig) &&
       !under_way(Command::kReservation) && !under_way(Command::kPartition)) {
-    next_topology_ = now + (seen_config_ ? kTopologyEvery : kOneSecond);
+    // Of a site that is no good it is asked more often what has become of it.
+    const std::int64_t soon = site_trouble_.empty() ? kTopologyEvery : 5 * kOneSecond;
+    next_topology_ = now + (seen_config_ ? soon : kOneSecond);
     run(Command::kTopology, topology_argv());
   }
   if (std::none_of(leases_.begin(), leases_.end(), [](const auto& each) {
@@ -285,7 +287,7 @@ void SlurmExecutor::refused(SlurmLease& lease, SlurmGroup& group, const std::str
     refused_ = "Slurm refuses every job: " + words;
   } else if (now - group.refused_since > kRefusedPatience) {
     for (SlurmPart& part : lease.parts) {
-      if (!part.over) end_unstarted(lease, part, EndCause::kCouldNotStart, said, EPERM);
+      if (!part.over) end_unstarted(lease, part, EndCause::kCouldNotStart, said, ENOENT);
     }
   }
 }

@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t kUsualKeep = 600'000'000;   // Of a lease that says nothing.
 constexpr std::int64_t kPlaceAnew = 5'000'000;     // A controller that comes back needs a moment.
 constexpr std::int64_t kHopelessFor = 20'000'000;  // A reason may be out of date.
+constexpr std::int64_t kPendingFor = 60'000'000;   // Meanwhile there may be room elsewhere.
 constexpr std::int64_t kSilentShim = 60'000'000;
 
 // Why a job is pending that will not run whoever ends.
@@ -110,7 +111,7 @@ void SlurmExecutor::watch_waiting(SlurmLease& lease, SlurmGroup& group, const Sl
     for (const std::size_t i : group.parts) {
       if (lease.parts[i].over) continue;
       end_unstarted(lease, lease.parts[i], EndCause::kCouldNotStart,
-                    "Slurm will not start it: " + row.reason, EPERM);
+                    "Slurm will not start it: " + row.reason, ENOENT);
     }
     return;
   }
@@ -120,18 +121,20 @@ void SlurmExecutor::watch_waiting(SlurmLease& lease, SlurmGroup& group, const Sl
         std::find(group.nodes.begin(), group.nodes.end(), node.name) != group.nodes.end();
     if (its && !node.usable(!settings_.reservation.empty())) closed = &node;
   }
-  if (closed == nullptr || !row.pending() || !contact_trouble_.empty()) {
+  const bool long_ago = now - group.since > kPendingFor;
+  if ((closed == nullptr && !long_ago) || !row.pending() || !contact_trouble_.empty()) {
     group.unusable_since = 0;
     return;
   }
   if (group.unusable_since == 0) group.unusable_since = now;
   if (now - group.unusable_since < kPlaceAnew) return;
+  const std::string why = closed != nullptr ? closed->name + " is " + closed->why_not()
+                                            : "it waited in Slurm for long: " + row.reason;
   for (const std::size_t i : group.parts) {
     SlurmPart& part = lease.parts[i];
     look_at(lease, part);
     if (part.started || part.over) continue;
-    end_unstarted(lease, part, EndCause::kStopped,
-                  fmt::format("never began: {} is {}", closed->name, closed->why_not()));
+    end_unstarted(lease, part, EndCause::kStopped, "never began: " + why);
   }
 }
 

@@ -142,10 +142,9 @@ Refusal Shim::prepare() {
 
 void Shim::start_ranks() {
   Result<std::vector<Fd>> doors = group_ ? group_->doors() : std::vector<Fd>();
-  const auto failure = doors.ok()
-                           ? ranks_.start(spec_, path_ + "/progress.jsonl", input_.get(),
-                                          doors.value(), group_ ? 0 : data_limit_bytes(limits_))
-                           : StartFailure{errno, doors.error().message};
+  const auto failure = doors.ok() ? ranks_.start(spec_, path_ + "/progress.jsonl", input_.get(),
+                                                 doors.value(), data_limit())
+                                  : StartFailure{errno, doors.error().message};
   input_.reset();
   if (failure) {
     error_number_ = failure->error_number;
@@ -161,6 +160,11 @@ void Shim::start_ranks() {
   event.events = EPOLLIN;
   event.data.fd = fence_->fd();
   ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fence_->fd(), &event);
+}
+
+// Where a cluster has its own ways to hold a job, the watch over its tree is enough.
+std::int64_t Shim::data_limit() const {
+  return group_ || spec_.remote ? 0 : data_limit_bytes(limits_);
 }
 
 Refusal Shim::run() {

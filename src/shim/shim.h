@@ -47,6 +47,7 @@ class Shim {
   Shim(Fd directory, Fd lock, LaunchSpec spec);
 
   void start_ranks();
+  std::int64_t data_limit() const;  // 0: none.
   void loop();
   std::int64_t next_deadline() const;
   std::int64_t fence_at() const;  // When a remote lease that hears nothing ends.

@@ -57,7 +57,8 @@ Refusal Shim::resize(Limits limits) {
   }
   limits_ = limits;
   throttle_->set_rate(limits.cpu_milli);
-  const rlimit data{static_cast<rlim_t>(data_limit_bytes(limits)), RLIM_INFINITY};
+  if (data_limit() == 0) return std::nullopt;
+  const rlimit data{static_cast<rlim_t>(data_limit()), RLIM_INFINITY};
   for (const pid_t pid : tree) ::prlimit(pid, RLIMIT_DATA, &data, nullptr);
   return std::nullopt;
 }

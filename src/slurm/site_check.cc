@@ -87,7 +87,7 @@ SiteFindings check_controller(Commands& commands, const SiteQuestion& question,
   if (!said.ok()) {
     return {{Level::kFail, "controller",
              said.words + "; is slurmctld running, and is slurm.conf here the site's? Until it "
-                          "answers no job starts or ends"}};
+                          "answers no job starts"}};
   }
   config = read_config(said.out);
   const double took = after - before;
