@@ -91,11 +91,13 @@ class Runs(SlurmTest):
             line = self.output(uneven, node=rank).splitlines()[0]
             self.assertTrue(line.startswith(f"{rank} of 2 on {node}: "), line)
             self.assertEqual(len(line.split(": ")[1].split(",")), has[node][2])
+        ids = {row["id"] for row in BED.ours()}
+        self.assertEqual(len(ids), 5)
         self.go()
         for job in (even, uneven, *fillers):
             self.wait_over(job)
         until("Slurm has none of them", lambda: not BED.ours())
-        states = {row["state"] for row in BED.ours(live=False)}
+        states = {row["state"] for row in BED.ours(live=False) if row["id"] in ids}
         self.assertEqual(states, {"COMPLETED"})
 
     def test_fails_retries_and_is_cancelled(self):
