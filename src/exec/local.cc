@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,6 +17,7 @@
 
 #include "base/text.h"
 #include "shim/processes.h"
+#include "shim/spawn.h"
 
 namespace muster {
 namespace {
@@ -30,22 +30,6 @@ std::vector<std::string> shim_environment() {
   }
   return list;
 }
-
-// posix_spawn's two argument blocks, freed with their owner.
-struct SpawnPlan {
-  posix_spawn_file_actions_t files{};
-  posix_spawnattr_t attributes{};
-  SpawnPlan() {
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawnattr_init(&attributes);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  ~SpawnPlan() {
-    ::posix_spawn_file_actions_destroy(&files);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-};
 
 // A session of its own, no signal blocked or ignored, nothing open but `words` as its stderr.
 Result<pid_t> spawn_shim(const std::string& program, const std::string& directory, int words) {

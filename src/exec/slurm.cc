@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -16,6 +15,7 @@
 #include "base/text.h"
 #include "exec/record.h"
 #include "shim/processes.h"
+#include "slurm/account.h"
 
 namespace muster {
 
@@ -27,27 +27,6 @@ std::string lease_of(const std::string& part) {
 }
 
 bool exists(const std::string& path) { return ::faccessat(AT_FDCWD, path.c_str(), F_OK, 0) == 0; }
-
-struct Account {
-  uid_t user = 0;
-  gid_t group = 0;
-};
-Result<Account> find_account(const std::string& user) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> buffer(16 << 10);
-  ::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
-  if (found == nullptr) return Error{"no user " + in_quotes(user) + " on this machine"};
-  return Account{entry.pw_uid, entry.pw_gid};
-}
-
-std::string own_user() {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> buffer(16 << 10);
-  ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
-  return found == nullptr ? std::to_string(::geteuid()) : found->pw_name;
-}
 
 std::int64_t unix_micros() {
   timeval now{};
@@ -67,7 +46,8 @@ Result<std::unique_ptr<SlurmExecutor>> SlurmExecutor::open(SlurmSettings setting
   }
   std::unique_ptr<SlurmExecutor> executor(new SlurmExecutor(std::move(settings)));
   executor->as_submitter_ = may_run_as_others();
-  executor->own_user_ = own_user();
+  const Result<Account> own = find_account(::geteuid());
+  executor->own_user_ = own.ok() ? own.value().name : std::to_string(::geteuid());
   if (executor->as_submitter_) {
     // Whoever a job runs as must be able to reach its record, and no other.
     const std::string& leases = executor->settings_.leases;
@@ -181,7 +161,7 @@ std::vector<Refusal> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
   next_look_ = 0;
   const std::string& user = specs.front().user;
   const Result<Account> account =
-      as_submitter_ && !user.empty() ? find_account(user) : Result<Account>(Account{});
+      as_submitter_ && !user.empty() ? find_account(user) : Result<Account>(Account());
   for (SlurmPart& part : kept.parts) {
     if (!account.ok()) {
       end_unstarted(kept, part, EndCause::kCouldNotStart, account.error().message, ENOENT);

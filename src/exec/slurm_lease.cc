@@ -1,7 +1,5 @@
 #include "exec/slurm_lease.h"
 
-#include <pwd.h>
-
 #include <algorithm>
 
 #include "base/text.h"
@@ -28,19 +26,6 @@ std::string slurm_node(const LaunchSpec& spec) {
 
 std::int64_t fence_wait_us(const LaunchSpec& spec) {
   return (spec.stop_after_ms > 0 ? spec.stop_after_ms * 1000 : kUsualStop) + kFenceMargin;
-}
-
-bool is_same_account(const std::string& a, const std::string& b) {
-  if (a == b) return true;
-  const auto number = [](const std::string& name) -> std::optional<uid_t> {
-    passwd entry{};
-    passwd* found = nullptr;
-    std::vector<char> buffer(16 << 10);
-    ::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
-    return found == nullptr ? std::nullopt : std::optional(entry.pw_uid);
-  };
-  const std::optional<uid_t> first = number(a);
-  return first && first == number(b);
 }
 
 std::string tag_of(std::string_view instance, const std::string& lease, int group) {

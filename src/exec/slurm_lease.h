@@ -83,9 +83,6 @@ struct SlurmTag {
   std::string lease;
   int group = 0;
 };
-// Whether two names are of one user, who may have several.
-bool is_same_account(const std::string& a, const std::string& b);
-
 std::string tag_of(std::string_view instance, const std::string& lease, int group);
 std::optional<SlurmTag> read_tag(std::string_view instance, std::string_view comment);
 

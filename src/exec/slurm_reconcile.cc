@@ -9,6 +9,7 @@
 #include "exec/record.h"
 #include "exec/slurm.h"
 #include "shim/processes.h"
+#include "slurm/account.h"
 
 namespace muster {
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,6 +18,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "shim/spawn.h"
 #include "slurm/table.h"
 
 namespace muster {
@@ -108,21 +108,6 @@ bool read_into(const Fd& fd, std::string& to, std::size_t most, bool& cut) {
   return true;
 }
 
-struct SpawnBlocks {
-  posix_spawn_file_actions_t files{};
-  posix_spawnattr_t attributes{};
-  SpawnBlocks() {
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawnattr_init(&attributes);
-  }
-  SpawnBlocks(const SpawnBlocks&) = delete;
-  SpawnBlocks& operator=(const SpawnBlocks&) = delete;
-  ~SpawnBlocks() {
-    ::posix_spawn_file_actions_destroy(&files);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-};
-
 // What a program reads, as a file of no name: no writing to it while it runs, no broken pipe.
 Result<Fd> input_file(const std::string& input) {
   Fd fd(input.empty() ? ::open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -148,7 +133,7 @@ std::vector<char*> pointers(const std::vector<std::string>& list) {
 // A session of its own, no signal blocked or ignored, nothing open but these three.
 Result<pid_t> spawn_program(const std::string& path, const std::vector<std::string>& argv,
                             const std::vector<std::string>& environment, const int (&fds)[3]) {
-  SpawnBlocks plan;
+  SpawnPlan plan;
   for (int i = 0; i < 3; ++i) ::posix_spawn_file_actions_adddup2(&plan.files, fds[i], i);
   ::posix_spawn_file_actions_addclosefrom_np(&plan.files, 3);
   sigset_t none;

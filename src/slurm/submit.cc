@@ -1,11 +1,11 @@
 // sbatch, release and cancel: their argv, and sbatch's answer.
 
 #include <fmt/format.h>
-#include <pwd.h>
 
 #include <algorithm>
 
 #include "base/text.h"
+#include "slurm/account.h"
 #include "slurm/slurm.h"
 #include "slurm/table.h"
 
@@ -32,15 +32,9 @@ std::string joined(const std::vector<SlurmId>& jobs) {
 // "--uid" alone leaves a job in the group of whoever asked, which is root's. Of a user that is not
 // known here sbatch says so itself.
 std::string group_of(const std::string& user) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> buffer(16 << 10);
-  ::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
-  if (const auto number = parse_int(user); found == nullptr && number.ok()) {
-    ::getpwuid_r(static_cast<uid_t>(number.value()), &entry, buffer.data(), buffer.size(), &found);
-  }
   constexpr gid_t kNobodys = 65534;
-  return std::to_string(found != nullptr ? entry.pw_gid : kNobodys);
+  const Result<Account> found = find_account(user);
+  return std::to_string(found.ok() ? found.value().group : kNobodys);
 }
 
 }  // namespace
