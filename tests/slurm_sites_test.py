@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 import live_daemon  # noqa: E402
@@ -77,6 +78,8 @@ class SiteTest(LiveTest):
         self.daemon = self.daemon_with({"executor": "slurm"})
         self.assertEqual(sorted(self.nodes()), ["n1", "n2", "n3"])
         self.wait_over(self.submit("--gpus", 24, "--", "true"))
+        time.sleep(3)  # Some looks at Slurm later as well.
+        self.assertEqual(sorted(self.nodes()), ["n1", "n2", "n3"])
 
     def test_everybody_may_submit_and_runs_as_himself(self):
         self.daemon = self.daemon_with({**self.CONFIG, "others": True})

@@ -103,7 +103,11 @@ void SlurmExecutor::drive(std::int64_t now) {
     // Of a site that is no good it is asked more often what has become of it.
     const std::int64_t soon = site_trouble_.empty() ? kTopologyEvery : 5 * kOneSecond;
     next_topology_ = now + (seen_config_ ? soon : kOneSecond);
-    run(Command::kTopology, topology_argv());
+    if (settings_.partition.empty()) {
+      run(Command::kPartition, partition_argv(""));
+    } else {
+      run(Command::kTopology, topology_argv());
+    }
   }
   if (std::none_of(leases_.begin(), leases_.end(), [](const auto& each) {
         return std::any_of(each.second.groups.begin(), each.second.groups.end(),
