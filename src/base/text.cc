@@ -53,6 +53,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = lower(c);
+  return out;
+}
+
 Result<std::int64_t> parse_int(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -138,6 +144,12 @@ std::string first_few(std::span<const std::string> names) {
     text += fmt::format(" and {} more", names.size() - shown.size());
   }
   return text;
+}
+
+std::string shell_word(std::string_view word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 std::string in_quotes(std::string_view text) {

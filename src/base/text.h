@@ -16,6 +16,10 @@ namespace muster {
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+// Letters of ASCII small, the rest as it is, whatever the locale.
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+std::string lowered(std::string_view text);
+
 // Whole text or nothing; no leading plus sign, no surrounding blanks, no NaN, no infinity.
 // The error says only what is wrong ("not a whole number: 'two'"); the caller says where.
 Result<std::int64_t> parse_int(std::string_view text);
@@ -35,6 +39,9 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 
 // "a, b, c, d and 7 more".
 std::string first_few(std::span<const std::string> names);
+
+// As one word of a command line of sh, whatever is in it.
+std::string shell_word(std::string_view word);
 
 // The text in single quotes, cut to a readable length, with unprintable bytes shown as \xNN: safe
 // to print whatever a file contained.

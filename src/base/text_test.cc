@@ -31,6 +31,12 @@ TEST(Text, SplitsKeepingEmptyParts) {
   EXPECT_EQ(split(",", ','), (Views{"", ""}));
 }
 
+TEST(Text, LowersLettersOfAsciiAlone) {
+  EXPECT_EQ(lowered("AZ-az_09@[`{"), "az-az_09@[`{");
+  EXPECT_EQ(lowered("\xC3\x84"), "\xC3\x84");
+  static_assert(lower('Q') == 'q' && lower('-') == '-');
+}
+
 TEST(Text, ParsesWholeNumbers) {
   EXPECT_EQ(parse_int("42").value(), 42);
   EXPECT_EQ(parse_int("-7").value(), -7);
@@ -147,6 +153,12 @@ TEST(Text, WritesSecondsExactly) {
   EXPECT_EQ(seconds_text(1), "0.000001");
   EXPECT_EQ(seconds_text(-250'000), "-0.25");
   EXPECT_EQ(seconds_text(INT64_MIN), "-9223372036854.775808");
+}
+
+TEST(Text, IsOneWordOfAShell) {
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b$c"), "'a b$c'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
 }
 
 }  // namespace

@@ -3,16 +3,9 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace muster {
-
-namespace {
-
-constexpr unsigned char small(unsigned char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<unsigned char>(c - 'A' + 'a') : c;
-}
-
-}  // namespace
 
 LiteralScan::LiteralScan(std::span<const std::string> literals) {
   number_classes(literals);
@@ -26,12 +19,14 @@ void LiteralScan::number_classes(std::span<const std::string> literals) {
   std::array<bool, 256> used{};
   for (const std::string& literal : literals) {
     MUSTER_CHECK(!literal.empty() && literal.find('\n') == std::string::npos);
-    for (const char c : literal) used[small(static_cast<unsigned char>(c))] = true;
+    for (const char c : literal) used[static_cast<unsigned char>(lower(c))] = true;
   }
   for (std::size_t c = 0; c < used.size(); ++c) {
     if (used[c]) class_[c] = static_cast<std::uint8_t>(classes_++);
   }
-  for (std::size_t c = 'A'; c <= 'Z'; ++c) class_[c] = class_[small(static_cast<unsigned char>(c))];
+  for (char c = 'A'; c <= 'Z'; ++c) {
+    class_[static_cast<unsigned char>(c)] = class_[static_cast<unsigned char>(lower(c))];
+  }
 }
 
 void LiteralScan::add(std::string_view literal, int id) {

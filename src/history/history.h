@@ -50,6 +50,7 @@ struct PastJob {
   std::uint32_t id = 0;  // In History::ids.
   Instant submit;
   Status status = Status::kUnknown;
+  bool rejected = false;     // Could never run, and waited for nothing; its status is kUnknown.
   std::int32_t gpus = 0;     // 0: not known, as of a Philly job that never ran.
   std::uint32_t tenant = 0;  // In History::tenants; "" when not told. The same goes for these:
   std::uint32_t user = 0;

@@ -123,6 +123,7 @@ Refusal JobsFile::read_state(PastJob& job) {
   } else if (state == "failed") {
     job.status = Status::kFailed;
   } else if (state == "rejected") {
+    job.rejected = true;
     ++rejected_;
   } else if (state == "unfinished") {
     ++unfinished_;

@@ -74,6 +74,8 @@ TEST(FromRun, TellsWhatBecameOfEachJob) {
   EXPECT_EQ(history.attempts_of(failed)[0].reason, Reason::kSyntaxError);
   EXPECT_EQ(history.jobs[2].attempt_count, 0u);
   EXPECT_EQ(history.jobs[2].status, Status::kUnknown);
+  EXPECT_TRUE(history.jobs[2].rejected);
+  EXPECT_FALSE(history.jobs[0].rejected);
   EXPECT_EQ(history.jobs[3].attempt_count, 0u);
   ASSERT_EQ(history.waits.size(), 4u);
   EXPECT_EQ(history.waits[0][WaitCause::kFragmentation], Duration::seconds(2));

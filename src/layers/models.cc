@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "layers/building.h"
 
 namespace muster {
@@ -79,7 +80,7 @@ std::string plain_name(std::string_view name) {
   std::string plain;
   for (const char c : name) {
     if (c == '-' || c == '_') continue;
-    plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    plain += lower(c);
   }
   return plain;
 }

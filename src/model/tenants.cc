@@ -226,7 +226,7 @@ std::optional<TenantId> TenantTree::find(std::string_view name) const {
 }
 
 Result<TenantId> TenantTree::tenant_of_job(std::string_view name) const {
-  if (const std::optional<TenantId> id = find(name.empty() ? kDefaultTenant : name)) return *id;
+  if (const std::optional<TenantId> id = find(tenant_or_default(name))) return *id;
   if (name.empty()) return Error{fmt::format("no tenant, and none is called '{}'", kDefaultTenant)};
   return Error{"unknown tenant: " + in_quotes(name) + suggestion(name, names())};
 }
@@ -251,7 +251,7 @@ Result<TenantTree> infer_quotas(std::span<const TenantDemand> demand, std::int64
   std::map<std::string_view, std::size_t> places;
   const auto add = [&](std::string_view said, std::int64_t gpu_us) {
     MUSTER_CHECK(gpu_us >= 0);
-    const std::string_view name = said.empty() ? kDefaultTenant : said;
+    const std::string_view name = tenant_or_default(said);
     const auto [place, is_new] = places.emplace(name, amounts.size());
     if (is_new) {
       amounts.push_back(0);

@@ -27,6 +27,9 @@ inline constexpr std::int32_t kMostWeightMilli = 1'000'000;
 
 // Whose jobs are those that name nobody.
 inline constexpr std::string_view kDefaultTenant = "default";
+inline std::string_view tenant_or_default(std::string_view name) {
+  return name.empty() ? kDefaultTenant : name;
+}
 
 // What decides a tenant's part of what its parent has (at the top: of the cluster).
 enum class Sharing : std::uint8_t {
