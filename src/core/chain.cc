@@ -240,6 +240,7 @@ void Chain::plan(const View& view, Draft& draft, Occasion occasion) {
   if (options_.rebuild) return rebuild(view, draft);
   if (occasion == Occasion::kIdleTick && !(drifts() && view.waiting_count() > 0)) return;
   young_until_ = Instant::never();
+  kept_.reset();
   const bool may_preempt = traits_.preempts && (!traits_.drifts || occasion != Occasion::kNews);
   budget_ = draft.books().free_gpus();
   for (Shape& shape : shapes_) shape.no_place = false;

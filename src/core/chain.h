@@ -59,6 +59,8 @@ class Chain final : public Planner {
   Instant review_at() const override;
   WaitSplit waited(JobId job, Instant now) const override;
   std::vector<JobId> fronts(Instant now) const override;
+  std::optional<std::vector<JobId>> line(const View& view, std::size_t most) const override;
+  std::optional<KeptFree> kept_free() const override { return kept_; }
 
   // How the engine must count CPU and memory for these parts.
   Pooling pooling() const;
@@ -163,6 +165,12 @@ class Chain final : public Planner {
   std::int64_t work_at_risk(const View& view, JobId job) const;
   bool is_within(const Shape& shape) const;
 
+  // Who would start before whom (chain_line.cc).
+  std::vector<std::vector<RankedJob>> lanes(const View& view) const;
+  Tenancy accounts(const View& view) const;
+  std::vector<JobId> line_by_rights(const View& view, std::size_t most,
+                                    std::vector<std::vector<RankedJob>>& lanes) const;
+
   // Adaptive mechanisms: everybody's share anew.
   void rebalance(const View& view, Draft& draft);
   void bring_back(const View& view, Draft& draft);
@@ -196,6 +204,7 @@ class Chain final : public Planner {
   bool particular_ = false;   // one of those there are now does, and the mechanism is adaptive.
   bool set_changed_ = false;  // A job ended since the last rebalance.
   Instant young_until_ = Instant::never();  // When somebody safe in this plan can be stopped.
+  std::optional<KeptFree> kept_;            // By the last plan.
   std::optional<Tenancy> tenancy_;
   bool may_reclaim_ = false;                // In this plan.
   IdVector<JobId, std::uint8_t> borrowed_;  // How far away a job's GPUs are borrowed; 0: its own.

@@ -78,7 +78,12 @@ void Chain::fill(const View& view, Draft& draft, std::optional<std::size_t> near
       continue;
     }
     if (traits_.when_stuck == WhenStuck::kWait) {
-      if (!tenancy_) return;
+      if (!tenancy_) {
+        const JobSpec& spec = view.spec(job);
+        const std::int32_t of_its_type = draft.books().free_gpus(spec.gpu_type);
+        kept_ = {job, std::min({spec.gpus, free, of_its_type}), Instant::never()};
+        return;
+      }
       for (Shape& other : shapes_) other.out |= other.tenant == shape->tenant;
       continue;
     }
@@ -143,7 +148,12 @@ void Chain::fill_behind_reservation(const View& view, Draft& draft, JobId head) 
       found = &shape;
       oldest = *job;
     }
-    if (found == nullptr) return;
+    if (found == nullptr) {
+      // The rest may be had by whoever comes, for as long as he likes.
+      const std::int32_t kept = std::min(wanted, free - std::max(0, leftover));
+      if (kept > 0) kept_ = {head, kept, start_of_head};
+      return;
+    }
     last = oldest;
     if (!take(view, draft, oldest)) {
       found->out = found->no_place = true;

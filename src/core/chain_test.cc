@@ -107,6 +107,39 @@ TEST(Chain, ReservesForAHeadThatWaitsForAPlace) {
   EXPECT_EQ(world.after({World::end(4), World::end(0)}), "start 3 on s0");
 }
 
+constexpr PolicyTraits kNobodyOvertakes = {PolicyTraits::WhenStuck::kWait, false, false, false};
+
+TEST(Chain, KeepsFreeWhatTheFirstWaitsBesideIfNobodyOvertakes) {
+  World world("2x4", kNobodyOvertakes);
+  world.after({World::job(3, 1)});
+  EXPECT_EQ(world.engine().kept_free(), std::nullopt) << "nobody waits";
+  world.after({World::job(3, 2), World::job(2, 3), World::job(1, 4)});
+  EXPECT_EQ(world.engine().kept_free(), (KeptFree{JobId(2), 2, Instant::never()}))
+      << "two are free, on two servers";
+  world.after({World::end(0)});
+  EXPECT_EQ(world.engine().kept_free(), std::nullopt);
+}
+
+TEST(Chain, KeepsFreeWhatBackfillReserves) {
+  World world("1x8", kReserves);
+  world.after({World::job(5, 1000)});
+  world.after({World::job(6, 2000)});
+  const auto kept = world.engine().kept_free();
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->job, JobId(1));
+  EXPECT_EQ(kept->gpus, 1) << "of three that are free two are left over even then";
+  EXPECT_EQ(kept->from, Instant::at(Duration::seconds(1001)));
+  world.after({World::job(1, 10), World::job(1, 9000), World::job(1, 9000)});
+  EXPECT_EQ(world.engine().kept_free(), std::nullopt) << "all are used until then";
+}
+
+TEST(Chain, KeepsNothingFreeWhereTheFirstIsPassedOver) {
+  World world("1x8", kLeavesAlone);
+  world.after({World::job(5, 1000)});
+  world.after({World::job(6, 2000)});
+  EXPECT_EQ(world.engine().kept_free(), std::nullopt);
+}
+
 TEST(Chain, RejectsWhatCouldNeverRunAndSaysWhy) {
   World world("2x4", kLeavesAlone);
   EXPECT_EQ(world.after({World::job(9, 1), World::job(5, 1)}),

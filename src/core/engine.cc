@@ -26,6 +26,16 @@ const Lease& Engine::lease(JobId job) const {
   return state_.leases[static_cast<std::size_t>(state_.jobs[job].lease)];
 }
 
+std::optional<std::vector<JobId>> Engine::line(Instant now, std::size_t most) const {
+  return planner_->line(View(state_, std::max(now, now_)), most);
+}
+
+std::optional<KeptFree> Engine::kept_free() const {
+  const std::optional<KeptFree> kept = planner_->kept_free();
+  const bool waits = kept && state_.jobs[kept->job].state == JobState::kWaiting;
+  return waits ? kept : std::nullopt;
+}
+
 const std::string& Engine::why_rejected(JobId job) const {
   MUSTER_CHECK(rejection_.contains(job) && rejection_[job] != 0);
   return rejections_[rejection_[job] - 1];

@@ -88,6 +88,9 @@ class Engine {
   // Up to `now`, not before the last step.
   WaitSplit waited(JobId job, Instant now) const { return planner_->waited(job, now); }
   std::vector<JobId> fronts() const { return planner_->fronts(now_); }
+  // As of `now`, not before the last step.
+  std::optional<std::vector<JobId>> line(Instant now, std::size_t most) const;
+  std::optional<KeptFree> kept_free() const;  // For a job that still waits.
 
   struct Counters {
     std::uint64_t events = 0;

@@ -28,6 +28,15 @@ enum class Occasion : std::uint8_t {
 
 enum class Farewell : std::uint8_t { kCompleted, kCancelled };
 
+// Free GPUs that a plan left alone for the sake of a job that waits.
+struct KeptFree {
+  JobId job;
+  std::int32_t gpus = 0;
+  Instant from = Instant::never();  // When it should start, by the estimates; never(): not known.
+
+  friend bool operator==(const KeptFree&, const KeptFree&) = default;
+};
+
 // What a planner wants to be told of running jobs whenever the driver wakes the engine.
 enum class Reports : std::uint8_t {
   kNone,
@@ -93,6 +102,16 @@ class Planner {
   // Waiting jobs that the last plan looked at: of each kind, which fit or do not fit alike, the
   // first; and before the others the one to be served next. For whoever tells people.
   virtual std::vector<JobId> fronts(Instant /*now*/) const { return {}; }
+
+  // Waiting jobs in the order in which they are come to: who would start before whom if all fitted
+  // and nobody else came. No more than `most`, and fewer where more would take long to tell.
+  // Nothing: this planner has no such order.
+  virtual std::optional<std::vector<JobId>> line(const View& /*view*/, std::size_t /*most*/) const {
+    return std::nullopt;
+  }
+
+  // By the last plan.
+  virtual std::optional<KeptFree> kept_free() const { return std::nullopt; }
 };
 
 }  // namespace muster

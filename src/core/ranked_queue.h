@@ -31,6 +31,14 @@ class RankedQueue {
   using Entry = RankedJob;
   const Entry& first() const;  // Not when empty.
 
+  // Every job, in no order.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (Slot slot = 0; slot < width_; ++slot) {
+      if (matches_[width_ + slot].winner == slot) visit(entries_[slot]);
+    }
+  }
+
   // Visits the jobs in order, the first at once and each further one in log n. Changing the queue
   // ends the walk.
   class Walk {

@@ -56,6 +56,46 @@ RawBand raw_eta(const Engine& engine, Instant now, JobId job, const Guesses& gue
   return raw;
 }
 
+std::map<JobId, Band> raw_etas(const Engine& engine, Instant now, std::span<const JobId> jobs,
+                               const Guesses& guesses, const EtasOptions& options) {
+  constexpr int kAskEvery = 16;
+  std::map<JobId, std::vector<Instant>> starts;
+  for (const JobId job : jobs) starts[job];
+  const Instant horizon = now + options.horizon;
+  int drives = 0;
+  while (drives < options.most_drives && !starts.empty()) {
+    Random random(options.seed + static_cast<std::uint64_t>(drives));
+    Drive imagined(engine, now, guesses.left_of_all(engine, now, random), options.costs);
+    imagined.expect(guesses.newcomers(now, horizon, random));
+    std::size_t seen = 0;
+    std::size_t missing = starts.size();
+    bool over = false;
+    bool tired = false;
+    const auto due = static_cast<std::size_t>(drives) + 1;
+    for (int step = 1; missing > 0 && !over && !tired; ++step) {
+      over = !imagined.advance(horizon);
+      for (; seen < imagined.started().size(); ++seen) {
+        const auto job = starts.find(imagined.started()[seen]);
+        if (job == starts.end() || job->second.size() == due) continue;  // It has started before.
+        job->second.push_back(imagined.now());
+        --missing;
+      }
+      tired = step % kAskEvery == 0 && options.tired && options.tired(drives);
+    }
+    // Who had not started when the drive ended never does; when it was cut short nobody knows.
+    std::erase_if(starts, [&](const auto& job) { return tired && job.second.size() < due; });
+    for (auto& [job, times] : starts) times.resize(due, Instant::never());
+    ++drives;
+    if (options.enough && options.enough(drives)) break;
+  }
+  std::map<JobId, Band> bands;
+  for (const auto& [job, times] : starts) {
+    if (times.empty()) continue;
+    bands[job] = {quantile(times, kTail), quantile(times, 0.5), quantile(times, 1 - kTail)};
+  }
+  return bands;
+}
+
 double Errors::correction(const End& end) {
   if (end.past.size() < kEnough) return end.part < 0.5 ? kAtFirst : 0;
   const double worst = quantile(end.past, 1);

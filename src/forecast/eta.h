@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
+#include <span>
 
 #include "base/time.h"
 #include "core/engine.h"
@@ -40,6 +42,19 @@ struct EtaOptions {
 // `job` waits or is parked.
 RawBand raw_eta(const Engine& engine, Instant now, JobId job, const Guesses& guesses,
                 const EtaOptions& options);
+
+// Of many jobs that wait or are parked, by the same drives; of each that all drives came far enough
+// to tell.
+struct EtasOptions {
+  int most_drives = 8;
+  std::uint64_t seed = 1;
+  Duration horizon = Duration::seconds(60 * 86'400);
+  DriveCosts costs;
+  std::function<bool(int drive)> tired;    // Asked now and then in a drive: it has taken too long.
+  std::function<bool(int drives)> enough;  // Asked after each drive: no more of them.
+};
+std::map<JobId, Band> raw_etas(const Engine& engine, Instant now, std::span<const JobId> jobs,
+                               const Guesses& guesses, const EtasOptions& options);
 
 // What becomes of a raw band once one knows how bands were off before.
 class Errors {

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t kRemembered = 64;    // Run times a group.
 constexpr std::size_t kEnough = 4;         // Of a group, to go by it and no wider one.
-constexpr std::size_t kArrivals = 1'000;   // Remembered.
 constexpr std::size_t kNewcomers = 2'000;  // Imagined at most.
 constexpr int kLevels = 4;
 constexpr int kUsersWord = 2;  // Comes before this level.

@@ -19,6 +19,8 @@ namespace muster {
 
 class Guesses {
  public:
+  static constexpr std::size_t kArrivals = 1'000;  // Remembered, the latest.
+
   // A job was submitted; in order of time.
   void came(Instant at, const JobSpec& spec);
   // A job ended after so much work (time at the reference share).

@@ -1,7 +1,10 @@
 #include "sim/preparation.h"
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "base/text.h"
+#include "policy/registry.h"
 
 namespace muster {
 
@@ -27,6 +30,20 @@ Instant first_round(const Trace& trace, const SimOptions& options) {
   if (trace.jobs.back().submit < Instant() + kStaticSpan) return Instant() + kStaticSpan;
   const std::int64_t round = options.round.us();
   return Instant::micros((first.us() + round - 1) / round * round);
+}
+
+Refusal check_swaps(const SimOptions& options) {
+  if (options.whole.index() != 0) return std::nullopt;
+  const auto policy = find_entry(policies(), "policy", options.parts.policy).value()->make({});
+  if (!policy->traits().drifts || options.compat != Compat::kNone) return std::nullopt;
+  const Duration tick = options.round > Duration() ? options.round : options.quantum;
+  const Duration cost =
+      options.overheads.checkpoint + options.overheads.restart + options.overheads.migration;
+  if (cost < tick) return std::nullopt;
+  return Error{fmt::format(
+      "{} may stop and start jobs every {}, which takes {}: they would never get on; use "
+      "longer rounds or smaller costs",
+      options.parts.policy, short_duration(tick), short_duration(cost))};
 }
 
 Refusal check_tenants(const Trace& trace, const TenantTree& tenants) {

@@ -82,6 +82,10 @@ struct SimOptions {
 // Refuses a job of a tenant that the tree has not.
 Refusal check_tenants(const Trace& trace, const TenantTree& tenants);
 
+// Refuses a policy that swaps jobs at every tick, where that takes as long as a tick: they would
+// never get on, and the run never end.
+Refusal check_swaps(const SimOptions& options);
+
 // The parts must satisfy check_parts(). The trace is in order of arrival.
 SimResult simulate(const Trace& trace, const Topology& topology, const ProfileTable& profiles,
                    const SimOptions& options);
