@@ -17,6 +17,10 @@ std::vector<std::uint64_t> ids(const Result<std::vector<JobRow>>& rows) {
 
 using Ids = std::vector<std::uint64_t>;
 
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 TEST(JobReader, GivesARowBackAsItWasPutLast) {
   const Scratch scratch;
   Journal journal = Journal::open(scratch / "j.db").value();
@@ -124,14 +128,16 @@ TEST(JobReader, ListsWhatAPlainListWould) {
 
   for (int round = 0; round < 200; ++round) {
     JobFilter filter;
-    if (random.below(2) == 0) filter.state = states[random.below(states.size())];
+    for (const std::string& state : states) {
+      if (random.below(2) == 0) filter.states.push_back(state);
+    }
     if (random.below(2) == 0) filter.user = users[random.below(users.size())];
     if (random.below(2) == 0) filter.tenant = "vision";
     filter.limit = random.below(20);
     filter.offset = random.below(20);
     Ids expected;
     for (std::size_t i = rows.size(); i-- > 0;) {
-      if (filter.state.value_or(rows[i].state) != rows[i].state) continue;
+      if (!filter.states.empty() && !has(filter.states, rows[i].state)) continue;
       if (filter.user.value_or(rows[i].user) != rows[i].user) continue;
       if (filter.tenant.value_or(rows[i].tenant) != rows[i].tenant) continue;
       expected.push_back(rows[i].id);
@@ -151,6 +157,82 @@ TEST(JobReader, ListsWhatAPlainListWould) {
   ASSERT_FALSE(history.for_each_ended_since(Instant::micros(20),
                                             [&](const JobRow& row) { found.push_back(row); }));
   EXPECT_EQ(found, ended);
+}
+
+// Jobs 1 to 5, as a list that is searched and ordered sees them.
+class SearchedJobs : public testing::Test {
+ protected:
+  SearchedJobs() {
+    Journal journal = Journal::open(scratch_ / "j.db").value();
+    const char* names[] = {"ResNet", "bert_50%", "bert-50x", "a\\b", "vgg"};
+    for (int i = 0; i < 5; ++i) {
+      JobRow row = job_row(journal.next_id());
+      row.name = names[i];
+      row.user = i == 3 ? "Bob" : "ann";
+      row.tenant = i == 4 ? "vision" : "";
+      row.state = i < 3 ? "done" : "failed";
+      row.key = i == 2 ? "70_3" : "";
+      row.spec = R"({"request":{"gpus":)" + std::to_string(10 - i) + R"(},"ran_s":)" +
+                 std::to_string(i % 3) + "}";
+      if (i != 1) row.started = Instant::micros(10 + i);
+      row.ended = Instant::micros(100);
+      EXPECT_FALSE(journal.put(row));
+    }
+    EXPECT_FALSE(journal.commit());
+    reader_.emplace(JobReader::open(scratch_ / "j.db").value());
+  }
+  Ids found(const std::string& search) {
+    JobFilter filter;
+    filter.search = search;
+    const Ids list = ids(reader_->jobs(filter));
+    EXPECT_EQ(reader_->count(filter).value(), list.size());
+    return list;
+  }
+  Ids ordered(JobOrder order, bool ascending) {
+    JobFilter filter;
+    filter.order = order;
+    filter.ascending = ascending;
+    return ids(reader_->jobs(filter));
+  }
+
+  const Scratch scratch_;
+  std::optional<JobReader> reader_;
+};
+
+TEST_F(SearchedJobs, AreFoundByTextsNotPatterns) {
+  EXPECT_EQ(found("resnet"), Ids{1});
+  EXPECT_EQ(found("ERT"), (Ids{3, 2}));
+  EXPECT_EQ(found("50%"), Ids{2});
+  EXPECT_EQ(found("t_5"), Ids{2});
+  EXPECT_EQ(found("\\"), Ids{4});
+  EXPECT_EQ(found("bob"), Ids{4});
+  EXPECT_EQ(found("visio"), Ids{5});
+  EXPECT_EQ(found("70_"), Ids{3});
+  EXPECT_EQ(found("0_3"), Ids{});  // Of ids only the beginning.
+  EXPECT_EQ(found("5"), (Ids{5, 3, 2}));
+  EXPECT_EQ(found("'; --"), Ids{});
+}
+
+TEST_F(SearchedJobs, ComeInOrder) {
+  EXPECT_EQ(ordered(JobOrder::kId, true), (Ids{1, 2, 3, 4, 5}));
+  EXPECT_EQ(ordered(JobOrder::kName, true), (Ids{4, 3, 2, 1, 5}));
+  EXPECT_EQ(ordered(JobOrder::kUser, false), (Ids{4, 5, 3, 2, 1}));
+  EXPECT_EQ(ordered(JobOrder::kGpus, true), (Ids{5, 4, 3, 2, 1}));
+  EXPECT_EQ(ordered(JobOrder::kRan, false), (Ids{3, 5, 2, 4, 1}));
+  EXPECT_EQ(ordered(JobOrder::kStarted, true), (Ids{1, 3, 4, 5, 2}));
+  EXPECT_EQ(ordered(JobOrder::kStarted, false), (Ids{5, 4, 3, 1, 2}));
+  EXPECT_EQ(ordered(JobOrder::kState, true), (Ids{1, 2, 3, 4, 5}));
+}
+
+TEST_F(SearchedJobs, AreCountedByState) {
+  using Counts = std::map<std::string, std::uint64_t>;
+  JobFilter filter;
+  filter.states = {"done"};  // Of no account.
+  EXPECT_EQ(reader_->count_by_state(filter).value(), (Counts{{"done", 3}, {"failed", 2}}));
+  filter.search = "b";
+  EXPECT_EQ(reader_->count_by_state(filter).value(), (Counts{{"done", 2}, {"failed", 1}}));
+  filter.user = "ann";
+  EXPECT_EQ(reader_->count_by_state(filter).value(), (Counts{{"done", 2}}));
 }
 
 TEST(JobReader, ForgetsTheOldestEndsFirstInSmallBatches) {

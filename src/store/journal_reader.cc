@@ -26,8 +26,9 @@ Result<JournalReader> JournalReader::open(const std::string& path) {
   const std::pair<std::string, Statement&> all[] = {
       {kSelectNewest, reader.newest_},
       {kSelectEntries, reader.entries_},
-      {std::string(kSelectJobs) + "true ORDER BY id", reader.jobs_},
-      {std::string(kSelectAttempts) + "ORDER BY job, number", reader.attempts_}};
+      {std::string(kSelectJobs) + "id > ?1 ORDER BY id", reader.jobs_},
+      {std::string(kSelectAttempts) + "WHERE job > ?1 ORDER BY job, number", reader.attempts_},
+      {"SELECT count(*) FROM jobs WHERE id <= ?1", reader.count_}};
   for (const auto& [sql, statement] : all) {
     if (const Refusal refusal = reader.database_.prepare(sql.c_str(), statement)) return *refusal;
   }
@@ -45,18 +46,36 @@ Refusal JournalReader::for_each_from(std::uint64_t seq, const Journal::Visit& vi
   return visit_entries(database_, entries_, seq, static_cast<std::uint64_t>(end.value()), visit);
 }
 
-Refusal JournalReader::for_each_job(const std::function<void(JobRow&&)>& visit) {
-  jobs_.start();
-  while (jobs_.next()) visit(job_row(jobs_));
+Refusal JournalReader::for_each_job(std::uint64_t after,
+                                    const std::function<bool(JobRow&&)>& visit) {
+  jobs_.start(after);
+  while (jobs_.next() && visit(job_row(jobs_))) {
+  }
   if (jobs_.code() != SQLITE_OK) return database_.error("cannot read");
   return std::nullopt;
 }
 
-Refusal JournalReader::for_each_attempt(const std::function<void(AttemptRow&&)>& visit) {
-  attempts_.start();
-  while (attempts_.next()) visit(attempt_row(attempts_));
+Refusal JournalReader::for_each_attempt(std::uint64_t after,
+                                        const std::function<bool(AttemptRow&&)>& visit) {
+  attempts_.start(after);
+  while (attempts_.next() && visit(attempt_row(attempts_))) {
+  }
   if (attempts_.code() != SQLITE_OK) return database_.error("cannot read");
   return std::nullopt;
+}
+
+Result<std::uint64_t> JournalReader::last_job() {
+  const Result<std::int64_t> last = database_.number_of("SELECT coalesce(max(id), 0) FROM jobs");
+  if (!last.ok()) return last.error();
+  return static_cast<std::uint64_t>(last.value());
+}
+
+Result<std::uint64_t> JournalReader::jobs_up_to(std::uint64_t id) {
+  std::uint64_t count = 0;
+  count_.start(id);
+  while (count_.next()) count = count_.number(0);
+  if (count_.code() != SQLITE_OK) return database_.error("cannot read");
+  return count;
 }
 
 }  // namespace muster

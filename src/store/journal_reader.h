@@ -25,14 +25,20 @@ class JournalReader {
   Result<std::optional<Snapshot>> newest_snapshot();
   // As Journal::for_each_from.
   Refusal for_each_from(std::uint64_t seq, const Journal::Visit& visit);
-  Refusal for_each_job(const std::function<void(JobRow&&)>& visit);          // By id.
-  Refusal for_each_attempt(const std::function<void(AttemptRow&&)>& visit);  // By job and number.
+  // Only jobs with greater ids than `after`, and their attempts; until the visit says false.
+  Refusal for_each_job(std::uint64_t after, const std::function<bool(JobRow&&)>& visit);  // By id.
+  Refusal for_each_attempt(std::uint64_t after,
+                           const std::function<bool(AttemptRow&&)>& visit);  // By job and number.
+
+  // The greatest id of a job; 0: there is none. And how many there are up to one.
+  Result<std::uint64_t> last_job();
+  Result<std::uint64_t> jobs_up_to(std::uint64_t id);
 
  private:
   explicit JournalReader(Database database) : database_(std::move(database)) {}
 
   Database database_;
-  Statement newest_, entries_, jobs_, attempts_;
+  Statement newest_, entries_, jobs_, attempts_, count_;
 };
 
 }  // namespace muster

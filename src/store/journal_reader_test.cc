@@ -7,7 +7,10 @@ namespace {
 
 std::vector<std::uint64_t> ids_of(JournalReader& reader) {
   std::vector<std::uint64_t> ids;
-  EXPECT_FALSE(reader.for_each_job([&](JobRow&& row) { ids.push_back(row.id); }));
+  EXPECT_FALSE(reader.for_each_job(0, [&](JobRow&& row) {
+    ids.push_back(row.id);
+    return true;
+  }));
   return ids;
 }
 
@@ -46,11 +49,35 @@ TEST(JournalReader, SeesTheFileAsItWasAtFirstWhateverIsWrittenMeanwhile) {
   EXPECT_EQ(numbers, (std::vector<std::uint64_t>{2, 3}));
   EXPECT_EQ(ids_of(reader), (std::vector<std::uint64_t>{1, 2, 3}));
   std::vector<AttemptRow> attempts;
-  EXPECT_FALSE(
-      reader.for_each_attempt([&](AttemptRow&& row) { attempts.push_back(std::move(row)); }));
+  EXPECT_FALSE(reader.for_each_attempt(0, [&](AttemptRow&& row) {
+    attempts.push_back(std::move(row));
+    return true;
+  }));
   ASSERT_EQ(attempts.size(), 3U);
   EXPECT_EQ(attempts[2].job, 3U);
   EXPECT_EQ(attempts[2].nodes, "n:0");
+}
+
+TEST(JournalReader, ReadsOnlyTheLatestAndUntilItIsTold) {
+  const Scratch scratch;
+  Journal journal = Journal::open(scratch / "j.db").value();
+  EXPECT_EQ(JournalReader::open(scratch / "j.db").value().last_job().value(), 0U);
+  for (int i = 1; i <= 5; ++i) add(journal, i);
+  JournalReader reader = JournalReader::open(scratch / "j.db").value();
+  EXPECT_EQ(reader.last_job().value(), 5U);
+  EXPECT_EQ(reader.jobs_up_to(2).value(), 2U);
+  std::vector<std::uint64_t> seen;
+  EXPECT_FALSE(reader.for_each_attempt(2, [&](AttemptRow&& row) {
+    seen.push_back(row.job);
+    return true;
+  }));
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{3, 4, 5}));
+  seen.clear();
+  EXPECT_FALSE(reader.for_each_job(2, [&](JobRow&& row) {
+    seen.push_back(row.id);
+    return row.id < 4;
+  }));
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{3, 4}));
 }
 
 TEST(JournalReader, NamesTheEntryThatIsDamagedOrMissing) {

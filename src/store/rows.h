@@ -39,6 +39,23 @@ struct AttemptRow {
   friend bool operator==(const AttemptRow&, const AttemptRow&) = default;
 };
 
+// An attempt whose processes ran, with whose it was.
+struct AttemptSpan {
+  std::uint64_t job = 0;
+  std::string tenant, user, name;
+  std::string state, nodes;  // Of the attempt.
+  Instant started;
+  std::optional<Instant> ended;
+};
+
+// A job from its submission on.
+struct JobSpan {
+  std::string tenant;
+  Instant submitted;
+  std::optional<Instant> started;
+  std::optional<Instant> ended;
+};
+
 // One thing that happened, as people are told it.
 struct EventRow {
   std::uint64_t number = 0;  // Ascending; never given twice.

@@ -54,7 +54,12 @@ constexpr const char* kStory = R"(
   INSERT INTO meta SELECT 'events_from', value FROM meta WHERE name = 'next_seq';
 )";
 
-constexpr std::array<const char*, kSchemaVersion> kSteps = {kTruth, kForPeople, kStory};
+// Version 4: who ran when, found without reading all that ever ran.
+constexpr const char* kTimeline = R"(
+  CREATE INDEX attempts_by_end ON attempts (ended);
+)";
+
+constexpr std::array<const char*, kSchemaVersion> kSteps = {kTruth, kForPeople, kStory, kTimeline};
 
 Refusal take_steps(Database& database, std::int64_t version) {
   for (auto step = static_cast<std::size_t>(version); step < kSteps.size(); ++step) {

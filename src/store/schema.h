@@ -10,7 +10,7 @@
 
 namespace muster {
 
-inline constexpr std::int64_t kSchemaVersion = 3;
+inline constexpr std::int64_t kSchemaVersion = 4;
 inline constexpr std::int64_t kOldestWithJobs = 2;  // Entries, jobs and attempts are as today.
 
 // Refuses, without changing anything, a file that is not a journal or is of a newer Muster.
