@@ -59,6 +59,19 @@ struct ServerFacts {
   friend bool operator==(const ServerFacts&, const ServerFacts&) = default;
 };
 
+// How busy what leases hold is.
+struct PartUse {
+  std::int64_t job = 0;
+  std::int64_t epoch = 0;
+  int node_rank = 0;
+  double cpu_s = 0;            // So far.
+  std::int64_t cpu_milli = 0;  // Of what it is allowed now.
+};
+struct MachineUse {
+  std::vector<double> gpus;  // As GpuWatch::use().
+  std::vector<PartUse> parts;
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -101,6 +114,8 @@ class Executor {
   // The servers themselves, if they are others than at the last call.
   virtual std::optional<std::vector<ServerFacts>> changed_servers() = 0;
   virtual std::vector<std::string> troubles() = 0;  // Lines for the log since the last call.
+  // How busy things are now; nothing if that cannot be seen from here.
+  virtual std::optional<MachineUse> use() { return std::nullopt; }
 };
 
 }  // namespace muster

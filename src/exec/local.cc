@@ -1,6 +1,5 @@
 #include "exec/local.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -37,15 +36,7 @@ Result<pid_t> spawn_shim(const std::string& program, const std::string& director
   ::posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&plan.files, 1, "/dev/null", O_WRONLY, 0);
   ::posix_spawn_file_actions_adddup2(&plan.files, words, 2);
-  ::posix_spawn_file_actions_addclosefrom_np(&plan.files, 3);
-  sigset_t none;
-  sigset_t all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&plan.attributes, &none);
-  ::posix_spawnattr_setsigdefault(&plan.attributes, &all);
-  constexpr int kFlags = POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-  ::posix_spawnattr_setflags(&plan.attributes, static_cast<short>(kFlags));
+  plan.set_apart();
 
   std::vector<std::string> env = shim_environment();
   std::vector<char*> envp;
@@ -195,28 +186,6 @@ Refusal LocalExecutor::abandon(const std::string& name) {
   return close_unstarted(directory.value(), report);
 }
 
-Result<std::vector<std::string>> LocalExecutor::records() const {
-  std::vector<std::string> names;
-  DIR* directory = ::opendir(settings_.leases.c_str());
-  if (directory == nullptr) return system_error(settings_.leases, errno);
-  while (const dirent* entry = ::readdir(directory)) {
-    if (is_lease_name(entry->d_name)) names.emplace_back(entry->d_name);
-  }
-  ::closedir(directory);
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-Result<std::vector<std::string>> LocalExecutor::unfinished() const {
-  Result<std::vector<std::string>> names = records();
-  if (!names.ok()) return names;
-  std::erase_if(names.value(), [this](const std::string& name) {
-    const std::string report = settings_.leases + "/" + name + "/exit.json";
-    return ::access(report.c_str(), F_OK) == 0;
-  });
-  return names;
-}
-
 Result<LaunchSpec> LocalExecutor::spec(const std::string& name) const {
   if (!is_lease_name(name)) return Error{in_quotes(name) + ": not a lease's name"};
   const auto directory = open_directory(settings_.leases + "/" + name);
@@ -264,6 +233,18 @@ Result<ShimStatus> LocalExecutor::status(const std::string& name) const {
   const auto it = leases_.find(name);
   if (it == leases_.end()) return Error{name + ": does not run here"};
   return ask_status(it->second.directory, settings_.answer_wait);
+}
+
+std::vector<PartUse> LocalExecutor::use() const {
+  std::vector<PartUse> uses;
+  for (const auto& [name, lease] : leases_) {
+    if (!lease.started || lease.sweeping) continue;
+    const Result<ShimStatus> status = ask_status(lease.directory, settings_.answer_wait);
+    if (!status.ok()) break;  // Others may be frozen too, and whoever asks has more to do.
+    uses.push_back({lease.spec.job, lease.spec.epoch, lease.spec.node_rank, status.value().cpu_s,
+                    status.value().limits.cpu_milli});
+  }
+  return uses;
 }
 
 }  // namespace muster

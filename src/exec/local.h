@@ -39,8 +39,10 @@ class LocalExecutor {
   // A lease that never started never will.
   Refusal abandon(const std::string& lease);
   // Names of all record directories, sorted; and of those whose lease is not known to be over.
-  Result<std::vector<std::string>> records() const;
-  Result<std::vector<std::string>> unfinished() const;
+  Result<std::vector<std::string>> records() const { return record_names(settings_.leases); }
+  Result<std::vector<std::string>> unfinished() const {
+    return unfinished_records(settings_.leases);
+  }
   Result<LaunchSpec> spec(const std::string& lease) const;  // As it was written down.
   // Deletes the record of a lease that is over; false if there is none such.
   bool forget(const std::string& lease);
@@ -50,6 +52,9 @@ class LocalExecutor {
   // Works on a shim that does not answer too: then the lease comes to an end as kLost.
   Refusal kill(const std::string& lease);
   Result<ShimStatus> status(const std::string& lease) const;
+
+  // Of the leases that run, as far as their shims answer: one that is frozen is waited for once.
+  std::vector<PartUse> use() const;
 
   bool has(const std::string& lease) const { return leases_.contains(lease); }  // Not over.
 

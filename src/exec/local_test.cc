@@ -216,5 +216,23 @@ TEST_F(Local, WorksBelowAVeryLongPath) {
   EXPECT_EQ(ended().cause, EndCause::kKilled);
 }
 
+TEST_F(Local, TellsHowMuchCpuALeaseHasUsed) {
+  open();
+  const LaunchSpec busy = shell("while :; do :; done");
+  start(busy);
+  started();
+  std::vector<PartUse> uses;
+  EXPECT_TRUE(eventually([&] {
+    uses = executor_->use();
+    return uses.size() == 1 && uses[0].cpu_s > 0.1;
+  }));
+  EXPECT_EQ(uses[0].job, busy.job);
+  EXPECT_EQ(uses[0].epoch, busy.epoch);
+  EXPECT_EQ(uses[0].cpu_milli, busy.cpu_milli);
+  EXPECT_FALSE(executor_->kill(lease_name(busy)));
+  ended();
+  EXPECT_TRUE(executor_->use().empty());
+}
+
 }  // namespace
 }  // namespace muster

@@ -46,6 +46,11 @@ Result<std::string> Machine::resize(const std::string& part, Limits limits) {
   return "keeps its memory: " + refusal->message;
 }
 
+std::optional<MachineUse> Machine::use() {
+  if (!gpus_) gpus_ = std::make_unique<GpuWatch>();
+  return MachineUse{gpus_->use(), local_.use()};
+}
+
 std::vector<std::string> Machine::end_strangers(std::span<const Name> known) {
   std::vector<std::string> said;
   const Result<std::vector<std::string>> unfinished = local_.unfinished();

@@ -3,12 +3,14 @@
 // This machine as an Executor: every part of every lease runs here, by LocalExecutor. Servers that
 // the configuration makes of the machine are all it.
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "exec/executor.h"
 #include "exec/local.h"
+#include "exec/node.h"
 
 namespace muster {
 
@@ -34,11 +36,13 @@ class Machine final : public Executor {
   std::vector<ServerNews> servers() override { return {}; }
   std::optional<std::vector<ServerFacts>> changed_servers() override { return std::nullopt; }
   std::vector<std::string> troubles() override { return std::exchange(troubles_, {}); }
+  std::optional<MachineUse> use() override;
 
  private:
   TakenUp take_up(LaunchSpec& part, bool was_up, bool stopping);
 
   LocalExecutor local_;
+  std::unique_ptr<GpuWatch> gpus_;  // From the first look on.
   std::vector<std::string> troubles_;
 };
 

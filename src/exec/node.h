@@ -4,6 +4,7 @@
 // be enforced by control groups. Found once, when the daemon starts.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,5 +41,21 @@ Result<NodeFacts> find_node(int virtual_gpus, const std::string& cgroup_parent,
 
 // The GPUs NVML knows; loaded for this call alone.
 Result<std::vector<GpuFacts>> find_gpus(const char* nvml);
+
+// How busy they are, now and then. Keeps NVML open, since to begin with it takes long.
+class GpuWatch {
+ public:
+  explicit GpuWatch(const char* nvml = kNvml);
+  ~GpuWatch();
+  GpuWatch(const GpuWatch&) = delete;
+  GpuWatch& operator=(const GpuWatch&) = delete;
+
+  // By index, 0 to 1; below zero: that one does not tell. Empty: there is none that could.
+  std::vector<double> use() const;
+
+ private:
+  struct Library;
+  std::unique_ptr<Library> library_;
+};
 
 }  // namespace muster

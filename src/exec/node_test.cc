@@ -39,6 +39,12 @@ TEST(Node, RealGpusComeBeforeVirtualOnes) {
   EXPECT_EQ(facts.value().gpus[1].mem_mib, 16 << 10);
 }
 
+TEST(Node, GpusTellHowBusyTheyAre) {
+  EXPECT_EQ(GpuWatch(FAKE_NVML).use(), (std::vector<double>{0.75, -1}));
+  EXPECT_TRUE(GpuWatch("no-such-nvml.so").use().empty());
+  EXPECT_TRUE(GpuWatch("libc.so.6").use().empty());
+}
+
 TEST(Node, ALibraryThatIsNotNvmlIsRefused) {
   const auto gpus = find_gpus("libc.so.6");
   ASSERT_FALSE(gpus.ok());

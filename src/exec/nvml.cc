@@ -1,8 +1,9 @@
-// NVML without its header or library at build time: the five calls we need, looked up by name.
+// NVML without its header or library at build time: the few calls we need, looked up by name.
 // Their signatures are fixed by NVIDIA's stable interface; 0 means success.
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "exec/node.h"
@@ -20,6 +21,7 @@ struct Nvml {
   int (*name)(Device, char*, unsigned) = nullptr;
   int (*uuid)(Device, char*, unsigned) = nullptr;
   int (*memory)(Device, unsigned long long*) = nullptr;  // Total, free, used.
+  int (*use)(Device, unsigned*) = nullptr;  // Of GPU and memory, in percent. Not everywhere there.
 };
 
 template <class Function>
@@ -29,6 +31,7 @@ bool look_up(void* library, const char* symbol, Function& function) {
 }
 
 bool look_up_all(void* library, Nvml& nvml) {
+  look_up(library, "nvmlDeviceGetUtilizationRates", nvml.use);
   return look_up(library, "nvmlInit_v2", nvml.init) &&
          look_up(library, "nvmlShutdown", nvml.shutdown) &&
          look_up(library, "nvmlDeviceGetCount_v2", nvml.count) &&
@@ -62,6 +65,39 @@ Result<std::vector<GpuFacts>> list_gpus(const Nvml& nvml) {
 }
 
 }  // namespace
+
+struct GpuWatch::Library {
+  explicit Library(const char* path) : handle(::dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+    if (handle != nullptr && look_up_all(handle, nvml)) error = nvml.init();
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library() {
+    if (error == 0) nvml.shutdown();
+    if (handle != nullptr) ::dlclose(handle);
+  }
+
+  void* handle;
+  Nvml nvml;
+  int error = -1;  // Zero: it can be asked.
+};
+
+GpuWatch::GpuWatch(const char* nvml) : library_(std::make_unique<Library>(nvml)) {}
+GpuWatch::~GpuWatch() = default;
+
+std::vector<double> GpuWatch::use() const {
+  const Nvml& nvml = library_->nvml;
+  unsigned count = 0;
+  if (library_->error != 0 || nvml.use == nullptr || nvml.count(&count) != 0) return {};
+  std::vector<double> uses;
+  for (unsigned i = 0; i < count; ++i) {
+    Device device = nullptr;
+    unsigned percent[2] = {};
+    const bool known = nvml.device(i, &device) == 0 && nvml.use(device, percent) == 0;
+    uses.push_back(known ? std::min(percent[0], 100U) / 100.0 : -1);
+  }
+  return uses;
+}
 
 Result<std::vector<GpuFacts>> find_gpus(const char* path) {
   const auto close = [](void* library) { ::dlclose(library); };

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 
@@ -148,6 +149,28 @@ Refusal close_unstarted(const Fd& directory, const ExitReport& report) {
     return Error{"a shim has this lease"};
   }
   return write_for_owner(directory, "exit.json", exit_json(report));
+}
+
+Result<std::vector<std::string>> record_names(const std::string& leases) {
+  std::vector<std::string> names;
+  DIR* directory = ::opendir(leases.c_str());
+  if (directory == nullptr) return system_error(leases, errno);
+  while (const dirent* entry = ::readdir(directory)) {
+    if (is_lease_name(entry->d_name)) names.emplace_back(entry->d_name);
+  }
+  ::closedir(directory);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::vector<std::string>> unfinished_records(const std::string& leases) {
+  Result<std::vector<std::string>> names = record_names(leases);
+  if (!names.ok()) return names;
+  std::erase_if(names.value(), [&](const std::string& name) {
+    const std::string report = leases + "/" + name + "/exit.json";
+    return ::access(report.c_str(), F_OK) == 0;
+  });
+  return names;
 }
 
 bool forget_record(const std::string& leases, const std::string& name, bool lost) {

@@ -45,6 +45,10 @@ Result<Found> look_at(const Fd& directory, const LaunchSpec& spec);
 // For a lease that never started: makes sure that it never will, and leaves this report.
 Refusal close_unstarted(const Fd& directory, const ExitReport& report);
 
+// Names of all record directories, sorted; and of those whose lease is not known to be over.
+Result<std::vector<std::string>> record_names(const std::string& leases);
+Result<std::vector<std::string>> unfinished_records(const std::string& leases);
+
 // Deletes the record of a part that is over; false if there is none such. `lost`: also one that has
 // left no report.
 bool forget_record(const std::string& leases, const std::string& name, bool lost = false);

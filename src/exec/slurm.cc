@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -24,14 +23,6 @@ namespace {
 std::string lease_of(const std::string& part) {
   const std::size_t rank = part.find(".n");
   return part.substr(0, rank);
-}
-
-bool exists(const std::string& path) { return ::faccessat(AT_FDCWD, path.c_str(), F_OK, 0) == 0; }
-
-std::int64_t unix_micros() {
-  timeval now{};
-  ::gettimeofday(&now, nullptr);
-  return std::int64_t{now.tv_sec} * 1'000'000 + now.tv_usec;
 }
 
 }  // namespace
@@ -118,22 +109,18 @@ Refusal SlurmExecutor::make_lease(std::span<const LaunchSpec> parts, SlurmLease&
 }
 
 // All of them before Slurm is asked for anything.
-Refusal SlurmExecutor::write_records(SlurmLease& lease) const {
-  for (SlurmPart& part : lease.parts) {
-    std::optional<Account> account;
-    if (as_submitter_ && !part.spec.user.empty()) {
-      const Result<Account> found = find_account(part.spec.user);
-      if (found.ok()) account = found.value();
-    }
+Refusal SlurmExecutor::write_records(const SlurmLease& lease, const Account* owner_to_be) const {
+  for (const SlurmPart& part : lease.parts) {
     const Result<Fd> directory = make_record(settings_.leases, part.spec);
     if (!directory.ok()) return directory.error();
     const int fd = directory.value().get();
     struct stat owner {};
     if (::fstat(fd, &owner) != 0) return system_error(part.name, errno);
     // Given away last, and never touched again: then it holds what its owner likes.
-    if (!account || owner.st_uid == account->user) continue;
-    if (::fchownat(fd, "spec.json", account->user, account->group, AT_SYMLINK_NOFOLLOW) != 0 ||
-        ::fchown(fd, account->user, account->group) != 0) {
+    if (owner_to_be == nullptr || owner.st_uid == owner_to_be->user) continue;
+    if (::fchownat(fd, "spec.json", owner_to_be->user, owner_to_be->group, AT_SYMLINK_NOFOLLOW) !=
+            0 ||
+        ::fchown(fd, owner_to_be->user, owner_to_be->group) != 0) {
       return system_error(part.name, errno);
     }
   }
@@ -155,13 +142,14 @@ std::vector<Refusal> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
   }
   SlurmLease lease;
   if (Refusal refusal = make_lease(specs, lease)) return all(std::move(refusal));
-  if (Refusal refusal = write_records(lease)) return all(std::move(refusal));
+  const std::string& user = specs.front().user;
+  const bool as_user = as_submitter_ && !user.empty();
+  const Result<Account> account = as_user ? find_account(user) : Result<Account>(Account());
+  const Account* owner = as_user && account.ok() ? &account.value() : nullptr;
+  if (Refusal refusal = write_records(lease, owner)) return all(std::move(refusal));
   const std::string name = lease.name;
   SlurmLease& kept = leases_.emplace(name, std::move(lease)).first->second;
   next_look_ = 0;
-  const std::string& user = specs.front().user;
-  const Result<Account> account =
-      as_submitter_ && !user.empty() ? find_account(user) : Result<Account>(Account());
   for (SlurmPart& part : kept.parts) {
     if (!account.ok()) {
       end_unstarted(kept, part, EndCause::kCouldNotStart, account.error().message, ENOENT);
@@ -176,7 +164,7 @@ std::vector<Refusal> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
 Refusal SlurmExecutor::write_wish(SlurmPart& part) const {
   const Result<Fd> directory = open_directory(directory_of(part));
   if (!directory.ok()) return directory.error();
-  part.wish.serial = std::max(part.wish.serial + 1, unix_micros());
+  part.wish.serial = std::max(part.wish.serial + 1, now_on_both_clocks().wall_us);
   // For the shim, which runs as whoever has the directory.
   return write_for_owner(directory.value(), "wish.json", wish_json(part.wish));
 }
@@ -258,14 +246,14 @@ std::vector<std::string> SlurmExecutor::end_strangers(std::span<const Name> know
     known_->insert("j" + std::to_string(job) + ".e" + std::to_string(epoch));
   }
   std::vector<std::string> said;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(settings_.leases, none)) {
+  const Result<std::vector<std::string>> unfinished = unfinished_records(settings_.leases);
+  if (!unfinished.ok()) return {unfinished.error().message};
+  for (const std::string& name : unfinished.value()) {
+    if (known_->contains(lease_of(name))) continue;
     SlurmPart part;
-    part.name = entry.path().filename().string();
-    if (!is_lease_name(part.name) || known_->contains(lease_of(part.name))) continue;
-    if (exists(directory_of(part) + "/exit.json")) continue;
+    part.name = name;
     part.wish.kill = true;
-    if (!exists(directory_of(part) + "/wish.json")) {
+    if (::access((directory_of(part) + "/wish.json").c_str(), F_OK) != 0) {
       said.push_back(part.name + ": nobody knows this lease; it is ended");
     }
     if (const Refusal refusal = write_wish(part)) said.push_back(refusal->message);

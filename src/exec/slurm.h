@@ -31,6 +31,7 @@
 #include "base/time.h"
 #include "exec/executor.h"
 #include "exec/slurm_lease.h"
+#include "slurm/account.h"
 #include "slurm/commands.h"
 #include "slurm/slurm.h"
 
@@ -119,16 +120,14 @@ class SlurmExecutor final : public Executor {
 
   // slurm.cc
   Refusal make_lease(std::span<const LaunchSpec> parts, SlurmLease& lease) const;
-  struct Records {
-    bool unsure =
-        false;  // Some cannot be read just now.  // Of a lease that an earlier daemon ordered.
+  struct Records {        // Of a lease that an earlier daemon ordered.
+    bool unsure = false;  // Some cannot be read just now.
     bool some = false;
     bool some_started = false;
-    bool all_over = true;
   };
   Records read_records(std::span<LaunchSpec> parts, bool may_have_run);
   bool may_go_on(std::span<const LaunchSpec> parts, const std::string& name);
-  Refusal write_records(SlurmLease& lease) const;
+  Refusal write_records(const SlurmLease& lease, const Account* owner_to_be) const;
   void adopt(const std::string& name, SlurmLease lease, bool stopping);
   SlurmPart* find(const std::string& part, SlurmLease** lease = nullptr);
   Refusal write_wish(SlurmPart& part) const;
@@ -142,6 +141,7 @@ class SlurmExecutor final : public Executor {
   void drive(std::int64_t now);
   void take(const Running& ran, const CommandResult& result);
   void submit(const std::string& name, SlurmLease& lease, int group);
+  void no_answer(std::string why);
   void submitted(const Running& ran, const CommandResult& result);
   void refused(SlurmLease& lease, SlurmGroup& group, const std::string& words);
   void release(std::int64_t now);
@@ -169,6 +169,7 @@ class SlurmExecutor final : public Executor {
   void watch_waiting(SlurmLease& lease, SlurmGroup& group, const SlurmJob& row);
   void look_at_records(std::int64_t now);
   void look_at(SlurmLease& lease, SlurmPart& part);
+  bool is_ours(const SlurmTag& tag, const SlurmJob& row) const;
   static const SlurmJob* live_row(const std::vector<SlurmJob>& rows);
   bool is_unasked(const SlurmLease& lease, SlurmPart& part, const ExitReport& report);
   void heard_end(const SlurmLease& lease, SlurmPart& part, ExitReport report);
@@ -180,8 +181,9 @@ class SlurmExecutor final : public Executor {
   void take_nodes(const std::vector<SlurmNode>& nodes);
   void judge_strangers();
   void tell_servers();
-  std::map<std::string, std::vector<SlurmId>> ours_by_node(const std::vector<SlurmJob>& jobs) const;
-  bool answers(const std::string& node) const;  // As far as we know.
+  std::map<std::string, std::vector<SlurmId>> ours_by_node() const;
+  const SlurmNode* find_node(const std::string& name) const;  // Null: not ours to see.
+  bool answers(const std::string& node) const;                // As far as we know.
   bool reaches(const std::string& node) const;  // Slurm does, and ends what is to end there.
 
   SlurmSettings settings_;
@@ -202,7 +204,8 @@ class SlurmExecutor final : public Executor {
 
   // Ours in squeue's last answer, by lease and group.
   std::map<std::pair<std::string, int>, std::vector<SlurmJob>> jobs_;
-  bool seen_jobs_ = false;  // There was one.
+  std::set<std::string> with_strangers_;  // Nodes where others' jobs are, by the same.
+  bool seen_jobs_ = false;                // There was one.
   std::int64_t next_queue_ = 0;
   std::int64_t last_queue_ = 0;
   std::int64_t next_topology_ = 0;
@@ -234,7 +237,6 @@ class SlurmExecutor final : public Executor {
     bool fresh = false;
   };
   Before before_;
-  std::vector<SlurmJob> all_jobs_;
 };
 
 }  // namespace muster

@@ -25,12 +25,6 @@ constexpr std::int64_t kTopologyEvery = 60 * kOneSecond;
 constexpr std::int64_t kRefusedPatience = 60 * kOneSecond;
 constexpr std::int64_t kRefusedAgain = 5 * kOneSecond;
 
-std::string shell_word(std::string_view word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // Slurm has not said no; it has not said anything, and may have done it.
 bool is_silence(const CommandResult& result) {
   if (result.how != CommandResult::How::kEnded) return true;
@@ -185,27 +179,15 @@ void SlurmExecutor::take(const Running& ran, const CommandResult& result) {
   switch (ran.what) {
     case Command::kQueue:
     case Command::kNodes: {
-      if (!result.ok()) {
-        ++contact_failures_;
-        contact_trouble_ = "Slurm does not answer: " + result.words;
-        return;
-      }
+      if (!result.ok()) return no_answer("Slurm does not answer: " + result.words);
       if (ran.what == Command::kQueue) {
         const Result<std::vector<SlurmJob>> jobs = read_squeue(result.out);
-        if (!jobs.ok()) {
-          ++contact_failures_;
-          contact_trouble_ = jobs.error().message;
-          return;
-        }
+        if (!jobs.ok()) return no_answer(jobs.error().message);
         reconcile(jobs.value(), ran.since);
         return run(Command::kNodes, sinfo_argv(settings_.partition));
       }
       const Result<std::vector<SlurmNode>> nodes = read_sinfo(result.out);
-      if (!nodes.ok()) {
-        ++contact_failures_;
-        contact_trouble_ = nodes.error().message;
-        return;
-      }
+      if (!nodes.ok()) return no_answer(nodes.error().message);
       if (!seen_config_) return;  // Not yet known what they are.
       contact_failures_ = 0;
       contact_trouble_.clear();
@@ -252,6 +234,11 @@ void SlurmExecutor::take(const Running& ran, const CommandResult& result) {
     case Command::kCancel:
       return;  // As above: who is still there is cancelled again.
   }
+}
+
+void SlurmExecutor::no_answer(std::string why) {
+  ++contact_failures_;
+  contact_trouble_ = std::move(why);
 }
 
 void SlurmExecutor::submitted(const Running& ran, const CommandResult& result) {

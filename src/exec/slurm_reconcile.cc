@@ -27,25 +27,29 @@ constexpr std::int64_t kSpoiltFor = 5 * kSecond;  // Before a record is believed
 
 void SlurmExecutor::reconcile(const std::vector<SlurmJob>& jobs, std::int64_t asked) {
   jobs_.clear();
+  with_strangers_.clear();
   for (const SlurmJob& row : jobs) {
     const auto tag = read_tag(settings_.instance, row.comment);
-    if (!tag) continue;
-    // Anybody can write such a comment; whose job it is says Slurm.
-    const auto lease = leases_.find(tag->lease);
-    const std::string& user = lease == leases_.end() || !as_submitter_
-                                  ? own_user_
-                                  : lease->second.parts.front().spec.user;
-    const bool any = lease == leases_.end() && as_submitter_;
-    if (!any && !is_same_account(row.user, user.empty() ? own_user_ : user)) continue;
-    jobs_[{tag->lease, tag->group}].push_back(row);
+    if (tag && is_ours(*tag, row)) {
+      jobs_[{tag->lease, tag->group}].push_back(row);
+    } else if (!row.pending() && !row.over()) {
+      with_strangers_.insert(row.nodes.begin(), row.nodes.end());
+    }
   }
   seen_jobs_ = true;
-  all_jobs_ = jobs;
   judge_strangers();
   for (auto& [name, lease] : leases_) {
     for (SlurmGroup& group : lease.groups) reconcile(lease, group, asked);
   }
   cancel_strays(boot_micros());
+}
+
+// Anybody can write such a comment; whose job it is says Slurm.
+bool SlurmExecutor::is_ours(const SlurmTag& tag, const SlurmJob& row) const {
+  const auto lease = leases_.find(tag.lease);
+  if (lease == leases_.end() && as_submitter_) return true;  // Any user's.
+  const std::string& user = as_submitter_ ? lease->second.parts.front().spec.user : own_user_;
+  return is_same_account(row.user, user.empty() ? own_user_ : user);
 }
 
 const SlurmJob* SlurmExecutor::live_row(const std::vector<SlurmJob>& rows) {

@@ -137,25 +137,21 @@ void SlurmExecutor::take_nodes(const std::vector<SlurmNode>& nodes) {
       news_.clear();  // All of it is told anew.
     }
   }
-  before_.ours = ours_by_node(all_jobs_);
-  before_.with_strangers.clear();
-  for (const SlurmJob& job : all_jobs_) {
-    if (job.pending() || job.over() || read_tag(settings_.instance, job.comment)) continue;
-    before_.with_strangers.insert(job.nodes.begin(), job.nodes.end());
-  }
+  before_.ours = ours_by_node();
+  before_.with_strangers = with_strangers_;
   before_.fresh = true;
   tell_servers();
 }
 
 // Our jobs that hold something there.
-std::map<std::string, std::vector<SlurmId>> SlurmExecutor::ours_by_node(
-    const std::vector<SlurmJob>& jobs) const {
+std::map<std::string, std::vector<SlurmId>> SlurmExecutor::ours_by_node() const {
   std::map<std::string, std::vector<SlurmId>> ours;
-  for (const SlurmJob& job : jobs) {
-    if (job.pending() || job.over() || !read_tag(settings_.instance, job.comment)) continue;
-    for (const std::string& node : job.nodes) {
+  for (const auto& [tag, rows] : jobs_) {
+    for (const SlurmJob& job : rows) {
+      if (job.pending() || job.over()) continue;
       // One that is ending has given back some of it, and nobody knows what.
-      ours[node].push_back(job.state == "RUNNING" ? job.id : -job.id);
+      const SlurmId id = job.state == "RUNNING" ? job.id : -job.id;
+      for (const std::string& node : job.nodes) ours[node].push_back(id);
     }
   }
   for (auto& [node, ids] : ours) std::sort(ids.begin(), ids.end());
@@ -165,7 +161,7 @@ std::map<std::string, std::vector<SlurmId>> SlurmExecutor::ours_by_node(
 // What sinfo said is in use, less what is ours: only where ours was the same before and after it.
 void SlurmExecutor::judge_strangers() {
   if (!std::exchange(before_.fresh, false)) return;
-  const std::map<std::string, std::vector<SlurmId>> after = ours_by_node(all_jobs_);
+  const std::map<std::string, std::vector<SlurmId>> after = ours_by_node();
   std::map<SlurmId, const SlurmGroup*> groups;
   for (const auto& [name, lease] : leases_) {
     for (const SlurmGroup& group : lease.groups) groups[group.id] = &group;
@@ -198,30 +194,32 @@ void SlurmExecutor::judge_strangers() {
   tell_servers();
 }
 
-bool SlurmExecutor::answers(const std::string& name) const {
-  const bool known = std::any_of(nodes_.begin(), nodes_.end(),
+const SlurmNode* SlurmExecutor::find_node(const std::string& name) const {
+  const auto node = std::find_if(nodes_.begin(), nodes_.end(),
                                  [&](const SlurmNode& each) { return each.name == name; });
-  return !known || reaches(name);
+  return node == nodes_.end() ? nullptr : &*node;
+}
+
+bool SlurmExecutor::answers(const std::string& name) const {
+  return find_node(name) == nullptr || reaches(name);
 }
 
 // One that is no longer ours to see may be anywhere.
 bool SlurmExecutor::reaches(const std::string& name) const {
-  const auto node = std::find_if(nodes_.begin(), nodes_.end(),
-                                 [&](const SlurmNode& each) { return each.name == name; });
-  return node != nodes_.end() && node->responding() && !node->state.starts_with("down") &&
+  const SlurmNode* node = find_node(name);
+  return node != nullptr && node->responding() && !node->state.starts_with("down") &&
          node->flags.find("down") == std::string::npos;
 }
 
 void SlurmExecutor::tell_servers() {
   const std::string bad = trouble();
   for (const ServerFacts& server : facts_) {
-    const auto node = std::find_if(nodes_.begin(), nodes_.end(),
-                                   [&](const SlurmNode& each) { return each.name == server.name; });
+    const SlurmNode* node = find_node(server.name);
     ServerNews news = taken_[server.name];
     news.name = server.name;
     news.usable = bad.empty();
     news.why = bad;
-    if (bad.empty() && node == nodes_.end()) {
+    if (bad.empty() && node == nullptr) {
       if (nodes_.empty()) continue;  // Nobody has been asked yet.
       news.usable = false;
       news.why = "no longer in " + partition_words(settings_);

@@ -71,7 +71,6 @@ SlurmExecutor::Records SlurmExecutor::read_records(std::span<LaunchSpec> parts, 
     const Result<LaunchSpec> written =
         directory.ok() ? read_record(directory.value()) : Result<LaunchSpec>(directory.error());
     const bool over = directory.ok() && file_exists(directory.value(), "exit.json");
-    records.all_over = records.all_over && over;
     struct stat facts {};
     const std::string path = settings_.leases + "/" + name;
     // A file system that is away is no record that is gone.

@@ -35,10 +35,10 @@ bool is_hopeless(std::string_view reason) {
 // A lease that was given less keeps in Slurm what it began with, which Slurm takes back from no job
 // that runs. When another waits for it, it is restarted.
 void SlurmExecutor::make_room(const SlurmLease& waiting, const SlurmGroup& group) {
-  for (const SlurmNode& node : nodes_) {  // What it lacks may be GPUs that are being cleaned up.
-    const bool its =
-        std::find(group.nodes.begin(), group.nodes.end(), node.name) != group.nodes.end();
-    if (its && node.gpus - node.gpus_used < group.gpus) return;
+  for (const std::string& name : group.nodes) {
+    const SlurmNode* node =
+        find_node(name);  // What it lacks may be GPUs that are being cleaned up.
+    if (node != nullptr && node->gpus - node->gpus_used < group.gpus) return;
   }
   for (auto& entry : leases_) {
     SlurmLease& lease = entry.second;
@@ -116,10 +116,9 @@ void SlurmExecutor::watch_waiting(SlurmLease& lease, SlurmGroup& group, const Sl
     return;
   }
   const SlurmNode* closed = nullptr;
-  for (const SlurmNode& node : nodes_) {
-    const bool its =
-        std::find(group.nodes.begin(), group.nodes.end(), node.name) != group.nodes.end();
-    if (its && !node.usable(!settings_.reservation.empty())) closed = &node;
+  for (const std::string& name : group.nodes) {
+    const SlurmNode* node = find_node(name);
+    if (node != nullptr && !node->usable(!settings_.reservation.empty())) closed = node;
   }
   const bool long_ago = now - group.since > kPendingFor;
   if ((closed == nullptr && !long_ago) || !row.pending() || !contact_trouble_.empty()) {

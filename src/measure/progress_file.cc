@@ -19,6 +19,7 @@ using nlohmann::json;
 constexpr std::int64_t kMostRead = 64 << 10;
 constexpr std::size_t kMostLine = 4096;
 constexpr int kMostDepth = 4;
+constexpr std::int64_t kLastSecond = 100'000'000'000;  // Since 1970; files may claim any.
 
 }  // namespace
 
@@ -39,7 +40,8 @@ std::optional<ProgressFile::News> ProgressFile::look() {
   if (last == std::string::npos) return std::nullopt;  // The line is still being written.
   offset_ = from + static_cast<std::int64_t>(last) + 1;
   News news;
-  news.unix_us = std::int64_t{facts.st_mtim.tv_sec} * 1'000'000 + facts.st_mtim.tv_nsec / 1000;
+  const auto second = std::clamp<std::int64_t>(facts.st_mtim.tv_sec, 0, kLastSecond);
+  news.unix_us = second * 1'000'000 + facts.st_mtim.tv_nsec / 1000;
   for (std::size_t begin = 0; begin <= last;) {
     const std::size_t end = text.find('\n', begin);
     news.lines.push_back(text.substr(begin, end - begin));

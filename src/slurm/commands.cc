@@ -135,15 +135,7 @@ Result<pid_t> spawn_program(const std::string& path, const std::vector<std::stri
                             const std::vector<std::string>& environment, const int (&fds)[3]) {
   SpawnPlan plan;
   for (int i = 0; i < 3; ++i) ::posix_spawn_file_actions_adddup2(&plan.files, fds[i], i);
-  ::posix_spawn_file_actions_addclosefrom_np(&plan.files, 3);
-  sigset_t none;
-  sigset_t all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&plan.attributes, &none);
-  ::posix_spawnattr_setsigdefault(&plan.attributes, &all);
-  constexpr int kFlags = POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-  ::posix_spawnattr_setflags(&plan.attributes, static_cast<short>(kFlags));
+  plan.set_apart();
   pid_t pid = 0;
   const int error = ::posix_spawn(&pid, path.c_str(), &plan.files, &plan.attributes,
                                   pointers(argv).data(), pointers(environment).data());

@@ -100,12 +100,8 @@ Gpus gpus_of(std::string_view text) {
 std::optional<SlurmNode> node_of(const std::vector<std::string_view>& row) {
   SlurmNode node;
   node.name = row[0];
-  node.state = row[1];
-  node.flags = row[2];
-  for (std::string* text : {&node.state, &node.flags}) {
-    std::transform(text->begin(), text->end(), text->begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  }
+  node.state = lowered(row[1]);
+  node.flags = lowered(row[2]);
   const auto cpus = split(row[3], '/');  // Allocated, idle, other, total.
   if (node.name.empty() || node.state.empty() || cpus.size() != 4) return std::nullopt;
   node.cpus_used = slurm_number(cpus[0]);

@@ -14,14 +14,6 @@ using Level = SiteFinding::Level;
 
 constexpr std::string_view kKnownVersion = "22.05";
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return out;
-}
-
 // Of "30 sec"; below zero if it is none.
 std::int64_t seconds_of(std::string_view value) {
   const auto number = parse_int(value.substr(0, value.find(' ')));
@@ -141,7 +133,7 @@ SiteFindings judge_rights(const SlurmWords& config, const SiteQuestion& question
                                  "root if they are to run as their own",
                                  caller.user)});
   }
-  const std::string hidden = lower(word_of(config, "PrivateData"));
+  const std::string hidden = lowered(word_of(config, "PrivateData"));
   if (!caller.root &&
       (hidden.find("jobs") != std::string::npos || hidden.find("nodes") != std::string::npos)) {
     found.push_back({Level::kWarn, "PrivateData",
@@ -149,7 +141,7 @@ SiteFindings judge_rights(const SlurmWords& config, const SiteQuestion& question
                                  "name it; make it an operator",
                                  hidden, caller.user)});
   }
-  const std::string enforced = lower(word_of(config, "AccountingStorageEnforce"));
+  const std::string enforced = lowered(word_of(config, "AccountingStorageEnforce"));
   if (enforced.find("associations") != std::string::npos && question.account.empty()) {
     found.push_back({Level::kWarn, "account",
                      "AccountingStorageEnforce has associations: each user needs a default account "
@@ -197,7 +189,7 @@ SiteFindings judge_select(const SlurmWords& config) {
                                  "CPUs and memory; use select/cons_tres",
                                  type.empty() ? "not known" : type)});
   }
-  const std::string counted = lower(word_of(config, "SelectTypeParameters"));
+  const std::string counted = lowered(word_of(config, "SelectTypeParameters"));
   const bool memory = counted.find("memory") != std::string::npos;
   if (counted.find("cr_socket") != std::string::npos) {
     found.push_back({Level::kWarn, "SelectTypeParameters",

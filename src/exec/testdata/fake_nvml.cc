@@ -19,4 +19,9 @@ int nvmlDeviceGetUUID(void*, char* uuid, unsigned size) {
 int nvmlDeviceGetMemoryInfo(void*, unsigned long long* memory) {
   return memory[0] = 16ULL << 30, 0;
 }
+int nvmlDeviceGetUtilizationRates(void* device, unsigned* percent) {
+  void* second = nullptr;
+  nvmlDeviceGetHandleByIndex_v2(1, &second);
+  return percent[0] = 75, device == second ? 999 : 0;  // The second does not tell.
+}
 }
