@@ -104,7 +104,7 @@ void add_bars(const History& history, const Held& held, const std::vector<std::u
 
 }  // namespace
 
-Stretch stretch_for(std::span<const RunFiles> runs) {
+Stretch stretch_for(RunRefs runs) {
   std::vector<std::vector<Held>> held;
   Stretch whole;
   Instant shortest = Instant::never();

@@ -34,7 +34,7 @@ RunFiles run_of(std::uint32_t leases) {
 TEST(Gantt, ShowsAsMuchFromTheMiddleAsABrowserDraws) {
   const std::uint32_t leases = 10'000;
   const std::vector<RunFiles> runs = {run_of(leases + 2000), run_of(leases)};
-  const Stretch window = stretch_for(runs);
+  const Stretch window = stretch_for(refs_to(runs));
   const Gantt gantt = gantt_of(runs[1], "g", window);
   EXPECT_EQ(gantt_of(runs[0], "g", window).begin, gantt.begin);  // The same for all.
   EXPECT_LE(gantt.bars.size(), kMostGanttBars);
@@ -66,14 +66,14 @@ TEST(Gantt, AnAttemptInThePreRunIsNotShown) {
   job.attempt_count = 1;
   runs[0].history.attempts.push_back(attempt);
   runs[0].history.jobs.push_back(job);
-  const Stretch window = stretch_for(runs);
+  const Stretch window = stretch_for(refs_to(runs));
   EXPECT_EQ(window.end, at(3 * 3600));
   EXPECT_EQ(gantt_of(runs[0], "g", window).bars.size(), 24u);
 }
 
 TEST(Gantt, NothingHeldIsNothingShown) {
   const std::vector<RunFiles> runs = {run_of(0)};
-  const Gantt gantt = gantt_of(runs[0], "g", stretch_for(runs));
+  const Gantt gantt = gantt_of(runs[0], "g", stretch_for(refs_to(runs)));
   EXPECT_TRUE(gantt.bars.empty());
   EXPECT_EQ(gantt.begin, 0);
   EXPECT_EQ(gantt.end, 0);

@@ -4,7 +4,9 @@
 // report.
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,13 @@ struct RunFiles {
   Cell count(const char* key) const;
   std::string text(const char* key) const;
 };
+
+// Some of those that were read, in any order.
+using RunRefs = std::span<const std::reference_wrapper<const RunFiles>>;
+inline std::vector<std::reference_wrapper<const RunFiles>> refs_to(
+    const std::vector<RunFiles>& runs) {
+  return {runs.begin(), runs.end()};
+}
 
 // Of a JSON object; nothing where it has no such whole number.
 Cell count_in(const nlohmann::json& object, const char* key);

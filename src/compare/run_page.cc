@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "compare/gains.h"
 #include "compare/gantt.h"
+#include "compare/side_by_side.h"
 #include "history/jobs_by_id.h"
 #include "report/waiting.h"
 
@@ -23,7 +24,7 @@ namespace {
 constexpr double kSecondsAnHour = 3600;
 constexpr std::size_t kMostWithGains = 8;
 
-using Runs = std::span<const RunFiles>;
+using Runs = RunRefs;
 
 bool finished_any(const RunFiles& run) { return run.number("finished") > 0; }
 
@@ -56,12 +57,6 @@ std::span<const PastJob> measured_jobs(const RunFiles& run) {
   const std::span<const PastJob> jobs(run.history.jobs);
   const std::optional<JobWindow> window = window_of(run);
   return window ? jobs.subspan(window->first, window->last - window->first) : jobs;
-}
-
-// How many times as quick as the baseline; nothing where either has nothing.
-Cell gain(const RunFiles& base, const RunFiles& run, const char* key) {
-  if (run.number(key) <= 0 || base.number(key) <= 0) return {};
-  return Number{base.number(key) / run.number(key), 2};
 }
 
 // Completion and waiting of those that finished.
@@ -120,7 +115,7 @@ void add_best(Runs runs, const RunFiles& base, Section& section) {
 void warn(Runs runs, Section& section) {
   const auto differ = [&](const char* key) {
     return std::any_of(runs.begin(), runs.end(), [&](const RunFiles& run) {
-      return run.text(key) != runs.front().text(key);
+      return run.text(key) != runs.front().get().text(key);
     });
   };
   for (const char* const key : {"trace", "cluster"}) {
@@ -154,8 +149,8 @@ Section summary_section(Runs runs, std::size_t baseline) {
   for (const RunFiles& run : runs) {
     const auto count = [&](const char* key) { return run.count(key); };
     table.rows.push_back({run.name, count("jobs"), count("finished"), hours(run, "jct_mean_s"),
-                          gain(base, run, "jct_mean_s"), hours(run, "jct_p50_s"),
-                          hours(run, "jct_p95_s"), hours(run, "jct_p99_s"),
+                          gain_cell(base.number("jct_mean_s"), run.number("jct_mean_s")),
+                          hours(run, "jct_p50_s"), hours(run, "jct_p95_s"), hours(run, "jct_p99_s"),
                           hours(run, "wait_mean_s"), hours(run, "makespan_s"),
                           Number{100 * run.number("gpu_utilization"), 1}, count("preemptions"),
                           count("migrations")});
@@ -170,21 +165,12 @@ Section summary_section(Runs runs, std::size_t baseline) {
   return section;
 }
 
-Section distribution_section(Runs runs, const std::vector<Times>& times) {
-  Section section{"distributions", "Completion and waiting", {}, "", {}, {}, {}};
-  std::vector<NamedSample> jct;
-  std::vector<NamedSample> wait;
+std::vector<RunTimes> times_by_name(Runs runs, const std::vector<Times>& times) {
+  std::vector<RunTimes> named;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    jct.push_back({runs[i].name, &times[i].jct});
-    wait.push_back({runs[i].name, &times[i].wait});
+    named.push_back({runs[i].get().name, &times[i].jct, &times[i].wait});
   }
-  section.plots.push_back(
-      cdf_plot({"jct-cdf", "Completion time: submission to end", "hours"}, jct, kHour, 0.01));
-  section.plots.push_back(
-      cdf_plot({"wait-cdf", "Waiting: the part of it without GPUs", "hours"}, wait, kHour, 0.01));
-  section.findings.emplace_back(
-      "Of jobs that finished; a point says what part took at most so long.");
-  return section;
+  return named;
 }
 
 Section size_section(Runs runs, const std::vector<Times>& times) {
@@ -201,8 +187,8 @@ Section size_section(Runs runs, const std::vector<Times>& times) {
     plot.categories.emplace_back(size);
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::vector<Cell> row = {runs[i].name};
-    Series series{runs[i].name, {}, {}};
+    std::vector<Cell> row = {runs[i].get().name};
+    Series series{runs[i].get().name, {}, {}};
     for (const Sample& sample : times[i].jct_of_size) {
       row.push_back(mean_cell(sample, kHour));
       series.y.push_back(sample.empty() ? std::numeric_limits<double>::quiet_NaN()
@@ -222,8 +208,8 @@ void add_gains(Runs runs, std::size_t baseline, Page& page) {
   const RunFiles& base = runs[baseline];
   const JobsById jobs(base.history);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const History& history = runs[i].history;
-    if (i == baseline || runs[i].text("trace") != base.text("trace")) continue;
+    const History& history = runs[i].get().history;
+    if (i == baseline || runs[i].get().text("trace") != base.text("trace")) continue;
     std::vector<JobGain> gains;
     for (const PastJob& job : measured_jobs(runs[i])) {
       const std::string& id = history.ids[job.id];
@@ -236,38 +222,14 @@ void add_gains(Runs runs, std::size_t baseline, Page& page) {
           {id, history.users[job.user], history.tenants[job.tenant], job.gpus, *then, *after});
     }
     page.sections.push_back(
-        gains_section(std::move(gains), {std::to_string(i + 1), base.name, runs[i].name}));
+        gains_section(std::move(gains), {std::to_string(i + 1), base.name, runs[i].get().name}));
   }
 }
 
-Section time_section(Runs runs) {
-  Section section{"over-time", "The cluster over time", {}, "", {}, {}, {}};
-  const auto plot_of = [&](const char* key, const char* title, const char* y_label,
-                           std::vector<Step> RunFiles::*steps) {
-    Plot plot;
-    plot.key = key;
-    plot.title = title;
-    plot.x_label = "time";
-    plot.y_label = y_label;
-    plot.kind = Plot::Kind::kSteps;
-    plot.scale = Plot::Scale::kTime;
-    Instant end;  // The same for all, so that they are thinned alike.
-    for (const RunFiles& run : runs) {
-      if (!(run.*steps).empty()) end = std::max(end, (run.*steps).back().at);
-    }
-    for (const RunFiles& run : runs) {
-      std::string thinned;
-      plot.series.push_back(steps_series(run.name, run.*steps, Instant(), end, thinned));
-      if (!thinned.empty()) {
-        plot.thinned +=
-            fmt::format("{}{}: {}", plot.thinned.empty() ? "" : "; ", run.name, thinned);
-      }
-    }
-    section.plots.push_back(std::move(plot));
-  };
-  plot_of("busy-gpus", "GPUs in use", "GPUs", &RunFiles::busy);
-  plot_of("waiting-jobs", "Jobs waiting", "jobs", &RunFiles::waiting);
-  return section;
+std::vector<RunSteps> steps_by_name(Runs runs) {
+  std::vector<RunSteps> named;
+  for (const RunFiles& run : runs) named.push_back({run.name, &run.busy, &run.waiting});
+  return named;
 }
 
 // Nothing of runs in which nothing could fail.
@@ -346,26 +308,30 @@ void tell_sources(Runs runs, Page& page) {
 
 }  // namespace
 
-Page run_page(std::span<const RunFiles> runs, const RunPageOptions& options) {
+Page run_page(RunRefs runs, const RunPageOptions& options) {
   MUSTER_CHECK(options.baseline < runs.size());
   Page page;
-  page.title = runs.size() == 1 ? fmt::format("A simulated run: {}", runs[0].name)
+  page.title = runs.size() == 1 ? fmt::format("A simulated run: {}", runs[0].get().name)
                                 : fmt::format("{} simulated runs", runs.size());
   std::vector<Times> times;
   times.reserve(runs.size());
   for (const RunFiles& run : runs) times.push_back(times_of(run));
   page.sections.push_back(summary_section(runs, options.baseline));
-  page.sections.push_back(distribution_section(runs, times));
+  page.sections.push_back(distribution_section(times_by_name(runs, times), kInHours));
   page.sections.push_back(size_section(runs, times));
   add_gains(runs, options.baseline, page);
-  page.sections.push_back(time_section(runs));
+  page.sections.push_back(time_section(steps_by_name(runs)));
   if (std::optional<Section> failures = failure_section(runs)) {
     page.sections.push_back(std::move(*failures));
   }
-  page.sections.push_back(gpu_section(runs, options));
+  if (options.gpus) page.sections.push_back(gpu_section(runs, options));
   page.sections.push_back(source_section(runs));
   tell_sources(runs, page);
   return page;
+}
+
+Page run_page(const std::vector<RunFiles>& runs, const RunPageOptions& options) {
+  return run_page(RunRefs(refs_to(runs)), options);
 }
 
 }  // namespace muster

@@ -6,8 +6,7 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
-#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "compare/gantt.h"
@@ -20,9 +19,11 @@ struct RunPageOptions {
   std::size_t baseline = 0;  // The run that the others are measured against.
   // Shown GPU by GPU; otherwise all, or as much from the middle as a browser draws with ease.
   std::optional<Stretch> window;
+  bool gpus = true;  // Whether they are shown at all.
 };
 
 // At least one run. Pure: equal runs give equal pages.
-Page run_page(std::span<const RunFiles> runs, const RunPageOptions& options);
+Page run_page(RunRefs runs, const RunPageOptions& options);
+Page run_page(const std::vector<RunFiles>& runs, const RunPageOptions& options);
 
 }  // namespace muster

@@ -200,5 +200,16 @@ TEST_F(RunPage, SaysWhatIsWrong) {
             run + "/timeline.csv:2: busy_gpus: not a whole number: 'x'");
 }
 
+TEST_F(RunPage, LeavesGpusOutIfTold) {
+  const std::vector<RunFiles> runs = read({write("a", 1), write("b", 2)});
+  RunPageOptions options;
+  options.gpus = false;
+  options.baseline = 1;
+  const std::vector<std::reference_wrapper<const RunFiles>> some = {runs[1], runs[0]};
+  const Page page = run_page(RunRefs(some), options);
+  for (const Section& one : page.sections) EXPECT_TRUE(one.gantts.empty()) << one.key;
+  EXPECT_EQ(std::get<std::string>(section(page, "summary").tables[0].rows[0][0]), "b");
+}
+
 }  // namespace
 }  // namespace muster

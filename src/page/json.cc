@@ -1,6 +1,7 @@
 #include "page/json.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -18,6 +19,28 @@ struct CellJson {
   Json operator()(const Number& number) const { return number.value; }
 };
 
+// What people are shown of the numbers in each column: one figure if all of them are alike in that,
+// else one a row; null for what is whole, or no number.
+Json decimals_json(const PageTable& table) {
+  Json all = Json::array();
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    Json rows = Json::array();
+    std::set<int> kinds;  // Of whole ones: none below zero can be.
+    for (const auto& row : table.rows) {
+      const auto* number = std::get_if<Number>(&row[i]);
+      rows.push_back(number == nullptr ? Json(nullptr) : Json(number->decimals));
+      if (number != nullptr) kinds.insert(number->decimals);
+      if (std::holds_alternative<std::int64_t>(row[i])) kinds.insert(-1);
+    }
+    if (kinds.size() > 1) {
+      all.push_back(std::move(rows));
+    } else {
+      all.push_back(kinds.empty() || *kinds.begin() < 0 ? Json(nullptr) : Json(*kinds.begin()));
+    }
+  }
+  return all;
+}
+
 Json table_json(const PageTable& table) {
   Json rows = Json::array();
   for (const auto& row : table.rows) {
@@ -29,6 +52,7 @@ Json table_json(const PageTable& table) {
   out["key"] = table.key;
   out["title"] = table.title;
   out["columns"] = table.columns;
+  out["decimals"] = decimals_json(table);
   out["rows"] = std::move(rows);
   return out;
 }

@@ -23,6 +23,8 @@ TEST(PageJson, ReadsBackWithTypesAndAllDigits) {
   EXPECT_TRUE(page["sections"][1]["missing"].is_null());
   const auto& rows = waiting["tables"][0]["rows"];
   EXPECT_EQ(rows[0], nlohmann::ordered_json::parse(R"(["1", 82247, 1234.567])"));
+  EXPECT_EQ(waiting["tables"][0]["decimals"],
+            nlohmann::ordered_json::parse("[null, null, [1, 1, 2]]"));
   EXPECT_TRUE(rows[0][1].is_number_integer());
   EXPECT_TRUE(rows[1][2].is_null());  // NaN
   EXPECT_TRUE(rows[2][1].is_null());  // Nothing

@@ -45,6 +45,20 @@ class ObjectText {
   bool first_ = true;
 };
 
+std::string quotas_text(const std::vector<TenantSpec>& quotas) {
+  std::string out = "[";
+  for (const TenantSpec& tenant : quotas) {
+    out += out.size() > 1 ? ", {\"tenant\": " : "{\"tenant\": ";
+    append_json_string(out, tenant.name);
+    if (!tenant.parent.empty()) {
+      out += ", \"parent\": ";
+      append_json_string(out, tenant.parent);
+    }
+    out += fmt::format(", \"gpus\": {}}}", tenant.quota.value_or(0));
+  }
+  return out + "]";
+}
+
 void add_label(ObjectText& object, const RunLabel& label) {
   if (!label.scheduler.empty()) object.text("scheduler", label.scheduler);
   object.text("policy", label.policy);
@@ -55,6 +69,7 @@ void add_label(ObjectText& object, const RunLabel& label) {
   if (!label.compat.empty()) object.text("compat", label.compat);
   if (!label.retry.empty()) object.text("retry", label.retry);
   if (!label.tenants.empty()) object.text("tenants", label.tenants);
+  if (!label.quotas.empty()) object.raw("quotas", quotas_text(label.quotas));
   object.text("trace", label.trace);
   object.text("cluster", label.cluster);
   object.count("seed", label.seed);

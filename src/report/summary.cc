@@ -72,6 +72,19 @@ void count_window(const SimResult& result, Window window, Summary& summary) {
 
 }  // namespace
 
+std::vector<TenantSpec> quotas_of(const TenantTree& tenants) {
+  std::vector<TenantSpec> quotas;
+  for (std::size_t i = 0; i < tenants.size(); ++i) {
+    const Tenant& tenant = tenants[TenantId(i)];
+    TenantSpec spec;
+    spec.name = tenant.name;
+    if (tenant.parent) spec.parent = tenants[*tenant.parent].name;
+    spec.quota = tenant.quota;
+    quotas.push_back(std::move(spec));
+  }
+  return quotas;
+}
+
 Summary summarize(const SimResult& result, const Topology& topology, std::optional<Window> window) {
   Summary summary;
   summary.gpus = topology.total().gpus;

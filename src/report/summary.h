@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
+#include "model/tenants.h"
 #include "model/topology.h"
 #include "report/waiting.h"
 #include "sim/result.h"
@@ -77,7 +79,11 @@ struct RunLabel {
   std::string tenants;    // Who shares the cluster; empty: nobody has a quota.
   std::string scheduler;  // The preset that the parts come from; empty: chosen one by one.
   std::string command;    // That made it, for a shell; empty: not told.
+  std::vector<TenantSpec> quotas = {};  // Of tenants, for programs.
 };
+
+// What each tenant is entitled to, as RunLabel::quotas has it.
+std::vector<TenantSpec> quotas_of(const TenantTree& tenants);
 
 struct RunRow {
   RunLabel label;
