@@ -39,7 +39,8 @@ endif()
 
 # house_library(NAME [LIGHT] DEPS other... LINK libraries... ALONE files...)
 # LIGHT: a folder in which no test spends its time, and which sanitized builds need not optimize.
-# ALONE: files whose private names others of the folder have too, so never compiled with them.
+# ALONE: files, tests too, whose private names others of the folder have too, so never compiled with
+# them.
 # All .cc files of the folder but tests become the library; all *_test.cc become one test program.
 # DEPS are the other folders this one may include; tests/house_test.py holds the includes to it.
 function(house_library NAME)
@@ -64,6 +65,7 @@ function(house_library NAME)
     target_compile_options(${NAME}_test PRIVATE ${MUSTER_TEST_FLAGS})
     if(MUSTER_FROM_NOTHING)
       target_precompile_headers(${NAME}_test REUSE_FROM test_headers)
+      set_target_properties(${NAME}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     endif()
     add_test(NAME ${NAME} COMMAND ${NAME}_test)
   endif()

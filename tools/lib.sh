@@ -24,10 +24,11 @@ packages_of() {
     inside && $0 != "" { print }' "$root/tools/packages.txt"
 }
 
-# Those of the packages named on stdin that are not installed.
+# Those of the packages named on stdin that are not installed, and whose command is not there.
 missing_packages() {
-  local package
-  while read -r package; do
+  local package command
+  while IFS='|' read -r package command; do
+    if [[ -n $command ]] && command -v "$command" >/dev/null; then continue; fi
     # The format is for dpkg-query to expand, not for the shell.
     # shellcheck disable=SC2016
     if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
@@ -91,11 +92,32 @@ need_packages() {
   fi
 }
 
+# The dashboard's packages, as web/package-lock.json has them; nothing if they are there.
+need_web_packages() {
+  local attempt log=$root/build/npm.log start=$SECONDS
+  if cmp -s "$root/web/package-lock.json" "$root/web/node_modules/.muster-lock"; then return 0; fi
+  mkdir -p "$root/build"
+  printf 'fetching the packages of the dashboard ... ' >&2
+  for attempt in 1 2; do
+    if npm ci --prefix "$root/web" --no-audit --no-fund >"$log" 2>&1 &&
+      cp "$root/web/package-lock.json" "$root/web/node_modules/.muster-lock"; then
+      say "$(elapsed "$start")"
+      return 0
+    fi
+    if ((attempt == 1)); then sleep 3; fi
+  done
+  say "failed; the end of $log:"
+  tail -n 15 "$log" >&2
+  return 1
+}
+
 # build PRESET [TARGET...]: configures and builds build/PRESET; all targets if none is named. One
 # line when it goes well; the first failure from the log when it does not.
 build() {
-  local preset=$1 start=$SECONDS log
+  local preset=$1 start log
   shift
+  need_web_packages || return 1
+  start=$SECONDS
   log=$root/build/$preset.log
   mkdir -p "$root/build"
   printf 'building %s%s ... ' "$preset" "${*:+ ($*)}" >&2

@@ -1,0 +1,208 @@
+// The frame around the screens: who you are, where you can go, and whether what you see is live.
+
+import {Component, type ComponentChildren, type ComponentType} from 'preact';
+import {useEffect, useLayoutEffect, useRef, useState} from 'preact/hooks';
+import {Refused, get, takeTicketFromAddress, ticket, troubleOf, tryTicket, whenRefused, whenTicketMoves} from './api';
+import {setClock} from './clock';
+import {follow, unfollow, useLink} from './live';
+import {type Route, href, useRoute} from './route';
+import {toggleTheme, useTheme} from './theme';
+import type {Me} from './types';
+import {SignIn} from './signin';
+import {TipLayer} from './ui/tip';
+import {Fleet} from './screens/fleet';
+import {Queue} from './screens/queue';
+import {Job} from './screens/job';
+import {Tenants} from './screens/tenants';
+import {Timeline} from './screens/timeline';
+import {Compare} from './screens/compare';
+import {Nodes} from './screens/nodes';
+import {Pages} from './screens/pages';
+
+export interface ScreenProps {
+  me: Me;
+  route: Route;
+}
+
+// In the order of the bar. A screen without a title is reached from others.
+const SCREENS: {key: string; title?: string; show: ComponentType<ScreenProps>}[] = [
+  {key: 'fleet', title: 'Fleet', show: Fleet},
+  {key: 'queue', title: 'Queue', show: Queue},
+  {key: 'job', show: Job},
+  {key: 'tenants', title: 'Tenants', show: Tenants},
+  {key: 'timeline', title: 'Timeline', show: Timeline},
+  {key: 'compare', title: 'Compare', show: Compare},
+  {key: 'nodes', title: 'Nodes', show: Nodes},
+  {key: 'pages', title: 'Reports', show: Pages},
+];
+
+// What only operators are answered is not held out to others.
+const offered = (key: string, me: Me): boolean => key !== 'compare' || me.mode === 'view' || me.operator;
+
+function LinkLight(props: {mode: Me['mode']}) {
+  const link = useLink();
+  if (props.mode === 'view') return <span class="link" title="What files hold; nothing changes">files</span>;
+  return link === 'live'
+    ? <span class="link live" title="Connected: what you see is as it is now">live</span>
+    : <span class="link lost" role="status" title="No connection to the manager; trying again">reconnecting…</span>;
+}
+
+function Bar(props: {me: Me; route: Route; screens: typeof SCREENS; signOut(): void}) {
+  const {me, route} = props;
+  const theme = useTheme();
+  return (
+    <header class="bar">
+      <a class="brand" href="#/">muster</a>
+      <nav aria-label="Screens">
+        {props.screens.filter(screen => screen.title && offered(screen.key, me)).map(screen => (
+          <a href={href(screen.key)} aria-current={screen.key === route.screen ? 'page' : undefined}>{screen.title}</a>
+        ))}
+      </nav>
+      <span class="bar-words" title={me.scheduler}>{me.cluster}</span>
+      <LinkLight mode={me.mode} />
+      <span class="who"
+        title={me.operator ? 'You may act on everybody\'s jobs and on servers' : 'You see your own jobs'}>
+        {me.user}{me.operator ? ' · operator' : ''}</span>
+      <button type="button" class="icon" onClick={toggleTheme}
+        aria-label={theme === 'dark' ? 'Light colours' : 'Dark colours'}>{theme === 'dark' ? '☀' : '☾'}</button>
+      {me.mode === 'live' &&
+        <button type="button" class="icon" onClick={props.signOut} aria-label="Sign out" title="Sign out">⏏</button>}
+    </header>
+  );
+}
+
+// Another place is read from its top, and by the keyboard from its beginning: what had the focus is gone with the old
+// one. Not where the page was opened: there the keyboard begins at the bar.
+function useTop(place: string): void {
+  const before = useRef(place);
+  useLayoutEffect(() => {
+    if (before.current === place) return;
+    before.current = place;
+    window.scrollTo(0, 0);
+    if (document.activeElement === document.body) document.getElementById('main')?.focus({preventScroll: true});
+  }, [place]);
+}
+
+function Frame(props: {me: Me; signOut(): void}) {
+  const {me} = props;
+  const route = useRoute();
+  const screens = SCREENS.filter(screen => me.screens.includes(screen.key));
+  const wanted = route.screen === '' ? me.screens[0] : route.screen;  // The server says what to begin with.
+  const screen = screens.find(one => one.key === wanted);
+  const here = screen && route.screen === '' ? {...route, screen: screen.key} : route;
+  useEffect(() => {
+    document.title = screen?.title ? `${screen.title} · muster` : 'muster';
+  }, [screen]);
+  useTop(here.screen === 'nodes' ? here.screen : `${here.screen}/${here.parts[0] ?? ''}`);  // A server opens beside.
+  return (
+    <>
+      <a class="skip" href="#main" onClick={event => {
+        event.preventDefault();
+        document.getElementById('main')?.focus();
+      }}>To the content</a>
+      <Bar me={me} route={here} screens={screens} signOut={props.signOut} />
+      <main id="main" tabIndex={-1}>
+        {screen ? <Guard place={location.hash}><screen.show me={me} route={here} /></Guard>
+          : <p class="trouble">There is no such screen here: {route.screen}</p>}
+      </main>
+      <TipLayer />
+    </>
+  );
+}
+
+// What a screen cannot draw must not take the others with it.
+class Guard extends Component<{place: string; children: ComponentChildren}, {error?: Error}> {
+  static getDerivedStateFromError(error: Error) {
+    return {error};
+  }
+
+  componentDidUpdate(before: {place: string}) {
+    if (this.state.error && before.place !== this.props.place) this.setState({error: undefined});
+  }
+
+  render() {
+    const {error} = this.state;
+    if (!error) return this.props.children;
+    return (
+      <div class="trouble" role="alert">
+        <p>This cannot be shown: {error.message}</p>
+        <button type="button" class="button" onClick={() => this.setState({error: undefined})}>Try again</button>
+      </div>
+    );
+  }
+}
+
+// What tells one answer from another; the rest is other every time.
+const lasting = ({now: _now, last_event: _last, ...rest}: Me): string => JSON.stringify(rest);
+
+export function App() {
+  const [me, setMe] = useState<Me | null>(null);
+  const [state, setState] = useState<'asking' | 'in' | 'out'>('asking');
+  const [trouble, setTrouble] = useState('');
+  const retry = useRef(0);
+  const signOut = (words = '') => {
+    ticket.drop();
+    unfollow();
+    setTrouble(words);
+    setMe(null);
+    setState('out');
+  };
+  const meet = (found: Me) => {
+    if (found.mode === 'live') setClock(found.now);
+    setMe(old => old && lasting(old) === lasting(found) ? old : found);
+  };
+  // A manager that was started again may have another scheduler, other servers, and other rights for us.
+  const look = async () => {
+    const used = ticket.get();
+    const found = await get<Me>('/v1/me').catch(() => undefined);
+    if (found && used === ticket.get()) meet(found);
+  };
+  const signIn = async () => {
+    window.clearTimeout(retry.current);
+    const used = ticket.get();
+    if (!used) return signOut();  // There is nothing to be had without one.
+    try {
+      const found = await get<Me>('/v1/me');
+      if (used !== ticket.get()) return;  // Another tab was quicker, and we are told.
+      meet(found);
+      setState('in');
+      setTrouble('');
+      if (found.mode === 'live') follow(found.last_event, () => void look());
+    } catch (error) {
+      if (error instanceof Refused && error.status === 401) return;  // Told to signOut already.
+      if (error instanceof Refused && error.status === 403) return signOut(error.message);
+      setTrouble(troubleOf(error as Error));
+      retry.current = window.setTimeout(() => void signIn(), 1000);
+    }
+  };
+  // At the start, and when somebody pastes an address into a page that is open.
+  const enter = async (given: string) => {
+    if (given && !await tryTicket(given) && !ticket.get()) {
+      return signOut('The ticket in the address is not good here, or no longer.');
+    }
+    await signIn();
+  };
+  useEffect(() => {
+    whenRefused(() => signOut('Your ticket or token is not good here, or no longer.'));
+    void enter(takeTicketFromAddress());
+    const pasted = () => {
+      const given = takeTicketFromAddress();
+      if (given) void enter(given);
+    };
+    window.addEventListener('hashchange', pasted);
+    const leave = whenTicketMoves(() => void signIn());
+    return () => {
+      window.removeEventListener('hashchange', pasted);
+      leave();
+    };
+  }, []);
+  if (state === 'out') {
+    return <SignIn trouble={trouble} enter={value => {
+      ticket.set(value);
+      void signIn();
+    }} />;
+  }
+  if (!me) return <p class="muted loading" role="status">{trouble || 'Connecting…'}</p>;
+  // Of one who has other rights now, nothing stays on the screen.
+  return <Frame key={`${me.user} ${me.operator}`} me={me} signOut={() => signOut()} />;
+}

@@ -1,0 +1,203 @@
+// The job's output, as it comes. It follows the end until the reader scrolls up, and can be searched.
+
+import {Component} from 'preact';
+import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
+import {count, many} from '../format';
+import type {WholeJob} from '../types';
+import type {Block} from './logbuffer';
+import {linesWith, pieces, step} from './logsearch';
+import {type Log, useLog} from './uselog';
+
+const TAIL = 65_536;
+const MOST_TAIL = 1_048_576;  // What one answer holds.
+
+interface BlockProps {
+  block: Block;
+  needle: string;
+  at: number;    // The line that the search is at, or -1 if it is not in here.
+}
+
+// Made again only when it changed; and what is out of sight is not laid out (content-visibility).
+class BlockLines extends Component<BlockProps> {
+  shouldComponentUpdate(next: BlockProps): boolean {
+    const {block, needle, at} = this.props;
+    return block !== next.block || needle !== next.needle || at !== next.at;
+  }
+
+  render({block, needle, at}: BlockProps) {
+    return (
+      <div class="log-block" style={{'--lines': block.lines.length}}>
+        {block.lines.map((line, i) => <Line key={i} line={line} needle={needle} here={block.number + i === at} />)}
+      </div>
+    );
+  }
+}
+
+function Line(props: {line: string; needle: string; here: boolean}) {
+  return (
+    <div class={props.here ? 'log-line here' : 'log-line'}>
+      {pieces(props.line, props.needle).map(piece => piece.hit ? <mark>{piece.text}</mark> : piece.text)}{'\n'}
+    </div>
+  );
+}
+
+function Above(props: {log: Log; more(): void; canMore: boolean}) {
+  const {buffer, before} = props.log;
+  if (before === 0 && buffer.dropped === 0) return null;
+  return (
+    <p class="log-above muted">
+      {before > 0 && `${count(Math.ceil(before / 1024))} KiB before this. `}
+      {buffer.dropped > 0 && `${many(buffer.dropped, 'line')} that came are no longer kept here. `}
+      {props.canMore && before > 0 && <button type="button" class="button" onClick={props.more}>Show more</button>}
+      {!props.canMore && <>All of it: <code>muster logs</code></>}
+    </p>
+  );
+}
+
+// The line that was found, in the middle of the box; the page itself stays. What is out of sight has heights that are
+// only guessed until it is there, so it is looked at once more.
+function center(box: HTMLElement, again = true): void {
+  const line = box.querySelector('.log-line.here');
+  if (!line) return;
+  const [mine, its] = [box.getBoundingClientRect(), line.getBoundingClientRect()];
+  box.scrollTop += its.top - mine.top - (mine.height - its.height) / 2;
+  if (again) requestAnimationFrame(() => center(box, false));
+}
+
+// Stays at the end while the reader does. What comes into sight there is mostly higher than was guessed, so it is gone
+// to again whenever the lines grow; and only a reader moves up while nothing was taken away.
+function useEnd() {
+  const box = useRef<HTMLDivElement>(null);
+  const lines = useRef<HTMLDivElement>(null);
+  const [atEnd, setAtEnd] = useState(true);
+  const seen = useRef({top: 0, height: 0});
+  const end = (element: HTMLElement) => {
+    element.scrollTop = element.scrollHeight;
+    seen.current = {top: element.scrollTop, height: element.scrollHeight};
+  };
+  useLayoutEffect(() => {
+    if (!atEnd) return;
+    const watch = new ResizeObserver(() => end(box.current!));
+    watch.observe(lines.current!);
+    return () => watch.disconnect();
+  }, [atEnd]);
+  const onScroll = () => {
+    const element = box.current;
+    if (!element) return;
+    const {scrollTop: top, scrollHeight: height} = element;
+    const moved = top < seen.current.top && height >= seen.current.height;
+    seen.current = {top, height};
+    if (height - top - element.clientHeight < 30) setAtEnd(true);
+    else if (moved) setAtEnd(false);
+  };
+  return {box, lines, atEnd, onScroll, toEnd: () => setAtEnd(true), leave: () => setAtEnd(false)};
+}
+
+function Find(props: {needle: string; setNeedle(text: string): void; found: number[]; at: number;
+  move(by: 1 | -1): void}) {
+  const {needle, found, at} = props;
+  const place = found.indexOf(at);
+  return (
+    <span class="log-find">
+      <input type="search" placeholder="Find" aria-label="Find in the output" spellcheck={false} value={needle}
+        onInput={event => props.setNeedle(event.currentTarget.value)}
+        onKeyDown={event => {
+          if (event.key === 'Enter') props.move(event.shiftKey ? -1 : 1);
+          if (event.key === 'Escape') props.setNeedle('');
+        }} />
+      {needle && <span class="muted" role="status">
+        {place >= 0 ? `${count(place + 1)} of ${many(found.length, 'line')}` : many(found.length, 'line')}</span>}
+      <button type="button" class="button" disabled={found.length === 0} aria-label="Previous line found"
+        onClick={() => props.move(-1)}>↑</button>
+      <button type="button" class="button" disabled={found.length === 0} aria-label="Next line found"
+        onClick={() => props.move(1)}>↓</button>
+    </span>
+  );
+}
+
+function Output(props: {log: Log; more(): void; canMore: boolean; wrap: boolean; needle: string;
+  setNeedle(text: string): void}) {
+  const {log, needle} = props;
+  const {blocks, tail} = log.buffer;
+  const {box, lines, atEnd, onScroll, toEnd, leave} = useEnd();
+  const [at, setAt] = useState(-1);
+  const found = useMemo(() => linesWith(blocks, needle), [blocks, blocks[blocks.length - 1], needle]);
+  useEffect(() => log.hold(!atEnd), [log, atEnd]);
+  useEffect(() => setAt(-1), [needle]);
+  useEffect(() => {
+    if (at >= 0 && box.current) center(box.current);
+  }, [at]);
+  const move = (by: 1 | -1) => {
+    leave();
+    setAt(step(found, at < 0 && by < 0 ? Infinity : at, by));
+  };
+  return (
+    <>
+      <Find needle={needle} setNeedle={props.setNeedle} found={found} at={at} move={move} />
+      <div class="log-frame">
+        <div class={`log ${props.wrap ? 'wrap' : ''}`} ref={box} onScroll={onScroll} tabIndex={0} role="log"
+          aria-label="Output" aria-live="off">
+          <div ref={lines}>
+            <Above log={log} more={props.more} canMore={props.canMore} />
+            {blocks.map(block => (
+              <BlockLines key={block.number} block={block} needle={needle}
+                at={at >= block.number && at < block.number + block.lines.length ? at : -1} />
+            ))}
+            {tail && <Line line={tail} needle={needle} here={false} />}
+            {blocks.length === 0 && !tail && log.state !== 'loading' && <p class="muted">Nothing was written.</p>}
+          </div>
+        </div>
+        {!atEnd && <button type="button" class="button primary log-end" onClick={toEnd}>
+          {TO_THE_END[log.state] ?? 'To the end ↓'}</button>}
+      </div>
+    </>
+  );
+}
+
+const TO_THE_END: Partial<Record<Log['state'], string>> = {
+  follows: 'Follow the end ↓', paused: 'Show what came since ↓',
+};
+
+const STATE: Record<Log['state'], string> = {
+  loading: 'loading…', follows: 'follows', over: 'complete', paused: 'paused', broken: 'reconnecting…', none: '',
+};
+
+export function Logs(props: {job: WholeJob}) {
+  const leases = [...props.job.leases].sort((a, b) => b.number - a.number);
+  const latest = leases[0]?.number ?? 0;
+  const [chosen, choose] = useState(0);  // 0: the latest, whichever that is.
+  const [node, setNode] = useState(0);
+  const [tail, setTail] = useState(TAIL);
+  const [wrap, setWrap] = useState(true);
+  const [needle, setNeedle] = useState('');
+  const lease = leases.find(one => one.number === (chosen || latest));
+  const servers = lease?.where.split(',').map(place => place.split(':')[0]) ?? [];
+  const rank = Math.min(node, servers.length - 1);
+  // Before its processes are there, there is nothing to read.
+  const up = lease?.started !== undefined || lease?.ended !== undefined;
+  const log = useLog(lease && up ? {job: props.job.id, lease: lease.number, node: rank, tail} : null);
+  if (!lease) return null;
+  return (
+    <section class="card job-logs" aria-label="Output">
+      <div class="log-bar">
+        <h2>Output</h2>
+        {leases.length > 1 && <select aria-label="Lease" value={lease.number} onChange={event => {
+          const number = Number(event.currentTarget.value);
+          choose(number === latest ? 0 : number);
+          setNode(0);
+        }}>{leases.map(one => <option key={one.number} value={one.number}>
+            lease {one.number}{one.number === latest ? ', the latest' : ''}</option>)}</select>}
+        {servers.length > 1 && <select aria-label="Server" value={node} onChange={event =>
+          setNode(Number(event.currentTarget.value))}>
+          {servers.map((name, i) => <option key={i} value={i}>{name}</option>)}</select>}
+        <label class="log-wrap"><input type="checkbox" checked={wrap} onChange={() => setWrap(!wrap)} /> wrap</label>
+        <span class={`log-state ${log.state}`} role="status">{up && STATE[log.state]}</span>
+      </div>
+      {!up && <p class="muted">Its processes are being started.</p>}
+      {log.state === 'none' && <p class="muted">{log.words}</p>}
+      {log.state === 'broken' && <p class="trouble" role="alert">{log.words}</p>}
+      {up && log.state !== 'none' && <Output key={`${lease.number}-${node}`} log={log} wrap={wrap} needle={needle}
+        setNeedle={setNeedle} canMore={tail < MOST_TAIL} more={() => setTail(Math.min(MOST_TAIL, tail * 4))} />}
+    </section>
+  );
+}

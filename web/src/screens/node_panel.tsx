@@ -1,0 +1,135 @@
+// One server in full, beside the list: what it has, what is wrong with it, what runs there, and what happened to it.
+
+import type {ComponentChildren} from 'preact';
+import {useLayoutEffect, useRef} from 'preact/hooks';
+import {post} from '../api';
+import {amount, gib, lasting, many, number} from '../format';
+import type {Me, Node} from '../types';
+import {JobLink, Meter, StateBadge, When} from '../ui/bits';
+import {Deeds} from '../ui/confirm';
+import {actions, ranges, reason} from './node_list';
+
+function Fact(props: {name: string; children: ComponentChildren}) {
+  return <><dt>{props.name}</dt><dd>{props.children}</dd></>;
+}
+
+function NodeDeeds(props: {node: Node}) {
+  const {node} = props;
+  const address = (deed: string) => `/v1/nodes/${encodeURIComponent(node.name)}/${deed}`;
+  const goingOn = node.jobs.length > 0 ? ` What runs there goes on: ${many(node.jobs.length, 'job')}.` : '';
+  return <Deeds class="row deeds" keys={actions(node)} deed={key => {
+    const act = () => post(address(key));
+    if (key === 'drain') {
+      return {text: 'Drain', question: `Drain ${node.name}?`, danger: true, act,
+        detail: `It takes no more jobs until somebody undrains it.${goingOn}`};
+    }
+    return node.state === 'quarantined' ? {text: 'End quarantine', question: `End the quarantine of ${node.name}?`, act,
+      detail: 'It takes jobs again at once, without passing a test.'}
+      : {text: 'Undrain', question: `Undrain ${node.name}?`, act, detail: 'It takes jobs again.'};
+  }} />;
+}
+
+function nextTest(quarantine: NonNullable<Node['quarantine']>, now: number): ComponentChildren {
+  if (quarantine.testing) return 'now: its test is running';
+  if (quarantine.test_at === undefined) return 'none planned';
+  return quarantine.test_at <= now ? 'any moment'
+    : <><When unix={quarantine.test_at} now={now} />, in {lasting(quarantine.test_at - now)}</>;
+}
+
+function Wrong(props: {node: Node; now: number}) {
+  const {node, now} = props;
+  const {quarantine} = node;
+  if (node.state === 'open') return null;
+  const since = node.since ?? quarantine?.since;
+  return (
+    <section class={`wrong ${node.state}`} aria-label="Why it takes no jobs">
+      <dl>
+        <Fact name="Takes no jobs">{reason(node) || `It is ${node.state}.`}</Fact>
+        {since !== undefined && <Fact name="Since"><When unix={since} now={now} />, for {lasting(now - since)}</Fact>}
+        {quarantine && <>
+          <Fact name="Next test">{nextTest(quarantine, now)}</Fact>
+          {quarantine.why !== reason(node) && <Fact name="Quarantined">{quarantine.why}</Fact>}
+          <Fact name="Last test">{quarantine.last_test ?? 'none yet'}</Fact>
+        </>}
+      </dl>
+    </section>
+  );
+}
+
+function Has(props: {node: Node}) {
+  const {node} = props;
+  const others = node.others;
+  return (
+    <dl>
+      <Fact name="GPUs"><Meter part={node.gpus_used} of={node.gpus} label="GPUs used" /> {node.gpus_used} used,
+        {' '}{node.gpus_free} free of {node.gpus} {node.gpu_type}{node.gpus_virtual && ', virtual'}</Fact>
+      <Fact name="CPUs"><Meter part={node.cpus - node.cpus_free} of={node.cpus} label="CPUs held" />{' '}
+        {number(node.cpus_free)} free of {number(node.cpus)}</Fact>
+      <Fact name="Memory"><Meter part={node.mem_gib - node.mem_free_gib} of={node.mem_gib} label="Memory held" />{' '}
+        {amount(node.mem_free_gib)} free of {gib(node.mem_gib)}</Fact>
+      {others && <Fact name="Others hold">{many(others.gpus, 'GPU')}, {number(others.cpus)} CPUs, {gib(others.mem_gib)}
+      </Fact>}
+      {node.rack && <Fact name="Rack">{node.rack}</Fact>}
+      {node.isolation && <Fact name="Isolation">{node.isolation === 'full' ? 'full: jobs are held to their part'
+        : node.isolation}</Fact>}
+      {node.notes && node.notes.length > 0 &&
+        <Fact name="Notes">{node.notes.map(note => <p key={note}>{note}</p>)}</Fact>}
+    </dl>
+  );
+}
+
+function JobsThere(props: {node: Node}) {
+  const {jobs} = props.node;
+  return (
+    <>
+      <h3>Jobs</h3>
+      {jobs.length === 0 ? <p class="muted">None.</p> : (
+        <ul class="plain">{jobs.map(job => (
+          <li key={job.id}><JobLink id={job.id}>job {job.id}</JobLink>{' '}
+            <span class="muted">{job.gpus.length === 1 ? 'GPU' : 'GPUs'} {ranges(job.gpus)}</span></li>
+        ))}</ul>
+      )}
+    </>
+  );
+}
+
+function Recent(props: {node: Node; now: number}) {
+  const {node, now} = props;
+  if (!node.recent) return null;
+  return (
+    <>
+      <h3>What happened</h3>
+      {node.recent.length === 0 ? <p class="muted">Nothing lately.</p> : (
+        <ul class="plain">{[...node.recent].reverse().map(event => (
+          <li key={event.number}><span class="muted"><When unix={event.at} now={now} /></span> {event.words}
+            {event.job !== undefined && <> (<JobLink id={event.job}>job {event.job}</JobLink>)</>}</li>
+        ))}</ul>
+      )}
+    </>
+  );
+}
+
+export function NodePanel(props: {name: string; node?: Node; me: Me; now: number; close: string}) {
+  const {name, node, me, now} = props;
+  const box = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    // Beside the list it is in sight anyway; above it, on narrow screens, it may not be.
+    if (matchMedia('(max-width: 1099px)').matches) box.current?.scrollIntoView({block: 'nearest'});
+  }, [name]);
+  return (
+    <aside class="card node-panel" ref={box} aria-label={`Server ${name}`}>
+      <header>
+        <h1>{name}</h1>
+        {node && <StateBadge state={node.state} />}
+        <a class="icon" href={props.close} aria-label="Close" title="Close (Esc)">✕</a>
+      </header>
+      {!node ? <p class="trouble">There is no server called {name}.</p> : <>
+        <Wrong node={node} now={now} />
+        {me.operator && <NodeDeeds node={node} />}
+        <Has node={node} />
+        <JobsThere node={node} />
+        <Recent node={node} now={now} />
+      </>}
+    </aside>
+  );
+}

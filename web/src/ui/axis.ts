@@ -1,0 +1,26 @@
+// Where the axes of charts have their ticks, and the words of those.
+
+import {count, number} from '../format';
+
+const A_DAY = 86_400;
+
+// Steps of lengths of time, in seconds; no words are finer than a second.
+const SHORT = [1, 2, 5, 10, 15, 30, ...[1, 2, 5, 10, 15, 30].map(n => n * 60), ...[1, 2, 3, 6, 12].map(n => n * 3600)];
+
+export const LENGTHS = [...SHORT, ...[1, 2, 4, 7, 14, 28, 56, 112, 224, 448].map(n => n * A_DAY)];
+
+// Of the clock: uPlot takes 30 days as a month and 365 as a year.
+export const CALENDAR = [...SHORT, ...[1, 2, 4, 7, 14, 30, 60, 90, 180, 365, 730, 1825].map(n => n * A_DAY)];
+
+// With the digits that tell a tick from the next: 0.6931 and 0.6932, where the step is 0.0001.
+export function tickText(y: number, step: number): string {
+  for (let digits = 0; digits <= 8; digits++) {
+    const parts = step * 10 ** digits;
+    if (parts > 0 && Math.abs(parts - Math.round(parts)) < 1e-6 * parts && Math.round(parts) > 0) {
+      const value = Math.abs(y) < step / 2 ? 0 : y;
+      return digits === 0 ? count(Math.round(value))
+        : value.toLocaleString('en', {maximumFractionDigits: digits});
+    }
+  }
+  return number(y);
+}

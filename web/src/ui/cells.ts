@@ -1,0 +1,71 @@
+// The cells of a page's tables: their words, their order, and whether they are good news.
+
+import {count, number} from '../format';
+import type {Cell, PageTable} from '../types';
+
+export function decimalsOf(table: PageTable, row: number, column: number): number | null | undefined {
+  const given = table.decimals?.[column];
+  return Array.isArray(given) ? given[row] : given;
+}
+
+export function cellText(cell: Cell, decimals?: number | null): string {
+  if (cell === null || cell === undefined) return '';
+  if (typeof cell === 'string') return cell;
+  if (decimals !== null && decimals !== undefined) {
+    return cell.toLocaleString('en', {minimumFractionDigits: decimals, maximumFractionDigits: decimals});
+  }
+  return Number.isInteger(cell) ? count(cell) : number(cell, 4);
+}
+
+// Columns of numbers stand to the right, and so do empty ones, where numbers would be.
+export function isNumeric(rows: Cell[][], column: number): boolean {
+  return !rows.some(row => typeof row[column] === 'string');
+}
+
+const words = new Intl.Collator('en', {numeric: true});
+
+// Where each row stands when sorted; nothing is last either way, and equals stay as they are.
+export function sortedOrder(rows: Cell[][], column: number, order: 'asc' | 'desc'): number[] {
+  const sign = order === 'asc' ? 1 : -1;
+  const compare = (a: Cell, b: Cell): number => {
+    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+    if (typeof a === 'number' && typeof b === 'number') return sign * (a - b);
+    return sign * words.compare(String(a), String(b));
+  };
+  return rows.map((_, i) => i).sort((i, j) => compare(rows[i][column], rows[j][column]) || i - j);
+}
+
+export type Tone = 'better' | 'worse' | undefined;
+
+const SAME = 0.005;
+
+// A column called "gain" is how many times shorter something became, unless it counts those who gain beside those who
+// lose. Others tell minutes saved or lost.
+export const isRatio = (columns: string[], column: number): boolean =>
+  columns[column] === 'gain' && !columns.includes('lose');
+
+export function toneOf(columns: string[], column: number, cell: Cell): Tone {
+  if (typeof cell !== 'number') return undefined;
+  const name = columns[column];
+  const good = (by: number): Tone => by > 0 ? 'better' : by < 0 ? 'worse' : undefined;
+  if (isRatio(columns, column)) return Math.abs(cell - 1) <= SAME ? undefined : good(cell - 1);
+  if (name.startsWith('sooner by')) return good(cell);
+  if (name.startsWith('later by') || name.startsWith('change (')) return good(-cell);
+  return undefined;
+}
+
+// Which way the number itself went: a change of -5 minutes points down, though it is good news.
+export const isUp = (columns: string[], column: number, cell: Cell): boolean =>
+  typeof cell === 'number' && cell > (isRatio(columns, column) ? 1 : 0);
+
+// A change says its sign either way.
+export const signed = (columns: string[], column: number, cell: Cell): string =>
+  typeof cell === 'number' && cell > 0 && columns[column].startsWith('change (') ? '+' : '';
+
+const quoted = (text: string): string => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+
+// All digits, as programs want them.
+export function csvOf(table: PageTable): string {
+  const line = (cells: Cell[]) => cells.map(cell => quoted(cell === null ? '' : String(cell))).join(',') + '\n';
+  return line(table.columns) + table.rows.map(line).join('');
+}

@@ -1,0 +1,80 @@
+// A table of a page: sorted by a click on a column's name, saved as CSV.
+
+import {useMemo, useState} from 'preact/hooks';
+import {count} from '../format';
+import type {Cell, PageTable} from '../types';
+import {cellText, decimalsOf, csvOf, isNumeric, isRatio, isUp, signed, sortedOrder, toneOf} from './cells';
+
+const FIRST_ROWS = 100;
+const MORE_ROWS = 2_000;  // At a time: a browser chokes on hundreds of thousands.
+
+function save(table: PageTable): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([csvOf(table)], {type: 'text/csv'}));
+  link.download = `${table.key}.csv`;
+  link.click();
+  // The browser has taken what it needs by then.
+  window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+// Good and bad news by a mark and a word as well as by colour.
+function CellView(props: {columns: string[]; column: number; cell: Cell; decimals?: number | null}) {
+  const {columns, column, cell} = props;
+  const times = isRatio(columns, column) && typeof cell === 'number' ? '×' : '';
+  const text = signed(columns, column, cell) + cellText(cell, props.decimals) + times;
+  const tone = toneOf(columns, column, cell);
+  if (!tone) return <>{text}</>;
+  return (
+    <span class={`tone-${tone}`}>
+      <span aria-hidden="true">{isUp(columns, column, cell) ? '▲ ' : '▼ '}</span>{text}
+      <span class="unseen">, {tone}</span>
+    </span>
+  );
+}
+
+type Sort = {column: number; order: 'asc' | 'desc'} | null;
+
+export function DataTable(props: {table: PageTable}) {
+  const {table} = props;
+  const {columns, rows} = table;
+  const [sort, setSort] = useState<Sort>(null);
+  const [rowsShown, setRowsShown] = useState(FIRST_ROWS);
+  const right = useMemo(() => columns.map((_, i) => isNumeric(rows, i)), [table]);
+  const order = useMemo(() => sort ? sortedOrder(rows, sort.column, sort.order) : rows.map((_, i) => i), [table, sort]);
+  const shown = order.slice(0, rowsShown);
+  // Numbers from the largest on first, words from A.
+  const by = (column: number) => setSort(old => old?.column !== column
+    ? {column, order: right[column] ? 'desc' : 'asc'} : {column, order: old.order === 'asc' ? 'desc' : 'asc'});
+  return (
+    <figure class="data-table">
+      <figcaption class="data-head">
+        <h3>{table.title}</h3>
+        <button type="button" class="button small" onClick={() => save(table)}
+          aria-label={`Save ${table.title || table.key} as CSV`}>Save CSV</button>
+      </figcaption>
+      <div class="table-box" tabIndex={0} role="region" aria-label={table.title || table.key}>
+        <table>
+          <thead><tr>{columns.map((name, i) => (
+            <th class={right[i] ? 'right' : ''} scope="col" aria-sort={sort?.column !== i ? undefined
+              : sort.order === 'asc' ? 'ascending' : 'descending'}>
+              <button type="button" class="sort" onClick={() => by(i)} aria-label={`Sort by ${name || 'name'}`}>
+                {name}<span class="arrow" aria-hidden="true">
+                  {sort?.column === i ? sort.order === 'asc' ? ' ↑' : ' ↓' : ''}</span>
+              </button>
+            </th>))}</tr></thead>
+          <tbody>{shown.map(i => (
+            <tr key={i}>{rows[i].map((cell, j) => (
+              <td class={right[j] ? 'right' : ''}>
+                <CellView columns={columns} column={j} cell={cell} decimals={decimalsOf(table, i, j)} /></td>))}</tr>))}
+          </tbody>
+        </table>
+      </div>
+      {order.length === 0 && <p class="muted">None.</p>}
+      {shown.length < order.length && <button type="button" class="button small"
+        onClick={() => setRowsShown(rowsShown + MORE_ROWS)}>
+        Show {order.length - shown.length > MORE_ROWS ? `${count(MORE_ROWS)} more` : 'all'} of
+        {' '}{count(order.length)} rows
+      </button>}
+    </figure>
+  );
+}
