@@ -91,7 +91,7 @@ void query(benchmark::State& state, const JobFilter& filter) {
 void BM_NewestFifty(benchmark::State& state) { query(state, {}); }
 void BM_NewestFiftyOfAUserInAState(benchmark::State& state) {
   JobFilter filter;
-  filter.state = "queued";
+  filter.states = {"queued"};
   filter.user = "user-10";
   query(state, filter);
 }

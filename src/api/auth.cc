@@ -9,31 +9,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <ctime>
 
 #include "base/text.h"
 #include "shim/files.h"
 
 namespace muster {
 namespace {
-
-// A user the machine has no name for is called by number.
-std::string user_name(uid_t uid) {
-  std::vector<char> room(16U << 10U);
-  struct passwd entry {};
-  struct passwd* found = nullptr;
-  if (::getpwuid_r(uid, &entry, room.data(), room.size(), &found) == 0 && found != nullptr) {
-    return found->pw_name;
-  }
-  return std::to_string(uid);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 // "name:80" -> "name", "[::1]:80" -> "::1"; empty if it is neither.
 std::string without_port(std::string_view host) {
@@ -51,6 +33,21 @@ bool is_address(const std::string& host) {
 }
 
 }  // namespace
+
+std::string user_name(uid_t uid) {
+  std::vector<char> room(16U << 10U);
+  struct passwd entry {};
+  struct passwd* found = nullptr;
+  if (::getpwuid_r(uid, &entry, room.data(), room.size(), &found) == 0 && found != nullptr) {
+    return found->pw_name;
+  }
+  return std::to_string(uid);
+}
+
+std::string host_name() {
+  std::array<char, 256> own{};
+  return ::gethostname(own.data(), own.size() - 1) == 0 ? own.data() : "";
+}
 
 Result<Peer> peer_of(int socket) {
   sockaddr_storage address{};
@@ -81,22 +78,21 @@ Result<Peer> peer_of(int socket) {
   return peer;
 }
 
-Auth::Auth(AuthSettings settings, std::optional<TokenFile> tokens)
-    : settings_(std::move(settings)), tokens_(std::move(tokens)) {
-  for (std::string& host : settings_.hosts) host = lower(host);
+Auth::Auth(AuthSettings settings, std::optional<TokenFile> tokens, std::optional<Tickets> tickets)
+    : settings_(std::move(settings)), tokens_(std::move(tokens)), tickets_(std::move(tickets)) {
+  for (std::string& host : settings_.hosts) host = lowered(host);
   settings_.hosts.emplace_back("localhost");
-  std::array<char, 256> own{};
-  if (::gethostname(own.data(), own.size() - 1) == 0) {
-    settings_.hosts.push_back(lower(own.data()));
-  }
+  ours_ = {user_name(0), user_name(::geteuid())};
+  if (const std::string own = host_name(); !own.empty()) settings_.hosts.push_back(lowered(own));
 }
 
 std::variant<Caller, Problem> Auth::caller(const Peer& peer, const HttpRequest& request) {
-  return peer.over_tcp ? token_caller(request.authorization) : local_caller(peer.uid);
+  if (peer.over_tcp) return token_caller(request.authorization);
+  return local_caller(user_name(peer.uid), peer.uid == 0 || peer.uid == ::geteuid());
 }
 
-std::variant<Caller, Problem> Auth::local_caller(uid_t uid) {
-  Caller caller{user_name(uid), uid == 0 || uid == ::geteuid()};
+std::variant<Caller, Problem> Auth::local_caller(const std::string& user, bool ours) const {
+  Caller caller{user, ours};
   const auto& operators = settings_.operators;
   if (std::find(operators.begin(), operators.end(), caller.user) != operators.end()) {
     caller.is_operator = true;
@@ -109,26 +105,42 @@ std::variant<Caller, Problem> Auth::local_caller(uid_t uid) {
 
 std::variant<Caller, Problem> Auth::token_caller(const std::string& authorization) {
   constexpr std::string_view kScheme = "bearer ";
-  if (!tokens_) return Problem{401, "there are no tokens", {}};
-  if (lower(authorization.substr(0, kScheme.size())) != kScheme) {
+  if (lowered(authorization.substr(0, kScheme.size())) != kScheme) {
     return Problem{401, "this call needs a token, as 'Authorization: Bearer TOKEN'", {}};
   }
-  const Result<std::optional<Caller>> found =
-      tokens_->find(trim(std::string_view(authorization).substr(kScheme.size())));
+  const std::string_view given = trim(std::string_view(authorization).substr(kScheme.size()));
+  if (tickets_) {
+    if (const auto user = tickets_->user_of(given, std::time(nullptr))) {
+      return local_caller(*user, std::find(ours_.begin(), ours_.end(), *user) != ours_.end());
+    }
+  }
+  if (!tokens_) return Problem{401, "not a ticket that is good here, or no longer", {}};
+  const Result<std::optional<Caller>> found = tokens_->find(given);
   if (!found.ok()) return Problem{503, "the file of tokens cannot be read", {}};
   if (!found.value()) return Problem{401, "not a token that is known here", {}};
   return *found.value();
 }
 
+std::variant<Auth::Given, Problem> Auth::give_ticket(const Peer& peer, const Caller& caller) const {
+  if (peer.over_tcp) return Problem{403, "tickets are given on the manager's own machine", {}};
+  if (!tickets_) return Problem{409, "this manager listens on no address for browsers", {}};
+  return make_ticket(caller.user, kTicketSeconds);
+}
+
+Auth::Given Auth::make_ticket(const std::string& user, std::int64_t seconds) const {
+  const std::int64_t until = std::time(nullptr) + seconds;
+  return {tickets_->make(user, until), until};
+}
+
 std::optional<Problem> Auth::check_origin(const Peer& peer, const HttpRequest& request) const {
-  const std::string host = lower(request.host);
+  const std::string host = lowered(request.host);
   if (!request.origin.empty()) {
-    const std::string origin = lower(request.origin);
+    const std::string origin = lowered(request.origin);
     if (host.empty() || (origin != "http://" + host && origin != "https://" + host)) {
       return Problem{403, "called from a page that is not of this server", {}};
     }
   }
-  if (!peer.over_tcp) return std::nullopt;
+  if (!peer.over_tcp || settings_.any_host) return std::nullopt;
   const std::string name = without_port(host);
   const bool known =
       std::find(settings_.hosts.begin(), settings_.hosts.end(), name) != settings_.hosts.end();

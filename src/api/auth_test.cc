@@ -69,6 +69,31 @@ TEST(Auth, RefusesNamesThatAreNotOurs) {
   }
 }
 
+TEST(Auth, WithTlsTheCertificateSeesToNames) {
+  AuthSettings settings;
+  settings.any_host = true;
+  Peer peer;
+  peer.over_tcp = true;
+  HttpRequest request;
+  request.host = "gpu.example.org:443";
+  EXPECT_FALSE(auth_with(settings).check_origin(peer, request));
+  request.origin = "https://evil.example";
+  EXPECT_TRUE(auth_with(settings).check_origin(peer, request));
+}
+
+TEST(Auth, AllOfThisMachineIsOnePlace) {
+  const auto place = [](const char* address) {
+    Peer peer;
+    peer.over_tcp = true;
+    peer.address = address;
+    return std::string(peer.place());
+  };
+  EXPECT_EQ(place("127.0.0.1"), place("127.9.8.7"));
+  EXPECT_EQ(place("127.0.0.1"), place("::ffff:127.3.2.1"));
+  EXPECT_NE(place("10.0.0.1"), place("10.0.0.2"));
+  EXPECT_EQ(place("2001:db8::1"), "2001:db8::1");
+}
+
 TEST(Tokens, AreLongAndNeverTheSame) {
   const std::string one = make_token().value();
   EXPECT_EQ(one.size(), 7u + 64u);

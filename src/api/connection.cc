@@ -1,5 +1,6 @@
 #include "api/connection.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "api/event_feed.h"
@@ -16,6 +17,14 @@ constexpr std::string_view kMetricsText = "text/plain; version=0.0.4; charset=ut
 constexpr Duration kDrainTime = Duration::seconds(2);
 constexpr std::size_t kMostDrainBytes = 64U << 20U;
 constexpr std::size_t kMostFeedInput = 64U << 10U;  // A client that follows has nothing to say.
+constexpr std::size_t kWritePiece = 256U << 10U;
+
+// The page's own files are for everybody: there is nothing in them.
+const DashFile* file_of(const HttpRequest& request) {
+  if (request.method != "GET" && request.method != "HEAD") return nullptr;
+  const std::string_view target = request.target;
+  return find_dash_file(target.substr(0, target.find('?')));
+}
 
 std::chrono::microseconds micros(Duration length) { return std::chrono::microseconds(length.us()); }
 
@@ -57,6 +66,8 @@ void Connection::read_more() {
 
 void Connection::on_read(bool ok, std::size_t bytes) {
   if (!ok) return close();
+  // A request that took too long is being refused; what still comes of it starts nothing.
+  if (state_ == State::kAnswering) return;
   if (state_ == State::kDraining || state_ == State::kFeeding) {
     drained_bytes_ += bytes;
     if (drained_bytes_ > (state_ == State::kFeeding ? kMostFeedInput : kMostDrainBytes)) close();
@@ -100,10 +111,11 @@ bool Connection::admit() {
   std::variant<Caller, Problem> found = house_.auth->caller(peer_, head);
   if (auto* caller = std::get_if<Caller>(&found)) {
     caller_ = std::move(*caller);
+    shown_.authorization = head.authorization;
     return true;
   }
   caller_.reset();
-  if (is_open_to_all(head.target)) return true;
+  if (is_open_to_all(head.target) || file_of(head) != nullptr) return true;
   return answer(std::get<Problem>(found)), false;
 }
 
@@ -111,9 +123,23 @@ void Connection::serve() {
   const HttpRequest request = reader_.take();
   keep_alive_ = request.keep_alive;
   began_ = Clock::now();
+  if (const DashFile* file = file_of(request)) return answer_file(*file);
   std::variant<Routed, Problem> found = find_route(request);
   if (const auto* problem = std::get_if<Problem>(&found)) return answer(*problem);
   start_call(std::move(std::get<Routed>(found)));
+}
+
+void Connection::answer_file(const DashFile& file) {
+  answer(200, file.gzip, file.content_type, dash_headers());
+}
+
+void Connection::answer_ticket() {
+  const auto given = house_.auth->give_ticket(peer_, *caller_);
+  if (const auto* problem = std::get_if<Problem>(&given)) return answer(*problem);
+  const auto& [ticket, until] = std::get<Auth::Given>(given);
+  const nlohmann::json body = {
+      {"ticket", ticket}, {"until", until}, {"user", caller_->user}, {"url", house_.url}};
+  answer(201, body.dump() + "\n", kJson, {});
 }
 
 void Connection::start_call(Routed routed) {
@@ -121,6 +147,8 @@ void Connection::start_call(Routed routed) {
   route_ = routed.route;
   set_deadline(house_.limits.answer_time);
   switch (routed.reply) {
+    case Reply::kTicket:
+      return answer_ticket();
     case Reply::kOpenApi:
       return answer(200, openapi_json(), kJson, {});
     case Reply::kMetrics:
@@ -164,6 +192,14 @@ void Connection::answer(const Problem& problem) {
 
 void Connection::answer(int status, std::string_view body, std::string_view content_type,
                         std::string_view headers) {
+  // A slow end may take its time, so not too many of them may take our memory meanwhile.
+  if (peer_.over_tcp && body.size() > kWritePiece && !without_body_) {
+    if (house_.large_bytes + body.size() > house_.limits.large_bytes) {
+      return answer({503, "too many large answers are on their way; ask again later", {}});
+    }
+    large_ = body.size();
+    house_.large_bytes += large_;
+  }
   ++serial_;
   count(status);
   state_ = State::kAnswering;
@@ -181,13 +217,28 @@ void Connection::count(int status) {
 
 void Connection::write(std::string text, void (Connection::*then)()) {
   writing_ = std::move(text);
+  written_ = 0;
+  then_ = then;
+  write_piece();
+}
+
+// Each has its own time: whoever takes them steadily gets all, however slow the way.
+void Connection::write_piece() {
   set_deadline(house_.limits.write_time);
-  wire_->write(writing_, [self = shared_from_this(), then](bool ok, std::size_t) {
+  const std::string_view piece = std::string_view(writing_).substr(written_, kWritePiece);
+  wire_->write(piece, [self = shared_from_this()](bool ok, std::size_t bytes) {
     if (self->closed()) return;
-    self->writing_.clear();
-    ok ? (self.get()->*then)() : self->close();
+    if (!ok) return self->close();
+    self->written_ += bytes;
+    if (self->written_ < self->writing_.size()) return self->write_piece();
+    self->writing_ = std::string();  // Not clear(), which would keep the room.
+    self->written_ = 0;
+    self->let_large_go();
+    (self.get()->*self->then_)();
   });
 }
+
+void Connection::let_large_go() { house_.large_bytes -= std::exchange(large_, 0); }
 
 // One request is over; the next may have come with it.
 void Connection::answered() {
@@ -199,7 +250,9 @@ void Connection::answered() {
   ++serial_;
   state_ = State::kReading;
   reader_.next();
-  set_deadline(reader_.begun() ? house_.limits.request_time : house_.limits.idle_time);
+  set_deadline(reader_.begun() ? house_.limits.request_time
+               : stranger()    ? house_.limits.stranger_time
+                               : house_.limits.idle_time);
   go_on();
 }
 
@@ -218,6 +271,7 @@ void Connection::close() {
   if (closed()) return;
   state_ = State::kClosed;
   ++serial_;
+  let_large_go();
   wire_->close();
 }
 
@@ -225,8 +279,21 @@ void Connection::tick(Clock::time_point now) {
   if (closed()) return;
   if (deadline_ && now >= *deadline_) return out_of_time();
   if (state_ != State::kFeeding) return;
+  if (now - last_look_ >= micros(house_.limits.rights_time)) {
+    last_look_ = now;
+    if (!still_may()) return close();
+  }
   if (!promised_ && !ending_ && now - last_put_ >= micros(house_.limits.heartbeat)) put(":\n\n");
   feed_->tick();
+}
+
+// A token may be taken away, and a ticket ends, while a stream goes on.
+bool Connection::still_may() {
+  if (!peer_.over_tcp) return true;
+  const auto found = house_.auth->caller(peer_, shown_);
+  const auto* caller = std::get_if<Caller>(&found);
+  return caller != nullptr && caller->user == caller_->user &&
+         caller->is_operator == caller_->is_operator;
 }
 
 void Connection::out_of_time() {
@@ -253,7 +320,7 @@ void Connection::begin(std::string headers, std::optional<std::uint64_t> length)
   promised_ = without_body_ ? 0 : length;
   ending_ = without_body_;
   if (!length) keep_alive_ = false;
-  last_put_ = Clock::now();
+  last_put_ = last_look_ = Clock::now();
   drained_bytes_ = 0;
   const std::string_view type = length ? "text/plain; charset=utf-8" : "text/event-stream";
   pending_ = head_text({200, type, length, headers, keep_alive_});

@@ -108,8 +108,8 @@ class EventFeed final : public Feed {
     std::string text;
     for (const Notes& news : all) {
       for (const Note& note : *news) {
-        if (!concerns(note)) continue;
-        over_ = over_ || (job_ && note.last);
+        if (over_ || !concerns(note)) continue;  // The end is the end, even if more came with it.
+        over_ = job_ && note.last;
         if (note.number <= after_) continue;
         after_ = note.number;
         add_event(text, note.number, note.for_caller(outlet_.caller()));

@@ -1,6 +1,9 @@
 // What clients may not do to the server: too much, too long, too slowly, and nonsense.
 
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <random>
 
@@ -134,6 +137,115 @@ TEST(Limits, CutsOffAClientThatDoesNotTakeItsAnswer) {
   EXPECT_TRUE(client.hung_up());
   EXPECT_LT(client.read_all().size(), 8U << 20U);
   EXPECT_TRUE(client.ended());
+}
+
+constexpr std::size_t kLarge = 16U << 20U;
+
+Answer large_answer(const Caller&, const Call&) {
+  return {200, std::string(kLarge, 'x'), std::nullopt};
+}
+
+// As through a slow tunnel: no pause is long, all together are.
+TEST(Limits, WaitsForAClientThatIsSlowButSteady) {
+  ServerSettings settings;
+  settings.limits.write_time = Duration::seconds(2);
+  ServerTest test(large_answer, settings);
+  RawClient client = test.connect();
+  const auto start = Clock::now();
+  client.send(get("/v1/nodes"));
+  EXPECT_EQ(status_of(client.read_until("\r\n\r\n")), 200);
+  std::size_t body = 0;
+  while (body < kLarge) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const std::size_t more = client.read_bytes(256U << 10U).size();
+    if (more == 0) break;
+    body += more;
+  }
+  EXPECT_EQ(body, kLarge);
+  EXPECT_GT(seconds_since(start), settings.limits.write_time.in_seconds());
+  EXPECT_EQ(status_of(client.ask(get("/healthz"))), 200) << "and the connection goes on";
+}
+
+// Slow ones hold their answers for long: not more of them than there is memory for.
+TEST(Limits, LargeAnswersOverTcpAreBoundedTogether) {
+  ServerSettings settings;
+  settings.tcp_address = "127.0.0.1:0";
+  settings.ticket_key = "";
+  settings.limits.large_bytes = 2 * kLarge;
+  ServerTest test(
+      [](const Caller& caller, const Call& call) {
+        return std::holds_alternative<ListNodes>(call) ? large_answer(caller, call)
+                                                       : Answer{200, "{}", std::nullopt};
+      },
+      settings);
+  const std::string url = test.server->url_for("root", 60);
+  const std::string shown = "Authorization: Bearer " + url.substr(url.find('=') + 1) + "\r\n";
+  const auto ask = [&](const char* what) {
+    RawClient client = RawClient::to_tcp(test.server->tcp_port());
+    client.send(get(what, shown));
+    return client;
+  };
+  std::vector<RawClient> slow;
+  for (int i = 0; i < 2; ++i) {
+    slow.push_back(ask("/v1/nodes"));
+    EXPECT_EQ(status_of(slow.back().read_until("\r\n\r\n")), 200);
+  }
+  EXPECT_EQ(status_of(ask("/v1/nodes").answer()), 503);
+  EXPECT_EQ(status_of(ask("/v1/tenants").answer()), 200) << "small ones go on";
+  RawClient local = test.connect();
+  EXPECT_EQ(status_of(local.ask(get("/v1/nodes"))), 200) << "so does the socket";
+  EXPECT_EQ(slow[0].read_bytes(kLarge).size(), kLarge);
+  EXPECT_EQ(status_of(ask("/v1/nodes").answer()), 200);
+  slow.clear();  // Who leaves early gives back as well.
+  bool both = false;
+  for (int i = 0; i < 3'000 && !both; ++i) {
+    RawClient one = ask("/v1/nodes");
+    const int first = status_of(one.read_until("\r\n\r\n"));
+    RawClient other = ask("/v1/nodes");
+    both = first == 200 && status_of(other.read_until("\r\n\r\n")) == 200;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(both);
+}
+
+// Asks until an answer does not fit into the socket any more; how often that was.
+int fill(RawClient& client, int most) {
+  const auto unread = [&] {  // Bytes that the server has not taken.
+    int bytes = 0;
+    EXPECT_EQ(::ioctl(client.get(), SIOCOUTQ, &bytes), 0);
+    return bytes;
+  };
+  for (int asked = 1; asked <= most; ++asked) {
+    client.send(get("/healthz"));
+    for (int i = 0; i < 400 && unread() > 0; ++i) ::usleep(1000);
+    if (unread() > 0) return asked;
+  }
+  return most;
+}
+
+// The answer that its request came too slowly cannot be written: the rest of the request must not
+// start another one over it.
+TEST(Limits, WhatComesAfterItsTimeIsOver) {
+  ServerSettings settings;
+  settings.limits.request_time = Duration::seconds(1);
+  ServerTest test(nullptr, settings);
+  RawClient first = test.connect();
+  const int full = fill(first, 100'000);
+  ASSERT_LT(full, 100'000);
+  RawClient client = test.connect();
+  ASSERT_EQ(fill(client, full - 2), full - 2);
+  const std::string request = get("/healthz");
+  client.send(request.substr(0, 10));
+  ::usleep(1'700'000);
+  client.send(request.substr(10));
+  ::usleep(300'000);
+  const std::string all = client.read_all();
+  int answers = 0;
+  for (std::size_t at = all.find("HTTP/1.1 "); at != all.npos; at = all.find("HTTP/1.1 ", at + 1)) {
+    ++answers;
+  }
+  EXPECT_EQ(answers, full - 1);
+  EXPECT_NE(all.find("HTTP/1.1 408 "), all.npos);
 }
 
 TEST(Limits, TurnsAwayTooManyAndTakesThemLater) {

@@ -133,7 +133,9 @@ Result<Fd> listen_tcp(const ListenAddress& address) {
   if (!fd.open() || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&found.bytes), found.length) != 0 ||
       ::listen(fd.get(), kBacklog) != 0) {
-    return system_error(address.host + ":" + std::to_string(address.port), errno);
+    // Port 0 is none, but any.
+    const std::string port = address.port == 0 ? "" : ":" + std::to_string(address.port);
+    return system_error(address.host + port, errno);
   }
   return fd;
 }

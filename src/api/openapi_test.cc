@@ -46,12 +46,14 @@ TEST(OpenApi, HasEveryRouteWithItsParametersAndStatuses) {
     Words in_path;
     if (name.find("{id}") != std::string::npos) in_path.insert("id");
     if (name.find("{name}") != std::string::npos) in_path.insert("name");
+    if (name.find("{key}") != std::string::npos) in_path.insert("key");
     EXPECT_EQ(parameters(paths[name], operation, "path"), in_path) << name;
   }
 }
 
 TEST(OpenApi, HasNothingElse) {
   const Json paths = description()["paths"];
+  Words names;
   for (const auto& [name, path] : paths.items()) {
     for (const auto& [method, operation] : path.items()) {
       if (method == "parameters") continue;
@@ -60,6 +62,8 @@ TEST(OpenApi, HasNothingElse) {
         known = known || (route.path == name && small(route.method) == method);
       }
       EXPECT_TRUE(known) << method << " " << name;
+      const std::string id = operation["operationId"].get<std::string>();
+      EXPECT_TRUE(names.insert(id).second) << "twice: " << id;
       EXPECT_EQ(operation.contains("security"), is_open_to_all(name)) << name;
     }
   }
@@ -80,10 +84,15 @@ TEST(OpenApi, RefersOnlyToWhatItHas) {
 TEST(OpenApi, AllowsWhatTheRoutesAllow) {
   const Json all = description();
   for (const Json& parameter : all["paths"]["/v1/jobs"]["get"]["parameters"]) {
-    for (const Json& word : parameter["schema"].value("enum", Json::array())) {
+    const Json& schema = parameter["schema"];
+    const Json& one = schema.contains("items") ? schema["items"] : schema;
+    for (const Json& word : one.value("enum", Json::array())) {
       HttpRequest request;
       request.method = "GET";
-      request.target = "/v1/jobs?state=" + word.get<std::string>();
+      const std::string name = parameter["name"].get<std::string>();
+      request.target = "/v1/jobs?" + name + "=" +
+                       (word.is_string() ? word.get<std::string>() : word.dump()) +
+                       (name == "order" ? "&sort=id" : "");
       EXPECT_TRUE(std::holds_alternative<Routed>(find_route(request))) << word;
     }
   }

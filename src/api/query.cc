@@ -4,19 +4,13 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "base/text.h"
 
 namespace muster {
 namespace {
 
 constexpr std::size_t kMostTargetBytes = 2'048;
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 Result<std::string> decode(std::string_view text) {
   std::string out;
@@ -116,6 +110,18 @@ Result<bool> yes_or_no(const Target& target, std::string_view name) {
   const Result<std::int64_t> value = whole(target, name, 0, 1, 0);
   if (!value.ok()) return value.error();
   return value.value() == 1;
+}
+
+Result<std::optional<double>> seconds_or_none(const Target& target, std::string_view name) {
+  constexpr double kMost = 1e11;  // Some thousand years.
+  const std::string* text = target.find(name);
+  if (text == nullptr || text->empty()) return std::optional<double>();
+  const Result<double> value = parse_number(*text);
+  if (!value.ok()) return Error{fmt::format("{}: {}", name, value.error().message)};
+  if (!(value.value() >= 0 && value.value() <= kMost)) {
+    return Error{fmt::format("{}: not between 0 and {:g}: {}", name, kMost, in_quotes(*text))};
+  }
+  return std::optional<double>(value.value());
 }
 
 Result<std::string> name_or_none(const Target& target, std::string_view name) {

@@ -37,6 +37,7 @@ bool is_job_word(std::string_view word);
 Result<std::int64_t> whole(const Target& target, std::string_view name, std::int64_t least,
                            std::int64_t most, std::int64_t otherwise);
 Result<bool> yes_or_no(const Target& target, std::string_view name);
+Result<std::optional<double>> seconds_or_none(const Target& target, std::string_view name);
 Result<std::string> name_or_none(const Target& target, std::string_view name);
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "api/past_routes.h"
 #include "base/text.h"
 
 namespace muster {
@@ -20,16 +21,25 @@ constexpr std::array<std::string_view, 14> kStates = {
 
 constexpr std::array<int, 6> kReads = {200, 400, 401, 403, 429, 503};
 constexpr std::array<int, 8> kOfAJob = {200, 400, 401, 403, 404, 409, 429, 503};
+constexpr std::array<int, 9> kRetries = {201, 400, 401, 403, 404, 409, 413, 429, 503};
 constexpr std::array<int, 10> kSubmits = {200, 201, 400, 401, 403, 408, 413, 415, 429, 503};
 constexpr std::array<int, 9> kPlans = {200, 400, 401, 403, 408, 413, 415, 429, 503};
 constexpr std::array<int, 8> kOfANode = {200, 400, 401, 403, 404, 409, 429, 503};
+constexpr std::array<int, 7> kTickets = {201, 400, 401, 403, 409, 429, 503};
+constexpr std::array<int, 7> kOfThePast = {200, 400, 401, 403, 404, 429, 503};
 constexpr std::array<int, 4> kHealth = {200, 400, 429, 503};
 
-constexpr std::array<std::string_view, 6> kListNames = {"state", "user",  "tenant",
-                                                        "array", "limit", "offset"};
+constexpr std::array<std::string_view, 10> kListNames = {
+    "state", "user", "tenant", "array", "limit", "offset", "search", "sort", "order", "counts"};
 constexpr std::array<std::string_view, 5> kLogNames = {"lease", "node", "offset", "limit",
                                                        "follow"};
 constexpr std::array<std::string_view, 3> kEventNames = {"after", "limit", "follow"};
+
+constexpr std::array<std::string_view, 3> kTimelineNames = {"run", "from", "to"};
+constexpr std::array<std::string_view, 4> kUsageNames = {"run", "from", "to", "points"};
+constexpr std::array<std::string_view, 2> kCompareNames = {"runs", "baseline"};
+constexpr std::array<std::string_view, 4> kWhatIfNames = {"policy", "mechanism", "placement",
+                                                          "since"};
 
 constexpr std::int64_t kMostNumber = std::numeric_limits<std::int64_t>::max();
 
@@ -49,11 +59,7 @@ Result<Routed> of_node(const Target& target, const HttpRequest&) {
 }
 
 bool is_json(std::string_view content_type) {
-  std::string type(trim(content_type.substr(0, content_type.find(';'))));
-  std::transform(type.begin(), type.end(), type.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return type == "application/json";
+  return lowered(trim(content_type.substr(0, content_type.find(';')))) == "application/json";
 }
 
 Result<Routed> submit(const Target&, const HttpRequest& request) {
@@ -78,12 +84,44 @@ Result<Routed> keep_profile(const Target&, const HttpRequest& request) {
   return Routed{.call = KeepProfile{request.body}};
 }
 
+// What is found of them, and in which order.
+Refusal read_order(const Target& target, ListJobs& list) {
+  constexpr std::array<std::string_view, 2> kOrders = {"asc", "desc"};
+  constexpr std::size_t kMostSearchBytes = 128;
+  const auto word = [&](std::string_view name) {
+    const std::string* found = target.find(name);
+    return found == nullptr ? std::string() : *found;
+  };
+  list.search = word("search");
+  if (list.search.size() > kMostSearchBytes) {
+    return Error{fmt::format("search: at most {} bytes", kMostSearchBytes)};
+  }
+  list.sort = word("sort");
+  if (!list.sort.empty() &&
+      std::find(kJobSorts.begin(), kJobSorts.end(), list.sort) == kJobSorts.end()) {
+    return Error{"sort: unknown: " + in_quotes(list.sort) + suggestion(list.sort, kJobSorts)};
+  }
+  if (!list.sort.empty() && list.array != 0) return Error{"sort: not with 'array'"};
+  if (!list.search.empty() && list.array != 0) return Error{"search: not with 'array'"};
+  const std::string order = word("order");
+  if (!order.empty() && std::find(kOrders.begin(), kOrders.end(), order) == kOrders.end()) {
+    return Error{"order: 'asc' or 'desc', not " + in_quotes(order)};
+  }
+  if (!order.empty() && list.sort.empty()) return Error{"order: only with 'sort'"};
+  list.descending = order == "desc";
+  const Result<bool> counts = yes_or_no(target, "counts");
+  if (!counts.ok()) return counts.error();
+  list.counts = counts.value();
+  return std::nullopt;
+}
+
 Result<Routed> list_jobs(const Target& target, const HttpRequest&) {
   ListJobs list;
   const std::string* state = target.find("state");
   list.state = state == nullptr || state->empty() ? "active" : *state;
-  if (std::find(kStates.begin(), kStates.end(), list.state) == kStates.end()) {
-    return Error{"state: unknown: " + in_quotes(list.state) + suggestion(list.state, kStates)};
+  for (const std::string_view each : split(list.state, ',')) {
+    if (std::find(kStates.begin(), kStates.end(), each) != kStates.end()) continue;
+    return Error{"state: unknown: " + in_quotes(each) + suggestion(each, kStates)};
   }
   Result<std::string> user = name_or_none(target, "user");
   if (!user.ok()) return user.error();
@@ -95,9 +133,10 @@ Result<Routed> list_jobs(const Target& target, const HttpRequest&) {
   if (!limit.ok()) return limit.error();
   const Result<std::int64_t> offset = whole(target, "offset", 0, 1'000'000'000, 0);
   if (!offset.ok()) return offset.error();
+  list.array = static_cast<std::uint64_t>(array.value());
+  if (const Refusal refusal = read_order(target, list)) return *refusal;
   list.user = std::move(user.value());
   list.tenant = std::move(tenant.value());
-  list.array = static_cast<std::uint64_t>(array.value());
   list.limit = static_cast<std::size_t>(limit.value());
   list.offset = static_cast<std::size_t>(offset.value());
   return Routed{.call = std::move(list)};
@@ -172,6 +211,10 @@ Result<Routed> openapi(const Target&, const HttpRequest&) {
   return Routed{.reply = Reply::kOpenApi, .call = ShowHealth{}};
 }
 
+Result<Routed> ticket(const Target&, const HttpRequest&) {
+  return Routed{.reply = Reply::kTicket, .call = ShowHealth{}};
+}
+
 constexpr std::array kRoutes = {
     Route{"POST", "/v1/jobs", {}, kSubmits, submit},
     Route{"GET", "/v1/jobs", kListNames, kReads, list_jobs},
@@ -190,6 +233,17 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/tenants", {}, kReads, plain<ListTenants>},
     Route{"GET", "/v1/profiles", {}, kReads, plain<ListProfiles>},
     Route{"POST", "/v1/profiles", {}, kPlans, keep_profile},
+    Route{"POST", "/v1/ticket", {}, kTickets, ticket},
+    Route{"GET", "/v1/me", {}, kReads, plain<ShowMe>},
+    Route{"GET", "/v1/timeline", kTimelineNames, kOfThePast, read_timeline},
+    Route{"GET", "/v1/usage", kUsageNames, kOfThePast, read_usage},
+    Route{"GET", "/v1/runs", {}, kOfThePast, plain<ListRuns>},
+    Route{"GET", "/v1/compare", kCompareNames, kOfThePast, read_compare},
+    Route{"GET", "/v1/pages/{key}", {}, kOfThePast, read_page},
+    Route{"GET", "/v1/whatif", kWhatIfNames, kOfThePast, read_what_if},
+    Route{"GET", "/v1/jobs/{id}/page", {}, kOfAJob, of_job<ShowWholeJob>},
+    Route{"POST", "/v1/jobs/{id}/retry", {}, kRetries, of_job<RetryJob>},
+    Route{"GET", "/v1/fleet", {}, kReads, plain<ShowFleet>},
     Route{"GET", "/metrics", {}, kReads, metrics},
     Route{"GET", "/healthz", {}, kHealth, plain<ShowHealth>},
     Route{"GET", "/openapi.json", {}, kReads, openapi},

@@ -24,6 +24,7 @@ enum class Reply : std::uint8_t {
   kFollowEvents,  // The call is the ListEvents to begin with.
   kMetrics,       // What the manager answers, and the server's own figures.
   kOpenApi,       // No call at all.
+  kTicket,        // Nor here: who calls is what is asked.
 };
 
 struct Routed {
@@ -43,7 +44,7 @@ struct Problem {
 
 struct Route {
   std::string_view method;
-  std::string_view path;  // With {id} for a job and {name} for a node.
+  std::string_view path;  // With {id} for a job, {name} for a node and {key} for a page.
   std::span<const std::string_view> parameters;
   std::span<const int> statuses;  // All it may be answered with once it was read.
   Result<Routed> (*make)(const Target& target, const HttpRequest& request);

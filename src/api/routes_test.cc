@@ -55,6 +55,48 @@ TEST(Routes, ReadsParameters) {
   EXPECT_TRUE(routed("HEAD", "/v1/nodes").without_body);
 }
 
+TEST(Routes, ReadsLooksAtThePast) {
+  const auto timeline =
+      std::get<ShowTimeline>(routed("GET", "/v1/timeline?run=2&from=1.5&to=1e6").call);
+  EXPECT_EQ(timeline.run, 2u);
+  EXPECT_EQ(timeline.from, 1.5);
+  EXPECT_EQ(timeline.to, 1e6);
+  EXPECT_FALSE(std::get<ShowTimeline>(routed("GET", "/v1/timeline?from=").call).from);
+  EXPECT_EQ(std::get<ShowUsage>(routed("GET", "/v1/usage").call).points, 120u);
+  const auto compare = std::get<CompareRuns>(routed("GET", "/v1/compare?runs=3,1").call);
+  EXPECT_EQ(compare.runs, (std::vector<std::size_t>{3, 1}));
+  EXPECT_EQ(compare.baseline, 3u);
+  EXPECT_EQ(std::get<ShowPage>(routed("GET", "/v1/pages/12").call).key, 12u);
+  EXPECT_EQ(std::get<ShowWhatIf>(routed("GET", "/v1/whatif?policy=las&since=5").call).policy,
+            "las");
+  for (const char* wrong :
+       {"/v1/timeline?from=5&to=5", "/v1/timeline?from=-1", "/v1/timeline?to=nan",
+        "/v1/timeline?run=x", "/v1/usage?points=0", "/v1/compare", "/v1/compare?runs=1,1",
+        "/v1/compare?runs=1,2&baseline=3", "/v1/compare?runs=0,1,2,3,4,5,6,7,8", "/v1/pages/x",
+        "/v1/pages/-1", "/v1/whatif?policy=a%20b"}) {
+    EXPECT_EQ(refused("GET", wrong).status, 400) << wrong;
+  }
+}
+
+TEST(Routes, ReadsWhatIsSearchedAndInWhichOrder) {
+  const auto list = std::get<ListJobs>(
+      routed("GET", "/v1/jobs?state=queued,failed&search=a%25%20b&sort=gpus&order=desc&counts=1")
+          .call);
+  EXPECT_EQ(list.state, "queued,failed");
+  EXPECT_EQ(list.search, "a% b");
+  EXPECT_EQ(list.sort, "gpus");
+  EXPECT_TRUE(list.descending);
+  EXPECT_TRUE(list.counts);
+  EXPECT_NE(refused("GET", "/v1/jobs?state=queued,faild").words.find("'failed'"),
+            std::string::npos);
+  EXPECT_NE(refused("GET", "/v1/jobs?sort=gpu").words.find("'gpus'"), std::string::npos);
+  EXPECT_EQ(refused("GET", "/v1/jobs?sort=id&order=up").status, 400);
+  EXPECT_EQ(refused("GET", "/v1/jobs?order=asc").status, 400);
+  EXPECT_EQ(refused("GET", "/v1/jobs?array=3&sort=id").status, 400);
+  EXPECT_EQ(refused("GET", "/v1/jobs?counts=2").status, 400);
+  EXPECT_EQ(refused("GET", "/v1/jobs?search=" + std::string(129, 'x')).status, 400);
+}
+
 TEST(Routes, GoesOnAfterTheLastEvent) {
   HttpRequest request;
   request.method = "GET";

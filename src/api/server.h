@@ -1,12 +1,13 @@
 #pragma once
 
-// The manager's HTTP server: a Unix socket, and TCP if configured. It has one thread of its own,
+// The manager's HTTP server: a Unix socket, TCP, or both. It has one thread of its own,
 // asks the Service, and never waits for it. `muster serve` opens one after the manager and stops it
 // before the manager ends.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,14 @@
 namespace muster {
 
 struct ServerSettings {
-  std::string socket_path;  // Made anew; with mode 0600, or 0666 if auth.others.
+  std::string socket_path;  // Made anew; with mode 0600, or 0666 if auth.others. Empty: none.
   AuthSettings auth;
 
-  std::string tcp_address;  // "127.0.0.1:7070"; empty: none. Needs a token file.
-  std::string token_file;   // See tokens.h.
-  std::string certificate;  // PEM; both or none. Beyond loopback TLS is a must,
+  std::string tcp_address;   // "127.0.0.1:7070"; empty: none. Needs a token file or tickets.
+  bool or_any_port = false;  // Where that port is taken; or none at all, if none is to be had.
+  std::string token_file;    // See tokens.h.
+  std::optional<std::string> ticket_key;  // See Tickets::open(); none: there are no tickets.
+  std::string certificate;                // PEM; both or none. Beyond loopback TLS is a must,
   std::string key;
   bool plain_tcp = false;  // unless this says that something else protects the way.
 
@@ -48,6 +51,12 @@ class ApiServer {
   void stop();
 
   std::uint16_t tcp_port() const;  // 0: none.
+  // What a browser calls the page on TCP, "http://127.0.0.1:7070/"; empty: there is no TCP.
+  const std::string& url() const;
+  // Why there is none although any port would have done; empty otherwise.
+  const std::string& tcp_trouble() const;
+  // The same with a ticket for this user of the machine, who is signed in by it; there are tickets.
+  std::string url_for(const std::string& user, std::int64_t seconds) const;
 
  private:
   struct Parts;

@@ -32,6 +32,10 @@ TEST(Server, PassesEachCallOnAndTheAnswerBack) {
       {post("/v1/nodes/node-1/undrain"), "UndrainNode"},
       {get("/v1/tenants"), "ListTenants"},
       {get("/v1/profiles"), "ListProfiles"},
+      {get("/v1/me"), "ShowMe"},
+      {get("/v1/fleet"), "ShowFleet"},
+      {get("/v1/jobs/12/page"), "ShowWholeJob"},
+      {post("/v1/jobs/12/retry"), "RetryJob"},
       {get("/healthz"), "ShowHealth"}};
   for (const auto& [request, call] : cases) {
     const std::string answer = client.ask(request);

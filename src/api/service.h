@@ -4,19 +4,25 @@
 // bytes, limits and who is calling; the manager knows jobs, and who may do what to them. A call may
 // come from any thread; its answer comes later, on a thread of the manager's.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/time.h"
 #include "request/job_request.h"
 
 namespace muster {
 
-// Established by the server: by the socket's peer credentials, or by a token.
+// How long the server waits for an answer.
+inline constexpr Duration kAnswerTime = Duration::seconds(60);
+
+// Established by the server: by the socket's peer credentials, by a token or by a ticket.
 struct Caller {
   std::string user;
   bool is_operator = false;
@@ -29,13 +35,20 @@ struct SubmitJob {
   std::string key;  // Idempotency-Key; empty: none.
 };
 struct ListJobs {
-  std::string state;  // One state, "active" (not over), "ended" or "all".
+  std::string state;  // States with commas, "active" (not over), "ended" or "all".
   std::string user;   // Empty: whoever's.
   std::string tenant;
   std::size_t limit = 50;
   std::size_t offset = 0;
   std::uint64_t array = 0;  // Only jobs of this array; 0: whichever.
+  std::string search = {};  // Part of name, user or tenant, or the beginning of an id.
+  std::string sort = {};    // One of kJobSorts; empty: as the queue goes.
+  bool descending = false;
+  bool counts = false;  // With how many there are in each state.
 };
+inline constexpr std::array<std::string_view, 12> kJobSorts = {
+    "id",       "name",      "user",    "tenant", "state", "gpus",
+    "priority", "submitted", "started", "ended",  "ran",   "position"};
 struct ShowJob {
   std::string job;
 };
@@ -76,12 +89,45 @@ struct ListEvents {  // Those there are, oldest first; later ones come through S
   std::string job;          // Empty: of all.
   std::size_t limit = 1000;
 };
+struct ShowMe {};      // Who is calling, and what this server has for the dashboard.
+struct ShowWholeJob {  // All there is to see of one job.
+  std::string job;
+};
+struct RetryJob {  // Submits the request of a job that is over again.
+  std::string job;
+};
+struct ShowFleet {};    // Every GPU: who has it, or why nobody does.
 struct ShowHealth {};   // For /healthz; needs no rights.
 struct ShowMetrics {};  // Answered with the text of the exposition format.
 
-using Call = std::variant<SubmitJob, PlanJob, ListJobs, ShowJob, ExplainJob, CancelJob, HoldJob,
-                          ReleaseJob, FindLog, ListNodes, DrainNode, UndrainNode, ListTenants,
-                          ListProfiles, KeepProfile, ListEvents, ShowHealth, ShowMetrics>;
+// The past. Times are seconds since 1970, or since the run's beginning; the whole if none is given.
+struct ShowTimeline {              // Who held which GPU when.
+  std::optional<std::size_t> run;  // Of those opened; the manager has only its own.
+  std::optional<double> from, to;
+};
+struct ShowUsage {  // Who held how much of whose quota.
+  std::optional<std::size_t> run;
+  std::optional<double> from, to;
+  std::size_t points = 120;
+};
+struct ListRuns {};   // What was opened.
+struct CompareRuns {  // Side by side.
+  std::vector<std::size_t> runs;
+  std::size_t baseline = 0;  // One of them.
+};
+struct ShowPage {
+  std::size_t key = 0;
+};
+struct ShowWhatIf {  // The manager's own past under another scheduler; empty: as it has it.
+  std::string policy, mechanism, placement;
+  std::optional<double> since;
+};
+
+using Call =
+    std::variant<SubmitJob, PlanJob, ListJobs, ShowJob, ExplainJob, CancelJob, HoldJob, ReleaseJob,
+                 FindLog, ListNodes, DrainNode, UndrainNode, ListTenants, ListProfiles, KeepProfile,
+                 ListEvents, ShowHealth, ShowMetrics, ShowMe, ShowTimeline, ShowUsage, ListRuns,
+                 CompareRuns, ShowPage, ShowWhatIf, ShowFleet, ShowWholeJob, RetryJob>;
 
 // Where a lease's output is: `directory`/out.log, and older parts in out.log.1, .2...
 struct LogPlace {

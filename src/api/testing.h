@@ -55,9 +55,11 @@ class Folder {
 // The name of each kind of call, for tests to compare.
 inline std::string call_name(const Call& call) {
   static constexpr std::array<const char*, std::variant_size_v<Call>> kNames = {
-      "SubmitJob",   "PlanJob",      "ListJobs",    "ShowJob",    "ExplainJob", "CancelJob",
-      "HoldJob",     "ReleaseJob",   "FindLog",     "ListNodes",  "DrainNode",  "UndrainNode",
-      "ListTenants", "ListProfiles", "KeepProfile", "ListEvents", "ShowHealth", "ShowMetrics"};
+      "SubmitJob",   "PlanJob",      "ListJobs",     "ShowJob",    "ExplainJob",  "CancelJob",
+      "HoldJob",     "ReleaseJob",   "FindLog",      "ListNodes",  "DrainNode",   "UndrainNode",
+      "ListTenants", "ListProfiles", "KeepProfile",  "ListEvents", "ShowHealth",  "ShowMetrics",
+      "ShowMe",      "ShowTimeline", "ShowUsage",    "ListRuns",   "CompareRuns", "ShowPage",
+      "ShowWhatIf",  "ShowFleet",    "ShowWholeJob", "RetryJob"};
   return kNames[call.index()];
 }
 
@@ -280,6 +282,27 @@ struct ServerTest {
   Folder folder;
   FakeService service;
   std::unique_ptr<ApiServer> server;
+};
+
+// The same on TCP, with two who have tokens.
+struct TcpTest {
+  explicit TcpTest(ServerSettings settings = {}) {
+    ann = make_token().value();
+    op = make_token().value();
+    folder.write("t", token_line(ann, {"ann", false}, "laptop").value() +
+                          token_line(op, {"root", true}, "desk").value());
+    settings.tcp_address = "127.0.0.1:0";
+    settings.token_file = folder / "t";
+    test = std::make_unique<ServerTest>(nullptr, std::move(settings));
+  }
+  RawClient connect() const { return RawClient::to_tcp(test->server->tcp_port()); }
+  static std::string with(const std::string& token) {
+    return "Authorization: Bearer " + token + "\r\n";
+  }
+
+  Folder folder;
+  std::string ann, op;
+  std::unique_ptr<ServerTest> test;
 };
 
 }  // namespace muster

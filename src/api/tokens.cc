@@ -7,9 +7,11 @@
 #include <openssl/sha.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "api/query.h"
+#include "base/hex.h"
 #include "base/text.h"
 #include "shim/files.h"
 
@@ -22,13 +24,6 @@ constexpr std::size_t kMostTokenBytes = 256;
 std::array<unsigned char, 32> fingerprint_of(std::string_view token) {
   std::array<unsigned char, 32> out{};
   SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), out.data());
-  return out;
-}
-
-template <class Bytes>
-std::string hex(const Bytes& bytes) {
-  std::string out;
-  for (const unsigned char byte : bytes) out += fmt::format("{:02x}", byte);
   return out;
 }
 
@@ -46,14 +41,14 @@ Result<std::string> make_token() {
   if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1) {
     return Error{"no random numbers to be had"};
   }
-  return "muster-" + hex(bits);
+  return "muster-" + to_hex(bits);
 }
 
 Result<std::string> token_line(std::string_view token, const Caller& caller,
                                std::string_view name) {
   if (!is_name(caller.user)) return Error{"not the name of a user: " + in_quotes(caller.user)};
   if (!is_name(name)) return Error{"not a name: " + in_quotes(name)};
-  return fmt::format("{} {} {} {}\n", hex(fingerprint_of(token)), caller.user,
+  return fmt::format("{} {} {} {}\n", to_hex(fingerprint_of(token)), caller.user,
                      caller.is_operator ? "operator" : "user", name);
 }
 
@@ -70,17 +65,11 @@ Result<TokenFile::Entry> TokenFile::read_line(std::string_view line) {
   }
   if (words.size() != 4) return Error{"not 'SHA256 USER ROLE NAME'"};
   Entry entry{};
-  if (words[0].size() != 2 * entry.fingerprint.size() ||
-      words[0].find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+  const std::optional<std::string> bytes = from_hex(words[0]);
+  if (!bytes || bytes->size() != entry.fingerprint.size()) {
     return Error{"not 64 small hexadecimal digits"};
   }
-  for (std::size_t i = 0; i < entry.fingerprint.size(); ++i) {
-    const auto digit = [&](std::size_t at) {
-      const char c = words[0][at];
-      return c <= '9' ? c - '0' : c - 'a' + 10;
-    };
-    entry.fingerprint[i] = static_cast<unsigned char>(digit(2 * i) * 16 + digit(2 * i + 1));
-  }
+  std::copy(bytes->begin(), bytes->end(), entry.fingerprint.begin());
   if (!is_name(words[1])) return Error{"not the name of a user: " + in_quotes(words[1])};
   if (words[2] != "user" && words[2] != "operator") {
     return Error{"not a role, user or operator: " + in_quotes(words[2])};

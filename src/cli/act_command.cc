@@ -1,5 +1,5 @@
-// muster cancel, hold, release, drain, undrain: one call for each name. An error does not keep the
-// rest from being done, but shows in the exit status.
+// muster cancel, hold, release, retry, drain, undrain: one call for each name. An error does not
+// keep the rest from being done, but shows in the exit status.
 
 #include <fmt/format.h>
 
@@ -73,6 +73,12 @@ int run_hold(const LiveOptions& options, Streams streams) {
 }
 int run_release(const LiveOptions& options, Streams streams) {
   return act_on_jobs(options, streams, "release");
+}
+int run_retry(const LiveOptions& options, Streams streams) {
+  return act_on_all(options, streams, "/v1/jobs/", "retry", [](const Json& job) {
+    return fmt::format("job {}: submitted again as job {}", count_at(job, "of"),
+                       count_at(job, "id"));
+  });
 }
 int run_drain(const LiveOptions& options, Streams streams) {
   return act_on_nodes(options, streams, "drain");

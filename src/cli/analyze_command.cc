@@ -186,24 +186,31 @@ Result<History> AnalyzeCommand::read_input(const ProfileTable& profiles,
   return history;
 }
 
-int AnalyzeCommand::run(Streams streams, const std::string& command) {
-  if (const Refusal refusal = refuse_empty()) return complain(streams, refusal->message);
-  const Result<ProfileTable> profiles = load_profiles(profiles_, streams.err);
-  if (!profiles.ok()) return complain(streams, profiles.error().message);
+Result<Page> AnalyzeCommand::make_page(std::ostream& notes, const std::string& command) const {
+  if (const Refusal refusal = refuse_empty()) return *refusal;
+  const Result<ProfileTable> profiles = load_profiles(profiles_, notes);
+  if (!profiles.ok()) return profiles.error();
   std::optional<TenantTree> tenants;
   if (!tenants_.empty()) {
     Result<TenantTree> read = read_tenants(tenants_);
-    if (!read.ok()) return complain(streams, read.error().message);
+    if (!read.ok()) return read.error();
     tenants = std::move(read).value();
   }
   UseStudy use;
   const Result<History> history = read_input(profiles.value(), tenants, use);
-  if (!history.ok()) return complain(streams, history.error().message);
+  if (!history.ok()) return history.error();
   StudyOptions options;
   options.profiles = &profiles.value();
   if (tenants) options.tenants = &*tenants;
   Page page = study(history.value(), use.any() ? &use : nullptr, options);
   page.commands.push_back(command);
+  return page;
+}
+
+int AnalyzeCommand::run(Streams streams, const std::string& command) {
+  const Result<Page> made = make_page(streams.err, command);
+  if (!made.ok()) return complain(streams, made.error().message);
+  const Page& page = made.value();
   if (!out_.empty()) {
     if (const Refusal refusal = write_page(out_, page)) {
       complain(streams, refusal->message);
@@ -217,6 +224,16 @@ int AnalyzeCommand::run(Streams streams, const std::string& command) {
   }
   if (!out_.empty()) streams.err << "note: written to " << out_ << "/index.html\n";
   return kExitDone;
+}
+
+Result<Page> analysis_of(const std::string& path, std::ostream& notes) {
+  CLI::App app;
+  AnalyzeCommand command;
+  command.add_to(app);
+  std::vector<std::string> reversed = {path, "--", "analyze"};
+  app.parse(reversed);
+  const std::vector<std::string> words = {"analyze", path};
+  return command.make_page(notes, command_line(words));
 }
 
 }  // namespace muster

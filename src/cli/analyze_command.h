@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "history/history.h"
 #include "history/use_study.h"
 #include "model/tenants.h"
+#include "page/page.h"
 
 namespace muster {
 
@@ -21,6 +23,8 @@ class AnalyzeCommand {
   void add_to(CLI::App& app);
   int run(Streams streams, const std::string& command);  // The latter for the page it writes.
   bool chosen() const { return command_->parsed(); }
+  // What run() shows.
+  Result<Page> make_page(std::ostream& notes, const std::string& command) const;
 
  private:
   Refusal refuse_empty() const;
@@ -37,5 +41,8 @@ class AnalyzeCommand {
   TraceOptions trace_options_;
   bool json_ = false;
 };
+
+// The study of one input, as `muster analyze PATH` makes it.
+Result<Page> analysis_of(const std::string& path, std::ostream& notes);
 
 }  // namespace muster

@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kPage = 1000;        // The most the manager gives at a time.
-constexpr std::uint64_t kMostJobs = 50'000;  // Beyond it, they are only counted.
+constexpr std::uint64_t kListPage = 1000;      // The most the manager gives at a time.
+constexpr std::uint64_t kMostListed = 50'000;  // Beyond it, they are only counted.
 constexpr std::size_t kNameWidth = 28;
 
 std::string page_target(const QueueOptions& queue, std::uint64_t offset, std::uint64_t limit) {
@@ -34,9 +34,9 @@ std::string page_target(const QueueOptions& queue, std::uint64_t offset, std::ui
 Result<Listing> list_jobs(ApiClient& client, const QueueOptions& queue) {
   Listing listing;
   std::set<std::uint64_t> seen;
-  const std::uint64_t most = queue.limit == 0 ? kMostJobs : std::min(queue.limit, kMostJobs);
-  for (std::uint64_t offset = 0; offset < most; offset += kPage) {
-    const std::uint64_t limit = std::min(kPage, most - offset);
+  const std::uint64_t most = queue.limit == 0 ? kMostListed : std::min(queue.limit, kMostListed);
+  for (std::uint64_t offset = 0; offset < most; offset += kListPage) {
+    const std::uint64_t limit = std::min(kListPage, most - offset);
     Result<Json> page = object_of(client.get(page_target(queue, offset, limit)));
     if (!page.ok()) return page.error();
     listing.total = count_at(page.value(), "total");

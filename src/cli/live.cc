@@ -1,11 +1,11 @@
 #include "cli/live.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <ostream>
 
+#include "api/auth.h"
 #include "client/where.h"
 
 namespace muster {
@@ -81,10 +81,7 @@ std::string json_line(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string my_name() {
-  const passwd* const entry = ::getpwuid(::geteuid());
-  return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
-}
+std::string my_name() { return user_name(::geteuid()); }
 
 std::string find_shim() {
   std::error_code error;

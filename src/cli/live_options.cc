@@ -330,6 +330,11 @@ void LiveCommands::add_to(CLI::App& app) {
   jobs_verb(app, "hold", "stop jobs that run, keep those that wait from starting", "muster hold 12",
             run_hold);
   jobs_verb(app, "release", "let held jobs start again", "muster release 12", run_release);
+  verb(app, "retry", "submit jobs that are over again, as new jobs", "muster retry 12 20_3",
+       run_retry)
+      .add_option("jobs", options_.names, "whole ids of jobs; of an array, 12_3 is one")
+      ->type_name("ID")
+      ->required();
   nodes_verb(app, "drain", "close servers to new jobs (operators)", "muster drain node-1",
              run_drain);
   nodes_verb(app, "undrain", "open servers again (operators)", "muster undrain node-1",

@@ -82,8 +82,7 @@ Tint state_tint(const Json& job) {
 }
 
 std::string tenant_text(const Json& job) {
-  const std::string tenant = text_at(job, "tenant");
-  return tenant.empty() ? std::string(kDefaultTenant) : tenant;
+  return std::string(tenant_or_default(text_at(job, "tenant")));
 }
 
 std::string name_text(const Json& job) {

@@ -27,8 +27,11 @@ int run_top(const LiveOptions& options, Streams streams);
 int run_cancel(const LiveOptions& options, Streams streams);
 int run_hold(const LiveOptions& options, Streams streams);
 int run_release(const LiveOptions& options, Streams streams);
+int run_retry(const LiveOptions& options, Streams streams);
 int run_drain(const LiveOptions& options, Streams streams);
 int run_undrain(const LiveOptions& options, Streams streams);
+// Where the dashboard is, and a ticket for it.
+int run_view_live(const LiveOptions& options, Streams streams);
 // Calls nobody: works on the token file. 2 if a name is none.
 int run_token(const LiveOptions& options, Streams streams);
 

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kPage = 1U << 20U;
+constexpr std::uint64_t kLogPiece = 1U << 20U;
 constexpr std::uint64_t kMostTail = 8U << 20U;  // The most the manager gives at a time.
 
 struct Piece {
@@ -95,7 +95,7 @@ int print_output(ApiClient& client, const std::string& id, const LiveOptions& op
     return kExitDone;
   }
   for (std::uint64_t offset = 0;;) {
-    const Result<Piece> piece = read_piece(client, id, logs, std::to_string(offset), kPage);
+    const Result<Piece> piece = read_piece(client, id, logs, std::to_string(offset), kLogPiece);
     if (!piece.ok()) return fail(streams, piece.error().message);
     print_piece(options, streams, piece.value().text);
     offset += piece.value().text.size();

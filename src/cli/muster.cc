@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "base/text.h"
+#include "base/version.h"
 #include "cli/analyze_command.h"
 #include "cli/calibrate_command.h"
 #include "cli/classify_command.h"
@@ -18,6 +19,7 @@
 #include "cli/sim_command.h"
 #include "cli/sweep_command.h"
 #include "cli/trace_command.h"
+#include "cli/view_command.h"
 #include "config/profiles_file.h"
 #include "mechanism/registry.h"
 #include "placement/registry.h"
@@ -118,9 +120,7 @@ std::string command_line(std::span<const std::string> words) {
       line += word;
       continue;
     }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
+    line += shell_word(word);
   }
   return line;
 }
@@ -156,7 +156,7 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   CLI::App app("Muster decides who runs next on a shared GPU cluster, with how much, and where.",
                "muster");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "muster 0.1.0");
+  app.set_version_flag("--version", fmt::format("muster {}", kMusterVersion));
   SimCommand sim;
   sim.add_to(app);
   SweepCommand sweep;
@@ -165,6 +165,8 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   serve.add_to(app);
   ReportCommand report;
   report.add_to(app);
+  ViewCommand view;
+  view.add_to(app);
   TraceCommand trace;
   trace.add_to(app);
   AnalyzeCommand analyze;
@@ -220,6 +222,7 @@ int run_muster(std::span<const std::string> words, Streams streams) {
   if (sweep.chosen()) return sweep.run(streams);
   if (serve.chosen()) return serve.run(streams);
   if (report.chosen()) return report.run(streams);
+  if (view.chosen()) return view.run(streams);
   if (trace.chosen()) return trace.run(streams);
   if (analyze.chosen()) return analyze.run(streams, command_line(words));
   if (calibration.chosen()) return calibration.run(streams);

@@ -4,6 +4,7 @@
 
 #include "page/csv.h"
 #include "page/html.h"
+#include "page/json.h"
 #include "report/atomic_file.h"
 
 namespace muster {
@@ -19,6 +20,7 @@ Refusal write_html(const std::string& path, const Page& page) {
 Refusal write_page(const std::string& dir, const Page& page) {
   if (Refusal refusal = make_directory(dir)) return refusal;
   if (Refusal refusal = write_page_csv(dir, page)) return refusal;
+  if (Refusal refusal = write_atomically(dir + "/page.json", page_json(page))) return refusal;
   return write_html(dir + "/index.html", page);
 }
 

@@ -12,7 +12,8 @@ namespace muster {
 // One file, whole or not at all; its directory is made if it is not there.
 Refusal write_html(const std::string& path, const Page& page);
 
-// index.html and the CSV behind each table and plot, into a directory that is made if need be.
+// index.html, the CSV behind each table and plot, and page.json, which `muster view` opens, into a
+// directory that is made if need be.
 Refusal write_page(const std::string& dir, const Page& page);
 
 }  // namespace muster

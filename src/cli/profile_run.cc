@@ -18,7 +18,7 @@ namespace muster {
 
 namespace {
 
-constexpr const char* kGroup = "/muster-profile";
+constexpr const char* kProfileGroup = "/muster-profile";
 constexpr double kMemoryHeadroom = 1.25;
 constexpr double kLeastMib = 64;
 constexpr int kSlots = 4;  // GPUs of a machine without any, as the manager has it.
@@ -42,7 +42,7 @@ class Scratch {
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
     for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/memory"}) {
-      ::rmdir((std::string(root) + kGroup).c_str());
+      ::rmdir((std::string(root) + kProfileGroup).c_str());
     }
   }
   const std::string& path() const { return path_; }
@@ -76,7 +76,7 @@ Result<LaunchSpec> launch_of(const ProfileOrder& order, const NodeFacts& machine
   settings.grace = Duration::seconds(10);
   // Should we die on the way, it ends by itself.
   start.time_limit = Duration::micros(3 * order.budget.us()) + Duration::seconds(600);
-  settings.cgroup_parent = kGroup;
+  settings.cgroup_parent = kProfileGroup;
   return launch_specs(job, start, settings).front();
 }
 
@@ -128,7 +128,7 @@ Result<ProfileResult> run_profile_order(const ProfileOrder& order) {
                      [](const std::string&, std::int64_t, const DatasetSize&) { return false; });
     if (!there.ok()) return there.error();
   }
-  const Result<NodeFacts> machine = find_node(kSlots, kGroup);
+  const Result<NodeFacts> machine = find_node(kSlots, kProfileGroup);
   if (!machine.ok()) return machine.error();
   if (!machine.value().full_isolation) {
     return instead("CPU cannot be limited here (" + machine.value().isolation_why + ")");

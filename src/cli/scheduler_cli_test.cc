@@ -149,6 +149,8 @@ TEST_F(SchedulerCli, TenantsMatterUnderEveryPreset) {
     const Json json = run(preset + "a=1,b=7");
     EXPECT_EQ(json["finished"], 5) << scheduler;
     EXPECT_EQ(json["tenants"], "2, shared by quota") << scheduler;
+    EXPECT_EQ(json["quotas"].size(), 2u);
+    EXPECT_TRUE(json["quotas"][0]["gpus"].is_number_integer());
     EXPECT_EQ(run(preset + "infer")["finished"], 5) << scheduler;
   }
 }

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <climits>
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <mutex>
@@ -17,8 +18,23 @@
 #include "live/background.h"
 #include "live/daemon.h"
 #include "live/instance.h"
+#include "page/browser.h"
+#include "whatif/ask.h"
 
 namespace muster {
+
+namespace {
+
+Result<std::string> what_if(const std::string& home, const ShowWhatIf& asked,
+                            const std::function<bool()>& go_on) {
+  WhatIfAsk ask{asked.policy, asked.mechanism, asked.placement, std::nullopt};
+  if (asked.since) ask.since_unix_us = std::llround(*asked.since * 1e6);
+  const Result<Page> page = ask_what_if(home + "/journal.db", ask, go_on);
+  if (!page.ok()) return page.error();
+  return browser_page(page.value());
+}
+
+}  // namespace
 
 void ServeCommand::add_to(CLI::App& app) {
   command_ = app.add_subcommand("serve", "run the live manager on this machine");
@@ -71,7 +87,7 @@ int ServeCommand::run_in_background(Streams streams, const DaemonOptions& option
     return kExitFailed;
   }
   streams.out << "serving on " << socket.value() << "\nits log is " << log
-              << "\nend it with: muster serve --stop\n";
+              << "\nsee it in a browser: muster view\nend it with: muster serve --stop\n";
   return kExitDone;
 }
 
@@ -117,6 +133,9 @@ int ServeCommand::run(Streams streams) {
   };
   options.say = [&](const std::string& words) { line(streams.out, words); };
   options.log = [&](const std::string& words) { line(streams.err, words); };
+  options.what_if = [&](const ShowWhatIf& asked, const std::function<bool()>& go_on) {
+    return what_if(options.home, asked, go_on);
+  };
   if (json_) return check_as_json(streams, options);
   const Refusal refusal = run_daemon(options);
   if (refusal) {

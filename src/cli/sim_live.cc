@@ -12,7 +12,9 @@
 #include "cli/command.h"
 #include "cli/live_text.h"
 #include "cli/sim_request.h"
+#include "live/settings.h"
 #include "trace/dates.h"
+#include "whatif/ask.h"
 
 namespace muster {
 
@@ -33,18 +35,6 @@ Result<std::int64_t> parse_since(const std::string& text) {
 }
 
 std::string text_of(Duration duration) { return seconds_text(duration.us()) + "s"; }
-
-// Of a scheduler that is no chain of parts.
-std::string_view whole_name(const RosterSettings& settings) {
-  if (std::holds_alternative<PhillyOptions>(settings.planner.whole)) return "philly";
-  return std::holds_alternative<OptimusOptions>(settings.planner.whole) ? "optimus" : "";
-}
-
-// What jobs said of themselves is not part of the past as a workload.
-EstimateSource estimates_of(const RosterSettings& settings) {
-  const EstimateSource::Kind kind = settings.engine.estimates;
-  return {kind == EstimateSource::Kind::kProgress ? EstimateSource::Kind::kHistory : kind, 0};
-}
 
 }  // namespace
 
@@ -94,7 +84,7 @@ void SimRequest::take_defaults(const RosterSettings& settings) {
                          command_->count("--placement") >
                      0;
   if (scheduler_.empty()) {
-    if (const std::string_view whole = whole_name(settings); !whole.empty() && !parts) {
+    if (const std::string whole = whole_name(settings); !whole.empty() && !parts) {
       scheduler_ = whole;
     } else {
       unless_given("--policy", policy_, settings.planner.parts.policy);
@@ -162,16 +152,8 @@ Result<LivePlan> SimRequest::prepare_live(const LiveHistory& history, std::ostre
   if (same.tenants) {
     if (const Refusal refusal = check_tenants(same.trace, *same.tenants)) return *refusal;
   }
-  SimOptions options = common.value();  // With the costs that were asked for.
-  options.parts = settings.planner.parts;
-  options.whole = settings.planner.whole;
-  if (options.whole.index() != 0) options.scheduler = whole_name(settings);
+  SimOptions options = own_options(settings, common.value());  // With the costs asked for.
   options.spread = other.runs.front().spread;
-  options.round = settings.engine.round;
-  options.estimates = estimates_of(settings);
-  options.min_run = settings.planner.chain.min_run;
-  options.checkpoint_interval = settings.engine.checkpoint_interval;
-  options.retry = settings.engine.retry;
   options.tenants = same.tenants ? &*same.tenants : nullptr;
   same.runs.push_back(std::move(options));
   return plan;

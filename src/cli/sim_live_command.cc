@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -14,12 +13,14 @@
 #include "cli/live_text.h"
 #include "cli/sim_command.h"
 #include "history/notes.h"
+#include "live/settings.h"
 #include "page/json.h"
 #include "page/text.h"
 #include "report/files.h"
 #include "report/json.h"
 #include "report/progress.h"
 #include "report/table.h"
+#include "whatif/ask.h"
 #include "whatif/what_if_page.h"
 
 namespace muster {
@@ -27,70 +28,6 @@ namespace muster {
 namespace {
 
 constexpr const char* kHappened = "as-it-happened";  // The first of the runs by name.
-
-std::string cluster_words(const Topology& topology) {
-  return fmt::format("{} server{}, {} GPUs", topology.node_count(),
-                     topology.node_count() == 1 ? "" : "s", topology.total().gpus);
-}
-
-RunLabel label_of(const LiveHistory& history) {
-  const RosterSettings& settings = history.settings;
-  const bool philly = std::holds_alternative<PhillyOptions>(settings.planner.whole);
-  const bool whole = settings.planner.whole.index() != 0;
-  RunLabel label;
-  label.scheduler = !whole ? "" : philly ? "philly" : "optimus";
-  label.policy = whole ? label.scheduler : settings.planner.parts.policy;
-  label.mechanism = settings.planner.parts.mechanism;
-  label.placement = whole ? label.scheduler : settings.planner.parts.placement;
-  label.estimates = EstimateSource{settings.engine.estimates, 0}.text();
-  label.trace = history.source;
-  label.cluster = cluster_words(settings.topology);
-  label.round = settings.engine.round;
-  if (settings.tenants) {
-    label.tenants = fmt::format("{}, shared by {}", settings.tenants->size(),
-                                name_of(settings.tenants->sharing()));
-  }
-  return label;
-}
-
-// What was decided, counted as a simulation counts.
-void add_counts(const Era& era, SimResult& happened) {
-  happened.events = era.inputs;
-  happened.decisions = era.decisions;
-  happened.rounds = era.entries;
-  std::from_chars(era.digest.data(), era.digest.data() + era.digest.size(), happened.digest, 16);
-}
-
-// Only what is otherwise than the manager has it.
-std::string short_name(const SimOptions& options, const SchedulerParts& ours,
-                       const std::string& asked) {
-  if (!options.scheduler.empty()) return options.scheduler;
-  std::string name;
-  const auto add = [&](const std::string& part, const std::string& own) {
-    if (part != own) name += (name.empty() ? "" : "+") + part;
-  };
-  add(options.parts.policy, ours.policy);
-  add(options.parts.mechanism, ours.mechanism);
-  add(options.parts.placement, ours.placement);
-  return name.empty() ? asked : name;
-}
-
-void add_notes(const LivePast& past, LivePlan& plan) {
-  std::vector<std::string>& notes = plan.workload.trace.notes;
-  if (past.era.differs) {
-    notes.push_back(
-        "the journal cannot be decided again, so holds and turns in arrays are not known: " +
-        past.era.differs->message);
-  }
-  add_note(notes, past.era.held, "job",
-           "held for a while, which counts as waiting in what happened");
-  const Overheads& costs = plan.same->runs.front().overheads;
-  notes.push_back(
-      fmt::format("simulated, a stop costs {}, a start after one {}, another place {} more "
-                  "(--checkpoint-cost, --restart-cost, --migration-cost)",
-                  short_duration(costs.checkpoint), short_duration(costs.restart),
-                  short_duration(costs.migration)));
-}
 
 // The runs of one workload, each written to a directory of its own if there is one for all.
 class LiveRuns {
@@ -114,7 +51,7 @@ class LiveRuns {
 
   WhatIfRun simulate(const std::string& name, const SimPlan& plan, SimOptions& options,
                      const std::string& dir) {
-    options.history = !out_.empty();
+    options.history = true;
     ProgressBar bar(name);
     options.progress = [&bar](std::size_t done, std::size_t total) {
       bar.update(done, total);
@@ -197,7 +134,7 @@ int SimCommand::what_if(const LivePast& past, Streams streams, const std::string
   Result<LivePlan> prepared = request_.prepare_live(past.history, streams.err);
   if (!prepared.ok()) return complain(streams, prepared.error().message);
   LivePlan& plan = prepared.value();
-  add_notes(past, plan);
+  add_what_if_notes(past.era, plan.same->runs.front().overheads, plan.workload.trace.notes);
   add_counts(past.era, plan.workload.happened);
   catch_interrupts();
   LiveRuns runs(request_, plan.workload, out_, command);
@@ -211,7 +148,8 @@ int SimCommand::what_if(const LivePast& past, Streams streams, const std::string
   for (SimOptions& options : plan.other->runs) {
     if (interrupted()) break;
     const std::string full = request_.name(options);
-    const std::string brief = short_name(options, own.parts, request_.asked_otherwise());
+    std::string brief = short_name(options, own.parts);
+    if (brief.empty()) brief = request_.asked_otherwise();
     others.push_back(
         runs.simulate(names.insert(brief).second ? brief : full, *plan.other, options, full));
   }

@@ -297,6 +297,7 @@ RunLabel SimRequest::label(const SimPlan& plan, const SimOptions& options) const
   if (plan.tenants) {
     label.tenants =
         fmt::format("{}, shared by {}", plan.tenants->size(), name_of(plan.tenants->sharing()));
+    label.quotas = quotas_of(*plan.tenants);
   }
   label.round = options.round;
   label.seed = options.seed;

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "cli/sim_options.h"
 #include "cli/sim_request.h"
-#include "policy/registry.h"
 
 namespace muster {
 
@@ -50,21 +49,6 @@ Result<ElasticRange> parse_elastic(std::string_view text) {
     return Error{"--elastic: " + in_quotes(text) + ": the fewest are more than the most"};
   }
   return ElasticRange{fewest.value(), most.value()};
-}
-
-// A policy that swaps jobs at every tick must leave them time to do something in between.
-Refusal check_swaps(const SimOptions& options) {
-  if (options.whole.index() != 0) return std::nullopt;
-  const auto policy = find_entry(policies(), "policy", options.parts.policy).value()->make({});
-  if (!policy->traits().drifts || options.compat != Compat::kNone) return std::nullopt;
-  const Duration tick = options.round > Duration() ? options.round : options.quantum;
-  const Duration cost =
-      options.overheads.checkpoint + options.overheads.restart + options.overheads.migration;
-  if (cost < tick) return std::nullopt;
-  return Error{fmt::format(
-      "--round: {} may stop and start jobs every {}, which takes {}: they would never get on; use "
-      "longer rounds or smaller costs",
-      options.parts.policy, short_duration(tick), short_duration(cost))};
 }
 
 }  // namespace
@@ -194,7 +178,9 @@ Refusal SimRequest::add_runs(const Preset& preset, SimOptions options,
                 "a trace; take 'history', or 'noisy:0.5' for estimates about as good"};
           }
           options.estimates = source.value();
-          if (const Refusal refusal = check_swaps(options)) return refusal;
+          if (const Refusal refusal = check_swaps(options)) {
+            return Error{"--round: " + refusal->message};
+          }
           runs.push_back(options);
           if (runs.size() > kMostRuns) {
             return Error{fmt::format("more than {} combinations", kMostRuns)};

@@ -8,6 +8,7 @@
 #include <ostream>
 #include <thread>
 
+#include "base/hex.h"
 #include "base/text.h"
 #include "cli/follow.h"
 #include "cli/live_verbs.h"
@@ -22,9 +23,7 @@ using Json = nlohmann::json;
 std::string random_key() {
   unsigned char bytes[16] = {};
   MUSTER_CHECK(::getrandom(bytes, sizeof bytes, 0) == sizeof bytes);
-  std::string key;
-  for (const unsigned char byte : bytes) key += fmt::format("{:02x}", byte);
-  return key;
+  return to_hex(bytes);
 }
 
 Result<Json> send(ApiClient& client, const JobRequest& request, const std::string& key) {

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kPatience = Duration::seconds(20);  // With a command of Slurm's.
-constexpr int kMostTries = 3;                          // In a row that finish no cell.
+constexpr int kMostFruitless = 3;                      // In a row that finish no cell.
 constexpr std::size_t kUsualTasks = 256;               // More only if more are to run at once.
 constexpr auto kBetweenTries = 2s;
 constexpr auto kLastMoments = 5s;  // Of tasks that have nothing left to do.
@@ -31,12 +31,6 @@ std::string random_id() {
   std::uint64_t number = 0;
   MUSTER_CHECK(::getrandom(&number, sizeof number, 0) == sizeof number);
   return fmt::format("{:016x}", number);
-}
-
-std::string for_shell(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 std::size_t undone(const std::vector<SweepCell>& cells) {
@@ -84,13 +78,13 @@ std::optional<SweepTrouble> SlurmSweep::run(std::vector<SweepCell>& cells) {
   int lost = 0;
   while (undone(cells) > 0 && !interrupted()) {
     if (live_.empty()) {
-      if (fruitless == kMostTries) return give_up(cells);
+      if (fruitless == kMostFruitless) return give_up(cells);
       const bool first = last_.empty();
       if (!first) note(cells_text(undone(cells)) + " still to be done" + what_became());
       if (!first && fruitless > 0) pause(kBetweenTries);
       ++fruitless;
       std::optional<SweepTrouble> trouble = submit(cells);
-      if (trouble && (first || fruitless == kMostTries)) return trouble;
+      if (trouble && (first || fruitless == kMostFruitless)) return trouble;
       if (trouble) {
         note(trouble->message);
         continue;
@@ -105,7 +99,7 @@ std::optional<SweepTrouble> SlurmSweep::run(std::vector<SweepCell>& cells) {
     if (undone(cells) < before) fruitless = 0;
     // Whoever forgot an array may give numbers of jobs that were, whose tasks nodes refuse for a
     // while: one that was lost takes no try away.
-    if (fruitless > 0 && !seen_ && ++lost <= kMostTries) --fruitless;
+    if (fruitless > 0 && !seen_ && ++lost <= kMostFruitless) --fruitless;
   }
   return std::nullopt;
 }
@@ -206,7 +200,7 @@ std::optional<SweepTrouble> SlurmSweep::submit(const std::vector<SweepCell>& cel
   const std::string script = fmt::format(
       "#!/bin/sh\n{} sweep --plan {} --slice \"$SLURM_ARRAY_TASK_ID/{}\" "
       "--threads \"${{SLURM_CPUS_ON_NODE:-{}}}\"\n",
-      for_shell(muster), for_shell(file), tasks, order_.cells_per_task);
+      shell_word(muster), shell_word(file), tasks, order_.cells_per_task);
   const CommandResult result = ask(submit_argv(job_for(id, tasks)), script);
   const Result<SlurmId> number = read_submitted(result.out);
   // One that took too long may have been taken all the same: the queue will show.
@@ -304,7 +298,7 @@ SweepTrouble SlurmSweep::give_up(const std::vector<SweepCell>& cells) const {
     if (cell.result.empty()) names.push_back(std::to_string(cell.number + 1));
   }
   return SweepTrouble{fmt::format("{} of {} cells undone after {} tries in a row: cell{} {}{}",
-                                  names.size(), cells.size(), kMostTries,
+                                  names.size(), cells.size(), kMostFruitless,
                                   names.size() == 1 ? "" : "s", first_few(names), what_became())};
 }
 

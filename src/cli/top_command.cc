@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kPage = 1000;  // The most the manager gives at a time.
+constexpr std::uint64_t kMostInTop = 1000;  // The most the manager gives at a time.
 constexpr std::chrono::seconds kPause(1);
 
 Result<TopData> ask_manager(ApiClient& client) {
@@ -31,7 +31,7 @@ Result<TopData> ask_manager(ApiClient& client) {
   for (const Json& node : list_at(nodes.value(), "nodes")) data.nodes.push_back(node);
   // Those that run, and then who is next.
   const Result<Json> jobs = object_of(
-      client.get(target("/v1/jobs", {{"state", "active"}, {"limit", std::to_string(kPage)}})));
+      client.get(target("/v1/jobs", {{"state", "active"}, {"limit", std::to_string(kMostInTop)}})));
   if (!jobs.ok()) return jobs.error();
   for (const Json& job : list_at(jobs.value(), "jobs")) {
     if (job.is_object()) data.jobs.push_back(job);

@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::json;
 using Lines = std::vector<std::string>;
 
-constexpr std::size_t kNameWidth = 24;
+constexpr std::size_t kTopNameWidth = 24;
 
 std::string bar(double used, double total, std::size_t width) {
   const double part = total > 0 ? std::clamp(used / total, 0.0, 1.0) : 0;
@@ -79,7 +79,7 @@ Table running_table(const std::vector<Json>& jobs, double now) {
                {"WHERE", Align::kLeft}});
   for (const Json& job : jobs) {
     table.add_row({std::to_string(count_at(job, "id")),
-                   cut_text(printable(name_text(job)), kNameWidth), text_at(job, "user"),
+                   cut_text(printable(name_text(job)), kTopNameWidth), text_at(job, "user"),
                    state_text(job), std::to_string(count_at(job, "gpus")), time_text(job, now),
                    figure(job, "step"), figure(job, "loss"), figure(job, "rate"),
                    text_at(job, "where")});
@@ -99,7 +99,7 @@ Table waiting_table(const std::vector<Json>& jobs, double now) {
                {"WHY", Align::kLeft}});
   for (const Json& job : jobs) {
     table.add_row({std::to_string(count_at(job, "id")),
-                   cut_text(printable(name_text(job)), kNameWidth), text_at(job, "user"),
+                   cut_text(printable(name_text(job)), kTopNameWidth), text_at(job, "user"),
                    tenant_text(job), state_text(job), std::to_string(count_at(job, "gpus")),
                    time_text(job, now), text_at(job, "why")});
     table.tint(4, state_tint(job));

@@ -8,7 +8,6 @@
 #include <boost/asio/ssl.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
-#include <cctype>
 #include <chrono>
 #include <optional>
 
@@ -32,10 +31,7 @@ constexpr std::chrono::milliseconds kTick(100);  // How often `stop` is asked.
 HttpHeaders headers_of(const http::response<http::string_body>& message) {
   HttpHeaders headers;
   for (const auto& field : message) {
-    std::string name(field.name_string());
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    headers[name] = std::string(field.value());
+    headers[lowered(std::string(field.name_string()))] = std::string(field.value());
   }
   return headers;
 }

@@ -30,12 +30,13 @@ constexpr std::array<std::string_view, 8> kSlurmKeys = {
     "partition", "reservation", "account", "qos", "racks", "every", "timeout", "restart_after"};
 constexpr std::array<std::string_view, 2> kExecutors = {"local", "slurm"};
 constexpr std::array<std::string_view, 2> kQuarantineKeys = {"period", "test"};
-constexpr std::array<std::string_view, 6> kListenKeys = {"socket", "tcp",    "certificate",
-                                                         "key",    "tokens", "max_connections"};
+constexpr std::array<std::string_view, 7> kListenKeys = {
+    "socket", "tcp", "certificate", "key", "tokens", "max_connections", "names"};
 constexpr std::array<std::string_view, 3> kEstimates = {"user", "history", "progress"};
 
 constexpr std::size_t kMostServeNodes = 1'000;
 constexpr std::size_t kMostOperators = 1'000;
+constexpr std::size_t kMostListenNames = 100;
 constexpr std::size_t kMostTestWords = 100;
 constexpr Bounds kAmount = {0.01, 1e6};  // CPUs, or GB.
 constexpr Bounds kLogCap = {0.01, 1e6};  // MB.
@@ -60,6 +61,7 @@ class ServeReader {
   void read_scheduler(const Item& section);
   void read_listen(const Item& section);
   TcpAddress read_address(const Item& item);
+  std::string read_host(const Item& item);
   void read_output(const Item& root);
   void read_people(const Item& root);
   void read_quarantine(const Item& section);
@@ -189,11 +191,36 @@ void ServeReader::read_listen(const Item& section) {
   set_path(section, "tokens", to.tokens);
   set_count(section, "max_connections", kConnections, to.max_connections);
   const Item* tcp = section.find("tcp");
+  if (tcp != nullptr && in_.line(*tcp) == "none") {
+    to.browsers = false;
+    tcp = nullptr;
+  }
   if (tcp != nullptr) to.tcp = read_address(*tcp);
   if (tcp != nullptr && to.tokens.empty()) in_.refuse(*tcp, "needs 'tokens', a file, beside it");
   if (to.certificate.empty() != to.key.empty()) {
     in_.refuse(section, "'certificate' and 'key' go together");
   }
+  if (section.find("names") == nullptr) return;
+  const Item& names = in_.list(section, "names");
+  if (names.items.size() > kMostListenNames) {
+    in_.refuse(names, fmt::format("more than {} names", kMostListenNames));
+  }
+  for (const Item& name : names.items) {
+    if (!in_.failed()) to.names.push_back(read_host(name));
+  }
+}
+
+// "gpu.example.org", as browsers have it before the port.
+std::string ServeReader::read_host(const Item& item) {
+  const std::string text = in_.line(item);
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.';
+  };
+  if (text.size() > 253 || !std::all_of(text.begin(), text.end(), allowed)) {
+    in_.refuse(item, "not the name of a host, such as gpu.example.org: " + in_quotes(text));
+  }
+  return text;
 }
 
 // "127.0.0.1:7077", "[::1]:7077"; no names, which may come to mean something else.

@@ -50,10 +50,13 @@ struct TcpAddress {
 struct ServeListen {
   std::string socket;  // Empty: where it always is, muster.sock in $MUSTER_HOME.
   std::optional<TcpAddress> tcp;
+  bool browsers = true;     // Whether, without `tcp`, there is an address on loopback for browsers.
   std::string certificate;  // With the key, or neither: no TLS.
   std::string key;
   std::string tokens;  // The file of who may call by TCP; always there if `tcp` is.
   std::int32_t max_connections = 256;
+  std::vector<std::string>
+      names;  // By which it may be called over TCP; for TLS there need be none.
 };
 
 // What to know of a Slurm cluster; the names may be empty.

@@ -33,6 +33,7 @@ TEST(ServeFile, SaysEverythingByDefault) {
     EXPECT_EQ(serve.most_queued, 100'000);
     EXPECT_EQ(serve.listen.socket, "");
     EXPECT_FALSE(serve.listen.tcp.has_value());
+    EXPECT_TRUE(serve.listen.browsers);
     EXPECT_EQ(serve.listen.max_connections, 256);
     EXPECT_FALSE(serve.others);
     EXPECT_EQ(serve.cgroup, "/muster");
@@ -120,6 +121,10 @@ TEST(ServeFile, ReadsAddresses) {
   };
   EXPECT_EQ(tcp("[::1]:80"), (TcpAddress{"::1", 80}));
   EXPECT_EQ(tcp("0.0.0.0:0"), (TcpAddress{"0.0.0.0", 0}));
+  EXPECT_EQ(tcp("none"), std::nullopt);
+  EXPECT_FALSE(parse("listen: {tcp: none}").value().listen.browsers);
+  EXPECT_EQ(parse("listen: {names: [gpu.example.org, g-2]}").value().listen.names,
+            (std::vector<std::string>{"gpu.example.org", "g-2"}));
   for (const char* bad :
        {"7077", ":7077", "1.2.3.4:", "1.2.3.4:65536", "1.2.3.4:-1", "1.2 .3.4:1", "::1:80", "[]:1",
         "1.2.3.4:1x", "http://1.2.3.4:1", "[::1", "[::1:1", "localhost:7077", "head.lab:0"}) {
@@ -165,6 +170,8 @@ TEST(ServeFile, SaysWhereSomethingIsWrong) {
        "s.yaml:1: tcp: not ADDRESS:PORT, such as 127.0.0.1:7077 or [::1]:7077, without names: "},
       {"listen: {tcp: \"127.0.0.1:1\"}\n", "s.yaml:1: tcp: needs 'tokens', a file, beside it"},
       {"listen: {key: k}\n", "s.yaml:1: listen: 'certificate' and 'key' go together"},
+      {"listen: {names: [a b]}\n",
+       "s.yaml:1: names: not the name of a host, such as gpu.example.org: 'a b'"},
       {"operators: ann\n", "s.yaml:1: operators: not a list: 'ann'"},
       {"operators: [\"a b\"]\n", "s.yaml:1: operators: a name has only"},
       {"others: yes\n", "s.yaml:1: others: not true or false: 'yes'"},

@@ -5,38 +5,67 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <utility>
 
 #include "api/server.h"
+#include "base/text.h"
 #include "config/serve_file.h"
 #include "live/background.h"
 #include "live/exec_hands.h"
 #include "live/manager.h"
 #include "live/settings.h"
 #include "live/site.h"
+#include "shim/files.h"
 
 namespace muster {
 
 namespace {
+
+// Where the dashboard is if nothing else is said; another port if that one is taken, and then the
+// same again, since pages that are open and tickets are of one address.
+constexpr std::uint16_t kPortForBrowsers = 7070;
+constexpr const char* kPortFile = "browser-port";
+
+std::uint16_t kept_port(const std::string& home) {
+  const Result<Fd> directory = open_directory(home);
+  if (!directory.ok()) return kPortForBrowsers;
+  const Result<std::string> text = read_file(directory.value().get(), kPortFile, 16);
+  const Result<std::int64_t> port = parse_int(text.ok() ? trim(text.value()) : "");
+  const bool good = port.ok() && port.value() >= 1024 && port.value() <= 65'535;
+  return good ? static_cast<std::uint16_t>(port.value()) : kPortForBrowsers;
+}
+
+Refusal keep_port(const std::string& home, std::uint16_t port) {
+  const Result<Fd> directory = open_directory(home);
+  if (!directory.ok()) return directory.error();
+  return write_whole(directory.value(), kPortFile, std::to_string(port) + "\n");
+}
 
 ServerSettings server_settings(const ServeFile& file, const std::string& home) {
   ServerSettings settings;
   settings.socket_path = file.listen.socket.empty() ? home + "/muster.sock" : file.listen.socket;
   settings.auth.operators = file.operators;
   settings.auth.others = file.others;
+  settings.auth.hosts = file.listen.names;
   if (file.listen.tcp) {
     const TcpAddress& tcp = *file.listen.tcp;
     const bool v6 = tcp.host.find(':') != std::string::npos;
     settings.tcp_address =
         fmt::format("{}{}{}:{}", v6 ? "[" : "", tcp.host, v6 ? "]" : "", tcp.port);
-    settings.auth.hosts.push_back(tcp.host);
+  } else if (file.listen.browsers) {
+    settings.tcp_address = fmt::format("127.0.0.1:{}", kept_port(home));
+    settings.or_any_port = true;
   }
+  settings.ticket_key = home + "/ticket.key";
   settings.token_file = file.listen.tokens;
   settings.certificate = file.listen.certificate;
   settings.key = file.listen.key;
   settings.max_connections = static_cast<std::size_t>(file.listen.max_connections);
+  // Everybody who comes through a tunnel comes from one address.
+  settings.max_per_peer = std::max(settings.max_per_peer, settings.max_connections / 2);
   return settings;
 }
 
@@ -159,7 +188,21 @@ ManagerSettings manager_settings(const Plan& plan, const DaemonOptions& options)
   settings.most_queued = static_cast<std::size_t>(file.most_queued);
   settings.most_queued_per_user = static_cast<std::size_t>(file.most_queued_per_user);
   settings.log = options.log;
+  settings.what_if = options.what_if;
   return settings;
+}
+
+// Pages that are open and tickets are of the address that was found.
+void note_port(const ApiServer& server, const DaemonOptions& options) {
+  const std::uint16_t wanted = kept_port(options.home);
+  const std::uint16_t port = server.tcp_port();
+  if (port == wanted) return;
+  if (port == 0) {
+    return options.log("no address for browsers to be had on " + server.tcp_trouble());
+  }
+  options.log(
+      fmt::format("port {} is taken by another; the dashboard is on {}", wanted, server.url()));
+  if (const Refusal refusal = keep_port(options.home, port)) options.log(refusal->message);
 }
 
 // Servers have come, gone or changed while we run.
@@ -214,10 +257,9 @@ Refusal run_daemon(const DaemonOptions& options) {
   manager.use(hands);
   Result<std::unique_ptr<ApiServer>> server = ApiServer::open(serving, manager);
   if (!server.ok()) return server.error();
-  std::string tcp = serving.tcp_address;  // With the port that was free, if any would do.
-  if (!tcp.empty())
-    tcp.replace(tcp.rfind(':') + 1, tcp.npos, std::to_string(server.value()->tcp_port()));
-  options.say("serving on " + serving.socket_path + (tcp.empty() ? "" : " and " + tcp));
+  const std::string& url = server.value()->url();
+  if (serving.or_any_port) note_port(*server.value(), options);
+  options.say("serving on " + serving.socket_path + (url.empty() ? "" : " and " + url));
   const Refusal refusal = manager.run();
   server.value()->stop();
   return refusal;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "api/service.h"
 #include "base/result.h"
 
 namespace muster {
@@ -17,6 +18,8 @@ struct DaemonOptions {
   bool check_only = false;  // Say what would be, and end.
   std::function<void(const std::string&)> say;  // A line for people.
   std::function<void(const std::string&)> log;  // A line of trouble.
+  // See ManagerSettings; of the manager in the home.
+  std::function<Result<std::string>(const ShowWhatIf&, const std::function<bool()>& go_on)> what_if;
 };
 
 // Where it will serve, as its configuration says.

@@ -69,11 +69,13 @@ void ExecHands::run() {
   while (true) {
     std::deque<HandOrder> inbox;
     std::optional<std::vector<Name>> known;
+    bool look = false;
     {
       const std::lock_guard lock(mutex_);
       if (ending_ && inbox_.empty()) return;  // What was ordered is done before.
       inbox.swap(inbox_);
       known.swap(known_);
+      look = std::exchange(use_wanted_, false);
     }
     if (known) greet_strangers(*known);
     for (HandOrder& each : inbox) take(std::move(each));
@@ -83,6 +85,7 @@ void ExecHands::run() {
     for (NodeTestInput& each : tests_.finished()) told_.push_back(std::move(each));
     for (const Name& name : std::exchange(done_, {})) held_.erase(name);
     if (!told_.empty()) news_(std::exchange(told_, {}));
+    if (look) look_at_use();
     pollfd fds[] = {{wake_.get(), POLLIN, 0}, {executor_->fd(), POLLIN, 0}};
     ::poll(fds, 2, wait_ms());
     std::uint64_t count = 0;

@@ -19,6 +19,7 @@
 #include "live/doctor.h"
 #include "live/hands.h"
 #include "live/node_tests.h"
+#include "live/use_watch.h"
 
 namespace muster {
 
@@ -33,6 +34,7 @@ class ExecHands final : public Hands {
   ~ExecHands() override;  // Leaves everything running.
 
   void order(std::vector<HandOrder> orders) override;
+  std::shared_ptr<const UseSample> use() override;
 
   // Leases on disk that are neither over nor among these: nobody knows them any more. Stops them.
   void stop_strangers(std::vector<std::pair<LiveId, std::uint32_t>> known);
@@ -76,6 +78,7 @@ class ExecHands final : public Hands {
   void greet_strangers(const std::vector<Name>& known);
   void hear_of_servers();
   void forget(const Name& name);
+  void look_at_use();
   int wait_ms() const;
 
   std::unique_ptr<Executor> executor_;
@@ -88,6 +91,10 @@ class ExecHands final : public Hands {
   std::deque<HandOrder> inbox_;             // Guarded.
   std::optional<std::vector<Name>> known_;  // Guarded; see stop_strangers().
   bool ending_ = false;                     // Guarded.
+  bool use_wanted_ = true;                  // Guarded: the first look is what later ones begin at.
+  std::shared_ptr<const UseSample> use_;    // Guarded.
+  Clock::time_point use_at_;                // Guarded.
+  UseWatch use_watch_;
   std::map<Name, Held> held_;
   NodeTests tests_;
   std::vector<Name> done_;

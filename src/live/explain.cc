@@ -43,6 +43,14 @@ void not_before(Instant earliest, Band& band) {
 
 }  // namespace
 
+Band told_band(const Picture& picture, JobId job, const Band& raw, const Errors& errors) {
+  Band band = errors.corrected(picture.now, raw);
+  if (picture.engine.state().jobs[job].state == JobState::kParked) {  // Not before it is tried.
+    not_before(picture.engine.parked_until(job), band);
+  }
+  return band;
+}
+
 Forecast forecast_of(const Picture& picture, JobId job, const Errors& errors) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point last = Clock::now();
@@ -55,10 +63,7 @@ Forecast forecast_of(const Picture& picture, JobId job, const Errors& errors) {
   };
   Forecast forecast;
   forecast.raw = raw_eta(picture.engine, picture.now, job, picture.guesses, options).band;
-  forecast.told = errors.corrected(picture.now, forecast.raw);
-  if (picture.engine.state().jobs[job].state == JobState::kParked) {  // Not before it is tried.
-    not_before(picture.engine.parked_until(job), forecast.told);
-  }
+  forecast.told = told_band(picture, job, forecast.raw, errors);
   return forecast;
 }
 

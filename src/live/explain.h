@@ -34,6 +34,9 @@ nlohmann::json why_json(const Picture& picture, JobId job, const Reader& reader,
 // Of a request that nobody submitted: {"verdict": "now" or "queue", "says", "where", "eta", ...}.
 nlohmann::json plan_json(const Picture& picture, const JobSpec& spec, const Reader& reader);
 
+// What to tell of a raw band of the row's job, by how far bands were off before.
+Band told_band(const Picture& picture, JobId job, const Band& raw, const Errors& errors);
+
 // When the row's job starts, within a fifth of a second or little more.
 Forecast forecast_of(const Picture& picture, JobId job, const Errors& errors);
 

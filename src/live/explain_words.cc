@@ -199,8 +199,9 @@ json Words::way(const WayOut& way) const {
               {"jobs", ids},
               {"when", time_json(reader_.clock, way.when)},
               {"says",
-               fmt::format("starts when {} {} ended, {}", names(way.jobs),
-                           way.jobs.size() == 1 ? "has" : "have", in_about(picture_, way.when))}};
+               // Without a time: that of the band is the one to go by.
+               fmt::format("starts when {} {} ended", names(way.jobs),
+                           way.jobs.size() == 1 ? "has" : "have")}};
     }
     case WayOut::Kind::kMove:
       return {{"kind", "move"},

@@ -1,7 +1,7 @@
 #pragma once
 
-// The thread that answers questions about the future, one after the other, so that the manager's
-// own need not wait for them.
+// A thread that answers questions about the future or the past, one after the other, so that the
+// manager's own need not wait for them.
 
 #include <condition_variable>
 #include <deque>

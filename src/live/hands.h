@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,10 +42,21 @@ struct HandOrder {
   std::vector<std::string> test;
 };
 
+// How busy what leases hold was, between the last two looks, if these are of the last seconds: 0 to
+// 1, below zero where nobody knows.
+struct UseSample {
+  std::vector<double> gpus;  // This machine's own, by index; empty: it has none that tell.
+  // Of the CPU that each part of a lease may use, the part it did; by rank.
+  std::map<std::pair<LiveId, std::uint32_t>, std::vector<double>> cpus;
+};
+
 class Hands {
  public:
   virtual ~Hands() = default;
   virtual void order(std::vector<HandOrder> orders) = 0;
+  // The last sample, without waiting; if it is old, another is taken for whoever asks next.
+  // Nothing: it cannot be seen from here. For people alone: nobody decides by it.
+  virtual std::shared_ptr<const UseSample> use() { return nullptr; }
 };
 
 // How the end of one server's part reads as the end of a lease.

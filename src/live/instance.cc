@@ -1,7 +1,6 @@
 #include "live/instance.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <pwd.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/hex.h"
 #include "shim/files.h"
 
 namespace muster {
@@ -60,7 +60,7 @@ Result<Instance> open_instance(const std::string& home) {
   }
   unsigned char bytes[16];
   if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return system_error("getrandom", errno);
-  for (const unsigned char byte : bytes) instance.id += fmt::format("{:02x}", byte);
+  instance.id = to_hex(bytes);
   instance.born_unix_us = clock_us(CLOCK_REALTIME);
   const json fresh = {{"id", instance.id}, {"born_unix_us", instance.born_unix_us}};
   if (const Refusal refusal = write_whole(directory.value(), kFile, fresh.dump())) return *refusal;

@@ -67,6 +67,12 @@ void Manager::stop() {
 
 Refusal Manager::run() {
   MUSTER_CHECK(hands_ != nullptr);
+  const Refusal refusal = run_on();
+  stop();  // Whatever ended us: who is asked for long on another thread need not go on.
+  return refusal;
+}
+
+Refusal Manager::run_on() {
   take_up_leases();
   if (const Refusal refusal = commit()) return refusal;
   act();
@@ -141,6 +147,7 @@ Refusal Manager::turn() {
   judge_forecasts();
   ask_about_somebody();
   answer_reads();
+  foresee_starts();
   if (ended_since_trim_ >= kTrimEvery) {
     ended_since_trim_ = 0;
     ::malloc_trim(0);  // The library keeps what thousands of jobs needed once; we do not.
@@ -161,6 +168,12 @@ void Manager::answer_reads() {
       explain(std::move(each));
     } else if (std::holds_alternative<PlanJob>(each.call)) {
       plan(std::move(each));
+    } else if (is_look_back(each.call)) {
+      look_back(std::move(each));
+    } else if (std::holds_alternative<ListJobs>(each.call)) {
+      list(std::move(each));
+    } else if (std::holds_alternative<ShowWholeJob>(each.call)) {
+      page(std::move(each));
     } else {
       each.done(answer(each.caller, each.call));
     }
@@ -216,6 +229,7 @@ void Manager::note_step() {
     const LiveJob* job = roster_->find(fresh_notes_[i].job);
     if (job == nullptr || !fresh_notes_[i].last) continue;
     if (--per_user_[job->user] == 0) per_user_.erase(job->user);
+    forget_counts();
     ++ended_since_trim_;
     ++ended_[static_cast<std::size_t>(*job->end) - static_cast<std::size_t>(LiveState::kDone)];
   }
@@ -228,10 +242,9 @@ void Manager::note_step() {
 void Manager::keep_notes(std::size_t first) {
   for (std::size_t i = first; i < fresh_notes_.size(); ++i) {
     const Note& note = fresh_notes_[i];
-    if (const Refusal refusal =
-            journal_->put(EventRow{note.number, note.job, note.user, note.json, note.full})) {
-      complain(refusal->message);
-    }
+    EventRow row{note.number, note.job, note.user, note.json, note.full};
+    if (row.job == 0) remember_of_nodes(row);
+    if (const Refusal refusal = journal_->put(std::move(row))) complain(refusal->message);
   }
 }
 
@@ -293,7 +306,10 @@ Refusal Manager::commit() {
   while (true) {
     const Refusal refusal = journal_->commit();
     if (!refusal) {
-      if (!blocked_.empty()) complain("the journal can be written again");
+      if (!blocked_.empty()) {
+        complain("the journal can be written again");
+        forget_counts();  // They were counted before it.
+      }
       blocked_.clear();
       return std::nullopt;
     }

@@ -11,11 +11,17 @@
 //   manager_calls.cc    what people want done
 //   manager_looks.cc    what people want to see
 //   manager_lists.cc    jobs, in order
+//   manager_foresee.cc  when they start, for lists
+//   manager_screens.cc  what the dashboard draws
+//   manager_page.cc     one job, whole
+//   manager_retry.cc    a job that is over, once more
 //   manager_whys.cc     what they want to know of the future
+//   manager_past.cc     and of the past
 //   manager_reports.cc  what running jobs say of themselves
 //   manager_profile.cc  what is found out about jobs' speeds
 //   manager_recover.cc  the way back after a restart, snapshots, forgetting
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -25,7 +31,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "api/service.h"
@@ -64,6 +72,11 @@ struct ManagerSettings {
   std::size_t most_queued_per_user = 50'000;
   std::size_t snapshot_every = 20'000;  // Entries, or jobs in them.
   std::function<void(const std::string&)> log;
+  // Simulates the past under another scheduler: a page as JSON, see api/service.h. Called on a
+  // thread of its own, never twice at once; ends soon when told not to go on. None: not asked.
+  std::function<Result<std::string>(const ShowWhatIf&, const std::function<bool()>& go_on)> what_if;
+  // After which it is told so: before the server has given up on the answer.
+  Duration what_if_time = kAnswerTime - Duration::seconds(10);
 };
 
 class Manager final : public Service {
@@ -105,6 +118,11 @@ class Manager final : public Service {
     Forecast forecast;
   };
 
+  struct Bands {  // Of all who wait, made at one instant.
+    Instant made;
+    std::map<LiveId, std::pair<JobId, Band>> of;  // Void if the job has another row by now.
+  };
+
   struct Foretold {  // To the roster, of a job.
     Instant next;    // Not before.
     Instant next_speed;
@@ -115,7 +133,8 @@ class Manager final : public Service {
   explicit Manager(ManagerSettings settings) : settings_(std::move(settings)) {}
 
   // manager.cc
-  bool wait();  // False: to end.
+  bool wait();       // False: to end.
+  Refusal run_on();  // Until it is told to stop, or cannot go on.
   Refusal turn();
   void answer_reads();
   void decide(std::vector<Input> inputs);
@@ -134,6 +153,10 @@ class Manager final : public Service {
   void ask(Pending pending, std::vector<Input>& inputs);
   void submit(const Caller& caller, SubmitJob& call, std::function<void(Answer)> done,
               std::vector<Input>& inputs);
+  // The ids of the new jobs, or why there are none.
+  std::variant<std::vector<LiveId>, Answer> take_in(const std::string& user, JobRequest request,
+                                                    const std::string& key,
+                                                    std::vector<Input>& inputs);
   std::vector<LiveId> ids_from(LiveId first, const std::vector<Input>& inputs);
   Refusal resolve_dependencies(const Caller& caller, JobRequest& request,
                                const std::vector<Input>& inputs);
@@ -153,16 +176,59 @@ class Manager final : public Service {
   enum class Match : std::uint8_t { kWhole, kBeginning };
   std::variant<FoundJob, Answer> find_job(const Caller& caller, const std::string& text,
                                           Match match = Match::kBeginning);
+  // manager_retry.cc
+  void retry(const Caller& caller, const std::string& job, std::function<void(Answer)> done,
+             std::vector<Input>& inputs);
+  std::variant<JobRequest, Answer> request_of(LiveId id);
   // manager_looks.cc
   Answer answer(const Caller& caller, const Call& call);
   Answer show(const Caller& caller, const ShowJob& call);
+  std::variant<nlohmann::json, Answer> whole_view(const FoundJob& found);
   Answer find_log(const Caller& caller, const FindLog& call);
   Answer events(const Caller& caller, const ListEvents& call);
+  // Who waits for GPUs, in the order in which the scheduler comes to them.
+  struct Line {
+    std::vector<JobId> jobs;           // Without those that are about to start.
+    std::vector<std::uint32_t> place;  // By row, from 1; 0, or none: not told.
+    Instant made = Instant::never();
+    Instant step;
+    std::uint64_t events = 0;
+
+    std::uint32_t of(const LiveJob& job) const {
+      return job.row && job.row->index() < place.size() ? place[job.row->index()] : 0;
+    }
+  };
   // manager_lists.cc
-  Answer list(const Caller& caller, ListJobs call);
+  struct ActiveList;
+  struct ListDraft;
+  using StateCounts = std::map<std::string, std::uint64_t>;
+  void list(Pending pending);
+  Answer list(const Caller& caller, const ListJobs& call);
   Answer list_array(const ListJobs& call);
-  std::vector<const LiveJob*> list_active(const ListJobs& call) const;
+  ActiveList list_active(const ListJobs& call);
   nlohmann::json view_now(const JobRow& row) const;
+  std::variant<ListDraft, Answer> begin_list(const Caller& caller, ListJobs call);
+  Answer finish_list(ListDraft& draft, JobReader& reader);
+  static JobFilter ended_filter(const ListJobs& call);
+  Result<StateCounts> count_ended(const ListDraft& draft, JobReader& reader);
+  Refusal add_ended(ListDraft& draft, JobReader& reader);
+  void forget_counts();  // Of those that are over: there is one more, or fewer.
+  // manager_foresee.cc
+  void foresee_starts();
+  std::vector<JobId> next_to_start();
+  const Line& line_now();
+  std::shared_ptr<const Bands> bands_now();  // Nothing: none lately.
+  std::optional<nlohmann::json> band_of(const LiveJob& job, const Bands& bands) const;
+  // manager_screens.cc
+  Answer me(const Caller& caller) const;
+  Answer fleet(const Caller& caller);
+  Answer nodes(const Caller& caller) const;
+  void remember_of_nodes(const EventRow& event);
+  // manager_page.cc
+  struct PageDraft;
+  void page(Pending pending);
+  Answer page(const Caller& caller, const ShowWholeJob& call);
+  std::variant<PageDraft, Answer> begin_page(const Caller& caller, const ShowWholeJob& call);
   // manager_whys.cc
   void explain(Pending pending);
   void plan(Pending pending);
@@ -175,6 +241,11 @@ class Manager final : public Service {
   std::shared_ptr<const Picture> picture_with(LiveId id = 0, JobId row = {});
   Reader reader_for(const Caller& caller) const { return {caller, errors_, *clock_}; }
   void keep_forecast(LiveId id, const Told& told);
+
+  // manager_past.cc
+  static bool is_look_back(const Call& call);
+  void look_back(Pending pending);
+  void what_if(Pending pending);
 
   // manager_profile.cc
   void look_at_speeds(std::vector<Input>& inputs);
@@ -197,6 +268,7 @@ class Manager final : public Service {
 
   // manager_recover.cc
   Refusal recover();
+  Refusal open_readers(const std::string& file);
   Refusal refuse_old_leases() const;
   Refusal replay(Roster& roster, std::uint64_t after);
   Refusal begin_era(const Roster& roster);
@@ -217,6 +289,7 @@ class Manager final : public Service {
   std::optional<LiveClock> clock_;
   std::optional<Journal> journal_;
   std::optional<JobReader> reader_;
+  std::optional<JobReader> lookup_reader_;  // Of the thread of lookups_ alone.
   std::optional<Roster> roster_;
   std::optional<ProgressReader> progress_;
   std::vector<Learnt> learnt_;
@@ -238,6 +311,16 @@ class Manager final : public Service {
   std::map<LiveId, Foretold> foretold_;
   Instant next_question_;
   std::shared_ptr<const Picture> last_picture_;  // Large, so those who ask together share one.
+  std::shared_ptr<const Bands> bands_;  // Guarded by told_mutex_. Made anew, never changed.
+  Line line_;
+  Instant lists_watched_;  // When somebody last wanted bands with a list.
+  Instant next_bands_;     // Not before.
+  Instant banded_step_;    // The last step before those that were asked for last.
+  // Those over, by what was asked (user, tenant, search), until one more is. Guarded by
+  // told_mutex_.
+  std::map<std::tuple<std::string, std::string, std::string>, StateCounts> ended_counts_;
+  std::uint64_t ended_generation_ = 0;                    // The same.
+  std::map<std::string, std::deque<EventRow>> of_nodes_;  // The last few of each server.
   Instant pictured_step_;  // The last step before it: after another one it is out of date.
 
   // Of the turn at hand, until it is committed.
@@ -255,8 +338,12 @@ class Manager final : public Service {
   Instant next_look_;
   Instant next_speed_look_;
   Instant next_housekeeping_;
-  std::string blocked_;    // Why nothing can be written; empty if it can.
-  Forecaster forecaster_;  // Last: its thread uses the rest.
+  std::string blocked_;  // Why nothing can be written; empty if it can.
+  std::atomic<bool> what_if_runs_ = false;
+  Forecaster forecaster_;  // Last, as are these: their threads use the rest.
+  Forecaster lookups_;     // Lists that take long to find, and files of a job's page.
+  Forecaster historian_;   // Timelines and usage, which take longer.
+  Forecaster what_ifs_;    // And these longest.
 };
 
 }  // namespace muster

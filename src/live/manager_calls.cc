@@ -28,7 +28,7 @@ bool Manager::is_read(const Call& call) const {
   return !std::holds_alternative<SubmitJob>(call) && !std::holds_alternative<CancelJob>(call) &&
          !std::holds_alternative<HoldJob>(call) && !std::holds_alternative<ReleaseJob>(call) &&
          !std::holds_alternative<DrainNode>(call) && !std::holds_alternative<UndrainNode>(call) &&
-         !std::holds_alternative<KeepProfile>(call);
+         !std::holds_alternative<KeepProfile>(call) && !std::holds_alternative<RetryJob>(call);
 }
 
 void Manager::ask(Pending pending, std::vector<Input>& inputs) {
@@ -41,6 +41,8 @@ void Manager::ask(Pending pending, std::vector<Input>& inputs) {
     change_node(pending.caller, drain->node, false, std::move(pending.done), inputs);
   } else if (const auto* undrain = std::get_if<UndrainNode>(&call)) {
     change_node(pending.caller, undrain->node, true, std::move(pending.done), inputs);
+  } else if (const auto* again = std::get_if<RetryJob>(&call)) {
+    retry(pending.caller, again->job, std::move(pending.done), inputs);
   } else if (const auto* cancel = std::get_if<CancelJob>(&call)) {
     change(pending.caller, cancel->job, call, std::move(pending.done), inputs);
   } else if (const auto* hold = std::get_if<HoldJob>(&call)) {
@@ -69,26 +71,38 @@ void Manager::submit(const Caller& caller, SubmitJob& call, std::function<void(A
   if (const Refusal refusal = resolve_dependencies(caller, request, inputs)) {
     return done(refused(409, refusal->message));
   }
+  auto taken = take_in(caller.user, std::move(request), call.key, inputs);
+  if (const auto* no = std::get_if<Answer>(&taken)) return done(*no);
+  const auto& ids = std::get<std::vector<LiveId>>(taken);
+  waiters_.push_back(
+      {std::move(done), said({{"id", ids.front()}, {"ids", ids}, {"key_seen", false}}, 201)});
+}
+
+// A request that could run here.
+std::variant<std::vector<LiveId>, Answer> Manager::take_in(const std::string& user,
+                                                           JobRequest request,
+                                                           const std::string& key,
+                                                           std::vector<Input>& inputs) {
   const std::optional<ArrayRange> array = std::exchange(request.array, std::nullopt);
   const std::size_t count = array ? array->size() : 1;
-  const auto mine = per_user_.find(caller.user);
+  const auto mine = per_user_.find(user);
   const std::size_t theirs = mine == per_user_.end() ? 0 : mine->second;
   if (roster_->jobs().size() + inputs.size() + count > settings_.most_queued) {
-    return done(refused(429, fmt::format("the queue is full: {} jobs", settings_.most_queued)));
+    return refused(429, fmt::format("the queue is full: {} jobs", settings_.most_queued));
   }
   if (theirs + count > settings_.most_queued_per_user) {
-    return done(refused(429, fmt::format("you have {} jobs that are not over; the limit is {}",
-                                         theirs, settings_.most_queued_per_user)));
+    return refused(429, fmt::format("you have {} jobs that are not over; the limit is {}", theirs,
+                                    settings_.most_queued_per_user));
   }
-  json ids = json::array();
+  std::vector<LiveId> ids;
   SubmitInput input;
-  input.user = caller.user;
+  input.user = user;
   input.tenant = request.tenant;
   input.request = std::move(request);
   input.text = request_json(input.request);
   if (bulk_of(input) > kMostEntryBulk || input.text.size() * count > kMostSubmitBytes) {
-    return done(refused(413, count == 1 ? "the request is too large to be written down"
-                                        : "the request is too large for so many jobs"));
+    return refused(413, count == 1 ? "the request is too large to be written down"
+                                   : "the request is too large for so many jobs");
   }
   for (std::size_t i = 0; i < count; ++i) {
     input.id = journal_->next_id();
@@ -97,19 +111,17 @@ void Manager::submit(const Caller& caller, SubmitJob& call, std::function<void(A
       input.index = array->first + static_cast<std::int32_t>(i) * array->step;
       input.at_once = array->at_once;
     }
-    if (i == 0 && !call.key.empty()) {
-      if (const Refusal refusal = journal_->keep_key(caller.user, call.key, input.id)) {
-        return done(refused(400, refusal->message));
+    if (i == 0 && !key.empty()) {
+      if (const Refusal refusal = journal_->keep_key(user, key, input.id)) {
+        return refused(400, refusal->message);
       }
     }
     ids.push_back(input.id);
     inputs.push_back(input);
   }
-  per_user_[caller.user] += count;
+  per_user_[user] += count;
   submitted_ += count;
-  const json first = ids.front();
-  waiters_.push_back(
-      {std::move(done), said({{"id", first}, {"ids", std::move(ids)}, {"key_seen", false}}, 201)});
+  return ids;
 }
 
 // All jobs of the submission whose first job that is, in order.

@@ -22,20 +22,29 @@ Answer Manager::answer(const Caller& caller, const Call& call) {
   if (const auto* job = std::get_if<ShowJob>(&call)) return show(caller, *job);
   if (const auto* log = std::get_if<FindLog>(&call)) return find_log(caller, *log);
   if (const auto* wanted = std::get_if<ListEvents>(&call)) return events(caller, *wanted);
-  if (std::holds_alternative<ListNodes>(call)) {
-    return said(
-        nodes_view(*roster_, settings_.nodes, *clock_, caller.is_operator ? "" : caller.user));
-  }
+  if (std::holds_alternative<ListNodes>(call)) return nodes(caller);
   if (std::holds_alternative<ListTenants>(call)) return said(tenants_view(*roster_));
   if (std::holds_alternative<ListProfiles>(call)) return list_profiles(caller);
   if (std::holds_alternative<ShowMetrics>(call)) return metrics();
-  return health();
+  if (std::holds_alternative<ShowMe>(call)) return me(caller);
+  if (std::holds_alternative<ShowFleet>(call)) return fleet(caller);
+  if (const auto* whole = std::get_if<ShowWholeJob>(&call)) return page(caller, *whole);
+  // Nothing is asked of other threads while the disk is full.
+  if (std::holds_alternative<ShowHealth>(call) || !blocked_.empty()) return health();
+  return refused(404, "a live manager has no such thing");
 }
 
 Answer Manager::show(const Caller& caller, const ShowJob& call) {
   const auto found = find_job(caller, call.job);
   if (const auto* answer = std::get_if<Answer>(&found)) return *answer;
-  const LiveId id = std::get<FoundJob>(found).id;
+  const auto view = whole_view(std::get<FoundJob>(found));
+  if (const auto* answer = std::get_if<Answer>(&view)) return *answer;
+  return said(std::get<json>(view));
+}
+
+// With request and leases.
+std::variant<json, Answer> Manager::whole_view(const FoundJob& found) {
+  const LiveId id = found.id;
   json view;
   json request;
   const LiveJob* job = roster_->find(id);
@@ -48,7 +57,7 @@ Answer Manager::show(const Caller& caller, const ShowJob& call) {
   } else {
     const Result<std::optional<JobRow>> row = reader_->job(id);
     if (!row.ok()) return refused(503, row.error().message);
-    if (!row.value()) return refused(404, "no such job: " + call.job);
+    if (!row.value()) return refused(404, fmt::format("no such job: {}", id));
     view = view_of(*row.value(), *clock_);
     const json details = json::parse(row.value()->spec, nullptr, false);
     if (details.is_object()) request = details.value("request", json::object());
@@ -59,7 +68,7 @@ Answer Manager::show(const Caller& caller, const ShowJob& call) {
   if (!attempts.ok()) return refused(503, attempts.error().message);
   for (const AttemptRow& row : attempts.value()) leases.push_back(view_of(row, *clock_));
   view["leases"] = std::move(leases);
-  return said(view);
+  return view;
 }
 
 Answer Manager::find_log(const Caller& caller, const FindLog& call) {

@@ -19,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kVersion = "1";  // Of what snapshots hold.
+constexpr std::size_t kMostNotesOfNodes = 2'000;  // That are read at the start.
+constexpr const char* kVersion = "1";             // Of what snapshots hold.
 constexpr std::size_t kForgetAtOnce = 5'000;
 
 std::string wrap(const std::string& settings, const Roster& roster, std::uint64_t last_note,
@@ -41,6 +42,20 @@ Result<std::unique_ptr<Manager>> Manager::open(ManagerSettings settings) {
   return manager;
 }
 
+Refusal Manager::open_readers(const std::string& file) {
+  Result<JobReader> reader = JobReader::open(file);
+  if (!reader.ok()) return reader.error();
+  reader_.emplace(std::move(reader).value());
+  Result<JobReader> lookups = JobReader::open(file);
+  if (!lookups.ok()) return lookups.error();
+  lookup_reader_.emplace(std::move(lookups).value());
+  Result<std::vector<EventRow>> of_nodes = reader_->latest_of_no_job(kMostNotesOfNodes);
+  if (!of_nodes.ok()) return of_nodes.error();
+  std::for_each(of_nodes.value().rbegin(), of_nodes.value().rend(),
+                [this](const EventRow& event) { remember_of_nodes(event); });
+  return std::nullopt;
+}
+
 Refusal Manager::recover() {
   Result<Instance> instance = open_instance(settings_.home);
   if (!instance.ok()) return instance.error();
@@ -50,9 +65,7 @@ Refusal Manager::recover() {
   Result<Journal> journal = Journal::open(file);
   if (!journal.ok()) return journal.error();
   journal_.emplace(std::move(journal).value());
-  Result<JobReader> reader = JobReader::open(file);
-  if (!reader.ok()) return reader.error();
-  reader_.emplace(std::move(reader).value());
+  if (const Refusal refusal = open_readers(file)) return refusal;
   progress_.emplace(settings_.home + "/leases");
   profiler_.emplace(settings_.home + "/leases", settings_.profiling);
   clock_.emplace(instance_, Instant());
@@ -170,6 +183,7 @@ Refusal Manager::begin_era(const Roster& roster) {
   }
   since_snapshot_ = 0;
   roster_.emplace(std::move(again));
+  line_ = {};  // Rows have other numbers.
   note_step();
   return std::nullopt;
 }
@@ -361,6 +375,7 @@ void Manager::forget_old() {
   if (jobs == 0) return;
   hands_->order(std::move(orders));
   const Result<std::size_t> gone = journal_->forget_ended_before(before, kForgetAtOnce);
+  forget_counts();
   if (!gone.ok()) complain(gone.error().message);
 }
 

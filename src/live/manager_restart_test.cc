@@ -88,7 +88,8 @@ TEST_F(ManagerTest, AnOldJournalsEventsAreKeptFromItsLastEntriesOn) {
   const json before = ask(ListEvents{}, 200);
   crash();
   hammer(home_ + "/journal.db",
-         "DROP TABLE events; DELETE FROM meta WHERE name = 'events_from'; PRAGMA user_version = 2");
+         "DROP INDEX attempts_by_end; DROP TABLE events;"
+         "DELETE FROM meta WHERE name = 'events_from'; PRAGMA user_version = 2");
   for (int i = 0; i < 2; ++i) {
     start();
     EXPECT_EQ(ask(ListEvents{}, 200), before);

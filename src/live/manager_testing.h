@@ -68,6 +68,8 @@ class ManagerTest : public testing::Test {
     wanted.scheduling = settings;
     wanted.snapshot_every = snapshot_every_;
     wanted.progress_every = progress_every_;
+    wanted.what_if = what_if_;
+    wanted.what_if_time = what_if_time_;
     Result<std::unique_ptr<Manager>> opened = Manager::open(std::move(wanted));
     if (!opened.ok()) return opened.error().message;
     manager_ = std::move(opened).value();
@@ -101,6 +103,16 @@ class ManagerTest : public testing::Test {
     last_log_ = answer.log;
     return nlohmann::json::parse(answer.body.empty() ? "{}" : answer.body);
   }
+  // Whether the answer comes from the thread that decides.
+  bool is_answered_at_once(const Call& call) {
+    const auto answered_on = [this](Call each) {
+      std::promise<std::thread::id> promise;
+      manager_->call({"ann", false}, std::move(each),
+                     [&](const Answer&) { promise.set_value(std::this_thread::get_id()); });
+      return promise.get_future().get();
+    };
+    return answered_on(call) == answered_on(ShowHealth{});
+  }
   static SubmitJob job(std::int32_t gpus = 1, std::string key = "") {
     SubmitJob call;
     call.request.name = "train";
@@ -120,6 +132,8 @@ class ManagerTest : public testing::Test {
   std::string home_;
   std::size_t snapshot_every_ = 1000;
   Duration progress_every_ = Duration::seconds(2);
+  decltype(ManagerSettings::what_if) what_if_;
+  Duration what_if_time_ = ManagerSettings().what_if_time;
   NotingHands hands_;
   std::unique_ptr<Manager> manager_;
   std::thread thread_;

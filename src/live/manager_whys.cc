@@ -159,18 +159,19 @@ json Manager::story_of(const LiveJob& job) const {
 Answer Manager::story_of(const JobRow& row) const {
   const json view = view_of(row, *clock_);
   PastTimes times;
-  times.leases = view.value("leases_used", 0);
   json answer = {{"id", row.id}, {"name", row.name}, {"state", row.state}, {"constraint", "none"}};
   std::string went = "it never ran";
   if (row.ended) times.all = *row.ended - row.submitted;
   if (row.ended && row.started) {
     times.waited = *row.started - row.submitted;
     times.ran = std::min(seconds_of(view, "ran_s"), times.all);
+    times.leases = view.value("leases_used", 0);
     went = times_words(times);
   }
   // What went wrong comes first; where its time went, if nothing did.
   const bool well = row.exit.empty() || row.state == state_name(LiveState::kDone);
-  answer["why"] = end_words(row.state, times.all, well ? went : row.exit);
+  answer["why"] = well ? fmt::format("{} after {}: {}", row.state, short_duration(times.all), went)
+                       : end_words(row.state, times, row.exit);
   answer["time"] = went;
   if (!row.exit.empty()) answer["end"] = row.exit;
   put_failure(answer, view);

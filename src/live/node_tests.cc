@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "shim/spawn.h"
 
 namespace muster {
 
@@ -18,22 +19,11 @@ namespace {
 
 // A session of its own with nothing open; 0 and an error number if it cannot be.
 std::pair<pid_t, int> spawn(std::vector<std::string> command, const std::string& node) {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-  ::posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-  ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
-  sigset_t none;
-  sigset_t all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  constexpr int kFlags = POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-  ::posix_spawnattr_setflags(&attributes, static_cast<short>(kFlags));
+  SpawnPlan plan;
+  ::posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&plan.files, 1, "/dev/null", O_WRONLY, 0);
+  ::posix_spawn_file_actions_addopen(&plan.files, 2, "/dev/null", O_WRONLY, 0);
+  plan.set_apart();
   std::vector<char*> argv;
   for (std::string& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -44,9 +34,8 @@ std::pair<pid_t, int> spawn(std::vector<std::string> command, const std::string&
   }
   env.push_back(nullptr);
   pid_t pid = 0;
-  const int error = ::posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), env.data());
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&attributes);
+  const int error =
+      ::posix_spawnp(&pid, argv[0], &plan.files, &plan.attributes, argv.data(), env.data());
   return {error == 0 ? pid : 0, error};
 }
 

@@ -116,6 +116,7 @@ class Roster {
   // Jobs that are not over, and those that ended in the last step.
   const std::map<LiveId, LiveJob>& jobs() const { return jobs_; }
   const LiveJob* find(LiveId id) const;
+  LiveId live_of(JobId row) const { return live_of_[row.index()]; }  // Of the engine's.
   LiveState state_of(const LiveJob& job) const;
   // Jobs the engine wants to have running, whether they do yet or not.
   std::vector<LiveId> placed() const;

@@ -53,8 +53,13 @@ Picture Roster::picture(Instant now) const {
     picture.guesses.learn(spec, known.work);
     if (known.submitted > Instant()) arrivals.push_back({known.submitted, spec});
   }
-  for (const auto& [id, job] : jobs_) {
-    if (job.row) arrivals.push_back({job.submitted, imagine(job.request, job.user, job.tenant)});
+  // The latest, as many as can count: ids ascend with time.
+  std::size_t room = Guesses::kArrivals;
+  for (auto at = jobs_.rbegin(); at != jobs_.rend() && room > 0; ++at) {
+    const LiveJob& job = at->second;
+    if (!job.row) continue;
+    arrivals.push_back({job.submitted, imagine(job.request, job.user, job.tenant)});
+    --room;
   }
   std::sort(arrivals.begin(), arrivals.end(),
             [](const Arrival& a, const Arrival& b) { return a.at < b.at; });

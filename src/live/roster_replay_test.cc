@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -217,7 +218,8 @@ TEST_P(RosterReplay, DecidesTheSameFromTheJournal) {
 }
 
 TEST_P(RosterReplay, ASnapshotCarriesEverythingOver) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  const std::uint64_t seeds = std::getenv("MUSTER_LONG") != nullptr ? 20 : 2;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     Life life(GetParam(), seed);
     for (int i = 0; i < 15; ++i) {
       life.live(10);

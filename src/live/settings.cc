@@ -193,6 +193,25 @@ Result<RosterSettings> roster_settings(std::string_view text) {
   return settings;
 }
 
+std::string cluster_words(const Topology& topology) {
+  const std::size_t servers = topology.node_count();
+  const std::int32_t gpus = topology.total().gpus;
+  return fmt::format("{} server{}, {} GPU{}", servers, servers == 1 ? "" : "s", gpus,
+                     gpus == 1 ? "" : "s");
+}
+
+std::string whole_name(const RosterSettings& settings) {
+  if (std::holds_alternative<PhillyOptions>(settings.planner.whole)) return "philly";
+  return std::holds_alternative<OptimusOptions>(settings.planner.whole) ? "optimus" : "";
+}
+
+std::string scheduler_words(const RosterSettings& settings) {
+  const SchedulerParts& parts = settings.planner.parts;
+  const std::string whole = whole_name(settings);
+  return whole.empty() ? fmt::format("{}, {}, {}", parts.policy, parts.mechanism, parts.placement)
+                       : whole;
+}
+
 std::vector<NodeNotes> node_notes(std::span<const ServerFacts> servers) {
   std::vector<NodeNotes> notes;
   for (const ServerFacts& server : servers) {

@@ -24,6 +24,12 @@ Result<std::string> settings_text(const ServeFile& file, std::span<const ServerF
 // need more than the live manager can do.
 Result<RosterSettings> roster_settings(std::string_view text);
 
+// For people, and for labels: "3 servers, 24 GPUs"; a scheduler that is no chain of parts by its
+// name, empty otherwise; that, or the parts: "srtf, tune, consolidate".
+std::string cluster_words(const Topology& topology);
+std::string whole_name(const RosterSettings& settings);
+std::string scheduler_words(const RosterSettings& settings);
+
 // What is to be said of each server: that its GPUs are virtual, that limits are not enforced.
 std::vector<NodeNotes> node_notes(std::span<const ServerFacts> servers);
 

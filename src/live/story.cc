@@ -55,10 +55,12 @@ std::string times_words(const PastTimes& times) {
   return words;
 }
 
-std::string end_words(const std::string& state, Duration after, const std::string& why) {
+std::string end_words(const std::string& state, const PastTimes& times, const std::string& why) {
   const bool twice = why.starts_with(state + " ");  // "cancelled by ann"
-  std::string words = fmt::format("{} after {}{}{}", state, short_duration(after),
-                                  twice ? "" : ": ", twice ? why.substr(state.size()) : why);
+  const bool ran = times.leases > 0;
+  std::string words = fmt::format("{} after {} {}{}{}", state, ran ? "running" : "waiting",
+                                  short_duration(ran ? times.ran : times.all), twice ? "" : ": ",
+                                  twice ? why.substr(state.size()) : why);
   if (words.size() <= kLine) return words;
   std::size_t end = kLine - 1;
   while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xC0U) == 0x80) --end;

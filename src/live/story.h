@@ -15,13 +15,14 @@ struct PastTimes {
   Duration all;
   Duration waited;  // To its first start.
   Duration ran;
-  int leases = 0;
+  int leases = 0;  // 0: it never ran.
 };
 
 // "waited 12 s to start, ran 5 min in 2 leases, 3 s in between"
 std::string times_words(const PastTimes& times);
-// "failed after 5 min: ..."; within a line of 120 characters with the job's id before it.
-std::string end_words(const std::string& state, Duration after, const std::string& why);
+// Of one that did not end well: "failed after running 5 min: ...", or "after waiting" if it never
+// ran; within a line of 120 characters with the job's id before it.
+std::string end_words(const std::string& state, const PastTimes& times, const std::string& why);
 
 // "on 1 server by consolidate: fewest servers, then the tightest fit"
 std::string place_words(const Placement& placement, const SchedulerParts& parts);

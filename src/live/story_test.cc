@@ -41,13 +41,15 @@ TEST_F(Story, SaysWhyThisMuchCpu) {
 }
 
 TEST_F(Story, SaysWhatWentWrongInALine) {
-  EXPECT_EQ(end_words("failed", Duration::seconds(90), "out of memory"),
-            "failed after 90.0 s: out of memory");
-  EXPECT_EQ(end_words("cancelled", Duration::seconds(2), "cancelled by ann"),
-            "cancelled after 2.00 s by ann");
+  const PastTimes ran{Duration::seconds(300), Duration::seconds(210), Duration::seconds(90), 1};
+  EXPECT_EQ(end_words("failed", ran, "out of memory"),
+            "failed after running 90.0 s: out of memory");
+  const PastTimes never{Duration::seconds(2), {}, {}, 0};
+  EXPECT_EQ(end_words("cancelled", never, "cancelled by ann"),
+            "cancelled after waiting 2.00 s by ann");
   std::string words = "ä";
   for (int i = 0; i < 9; ++i) words += words;
-  const std::string cut = end_words("failed", Duration::seconds(2), words);
+  const std::string cut = end_words("failed", ran, words);
   EXPECT_LT(cut.size(), 110U);
   EXPECT_TRUE(cut.ends_with("ä…"));
 }

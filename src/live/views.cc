@@ -217,6 +217,7 @@ json view_of(const Roster& roster, const LiveJob& job, const Progress* progress,
                {"tenant", job.tenant},
                {"state", state_name(roster.state_of(job))},
                {"gpus", job.request.gpus},
+               {"gpus_held", job.lease ? total_of(job.lease->placement).gpus : 0},
                {"priority", job.request.priority},
                {"submitted", unix_s(clock, job.submitted)},
                {"ran_s", ran_by(job, clock.now()).in_seconds()},
@@ -245,6 +246,7 @@ json view_of(const JobRow& row, const LiveClock& clock) {
                {"user", row.user},
                {"tenant", row.tenant},
                {"state", row.state},
+               {"gpus_held", 0},
                {"submitted", unix_s(clock, row.submitted)},
                {"leases_used", row.attempts}};
   if (row.started) view["started"] = unix_s(clock, *row.started);
@@ -289,7 +291,7 @@ json tenants_view(const Roster& roster) {
   std::map<std::string, Sum> sums;
   for (const auto& [id, job] : roster.jobs()) {
     if (job.end) continue;
-    Sum& sum = sums[job.tenant.empty() ? std::string(kDefaultTenant) : job.tenant];
+    Sum& sum = sums[std::string(tenant_or_default(job.tenant))];
     if (job.lease) {
       sum.gpus += total_of(job.lease->placement).gpus;
       ++sum.running;

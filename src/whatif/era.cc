@@ -18,7 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kRowText = 2'000;  // Where a row cuts what it says of servers.
+constexpr std::size_t kRowText = 2'000;              // Where a row cuts what it says of servers.
+constexpr std::uint64_t kEntriesBetweenLooks = 100;  // At whether to go on.
 
 struct Beginning {
   std::uint64_t seq = 0;
@@ -167,7 +168,7 @@ class Replay {
 
 }  // namespace
 
-Result<LivePast> read_live_past(const std::string& database) {
+Result<LivePast> read_live_past(const std::string& database, const PastLimits& limits) {
   Result<JournalReader> opened = JournalReader::open(database);
   if (!opened.ok()) return opened.error();
   JournalReader reader = std::move(opened).value();
@@ -179,7 +180,7 @@ Result<LivePast> read_live_past(const std::string& database) {
   past.history.source = database;
   past.history.born_unix_us = beginning.value().born_unix_us;
   past.history.settings = settings.value();
-  if (const Refusal refusal = read_rows(reader, past.history)) return *refusal;
+  if (const Refusal refusal = read_rows(reader, limits, past.history)) return *refusal;
 
   Roster roster(std::move(settings).value());
   const Result<std::vector<Order>> unkept = roster.restore(beginning.value().roster);
@@ -189,10 +190,13 @@ Result<LivePast> read_live_past(const std::string& database) {
   }
   Replay replay(roster, past);
   bool going = !past.era.differs;
-  const Refusal broken = reader.for_each_from(beginning.value().seq + 1,
-                                              [&](std::uint64_t number, const JournalEntry& entry) {
-                                                if (going) going = replay.take(number, entry);
-                                              });
+  bool stopped = false;
+  const Refusal broken = reader.for_each_from(
+      beginning.value().seq + 1, [&](std::uint64_t number, const JournalEntry& entry) {
+        stopped = stopped || (number % kEntriesBetweenLooks == 0 && !limits.go_on());
+        if (going && !stopped) going = replay.take(number, entry);
+      });
+  if (stopped) return Error{kStoppedEarly};
   if (broken && !past.era.differs) past.era.differs = broken;
   replay.finish();
   return past;

@@ -32,6 +32,6 @@ struct LivePast {
 
 // Reads the database at one instant, whatever its manager is doing, and replays the era. Refuses
 // what cannot be read at all.
-Result<LivePast> read_live_past(const std::string& database);
+Result<LivePast> read_live_past(const std::string& database, const PastLimits& limits = {});
 
 }  // namespace muster

@@ -5,6 +5,8 @@
 // again, `muster analyze` studies it. Only what is on disk is told; see `notes` for what is not.
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +65,13 @@ struct LiveHistory {
   std::int64_t unix_us(Instant at) const { return born_unix_us + at.us(); }
   const KnownJob* find(LiveId id) const;
 };
+
+// How much of it to read.
+struct PastLimits {
+  std::size_t latest = std::numeric_limits<std::size_t>::max();  // Jobs, by id; and their leases.
+  std::function<bool()> go_on = [] { return true; };  // Asked now and then; false ends it.
+};
+inline constexpr const char* kStoppedEarly = "stopped before it was done";
 
 // The database that somebody means by its own path, by the directory it is in (a manager's home),
 // or by the socket beside it.

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "history/notes.h"
+#include "live/placed.h"
 #include "model/topology.h"
 
 namespace muster {
@@ -18,23 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// "0-1+3": GPUs of a server. Zero if it is anything else.
-std::uint64_t read_slots(std::string_view text) {
-  std::uint64_t slots = 0;
-  for (const std::string_view range : split(text, '+')) {
-    const std::vector<std::string_view> ends = split(range, '-');
-    const Result<std::int64_t> first = parse_int(ends.front());
-    const Result<std::int64_t> last = parse_int(ends.back());
-    if (ends.size() > 2 || !first.ok() || !last.ok()) return 0;
-    if (first.value() < 0 || last.value() < first.value() || last.value() >= kMostGpusPerNode) {
-      return 0;
-    }
-    for (std::int64_t slot = first.value(); slot <= last.value(); ++slot) {
-      slots |= std::uint64_t{1} << slot;
-    }
-  }
-  return slots;
-}
+constexpr std::size_t kRowsBetweenLooks = 1'000;  // At whether to go on.
 
 double number_in(const json& object, const char* key) {
   const auto at = object.find(key);
@@ -60,7 +45,7 @@ class Rows {
     for (const Node& node : history.settings.topology.nodes()) server(node.name);
   }
 
-  Refusal read(JournalReader& reader);
+  Refusal read(JournalReader& reader, const PastLimits& limits);
 
  private:
   void add(const JobRow& row);
@@ -116,16 +101,10 @@ void Rows::add(const JobRow& row) {
 }
 
 void Rows::read_where(PastLease& lease) {
-  for (const std::string_view part : split(lease.nodes, ',')) {
-    const std::size_t colon = part.rfind(':');
-    const std::uint64_t slots =
-        colon == std::string_view::npos ? 0 : read_slots(part.substr(colon + 1));
-    if (slots == 0) {
-      lease.where.clear();
-      ++nowhere_;
-      return;
-    }
-    lease.where.push_back({server(std::string(part.substr(0, colon))), slots});
+  const std::vector<PlacedOn> places = read_placed(lease.nodes);
+  if (places.empty()) ++nowhere_;
+  for (const PlacedOn& place : places) {
+    lease.where.push_back({server(std::string(place.server)), place.gpus});
   }
 }
 
@@ -173,14 +152,26 @@ void Rows::find_eligible() {
            "submitted on hold; the hold is known in the newest era only");
 }
 
-Refusal Rows::read(JournalReader& reader) {
-  if (const Refusal refusal = reader.for_each_job([this](JobRow&& row) { add(row); })) {
-    return refusal;
-  }
-  const Refusal refusal =
-      reader.for_each_attempt([this](AttemptRow&& row) { add(std::move(row)); });
-  if (refusal) return refusal;
+Refusal Rows::read(JournalReader& reader, const PastLimits& limits) {
+  const Result<std::uint64_t> last = reader.last_job();
+  if (!last.ok()) return last.error();
+  const std::uint64_t after = last.value() - std::min<std::uint64_t>(last.value(), limits.latest);
+  const Result<std::uint64_t> earlier = reader.jobs_up_to(after);
+  if (!earlier.ok()) return earlier.error();
+  std::size_t rows = 0;
+  bool going = true;
+  const auto read = [&](auto&& row) {
+    add(std::forward<decltype(row)>(row));
+    if (++rows % kRowsBetweenLooks == 0) going = limits.go_on();
+    return going;
+  };
+  if (const Refusal refusal = reader.for_each_job(after, read)) return refusal;
+  if (!going) return Error{kStoppedEarly};
+  if (const Refusal refusal = reader.for_each_attempt(after, read)) return refusal;
+  if (!going) return Error{kStoppedEarly};
   if (wrong_) return wrong_;
+  add_note(history_.notes, static_cast<std::int64_t>(earlier.value()), "job",
+           "submitted earlier left out");
   add_note(history_.notes, nowhere_, "lease", "whose servers and GPUs cannot be read");
   add_note(history_.notes, orphans_, "lease", "of jobs that are no longer known left out");
   find_eligible();
@@ -189,8 +180,8 @@ Refusal Rows::read(JournalReader& reader) {
 
 }  // namespace
 
-Refusal read_rows(JournalReader& reader, LiveHistory& history) {
-  return Rows(history).read(reader);
+Refusal read_rows(JournalReader& reader, const PastLimits& limits, LiveHistory& history) {
+  return Rows(history).read(reader, limits);
 }
 
 }  // namespace muster

@@ -8,7 +8,8 @@
 
 namespace muster {
 
-// Into a history that has its settings. Says in the history's notes what a row does not tell.
-Refusal read_rows(JournalReader& reader, LiveHistory& history);
+// Into a history that has its settings. Says in the history's notes what a row does not tell, and
+// what was left out.
+Refusal read_rows(JournalReader& reader, const PastLimits& limits, LiveHistory& history);
 
 }  // namespace muster

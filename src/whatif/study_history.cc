@@ -87,6 +87,7 @@ void Maker::add(const KnownJob& job) {
   past.id = history_.ids.intern(std::to_string(job.id));
   past.submit = date(job.submitted);
   past.status = status_of(job);
+  past.rejected = job.state == LiveState::kRejected;
   past.gpus = job.request.gpus;
   past.tenant = history_.tenants.intern(job.tenant);
   past.user = history_.users.intern(job.user);
@@ -94,7 +95,7 @@ void Maker::add(const KnownJob& job) {
   past.attempts = static_cast<std::uint32_t>(history_.attempts.size());
   for (const PastLease& lease : job.leases) add(lease, past);
   if (!job.ended) ++unfinished_;
-  if (job.state == LiveState::kRejected) ++rejected_;
+  if (past.rejected) ++rejected_;
   history_.jobs.push_back(past);
 }
 

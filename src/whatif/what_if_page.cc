@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "compare/gains.h"
+#include "compare/side_by_side.h"
 #include "report/table.h"
 
 namespace muster {
@@ -29,9 +30,35 @@ std::string answer(const WhatIfRun& happened, const WhatIfRun& same, const WhatI
       short_duration(same.summary.wait.mean), short_duration(happened.summary.wait.mean));
 }
 
-std::vector<Cell> row_of(const WhatIfRun& run) {
+// What a run's result tells beside its summary.
+struct Shown {
+  explicit Shown(const SimResult& result) {
+    std::vector<std::int64_t> jcts;
+    std::vector<std::int64_t> waits;
+    for (const JobOutcome& job : result.jobs) {
+      if (job.fate != Fate::kFinished) continue;
+      jcts.push_back(job.jct().us());
+      waits.push_back(job.wait().us());
+    }
+    jct = Sample(std::move(jcts));
+    wait = Sample(std::move(waits));
+    for (const TimelinePoint& point : result.timeline) {
+      busy.push_back({point.at, point.busy_gpus});
+      waiting.push_back({point.at, point.waiting});
+    }
+  }
+
+  Sample jct, wait;
+  std::vector<Step> busy, waiting;
+};
+
+// Gains are to the scheduler's own simulation, and nothing of what was not simulated.
+std::vector<Cell> row_of(const WhatIfRun& run, const WhatIfRun* same) {
   const Summary& summary = run.summary;
   std::vector<Cell> row = {run.name, static_cast<std::int64_t>(summary.finished)};
+  row.push_back(same == nullptr ? Cell()
+                                : gain_cell(same->summary.jct.mean.in_seconds(),
+                                            summary.jct.mean.in_seconds()));
   for (const Spread* spread : {&summary.jct, &summary.wait}) {
     for (const Duration value : {spread->mean, spread->p50, spread->p95}) {
       row.push_back(summary.finished > 0 ? Cell(minutes(value)) : Cell());
@@ -47,12 +74,12 @@ Section side_by_side(const WhatIfRun& happened, const WhatIfRun& same,
   Section section{"what-if", "As it was, and as it would have been", {}, "", {}, {}, {}};
   PageTable table{"what-if",
                   "",
-                  {"", "jobs", "mean JCT (min)", "median JCT", "p95 JCT", "mean wait (min)",
+                  {"", "jobs", "gain", "mean JCT (min)", "median JCT", "p95 JCT", "mean wait (min)",
                    "median wait", "p95 wait", "GPU use (%)", "preemptions"},
                   {}};
-  table.rows.push_back(row_of(happened));
-  table.rows.push_back(row_of(same));
-  for (const WhatIfRun& other : others) table.rows.push_back(row_of(other));
+  table.rows.push_back(row_of(happened, nullptr));
+  table.rows.push_back(row_of(same, &same));
+  for (const WhatIfRun& other : others) table.rows.push_back(row_of(other, &same));
   section.tables.push_back(std::move(table));
   for (const WhatIfRun& other : others.subspan(1)) {
     section.findings.push_back("And " + answer(happened, same, other) + ".");
@@ -62,6 +89,8 @@ Section side_by_side(const WhatIfRun& happened, const WhatIfRun& same,
       "of {} and a mean completion time of {}; really it was {} and {}.",
       short_duration(same.summary.wait.mean), short_duration(same.summary.jct.mean),
       short_duration(happened.summary.wait.mean), short_duration(happened.summary.jct.mean)));
+  section.findings.push_back(
+      fmt::format("A gain of 2.00 means half the mean completion time of {}.", same.name));
   for (const WhatIfRun& other : others) {
     if (other.summary.rejected == 0) continue;
     section.findings.push_back(fmt::format("Under {} {} jobs could never run: {}", other.name,
@@ -93,11 +122,24 @@ Page what_if_page(const Workload& workload, const WhatIfRun& happened, const Wha
   page.facts.push_back(
       fmt::format("{} jobs of {}", workload.trace.jobs.size(), workload.trace.source));
   page.sections.push_back(side_by_side(happened, same, others));
+  std::vector<const WhatIfRun*> runs = {&happened, &same};
+  for (const WhatIfRun& other : others) runs.push_back(&other);
+  std::vector<Shown> shown;
+  shown.reserve(runs.size());
+  std::vector<RunTimes> times;
+  std::vector<RunSteps> steps;
+  for (const WhatIfRun* run : runs) {
+    const Shown& one = shown.emplace_back(*run->result);
+    times.push_back({run->name, &one.jct, &one.wait});
+    steps.push_back({run->name, &one.busy, &one.waiting});
+  }
+  page.sections.push_back(distribution_section(times, kInMinutes));
   for (std::size_t i = 0; i < others.size(); ++i) {
     page.sections.push_back(
         gains_section(gains_between(workload.trace, *same.result, *others[i].result),
                       {std::to_string(i + 1), same.name, others[i].name}));
   }
+  page.sections.push_back(time_section(steps));
   page.notes = workload.trace.notes;
   return page;
 }

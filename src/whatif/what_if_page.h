@@ -16,10 +16,11 @@ namespace muster {
 struct WhatIfRun {
   std::string name;  // For people, and short: "tiresias".
   Summary summary;
-  const SimResult* result = nullptr;  // Of the workload's trace.
+  const SimResult* result = nullptr;  // Of the workload's trace, with its history.
 };
 
-// The title is the answer, of the first of the others. Gains are between simulations, so that what
+// The title is the answer, of the first of the others; then figures side by side, distributions,
+// who gains and who loses, and the cluster over time. Gains are between simulations, so that what
 // the simulator does not know of the machines is on both sides.
 Page what_if_page(const Workload& workload, const WhatIfRun& happened, const WhatIfRun& same,
                   std::span<const WhatIfRun> others);

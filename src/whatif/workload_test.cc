@@ -126,10 +126,12 @@ TEST(WhatIfPage, AnswersInItsFirstLine) {
       "under tiresias the mean wait of 3 jobs would have been 0.00 s instead of "))
       << page.title;
   EXPECT_LT(page.title.size(), 120U);
-  ASSERT_EQ(page.sections.size(), 2U);
+  ASSERT_EQ(page.sections.size(), 4U);
   EXPECT_EQ(page.sections[0].tables[0].rows.size(), 3U);
-  EXPECT_TRUE(page.sections[1].findings[0].starts_with("Of 3 jobs, 2 would be done sooner"))
-      << page.sections[1].findings[0];
+  EXPECT_EQ(page.sections[1].key, "distributions");
+  EXPECT_TRUE(page.sections[2].findings[0].starts_with("Of 3 jobs, 2 would be done sooner"))
+      << page.sections[2].findings[0];
+  EXPECT_EQ(page.sections[3].key, "over-time");
 }
 
 TEST(StudyHistory, TellsAttemptsReasonsAndEnds) {

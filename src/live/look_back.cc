@@ -1,0 +1,372 @@
+#include "live/look_back.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "live/answers.h"
+#include "live/placed.h"
+#include "store/job_reader.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kMostHolders = 100;
+constexpr std::size_t kMostCaused = 10'000;  // Jobs whose cause of waiting is looked up.
+constexpr const char* kRunning = "running";
+
+std::string tenant_of(const std::string& name) { return std::string(tenant_or_default(name)); }
+
+Result<JobReader> open_reader(const LookBack& look) {
+  Result<JobReader> reader = JobReader::open(look.database);
+  if (!reader.ok()) return reader;
+  if (const Refusal refusal = reader.value().expect_many()) return *refusal;
+  if (const Refusal refusal = reader.value().hold_still()) return *refusal;
+  return reader;
+}
+
+std::string last_leases(std::size_t count) {
+  return fmt::format("only the last {} lease{} of that time", count, count == 1 ? "" : "s");
+}
+
+// In LeaseTimeline::causes, of the event that tells of a start.
+std::uint32_t cause_in(const std::string& event) {
+  constexpr double kShortest = 1;  // Seconds: less is no waiting.
+  const nlohmann::json told = nlohmann::json::parse(event, nullptr, false);
+  if (!told.is_object() || !told.contains("facts")) return 0;
+  const nlohmann::json& facts = told["facts"];
+  if (!facts.is_object() || !facts.contains("waited_for_s")) return 0;
+  std::uint32_t cause = 1;
+  double most = kShortest;
+  for (std::size_t i = 0; i < kWaitCauses; ++i) {
+    const double waited = facts["waited_for_s"].value(std::string(kWaitCauseNames[i]), 0.0);
+    if (waited < most) continue;
+    most = waited;
+    cause = static_cast<std::uint32_t>(i) + 2;
+  }
+  return cause;
+}
+
+// The place of each name in a list that grows.
+class Places {
+ public:
+  explicit Places(std::vector<std::string>& names) : names_(names) {}
+  std::uint32_t of(const std::string& name) {
+    const auto [at, fresh] = places_.emplace(name, static_cast<std::uint32_t>(names_.size()));
+    if (fresh) names_.push_back(name);
+    return at->second;
+  }
+
+ private:
+  std::vector<std::string>& names_;
+  std::map<std::string, std::uint32_t, std::less<>> places_;
+};
+
+class TimelineMaker {
+ public:
+  explicit TimelineMaker(const LookBack& look);
+
+  void add(AttemptSpan&& lease);
+  void add(const JobSpan& job);
+  // After the leases. What jobs waited for before their first lease.
+  Refusal add_causes(JobReader& reader);
+  LeaseTimeline finish() &&;
+  const TimeWindow& window() const { return window_; }
+
+ private:
+  struct Piece {  // GPUs of one server, whose rows are not known yet.
+    std::uint32_t server = 0;
+    std::uint64_t gpus = 0;
+    TimelineBar bar;
+  };
+  Instant date(Instant at) const { return Instant::micros(look_.born_unix_us + at.us()); }
+  std::uint32_t server(std::string_view name);
+  std::uint32_t job(const AttemptSpan& lease);
+
+  const LookBack& look_;
+  TimeWindow window_;
+  LeaseTimeline timeline_;
+  Places tenants_{timeline_.tenants}, ends_{timeline_.ends};
+  std::map<std::string, std::uint32_t, std::less<>> servers_;
+  std::unordered_map<std::uint64_t, std::uint32_t> jobs_;
+  std::vector<Piece> pieces_;
+  std::vector<TimelineLoad> changes_;     // In any order.
+  std::size_t leases_ = 0, nowhere_ = 0;  // Of those that are over; of all.
+  std::int64_t gpus_ = 0;                 // Of all.
+  bool full_ = false;
+};
+
+TimelineMaker::TimelineMaker(const LookBack& look) : look_(look) {
+  window_ = {date(look.window.begin), date(look.window.end)};
+  timeline_.whole = {date(look.whole.begin), date(look.whole.end)};
+  timeline_.dates = true;
+  timeline_.gpus = look.gpus;
+  timeline_.causes = {"not known", "did not wait"};
+  timeline_.causes.insert(timeline_.causes.end(), kWaitCauseNames.begin(), kWaitCauseNames.end());
+  timeline_.servers = look.servers;
+  for (std::size_t i = 0; i < look.servers.size(); ++i) {
+    servers_.emplace(look.servers[i].name, static_cast<std::uint32_t>(i));
+  }
+  for (const UsageTenant& tenant : look.tenants) tenants_.of(tenant.name);
+}
+
+// Those that are no more come after the others.
+std::uint32_t TimelineMaker::server(std::string_view name) {
+  const auto found = servers_.find(name);
+  if (found != servers_.end()) return found->second;
+  const auto place = static_cast<std::uint32_t>(timeline_.servers.size());
+  timeline_.servers.push_back({std::string(name), 0});
+  servers_.emplace(name, place);
+  return place;
+}
+
+std::uint32_t TimelineMaker::job(const AttemptSpan& lease) {
+  const auto [at, fresh] =
+      jobs_.emplace(lease.job, static_cast<std::uint32_t>(timeline_.jobs.size()));
+  if (fresh) {
+    TimelineJob job;
+    if (may_see(look_.caller, lease.user)) {
+      job = {std::to_string(lease.job), lease.name, lease.user, 0, 0, 0};
+    }
+    job.tenant = tenants_.of(tenant_of(lease.tenant));
+    timeline_.jobs.push_back(std::move(job));
+  }
+  return at->second;
+}
+
+void TimelineMaker::add(AttemptSpan&& lease) {
+  full_ = full_ || gpus_ >= look_.most_gpus;
+  if (full_) return;
+  const std::vector<PlacedOn> places = read_placed(lease.nodes);
+  if (lease.ended) ++leases_;
+  if (places.empty()) {
+    ++nowhere_;
+    return;
+  }
+  const Instant end = date(lease.ended.value_or(look_.whole.end));
+  TimelineBar bar{0, job(lease), ends_.of(lease.ended ? lease.state : kRunning),
+                  date(lease.started), std::max(end, date(lease.started))};
+  std::int32_t gpus = 0;
+  for (const PlacedOn& place : places) {
+    const std::uint32_t at = server(place.server);
+    pieces_.push_back({at, place.gpus, bar});
+    gpus += std::popcount(place.gpus);
+    std::int32_t& seen = timeline_.servers[at].gpus;
+    seen = std::max(seen, static_cast<std::int32_t>(std::bit_width(place.gpus)));
+  }
+  gpus_ += gpus;
+  std::int32_t& most = timeline_.jobs[bar.job].gpus;
+  most = std::max(most, gpus);
+  changes_.push_back({bar.begin, static_cast<double>(gpus), 0});
+  if (lease.ended) changes_.push_back({bar.end, static_cast<double>(-gpus), 0});
+}
+
+// It waits until its first lease is up.
+void TimelineMaker::add(const JobSpan& job) {
+  changes_.push_back({date(job.submitted), 0, 1});
+  const std::optional<Instant> until = job.started ? job.started : job.ended;
+  if (until) changes_.push_back({date(*until), 0, -1});
+}
+
+Refusal TimelineMaker::add_causes(JobReader& reader) {
+  if (jobs_.size() > kMostCaused) return std::nullopt;
+  for (const auto& [id, place] : jobs_) {
+    const Result<std::string> told = reader.first_start(id);
+    if (!told.ok()) return told.error();
+    timeline_.jobs[place].cause = cause_in(told.value());
+  }
+  return std::nullopt;
+}
+
+LeaseTimeline TimelineMaker::finish() && {
+  std::vector<std::uint32_t> first;
+  std::uint32_t row = 0;
+  for (const TimelineServer& server : timeline_.servers) {
+    first.push_back(row);
+    row += static_cast<std::uint32_t>(server.gpus);
+  }
+  for (Piece& piece : pieces_) {
+    for (std::uint64_t left = piece.gpus; left != 0; left &= left - 1) {
+      piece.bar.row = first[piece.server] + static_cast<std::uint32_t>(std::countr_zero(left));
+      timeline_.bars.push_back(piece.bar);
+    }
+  }
+  sort_bars(timeline_);
+  timeline_.load = load_of(std::move(changes_));
+  if (full_ || leases_ == look_.most_leases) {
+    timeline_.missing = last_leases(leases_);
+  } else if (nowhere_ > 0) {
+    timeline_.missing = fmt::format("without {} lease{} on more servers than their rows hold",
+                                    nowhere_, nowhere_ == 1 ? "" : "s");
+  }
+  return std::move(timeline_);
+}
+
+// Who has jobs waiting for GPUs and some of his own left: the one with most of them.
+const UsageTenant* neediest(const std::vector<UsageTenant>& tenants, const std::vector<char>& leaf,
+                            const std::vector<char>& waits) {
+  const UsageTenant* most = nullptr;
+  for (std::size_t i = 0; i < tenants.size(); ++i) {
+    const UsageTenant& tenant = tenants[i];
+    if (leaf[i] == 0 || waits[i] == 0 || tenant.used_now >= tenant.quota) continue;
+    if (most == nullptr || tenant.quota - tenant.used_now > most->quota - most->used_now) {
+      most = &tenant;
+    }
+  }
+  return most;
+}
+
+// The leases that took a tenant beyond its quota: its latest. `waits`: which tenants have jobs that
+// nothing but a lack of GPUs keeps.
+void add_holders(const Roster& roster, const Caller& caller, const std::vector<char>& waits,
+                 LookBack& look) {
+  std::vector<char> leaf(look.tenants.size(), 1);
+  for (const UsageTenant& tenant : look.tenants) {
+    if (tenant.parent) leaf[*tenant.parent] = 0;
+  }
+  const UsageTenant* const owner = neediest(look.tenants, leaf, waits);
+  if (owner == nullptr) return;
+  std::map<std::string, std::int64_t> over;
+  for (std::size_t i = 0; i < look.tenants.size(); ++i) {
+    const std::int64_t beyond = look.tenants[i].used_now - look.tenants[i].quota;
+    if (leaf[i] != 0 && beyond > 0) over[look.tenants[i].name] = beyond;
+  }
+  std::vector<const LiveJob*> jobs;
+  for (const auto& [id, job] : roster.jobs()) {
+    if (job.lease && over.contains(tenant_of(job.tenant))) jobs.push_back(&job);
+  }
+  std::stable_sort(jobs.begin(), jobs.end(), [](const LiveJob* a, const LiveJob* b) {
+    return a->lease->since > b->lease->since;
+  });
+  for (const LiveJob* job : jobs) {
+    std::int64_t& beyond = over[tenant_of(job->tenant)];
+    if (beyond <= 0) continue;
+    if (look.holders.size() == kMostHolders) return;
+    const std::int64_t gpus = total_of(job->lease->placement).gpus;
+    beyond -= gpus;
+    const bool named = may_see(caller, job->user);
+    look.holders.push_back({tenant_of(job->tenant), job->id, named ? job->user : "",
+                            named ? job->request.name : "", gpus, job->lease->since, owner->name});
+  }
+}
+
+}  // namespace
+
+LookBack look_back(const Roster& roster, const Caller& caller) {
+  LookBack look;
+  look.caller = caller;
+  const Topology& topology = roster.settings().topology;
+  look.gpus = topology.total().gpus;
+  for (const Node& node : topology.nodes()) look.servers.push_back({node.name, node.capacity.gpus});
+  std::map<std::string, std::uint32_t> places;
+  const auto add = [&](const std::string& name, std::int64_t quota,
+                       std::optional<std::uint32_t> parent) {
+    places.emplace(name, static_cast<std::uint32_t>(look.tenants.size()));
+    look.tenants.push_back({name, parent, quota, 0, 0, 0});
+  };
+  const auto& tenants = roster.settings().tenants;
+  if (!tenants) add(std::string(kDefaultTenant), look.gpus, std::nullopt);
+  for (std::size_t i = 0; tenants && i < tenants->size(); ++i) {
+    const Tenant& tenant = (*tenants)[TenantId(i)];
+    std::optional<std::uint32_t> parent;
+    if (tenant.parent) parent = static_cast<std::uint32_t>(tenant.parent->index());
+    // Shared otherwise, a quota that is written down means nothing.
+    add(tenant.name, tenants->sharing() == Sharing::kQuota ? tenant.quota : 0, parent);
+  }
+  std::vector<char> waits(look.tenants.size(), 0);
+  for (const auto& [id, job] : roster.jobs()) {
+    const auto place = places.find(tenants ? tenant_of(job.tenant) : std::string(kDefaultTenant));
+    if (job.end || place == places.end()) continue;
+    if (job.lease) look.tenants[place->second].used_now += total_of(job.lease->placement).gpus;
+    if (roster.state_of(job) == LiveState::kQueued) waits[place->second] = 1;
+    for (std::optional<std::uint32_t> at = place->second; at; at = look.tenants[*at].parent) {
+      ++(job.lease ? look.tenants[*at].running : look.tenants[*at].queued);
+    }
+  }
+  add_holders(roster, caller, waits, look);
+  return look;
+}
+
+Answer timeline_answer(const LookBack& look) {
+  Result<JobReader> reader = open_reader(look);
+  if (!reader.ok()) return refused(503, reader.error().message);
+  TimelineMaker maker(look);
+  Refusal refusal =
+      reader.value().for_each_lease_in(look.window.begin, look.window.end, look.most_leases,
+                                       [&](AttemptSpan&& lease) { maker.add(std::move(lease)); });
+  if (!refusal) {
+    refusal = reader.value().for_each_job_in(look.window.begin, look.window.end,
+                                             [&](JobSpan&& job) { maker.add(job); });
+  }
+  if (!refusal) refusal = maker.add_causes(reader.value());
+  if (refusal) return refused(503, refusal->message);
+  const TimeWindow window = maker.window();
+  Answer answer;
+  answer.body = timeline_json(std::move(maker).finish(), window);
+  return answer;
+}
+
+Answer usage_answer(const LookBack& look, std::size_t points) {
+  Result<JobReader> reader = open_reader(look);
+  if (!reader.ok()) return refused(503, reader.error().message);
+  const auto date = [&](Instant at) { return Instant::micros(look.born_unix_us + at.us()); };
+  UsageFacts facts;
+  facts.window = {date(look.window.begin), date(look.window.end)};
+  facts.points = points;
+  facts.gpus = look.gpus;
+  facts.tenants = look.tenants;
+  facts.holders = look.holders;
+  for (UsageHolder& holder : facts.holders) holder.since = date(holder.since);
+  std::map<std::string, std::uint32_t> places;
+  for (const UsageTenant& tenant : facts.tenants) {
+    places.emplace(tenant.name, static_cast<std::uint32_t>(places.size()));
+  }
+  // One who was renamed or left, and had no quota that is known.
+  const auto place = [&](const std::string& name) {
+    const auto next = static_cast<std::uint32_t>(facts.tenants.size());
+    const auto [at, fresh] = places.emplace(tenant_of(name), next);
+    if (fresh) facts.tenants.push_back({tenant_of(name), std::nullopt, 0, 0, 0, 0, false});
+    return at->second;
+  };
+  const Instant now = look.whole.end;
+  std::size_t over = 0;
+  Instant oldest;  // The end of the last of these.
+  Refusal refusal = reader.value().for_each_lease_in(
+      look.window.begin, look.window.end, look.most_leases, [&](AttemptSpan&& lease) {
+        if (lease.ended) {
+          ++over;
+          oldest = date(*lease.ended);
+        }
+        std::int64_t gpus = 0;
+        for (const PlacedOn& on : read_placed(lease.nodes)) gpus += std::popcount(on.gpus);
+        facts.holds.push_back(
+            {place(lease.tenant), date(lease.started), date(lease.ended.value_or(now)), gpus});
+      });
+  if (!refusal) {
+    refusal =
+        reader.value().for_each_job_in(look.window.begin, look.window.end, [&](JobSpan&& job) {
+          facts.work.push_back(
+              {place(job.tenant), date(job.submitted), date(job.ended.value_or(now))});
+        });
+  }
+  if (refusal) return refused(503, refusal->message);
+  if (over == look.most_leases) {  // Before that some would be missing.
+    facts.window.begin = std::max(facts.window.begin, oldest);
+    facts.missing = last_leases(over) + ", so it begins later";
+  }
+  // Steps have some length.
+  const auto shortest = Duration::micros(static_cast<std::int64_t>(points));
+  facts.window.end = std::max(facts.window.end, facts.window.begin + shortest);
+  Answer answer;
+  answer.body = usage_json(facts);
+  return answer;
+}
+
+}  // namespace muster
