@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "config/profiles_file.h"
+#include "conformance_scenes.h"
 #include "core/engine.h"
 #include "mechanism/registry.h"
 #include "placement/registry.h"
@@ -23,17 +24,6 @@
 
 namespace muster {
 namespace {
-
-Topology large_and_small() {
-  Topology topology;
-  for (const char* const name : {"a0", "a1", "a2"}) {
-    EXPECT_FALSE(topology.add_node(name, "r0", "gpu", {4, 12'000, 256'000, 250'000}));
-  }
-  for (const char* const name : {"b0", "b1"}) {
-    EXPECT_FALSE(topology.add_node(name, "r1", "gpu", {8, 16'000, 512'000, 500'000}));
-  }
-  return topology;
-}
 
 class Shared {
  public:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -295,7 +296,8 @@ INSTANTIATE_TEST_SUITE_P(AllParts, Conformance,
 TEST(ConformanceOfParts, IdleRoundsMakeNoDifference) {
   for (const bool mixed : {false, true}) {
     Ground ground = mixed ? mixed_ground(0) : uniform_ground(0);
-    for (std::uint64_t seed = 100; seed < 140; ++seed) {
+    const std::uint64_t seeds = std::getenv("MUSTER_LONG") != nullptr ? 40 : 10;
+    for (std::uint64_t seed = 100; seed < 100 + seeds; ++seed) {
       ground.trace = workload(seed, 40, ground.profiles, ground.topology);
       for (const PolicyEntry& policy : policies()) {
         for (const char* const mechanism : {"proportional", "greedy", "tune"}) {

@@ -159,6 +159,13 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             return self.show_events(query, m.find(words[2])["id"])
         if words[:2] == ["v1", "jobs"] and words[2].endswith("_*"):
             return self.change_array(words[2][:-2], words[3])
+        if words[:2] == ["v1", "jobs"] and words[3] == "retry":
+            old = m.find(words[2])
+            if old["state"] not in OVER:
+                raise Refused(409, f"job {old['id']} is not over: {old['state']}")
+            fresh = max(m.jobs) + 1
+            m.jobs[fresh] = {**old, "id": fresh, "state": "queued"}
+            return self.answer({"id": fresh, "of": old["id"]}, 201)
         if words[:2] == ["v1", "jobs"]:
             job = m.find(words[2])
             if job["state"] in OVER:

@@ -15,6 +15,8 @@ The rules:
     todo      names an issue: TO DO(#12), in one word
     executors which cluster manager runs the leases is known to exec/ and below, and to the
               configuration; what decides, serves and remembers does not name one
+    markup    the dashboard never turns text into markup or code: what people call their jobs is
+              shown as it is; its files keep to the lengths above, of 120 columns
     map       every folder of src/ is listed in ARCHITECTURE.md
     names     no two types of one name outside of functions, classes and files: the linker would
               take one of them for both (tests beside the code are free of this rule)
@@ -29,6 +31,11 @@ from typing import NamedTuple
 MOST_LINES = 600
 MANY_LINES = 400
 MOST_COLUMNS = 100
+WEB_FOLDERS = ("web/src", "web/test", "web/bench", "tests/browser")
+WEB_SUFFIXES = (".ts", ".tsx", ".css", ".mjs")
+WEB_COLUMNS = 120
+MARKUP = re.compile(r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|srcdoc"
+                    r"|document\.write|createContextualFragment|DOMParser|eval|new Function)\b")
 CODE_FOLDERS = ("src", "tests", "bench")
 TEXT_FOLDERS = ("src", "tests", "bench", "tools", "cmake")
 TEXT_SUFFIXES = (".cc", ".h", ".py", ".sh", ".cmake", ".txt")
@@ -189,6 +196,10 @@ class House:
         for path in self.files(TEXT_FOLDERS, TEXT_SUFFIXES):
             self.check_todo(path)
             self.check_executors(path)
+        for path in self.files(WEB_FOLDERS, WEB_SUFFIXES):
+            self.check_length(path, self.read(path), WEB_COLUMNS)
+            if path.parts[:2] == ("web", "src"):
+                self.check_markup(path)
         return sorted(self.findings)
 
     def add(self, path, line, rule, text, warning=False):
@@ -276,7 +287,7 @@ class House:
             if path.parts[1] in self.pure and not path.name.endswith("_test.cc"):
                 self.check_pure(path, source)
 
-    def check_length(self, path, source):
+    def check_length(self, path, source, most_columns=MOST_COLUMNS):
         lines = source.splitlines()
         if len(lines) > MOST_LINES:
             self.add(path, len(lines), "length", f"{len(lines)} lines, more than {MOST_LINES}")
@@ -284,9 +295,9 @@ class House:
             self.add(path, len(lines), "length", f"{len(lines)} lines: split it before it grows",
                      warning=True)
         for number, line in enumerate(lines, 1):
-            if len(line) > MOST_COLUMNS:
+            if len(line) > most_columns:
                 self.add(path, number, "length",
-                         f"{len(line)} columns, more than {MOST_COLUMNS}")
+                         f"{len(line)} columns, more than {most_columns}")
 
     def check_header(self, path, source):
         lines = [line for line in source.splitlines() if line.strip()]
@@ -320,6 +331,11 @@ class House:
         for number, line in enumerate(self.read(path).splitlines(), 1):
             if re.search(r"slurm|squeue|sinfo|scontrol|s(?:run|batch|cancel)\b", line, re.I):
                 self.add(path, number, "executors", "names an executor; exec/ alone knows it")
+
+    def check_markup(self, path):
+        for number, line in enumerate(self.read(path).splitlines(), 1):
+            if match := MARKUP.search(line):
+                self.add(path, number, "markup", f"'{match.group()}': show text as text")
 
     def check_map(self, folders):
         text = self.read("ARCHITECTURE.md")
@@ -468,6 +484,8 @@ def breaks():
     yield "todo", "src/sim/bad.cc", "// TO" "DO: later\n"
     yield "todo", "tools/bad.sh", "# TO" "DO(me) later\n"
     yield "executors", "src/sim/bad.cc", "// Ask squeue first.\n"
+    yield "markup", "web/src/bad.tsx", "box.innerHTML = job.name;\n"
+    yield "length", "web/src/bad.ts", "// " + "x" * 118 + "\n"
     yield "map", "src/extra/CMakeLists.txt", "house_library(extra)\n"
     yield "names", "src/sim/plain.h", "#pragma once\n\n// Twice.\n\nstruct Plain {\n};\n"
 

@@ -194,6 +194,15 @@ class Acts(LiveTest):
                          {"id": 3, "state": "queued"})
         self.run_muster("cancel", status=2)
 
+    def test_what_is_over_is_submitted_again(self):
+        self.some_jobs()
+        last = max(self.manager.jobs)
+        out, err = self.run_muster("retry", "1", "2", status=1)
+        self.assertEqual(out, f"job 1: submitted again as job {last + 1}\n")
+        self.assertRegex(err, "muster: retry 2: job 2 is not over")
+        self.assertEqual(json.loads(self.run_muster("retry", "1", "--json")[0]),
+                         {"id": last + 2, "of": 1})
+        self.assertIn("muster retry 12", self.run_muster("retry", "--help")[0])
 
     def test_an_array_is_acted_on_as_one(self):
         self.manager.jobs = {i: {"id": i, "name": "n", "state": "queued", "array": 7,

@@ -129,7 +129,7 @@ class Client(PythonTest):
                                                              "tokens": "tokens"}}, start=False)
         token = daemon.muster("token", "ann")[0].strip()
         daemon.start()
-        port = re.search(r" and 127\.0\.0\.1:(\d+)$", daemon.log(), re.MULTILINE).group(1)
+        port = re.search(r" and http://127\.0\.0\.1:(\d+)/$", daemon.log(), re.MULTILINE).group(1)
         server = {"MUSTER_SERVER": f"http://127.0.0.1:{port}", "MUSTER_HOME": str(daemon.work)}
         with mock.patch.dict(os.environ, {**server, "MUSTER_TOKEN": token}):
             client = muster.Client()

@@ -252,7 +252,7 @@ class Quarantine(LiveTest):
         self.daemon.start()
 
     def job_of(self, user, text):
-        port = int(re.findall(r" and 127\.0\.0\.1:(\d+)$", self.daemon.log(), re.M)[-1])
+        port = int(re.findall(r" and http://127\.0\.0\.1:(\d+)/$", self.daemon.log(), re.M)[-1])
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.request("POST", "/v1/jobs", json.dumps(

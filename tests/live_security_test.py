@@ -34,7 +34,7 @@ class TcpTest(LiveTest):
         self.tokens = {user: self.daemon.muster("token", user, *more)[0].strip()
                        for user, more in (("ann", ()), ("bob", ()), ("olga", ("--operator",)))}
         self.daemon.start()
-        self.port = int(re.search(r" and 127\.0\.0\.1:(\d+)$", self.daemon.log(), re.M).group(1))
+        self.port = int(re.search(r" and http://127\.0\.0\.1:(\d+)/$", self.daemon.log(), re.M).group(1))
 
     def call(self, user, method, path, body=None, **headers):
         """Status and text; `user` None: without a token."""
@@ -144,13 +144,14 @@ class Strangers(TcpTest):
         before = self.daemon.job(ann)
         for method, path in (("GET", ""), ("GET", "/log"), ("GET", "/log?follow=1"),
                              ("GET", "/events?follow=1"), ("POST", "/cancel"), ("POST", "/hold"),
-                             ("POST", "/release")):
+                             ("POST", "/release"), ("GET", "/page"), ("POST", "/retry")):
             status, text = self.call("bob", method, f"/v1/jobs/{ann}{path}")
             self.assertIn(status, (403, 404), path)
             for word in ("s3cret", "mine", "annjob"):
                 self.assertNotIn(word, text)
         for path in ("/v1/jobs", "/v1/jobs?state=all", "/v1/jobs?user=ann", "/v1/events",
-                     "/v1/nodes", "/v1/jobs?state=running&user=ann"):
+                     "/v1/nodes", "/v1/jobs?state=running&user=ann", "/v1/fleet", "/v1/me",
+                     "/v1/jobs?state=all&search=ann&sort=name&counts=1"):
             status, text = self.call("bob", "GET", path)
             self.assertEqual(status, 200, text)
             self.assertNotIn("annjob", text)

@@ -160,6 +160,32 @@ class WhatIf(LiveTest):
         _, err = self.daemon.muster("sim", "--from-live", self.daemon.work, status=2)
         self.assertIn("journal.db", err)
 
+    def test_as_the_dashboard_asks(self):
+        self.live_through_it()
+        timeline = self.daemon.get("/v1/timeline")
+        self.assertEqual(timeline["unit"], "unix")
+        self.assertEqual(timeline["gpus"], 2)
+        self.assertEqual(set(timeline["jobs"]["name"]) >= {"long", "short", "again"}, True)
+        bars = timeline["bars"]
+        self.assertEqual(set(bars["row"]), {0, 1})
+        ends = {timeline["ends"][end] for end in bars["end"]}
+        self.assertGreaterEqual(ends, {"finished", "failed", "stopped"})
+        self.assertEqual((timeline["load"]["busy"][-1], timeline["load"]["waiting"][-1]), (0, 0))
+        self.assertLess(max(timeline["load"]["busy"]), 3)
+        usage = self.daemon.get("/v1/usage?points=5")
+        self.assertGreater(sum(usage["tenants"][0]["used"]), 0)
+
+        page = self.daemon.get("/v1/whatif?policy=fifo")
+        self.assertTrue(page["title"].startswith("under fifo the mean wait of 6 jobs"), page["title"])
+        plots = {plot["key"]: plot for section in page["sections"] for plot in section["plots"]}
+        self.assertEqual(set(plots), {"jct-cdf", "wait-cdf", "busy-gpus", "waiting-jobs"})
+        for plot in plots.values():
+            self.assertEqual([series["name"] for series in plot["series"]],
+                             ["as it happened", "its own scheduler", "fifo"])
+        status, said, _ = self.daemon.ask("GET", "/v1/whatif?policy=fifu")
+        self.assertEqual(status, 400)
+        self.assertIn("did you mean 'fifo'", json.loads(said)["error"])
+
     def test_the_study(self):
         self.live_through_it()
         for where in (self.daemon.home, self.daemon.home / "journal.db"):

@@ -1,0 +1,210 @@
+// The dashboard under hard conditions: a wrong clock, a hidden tab, requests that hang, a manager that goes away and
+// comes back as another, two tabs, a browser that keeps nothing.
+//
+//   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_hard_test.mjs
+
+import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
+import path from 'node:path';
+import {after, before, test} from 'node:test';
+import {launch, openTab} from './chromium.mjs';
+import {MUSTER, Manager, until} from './manager.mjs';
+
+const config = policy => `
+virtual_gpus: 4
+cgroup: none
+grace: 1s
+scheduler: {policy: ${policy}}
+listen: {tokens: tokens}
+`;
+const GONE = /net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)/;
+
+let browser;
+let manager;
+let address;
+const tokens = {};
+
+before(async () => {
+  browser = await launch();
+  manager = new Manager(config('fifo'));
+  for (const [user, more] of [['ann', []], ['boss', ['--operator']]]) {
+    tokens[user] = execFileSync(MUSTER, ['token', user, '--file', path.join(manager.home, 'tokens'), ...more],
+      {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: manager.env()}).trim();
+  }
+  await manager.start();
+  address = manager.address();
+});
+
+after(async () => {
+  await browser?.close();
+  await manager?.close();
+});
+
+// In the page, before all else: its clock can be set off by `window.off` ms, and what it waits long for comes soon.
+function otherTime(off) {
+  window.off = off;
+  const now = Date.now.bind(Date);
+  Date.now = () => now() + window.off;
+  const soon = ms => ({20_000: 1000, 10_000: 500, 5000: 400})[ms] ?? ms;
+  for (const name of ['setTimeout', 'setInterval']) {
+    const real = window[name].bind(window);
+    window[name] = (hook, ms, ...rest) => real(hook, soon(ms), ...rest);
+  }
+}
+
+async function opened(hash, off = 0) {
+  const tab = await openTab(browser, new URL(address).origin);
+  await tab.page.addInitScript(otherTime, off);
+  await tab.page.goto(address);
+  await tab.page.locator('.link.live').waitFor();
+  await tab.page.evaluate(to => location.hash = to, hash);
+  return tab;
+}
+
+const running = async id =>
+  until(async () => (await manager.ask('GET', `/v1/jobs/${id}`)).body.state === 'running', 'it runs');
+
+for (const [how, off] of [['slow', -7.2e6], ['fast', 7.2e6]]) {
+  test(`a clock that is two hours ${how} changes no time on the page`, async () => {
+    const ids = ['runs', 'waits'].map(name => manager.submit('--name', name, '--gpus', '4', '--', 'sleep', '600'));
+    await running(ids[0]);
+    const tab = await opened(`#/job/${ids[1]}`, off);
+    await tab.page.locator('.fact').filter({hasText: /^waited\s*[1-9][\d.]* s/}).waitFor();
+    for (const screen of ['tenants', 'timeline']) {
+      await tab.page.evaluate(to => location.hash = to, `#/${screen}?range=hour`);
+      await tab.page.locator('canvas').first().waitFor();
+      assert.equal(await tab.page.locator('.trouble').count(), 0, screen);
+    }
+    manager.cli('cancel', ...ids.map(String));
+    tab.fine();
+    await tab.context.close();
+  });
+}
+
+const hide = (page, hidden) => page.evaluate(is => {
+  Object.defineProperty(document, 'hidden', {configurable: true, get: () => is});
+  document.dispatchEvent(new Event('visibilitychange'));
+}, hidden);
+
+test('a tab that was hidden has the output it had, and more when it is asked for', async () => {
+  const long = '$(head -c 280 /dev/zero | tr "\\0" x)';
+  const id = manager.submit('--name', 'talks', '--gpus', '1', '--', 'sh', '-c',
+    `i=0; while :; do echo "line $((i += 1)) ${long}"; [ $i -lt 200 ] || sleep 0.1; done`);
+  await running(id);
+  const tab = await opened(`#/job/${id}`);
+  const log = tab.page.locator('.log');
+  await log.getByText('line 210 ').waitFor();
+  await log.scrollIntoViewIfNeeded();
+  const fromEnd = () => log.evaluate(box => box.scrollHeight - box.scrollTop - box.clientHeight);
+  for (const line of [220, 230]) {
+    await log.getByText(`line ${line} `).waitFor();
+    assert.ok(await fromEnd() < 30, 'long lines are followed');
+  }
+  await log.hover();
+  await tab.page.mouse.wheel(0, -600);
+  await tab.page.getByRole('button', {name: 'Follow the end'}).waitFor();
+  const before = await log.innerText();
+  let streams = 0;
+  tab.page.on('requestfailed', request => streams += request.url().includes('/log?') ? 1 : 0);
+  await hide(tab.page, true);
+  await until(() => streams > 0, 'the stream is left');
+  await hide(tab.page, false);
+  const since = tab.page.getByRole('button', {name: 'Show what came since'});
+  await since.waitFor();
+  assert.equal(await tab.page.locator('.job-logs [role=alert]').count(), 0);
+  assert.ok((await log.innerText()).startsWith(before.slice(0, 2000)), 'what was read is still there');
+  await since.click();
+  await tab.page.locator('.log-state.follows').waitFor();
+  await until(async () => await fromEnd() < 30, 'the end is followed');
+  manager.cli('cancel', String(id));
+  tab.fine();
+  await tab.context.close();
+});
+
+test('a request that hangs is given up, said, and asked again', async () => {
+  const tab = await opened('#/queue');
+  let hang = true;
+  await tab.page.route('**/v1/nodes', route => hang ? undefined : route.continue());
+  await tab.page.evaluate(() => location.hash = '#/nodes');
+  await tab.page.getByText('The manager does not answer').waitFor();
+  hang = false;
+  await tab.page.getByRole('grid', {name: 'Servers'}).waitFor();
+  tab.fine();
+  await tab.context.close();
+});
+
+test('through an outage the timeline stays; a manager with another scheduler is known as that', async () => {
+  const id = manager.submit('--name', 'drawn', '--gpus', '1', '--', 'sleep', '600');
+  await running(id);
+  const tab = await opened('#/timeline');
+  const canvas = await tab.page.locator('canvas').elementHandle();
+  await canvas.focus();
+  await tab.page.keyboard.press('+');
+  await tab.page.keyboard.press('Tab');
+  await tab.page.keyboard.press('Shift+Tab');
+  const asked = new Set();
+  tab.page.on('request', request => request.url().includes('/v1/timeline') && asked.add(request.url()));
+  await manager.end('SIGKILL');
+  await tab.page.evaluate(() => window.off = 120_000);  // The address of the last day is another by now.
+  await until(() => asked.size > 0, 'it is asked for at another address');
+  await tab.page.locator('.trouble.gone').filter({hasText: 'may be old'}).waitFor();
+  assert.ok(await canvas.evaluate(one => one.isConnected), 'the drawing was thrown away');
+  assert.equal(await tab.page.getByText('Failed to fetch').count(), 0);
+  manager.configure(config('srtf'));
+  await manager.start();
+  await tab.page.locator('.link.live').waitFor();
+  await tab.page.locator('.trouble').waitFor({state: 'detached'});
+  await tab.page.locator('.bar-words[title^=srtf]').waitFor();
+  assert.ok(await canvas.evaluate(one => one.isConnected), 'the zoom was thrown away');
+  manager.cli('cancel', String(id));
+  tab.fine(GONE);
+  await tab.context.close();
+});
+
+test('a what-if that finds the manager busy waits for its turn', async () => {
+  const tab = await opened('#/compare');
+  let times = 0;
+  await tab.page.route('**/v1/whatif?*', route => ++times === 1
+    ? route.fulfill({status: 429, json: {error: 'another one is being simulated'}})
+    : route.fulfill({json: {title: 'It was its turn', facts: [], sections: [], notes: [], commands: []}}));
+  await tab.page.getByLabel('Who runs next').fill('srtf');
+  await tab.page.getByRole('button', {name: 'Simulate'}).click();
+  await tab.page.getByText('this one is next').waitFor();
+  await tab.page.getByRole('heading', {name: 'It was its turn'}).waitFor();
+  tab.fine(/429/);
+  await tab.context.close();
+});
+
+async function enter(page, token) {
+  await page.getByLabel('Ticket or token').fill(token);
+  await page.getByRole('button', {name: 'Sign in'}).click();
+}
+
+test('who signs in as another in one tab is that one in all', async () => {
+  const tab = await openTab(browser, new URL(address).origin);
+  await tab.page.goto(new URL('/', address).href);
+  await enter(tab.page, tokens.ann);
+  await tab.page.locator('.who').filter({hasText: 'ann'}).waitFor();
+  const other = await tab.context.newPage();
+  await other.goto(new URL('/#/nodes', address).href);
+  await other.locator('.who').filter({hasText: 'ann'}).waitFor();
+  await tab.page.getByRole('button', {name: 'Sign out'}).click();
+  await other.getByLabel('Ticket or token').waitFor();
+  await enter(tab.page, tokens.boss);
+  await other.locator('.who').filter({hasText: 'boss · operator'}).waitFor();
+  tab.fine();
+  await tab.context.close();
+});
+
+test('a browser that keeps nothing shows the page all the same', async () => {
+  const tab = await openTab(browser, new URL(address).origin);
+  await tab.page.addInitScript(() => Object.defineProperty(window, 'localStorage', {get() {
+    throw new DOMException('forbidden', 'SecurityError');
+  }}));
+  await tab.page.goto(address);
+  await tab.page.locator('.link.live').waitFor();
+  await tab.page.getByRole('button', {name: 'Dark colours'}).click();
+  await tab.page.locator(':root[data-theme=dark]').waitFor();
+  tab.fine();
+  await tab.context.close();
+});

@@ -1,0 +1,143 @@
+// Who may what on the dashboard: a user with a token of his own beside an operator.
+//
+//   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_roles_test.mjs
+
+import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
+import {after, before, test} from 'node:test';
+import path from 'node:path';
+import {launch, openTab} from './chromium.mjs';
+import {MUSTER, Manager, until} from './manager.mjs';
+import {SCREENS, answers, go, open} from './screens.mjs';
+
+const CONFIG = `
+nodes:
+  - {name: left, gpus: 2, cpus: 2, mem: 4}
+  - {name: right, gpus: 2, cpus: 2, mem: 4}
+scheduler: {policy: fifo, placement: first-fit}
+cgroup: none
+grace: 1s
+listen: {tcp: "127.0.0.1:0", tokens: tokens}
+`;
+const SECRET = 'secret-plan';
+// Everything that tells of jobs.
+const ANSWERS = ['/v1/fleet', '/v1/jobs?state=all&counts=1', '/v1/timeline', '/v1/usage', '/v1/nodes', '/v1/events'];
+
+let browser;
+let manager;
+let url;
+let secret;
+const tokens = {};
+
+before(async () => {
+  browser = await launch();
+  manager = new Manager(CONFIG);
+  const file = path.join(manager.home, 'tokens');
+  for (const [user, more] of [['ann', []], ['bob', []], ['boss', ['--operator']]]) {
+    tokens[user] = execFileSync(MUSTER, ['token', user, '--file', file, ...more],
+      {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: manager.env()}).trim();
+  }
+  await manager.start();
+  url = new URL(manager.address()).origin + '/';
+  secret = manager.submit('--name', SECRET, '--gpus', '1', '--', 'sh', '-c', `echo ${SECRET}; exec sleep 600`);
+  await until(async () => (await manager.ask('GET', `/v1/jobs/${secret}`)).body.state === 'running', 'it runs');
+});
+
+after(async () => {
+  await browser?.close();
+  await manager?.close();
+});
+
+// With what was told: all bodies of answers that are no streams.
+async function signedIn(user) {
+  const tab = await openTab(browser, url);
+  const told = [];
+  await answers(tab.page, (body, from) => {
+    told.push({from, body});
+    return body;
+  });
+  await tab.page.goto(url);
+  await tab.page.getByLabel('Ticket or token').fill(tokens[user]);
+  await tab.page.getByRole('button', {name: 'Sign in'}).click();
+  await tab.page.getByRole('link', {name: 'Queue'}).waitFor();
+  return {...tab, told: () => told.filter(one => one.body.includes(SECRET))};
+}
+
+// As the page does it, without the page.
+async function asked(user, target, method = 'GET', body = undefined) {
+  const answer = await fetch(new URL(target, url), {method, body: body && JSON.stringify(body),
+    headers: {Authorization: `Bearer ${tokens[user]}`, ...(body && {'Content-Type': 'application/json'})}});
+  return {status: answer.status, text: await answer.text()};
+}
+
+test('no answer tells a user of others\' jobs; an operator is told', async () => {
+  for (const target of ANSWERS) {
+    const [ann, boss] = [await asked('ann', target), await asked('boss', target)];
+    assert.equal(ann.status, 200, target);
+    assert.equal(ann.text.includes(SECRET), false, `${target} tells ann`);
+    // Where it is not told to anybody, the line before shows nothing.
+    if (!['/v1/usage', '/v1/nodes'].includes(target)) {
+      assert.equal(boss.text.includes(SECRET), true, `${target} does not tell the operator`);
+    }
+  }
+  for (const part of ['', '/page', '/why', '/log?lease=1']) {
+    const answer = await asked('ann', `/v1/jobs/${secret}${part}`);
+    assert.ok([403, 404].includes(answer.status), `${part}: ${answer.status}`);
+    assert.equal(answer.text.includes(SECRET), false, part);
+    assert.equal((await asked('boss', `/v1/jobs/${secret}${part}`)).status, 200, part);
+  }
+  for (const deed of ['cancel', 'hold', 'release', 'retry']) {
+    assert.ok([403, 404].includes((await asked('ann', `/v1/jobs/${secret}/${deed}`, 'POST', {})).status), deed);
+  }
+  // The button is a courtesy: the manager refuses by itself.
+  for (const deed of ['drain', 'undrain']) {
+    assert.equal((await asked('ann', `/v1/nodes/left/${deed}`, 'POST', {})).status, 403, deed);
+  }
+  assert.equal((await asked('ann', '/v1/whatif?policy=srtf')).status, 403);
+  assert.equal((await manager.ask('GET', `/v1/jobs/${secret}`)).body.state, 'running');
+});
+
+test('a user\'s screens show no jobs of others and no buttons of operators', async () => {
+  const ann = await signedIn('ann');
+  for (const screen of SCREENS.filter(one => one !== 'compare')) await open(ann.page, screen);
+  assert.equal(await ann.page.getByRole('link', {name: 'Compare'}).count(), 0);
+  // That the GPU is held can be seen, and by whom not.
+  await open(ann.page, 'fleet');
+  await ann.page.locator(`.squares [role=img][aria-label="GPU 0 of left: job ${secret}"]`).waitFor();
+  await go(ann.page, '#/nodes/left');
+  await ann.page.locator('.node-panel').getByText('1 used').waitFor();
+  assert.equal(await ann.page.getByRole('button', {name: 'Drain', exact: true}).count(), 0);
+  await go(ann.page, `#/job/${secret}`);
+  await ann.page.getByText(/There is no job|somebody else/).first().waitFor();
+  assert.deepEqual(ann.told(), []);
+  ann.fine(/40[34] \((Forbidden|Not Found)\)/);
+  await ann.context.close();
+});
+
+test('an operator\'s show them; a server that fails two users is in quarantine, and opened again', async () => {
+  const boss = await signedIn('boss');
+  await open(boss.page, 'queue');
+  await boss.page.getByRole('row').filter({hasText: SECRET}).waitFor();
+  assert.ok(boss.told().length > 0);
+  await open(boss.page, 'nodes');
+  const row = boss.page.getByRole('row').filter({hasText: 'left'});
+  await row.filter({hasText: 'open'}).waitFor();
+  for (const user of ['ann', 'bob']) {
+    const answer = await asked(user, '/v1/jobs', 'POST', {cwd: manager.base, command: ['sh', '-c',
+      'if [ $MUSTER_NODE = left ]; then kill -SEGV $$; fi']});
+    const {id} = JSON.parse(answer.text);
+    await until(async () => (await manager.ask('GET', `/v1/jobs/${id}`)).body.state === 'done', 'it ran elsewhere');
+  }
+  await row.filter({hasText: 'quarantined'}).filter({hasText: '2 attempts of 2 users failed here'}).waitFor();
+  await row.click();
+  const panel = boss.page.locator('.node-panel');
+  await panel.getByText('Next test').waitFor();
+  await panel.getByRole('button', {name: 'End quarantine'}).click();
+  const dialog = boss.page.locator('dialog[open]');
+  await dialog.getByText('It takes jobs again at once, without passing a test.').waitFor();
+  await dialog.getByRole('button', {name: 'End quarantine'}).click();
+  await dialog.waitFor({state: 'hidden'});
+  await row.filter({hasText: 'open'}).waitFor();
+  await until(async () => (await manager.ask('GET', '/v1/nodes')).body.nodes[0].state === 'open', 'left is open');
+  boss.fine();
+});

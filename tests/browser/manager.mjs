@@ -1,0 +1,117 @@
+// A real manager for tests in a browser: a home of its own, `muster serve`, and the command line beside it.
+
+import {execFileSync, spawn} from 'node:child_process';
+import {mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync, openSync} from 'node:fs';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+
+export const [MUSTER, TRAINER] = (process.env.MUSTER_PROGRAMS ?? '').split(':');
+
+export const pause = ms => new Promise(done => setTimeout(done, ms));
+
+// Until `look` gives something true; what it gave.
+export async function until(look, what, ms = 30_000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`not within ${ms / 1000} s: ${what}`);
+    await pause(100);
+  }
+}
+
+export class Manager {
+  constructor(config) {
+    this.base = mkdtempSync(path.join(os.tmpdir(), 'muster-web-'));
+    this.home = path.join(this.base, 'home');
+    mkdirSync(this.home, {mode: 0o700});
+    // A port that no other manager takes while this one is being started again: they all want the same.
+    writeFileSync(path.join(this.home, 'browser-port'), `${20_000 + process.pid % 10_000}\n`);
+    this.configure(config);
+  }
+
+  configure(config) {
+    writeFileSync(path.join(this.home, 'config.yaml'), config);
+  }
+
+  env(more = {}) {
+    const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('MUSTER_'));
+    return {...Object.fromEntries(kept), MUSTER_HOME: this.home, ...more};
+  }
+
+  async start() {
+    const log = openSync(path.join(this.base, 'serve.log'), 'a');
+    this.daemon = spawn(MUSTER, ['serve', '--home', this.home],
+      {stdio: ['ignore', log, log], env: this.env(), detached: true});
+    await until(() => {
+      if (this.daemon.exitCode !== null) throw new Error(`the manager ended: ${this.log()}`);
+      return this.ask('GET', '/healthz').then(answer => answer.status === 200, () => false);
+    }, 'the manager serves', 60_000);
+  }
+
+  async end(signal = 'SIGTERM') {
+    if (!this.daemon) return;
+    const gone = new Promise(done => this.daemon.once('exit', done));
+    this.daemon.kill(signal);
+    await gone;
+    this.daemon = null;
+  }
+
+  async cancelAll() {
+    const jobs = async () => (await this.ask('GET', '/v1/jobs?limit=1000')).body.jobs;
+    for (const {id} of await jobs()) await this.ask('POST', `/v1/jobs/${id}/cancel`);
+    await until(async () => (await jobs()).length === 0, 'no job is left');
+  }
+
+  // The jobs are ended too: nothing may be left when the test is over.
+  async close() {
+    if (this.daemon) await this.cancelAll().catch(error => console.log(error.message));
+    await this.end();
+    rmSync(this.base, {recursive: true, force: true, maxRetries: 5});
+  }
+
+  log() {
+    return readFileSync(path.join(this.base, 'serve.log'), 'utf8');
+  }
+
+  // By the Unix socket, as the command line does.
+  ask(method, target, body) {
+    return new Promise((done, failed) => {
+      const text = body === undefined ? '' : JSON.stringify(body);
+      const request = http.request({socketPath: path.join(this.home, 'muster.sock'), method, path: target,
+        headers: {Host: 'localhost', ...(text && {'Content-Type': 'application/json'}),
+          'Content-Length': Buffer.byteLength(text)}}, answer => {
+        let all = '';
+        answer.setEncoding('utf8');
+        answer.on('data', part => all += part);
+        answer.on('end', () => {
+          try {
+            done({status: answer.statusCode, body: JSON.parse(all)});
+          } catch {
+            done({status: answer.statusCode, body: all});
+          }
+        });
+      });
+      request.on('error', failed);
+      request.end(text);
+    });
+  }
+
+  cli(...words) {
+    return execFileSync(MUSTER, words, {env: this.env(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe']}).trim();
+  }
+
+  submit(...words) {
+    return Number(this.cli('submit', ...words).split('\n')[0]);
+  }
+
+  // Where the dashboard is, with a ticket.
+  address() {
+    return this.cli('view');
+  }
+
+  leases() {
+    return readdirSync(path.join(this.home, 'leases'));
+  }
+}

@@ -1,0 +1,87 @@
+// What tests do on any screen of the dashboard.
+
+import assert from 'node:assert/strict';
+
+export const SCREENS = ['fleet', 'queue', 'tenants', 'timeline', 'compare', 'nodes'];  // Those of the bar, live.
+
+export const go = (page, hash) => page.evaluate(to => location.hash = to, hash);
+
+// Until a screen of the bar is the one that is shown, and nothing in sight is still loading.
+export async function opened(page, screen) {
+  await page.locator(`nav a[aria-current=page][href="#/${screen}"]`).waitFor();
+  await page.waitForFunction(() => document.querySelector('main > *') && [...document.querySelectorAll('main .loading')]
+    .every(one => one.getBoundingClientRect().top > innerHeight));
+  assert.equal(await page.locator('main .trouble').count(), 0, screen);
+}
+
+export async function open(page, screen) {
+  await go(page, `#/${screen}`);
+  await opened(page, screen);
+}
+
+// Every body of an answer that is no stream, before the page has it; `see` gives what the page gets.
+export const answers = (page, see) => page.route(
+  url => url.pathname.startsWith('/v1/') && !url.searchParams.has('follow'), async route => {
+    try {
+      const answer = await route.fetch();
+      await route.fulfill({response: answer, body: see(await answer.text(), answer.url())});
+    } catch {
+      await route.abort().catch(() => {});  // The page has gone on, or is closed.
+    }
+  });
+
+// In the page: texts whose contrast to what they stand on is below WCAG AA. What stands on a picture is left out.
+function faint() {
+  const pen = Object.assign(document.createElement('canvas'), {width: 1, height: 1})
+    .getContext('2d', {willReadFrequently: true});
+  const known = new Map();
+  const rgba = color => {
+    if (!known.has(color)) {
+      pen.clearRect(0, 0, 1, 1);
+      pen.fillStyle = color;
+      pen.fillRect(0, 0, 1, 1);
+      known.set(color, [...pen.getImageData(0, 0, 1, 1).data]);
+    }
+    return known.get(color);
+  };
+  const over = (above, below) => above.slice(0, 3).map((c, i) => (c * above[3] + below[i] * (255 - above[3])) / 255);
+  const ground = element => {
+    if (!element) return [255, 255, 255];
+    const style = getComputedStyle(element);
+    if (style.backgroundImage !== 'none') return null;
+    const own = rgba(style.backgroundColor);
+    if (own[3] === 255) return own;
+    const below = ground(element.parentElement);
+    return below && over(own, below);
+  };
+  const light = color => color.slice(0, 3).map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const wrong = [];
+  let seen = 0;
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const element = walk.currentNode.parentElement;
+    const words = walk.currentNode.data.trim();
+    if (!words || !element.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+    if (element.closest('.unseen, .skip, :disabled, datalist, option')) continue;
+    const below = ground(element);
+    if (!below) continue;
+    const style = getComputedStyle(element);
+    const ink = over(rgba(element instanceof SVGElement ? style.fill : style.color), below);
+    const [low, high] = [light(ink), light(below)].sort((a, b) => a - b);
+    const ratio = (high + 0.05) / (low + 0.05);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    seen++;
+    if (ratio < (large ? 3 : 4.5)) wrong.push(`${words.slice(0, 30)}: ${ratio.toFixed(2)}`);
+  }
+  return {seen, wrong};
+}
+
+// Everything that is written can be read.
+export async function readable(page, where) {
+  const {seen, wrong} = await page.evaluate(faint);
+  assert.ok(seen > 8, `${where}: ${seen} texts`);
+  assert.deepEqual(wrong, [], `${where}: too faint`);
+}
