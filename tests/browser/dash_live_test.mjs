@@ -138,11 +138,19 @@ test('the fleet tells four stories; the queue says when; a share that is held is
 test('what-if: of a request, and of another scheduler', async () => {
   const id = sleeper('--name', 'asked-about', '--gpus', '8', '--tenant', 'vision');
   const waiting = sleeper('--name', 'too-large', '--gpus', '8', '--tenant', 'vision');
+  // The page itself does not know yet why it waits when it is asked: the same is compared all the same.
+  let tell;
+  const asked = new Promise(done => tell = done);
+  await page().route(/\/why$/, async route => {
+    await asked;
+    await route.continue().catch(() => {});
+  }, {times: 1});
   await go(`#/job/${waiting}`);
   await page().getByLabel('GPUs', {exact: true}).fill('1');
   await page().getByRole('button', {name: 'Ask'}).click();
   await page().locator('.outcome').filter({hasText: 'As it is, in its place'}).locator('.badge').waitFor();
   await page().locator('.outcome').filter({hasText: 'With GPUs 1'}).locator('.badge').waitFor();
+  tell();
   await go('#/compare');
   await page().getByLabel('Who runs next').fill('srtf');
   await page().getByRole('button', {name: 'Simulate'}).click();

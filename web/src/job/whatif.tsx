@@ -1,11 +1,12 @@
 // "What if I asked for...": the same job with other fields, asked of the planner. Nothing is submitted.
 
 import {useState} from 'preact/hooks';
-import {UNANSWERED, post, troubleOf} from '../api';
+import {UNANSWERED, get, post, troubleOf} from '../api';
+import {waits} from '../queue/states';
 import type {Plan, WholeJob, Why} from '../types';
 import {useNow} from '../ui/bits';
 import {EtaBand} from './eta';
-import {FIELDS, type Form, changed, difference, formOf} from './request';
+import {FIELDS, type Form, type Request, changed, difference, formOf} from './request';
 import {Ways} from './ways';
 
 const VERDICT = {now: 'starts now', queue: 'waits', never: 'can never run here'};
@@ -30,14 +31,23 @@ function Outcome(props: {side: Side}) {
   );
 }
 
-// A job that waits is compared with itself in the line; others with the same request, submitted again.
-function asItIs(why: Why | undefined): Plan | undefined {
-  if (!why?.eta) return undefined;
-  return {verdict: why.constraint === 'none' ? 'now' : 'queue', says: why.eta.says, why: why.why, ways: why.ways,
-    eta: why.eta};
+const plan = (asked: Request) => post<Plan>('/v1/plan', asked);
+
+// A job that waits is compared with itself in the line, as it stands there now; others with the same request, submitted
+// again.
+async function asItIs(job: WholeJob): Promise<Side> {
+  const why = waits(job.state) ? await get<Why>(`/v1/jobs/${job.id}/why`) : undefined;
+  if (!why?.eta) return {title: 'Submitted again as it was', plan: await plan(changed(job.request, formOf(job.request)))};
+  return {title: 'As it is, in its place', plan: {verdict: why.constraint === 'none' ? 'now' : 'queue',
+    says: why.eta.says, why: why.why, ways: why.ways, eta: why.eta}};
 }
 
-export function WhatIf(props: {job: WholeJob; why?: Why}) {
+async function asAsked(request: Request, form: Form): Promise<Side> {
+  const other = difference(request, form);
+  return {title: other ? `With ${other}` : 'The same, submitted now', plan: await plan(changed(request, form))};
+}
+
+export function WhatIf(props: {job: WholeJob}) {
   const {request} = props.job;
   const [form, setForm] = useState<Form>(() => formOf(request));
   const [sides, setSides] = useState<Side[]>([]);
@@ -47,13 +57,7 @@ export function WhatIf(props: {job: WholeJob; why?: Why}) {
     setBusy(true);
     setTrouble('');
     try {
-      const waits = asItIs(props.why);
-      const now = waits ?? await post<Plan>('/v1/plan', changed(request, formOf(request)));
-      const plan = await post<Plan>('/v1/plan', changed(request, form));
-      setSides([
-        {title: waits ? 'As it is, in its place' : 'Submitted again as it was', plan: now},
-        {title: difference(request, form) ? `With ${difference(request, form)}` : 'The same, submitted now', plan},
-      ]);
+      setSides(await Promise.all([asItIs(props.job), asAsked(request, form)]));
     } catch (problem) {
       setSides([]);
       setTrouble(troubleOf(problem as Error, UNANSWERED));

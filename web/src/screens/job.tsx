@@ -56,7 +56,7 @@ function OneJob(props: {id: string}) {
   const {curve} = page.data;
   // Two columns of about the same height: much is known of why a job waits, and of how one goes that reports.
   const reports = page.data.progress.at.length > 1;
-  const whatIf = <WhatIf job={job} why={why.data} />;
+  const whatIf = <WhatIf job={job} />;
   const events = <Events events={page.data.events} />;
   return (
     <div class="job">
