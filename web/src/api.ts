@@ -27,12 +27,15 @@ export function takeTicketFromAddress(): string {
   return match[1];
 }
 
-// Kept only if it is good: a link somebody else wrote must not sign anybody out.
+// Kept only if it is good, since a link somebody else wrote must not sign anybody out; or if the server does not say,
+// and there is none to lose.
 export async function tryTicket(given: string): Promise<boolean> {
   const answer = await fetch('/v1/me', {cache: 'no-store', credentials: 'omit', redirect: 'error',
     signal: AbortSignal.timeout(PATIENCE_MS), headers: {Authorization: `Bearer ${given}`}}).catch(() => undefined);
-  if (answer?.ok) ticket.set(given);
-  return answer?.ok ?? false;
+  const silent = !answer || answer.status === 429 || answer.status >= 500;
+  const good = silent ? !ticket.get() : answer.ok;
+  if (good) ticket.set(given);
+  return good;
 }
 
 let refusedHook: () => void = () => {};

@@ -4,7 +4,7 @@ import {Component, type ComponentChildren, type ComponentType} from 'preact';
 import {useEffect, useLayoutEffect, useRef, useState} from 'preact/hooks';
 import {Refused, get, takeTicketFromAddress, ticket, troubleOf, tryTicket, whenRefused, whenTicketMoves} from './api';
 import {setClock} from './clock';
-import {follow, unfollow, useLink} from './live';
+import {follow, pause, unfollow, useLink} from './live';
 import {type Route, href, useRoute} from './route';
 import {toggleTheme, useTheme} from './theme';
 import type {Me} from './types';
@@ -154,8 +154,11 @@ export function App() {
   // A manager that was started again may have another scheduler, other servers, and other rights for us.
   const look = async () => {
     const used = ticket.get();
-    const found = await get<Me>('/v1/me').catch(() => undefined);
-    if (found && used === ticket.get()) meet(found);
+    for (let wait = 1000; used === ticket.get(); wait = Math.min(2 * wait, 30_000)) {
+      const found = await get<Me>('/v1/me').catch(() => undefined);
+      if (found) return used === ticket.get() ? meet(found) : undefined;
+      await pause(wait);
+    }
   };
   const signIn = async () => {
     window.clearTimeout(retry.current);
@@ -169,6 +172,7 @@ export function App() {
       setTrouble('');
       if (found.mode === 'live') follow(found.last_event, () => void look());
     } catch (error) {
+      if (used !== ticket.get()) return;
       if (error instanceof Refused && error.status === 401) return;  // Told to signOut already.
       if (error instanceof Refused && error.status === 403) return signOut(error.message);
       setTrouble(troubleOf(error as Error));

@@ -35,7 +35,7 @@ export function useDetail(line: Timeline, time: TimeView, address: (from: number
   const thinned = line.thinned !== '';
   useEffect(() => {
     if (!thinned) return setPart(null);
-    const stop = new AbortController();
+    let stop = new AbortController();  // Of the last question: an answer to one before it is of no use.
     let timer = 0;
     const ask = async () => {
       const have = now.current;
@@ -43,8 +43,10 @@ export function useDetail(line: Timeline, time: TimeView, address: (from: number
       const wanted = partFor(time, old ? null : have);
       if (wanted === 'whole') return setPart(null);
       if (wanted === 'have') return;
+      stop.abort();
+      const {signal} = stop = new AbortController();
       try {
-        const found = await get<Timeline>(address(wanted.from, wanted.to), stop.signal);
+        const found = await get<Timeline>(address(wanted.from, wanted.to), signal);
         if (covers(wanted, time)) setPart({...wanted, line: withTenants(found), at: Date.now()});
       } catch {
         // What is thinned stays in sight, and the next move asks again.

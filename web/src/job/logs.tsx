@@ -87,7 +87,8 @@ function useEnd() {
     const {scrollTop: top, scrollHeight: height} = element;
     const moved = top < seen.current.top && height >= seen.current.height;
     seen.current = {top, height};
-    if (height - top - element.clientHeight < 30) setAtEnd(true);
+    const rest = height - top - element.clientHeight;
+    if (rest < 2 || (rest < 30 && !moved)) setAtEnd(true);
     else if (moved) setAtEnd(false);
   };
   return {box, lines, atEnd, onScroll, toEnd: () => setAtEnd(true), leave: () => setAtEnd(false)};
@@ -115,14 +116,20 @@ function Find(props: {needle: string; setNeedle(text: string): void; found: numb
   );
 }
 
-function Output(props: {log: Log; more(): void; canMore: boolean; wrap: boolean; needle: string;
-  setNeedle(text: string): void}) {
+function Output(props: {log: Log; reads: {current: boolean}; more(): void; canMore: boolean; wrap: boolean;
+  needle: string; setNeedle(text: string): void}) {
   const {log, needle} = props;
   const {blocks, tail} = log.buffer;
   const {box, lines, atEnd, onScroll, toEnd, leave} = useEnd();
   const [at, setAt] = useState(-1);
   const found = useMemo(() => linesWith(blocks, needle), [blocks, blocks[blocks.length - 1], needle]);
-  useEffect(() => log.hold(!atEnd), [log, atEnd]);
+  useEffect(() => {
+    log.hold(!atEnd);
+    props.reads.current = !atEnd;
+    return () => {
+      props.reads.current = false;
+    };
+  }, [log, atEnd]);
   useEffect(() => setAt(-1), [needle]);
   useEffect(() => {
     if (at >= 0 && box.current) center(box.current);
@@ -170,7 +177,12 @@ export function Logs(props: {job: WholeJob}) {
   const [tail, setTail] = useState(TAIL);
   const [wrap, setWrap] = useState(true);
   const [needle, setNeedle] = useState('');
-  const lease = leases.find(one => one.number === (chosen || latest));
+  // Who reads in one keeps it when the next begins.
+  const [, again] = useState(0);
+  const reads = useRef(false);
+  const followed = useRef(0);
+  if (!reads.current || followed.current === 0) followed.current = latest;
+  const lease = leases.find(one => one.number === (chosen || followed.current));
   const servers = lease?.where.split(',').map(place => place.split(':')[0]) ?? [];
   const rank = Math.min(node, servers.length - 1);
   // Before its processes are there, there is nothing to read.
@@ -183,6 +195,8 @@ export function Logs(props: {job: WholeJob}) {
         <h2>Output</h2>
         {leases.length > 1 && <select aria-label="Lease" value={lease.number} onChange={event => {
           const number = Number(event.currentTarget.value);
+          reads.current = false;
+          again(n => n + 1);
           choose(number === latest ? 0 : number);
           setNode(0);
         }}>{leases.map(one => <option key={one.number} value={one.number}>
@@ -196,8 +210,9 @@ export function Logs(props: {job: WholeJob}) {
       {!up && <p class="muted">Its processes are being started.</p>}
       {log.state === 'none' && <p class="muted">{log.words}</p>}
       {log.state === 'broken' && <p class="trouble" role="alert">{log.words}</p>}
-      {up && log.state !== 'none' && <Output key={`${lease.number}-${node}`} log={log} wrap={wrap} needle={needle}
-        setNeedle={setNeedle} canMore={tail < MOST_TAIL} more={() => setTail(Math.min(MOST_TAIL, tail * 4))} />}
+      {up && log.state !== 'none' && <Output key={`${lease.number}-${node}`} log={log} reads={reads} wrap={wrap}
+        needle={needle} setNeedle={setNeedle} canMore={tail < MOST_TAIL}
+        more={() => setTail(Math.min(MOST_TAIL, tail * 4))} />}
     </section>
   );
 }

@@ -70,11 +70,16 @@ export function useLog(place: Place | null): Log {
   const [, again] = useState(0);
   const log = useRef<Log>(fresh());
   const key = place && JSON.stringify(place);
+  const part = place && `${place.job}/${place.lease}/${place.node}`;
+  const shown = useRef(part);
   useEffect(() => {
     if (!place) return;
     const stop = new AbortController();
     const mine = fresh();
     log.current = mine;
+    // More of the same stands until it is there; what is another's goes at once.
+    if (shown.current !== part) again(n => n + 1);
+    shown.current = part;
     let timer = 0;
     const changed = () => {
       timer ||= window.setTimeout(() => {

@@ -37,7 +37,9 @@ const plan = (asked: Request) => post<Plan>('/v1/plan', asked);
 // again.
 async function asItIs(job: WholeJob): Promise<Side> {
   const why = waits(job.state) ? await get<Why>(`/v1/jobs/${job.id}/why`) : undefined;
-  if (!why?.eta) return {title: 'Submitted again as it was', plan: await plan(changed(job.request, formOf(job.request)))};
+  if (!why?.eta) {
+    return {title: 'Submitted again as it was', plan: await plan(changed(job.request, formOf(job.request)))};
+  }
   return {title: 'As it is, in its place', plan: {verdict: why.constraint === 'none' ? 'now' : 'queue',
     says: why.eta.says, why: why.why, ways: why.ways, eta: why.eta}};
 }

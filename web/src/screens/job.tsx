@@ -1,6 +1,6 @@
 // One job: what it is, why it waits or runs so, what became of it, how far it is, what it writes.
 
-import {useEffect} from 'preact/hooks';
+import {useEffect, useRef} from 'preact/hooks';
 import {Refused} from '../api';
 import type {ScreenProps} from '../app';
 import {CurveCard} from '../job/curvecard';
@@ -50,10 +50,13 @@ function OneJob(props: {id: string}) {
   useEffect(() => {
     if (why.data) why.refresh();
   }, [state]);
+  const whatIfFirst = useRef<boolean>();
   if (!page.data || !job) {
     return page.error ? <NoJob id={props.id} error={page.error} /> : <Waiting what={`job ${props.id}`} />;
   }
   const {curve} = page.data;
+  // Where it stood first: moved, it would lose what was typed.
+  whatIfFirst.current ??= !waits(job.state);
   // Two columns of about the same height: much is known of why a job waits, and of how one goes that reports.
   const reports = page.data.progress.at.length > 1;
   const whatIf = <WhatIf job={job} />;
@@ -65,13 +68,13 @@ function OneJob(props: {id: string}) {
       <div class="job-columns">
         <div class="job-column">
           <WhyCard why={why.data} error={page.error ? undefined : why.error} />
-          {!waits(job.state) && whatIf}
+          {whatIfFirst.current && whatIf}
           {reports && events}
         </div>
         <div class="job-column">
           <ProgressCard page={page.data} />
           {curve && curve.cpus.length > 1 && <CurveCard curve={curve} />}
-          {waits(job.state) && whatIf}
+          {!whatIfFirst.current && whatIf}
           {!reports && events}
         </div>
       </div>

@@ -1,6 +1,6 @@
 // "Are you sure?": buttons whose deed needs a second word. What the server answers is shown where it was asked.
 
-import {useRef, useState} from 'preact/hooks';
+import {useEffect, useRef, useState} from 'preact/hooks';
 import {UNCERTAIN, troubleOf} from '../api';
 import {refreshSoon} from '../live';
 
@@ -17,6 +17,10 @@ function DeedButton(props: Deed & {asks(on: boolean): void; acted(): void}) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState('');
+  const here = useRef(true);
+  useEffect(() => () => {
+    here.current = false;
+  }, []);
   const act = async () => {
     setBusy(true);
     setError('');
@@ -25,7 +29,7 @@ function DeedButton(props: Deed & {asks(on: boolean): void; acted(): void}) {
       dialog.current?.close();
       props.acted();
       refreshSoon();
-      props.done?.(answer);
+      if (here.current) props.done?.(answer);  // Who has gone on is not called back.
     } catch (problem) {
       setError(troubleOf(problem as Error, UNCERTAIN));
     } finally {
@@ -39,12 +43,13 @@ function DeedButton(props: Deed & {asks(on: boolean): void; acted(): void}) {
         props.asks(true);
         dialog.current?.showModal();
       }}>{props.text}</button>
-      <dialog ref={dialog} class="dialog" aria-label={props.question} onClose={() => props.asks(false)}>
+      <dialog ref={dialog} class="dialog" aria-label={props.question} onClose={() => props.asks(false)}
+        onCancel={event => busy && event.preventDefault()}>
         <h2>{props.question}</h2>
         {props.detail && <p>{props.detail}</p>}
         {error && <p class="trouble" role="alert">{error}</p>}
         <div class="dialog-buttons">
-          <button type="button" class="button" onClick={() => dialog.current?.close()}>Leave it</button>
+          <button type="button" class="button" disabled={busy} onClick={() => dialog.current?.close()}>Leave it</button>
           <button type="button" class={`button primary ${props.danger ? 'danger' : ''}`} disabled={busy}
             onClick={() => void act()}>{props.text}</button>
         </div>
