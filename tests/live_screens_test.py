@@ -39,12 +39,15 @@ class Screens(LiveTest):
                         uses[fleet["jobs"][which]["name"]] = use
             return uses
 
-        until("both have been looked at twice",
-              lambda: None not in used().values() and len(used()) == 2, timeout=120)
+        def seen():
+            uses = used()
+            return uses if len(uses) == 2 and None not in uses.values() else None
+
+        uses = until("both have been looked at twice", seen, timeout=120)
         fleet = self.daemon.get("/v1/fleet")
         self.assertEqual(fleet["use_of"], "cpu")
-        self.assertGreater(used()["busy"], 0.1)
-        self.assertLess(used()["lazy"], 0.1)
+        self.assertGreater(uses["busy"], 0.1)
+        self.assertLess(uses["lazy"], 0.1)
         self.assertEqual(fleet["totals"]["used"], 2)
         self.assertEqual(sum(fleet["totals"][key] for key in
                              ("used", "free", "reserved", "closed", "others")),

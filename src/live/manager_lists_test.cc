@@ -177,7 +177,7 @@ TEST_F(ManagerListsTest, ForetellsStartsWhileSomebodyWatches) {
   ListJobs list;
   list.counts = true;
   json jobs;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 3'000; ++i) {
     jobs = ask(list, 200)["jobs"];
     if (jobs[4].contains("eta")) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -20,7 +20,7 @@ export async function launch() {
     process.exit(77);
   }
   const {chromium} = createRequire(web)('playwright-core');
-  return await chromium.launch({executablePath: PROGRAM, args: QUIET});
+  return await chromium.launch({executablePath: PROGRAM, args: QUIET, timeout: 120_000});
 }
 
 // A tab in a store of its own. `wrong` fills with what must not be; `expected` says which of it a test brings about.
@@ -40,7 +40,7 @@ export async function openTab(browser, origin, options = {}) {
     const url = request.url();
     if (!url.startsWith(origin) && !url.startsWith('data:') && !url.startsWith('blob:')) wrong.push(`asks for ${url}`);
   });
-  page.setDefaultTimeout(60_000);  // Sanitized programs on a busy machine take their time.
+  page.setDefaultTimeout(120_000);  // Sanitized programs on a busy machine take their time.
   return {page, context, wrong, fine(expected = /^$/) {
     assert.deepEqual(wrong.filter(words => !expected.test(words)), []);
   }};

@@ -5,10 +5,12 @@
 
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
+import {writeFileSync} from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
 import {launch, openTab} from './chromium.mjs';
 import {MUSTER, Manager, until} from './manager.mjs';
+import {GONE} from './screens.mjs';
 
 const config = policy => `
 virtual_gpus: 4
@@ -17,7 +19,6 @@ grace: 1s
 scheduler: {policy: ${policy}}
 listen: {tokens: tokens}
 `;
-const GONE = /net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)/;
 
 let browser;
 let manager;
@@ -40,12 +41,13 @@ after(async () => {
   await manager?.close();
 });
 
-// In the page, before all else: its clock can be set off by `window.off` ms, and what it waits long for comes soon.
+// In the page, before all else: its clock can be set off by `window.off` ms, and what it waits long for comes soon;
+// with `window.hasty` it has no patience with answers either.
 function otherTime(off) {
   window.off = off;
   const now = Date.now.bind(Date);
   Date.now = () => now() + window.off;
-  const soon = ms => ({20_000: 1000, 10_000: 500, 5000: 400})[ms] ?? ms;
+  const soon = ms => ({20_000: window.hasty ? 1000 : 20_000, 10_000: 500, 5000: 400})[ms] ?? ms;
   for (const name of ['setTimeout', 'setInterval']) {
     const real = window[name].bind(window);
     window[name] = (hook, ms, ...rest) => real(hook, soon(ms), ...rest);
@@ -69,7 +71,7 @@ for (const [how, off] of [['slow', -7.2e6], ['fast', 7.2e6]]) {
     const ids = ['runs', 'waits'].map(name => manager.submit('--name', name, '--gpus', '4', '--', 'sleep', '600'));
     await running(ids[0]);
     const tab = await opened(`#/job/${ids[1]}`, off);
-    await tab.page.locator('.fact').filter({hasText: /^waited\s*[1-9][\d.]* s/}).waitFor();
+    await tab.page.locator('.fact').filter({hasText: /^waited\s*[1-9][\d.]* (s|min)/}).waitFor();
     for (const screen of ['tenants', 'timeline']) {
       await tab.page.evaluate(to => location.hash = to, `#/${screen}?range=hour`);
       await tab.page.locator('canvas').first().waitFor();
@@ -87,22 +89,27 @@ const hide = (page, hidden) => page.evaluate(is => {
 }, hidden);
 
 test('a tab that was hidden has the output it had, and more when it is asked for', async () => {
+  const seen = path.join(manager.base, 'seen');  // It waits for us: the page has the last 64 KiB alone.
   const long = '$(head -c 280 /dev/zero | tr "\\0" x)';
   const id = manager.submit('--name', 'talks', '--gpus', '1', '--', 'sh', '-c',
-    `i=0; while :; do echo "line $((i += 1)) ${long}"; [ $i -lt 200 ] || sleep 0.1; done`);
+    `i=0; while :; do echo "line $((i += 1)) ${long}"; [ $i -lt 200 ] || sleep 0.1; ` +
+    `while [ $i -eq 205 ] && [ ! -e ${seen} ]; do sleep 0.1; done; done`);
   await running(id);
   const tab = await opened(`#/job/${id}`);
   const log = tab.page.locator('.log');
-  await log.getByText('line 210 ').waitFor();
+  await log.getByText('line 205 ').waitFor();
+  writeFileSync(seen, '');
   await log.scrollIntoViewIfNeeded();
   const fromEnd = () => log.evaluate(box => box.scrollHeight - box.scrollTop - box.clientHeight);
   for (const line of [220, 230]) {
     await log.getByText(`line ${line} `).waitFor();
-    assert.ok(await fromEnd() < 30, 'long lines are followed');
+    await until(async () => await fromEnd() < 30, 'long lines are followed');
   }
   await log.hover();
-  await tab.page.mouse.wheel(0, -600);
-  await tab.page.getByRole('button', {name: 'Follow the end'}).waitFor();
+  await until(async () => {
+    await tab.page.mouse.wheel(0, -600);
+    return await tab.page.getByRole('button', {name: 'Follow the end'}).count() > 0;
+  }, 'he has left the end');
   const before = await log.innerText();
   let streams = 0;
   tab.page.on('requestfailed', request => streams += request.url().includes('/log?') ? 1 : 0);
@@ -125,8 +132,12 @@ test('a request that hangs is given up, said, and asked again', async () => {
   const tab = await opened('#/queue');
   let hang = true;
   await tab.page.route('**/v1/nodes', route => hang ? undefined : route.continue());
-  await tab.page.evaluate(() => location.hash = '#/nodes');
+  await tab.page.evaluate(() => {
+    window.hasty = true;
+    location.hash = '#/nodes';
+  });
   await tab.page.getByText('The manager does not answer').waitFor();
+  await tab.page.evaluate(() => window.hasty = false);
   hang = false;
   await tab.page.getByRole('grid', {name: 'Servers'}).waitFor();
   tab.fine();
@@ -164,12 +175,16 @@ test('through an outage the timeline stays; a manager with another scheduler is 
 test('a what-if that finds the manager busy waits for its turn', async () => {
   const tab = await opened('#/compare');
   let times = 0;
+  let free;
+  const itsTurn = new Promise(done => free = done);
   await tab.page.route('**/v1/whatif?*', route => ++times === 1
     ? route.fulfill({status: 429, json: {error: 'another one is being simulated'}})
-    : route.fulfill({json: {title: 'It was its turn', facts: [], sections: [], notes: [], commands: []}}));
+    : itsTurn.then(() => route.fulfill(
+      {json: {title: 'It was its turn', facts: [], sections: [], notes: [], commands: []}})));
   await tab.page.getByLabel('Who runs next').fill('srtf');
   await tab.page.getByRole('button', {name: 'Simulate'}).click();
   await tab.page.getByText('this one is next').waitFor();
+  free();
   await tab.page.getByRole('heading', {name: 'It was its turn'}).waitFor();
   tab.fine(/429/);
   await tab.context.close();

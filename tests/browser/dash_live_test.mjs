@@ -97,7 +97,7 @@ test('a job that waits says why, and what would help', async () => {
 });
 
 // Pixels of the timeline that are no shade of grey: leases in the colours of their tenants.
-const coloured = () => page().locator('canvas').evaluate(canvas => {
+const coloured = () => page().locator('.gantt-box canvas').evaluate(canvas => {
   const copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height});
   const pen = copy.getContext('2d', {willReadFrequently: true});
   pen.drawImage(canvas, 0, 0);
@@ -154,7 +154,7 @@ test('what-if: of a request, and of another scheduler', async () => {
   await go('#/compare');
   await page().getByLabel('Who runs next').fill('srtf');
   await page().getByRole('button', {name: 'Simulate'}).click();
-  await page().getByText(/As it was, and as it would have been/).first().waitFor({timeout: 30_000});
+  await page().getByText(/As it was, and as it would have been/).first().waitFor();
   await page().getByLabel('Who runs next').fill('srft');
   await page().getByRole('button', {name: 'Simulate'}).click();
   await page().locator('main .trouble').filter({hasText: /did you mean.*srtf/i}).waitFor();

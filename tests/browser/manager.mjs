@@ -11,7 +11,7 @@ export const [MUSTER, TRAINER] = (process.env.MUSTER_PROGRAMS ?? '').split(':');
 export const pause = ms => new Promise(done => setTimeout(done, ms));
 
 // Until `look` gives something true; what it gave.
-export async function until(look, what, ms = 30_000) {
+export async function until(look, what, ms = 120_000) {
   const end = Date.now() + ms;
   for (;;) {
     const found = await look();

@@ -4,6 +4,10 @@ import assert from 'node:assert/strict';
 
 export const SCREENS = ['fleet', 'queue', 'tenants', 'timeline', 'compare', 'nodes'];  // Those of the bar, live.
 
+// What a browser says of a server that is killed in the middle of an answer, or away.
+export const GONE = new RegExp('net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|CONNECTION_CLOSED|EMPTY_RESPONSE|' +
+  'INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH)');
+
 export const go = (page, hash) => page.evaluate(to => location.hash = to, hash);
 
 // Until a screen of the bar is the one that is shown, and nothing in sight is still loading.
@@ -23,7 +27,7 @@ export async function open(page, screen) {
 export const answers = (page, see) => page.route(
   url => url.pathname.startsWith('/v1/') && !url.searchParams.has('follow'), async route => {
     try {
-      const answer = await route.fetch();
+      const answer = await route.fetch({maxRetries: 3, timeout: 120_000});
       await route.fulfill({response: answer, body: see(await answer.text(), answer.url())});
     } catch {
       await route.abort().catch(() => {});  // The page has gone on, or is closed.
