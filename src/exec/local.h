@@ -53,7 +53,8 @@ class LocalExecutor {
   Refusal kill(const std::string& lease);
   Result<ShimStatus> status(const std::string& lease) const;
 
-  // Of the leases that run, as far as their shims answer: one that is frozen is waited for once.
+  // Of the leases that run, as far as their shims answer: all that are frozen together are waited
+  // for as long as one is elsewhere.
   std::vector<PartUse> use() const;
 
   bool has(const std::string& lease) const { return leases_.contains(lease); }  // Not over.

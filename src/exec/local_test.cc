@@ -1,5 +1,7 @@
 #include "exec/local.h"
 
+#include <signal.h>
+
 #include <algorithm>
 
 #include "exec/lease_fixture.h"
@@ -232,6 +234,29 @@ TEST_F(Local, TellsHowMuchCpuALeaseHasUsed) {
   EXPECT_FALSE(executor_->kill(lease_name(busy)));
   ended();
   EXPECT_TRUE(executor_->use().empty());
+}
+
+TEST_F(Local, AFrozenShimHidesNobodyElse) {
+  open();
+  LaunchSpec first = shell("sleep 600");
+  LaunchSpec second = first;
+  ++second.job;
+  start(first);
+  const pid_t frozen = started().pid;
+  start(second);
+  started();
+  ::kill(frozen, SIGSTOP);
+  std::vector<PartUse> uses;
+  EXPECT_TRUE(eventually([&] {  // A shim that is well may take its time on a busy machine.
+    uses = executor_->use();
+    return uses.size() == 1;
+  }));
+  EXPECT_EQ(uses.at(0).job, second.job);
+  ::kill(frozen, SIGCONT);
+  for (const LaunchSpec& spec : {first, second}) {
+    EXPECT_FALSE(executor_->kill(lease_name(spec)));
+    ended();
+  }
 }
 
 }  // namespace
