@@ -183,7 +183,8 @@ Refusal Manager::begin_era(const Roster& roster) {
   }
   since_snapshot_ = 0;
   roster_.emplace(std::move(again));
-  line_ = {};  // Rows have other numbers.
+  line_ = {};             // Rows have other numbers.
+  last_picture_.reset();  // The same; and it knows neither new servers nor new profiles.
   note_step();
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/version.h"
+#include "live/learnt.h"
 #include "live/manager_testing.h"
 
 namespace muster {
@@ -90,6 +91,23 @@ TEST_F(ManagerScreens, ShowAJobWhole) {
   EXPECT_EQ(page["progress"]["step"], json({1.0, 2.0})) << "still kept";
   EXPECT_EQ(page["curve"]["source"], "profile res50");
   EXPECT_FALSE(page["curve"].contains("now"));
+}
+
+// A picture for questions about the future is shared for a second, but not beyond its settings.
+TEST_F(ManagerScreens, PlanByAProfileThatHasJustCome) {
+  start(scheduling("scheduler: {policy: fifo, mechanism: tune}"));
+  PlanJob plan{job().request};
+  ask(plan, 200);
+  Learnt learnt;
+  learnt.measured.name = "given anew";
+  learnt.measured.curve.add({500, 41, 0.02});
+  learnt.measured.curve.add({1000, 41, 0.01});
+  learnt.time = Duration::seconds(12);
+  json body = json::parse(learnt_json(learnt));
+  body["name"] = plan.request.name;
+  body["command"] = plan.request.command;
+  ask(KeepProfile{body.dump()}, 200);
+  EXPECT_EQ(ask(plan, 200)["verdict"], "now");
 }
 
 TEST_F(ManagerScreens, AJobOfWhichNothingIsKnownHasNoCurve) {
