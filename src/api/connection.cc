@@ -194,11 +194,17 @@ void Connection::answer(int status, std::string_view body, std::string_view cont
                         std::string_view headers) {
   // A slow end may take its time, so not too many of them may take our memory meanwhile.
   if (peer_.over_tcp && body.size() > kWritePiece && !without_body_) {
-    if (house_.large_bytes + body.size() > house_.limits.large_bytes) {
+    const std::string user = caller_ ? caller_->user : "";
+    const auto his = house_.large_of.find(user);
+    const std::size_t has = his == house_.large_of.end() ? 0 : his->second;
+    if (house_.large_bytes + body.size() > house_.limits.large_bytes ||
+        (has > 0 && has + body.size() > house_.limits.large_bytes / 4)) {
       return answer({503, "too many large answers are on their way; ask again later", {}});
     }
     large_ = body.size();
+    large_user_ = user;
     house_.large_bytes += large_;
+    house_.large_of[user] = has + large_;
   }
   ++serial_;
   count(status);
@@ -238,7 +244,13 @@ void Connection::write_piece() {
   });
 }
 
-void Connection::let_large_go() { house_.large_bytes -= std::exchange(large_, 0); }
+void Connection::let_large_go() {
+  if (large_ == 0) return;
+  const auto his = house_.large_of.find(large_user_);
+  his->second -= large_;
+  if (his->second == 0) house_.large_of.erase(his);
+  house_.large_bytes -= std::exchange(large_, 0);
+}
 
 // One request is over; the next may have come with it.
 void Connection::answered() {

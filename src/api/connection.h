@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +34,9 @@ struct ConnectionLimits {
   Duration heartbeat = Duration::seconds(15);     // Between signs of life in a stream of events.
   Duration rights_time = Duration::seconds(15);   // Between looks at whether its reader still may.
   std::size_t queue_bytes = 1U << 20U;            // Of a stream, for an end that reads slowly.
-  std::size_t large_bytes = 256U << 20U;  // Of answers longer than a piece over TCP, all together.
+  // Of answers longer than a piece over TCP, all together. No user has more than a quarter, but for
+  // one answer.
+  std::size_t large_bytes = 256U << 20U;
 };
 
 // What all connections share. Outlives them, but for the loop, which late answers keep.
@@ -44,7 +47,8 @@ struct ConnectionHouse {
   Figures* figures = nullptr;
   std::string url;  // Of the page; empty: there is no address for browsers.
   ConnectionLimits limits;
-  std::size_t large_bytes = 0;  // Of answers that are on their way, see the limits.
+  std::size_t large_bytes = 0;                  // Of answers that are on their way, see the limits;
+  std::map<std::string, std::size_t> large_of;  // and by user.
 };
 
 class Connection final : public std::enable_shared_from_this<Connection>, private Outlet {
@@ -130,7 +134,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   std::string writing_;                    // On the wire now,
   std::size_t written_ = 0;                // as far as this.
   void (Connection::*then_)() = nullptr;   // Once it is.
-  std::size_t large_ = 0;                  // Its part of the house's large_bytes.
+  std::size_t large_ = 0;                  // Its part of the house's large_bytes,
+  std::string large_user_;                 // and of whose.
   std::string pending_;                    // Goes next.
   std::optional<std::uint64_t> promised_;  // Bytes still to come by Content-Length.
   bool ending_ = false;

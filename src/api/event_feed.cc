@@ -101,7 +101,8 @@ class EventFeed final : public Feed {
 
   bool concerns(const Note& note) const {
     if (job_ && note.job != *job_) return false;
-    return outlet_.caller().is_operator || note.user == outlet_.caller().user;
+    // Of servers everybody may hear.
+    return note.job == 0 || outlet_.caller().is_operator || note.user == outlet_.caller().user;
   }
 
   void tell(const std::vector<Notes>& all) {

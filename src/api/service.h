@@ -147,7 +147,7 @@ struct Answer {
 struct Note {
   std::uint64_t number = 0;  // Ascending, without end.
   std::uint64_t job = 0;     // 0: not about a job.
-  std::string user;          // Whose job; only they and operators may see it.
+  std::string user;          // Whose job; only they and operators may see it. Else everybody may.
   bool last = false;         // The job is over: nothing about it follows.
   std::string json;
   std::string full = {};  // The same with others' jobs named, for operators; empty: nothing more.
