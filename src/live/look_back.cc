@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kMostHolders = 100;
 constexpr std::size_t kMostCaused = 10'000;  // Jobs whose cause of waiting is looked up.
 constexpr const char* kRunning = "running";
+constexpr const char* kOver = "over";  // However it ended.
 
 std::string tenant_of(const std::string& name) { return std::string(tenant_or_default(name)); }
 
@@ -151,8 +152,10 @@ void TimelineMaker::add(AttemptSpan&& lease) {
     return;
   }
   const Instant end = date(lease.ended.value_or(look_.whole.end));
-  TimelineBar bar{0, job(lease), ends_.of(lease.ended ? lease.state : kRunning),
-                  date(lease.started), std::max(end, date(lease.started))};
+  const bool tells = may_see(look_.caller, lease.user);
+  const std::string how = !lease.ended ? kRunning : tells ? lease.state : kOver;
+  TimelineBar bar{0, job(lease), ends_.of(how), date(lease.started),
+                  std::max(end, date(lease.started))};
   std::int32_t gpus = 0;
   for (const PlacedOn& place : places) {
     const std::uint32_t at = server(place.server);
@@ -178,6 +181,7 @@ void TimelineMaker::add(const JobSpan& job) {
 Refusal TimelineMaker::add_causes(JobReader& reader) {
   if (jobs_.size() > kMostCaused) return std::nullopt;
   for (const auto& [id, place] : jobs_) {
+    if (timeline_.jobs[place].id.empty()) continue;  // Why others waited is their business.
     const Result<std::string> told = reader.first_start(id);
     if (!told.ok()) return told.error();
     timeline_.jobs[place].cause = cause_in(told.value());
@@ -296,7 +300,7 @@ LookBack look_back(const Roster& roster, const Caller& caller) {
 
 Answer timeline_answer(const LookBack& look) {
   Result<JobReader> reader = open_reader(look);
-  if (!reader.ok()) return refused(503, reader.error().message);
+  if (!reader.ok()) return unreadable(reader.error());
   TimelineMaker maker(look);
   Refusal refusal =
       reader.value().for_each_lease_in(look.window.begin, look.window.end, look.most_leases,
@@ -306,7 +310,7 @@ Answer timeline_answer(const LookBack& look) {
                                              [&](JobSpan&& job) { maker.add(job); });
   }
   if (!refusal) refusal = maker.add_causes(reader.value());
-  if (refusal) return refused(503, refusal->message);
+  if (refusal) return unreadable(*refusal);
   const TimeWindow window = maker.window();
   Answer answer;
   answer.body = timeline_json(std::move(maker).finish(), window);
@@ -315,7 +319,7 @@ Answer timeline_answer(const LookBack& look) {
 
 Answer usage_answer(const LookBack& look, std::size_t points) {
   Result<JobReader> reader = open_reader(look);
-  if (!reader.ok()) return refused(503, reader.error().message);
+  if (!reader.ok()) return unreadable(reader.error());
   const auto date = [&](Instant at) { return Instant::micros(look.born_unix_us + at.us()); };
   UsageFacts facts;
   facts.window = {date(look.window.begin), date(look.window.end)};
@@ -337,6 +341,7 @@ Answer usage_answer(const LookBack& look, std::size_t points) {
   };
   const Instant now = look.whole.end;
   std::size_t over = 0;
+  std::size_t nowhere = 0;
   Instant oldest;  // The end of the last of these.
   Refusal refusal = reader.value().for_each_lease_in(
       look.window.begin, look.window.end, look.most_leases, [&](AttemptSpan&& lease) {
@@ -345,7 +350,9 @@ Answer usage_answer(const LookBack& look, std::size_t points) {
           oldest = date(*lease.ended);
         }
         std::int64_t gpus = 0;
-        for (const PlacedOn& on : read_placed(lease.nodes)) gpus += std::popcount(on.gpus);
+        const std::vector<PlacedOn> on = read_placed(lease.nodes);
+        if (on.empty()) ++nowhere;
+        for (const PlacedOn& one : on) gpus += std::popcount(one.gpus);
         facts.holds.push_back(
             {place(lease.tenant), date(lease.started), date(lease.ended.value_or(now)), gpus});
       });
@@ -356,10 +363,15 @@ Answer usage_answer(const LookBack& look, std::size_t points) {
               {place(job.tenant), date(job.submitted), date(job.ended.value_or(now))});
         });
   }
-  if (refusal) return refused(503, refusal->message);
+  if (refusal) return unreadable(*refusal);
   if (over == look.most_leases) {  // Before that some would be missing.
     facts.window.begin = std::max(facts.window.begin, oldest);
     facts.missing = last_leases(over) + ", so it begins later";
+  }
+  if (nowhere > 0) {
+    facts.missing +=
+        fmt::format("{}without {} lease{} on too many servers to be kept",
+                    facts.missing.empty() ? "" : "; ", nowhere, nowhere == 1 ? "" : "s");
   }
   // Steps have some length.
   const auto shortest = Duration::micros(static_cast<std::int64_t>(points));

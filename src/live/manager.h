@@ -209,7 +209,7 @@ class Manager final : public Service {
   nlohmann::json view_now(const JobRow& row) const;
   std::variant<ListDraft, Answer> begin_list(const Caller& caller, ListJobs call);
   Answer finish_list(ListDraft& draft, JobReader& reader);
-  static JobFilter ended_filter(const ListJobs& call);
+  static JobFilter ended_filter(const ListDraft& draft);
   Result<StateCounts> count_ended(const ListDraft& draft, JobReader& reader);
   Refusal add_ended(ListDraft& draft, JobReader& reader);
   void forget_counts();  // Of those that are over: there is one more, or fewer.
@@ -246,6 +246,7 @@ class Manager final : public Service {
   static bool is_look_back(const Call& call);
   void look_back(Pending pending);
   void what_if(Pending pending);
+  int looking_back(const std::string& user, int more = 0);
 
   // manager_profile.cc
   void look_at_speeds(std::vector<Input>& inputs);
@@ -320,6 +321,7 @@ class Manager final : public Service {
   // told_mutex_.
   std::map<std::tuple<std::string, std::string, std::string>, StateCounts> ended_counts_;
   std::uint64_t ended_generation_ = 0;                    // The same.
+  std::map<std::string, int> looking_back_;               // Questions of each user. The same.
   std::map<std::string, std::deque<EventRow>> of_nodes_;  // The last few of each server.
   Instant pictured_step_;  // The last step before it: after another one it is out of date.
 

@@ -57,7 +57,7 @@ void Manager::submit(const Caller& caller, SubmitJob& call, std::function<void(A
   JobRequest& request = call.request;
   if (!call.key.empty()) {
     const auto seen = journal_->job_of_key(caller.user, call.key);
-    if (!seen.ok()) return done(refused(503, seen.error().message));
+    if (!seen.ok()) return done(unreadable(seen.error()));
     if (seen.value()) {
       const LiveId id = *seen.value();
       waiters_.push_back(
@@ -182,13 +182,13 @@ std::variant<Manager::FoundJob, Answer> Manager::find_job(const Caller& caller,
       if (may_see(caller, job->user)) return FoundJob{id, job->user};
     } else {
       const Result<std::optional<JobRow>> row = reader_->job(id);
-      if (!row.ok()) return refused(503, row.error().message);
+      if (!row.ok()) return unreadable(row.error());
       if (row.value() && may_see(caller, row.value()->user)) return FoundJob{id, row.value()->user};
     }
   }
   if (text.empty()) return none;
   Result<std::vector<JobRow>> rows = reader_->jobs_beginning(text, kMostAlike);
-  if (!rows.ok()) return refused(503, rows.error().message);
+  if (!rows.ok()) return unreadable(rows.error());
   std::erase_if(rows.value(), [&](const JobRow& row) { return !may_see(caller, row.user); });
   for (const JobRow& row : rows.value()) {
     if (row.key == text) return FoundJob{row.id, row.user};

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bitset>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -147,6 +146,7 @@ struct Listed {
   SortKey key;
   LiveId id = 0;
   const LiveJob* job = nullptr;
+  std::uint32_t place = 0;
 };
 
 int compare_texts(const std::string& a, const std::string& b) {
@@ -204,7 +204,8 @@ Manager::ActiveList Manager::list_active(const ListJobs& call) {
     if (!is_wanted(call, job.user, job.tenant) || !search.finds(job)) continue;
     ++list.counts[state];
     if (!has(states, state)) continue;
-    list.jobs.push_back({key_of(job, state, line.of(job), call.sort, now), id, &job});
+    const std::uint32_t place = line.of(job);
+    list.jobs.push_back({key_of(job, state, place, call.sort, now), id, &job, place});
   }
   return list;
 }
@@ -224,20 +225,21 @@ struct Manager::ListDraft {
   json counts = json::object();
   std::optional<StateCounts> over = {};  // If it is known already.
   std::uint64_t generation = 0;          // Of what is known of those that are over.
+  Instant at;  // Whoever ends later is still among those that are not over.
   LiveClock clock;
 
-  bool wants_over() const {
-    for (std::size_t i = kLiveStates - kEnds; i < kLiveStates; ++i) {
-      if (states.test(i)) return true;
-    }
-    return false;
+  std::size_t ends() const {  // How many kinds of those that are over are wanted.
+    return (states >> (kLiveStates - kEnds)).count();
   }
+  bool wants_over() const { return ends() > 0; }
   // With thousands that are over, such a look takes longer than others should wait for: to count
   // them, to sort or search them, to leave out many before the first.
   bool is_slow() const {
     if (!over && (call.counts || wants_over())) return true;
-    return wants_over() &&
-           (!call.search.empty() || !call.sort.empty() || call.offset > active + kMostPassedOver);
+    // An index has all that are over, and those of one user or one tenant, in their order.
+    const bool some = ends() < kEnds || (!call.user.empty() && !call.tenant.empty());
+    return wants_over() && (some || !call.search.empty() || !call.sort.empty() ||
+                            call.offset > active + kMostPassedOver);
   }
 };
 
@@ -270,12 +272,12 @@ std::variant<Manager::ListDraft, Answer> Manager::begin_list(const Caller& calle
   if (call.array != 0) return list_array(call);
   if (call.counts) lists_watched_ = clock_->now();
 
-  ListDraft draft{.call = call, .states = states.value(), .clock = *clock_};
+  ListDraft draft{.call = call, .states = states.value(), .at = roster_->now(), .clock = *clock_};
   ActiveList active = list_active(call);
   const std::shared_ptr<const Bands> bands = bands_now();
   for (const Listed& each : active.page(call)) {
     json view = view_of(*roster_, *each.job, progress_->find(each.id), *clock_);
-    if (const std::uint32_t place = line_now().of(*each.job)) view["position"] = place;
+    if (each.place != 0) view["position"] = each.place;
     if (const auto band = bands ? band_of(*each.job, *bands) : std::nullopt) view["eta"] = *band;
     draft.jobs.push_back(std::move(view));
   }
@@ -295,7 +297,7 @@ Answer Manager::finish_list(ListDraft& draft, JobReader& reader) {
   json answer = {{"total", draft.active}};
   if (draft.wants_over() || draft.call.counts) {
     const Result<StateCounts> over = count_ended(draft, reader);
-    if (!over.ok()) return refused(503, over.error().message);
+    if (!over.ok()) return unreadable(over.error());
     std::uint64_t wanted = 0;
     for (const auto& [name, count] : over.value()) {
       const std::optional<LiveState> state = find_state(name);
@@ -303,7 +305,9 @@ Answer Manager::finish_list(ListDraft& draft, JobReader& reader) {
       draft.counts[name] = count;
       if (has(draft.states, *state)) wanted += count;
     }
-    if (const Refusal refusal = add_ended(draft, reader)) return refused(503, refusal->message);
+    if (wanted > 0) {
+      if (const Refusal refusal = add_ended(draft, reader)) return unreadable(*refusal);
+    }
     answer["total"] = draft.active + wanted;
   }
   answer["jobs"] = std::move(draft.jobs);
@@ -312,8 +316,10 @@ Answer Manager::finish_list(ListDraft& draft, JobReader& reader) {
 }
 
 // What is asked of those that are over.
-JobFilter Manager::ended_filter(const ListJobs& call) {
+JobFilter Manager::ended_filter(const ListDraft& draft) {
+  const ListJobs& call = draft.call;
   JobFilter filter;
+  filter.over_by = draft.at;
   if (!call.user.empty()) filter.user = call.user;
   if (!call.tenant.empty()) filter.tenant = call.tenant == kDefaultTenant ? "" : call.tenant;
   filter.search = call.search;
@@ -322,7 +328,7 @@ JobFilter Manager::ended_filter(const ListJobs& call) {
 
 Result<Manager::StateCounts> Manager::count_ended(const ListDraft& draft, JobReader& reader) {
   if (draft.over) return *draft.over;
-  Result<StateCounts> counts = reader.count_by_state(ended_filter(draft.call));
+  Result<StateCounts> counts = reader.count_by_state(ended_filter(draft));
   if (!counts.ok()) return counts;
   const std::lock_guard lock(told_mutex_);
   if (draft.generation != ended_generation_) return counts;  // One more is over by now.
@@ -340,7 +346,7 @@ void Manager::forget_counts() {
 // After those that are not over.
 Refusal Manager::add_ended(ListDraft& draft, JobReader& reader) {
   const ListJobs& call = draft.call;
-  JobFilter filter = ended_filter(call);
+  JobFilter filter = ended_filter(draft);
   for (std::size_t i = 0; i < draft.states.size(); ++i) {
     const auto state = static_cast<LiveState>(i);
     if (draft.states.test(i) && is_over(state)) filter.states.emplace_back(state_name(state));
@@ -358,11 +364,7 @@ Refusal Manager::add_ended(ListDraft& draft, JobReader& reader) {
   filter.offset = call.offset - std::min(call.offset, draft.active);
   const Result<std::vector<JobRow>> rows = reader.jobs(filter);
   if (!rows.ok()) return rows.error();
-  std::set<LiveId> there;  // Who has ended since is in the list already.
-  for (const json& job : draft.jobs) there.insert(job["id"].get<LiveId>());
-  for (const JobRow& row : rows.value()) {
-    if (!there.contains(row.id)) draft.jobs.push_back(view_of(row, draft.clock));
-  }
+  for (const JobRow& row : rows.value()) draft.jobs.push_back(view_of(row, draft.clock));
   return std::nullopt;
 }
 
@@ -371,7 +373,7 @@ Answer Manager::list_array(const ListJobs& call) {
   const States states = read_states(call.state).value();
   Result<std::vector<JobRow>> rows =
       reader_->jobs_beginning(fmt::format("{}_", call.array), kMostArrayJobs);
-  if (!rows.ok()) return refused(503, rows.error().message);
+  if (!rows.ok()) return unreadable(rows.error());
   std::reverse(rows.value().begin(), rows.value().end());
   json jobs = json::array();
   std::map<std::string, std::size_t> counts;

@@ -56,7 +56,7 @@ std::variant<json, Answer> Manager::whole_view(const FoundJob& found) {
     }
   } else {
     const Result<std::optional<JobRow>> row = reader_->job(id);
-    if (!row.ok()) return refused(503, row.error().message);
+    if (!row.ok()) return unreadable(row.error());
     if (!row.value()) return refused(404, fmt::format("no such job: {}", id));
     view = view_of(*row.value(), *clock_);
     const json details = json::parse(row.value()->spec, nullptr, false);
@@ -65,7 +65,7 @@ std::variant<json, Answer> Manager::whole_view(const FoundJob& found) {
   view["request"] = std::move(request);
   json leases = json::array();
   const Result<std::vector<AttemptRow>> attempts = reader_->attempts(id);
-  if (!attempts.ok()) return refused(503, attempts.error().message);
+  if (!attempts.ok()) return unreadable(attempts.error());
   for (const AttemptRow& row : attempts.value()) leases.push_back(view_of(row, *clock_));
   view["leases"] = std::move(leases);
   return view;
@@ -81,7 +81,7 @@ Answer Manager::find_log(const Caller& caller, const FindLog& call) {
     used = job->leases_used;
   } else {
     const Result<std::optional<JobRow>> row = reader_->job(id);
-    if (!row.ok()) return refused(503, row.error().message);
+    if (!row.ok()) return unreadable(row.error());
     if (row.value()) used = row.value()->attempts;
   }
   const std::uint32_t lease = call.lease.value_or(used);
@@ -123,7 +123,7 @@ Answer Manager::events(const Caller& caller, const ListEvents& call) {
   }
   if (!caller.is_operator) filter.user = caller.user;
   const Result<std::vector<EventRow>> rows = reader_->events(filter);
-  if (!rows.ok()) return refused(503, rows.error().message);
+  if (!rows.ok()) return unreadable(rows.error());
   std::string list;
   for (const EventRow& row : rows.value()) {
     const bool full = caller.is_operator && !row.full.empty();

@@ -66,7 +66,7 @@ std::variant<Manager::PageDraft, Answer> Manager::begin_page(const Caller& calle
   EventFilter filter;  // The journal keeps few of a job.
   filter.job = which.id;
   const Result<std::vector<EventRow>> rows = reader_->events(filter);
-  if (!rows.ok()) return refused(503, rows.error().message);
+  if (!rows.ok()) return unreadable(rows.error());
   json events = json::array();
   for (const EventRow& row : rows.value()) {
     const bool full = caller.is_operator && !row.full.empty();

@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <fstream>
 
@@ -36,6 +38,9 @@ TEST(Placed, IsReadAsItWasWritten) {
   for (const char* wrong : {"", "n1", "n1:", "n1:a", "n1:2-1", "n1:0-1-2", "n1:64", "n1:0,n2"}) {
     EXPECT_TRUE(read_placed(wrong).empty()) << wrong;
   }
+  std::string cut = "n:0-15";
+  while (cut.size() < kMostPlacedText) cut = "some-server:0-7," + cut;
+  EXPECT_TRUE(read_placed(cut.substr(0, kMostPlacedText)).empty()) << "its end is missing";
 }
 
 class PastTest : public ManagerTest {
@@ -82,6 +87,10 @@ TEST_F(PastTest, OthersJobsHaveNoNames) {
     EXPECT_EQ(timeline["jobs"][key], json::parse(R"(["",""])")) << key;
   }
   EXPECT_EQ(timeline["jobs"]["tenant"], json::parse("[0,0]"));
+  EXPECT_EQ(timeline["jobs"]["cause"], json::parse("[0,0]")) << "nor is it told why they waited";
+  std::vector<std::string> ends = timeline["ends"].get<std::vector<std::string>>();
+  std::sort(ends.begin(), ends.end());
+  EXPECT_EQ(ends, (std::vector<std::string>{"over", "running"})) << "nor how they ended";
   EXPECT_EQ(ask(ShowTimeline{}, 200, kChief)["jobs"]["id"][0], "1");
 }
 
@@ -201,6 +210,25 @@ TEST_F(PastTest, WithoutQuotasThereIsOneTenant) {
   EXPECT_EQ(usage["tenants"][0]["quota"], 2);
   EXPECT_EQ(usage["tenants"][0]["used_now"], 1);
   EXPECT_TRUE(usage["holders"].empty());
+}
+
+// Who asks again and again keeps nobody else from asking.
+TEST_F(PastTest, OneUserTakesAFewPlacesOnly) {
+  begin();
+  constexpr int kMany = 300;
+  std::atomic<int> answered = 0;
+  std::atomic<int> refused = 0;
+  for (int i = 0; i < kMany; ++i) {
+    manager_->call(kBob, ShowUsage{{}, 0, {}, 1000}, [&](const Answer& answer) {
+      EXPECT_TRUE(answer.status == 200 || answer.status == 429) << answer.body;
+      refused += answer.status == 429 ? 1 : 0;
+      ++answered;
+    });
+  }
+  ask(ShowTimeline{}, 200);
+  EXPECT_GT(refused, 0) << "else there was no crowd";
+  while (answered < kMany) std::this_thread::yield();
+  ask(ShowTimeline{}, 200, kBob);
 }
 
 // One question at a time, by operators, on another thread than the manager's.

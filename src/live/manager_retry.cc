@@ -20,7 +20,7 @@ using nlohmann::json;
 // Of a job that is over. One of an array has its index still, in an array of its own.
 std::variant<JobRequest, Answer> Manager::request_of(LiveId id) {
   const Result<std::optional<JobRow>> row = reader_->job(id);
-  if (!row.ok()) return refused(503, row.error().message);
+  if (!row.ok()) return unreadable(row.error());
   if (!row.value()) return refused(404, fmt::format("no such job: {}", id));
   const json details = json::parse(row.value()->spec, nullptr, false);
   const json kept = details.is_object() ? details.value("request", json()) : json();

@@ -29,6 +29,7 @@ std::uint64_t read_slots(std::string_view text) {
 
 std::vector<PlacedOn> read_placed(std::string_view text) {
   std::vector<PlacedOn> places;
+  if (text.size() >= kMostPlacedText) return places;
   for (const std::string_view part : split(text, ',')) {
     const std::size_t colon = part.rfind(':');
     const std::uint64_t slots =

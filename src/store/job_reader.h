@@ -40,6 +40,8 @@ struct JobFilter {                  // All that are given must hold.
   std::optional<std::string> user;
   std::optional<std::string> tenant;
   bool over = false;  // Only jobs that are.
+  // Whoever was over later than this is left out; none: nobody is.
+  std::optional<Instant> over_by;
   // What is part of the name, user or tenant, or begins the id or key. ASCII letters are alike
   // whether large or small, and no sign stands for others. Empty: whatever.
   std::string search;

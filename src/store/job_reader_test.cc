@@ -175,7 +175,7 @@ class SearchedJobs : public testing::Test {
       row.spec = R"({"request":{"gpus":)" + std::to_string(10 - i) + R"(},"ran_s":)" +
                  std::to_string(i % 3) + "}";
       if (i != 1) row.started = Instant::micros(10 + i);
-      row.ended = Instant::micros(100);
+      row.ended = Instant::micros(100 + i);
       EXPECT_FALSE(journal.put(row));
     }
     EXPECT_FALSE(journal.commit());
@@ -233,6 +233,40 @@ TEST_F(SearchedJobs, AreCountedByState) {
   EXPECT_EQ(reader_->count_by_state(filter).value(), (Counts{{"done", 2}, {"failed", 1}}));
   filter.user = "ann";
   EXPECT_EQ(reader_->count_by_state(filter).value(), (Counts{{"done", 2}}));
+}
+
+// Who lists jobs beside the manager must not count those twice that ended meanwhile.
+TEST_F(SearchedJobs, AreThoseThatWereOverByThen) {
+  JobFilter filter;
+  const auto counted = [&] {
+    std::size_t sum = 0;
+    const auto counts = reader_->count_by_state(filter).value();
+    for (const auto& [state, count] : counts) sum += count;
+    return sum;
+  };
+  const auto check = [&](const std::string& what) {
+    SCOPED_TRACE(what);
+    for (int i = 0; i < 7; ++i) {
+      filter.over_by.reset();
+      Ids expected = ids(reader_->jobs(filter));
+      std::erase_if(expected, [&](std::uint64_t id) { return id > static_cast<unsigned>(i); });
+      filter.over_by = Instant::micros(99 + i);
+      EXPECT_EQ(ids(reader_->jobs(filter)), expected) << i;
+      EXPECT_EQ(reader_->count(filter).value(), expected.size()) << i;
+      EXPECT_EQ(counted(), expected.size()) << i;
+    }
+  };
+  check("all");
+  filter.over = true;
+  check("over");
+  filter.user = "ann";
+  check("of a user");
+  filter.tenant = "";
+  check("of a user and a tenant");
+  filter.user.reset();
+  check("of a tenant");
+  filter.search = "b";
+  check("searched");
 }
 
 TEST(JobReader, ForgetsTheOldestEndsFirstInSmallBatches) {
