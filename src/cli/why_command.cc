@@ -52,8 +52,9 @@ std::vector<Branch> numbers(const Json& answer) {
     all.push_back(
         {"GPUs",
          {fmt::format(
-             "{} wanted, {} of {} free, at most {} on one server{}", count_at(facts, "needs"),
-             count_at(facts, "free"), count_at(facts, "gpus"), count_at(facts, "most_on_one"),
+             "{} wanted, {} of {} free, at most {} on one server{}",
+             count_at(facts, facts.contains("asked") ? "asked" : "needs"), count_at(facts, "free"),
+             count_at(facts, "gpus"), count_at(facts, "most_on_one"),
              facts.contains("best_node") ? " (" + printable(text_at(facts, "best_node")) + ")"
                                          : "")}});
     all.push_back(

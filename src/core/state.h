@@ -51,6 +51,13 @@ struct State {
     const std::int32_t row = jobs[job].berth;
     return row == kNoRow ? nullptr : &berths[static_cast<std::size_t>(row)];
   }
+  // The lease whose GPUs are chosen while others still give them up; null: it has none such.
+  const Lease* promised(JobId job) const {
+    const std::int32_t row = jobs[job].lease;
+    if (row == kNoRow) return nullptr;
+    const Lease& lease = leases[static_cast<std::size_t>(row)];
+    return lease.state == Lease::State::kPromised ? &lease : nullptr;
+  }
   // Both leave the books alone. leave_berth() says whether others keep the GPUs; a berth of one is
   // none.
   void enter_berth(JobId job, JobId host, Together manner);

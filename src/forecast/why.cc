@@ -207,9 +207,20 @@ class Inquiry {
     while (steps-- > 0 && drive.engine().state().jobs[job_].state != JobState::kPlaced) {
       if (!drive.advance(kHorizon)) break;
     }
+    // Where there is no line, or it is too far back in it, whoever starts first is before it.
+    constexpr std::size_t kMostInLine = 100'000;
+    std::vector<JobId> before = engine_.line(now_, kMostInLine).value_or(std::vector<JobId>());
+    const auto own = std::find(before.begin(), before.end(), job_);
+    const bool in_line = own != before.end();
+    before.erase(own, before.end());
+    std::sort(before.begin(), before.end());
     for (const JobId job : drive.started()) {
       if (job == job_) break;
       if (state.jobs[job].state != JobState::kWaiting || !seen.insert(job).second) continue;
+      if (in_line && !std::binary_search(before.begin(), before.end(), job)) {
+        ++why_.passing;
+        continue;
+      }
       if (!why_.first) why_.first = job;
       ++why_.ahead;
       why_.ahead_gpus += state.jobs[job].spec.gpus;

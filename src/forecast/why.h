@@ -75,9 +75,10 @@ struct Why {
   std::int32_t others_servers = 0;  // on so many.
   std::int64_t most_mem_mib = 0;    // Free on one server that has a GPU free,
   std::int64_t most_cpu_milli = 0;  // and of CPU.
-  std::size_t ahead = 0;            // Waiting jobs that will start before it,
+  std::size_t ahead = 0;            // Jobs before it in line that will start before it,
   std::int64_t ahead_gpus = 0;      // and what they want.
   std::optional<JobId> first;       // The next of them.
+  std::size_t passing = 0;          // Jobs behind it that will too: they fit where it does not.
   std::vector<Holder> holders;      // Whose end it waits for, the soonest first; a few.
   std::vector<WayOut> ways;         // The soonest and cheapest first.
 };

@@ -290,6 +290,7 @@ TEST(Why, IsRightInAThousandStates) {
   std::map<std::string_view, int> constraints;
   std::map<WayOut::Kind, int> ways;
   int asked = 0;
+  int passing = 0;
   for (std::uint64_t seed = 1; asked < 1'000 && seed < 5'000; ++seed) {
     Scene scene(seed);
     const std::vector<JobId> waiting = scene.waiting();
@@ -304,6 +305,13 @@ TEST(Why, IsRightInAThousandStates) {
     ++constraints[constraint_name(why.constraint)];
     EXPECT_EQ(why.needs, scene.job(job).spec.gpus);
     check_constraint(scene, job, why);
+    // Nobody is said to be before it whom the scheduler comes to later.
+    const auto line = scene.engine().line(scene.now(), 1'000);
+    const auto own = line ? std::find(line->begin(), line->end(), job) : decltype(line->end())();
+    if (line && own != line->end()) {
+      EXPECT_LE(why.ahead, static_cast<std::size_t>(own - line->begin()));
+      passing += why.passing > 0 ? 1 : 0;
+    }
     for (const WayOut& way : why.ways) {
       ++ways[way.kind];
       const bool anew = way.kind != WayOut::Kind::kAfterEnds && way.kind != WayOut::Kind::kMove;
@@ -313,6 +321,7 @@ TEST(Why, IsRightInAThousandStates) {
     if (HasFailure()) return;
   }
   EXPECT_EQ(asked, 1'000);
+  EXPECT_GT(passing, 5);
   for (const char* name : {"order", "reservation", "nodes", "others", "quota", "memory", "cpus",
                            "fragmentation", "gpus"}) {
     EXPECT_GE(constraints[name], 5) << name;

@@ -105,10 +105,14 @@ std::string Words::names(const std::vector<JobId>& jobs) const {
 
 std::string Words::sentence(const Why& why) const {
   const std::string first = what_stops_it(why);
-  const std::string ahead =
-      why.ahead == 0 ? ""
-                     : fmt::format("; {} job{} {} before it", why.ahead, why.ahead == 1 ? "" : "s",
-                                   why.ahead == 1 ? "starts" : "start");
+  std::string ahead;
+  if (why.ahead > 0) {
+    ahead = fmt::format("; {} job{} {} before it", why.ahead, why.ahead == 1 ? "" : "s",
+                        why.ahead == 1 ? "starts" : "start");
+  } else if (why.passing > 0) {
+    ahead = fmt::format("; {} job{} behind it can start sooner", why.passing,
+                        why.passing == 1 ? "" : "s");
+  }
   const bool more = why.constraint >= Constraint::kOrder;
   return more && first.size() + ahead.size() <= kLine ? first + ahead : first;
 }
@@ -130,7 +134,7 @@ std::string Words::what_stops_it(const Why& why) const {
                          why.first ? name(*why.first) : "a job before it");
     case Constraint::kOrder:
       return "waits its turn: " + needs +
-             (why.ahead == 0 ? ", and those that run come before it" : "");
+             (why.ahead == 0 && why.passing == 0 ? ", and those that run come before it" : "");
     case Constraint::kServers:
       return closed_servers();
     case Constraint::kOthers:
@@ -215,9 +219,10 @@ json Words::way(const WayOut& way) const {
 }
 
 json Words::facts(const Why& why) const {
-  json facts = {{"needs", why.needs}, {"free", why.free},
-                {"gpus", total()},    {"most_on_one", why.most_on_one},
-                {"ahead", why.ahead}, {"ahead_gpus", why.ahead_gpus}};
+  json facts = {{"needs", why.needs},    {"free", why.free},
+                {"gpus", total()},       {"most_on_one", why.most_on_one},
+                {"ahead", why.ahead},    {"ahead_gpus", why.ahead_gpus},
+                {"passing", why.passing}};
   if (why.most_on_one > 0) facts["best_node"] = topology().node(why.best).name;
   if (why.closed > 0) facts["closed"] = why.closed;
   if (why.others > 0) facts["others"] = why.others;

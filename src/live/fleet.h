@@ -20,6 +20,13 @@ struct FleetLook {
   const UseSample* use = nullptr;  // Nothing: nobody knows.
 };
 
+// GPUs of each server that nobody holds: for anybody, and kept for a job that is to start.
+struct GpuRoom {
+  int free = 0;
+  int reserved = 0;
+};
+std::vector<GpuRoom> gpu_rooms(const Roster& roster, const LiveClock& clock);
+
 nlohmann::json fleet_view(const Roster& roster, const FleetLook& look, const LiveClock& clock);
 
 // How fast the job is with what it holds, of what it could be with its GPUs and all the CPU and

@@ -134,7 +134,25 @@ TEST(Fleet, ShowsWhatNobodyMayHaveBeforeTheFirst) {
     if (kept) {
       EXPECT_EQ(view["reserved"], json::array({{{"job", 2}, {"gpus", 2}}}));
     }
+    const json nodes = nodes_view(desk.roster, {}, LiveClock(Instance(), Instant()));
+    EXPECT_EQ(nodes["nodes"][0]["gpus_free"], kept ? 0 : 2);
+    EXPECT_EQ(nodes["nodes"][0]["gpus_reserved"], kept ? 2 : 0);
+    desk.at(1, {submit(3, 1)});
+    if (kept) {
+      EXPECT_EQ(why_waiting(desk.roster, *desk.roster.find(3)),
+                "1 GPU wanted, 0 free, 2 kept for a job before it");
+      EXPECT_EQ(why_waiting(desk.roster, *desk.roster.find(2)), "3 GPUs wanted, 2 free");
+    }
   }
+}
+
+TEST(WhyWaiting, AGangWantsAllItAskedForEvenBeforeItsPreRun) {
+  Desk desk(settings_for("1x4"));
+  SubmitInput gang = submit(2, 3);
+  gang.request.prerun = Duration::seconds(60);
+  desk.at(0, {submit(1, 4), gang});
+  EXPECT_EQ(why_waiting(desk.roster, *desk.roster.find(2)),
+            "3 GPUs wanted, 1 first for its pre-run, 0 free");
 }
 
 TEST(Fleet, ShowsWhatBackfillKeeps) {

@@ -96,6 +96,7 @@ struct LiveJob {
   std::int32_t waits_told = 0;  // How often.
   Instant waits_since;          // While it waits for a lease.
   WaitSplit waited;             // With what the engine says of its row: of this wait, by cause.
+  WaitSplit waited_for_lease;   // Before the lease it has, or had last.
 
   bool wants_trial() const { return !tried && request.prerun > Duration(); }
 };

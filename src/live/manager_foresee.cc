@@ -50,10 +50,7 @@ const Manager::Line& Manager::line_now() {
   std::uint32_t place = 0;
   // Before all others whoever has been promised GPUs that are still being given up.
   for (const JobId job : state.placed) {
-    const std::int32_t lease = state.jobs[job].lease;
-    const bool promised = lease != kNoRow && state.leases[static_cast<std::size_t>(lease)].state ==
-                                                 Lease::State::kPromised;
-    if (promised) line_.place[job.index()] = ++place;
+    if (state.promised(job) != nullptr) line_.place[job.index()] = ++place;
   }
   for (const JobId job : *line) {
     if (state.jobs[job].ending != kNoRow) continue;  // It still holds some, and is being stopped.

@@ -60,7 +60,7 @@ void Manager::explain(Pending pending) {
   const LiveJob* job = roster_->find(id);
   if (job == nullptr || job->end) {
     const Result<std::optional<JobRow>> row = reader_->job(id);
-    if (!row.ok()) return pending.done(refused(503, row.error().message));
+    if (!row.ok()) return pending.done(unreadable(row.error()));
     if (!row.value()) return pending.done(refused(404, "no job " + std::to_string(id)));
     return pending.done(story_of(*row.value()));
   }
@@ -77,10 +77,16 @@ void Manager::explain(Pending pending) {
                     job->leases_used == 1 ? "" : "s", job->why.empty() ? "" : "; ", job->why);
   }
   if (state == LiveState::kRetrying) put_proof(last, job->proof);
-  forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state, last,
+  const std::int32_t asked = job->wants_trial() ? job->request.gpus : 0;
+  forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state, last, asked,
                    reader = reader_for(pending.caller), done = pending.done] {
     Forecast forecast;
     json answer = why_json(*picture, row, reader, forecast);
+    if (asked > 1) {
+      answer["facts"]["asked"] = asked;
+      answer["why"] = fmt::format("wants {} GPUs, 1 first for its pre-run: {}", asked,
+                                  answer["why"].get<std::string>());
+    }
     answer.update(last);
     answer["id"] = id;
     answer["name"] = name;
@@ -126,13 +132,13 @@ json Manager::story_of(const LiveJob& job) const {
   if (!job.lease || !job.row) return answer;
   const Placement& placement = job.lease->placement;
   const Resources total = total_of(placement);
-  const Instant started = job.started ? *job.started : job.lease->since;
+  const Duration waited = std::max(job.lease->since - job.waits_since, Duration());
   const double cpus = view.value("cpus", 0.0);
   answer["why"] = fmt::format(
       "{} on {} with {} GPU{}, {:.4g} CPU{} and {:.4g} GiB, after {} of "
       "waiting",
       state_name(state), view.value("where", ""), total.gpus, total.gpus == 1 ? "" : "s", cpus,
-      cpus == 1 ? "" : "s", view.value("mem_gib", 0.0), short_duration(started - job.submitted));
+      cpus == 1 ? "" : "s", view.value("mem_gib", 0.0), short_duration(waited));
   if (state == LiveState::kStarting && !job.lease->says.empty()) {
     answer["why"] =
         brief(fmt::format("starting on {}: {}", view.value("where", ""), job.lease->says));
@@ -146,11 +152,9 @@ json Manager::story_of(const LiveJob& job) const {
       {{"about", "place"}, {"says", place_words(placement, parts)}},
       {{"about", "cpus"}, {"says", cpu_words(cluster, placement, least, parts)}},
       {{"about", "memory"}, {"says", memory_words(cluster, placement, least, parts)}}};
-  if (roster_->engine().state().jobs.contains(*job.row)) {
-    const WaitSplit split = roster_->engine().waited(*job.row, roster_->now());
-    for (std::size_t i = 0; i < kWaitCauses; ++i) {
-      facts["waited_s"][std::string(kWaitCauseNames[i])] = split.by_cause[i].in_seconds();
-    }
+  for (std::size_t i = 0; i < kWaitCauses; ++i) {
+    facts["waited_s"][std::string(kWaitCauseNames[i])] =
+        job.waited_for_lease.by_cause[i].in_seconds();
   }
   answer["facts"] = std::move(facts);
   return answer;

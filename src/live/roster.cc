@@ -232,6 +232,7 @@ void Roster::enter(LiveJob& job) {
   job.row = JobId(live_of_.size());
   live_of_.push_back(job.id);
   touch(job.id);
+  job.waited = WaitSplit();  // Before a hold it was another wait.
   begin_wait(job);
   events_.push_back(as_it_was(job));
 }

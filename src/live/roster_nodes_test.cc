@@ -64,7 +64,8 @@ TEST(RosterNodes, WhatOthersHoldIsNotGivenOut) {
   EXPECT_EQ(view["state"], "open");
   EXPECT_EQ(view["others"]["gpus"], 2);
   EXPECT_EQ(view["others"]["cpus"], 6.0);
-  EXPECT_EQ(view["gpus_free"], 2);
+  EXPECT_EQ(view["gpus_free"], 0);
+  EXPECT_EQ(view["gpus_reserved"], 2) << "for the first, whom nobody overtakes";
   EXPECT_EQ(view["notes"][0], "2 GPUs, 6 CPUs held by others");
   desk.at(2, {up("s0")});
   EXPECT_EQ(desk.state(1), "running");

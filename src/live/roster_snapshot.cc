@@ -121,9 +121,13 @@ Past read_past(const json& in, const Roster& roster) {
 // What is told of a job, so that a restart does not tell it again.
 json story_json(const LiveJob& job, WaitSplit waited) {
   waited += job.waited;
-  json by_cause = json::array();
-  for (const Duration each : waited.by_cause) by_cause.push_back(each.us());
-  return {job.told_wait, job.waits_told, job.waits_since.us(), std::move(by_cause)};
+  const auto by_cause = [](const WaitSplit& split) {
+    json all = json::array();
+    for (const Duration each : split.by_cause) all.push_back(each.us());
+    return all;
+  };
+  return {job.told_wait, job.waits_told, job.waits_since.us(), by_cause(waited),
+          by_cause(job.waited_for_lease)};
 }
 
 void read_story(const json& in, LiveJob& job) {
@@ -132,6 +136,8 @@ void read_story(const json& in, LiveJob& job) {
   job.waits_since = Instant::micros(in.at(2).get<std::int64_t>());
   for (std::size_t i = 0; i < kWaitCauses; ++i) {
     job.waited.by_cause[i] = Duration::micros(in.at(3).at(i).get<std::int64_t>());
+    if (in.size() <= 4) continue;  // Snapshots of before had no more of it.
+    job.waited_for_lease.by_cause[i] = Duration::micros(in.at(4).at(i).get<std::int64_t>());
   }
 }
 

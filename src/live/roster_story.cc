@@ -265,6 +265,7 @@ void Roster::tell_start(LiveJob& job, const Placement& placement) {
       "over its tenant's share", "for GPUs side by side", "for GPUs", "backing off"};
   for (std::size_t i = 0; i < kWaitCauses; ++i) rest -= split.by_cause[i];
   split[WaitCause::kOrder] = std::max(split[WaitCause::kOrder] + rest, Duration());
+  job.waited_for_lease = split;
   for (std::size_t i = 0; i < kWaitCauses; ++i) {
     if (split.by_cause[i] < Duration::seconds(1)) continue;
     parts.push_back(fmt::format("{} {}", rough(split.by_cause[i]), kFor[i]));

@@ -127,6 +127,27 @@ TEST(RosterStory, WhatIsNoBusinessOfTheScheduler) {
   EXPECT_EQ(desk.told(1).find("released: released\nstarting: "), 0U);
 }
 
+// What it waited before a hold is no part of the wait that ends with the start.
+TEST(RosterStory, AWaitBeginsAnewAfterAHold) {
+  Teller desk(settings_for("1x1"));
+  desk.then(1, {submit(1), submit(2)});
+  desk.then(600, {HoldInput{2}});
+  desk.then(700, {ReleaseInput{2}});
+  EXPECT_EQ(desk.roster.find(2)->waits_since, Instant::at(Duration::seconds(700)));
+  desk.told(2);
+  desk.end(730, 1, LeaseFate::kFinished);
+  EXPECT_EQ(desk.told(2).find("starting: gets s0:0 with 3 CPUs, 62.5 GiB by fifo after 30 s for "
+                              "GPUs\n"),
+            0U);
+  Duration waited;
+  for (const Duration each : desk.roster.find(2)->waited_for_lease.by_cause) waited += each;
+  EXPECT_EQ(waited, Duration::seconds(30));
+  Roster again(settings_for("1x1"));
+  ASSERT_TRUE(again.restore(desk.roster.snapshot()).ok());
+  EXPECT_EQ(again.find(2)->waited_for_lease.by_cause,
+            desk.roster.find(2)->waited_for_lease.by_cause);
+}
+
 TEST(RosterStory, IsNotToldTwiceWhenItGoesOnElsewhere) {
   Teller desk(settings_for("1x1"));
   desk.then(1, {submit(1), submit(2), submit(3)});

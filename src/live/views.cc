@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "live/placed.h"
 #include "live/view_units.h"
 
 namespace muster {
@@ -80,7 +82,8 @@ std::string what_it_waits_for(const Roster& roster, const LiveJob& job) {
 std::string which_gpus(const Roster& roster, const LiveJob& job) {
   const State& state = roster.engine().state();
   const Topology& topology = roster.settings().topology;
-  const int wants = job.wants_trial() ? 1 : job.request.gpus;
+  const int wants = job.request.gpus;
+  const int first = job.wants_trial() ? 1 : wants;  // What it waits for now.
   int free = 0;
   int servers = 0;
   int others = 0;
@@ -108,11 +111,21 @@ std::string which_gpus(const Roster& roster, const LiveJob& job) {
   if (reasons.size() == 1 && reasons.begin()->second == servers) {
     return "no server can be used: " + reasons.begin()->first;
   }
+  // What a plan keeps for somebody else is not free for it.
+  int kept = 0;
+  if (const auto keeps = roster.engine().kept_free(); keeps && job.row != keeps->job) {
+    const std::optional<GpuTypeId> type = state.jobs[keeps->job].spec.gpu_type;
+    const std::string& mine = job.request.gpu_type;
+    const bool of_its_type = mine.empty() || !type || topology.gpu_type_name(*type) == mine;
+    if (of_its_type) kept = std::min(free, static_cast<int>(keeps->gpus));
+  }
+  free -= kept;
   std::string text =
-      fmt::format("{} {}{} wanted, {} free", wants,
+      fmt::format("{} {}{} wanted{}, {} free", wants,
                   job.request.gpu_type.empty() ? "GPU" : job.request.gpu_type + " GPU",
-                  wants == 1 ? "" : "s", free);
-  if (free >= wants) text += ", but not for it yet: see muster why " + std::to_string(job.id);
+                  wants == 1 ? "" : "s", first < wants ? ", 1 first for its pre-run" : "", free);
+  if (kept > 0) text += fmt::format(", {} kept for a job before it", kept);
+  if (free >= first) text += ", but not for it yet: see muster why " + std::to_string(job.id);
   if (others > 0) text += fmt::format(", {} held by others", others);
   return closed.empty() ? text : text + "; " + first_few(closed);
 }
@@ -182,7 +195,7 @@ AttemptRow row_of(const Roster& roster, const LiveJob& job, const LiveLease& lea
   row.job = job.id;
   row.number = lease.number;
   row.state = lease.up ? "running" : "starting";
-  row.nodes = roster.where(lease.placement).substr(0, kMostWords);
+  row.nodes = roster.where(lease.placement).substr(0, kMostPlacedText);
   if (lease.up) row.started = lease.up_since;
   const Resources total = total_of(lease.placement);
   row.exit = dumped({{"isolation", lease.isolation},
@@ -231,6 +244,7 @@ json view_of(const Roster& roster, const LiveJob& job, const Progress* progress,
     view["array"] = job.array;
     view["index"] = job.index;
   }
+  if (job.row && !job.lease) view["waits_since"] = unix_s(clock, job.waits_since);
   if (!job.lease) return view;
   const Resources total = total_of(job.lease->placement);
   view["where"] = roster.where(job.lease->placement);

@@ -65,6 +65,7 @@ class Fleet {
   }
 
   json view() const;
+  std::vector<GpuRoom> rooms() const;
 
  private:
   struct Row {
@@ -164,13 +165,10 @@ void Fleet::add_others(NodeId node, const NodeCondition& condition) {
 
 // Free already, and kept for a job that starts when the rest of its GPUs are.
 void Fleet::add_promise(JobId job) {
-  const State& state = roster_.engine().state();
-  const std::int32_t lease = state.jobs[job].lease;
-  if (lease == kNoRow) return;
-  const Lease& planned = state.leases[static_cast<std::size_t>(lease)];
-  if (planned.state != Lease::State::kPromised) return;
+  const Lease* const planned = roster_.engine().state().promised(job);
+  if (planned == nullptr) return;
   int gpus = 0;
-  for (const Share& share : planned.placement) {
+  for (const Share& share : planned->placement) {
     Row& row = rows_[share.node.index()];
     for_each_slot(share, row.slots.size(), [&](std::size_t slot) {
       if (row.slots[slot] != kFree) return;
@@ -263,6 +261,17 @@ json Fleet::totals() const {
           {"others", count[kOthers]}};
 }
 
+std::vector<GpuRoom> Fleet::rooms() const {
+  std::vector<GpuRoom> rooms;
+  for (const Row& row : rows_) {
+    const auto count = [&](int kind) {
+      return static_cast<int>(std::count(row.slots.begin(), row.slots.end(), kind));
+    };
+    rooms.push_back({count(kFree), count(kReserved)});
+  }
+  return rooms;
+}
+
 json Fleet::view() const {
   json nodes = json::array();
   for (std::size_t i = 0; i < rows_.size(); ++i) nodes.push_back(node_view(i));
@@ -295,6 +304,12 @@ std::optional<double> relative_speed(const Cluster& cluster, const JobSpec& spec
   const double most = cluster.speed(spec, best);
   if (!(most > 0)) return std::nullopt;
   return std::min(1.0, cluster.speed(spec, placement) / most);
+}
+
+std::vector<GpuRoom> gpu_rooms(const Roster& roster, const LiveClock& clock) {
+  const Caller nobody;
+  const std::vector<NodeNotes> nothing;
+  return Fleet(roster, {nobody, nothing}, clock).rooms();
 }
 
 json fleet_view(const Roster& roster, const FleetLook& look, const LiveClock& clock) {

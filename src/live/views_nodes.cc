@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "live/fleet.h"
 #include "live/view_units.h"
 #include "live/views.h"
 
@@ -60,7 +61,7 @@ std::string worded(const NodeQuarantine& quarantine, Instant now) {
 json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes, const LiveClock& clock,
                 const std::string& user) {
   const Topology& topology = roster.settings().topology;
-  const Books& books = roster.engine().state().books;
+  const std::vector<GpuRoom> rooms = gpu_rooms(roster, clock);
   std::map<NodeId, json> jobs;
   std::map<NodeId, Resources> used;
   for (const auto& [id, job] : roster.jobs()) {
@@ -93,7 +94,8 @@ json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes, const
                                          : "drained"},
                  {"gpus", node.capacity.gpus},
                  {"gpus_used", used[id].gpus},
-                 {"gpus_free", open ? std::min(left.gpus, books.free_gpus(id)) : 0},
+                 {"gpus_free", rooms[i].free},
+                 {"gpus_reserved", rooms[i].reserved},
                  {"gpu_type", topology.gpu_type_name(node.gpu_type)},
                  {"rack", topology.rack_name(node.rack)},
                  {"cpus", cpus(node.capacity.cpu_milli)},

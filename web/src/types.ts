@@ -90,6 +90,7 @@ export interface Job {
   mem_gib?: number;
   why?: string;
   prerun?: boolean;
+  waits_since?: number;  // Of one that waits for GPUs: after a hold, since then.
   position?: number;  // In the scheduler's order of those that wait for GPUs, from 1.
   eta?: Band;         // Of one that waits, when foretold lately.
   progress?: Progress;
@@ -216,6 +217,7 @@ export interface Node {
   gpus: number;
   gpus_used: number;
   gpus_free: number;
+  gpus_reserved: number;
   gpu_type: string;
   gpus_virtual?: boolean;
   cpus: number;

@@ -65,7 +65,7 @@ function Times(props: {job: WholeJob}) {
       {job.started !== undefined
         ? <Fact name={over || job.gpus_held === 0 ? 'ran' : 'runs'}>{lasting(job.ran_s ?? now - job.started)}
           {job.leases_used > 1 && <span class="muted"> in {job.leases_used} leases</span>}</Fact>
-        : <Fact name="waited">{lasting((job.ended ?? now) - job.submitted)}</Fact>}
+        : <Fact name="waited">{lasting((job.ended ?? now) - (job.waits_since ?? job.submitted))}</Fact>}
     </>
   );
 }

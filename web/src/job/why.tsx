@@ -38,6 +38,8 @@ function Gpus(props: {facts: Facts}) {
   const {facts} = props;
   const [needs, free, gpus] = [num(facts, 'needs'), num(facts, 'free') ?? 0, num(facts, 'gpus') ?? 0];
   if (needs === undefined) return null;
+  const asked = num(facts, 'asked') ?? needs;
+  const first = asked > needs ? `, ${needs} first for its pre-run` : '';
   const [most, others] = [num(facts, 'most_on_one') ?? 0, num(facts, 'others')];
   const best = text(facts, 'best_node');
   const bar = (name: string, n: number, tone?: string) => (
@@ -45,7 +47,7 @@ function Gpus(props: {facts: Facts}) {
       <Meter part={n} of={Math.max(needs, gpus)} label={`${name} ${n} of ${gpus}`} tone={tone} /> {n}</div>
   );
   return (
-    <Branch open title={`GPUs: ${needs} wanted, ${free} of ${gpus} free`}>
+    <Branch open title={`GPUs: ${asked} wanted${first}, ${free} of ${gpus} free`}>
       {bar('wanted', needs, free < needs ? 'warn' : '')}
       {bar('free', free)}
       {bar('on one server', most)}
@@ -60,7 +62,9 @@ function Order(props: {facts: Facts}) {
   const ahead = num(facts, 'ahead');
   if (ahead === undefined) return null;
   const next = num(facts, 'next');
-  if (ahead === 0 && next === undefined) return <p class="leaf">Order: nobody is before it</p>;
+  const passing = num(facts, 'passing') ?? 0;
+  const others = passing > 0 ? `; ${many(passing, 'job')} behind it can start sooner` : '';
+  if (ahead === 0 && next === undefined) return <p class="leaf">Order: nobody is before it{others}</p>;
   return (
     <Branch title={`Order: ${many(ahead, 'job')} before it, wanting ${many(num(facts, 'ahead_gpus') ?? 0, 'GPU')}`}>
       {next !== undefined && <p>First in line: <JobLink id={next}>job {next}</JobLink></p>}

@@ -46,11 +46,10 @@ function Eta(props: {eta: Band; now: number}) {
 // How long it has waited, run, or took in all.
 function Time(props: {job: Job; now: number}) {
   const {job, now} = props;
-  const all = (job.ended ?? now) - job.submitted;
   const ran = job.ran_s ?? (job.started === undefined ? 0 : (job.ended ?? now) - job.started);
   const tip = () => <p>submitted {exactly(job.submitted)}{job.started !== undefined && `, ran ${lasting(ran)}`}
     {job.leases_used > 1 && ` in ${job.leases_used} leases`}</p>;
-  if (waits(job.state)) return <Tipped tip={tip}>waits {lasting(all)}</Tipped>;
+  if (waits(job.state)) return <Tipped tip={tip}>waits {lasting(now - (job.waits_since ?? job.submitted))}</Tipped>;
   if (ended(job.state) && job.started === undefined) {
     return <Tipped tip={tip}><span class="muted">never ran</span></Tipped>;
   }

@@ -62,7 +62,8 @@ function Has(props: {node: Node}) {
   return (
     <dl>
       <Fact name="GPUs"><Meter part={node.gpus_used} of={node.gpus} label="GPUs used" /> {node.gpus_used} used,
-        {' '}{node.gpus_free} free of {node.gpus} {node.gpu_type}{node.gpus_virtual && ', virtual'}</Fact>
+        {' '}{node.gpus_free} free{node.gpus_reserved > 0 && `, ${node.gpus_reserved} reserved`} of {node.gpus}
+        {' '}{node.gpu_type}{node.gpus_virtual && ', virtual'}</Fact>
       <Fact name="CPUs"><Meter part={node.cpus - node.cpus_free} of={node.cpus} label="CPUs held" />{' '}
         {number(node.cpus_free)} free of {number(node.cpus)}</Fact>
       <Fact name="Memory"><Meter part={node.mem_gib - node.mem_free_gib} of={node.mem_gib} label="Memory held" />{' '}
@@ -125,7 +126,7 @@ export function NodePanel(props: {name: string; node?: Node; me: Me; now: number
       </header>
       {!node ? <p class="trouble">There is no server called {name}.</p> : <>
         <Wrong node={node} now={now} />
-        {me.operator && <NodeDeeds node={node} />}
+        {me.operator && <NodeDeeds key={node.name} node={node} />}
         <Has node={node} />
         <JobsThere node={node} />
         <Recent node={node} now={now} />
