@@ -149,9 +149,6 @@ Result<LivePlan> SimRequest::prepare_live(const LiveHistory& history, std::ostre
   same.topology = settings.topology;
   same.profiles = settings.profiles;
   same.tenants = settings.tenants;
-  if (same.tenants) {
-    if (const Refusal refusal = check_tenants(same.trace, *same.tenants)) return *refusal;
-  }
   SimOptions options = own_options(settings, common.value());  // With the costs asked for.
   options.spread = other.runs.front().spread;
   options.tenants = same.tenants ? &*same.tenants : nullptr;

@@ -79,10 +79,11 @@ class LiveRuns {
 }  // namespace
 
 int SimCommand::run_live(Streams streams, const std::string& command) {
-  const Result<LivePast> past = request_.read_live(streams.err);
+  Result<LivePast> past = request_.read_live(streams.err);
   if (!past.ok()) return complain(streams, past.error().message);
-  return request_.asked_otherwise().empty() ? reproduce(past.value(), streams, command)
-                                            : what_if(past.value(), streams, command);
+  if (request_.asked_otherwise().empty()) return reproduce(past.value(), streams, command);
+  keep_known_tenants(past.value().history);
+  return what_if(past.value(), streams, command);
 }
 
 int SimCommand::reproduce(const LivePast& past, Streams streams, const std::string& command) const {

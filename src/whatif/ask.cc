@@ -129,13 +129,11 @@ Result<Page> ask_what_if(const std::string& database, const WhatIfAsk& ask,
   if (!read.ok()) return read.error();
   LiveHistory& history = read.value().history;
   if (ask.since_unix_us) keep_since(history, *ask.since_unix_us);
+  keep_known_tenants(history);
   Workload workload = as_workload(history);
   if (workload.trace.jobs.empty()) return Error{"no job has run yet"};
 
   const RosterSettings& settings = history.settings;
-  if (settings.tenants) {
-    if (const Refusal refusal = check_tenants(workload.trace, *settings.tenants)) return *refusal;
-  }
   SimOptions common;
   common.history = true;
   common.progress = [&](std::size_t, std::size_t) { return go_on(); };

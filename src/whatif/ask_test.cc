@@ -52,6 +52,35 @@ TEST(WhatIf, IsAPageOfThePastUnderOtherParts) {
   EXPECT_EQ(plots, (std::vector<std::string>{"jct-cdf", "wait-cdf", "busy-gpus", "waiting-jobs"}));
 }
 
+// A tenant has left since; what the others did can still be asked about.
+TEST(WhatIf, LeavesOutTenantsThatAreNoMore) {
+  const std::string both =
+      "scheduler: {policy: fifo}\n"
+      "tenants: {list: [{name: stays, quota: 1}, {name: left, quota: 1}]}\n";
+  Office office(both);
+  JobRequest request = wants(1);
+  request.tenant = "left";
+  const LiveId first = office.submit(0, request);
+  request.tenant = "stays";
+  const LiveId second = office.submit(10, request);
+  office.ends(100, first, LeaseFate::kFinished);
+  office.ends(110, second, LeaseFate::kFinished);
+  office.configure(
+      "scheduler: {policy: fifo}\n"
+      "tenants: {list: [{name: stays, quota: 2}]}\n");
+  office.begin_era();
+  WhatIfAsk ask;
+  ask.policy = "srtf";
+  const Result<Page> page = ask_what_if(office.database(), ask, kGoOn);
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  EXPECT_EQ(std::get<std::int64_t>(page.value().sections.at(0).tables.at(0).rows.at(2).at(1)), 1);
+  bool said = false;
+  for (const std::string& note : page.value().notes) {
+    said |= note.find("of tenants that are no longer there") != std::string::npos;
+  }
+  EXPECT_TRUE(said);
+}
+
 TEST(WhatIf, SaysWhatItDoesNotKnow) {
   const Busy busy;
   const auto error = [&](const WhatIfAsk& ask, const std::function<bool()>& go_on = kGoOn) {

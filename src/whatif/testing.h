@@ -31,15 +31,12 @@ class Office {
     std::string name = testing::TempDir() + "whatif-XXXXXX";
     EXPECT_NE(::mkdtemp(name.data()), nullptr);
     home_ = name;
-    NodeFacts machine;
-    machine.host = "here";
-    machine.cpus = 4;
-    machine.mem_mib = 8192;
-    machine.gpus.resize(static_cast<std::size_t>(gpus));
-    machine.gpus_virtual = true;
-    const Result<ServeFile> file = parse_serve_file(yaml, "serve.yaml");
-    EXPECT_TRUE(file.ok()) << file.error().message;
-    settings_ = settings_text(file.value(), servers_of(file.value(), machine)).value();
+    machine_.host = "here";
+    machine_.cpus = 4;
+    machine_.mem_mib = 8192;
+    machine_.gpus.resize(static_cast<std::size_t>(gpus));
+    machine_.gpus_virtual = true;
+    configure(yaml);
     journal_.emplace(Journal::open(database()).value());
     roster_.emplace(roster_settings(settings_).value());
     begin_era();
@@ -51,6 +48,13 @@ class Office {
   const std::string& home() const { return home_; }
   std::string database() const { return home_ + "/journal.db"; }
   const Roster& roster() const { return *roster_; }
+
+  // From the next era on.
+  void configure(const std::string& yaml) {
+    const Result<ServeFile> file = parse_serve_file(yaml, "serve.yaml");
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    settings_ = settings_text(file.value(), servers_of(file.value(), machine_)).value();
+  }
 
   // As the manager does.
   void begin_era() {
@@ -70,6 +74,7 @@ class Office {
     SubmitInput input;
     input.id = journal_->next_id();
     input.user = user;
+    input.tenant = request.tenant;
     input.request = std::move(request);
     if (input.request.name.empty()) input.request.name = "train";
     input.request.command = {"true"};
@@ -133,6 +138,7 @@ class Office {
   }
 
   std::string home_;
+  NodeFacts machine_;
   std::string settings_;
   std::optional<Journal> journal_;
   std::optional<Roster> roster_;
