@@ -115,11 +115,11 @@ Result<RunFiles> read_run_files(const std::string& dir) {
   Result<History> history = from_run(dir);
   if (!history.ok()) return history.error();
   run.history = std::move(history).value();
-  const Result<std::string> summary = read_text_file(dir + "/summary.json");
+  const Result<std::string> summary = read_text_file(dir + "/summary.json", Pipes::kRefused);
   if (!summary.ok()) return summary.error();
   run.summary = nlohmann::json::parse(summary.value(), nullptr, false);
   if (!run.summary.is_object()) return Error{dir + "/summary.json: not a JSON object"};
-  const Result<std::string> timeline = read_text_file(dir + "/timeline.csv");
+  const Result<std::string> timeline = read_text_file(dir + "/timeline.csv", Pipes::kRefused);
   if (!timeline.ok()) return timeline.error();
   if (const Refusal refusal = parse_timeline(timeline.value(), dir + "/timeline.csv", run)) {
     return *refusal;

@@ -212,9 +212,9 @@ Result<SweepFiles> parse_sweep_files(std::string_view means, std::string_view re
 }
 
 Result<SweepFiles> read_sweep_files(const std::string& dir) {
-  const Result<std::string> means = read_text_file(dir + "/means.csv");
+  const Result<std::string> means = read_text_file(dir + "/means.csv", Pipes::kRefused);
   if (!means.ok()) return means.error();
-  const Result<std::string> results = read_text_file(dir + "/results.csv");
+  const Result<std::string> results = read_text_file(dir + "/results.csv", Pipes::kRefused);
   if (!results.ok()) return results.error();
   return parse_sweep_files(means.value(), results.value(), dir);
 }

@@ -286,7 +286,8 @@ Result<History> from_run(const std::string& dir) {
   std::array<std::string, 3> texts;
   constexpr std::array<std::string_view, 3> kFiles = {"jobs.csv", "leases.csv", "summary.json"};
   for (std::size_t i = 0; i < kFiles.size(); ++i) {
-    Result<std::string> text = read_text_file(fmt::format("{}/{}", dir, kFiles[i]));
+    Result<std::string> text =
+        read_text_file(fmt::format("{}/{}", dir, kFiles[i]), Pipes::kRefused);
     if (!text.ok()) return text.error();
     texts[i] = std::move(text).value();
   }

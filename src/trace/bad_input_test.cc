@@ -1,6 +1,7 @@
 // Every way a trace can be wrong, with the line its reader gets; then damage nobody thought of.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -181,6 +182,13 @@ TEST_F(BadFiles, GetOneLineEach) {
   write("good", "submit_s,gpus,duration_s\n0,1,1\n");
   EXPECT_EQ(complaint_about("good"), "(accepted)");
   EXPECT_EQ(complaint_about("good/x"), path("good/x") + ": cannot be read: Not a directory");
+}
+
+TEST_F(BadFiles, APipeNobodyNamedIsNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const Result<std::string> text = read_text_file(path("pipe"), Pipes::kRefused);
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.error().message, path("pipe") + ": not a file");
 }
 
 TEST_F(BadFiles, TooLargeIsSeenWithoutReading) {

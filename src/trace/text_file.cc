@@ -70,14 +70,16 @@ ReadableFile::~ReadableFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Result<ReadableFile> ReadableFile::open(const std::string& path) {
+Result<ReadableFile> ReadableFile::open(const std::string& path, Pipes pipes) {
   struct stat facts = {};
   if (::stat(path.c_str(), &facts) != 0) return unreadable(path, errno);
   if (S_ISDIR(facts.st_mode)) return Error{path + ": a directory, not a file"};
-  if (!S_ISREG(facts.st_mode) && !S_ISFIFO(facts.st_mode)) {
-    return Error{path + ": neither a file nor a pipe"};
+  const bool pipe = S_ISFIFO(facts.st_mode) && pipes == Pipes::kTaken;
+  if (!S_ISREG(facts.st_mode) && !pipe) {
+    return Error{path + (pipes == Pipes::kTaken ? ": neither a file nor a pipe" : ": not a file")};
   }
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without waiting, should it have become a pipe meanwhile.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | (pipe ? 0 : O_NONBLOCK));
   if (descriptor < 0) return unreadable(path, errno);
   return ReadableFile(path, descriptor,
                       static_cast<std::size_t>(std::max<off_t>(facts.st_size, 0)));
@@ -95,8 +97,8 @@ bool looks_binary(std::string_view text) {
   return text.substr(0, 1024).find('\0') != std::string_view::npos;
 }
 
-Result<std::string> read_text_file(const std::string& path) {
-  Result<ReadableFile> file = ReadableFile::open(path);
+Result<std::string> read_text_file(const std::string& path, Pipes pipes) {
+  Result<ReadableFile> file = ReadableFile::open(path, pipes);
   if (!file.ok()) return file.error();
   const std::size_t size = file.value().size();
   if (size > kLargestFile) return too_large(path);

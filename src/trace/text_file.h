@@ -4,6 +4,7 @@
 // open file behind it, for readers that take theirs a piece at a time.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,13 +14,16 @@ namespace muster {
 
 inline constexpr std::size_t kLargestFile = std::size_t{2} << 30;
 
+enum class Pipes : std::uint8_t { kTaken, kRefused };
+
 // A regular file or a pipe (so /dev/stdin works), open for reading until the object goes. Every
 // error begins with the path.
 class ReadableFile {
  public:
   // Refuses directories and devices; for a missing file names the nearest one in the same
-  // directory.
-  static Result<ReadableFile> open(const std::string& path);
+  // directory. Pipes are for those that a user names; one that lies in a directory would be waited
+  // for in vain.
+  static Result<ReadableFile> open(const std::string& path, Pipes pipes = Pipes::kTaken);
 
   ReadableFile(ReadableFile&& other) noexcept;
   ReadableFile& operator=(ReadableFile&& other) noexcept;
@@ -43,7 +47,7 @@ class ReadableFile {
 
 // Reads files and pipes of at most kLargestFile bytes. Refuses what a ReadableFile refuses and what
 // begins like a binary file.
-Result<std::string> read_text_file(const std::string& path);
+Result<std::string> read_text_file(const std::string& path, Pipes pipes = Pipes::kTaken);
 
 // True when the first kilobyte has a byte no text has.
 bool looks_binary(std::string_view text);

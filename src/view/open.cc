@@ -88,7 +88,7 @@ Refusal open_sweep(const std::string& dir, Viewer& viewer) {
 
 Refusal open_page(const std::string& path, Viewer& viewer) {
   const std::string file = is_file(path) ? path : path + "/" + kPageFile;
-  const Result<std::string> text = read_text_file(file);
+  const Result<std::string> text = read_text_file(file, Pipes::kRefused);
   if (!text.ok()) return text.error();
   Result<std::string> page = browser_page(std::string_view(text.value()));
   if (!page.ok()) return Error{file + ": " + page.error().message};
