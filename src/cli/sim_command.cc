@@ -110,7 +110,7 @@ int SimCommand::run(Streams streams, const std::string& command) {
     if (plan->tenants) streams.out << '\n' << waiting_table(rows[0].summary.waiting, ink_for(1));
   } else {
     streams.out << comparison_table(rows, ink_for(1))
-                << (request_.compares_schedulers()
+                << (request_.compares_schedulers() || compares_policies(rows)
                         ? "gain: mean JCT of the first row over this row's\n"
                         : "gain: mean JCT of the first row of the same policy over this row's\n");
   }

@@ -29,11 +29,11 @@ std::string round_text(const RunLabel& label) {
   return label.round == Duration() ? "at events" : short_duration(label.round);
 }
 
-// Schedulers are compared with each other, parts within their policy.
-bool comparable(const RunLabel& a, const RunLabel& b) {
+// Schedulers are compared with each other, parts within their policy; `across`: with any.
+bool comparable(const RunLabel& a, const RunLabel& b, bool across) {
   const bool schedulers = !a.scheduler.empty() && !b.scheduler.empty();
-  return (schedulers || a.policy == b.policy) && a.trace == b.trace && a.cluster == b.cluster &&
-         a.seed == b.seed;
+  return (across || schedulers || a.policy == b.policy) && a.trace == b.trace &&
+         a.cluster == b.cluster && a.seed == b.seed;
 }
 
 std::string who_text(const RunLabel& label) {
@@ -69,9 +69,9 @@ std::vector<Trait> differing_traits(std::span<const RunRow> rows) {
   return differing;
 }
 
-std::string gain_text(std::span<const RunRow> rows, const RunRow& row) {
+std::string gain_text(std::span<const RunRow> rows, const RunRow& row, bool across) {
   const RunRow& base = *std::find_if(rows.begin(), rows.end(), [&](const RunRow& other) {
-    return comparable(other.label, row.label);
+    return comparable(other.label, row.label, across);
   });
   if (&base == &row) return "—";
   const double base_mean = base.summary.jct.mean.in_seconds();
@@ -281,7 +281,17 @@ std::string Table::render(Ink ink, std::size_t width) const {
   return out;
 }
 
+bool compares_policies(std::span<const RunRow> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = i + 1; j < rows.size(); ++j) {
+      if (comparable(rows[i].label, rows[j].label, false)) return false;
+    }
+  }
+  return true;
+}
+
 std::string comparison_table(std::span<const RunRow> rows, Ink ink) {
+  const bool across = compares_policies(rows);
   const std::vector<Trait> traits = differing_traits(rows);
   std::vector<Column> columns = {{"policy", Align::kLeft}, {"mechanism", Align::kLeft}};
   for (const Trait& trait : traits) columns.push_back({std::string(trait.header), trait.align});
@@ -306,7 +316,7 @@ std::string comparison_table(std::span<const RunRow> rows, Ink ink) {
     cells.push_back(percent(s.gpu_utilization));
     cells.push_back(grouped(s.preemptions));
     cells.push_back(finished_text(s));
-    cells.push_back(gain_text(rows, row));
+    cells.push_back(gain_text(rows, row, across));
     table.add_row(std::move(cells));
   }
   std::string out = table.render(ink);

@@ -56,9 +56,12 @@ class Table {
 };
 
 // One line a run. What the runs do not all share (placement, estimates, trace...) gets a column.
-// The last column is the gain in mean JCT over the first run of the same policy on the same trace,
-// cluster and seed: 2.00x means that jobs took half as long; that first run itself shows a dash.
+// The last column is the gain in mean JCT over the first run of the same policy, or of any if none
+// has two runs, on the same trace, cluster and seed: 2.00x means that jobs took half as long; that
+// first run itself shows a dash.
 std::string comparison_table(std::span<const RunRow> rows, Ink ink = Ink::kPlain);
+// Whether there are no two runs of one policy, so that its gains are over other policies.
+bool compares_policies(std::span<const RunRow> rows);
 
 // What failed, why, and what it cost.
 std::string failure_table(const FailureLedger& ledger, Ink ink = Ink::kPlain);

@@ -146,6 +146,15 @@ srtf    tune        41.7 min  90.00 s  2.08 h  30.00 s   240.0 h    76.5%    1,2
 )");
 }
 
+TEST(ComparisonTable, ShowsTheGainOverTheFirstPolicyIfNoneHasTwoRuns) {
+  std::vector<RunRow> rows = {run("fifo", "tune", 7000), run("srtf", "tune", 3500)};
+  EXPECT_TRUE(compares_policies(rows));
+  EXPECT_NE(comparison_table(rows).find("  2.00x\n"), std::string::npos) << comparison_table(rows);
+  rows.push_back(run("fifo", "greedy", 7000));
+  EXPECT_FALSE(compares_policies(rows));
+  EXPECT_EQ(comparison_table(rows).find("  2.00x\n"), std::string::npos);
+}
+
 TEST(ComparisonTable, ShowsOnlyWhatDiffers) {
   std::vector<RunRow> rows = {run("fifo", "tune", 100), run("fifo", "tune", 50)};
   EXPECT_EQ(comparison_table(rows).find("placement"), std::string::npos);
