@@ -140,7 +140,7 @@ TEST(Fleet, ShowsWhatNobodyMayHaveBeforeTheFirst) {
     desk.at(1, {submit(3, 1)});
     if (kept) {
       EXPECT_EQ(why_waiting(desk.roster, *desk.roster.find(3)),
-                "1 GPU wanted, 0 free, 2 kept for a job before it");
+                "1 GPU wanted, 0 free, 2 kept for job 2");
       EXPECT_EQ(why_waiting(desk.roster, *desk.roster.find(2)), "3 GPUs wanted, 2 free");
     }
   }

@@ -113,18 +113,20 @@ std::string which_gpus(const Roster& roster, const LiveJob& job) {
   }
   // What a plan keeps for somebody else is not free for it.
   int kept = 0;
+  LiveId whose = 0;
   if (const auto keeps = roster.engine().kept_free(); keeps && job.row != keeps->job) {
     const std::optional<GpuTypeId> type = state.jobs[keeps->job].spec.gpu_type;
     const std::string& mine = job.request.gpu_type;
     const bool of_its_type = mine.empty() || !type || topology.gpu_type_name(*type) == mine;
     if (of_its_type) kept = std::min(free, static_cast<int>(keeps->gpus));
+    whose = roster.live_of(keeps->job);
   }
   free -= kept;
   std::string text =
       fmt::format("{} {}{} wanted{}, {} free", wants,
                   job.request.gpu_type.empty() ? "GPU" : job.request.gpu_type + " GPU",
                   wants == 1 ? "" : "s", first < wants ? ", 1 first for its pre-run" : "", free);
-  if (kept > 0) text += fmt::format(", {} kept for a job before it", kept);
+  if (kept > 0) text += fmt::format(", {} kept for job {}", kept, whose);
   if (free >= first) text += ", but not for it yet: see muster why " + std::to_string(job.id);
   if (others > 0) text += fmt::format(", {} held by others", others);
   return closed.empty() ? text : text + "; " + first_few(closed);

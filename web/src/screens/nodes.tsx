@@ -40,7 +40,8 @@ function columnsOf(brief: boolean, chosen: string, query: Record<string, string>
     {key: 'state', title: 'State', width: 'minmax(9rem, 1.8fr)', sort: 'state',
       cell: node => <State node={node} now={now} />},
     {key: 'used', title: 'GPUs used', width: '9.5rem', sort: 'used', cell: used},
-    {key: 'free', title: 'GPUs free', width: '5.5rem', sort: 'free', right: true, cell: node => node.gpus_free},
+    {key: 'free', title: 'GPUs free', width: '7.5rem', sort: 'free', right: true, cell: node =>
+      <>{node.gpus_reserved > 0 && <span class="muted">{node.gpus_reserved} reserved · </span>}{node.gpus_free}</>},
   ];
   if (brief) return first;
   return [
