@@ -14,7 +14,8 @@ import live_daemon  # noqa: E402
 from live_daemon import LiveTest, Programs, until  # noqa: E402
 
 # Says so many times a second how far it is of so many steps, until it is done or `go` is there.
-# What it did it keeps in a file, as a checkpoint.
+# What it did it keeps in a file, as a checkpoint: whole or not at all, since it may be stopped
+# anywhere.
 PACED = """
 import json, os, sys, time
 name, total = sys.argv[1], int(sys.argv[2])
@@ -25,7 +26,9 @@ with open(os.environ["MUSTER_PROGRESS"], "a") as progress:
         step += 1
         progress.write(json.dumps({"step": step, "total": total}) + "\\n")
         progress.flush()
-        open(name, "w").write(str(step))
+        with open(name + ".new", "w") as kept:
+            kept.write(str(step))
+        os.replace(name + ".new", name)
 """
 
 
