@@ -98,7 +98,8 @@ std::string time_text(const Json& job, double now) {
     if (job.contains("ran_s")) return brief_time(number_at(job, "ran_s"));
     return job.contains("started") ? brief_time(now - number_at(job, "started")) : "-";
   }
-  return job.contains("submitted") ? brief_time(now - number_at(job, "submitted")) : "-";
+  const char* const since = job.contains("waits_since") ? "waits_since" : "submitted";
+  return job.contains(since) ? brief_time(now - number_at(job, since)) : "-";
 }
 
 std::string evidence_text(const nlohmann::json& told) {

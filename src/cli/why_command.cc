@@ -57,10 +57,10 @@ std::vector<Branch> numbers(const Json& answer) {
              count_at(facts, "gpus"), count_at(facts, "most_on_one"),
              facts.contains("best_node") ? " (" + printable(text_at(facts, "best_node")) + ")"
                                          : "")}});
-    all.push_back(
-        {"order",
-         {fmt::format("{} before it, wanting {}", count_of(count_at(facts, "ahead"), "job"),
-                      count_of(count_at(facts, "ahead_gpus"), "GPU"))}});
+    all.push_back({"order",
+                   {fmt::format("{} to start before it, wanting {}",
+                                count_of(count_at(facts, "ahead"), "job"),
+                                count_of(count_at(facts, "ahead_gpus"), "GPU"))}});
   }
   if (facts.contains("policy")) {
     all.push_back(

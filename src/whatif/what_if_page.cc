@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "compare/gains.h"
 #include "compare/side_by_side.h"
+#include "model/tenants.h"
 #include "report/table.h"
 
 namespace muster {
@@ -107,8 +108,9 @@ std::vector<JobGain> gains_between(const Trace& trace, const SimResult& before,
     const JobOutcome& now = after.jobs[i];
     if (then.fate != Fate::kFinished || now.fate != Fate::kFinished) continue;
     const TraceJob& job = trace.jobs[i];
-    gains.push_back({job.id, trace.users[job.user], trace.tenants[job.tenant], job.gpus, then.jct(),
-                     now.jct()});
+    gains.push_back({job.id, trace.users[job.user],
+                     std::string(tenant_or_default(trace.tenants[job.tenant])), job.gpus,
+                     then.jct(), now.jct()});
   }
   return gains;
 }

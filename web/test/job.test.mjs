@@ -7,7 +7,12 @@ const {pieces, linesWith, step} = await load('src/job/logsearch.ts');
 const {segmentsOf} = await load('src/job/segments.ts');
 const {ticks} = await load('src/job/axis.ts');
 const {aligned, reading, speedAt} = await load('src/job/curve.ts');
-const {changed, difference, formOf} = await load('src/job/request.ts');
+const {changed, difference, formOf, shellWord} = await load('src/job/request.ts');
+
+test('a command can be pasted into a shell', () => {
+  const words = ['sh', '-c', 'echo $HOME; it\'s', '', 'a/b-c.py', '--x=1'];
+  assert.equal(words.map(shellWord).join(' '), `sh -c 'echo $HOME; it'\\''s' '' a/b-c.py --x=1`);
+});
 
 const {sentence} = await load('src/job/why.tsx');
 

@@ -8,6 +8,7 @@ import {tenantName} from '../tenants';
 import type {JobPage, WholeJob} from '../types';
 import {Deeds} from '../ui/confirm';
 import {JobLink, NodeLink, StateBadge, When, useNow} from '../ui/bits';
+import {shellWord} from './request';
 
 // "n1:0,n2:0-1+3" with links to the servers.
 export function Places(props: {where: string}) {
@@ -72,7 +73,7 @@ function Times(props: {job: WholeJob}) {
 
 function Command(props: {request: Record<string, unknown>}) {
   const {command} = props.request;
-  const words = Array.isArray(command) ? command.join(' ') : typeof command === 'string' ? command : '';
+  const words = Array.isArray(command) ? command.map(shellWord).join(' ') : typeof command === 'string' ? command : '';
   return (
     <details class="job-request">
       <summary><code>{words || 'request'}</code></summary>
@@ -94,7 +95,8 @@ export function Header(props: {page: JobPage}) {
       <dl class="facts">
         <Fact name="user">{job.user}</Fact>
         <Fact name="tenant">{tenantName(job.tenant)}</Fact>
-        <Fact name="GPUs"><span title={`holds ${job.gpus_held} of ${job.gpus}`}>{job.gpus_held}/{job.gpus}</span></Fact>
+        <Fact name="GPUs"><span title={`holds ${job.gpus_held} of ${job.gpus}`}>{job.gpus_held}/{job.gpus}</span>
+          {typeof job.request.gpu_type === 'string' && ` ${job.request.gpu_type}`}</Fact>
         {job.cpus !== undefined && <Fact name="CPUs">{number(job.cpus)}</Fact>}
         {job.mem_gib !== undefined && <Fact name="memory">{gib(job.mem_gib)}</Fact>}
         {job.where && <Fact name="on"><Places where={job.where} /></Fact>}

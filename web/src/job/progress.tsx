@@ -70,7 +70,7 @@ export function ProgressCard(props: {page: JobPage}) {
         </div>
       )}
       {step !== undefined && total ? <Bar step={step} total={total} /> : null}
-      {job.remaining && <Left left={job.remaining} />}
+      {job.remaining && job.gpus_held > 0 && <Left left={job.remaining} />}
       <Series title="loss" at={progress.at} y={progress.loss} hue={0} />
       <Series title="steps a second" at={progress.at} y={progress.rate} hue={2} from={0} />
     </section>

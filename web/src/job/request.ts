@@ -55,6 +55,10 @@ export function changed(request: Request, form: Form): Request {
   return asked;
 }
 
+// As it would be written on a command line of sh.
+export const shellWord = (word: unknown): string =>
+  /^[\w@%+=:,./-]+$/.test(String(word)) ? String(word) : `'${String(word).replaceAll("'", "'\\''")}'`;
+
 // "2 GPUs, priority 5": what is different.
 export function difference(request: Request, form: Form): string {
   const before = formOf(request);

@@ -64,9 +64,10 @@ function Order(props: {facts: Facts}) {
   const next = num(facts, 'next');
   const passing = num(facts, 'passing') ?? 0;
   const others = passing > 0 ? `; ${many(passing, 'job')} behind it can start sooner` : '';
-  if (ahead === 0 && next === undefined) return <p class="leaf">Order: nobody is before it{others}</p>;
+  if (ahead === 0 && next === undefined) return <p class="leaf">Order: nobody starts before it{others}</p>;
+  const wanted = many(num(facts, 'ahead_gpus') ?? 0, 'GPU');
   return (
-    <Branch title={`Order: ${many(ahead, 'job')} before it, wanting ${many(num(facts, 'ahead_gpus') ?? 0, 'GPU')}`}>
+    <Branch title={`Order: ${many(ahead, 'job')} to start before it, wanting ${wanted}`}>
       {next !== undefined && <p>First in line: <JobLink id={next}>job {next}</JobLink></p>}
       <p><a href={href('queue', [], {state: 'queued', sort: 'position', order: 'asc'})}>
         The queue by priority and submission</a></p>

@@ -105,7 +105,7 @@ function wide(now: number, group: Group): Column<Job>[] {
     {key: 'gpus', title: 'GPUs', width: '4rem', sort: 'gpus', right: true, cell: job => <Gpus job={job} />,
       hint: group === 'ended' ? 'How many it needed' : 'Held, of those it needs'},
     ...group === 'ended' ? [] : [position],
-    {key: 'time', title: 'Time', width: '7.6rem', sort: 'submitted', hint: 'Sorted by when it was submitted',
+    {key: 'time', title: 'Time', width: '8.8rem', sort: 'submitted', hint: 'Sorted by when it was submitted',
       cell: job => <Time job={job} now={now} />},
     moment,
     {key: 'why', title: 'Why', width: 'minmax(16rem, 3.6fr)', cell: job => <Why job={job} />},
@@ -135,6 +135,6 @@ export function columns(now: number, group: Group, options: {sortable: boolean; 
 
 // The server's own order, by the column that shows it best.
 export function usual(group: Group): {column: string; order: 'asc' | 'desc'; words: string} {
-  return group === 'ended' ? {column: 'moment', order: 'desc', words: 'The latest first'}
+  return group === 'ended' ? {column: 'id', order: 'desc', words: 'The newest first'}
     : {column: 'state', order: 'asc', words: 'What runs, then what waits, by priority and submission'};
 }
