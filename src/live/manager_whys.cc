@@ -138,7 +138,8 @@ json Manager::story_of(const LiveJob& job) const {
       "{} on {} with {} GPU{}, {:.4g} CPU{} and {:.4g} GiB, after {} of "
       "waiting",
       state_name(state), view.value("where", ""), total.gpus, total.gpus == 1 ? "" : "s", cpus,
-      cpus == 1 ? "" : "s", view.value("mem_gib", 0.0), short_duration(waited));
+      cpus == 1 ? "" : "s", view.value("mem_gib", 0.0),
+      waited < Duration::seconds(1) ? "less than 1 s" : short_duration(waited));
   if (state == LiveState::kStarting && !job.lease->says.empty()) {
     answer["why"] =
         brief(fmt::format("starting on {}: {}", view.value("where", ""), job.lease->says));
