@@ -45,15 +45,17 @@ Event end_of(const Engine& engine, JobId job) {
   return LeaseEnded{job, engine.state().jobs[job].epoch, LeaseOutcome::kCompleted};
 }
 
-bool runs_anew(const Engine& engine, Instant now, JobId job, const JobSpec& spec) {
+bool runs_anew(const Engine& engine, Instant now, JobId job, const JobSpec& spec,
+               std::vector<JobId>* stopped) {
   const std::vector<Event> events = {JobCancelled{job}, JobSubmitted{spec}};
-  return runs_after(engine, now, events, JobId(engine.state().jobs.size()));
+  return runs_after(engine, now, events, JobId(engine.state().jobs.size()), stopped);
 }
 
-bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate) {
+bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate,
+                     std::vector<JobId>* stopped) {
   JobSpec spec = engine.state().jobs[job].spec;
   spec.estimate = estimate;
-  return runs_anew(engine, now, job, spec);
+  return runs_anew(engine, now, job, spec, stopped);
 }
 
 Ways::Ways(const Engine& engine, Instant now, JobId job, const WhyOptions& options,
@@ -93,8 +95,8 @@ void Ways::fewer_gpus(std::vector<WayOut>& ways) const {
   for (std::int32_t gpus = engine_.state().jobs[job_].spec.fewest_gpus(); gpus > 1;) {
     gpus = gpus <= kFewGpus ? gpus - 1 : gpus / 2;
     spec.gpus = gpus;
-    if (!runs_with(spec)) continue;
     WayOut way;
+    if (!runs_with(spec, way)) continue;
     way.kind = WayOut::Kind::kFewerGpus;
     way.gpus = gpus;
     ways.push_back(std::move(way));
@@ -117,11 +119,11 @@ void Ways::less_beside(std::vector<WayOut>& ways, WayOut::Kind kind) const {
     if (amount > unit) amount -= amount % unit;
     if (amount >= asked) continue;
     each = (amount + spec.gpus - 1) / spec.gpus;
-    if (!runs_with(spec)) {
+    WayOut way;
+    if (!runs_with(spec, way)) {
       if (amount <= usual) return;
       continue;
     }
-    WayOut way;
     way.kind = kind;
     way.amount = amount;
     ways.push_back(std::move(way));
@@ -136,8 +138,8 @@ void Ways::wider_spread(std::vector<WayOut>& ways) const {
   const std::int32_t most = std::min(spec.gpus, servers);
   while (spec.spread < most) {
     spec.spread = spec.spread < kFewGpus ? spec.spread + 1 : std::min(most, spec.spread * 2);
-    if (!runs_with(spec)) continue;
     WayOut way;
+    if (!runs_with(spec, way)) continue;
     way.kind = WayOut::Kind::kWiderSpread;
     way.amount = spec.spread;
     ways.push_back(std::move(way));
@@ -161,8 +163,8 @@ void Ways::higher_priority(std::vector<WayOut>& ways) const {
   }
   if (!any || highest >= kMostPriority) return;
   spec.priority = highest + 1;
-  if (!runs_with(spec)) return;
   WayOut way;
+  if (!runs_with(spec, way)) return;
   way.kind = WayOut::Kind::kHigherPriority;
   way.amount = spec.priority;
   ways.push_back(std::move(way));
@@ -173,8 +175,8 @@ void Ways::other_tenant(std::vector<WayOut>& ways) const {
   for (const TenantId tenant : options_.tenants) {
     if (tenant == engine_.state().jobs[job_].spec.tenant) continue;
     spec.tenant = tenant;
-    if (!runs_with(spec)) continue;
     WayOut way;
+    if (!runs_with(spec, way)) continue;
     way.kind = WayOut::Kind::kOtherTenant;
     way.tenant = tenant;
     ways.push_back(std::move(way));
@@ -191,8 +193,8 @@ void Ways::shorter(std::vector<WayOut>& ways) const {
     const auto work =
         Duration::micros(static_cast<std::int64_t>(static_cast<double>(estimate.us()) * speed));
     if (work >= job.estimate) continue;
-    if (!runs_if_shorter(engine_, now_, job_, work)) continue;
     WayOut way;
+    if (!runs_if_shorter(engine_, now_, job_, work, &way.stops)) continue;
     way.kind = WayOut::Kind::kShorter;
     way.estimate = estimate;
     ways.push_back(std::move(way));

@@ -14,10 +14,12 @@ std::vector<Duration> work_left(const Engine& engine, Instant now, const WhyOpti
 // A job that holds GPUs is done.
 Event end_of(const Engine& engine, JobId job);
 
-// Whether the job would run if it were resubmitted, so.
-bool runs_anew(const Engine& engine, Instant now, JobId job, const JobSpec& spec);
+// Whether the job would run if it were resubmitted, so; `stopped` as for runs_after().
+bool runs_anew(const Engine& engine, Instant now, JobId job, const JobSpec& spec,
+               std::vector<JobId>* stopped = nullptr);
 // With this word on how long it runs.
-bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate);
+bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate,
+                     std::vector<JobId>* stopped = nullptr);
 
 class Ways {
  public:
@@ -29,7 +31,11 @@ class Ways {
   std::vector<WayOut> find(const Rules& rules) const;
 
  private:
-  bool runs_with(const JobSpec& spec) const { return runs_anew(engine_, now_, job_, spec); }
+  // And then it is this way.
+  bool runs_with(const JobSpec& spec, WayOut& way) const {
+    way.stops.clear();
+    return runs_anew(engine_, now_, job_, spec, &way.stops);
+  }
   void fewer_gpus(std::vector<WayOut>& ways) const;
   void less_beside(std::vector<WayOut>& ways, WayOut::Kind kind) const;
   void wider_spread(std::vector<WayOut>& ways) const;

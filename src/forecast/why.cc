@@ -250,9 +250,18 @@ std::vector<Event> put_first(const Engine& engine, Instant now, JobId job) {
   return {JobCancelled{job}, std::move(past)};
 }
 
-bool runs_after(const Engine& engine, Instant now, std::span<const Event> events, JobId job) {
+bool runs_after(const Engine& engine, Instant now, std::span<const Event> events, JobId job,
+                std::vector<JobId>* stopped) {
   Engine copy = engine;
-  copy.step(now, events);
+  const auto step = [&](Instant at, std::span<const Event> what) {
+    for (const Action& action : copy.step(at, what)) {
+      if (stopped == nullptr || action.kind != Action::Kind::kStop) continue;
+      const auto& before = engine.state().jobs;  // Not who only came and went meanwhile.
+      if (!before.contains(action.job) || before[action.job].state != JobState::kPlaced) continue;
+      stopped->push_back(action.job);
+    }
+  };
+  step(now, events);
   const auto is_placed = [&] { return copy.state().jobs[job].state == JobState::kPlaced; };
   const Instant until = now + copy.longest_pause();
   // Some plan, or take GPUs away, at set times only: the next of those. A wake may also be for
@@ -260,7 +269,7 @@ bool runs_after(const Engine& engine, Instant now, std::span<const Event> events
   const std::uint64_t plans = copy.counters().plans;
   while (!is_placed() && copy.wake() <= until && copy.counters().plans == plans) {
     const std::array<Event, 1> timer = {TimerFired{}};
-    copy.step(copy.wake(), timer);
+    step(copy.wake(), timer);
   }
   return is_placed();
 }

@@ -53,6 +53,7 @@ struct WayOut {
   TenantId tenant;
   Duration estimate;
   std::vector<JobId> jobs;
+  std::vector<JobId> stops;  // Of what is submitted anew: who would be stopped for it.
   Instant when;
   Duration gpu_time;
 };
@@ -98,7 +99,8 @@ Why explain(const Engine& engine, Instant now, JobId job, const Rules& rules,
 std::vector<Event> put_first(const Engine& engine, Instant now, JobId job);
 
 // Whether it would run if this happened: the next plan gives it GPUs. `job` may be one that the
-// events submit.
-bool runs_after(const Engine& engine, Instant now, std::span<const Event> events, JobId job);
+// events submit. `stopped`: who would be told to stop by then.
+bool runs_after(const Engine& engine, Instant now, std::span<const Event> events, JobId job,
+                std::vector<JobId>* stopped = nullptr);
 
 }  // namespace muster

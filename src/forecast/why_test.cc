@@ -291,6 +291,7 @@ TEST(Why, IsRightInAThousandStates) {
   std::map<WayOut::Kind, int> ways;
   int asked = 0;
   int passing = 0;
+  int stopping = 0;
   for (std::uint64_t seed = 1; asked < 1'000 && seed < 5'000; ++seed) {
     Scene scene(seed);
     const std::vector<JobId> waiting = scene.waiting();
@@ -314,6 +315,10 @@ TEST(Why, IsRightInAThousandStates) {
     }
     for (const WayOut& way : why.ways) {
       ++ways[way.kind];
+      stopping += way.stops.empty() ? 0 : 1;
+      for (const JobId other : way.stops) {
+        EXPECT_EQ(scene.job(other).state, JobState::kPlaced);
+      }
       const bool anew = way.kind != WayOut::Kind::kAfterEnds && way.kind != WayOut::Kind::kMove;
       EXPECT_TRUE(scene.starts(events_of(scene, job, way), anew ? scene.next_id() : job))
           << "way " << static_cast<int>(way.kind);
@@ -322,6 +327,7 @@ TEST(Why, IsRightInAThousandStates) {
   }
   EXPECT_EQ(asked, 1'000);
   EXPECT_GT(passing, 5);
+  EXPECT_GT(stopping, 5);
   for (const char* name : {"order", "reservation", "nodes", "others", "quota", "memory", "cpus",
                            "fragmentation", "gpus"}) {
     EXPECT_GE(constraints[name], 5) << name;

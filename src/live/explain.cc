@@ -93,7 +93,10 @@ json plan_json(const Picture& picture, const JobSpec& spec, const Reader& reader
   Picture imagined = picture;
   const std::vector<Event> events = {JobSubmitted{spec}};
   const JobId job(imagined.engine.state().jobs.size());
-  imagined.engine.step(imagined.now, events);
+  std::vector<JobId> stopped;
+  for (const Action& action : imagined.engine.step(imagined.now, events)) {
+    if (action.kind == Action::Kind::kStop) stopped.push_back(action.job);
+  }
   const Job& row = imagined.engine.state().jobs[job];
   if (row.state == JobState::kRejected) {
     return {{"verdict", "never"}, {"says", imagined.engine.why_rejected(job)}};
@@ -103,14 +106,14 @@ json plan_json(const Picture& picture, const JobSpec& spec, const Reader& reader
     const double cpus = static_cast<double>(lease.total.cpu_milli) / 1'000;
     const double mem = static_cast<double>(lease.total.mem_mib) / 1'024;
     const std::string there = where(imagined, lease.placement);
-    return {
-        {"verdict", "now"},
-        {"says", fmt::format("would start now on {}, with {}, {:.4g} CPU{} and {:.4g} GiB", there,
-                             gpu_count(lease.total.gpus), cpus, cpus == 1 ? "" : "s", mem)},
-        {"where", there},
-        {"gpus", lease.total.gpus},
-        {"cpus", cpus},
-        {"mem_gib", mem}};
+    return {{"verdict", "now"},
+            {"says", fmt::format("would start now on {}, with {}, {:.4g} CPU{} and {:.4g} GiB{}",
+                                 there, gpu_count(lease.total.gpus), cpus, cpus == 1 ? "" : "s",
+                                 mem, Words(imagined, job, reader).stops(stopped))},
+            {"where", there},
+            {"gpus", lease.total.gpus},
+            {"cpus", cpus},
+            {"mem_gib", mem}};
   }
   Forecast forecast;
   json answer = why_json(imagined, job, reader, forecast);

@@ -155,7 +155,21 @@ std::string Words::what_stops_it(const Why& why) const {
   return "";
 }
 
+std::string Words::stops(const std::vector<JobId>& jobs) const {
+  if (jobs.empty()) return "";
+  return fmt::format(", once {} {} been stopped for it", names(jobs),
+                     jobs.size() == 1 ? "has" : "have");
+}
+
 json Words::way(const WayOut& way) const {
+  json told = way_alone(way);
+  if (way.stops.empty()) return told;
+  told["says"] = told["says"].get<std::string>() + stops(way.stops);
+  for (const JobId job : way.stops) told["stops"].push_back(live(job));
+  return told;
+}
+
+json Words::way_alone(const WayOut& way) const {
   switch (way.kind) {
     case WayOut::Kind::kFewerGpus:
       return {{"kind", "fewer-gpus"},

@@ -28,6 +28,8 @@ class Words {
   // What more there is to say is left out where it would not fit a line; the facts have it.
   std::string sentence(const Why& why) const;
   nlohmann::json way(const WayOut& way) const;
+  // ", once job 12 (alice, 2 GPUs) has been stopped for it"; nothing if nobody is.
+  std::string stops(const std::vector<JobId>& jobs) const;
   nlohmann::json facts(const Why& why) const;
 
  private:
@@ -36,6 +38,7 @@ class Words {
 
   std::int64_t total() const;
   LiveId live(JobId job) const;
+  nlohmann::json way_alone(const WayOut& way) const;  // But for whom it stops.
   const std::string& user_of(UserId user) const;
   bool may_know(const std::string& user) const;
   std::string names(const std::vector<JobId>& jobs) const;

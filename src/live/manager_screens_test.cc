@@ -110,6 +110,19 @@ TEST_F(ManagerScreens, PlanByAProfileThatHasJustCome) {
   EXPECT_EQ(ask(plan, 200)["verdict"], "now");
 }
 
+TEST_F(ManagerScreens, PlanSaysWhomItStops) {
+  start(scheduling("scheduler: {policy: srtf, min_run: 0s, estimates: user}"));
+  SubmitJob longer = job(2);
+  longer.request.estimate = Duration::seconds(36'000);
+  ask(longer, 201);
+  tell(LeaseUpInput{1, 1, "full"});
+  PlanJob plan{job(1).request};
+  plan.request.estimate = Duration::seconds(60);
+  const std::string says = ask(plan, 200)["says"];
+  EXPECT_TRUE(says.starts_with("would start now on here, with 1 GPU, ")) << says;
+  EXPECT_TRUE(says.ends_with(", once job 1 (ann, 2 GPUs) has been stopped for it")) << says;
+}
+
 TEST_F(ManagerScreens, AJobOfWhichNothingIsKnownHasNoCurve) {
   start();
   ask(job(), 201);
