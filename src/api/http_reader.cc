@@ -80,6 +80,13 @@ void HttpReader::Parts::read_head() {
     }
     *place = std::string(range.first->value());
   }
+  // What a body is like that nobody here can read, nobody knows: the next request may be in it.
+  const auto coded = message.equal_range(http::field::transfer_encoding);
+  for (auto each = coded.first; each != coded.second; ++each) {
+    if (beast::iequals(each->value(), "chunked") && std::next(coded.first) == coded.second)
+      continue;
+    return refuse(501, "Transfer-Encoding: only chunked is known");
+  }
   head.expects_continue = beast::iequals(message[http::field::expect], "100-continue");
 }
 

@@ -72,6 +72,20 @@ TEST(HttpReader, PassesOverFieldsAfterTheBody) {
   });
 }
 
+// Else what comes after the head would be read as the next request.
+TEST(HttpReader, RefusesBodiesThatNobodyHereCanRead) {
+  for (const char* coding : {"xchunked", "gzip", "identity", "chunked, gzip", "gzip, chunked",
+                             "\"chunked\"", "chunked\r\nTransfer-Encoding: gzip"}) {
+    const std::string bytes =
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: " + std::string(coding) +
+        "\r\n\r\nGET /v1/me HTTP/1.1\r\nHost: a\r\n\r\n";
+    for_all_cuts(bytes, [&](HttpReader& reader) {
+      EXPECT_EQ(reader.state(), State::kBroken) << coding;
+      EXPECT_TRUE(reader.status() == 501 || reader.status() == 400) << reader.status();
+    });
+  }
+}
+
 TEST(HttpReader, KeepsABoundedAmount) {
   const std::string chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (const std::string& begin :

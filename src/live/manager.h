@@ -246,7 +246,6 @@ class Manager final : public Service {
   static bool is_look_back(const Call& call);
   void look_back(Pending pending);
   void what_if(Pending pending);
-  int looking_back(const std::string& user, int more = 0);
 
   // manager_profile.cc
   void look_at_speeds(std::vector<Input>& inputs);
@@ -294,7 +293,8 @@ class Manager final : public Service {
   std::optional<Roster> roster_;
   std::optional<ProgressReader> progress_;
   std::vector<Learnt> learnt_;
-  bool learnt_changed_ = false;  // Since it was last decided by.
+  bool learnt_changed_ = false;          // Since it was last decided by.
+  std::vector<Waiter> profile_waiters_;  // For it to be kept.
   std::optional<Profiler> profiler_;
   Hands* hands_ = nullptr;
 
@@ -321,7 +321,6 @@ class Manager final : public Service {
   // told_mutex_.
   std::map<std::tuple<std::string, std::string, std::string>, StateCounts> ended_counts_;
   std::uint64_t ended_generation_ = 0;                    // The same.
-  std::map<std::string, int> looking_back_;               // Questions of each user. The same.
   std::map<std::string, std::deque<EventRow>> of_nodes_;  // The last few of each server.
   Instant pictured_step_;  // The last step before it: after another one it is out of date.
 

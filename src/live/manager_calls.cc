@@ -216,6 +216,7 @@ std::variant<const char*, Answer> Manager::change_job(const Caller& caller, cons
     inputs.push_back(CancelInput{id, caller.user});
     return job.lease ? "stopping" : "cancelled";
   }
+  if (job.cancelled) return refused(409, fmt::format("job {} is being cancelled", id));
   if (std::holds_alternative<HoldJob>(call)) {
     if (job.held) return refused(409, fmt::format("job {} is held already", id));
     inputs.push_back(HoldInput{id});
@@ -223,7 +224,7 @@ std::variant<const char*, Answer> Manager::change_job(const Caller& caller, cons
   }
   if (!job.held) return refused(409, fmt::format("job {} is not held", id));
   inputs.push_back(ReleaseInput{id});
-  return "queued";
+  return job.lease ? "stopping" : "queued";
 }
 
 void Manager::change(const Caller& caller, const std::string& text, const Call& call,

@@ -248,8 +248,10 @@ void Manager::list(Pending pending) {
   if (const auto* answer = std::get_if<Answer>(&begun)) return pending.done(*answer);
   auto draft = std::make_shared<ListDraft>(std::move(std::get<ListDraft>(begun)));
   if (!draft->is_slow()) return pending.done(finish_list(*draft, *reader_));
-  if (!lookups_.has_room()) return pending.done(refused(429, "too many lists at once"));
-  lookups_.ask([this, draft, done = pending.done] { done(finish_list(*draft, *lookup_reader_)); });
+  const std::string& user = pending.caller.user;
+  if (!lookups_.has_room(user)) return pending.done(refused(429, "too many lists at once"));
+  lookups_.ask([this, draft, done = pending.done] { done(finish_list(*draft, *lookup_reader_)); },
+               user);
 }
 
 // At once, whatever it takes.

@@ -41,9 +41,11 @@ struct Manager::PageDraft {
 void Manager::page(Pending pending) {
   auto begun = begin_page(pending.caller, std::get<ShowWholeJob>(pending.call));
   if (const auto* answer = std::get_if<Answer>(&begun)) return pending.done(*answer);
-  if (!lookups_.has_room()) return pending.done(refused(429, "too many pages at once"));
+  if (!lookups_.has_room(pending.caller.user))
+    return pending.done(refused(429, "too many pages at once"));
   auto draft = std::make_shared<PageDraft>(std::move(std::get<PageDraft>(begun)));
-  lookups_.ask([draft, done = std::move(pending.done)] { done(std::move(*draft).finish()); });
+  lookups_.ask([draft, done = std::move(pending.done)] { done(std::move(*draft).finish()); },
+               pending.caller.user);
 }
 
 // At once, whatever it takes.

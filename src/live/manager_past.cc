@@ -17,8 +17,7 @@ namespace {
 
 constexpr Duration kUsualWindow = Duration::seconds(86'400);
 constexpr const char* kBusy = "too many questions at once; ask again in a moment";
-constexpr int kMostOfOneUser = 4;  // At a time: the others have to come to theirs.
-constexpr int kNicer = 10;         // What-ifs take the CPU that nobody else wants.
+constexpr int kNicer = 10;  // What-ifs take the CPU that nobody else wants.
 
 Instant instant_of(double unix_s, std::int64_t born_unix_us) {
   return std::max(Instant(), Instant::micros(std::llround(unix_s * 1e6) - born_unix_us));
@@ -38,9 +37,7 @@ void Manager::look_back(Pending pending) {
   if (timeline != nullptr ? timeline->run.has_value() : usage->run.has_value()) {
     return pending.done(refused(404, "run: a live manager has only its own past"));
   }
-  if (!historian_.has_room() || looking_back(pending.caller.user) >= kMostOfOneUser) {
-    return pending.done(refused(429, kBusy));
-  }
+  if (!historian_.has_room(pending.caller.user)) return pending.done(refused(429, kBusy));
   LookBack look = muster::look_back(*roster_, pending.caller);
   look.database = settings_.home + "/journal.db";
   look.born_unix_us = clock_->unix_us(Instant());
@@ -55,25 +52,16 @@ void Manager::look_back(Pending pending) {
     return pending.done(refused(400, "from: not before to, or before now"));
   }
   const std::size_t points = usage != nullptr ? usage->points : 0;
-  looking_back(look.caller.user, 1);
-  historian_.ask([this, until = now + kAnswerTime, look = std::move(look), points,
-                  done = std::move(pending.done)] {
-    const bool late = clock_->now() >= until;  // Nobody waits for it any more.
-    Answer answer = late         ? refused(503, "it took too long to come to it; ask again")
-                    : points > 0 ? usage_answer(look, points)
-                                 : timeline_answer(look);
-    looking_back(look.caller.user, -1);
-    done(std::move(answer));
-  });
-}
-
-// How many of a user's questions are not answered yet.
-int Manager::looking_back(const std::string& user, int more) {
-  const std::lock_guard lock(told_mutex_);
-  const auto his = looking_back_.try_emplace(user).first;
-  const int questions = his->second += more;
-  if (questions == 0) looking_back_.erase(his);
-  return questions;
+  const std::string user = pending.caller.user;
+  historian_.ask(
+      [this, until = now + kAnswerTime, look = std::move(look), points,
+       done = std::move(pending.done)] {
+        const bool late = clock_->now() >= until;  // Nobody waits for it any more.
+        done(late         ? refused(503, "it took too long to come to it; ask again")
+             : points > 0 ? usage_answer(look, points)
+                          : timeline_answer(look));
+      },
+      user);
 }
 
 void Manager::what_if(Pending pending) {

@@ -218,13 +218,16 @@ TEST_F(PastTest, OneUserTakesAFewPlacesOnly) {
   constexpr int kMany = 300;
   std::atomic<int> answered = 0;
   std::atomic<int> refused = 0;
+  PlanJob plan{job(1).request};
   for (int i = 0; i < kMany; ++i) {
-    manager_->call(kBob, ShowUsage{{}, 0, {}, 1000}, [&](const Answer& answer) {
+    const Call call = i % 2 == 0 ? Call(ShowUsage{{}, 0, {}, 1000}) : Call(plan);
+    manager_->call(kBob, call, [&](const Answer& answer) {
       EXPECT_TRUE(answer.status == 200 || answer.status == 429) << answer.body;
       refused += answer.status == 429 ? 1 : 0;
       ++answered;
     });
   }
+  ask(plan, 200);
   ask(ShowTimeline{}, 200);
   EXPECT_GT(refused, 0) << "else there was no crowd";
   while (answered < kMany) std::this_thread::yield();

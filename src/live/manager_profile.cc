@@ -17,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration kLookWhileMeasuring = Duration::micros(250'000);
+constexpr int kMostDepth = 8;  // Of what users send: it is walked through by recursion.
 
 json profile_view(const Learnt& learnt) {
   const MeasuredProfile& measured = learnt.measured;
@@ -78,9 +79,12 @@ Refusal Manager::decide_by_what_was_learnt() {
   learnt_changed_ = false;
   settings_.scheduling = with_learnt(settings_.scheduling, learnt_);
   const std::string old = std::exchange(in_force_, with_learnt(in_force_, learnt_));
-  if (old == in_force_) return std::nullopt;
-  const Refusal refusal = begin_era(*roster_);
+  Refusal refusal;
+  if (old != in_force_) refusal = begin_era(*roster_);
   if (refusal) in_force_ = old;
+  for (Waiter& each : std::exchange(profile_waiters_, {})) {
+    each.done(refusal ? unreadable(*refusal) : std::move(each.answer));
+  }
   return refusal;
 }
 
@@ -89,7 +93,12 @@ void Manager::keep_profile(const Caller& caller, const KeepProfile& call,
   JobRequest request;
   Learnt learnt;
   try {
-    json body = json::parse(call.body);
+    bool deep = false;
+    json body = json::parse(call.body, [&](int depth, json::parse_event_t, json&) {
+      deep = deep || depth > kMostDepth;
+      return depth <= kMostDepth;
+    });
+    if (deep) return done(refused(400, "not what was measured of a job: too deep"));
     request.name = body.at("name").get<std::string>();
     request.command = body.at("command").get<std::vector<std::string>>();
     complete_request(request);
@@ -105,7 +114,7 @@ void Manager::keep_profile(const Caller& caller, const KeepProfile& call,
   learnt.user = caller.user;
   learnt.name = request.name;
   learnt.unix_s = clock_->unix_us(clock_->now()) / 1'000'000;
-  waiters_.push_back({std::move(done), said(profile_view(learnt))});
+  profile_waiters_.push_back({std::move(done), said(profile_view(learnt))});
   learn(learnt_, std::move(learnt));
   learnt_changed_ = true;
 }

@@ -110,6 +110,42 @@ TEST_F(ManagerScreens, PlanByAProfileThatHasJustCome) {
   EXPECT_EQ(ask(plan, 200)["verdict"], "now");
 }
 
+// It is read by recursion, and anybody may send it.
+TEST_F(ManagerScreens, RefuseAProfileThatIsTooDeep) {
+  start();
+  constexpr std::size_t kDepth = 400'000;
+  const std::string body = R"({"name":"p","command":["x"],"gpus":1,"points":[[500,1,0]],"x":)" +
+                           std::string(kDepth, '[') + std::string(kDepth, ']') + "}";
+  EXPECT_EQ(ask(KeepProfile{body}, 400)["error"], "not what was measured of a job: too deep");
+}
+
+// What is acknowledged is kept, which it cannot be while a lease is being stopped.
+TEST_F(ManagerScreens, KeepAProfileBeforeTheySaySo) {
+  start(scheduling("scheduler: {policy: fifo, mechanism: tune}"));
+  ask(job(), 201);
+  tell(LeaseUpInput{1, 1, "full"});
+  ask(CancelJob{"1"}, 200);
+  EXPECT_EQ(ask(HoldJob{"1"}, 409)["error"], "job 1 is being cancelled");
+  Learnt learnt;
+  learnt.measured.curve.add({500, 41, 0.02});
+  learnt.measured.curve.add({1000, 41, 0.01});
+  learnt.time = Duration::seconds(12);
+  json body = json::parse(learnt_json(learnt));
+  body["name"] = "train";
+  body["command"] = {"true"};
+  std::promise<int> said;
+  manager_->call({"ann", false}, KeepProfile{body.dump()},
+                 [&](const Answer& answer) { said.set_value(answer.status); });
+  std::future<int> status = said.get_future();
+  ask(ShowHealth{}, 200);
+  EXPECT_EQ(status.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  tell(LeaseOverInput{1, 1, LeaseFate::kStopped, "", "", 2000, 1500, 10});
+  EXPECT_EQ(status.get(), 200);
+  end();
+  start(scheduling("scheduler: {policy: fifo, mechanism: tune}"));
+  EXPECT_EQ(ask(ListProfiles{}, 200)["profiles"].size(), 1U);
+}
+
 TEST_F(ManagerScreens, PlanSaysWhomItStops) {
   start(scheduling("scheduler: {policy: srtf, min_run: 0s, estimates: user}"));
   SubmitJob longer = job(2);

@@ -68,7 +68,7 @@ void Manager::explain(Pending pending) {
   const bool with_engine = (state == LiveState::kQueued || state == LiveState::kRetrying) &&
                            roster_->engine().state().jobs.contains(*job->row);
   if (!with_engine) return pending.done(said(story_of(*job)));
-  if (!forecaster_.has_room()) return pending.done(refused(429, kBusy));
+  if (!forecaster_.has_room(pending.caller.user)) return pending.done(refused(429, kBusy));
   auto picture = picture_with(id, *job->row);
   json last = json::object();  // What became of it so far.
   if (job->started) {
@@ -78,22 +78,24 @@ void Manager::explain(Pending pending) {
   }
   if (state == LiveState::kRetrying) put_proof(last, job->proof);
   const std::int32_t asked = job->wants_trial() ? job->request.gpus : 0;
-  forecaster_.ask([this, picture, id, row = *job->row, name = job->request.name, state, last, asked,
-                   reader = reader_for(pending.caller), done = pending.done] {
-    Forecast forecast;
-    json answer = why_json(*picture, row, reader, forecast);
-    if (asked > 1) {
-      answer["facts"]["asked"] = asked;
-      answer["why"] = fmt::format("wants {} GPUs, 1 first for its pre-run: {}", asked,
-                                  answer["why"].get<std::string>());
-    }
-    answer.update(last);
-    answer["id"] = id;
-    answer["name"] = name;
-    answer["state"] = state_name(state);
-    keep_forecast(id, {row, picture->now, forecast});
-    done(said(answer));
-  });
+  forecaster_.ask(
+      [this, picture, id, row = *job->row, name = job->request.name, state, last, asked,
+       reader = reader_for(pending.caller), done = pending.done] {
+        Forecast forecast;
+        json answer = why_json(*picture, row, reader, forecast);
+        if (asked > 1) {
+          answer["facts"]["asked"] = asked;
+          answer["why"] = fmt::format("wants {} GPUs, 1 first for its pre-run: {}", asked,
+                                      answer["why"].get<std::string>());
+        }
+        answer.update(last);
+        answer["id"] = id;
+        answer["name"] = name;
+        answer["state"] = state_name(state);
+        keep_forecast(id, {row, picture->now, forecast});
+        done(said(answer));
+      },
+      pending.caller.user);
 }
 
 void Manager::plan(Pending pending) {
@@ -110,12 +112,12 @@ void Manager::plan(Pending pending) {
                                                   jobs, jobs == 1 ? "" : "s")},
               {"constraint", request.hold ? "hold" : "dependency"}}));
   }
-  if (!forecaster_.has_room()) return pending.done(refused(429, kBusy));
+  if (!forecaster_.has_room(pending.caller.user)) return pending.done(refused(429, kBusy));
   auto picture = picture_with();
   const JobSpec spec = roster_->imagine(request, pending.caller.user, request.tenant);
-  forecaster_.ask([picture, spec, reader = reader_for(pending.caller), done = pending.done] {
-    done(said(plan_json(*picture, spec, reader)));
-  });
+  forecaster_.ask([picture, spec, reader = reader_for(pending.caller),
+                   done = pending.done] { done(said(plan_json(*picture, spec, reader))); },
+                  pending.caller.user);
 }
 
 json Manager::story_of(const LiveJob& job) const {

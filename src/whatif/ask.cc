@@ -129,9 +129,12 @@ Result<Page> ask_what_if(const std::string& database, const WhatIfAsk& ask,
   if (!read.ok()) return read.error();
   LiveHistory& history = read.value().history;
   if (ask.since_unix_us) keep_since(history, *ask.since_unix_us);
-  keep_known_tenants(history);
+  const std::size_t gone = keep_known_tenants(history);
   Workload workload = as_workload(history);
-  if (workload.trace.jobs.empty()) return Error{"no job has run yet"};
+  if (workload.trace.jobs.empty()) {
+    return Error{gone == 0 ? "no job has run yet"
+                           : "no job has run yet but of tenants that are no longer there"};
+  }
 
   const RosterSettings& settings = history.settings;
   SimOptions common;

@@ -83,13 +83,14 @@ void keep_since(LiveHistory& history, std::int64_t unix_us) {
   add_note(history.notes, ran_on, "job", "of those ran on after that, and took GPUs from the rest");
 }
 
-void keep_known_tenants(LiveHistory& history) {
-  if (!history.settings.tenants) return;
+std::size_t keep_known_tenants(LiveHistory& history) {
+  if (!history.settings.tenants) return 0;
   const auto gone = std::erase_if(history.jobs, [&](const KnownJob& job) {
     return !history.settings.tenants->tenant_of_job(job.tenant).ok();
   });
   add_note(history.notes, static_cast<std::int64_t>(gone), "job",
            "of tenants that are no longer there left out, though they took GPUs from the rest");
+  return gone;
 }
 
 }  // namespace muster

@@ -81,7 +81,7 @@ bool names_live_database(const std::string& path);
 
 // Leaves out what was submitted before, and says so.
 void keep_since(LiveHistory& history, std::int64_t unix_us);
-// Leaves out jobs of tenants that the settings no longer have, and says so.
-void keep_known_tenants(LiveHistory& history);
+// Leaves out jobs of tenants that the settings no longer have, and says so; how many.
+std::size_t keep_known_tenants(LiveHistory& history);
 
 }  // namespace muster
