@@ -246,7 +246,10 @@ json view_of(const Roster& roster, const LiveJob& job, const Progress* progress,
     view["array"] = job.array;
     view["index"] = job.index;
   }
-  if (job.row && !job.lease) view["waits_since"] = unix_s(clock, job.waits_since);
+  // One that backs off will begin to wait.
+  if (job.row && !job.lease) {
+    view["waits_since"] = unix_s(clock, std::min(job.waits_since, clock.now()));
+  }
   if (!job.lease) return view;
   const Resources total = total_of(job.lease->placement);
   view["where"] = roster.where(job.lease->placement);
