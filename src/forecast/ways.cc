@@ -45,17 +45,16 @@ Event end_of(const Engine& engine, JobId job) {
   return LeaseEnded{job, engine.state().jobs[job].epoch, LeaseOutcome::kCompleted};
 }
 
-bool runs_anew(const Engine& engine, Instant now, JobId job, const JobSpec& spec,
-               std::vector<JobId>* stopped) {
+bool runs_anew(const Engine& engine, Instant now, JobId job, const JobSpec& spec, Begun* begun) {
   const std::vector<Event> events = {JobCancelled{job}, JobSubmitted{spec}};
-  return runs_after(engine, now, events, JobId(engine.state().jobs.size()), stopped);
+  return runs_after(engine, now, events, JobId(engine.state().jobs.size()), begun);
 }
 
 bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate,
-                     std::vector<JobId>* stopped) {
+                     Begun* begun) {
   JobSpec spec = engine.state().jobs[job].spec;
   spec.estimate = estimate;
-  return runs_anew(engine, now, job, spec, stopped);
+  return runs_anew(engine, now, job, spec, begun);
 }
 
 Ways::Ways(const Engine& engine, Instant now, JobId job, const WhyOptions& options,
@@ -194,7 +193,7 @@ void Ways::shorter(std::vector<WayOut>& ways) const {
         Duration::micros(static_cast<std::int64_t>(static_cast<double>(estimate.us()) * speed));
     if (work >= job.estimate) continue;
     WayOut way;
-    if (!runs_if_shorter(engine_, now_, job_, work, &way.stops)) continue;
+    if (!runs_if_shorter(engine_, now_, job_, work, &way.begun)) continue;
     way.kind = WayOut::Kind::kShorter;
     way.estimate = estimate;
     ways.push_back(std::move(way));

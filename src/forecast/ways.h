@@ -14,12 +14,12 @@ std::vector<Duration> work_left(const Engine& engine, Instant now, const WhyOpti
 // A job that holds GPUs is done.
 Event end_of(const Engine& engine, JobId job);
 
-// Whether the job would run if it were resubmitted, so; `stopped` as for runs_after().
+// Whether the job would run if it were resubmitted, so; `begun` as for runs_after().
 bool runs_anew(const Engine& engine, Instant now, JobId job, const JobSpec& spec,
-               std::vector<JobId>* stopped = nullptr);
+               Begun* begun = nullptr);
 // With this word on how long it runs.
 bool runs_if_shorter(const Engine& engine, Instant now, JobId job, Duration estimate,
-                     std::vector<JobId>* stopped = nullptr);
+                     Begun* begun = nullptr);
 
 class Ways {
  public:
@@ -33,8 +33,8 @@ class Ways {
  private:
   // And then it is this way.
   bool runs_with(const JobSpec& spec, WayOut& way) const {
-    way.stops.clear();
-    return runs_anew(engine_, now_, job_, spec, &way.stops);
+    way.begun = {};
+    return runs_anew(engine_, now_, job_, spec, &way.begun);
   }
   void fewer_gpus(std::vector<WayOut>& ways) const;
   void less_beside(std::vector<WayOut>& ways, WayOut::Kind kind) const;

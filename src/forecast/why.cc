@@ -251,14 +251,15 @@ std::vector<Event> put_first(const Engine& engine, Instant now, JobId job) {
 }
 
 bool runs_after(const Engine& engine, Instant now, std::span<const Event> events, JobId job,
-                std::vector<JobId>* stopped) {
+                Begun* begun) {
   Engine copy = engine;
   const auto step = [&](Instant at, std::span<const Event> what) {
+    if (begun != nullptr) begun->at = at;
     for (const Action& action : copy.step(at, what)) {
-      if (stopped == nullptr || action.kind != Action::Kind::kStop) continue;
+      if (begun == nullptr || action.kind != Action::Kind::kStop) continue;
       const auto& before = engine.state().jobs;  // Not who only came and went meanwhile.
       if (!before.contains(action.job) || before[action.job].state != JobState::kPlaced) continue;
-      stopped->push_back(action.job);
+      begun->stops.push_back(action.job);
     }
   };
   step(now, events);

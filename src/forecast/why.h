@@ -34,6 +34,12 @@ enum class Constraint : std::uint8_t {
 };
 std::string_view constraint_name(Constraint constraint);  // "order", "quota"...
 
+// How a job that is tried out comes to run.
+struct Begun {
+  Instant at;
+  std::vector<JobId> stops;  // Who would be stopped for it.
+};
+
 struct WayOut {
   enum class Kind : std::uint8_t {
     kFewerGpus,       // Submitted anew with `gpus`, it starts.
@@ -53,7 +59,7 @@ struct WayOut {
   TenantId tenant;
   Duration estimate;
   std::vector<JobId> jobs;
-  std::vector<JobId> stops;  // Of what is submitted anew: who would be stopped for it.
+  Begun begun;  // Of what is submitted anew.
   Instant when;
   Duration gpu_time;
 };
@@ -99,8 +105,8 @@ Why explain(const Engine& engine, Instant now, JobId job, const Rules& rules,
 std::vector<Event> put_first(const Engine& engine, Instant now, JobId job);
 
 // Whether it would run if this happened: the next plan gives it GPUs. `job` may be one that the
-// events submit. `stopped`: who would be told to stop by then.
+// events submit. `begun`: how, if it would.
 bool runs_after(const Engine& engine, Instant now, std::span<const Event> events, JobId job,
-                std::vector<JobId>* stopped = nullptr);
+                Begun* begun = nullptr);
 
 }  // namespace muster

@@ -315,8 +315,8 @@ TEST(Why, IsRightInAThousandStates) {
     }
     for (const WayOut& way : why.ways) {
       ++ways[way.kind];
-      stopping += way.stops.empty() ? 0 : 1;
-      for (const JobId other : way.stops) {
+      stopping += way.begun.stops.empty() ? 0 : 1;
+      for (const JobId other : way.begun.stops) {
         EXPECT_EQ(scene.job(other).state, JobState::kPlaced);
       }
       const bool anew = way.kind != WayOut::Kind::kAfterEnds && way.kind != WayOut::Kind::kMove;

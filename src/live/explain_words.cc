@@ -163,10 +163,16 @@ std::string Words::stops(const std::vector<JobId>& jobs) const {
 
 json Words::way(const WayOut& way) const {
   json told = way_alone(way);
-  if (way.stops.empty()) return told;
-  told["says"] = told["says"].get<std::string>() + stops(way.stops);
-  for (const JobId job : way.stops) told["stops"].push_back(live(job));
+  if (way.begun.stops.empty()) return told;
+  told["says"] = told["says"].get<std::string>() + stops(way.begun.stops);
+  for (const JobId job : way.begun.stops) told["stops"].push_back(live(job));
   return told;
+}
+
+// Some plan at set times only, and whoever has just started is safe for a while.
+std::string Words::soon(const WayOut& way) const {
+  const bool now = way.begun.at - picture_.now < Duration::seconds(10);
+  return now ? "now" : in_about(picture_, way.begun.at);
 }
 
 json Words::way_alone(const WayOut& way) const {
@@ -174,42 +180,43 @@ json Words::way_alone(const WayOut& way) const {
     case WayOut::Kind::kFewerGpus:
       return {{"kind", "fewer-gpus"},
               {"gpus", way.gpus},
-              {"says", "resubmitted with " + gpu_count(way.gpus) + " it would start now"}};
+              {"says", "resubmitted with " + gpu_count(way.gpus) + " it would start " + soon(way)}};
     case WayOut::Kind::kLessMemory: {
       const double gib = static_cast<double>(way.amount) / 1024;
-      return {
-          {"kind", "less-memory"},
-          {"mem_gib", gib},
-          {"says", fmt::format("resubmitted with {:.4g} GiB of memory it would start now", gib)}};
+      return {{"kind", "less-memory"},
+              {"mem_gib", gib},
+              {"says", fmt::format("resubmitted with {:.4g} GiB of memory it would start {}", gib,
+                                   soon(way))}};
     }
     case WayOut::Kind::kFewerCpus: {
       const double cpus = static_cast<double>(way.amount) / 1000;
-      return {{"kind", "fewer-cpus"},
-              {"cpus", cpus},
-              {"says", fmt::format("resubmitted with {:.4g} CPUs it would start now", cpus)}};
+      return {
+          {"kind", "fewer-cpus"},
+          {"cpus", cpus},
+          {"says", fmt::format("resubmitted with {:.4g} CPUs it would start {}", cpus, soon(way))}};
     }
     case WayOut::Kind::kWiderSpread:
-      return {
-          {"kind", "wider-spread"},
-          {"spread", way.amount},
-          {"says", fmt::format("resubmitted on up to {} servers it would start now", way.amount)}};
+      return {{"kind", "wider-spread"},
+              {"spread", way.amount},
+              {"says", fmt::format("resubmitted on up to {} servers it would start {}", way.amount,
+                                   soon(way))}};
     case WayOut::Kind::kHigherPriority:
       return {{"kind", "higher-priority"},
               {"priority", way.amount},
-              {"says", fmt::format("resubmitted with --priority {} it would start now, before "
-                                   "your other jobs",
-                                   way.amount)}};
+              {"says", fmt::format("resubmitted with --priority {} it would start {}, before your "
+                                   "other jobs",
+                                   way.amount, soon(way))}};
     case WayOut::Kind::kOtherTenant: {
       const std::string tenant = (*picture_.rules.planner.chain.tenants)[way.tenant].name;
       return {{"kind", "other-tenant"},
               {"tenant", tenant},
-              {"says", "resubmitted for tenant " + tenant + " it would start now"}};
+              {"says", "resubmitted for tenant " + tenant + " it would start " + soon(way)}};
     }
     case WayOut::Kind::kShorter:
       return {{"kind", "shorter"},
               {"estimate_s", way.estimate.in_seconds()},
               {"says", "resubmitted with --estimate " + short_duration(way.estimate) +
-                           " it would start now"}};
+                           " it would start " + soon(way)}};
     case WayOut::Kind::kAfterEnds: {
       json ids = json::array();
       for (const JobId job : way.jobs) ids.push_back(live(job));

@@ -38,6 +38,7 @@ class Words {
 
   std::int64_t total() const;
   LiveId live(JobId job) const;
+  std::string soon(const WayOut& way) const;          // "now" or "in about 5 min".
   nlohmann::json way_alone(const WayOut& way) const;  // But for whom it stops.
   const std::string& user_of(UserId user) const;
   bool may_know(const std::string& user) const;
