@@ -43,7 +43,6 @@ class Fleet {
  public:
   Fleet(const Roster& roster, const FleetLook& look, const LiveClock& clock)
       : roster_(roster), look_(look), clock_(clock) {
-    tenants_ = tenant_names(roster.settings());
     const Topology& topology = roster.settings().topology;
     const State& state = roster.engine().state();
     for (std::size_t i = 0; i < topology.node_count(); ++i) {
@@ -82,7 +81,7 @@ class Fleet {
   void see_gpus();
   json node_view(std::size_t i) const;
   json totals() const;
-  int tenant_of(const LiveJob& job);
+  json job_view(const LiveJob& job, std::vector<std::string>& tenants) const;
   // Real GPUs are this machine's, which is one server then.
   bool shows_gpus() const {
     return look_.use != nullptr && !look_.use->gpus.empty() && rows_.size() == 1 &&
@@ -93,25 +92,24 @@ class Fleet {
   const FleetLook& look_;
   const LiveClock& clock_;
   std::vector<Row> rows_;
-  std::vector<std::string> tenants_;
-  json jobs_ = json::array();
+  std::vector<const LiveJob*> jobs_;  // That hold GPUs.
   json reserved_ = json::array();
 };
 
-int Fleet::tenant_of(const LiveJob& job) {
+// The place of the job's tenant among these; one that is no more comes last.
+int tenant_of(const LiveJob& job, std::vector<std::string>& tenants) {
   const std::string_view name = tenant_or_default(job.tenant);
-  const auto found = std::find(tenants_.begin(), tenants_.end(), name);
-  if (found == tenants_.end())
-    return tenants_.emplace_back(name), static_cast<int>(tenants_.size()) - 1;
-  return static_cast<int>(found - tenants_.begin());
+  const auto found = std::find(tenants.begin(), tenants.end(), name);
+  const auto place = static_cast<int>(found - tenants.begin());
+  if (found == tenants.end()) tenants.emplace_back(name);
+  return place;
 }
 
-void Fleet::add(const LiveJob& job) {
+json Fleet::job_view(const LiveJob& job, std::vector<std::string>& tenants) const {
   const Placement& placement = job.lease->placement;
   const Resources total = total_of(placement);
-  const int index = static_cast<int>(jobs_.size());
   json view = {{"id", job.id},
-               {"tenant", tenant_of(job)},
+               {"tenant", tenant_of(job, tenants)},
                {"state", state_name(roster_.state_of(job))},
                {"gpus", total.gpus},
                {"cpus", cpus(total.cpu_milli)},
@@ -125,7 +123,13 @@ void Fleet::add(const LiveJob& job) {
     const auto speed = relative_speed(*state.cluster, state.jobs[*job.row].spec, placement);
     if (speed) view.update({{"speed", *speed}, {"starved", *speed < kStarved}});
   }
-  jobs_.push_back(std::move(view));
+  return view;
+}
+
+void Fleet::add(const LiveJob& job) {
+  const Placement& placement = job.lease->placement;
+  const int index = static_cast<int>(jobs_.size());
+  jobs_.push_back(&job);
   const std::vector<double>* used = nullptr;
   if (look_.use != nullptr) {
     const auto found = look_.use->cpus.find({job.id, job.lease->number});
@@ -273,6 +277,9 @@ std::vector<GpuRoom> Fleet::rooms() const {
 }
 
 json Fleet::view() const {
+  std::vector<std::string> tenants = tenant_names(roster_.settings());
+  json jobs = json::array();
+  for (const LiveJob* job : jobs_) jobs.push_back(job_view(*job, tenants));
   json nodes = json::array();
   for (std::size_t i = 0; i < rows_.size(); ++i) nodes.push_back(node_view(i));
   json view = {{"now", unix_s(clock_, clock_.now())},
@@ -280,8 +287,8 @@ json Fleet::view() const {
                {"use_of", look_.use == nullptr ? "none"
                           : shows_gpus()       ? "gpu"
                                                : "cpu"},
-               {"tenants", tenants_},
-               {"jobs", jobs_},
+               {"tenants", std::move(tenants)},
+               {"jobs", std::move(jobs)},
                {"nodes", std::move(nodes)}};
   if (!reserved_.empty()) view["reserved"] = reserved_;
   return view;
