@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "api/server.h"
-#include "base/check.h"
-#include "shim/files.h"
+#include "api/server/server.h"
+#include "base/os/files.h"
+#include "base/types/check.h"
 
 namespace muster {
 namespace {

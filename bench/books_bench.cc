@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/check.h"
-#include "base/random.h"
-#include "core/placer.h"
-#include "placement/consolidate.h"
-#include "placement/first_fit.h"
+#include "base/types/check.h"
+#include "base/types/random.h"
+#include "engine/core/placer.h"
+#include "engine/placement/consolidate.h"
+#include "engine/placement/first_fit.h"
 
 namespace muster {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "config/signatures_file.h"
-#include "failure/classifier.h"
+#include "exec/diagnose/classifier.h"
+#include "exec/diagnose/signatures_file.h"
 
 namespace muster {
 namespace {

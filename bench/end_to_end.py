@@ -42,7 +42,7 @@ class Figures(NamedTuple):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--muster", default=RELEASE / "src" / "cli" / "muster")
+    parser.add_argument("--muster", default=RELEASE / "bin" / "muster")
     parser.add_argument("--tune-bench", default=RELEASE / "bench" / "tune_bench")
     shared = ROOT / ".." / "shared" / "data"
     parser.add_argument("--data", default=os.environ.get("MUSTER_DATA", shared),

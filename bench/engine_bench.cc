@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
-#include "base/random.h"
-#include "core/chain.h"
-#include "core/engine.h"
-#include "mechanism/proportional.h"
-#include "placement/consolidate.h"
-#include "policy/registry.h"
+#include "base/types/check.h"
+#include "base/types/random.h"
+#include "engine/chain/chain.h"
+#include "engine/core/engine.h"
+#include "engine/mechanism/proportional.h"
+#include "engine/placement/consolidate.h"
+#include "engine/policy/registry.h"
 
 namespace muster {
 namespace {

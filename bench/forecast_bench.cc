@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "live/explain.h"
-#include "scheduler/scheduler.h"
+#include "engine/scheduler/scheduler.h"
+#include "live/query/explain.h"
 
 namespace muster {
 namespace {

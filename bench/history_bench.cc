@@ -11,12 +11,12 @@
 #include <optional>
 #include <string>
 
-#include "base/check.h"
-#include "history/json_batches.h"
-#include "history/philly_job.h"
-#include "history/philly_log.h"
-#include "history/philly_use.h"
+#include "base/types/check.h"
 #include "philly_files.h"
+#include "workload/philly/json_batches.h"
+#include "workload/philly/philly_job.h"
+#include "workload/philly/philly_log.h"
+#include "workload/philly/philly_use.h"
 
 namespace muster {
 namespace {
@@ -111,16 +111,18 @@ void BM_ParseLog(benchmark::State& state) {
 }
 BENCHMARK(BM_ParseLog)->Arg(1000)->Arg(117'325)->Unit(benchmark::kMillisecond);
 
-PhillyMinutes minutes_of(const benchmark::State& state) {
+// A file with as many minutes as the benchmark's argument.
+const std::string& minutes_file(const std::string& kind,
+                                void (*write)(const PhillyMinutes&, const TextSink&),
+                                const benchmark::State& state) {
   PhillyMinutes options;
   options.minutes = state.range(0);
-  return options;
+  return files().get(kind + std::to_string(options.minutes), write, options);
 }
 
 // Joined with the whole log's attempts, but for small arguments with a small log's.
 void BM_ReadGpuUse(benchmark::State& state) {
-  const std::string& path =
-      files().get("gpu_" + std::to_string(state.range(0)), write_philly_gpu_use, minutes_of(state));
+  const std::string& path = minutes_file("gpu_", write_philly_gpu_use, state);
   const std::int64_t jobs = state.range(0) < 100 ? 1000 : 117'325;
   History history = read_philly_log(log_file(jobs, JsonLayout::kCompact)).value();
   for (auto _ : state) {
@@ -132,27 +134,24 @@ void BM_ReadGpuUse(benchmark::State& state) {
 }
 BENCHMARK(BM_ReadGpuUse)->Arg(10)->Arg(2880)->Unit(benchmark::kMillisecond);
 
-void BM_ReadCpuUse(benchmark::State& state) {
-  const std::string& path =
-      files().get("cpu_" + std::to_string(state.range(0)), write_philly_cpu_use, minutes_of(state));
+// A file of minutes of the CPUs or the memory, which `add` reads.
+void read_use(benchmark::State& state, const std::string& path,
+              Refusal (*add)(ByteSource source, UseStudy& study)) {
   for (auto _ : state) {
     UseStudy study;
-    MUSTER_CHECK(!add_cpu_use(ByteSource::open(path).value(), study));
+    MUSTER_CHECK(!add(ByteSource::open(path).value(), study));
     benchmark::DoNotOptimize(study);
   }
   count_bytes(state, path);
 }
+
+void BM_ReadCpuUse(benchmark::State& state) {
+  read_use(state, minutes_file("cpu_", write_philly_cpu_use, state), add_cpu_use);
+}
 BENCHMARK(BM_ReadCpuUse)->Arg(10)->Arg(2880)->Unit(benchmark::kMillisecond);
 
 void BM_ReadMemUse(benchmark::State& state) {
-  const std::string& path =
-      files().get("mem_" + std::to_string(state.range(0)), write_philly_mem_use, minutes_of(state));
-  for (auto _ : state) {
-    UseStudy study;
-    MUSTER_CHECK(!add_mem_use(ByteSource::open(path).value(), study));
-    benchmark::DoNotOptimize(study);
-  }
-  count_bytes(state, path);
+  read_use(state, minutes_file("mem_", write_philly_mem_use, state), add_mem_use);
 }
 BENCHMARK(BM_ReadMemUse)->Arg(10)->Arg(2880)->Unit(benchmark::kMillisecond);
 

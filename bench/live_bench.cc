@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "base/check.h"
-#include "shim/files.h"
+#include "base/os/files.h"
+#include "base/types/check.h"
 
 extern char** environ;
 

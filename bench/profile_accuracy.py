@@ -18,9 +18,9 @@ POINTS = [0.2, 0.3, 0.6, 0.9, 1.3]  # CPUs, asked for beside those that were mea
 
 def profile(build, scratch, job, *words):
     load, gpu = job
-    trainer = [build / "examples/trainer/trainer", "--steps", 1_000_000, "--report-every", 5,
+    trainer = [build / "bin/trainer", "--steps", 1_000_000, "--report-every", 5,
                "--loaders", 2, "--load-ms", load, "--gpu-ms", gpu]
-    run = subprocess.run(list(map(str, [build / "src/cli/muster", "profile", "--json", "--alone",
+    run = subprocess.run(list(map(str, [build / "bin/muster", "profile", "--json", "--alone",
                                         *words, "--", *trainer])),
                          cwd=scratch, stdout=subprocess.PIPE, check=True)
     return json.loads(run.stdout)

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "base/random.h"
-#include "core/ranked_queue.h"
+#include "base/types/random.h"
+#include "engine/chain/ranked_queue.h"
 
 namespace muster {
 namespace {

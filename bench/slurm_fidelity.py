@@ -42,7 +42,7 @@ def workload(jobs, seed):
 
 
 def live(build, policy, jobs):
-    trainer = build.resolve() / "examples/trainer/trainer"
+    trainer = build.resolve() / "bin/trainer"
     daemon = live_daemon.Daemon({
         "executor": "slurm", "slurm": {"partition": "main", "every": "500ms"}, "grace": "10s",
         "scheduler": {"policy": policy, "estimates": "user", "min_run": "0s"}})
@@ -76,7 +76,7 @@ def simulated(build, policy, jobs):
             trace.write(f"{number},{at},{gpus},{seconds}\n")
         trace.flush()
         said = subprocess.run(
-            [build / "src/cli/muster", "sim", "--json", "--trace", trace.name, "--cluster",
+            [build / "bin/muster", "sim", "--json", "--trace", trace.name, "--cluster",
              "4x8,cpus=24,mem=488.28", "--policy", policy, "--min-run", "0s", "--checkpoint-cost",
              f"{STOP_S}s", "--restart-cost", f"{START_S}s", "--migration-cost", "0s"],
             check=True, text=True, stdout=subprocess.PIPE).stdout
@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--policy", default="fifo,srtf")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    live_daemon.use_programs(options.build / "src/cli/muster")
+    live_daemon.use_programs(options.build / "bin/muster")
     jobs = workload(options.jobs, options.seed)
     bed = slurm_bed.Bed(nodes=4)
     bed.up()

@@ -71,7 +71,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--sleep", type=float, default=10)
     options = parser.parse_args()
-    live_daemon.use_programs(options.build / "src/cli/muster")
+    live_daemon.use_programs(options.build / "bin/muster")
     bed = slurm_bed.Bed(nodes=options.nodes, slurmd_timeout=300, min_job_age=10)
     begin = time.monotonic()
     bed.up()

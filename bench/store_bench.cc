@@ -10,26 +10,12 @@
 #include <optional>
 #include <string>
 
-#include "store/job_reader.h"
-#include "store/journal.h"
+#include "base/os/testing.h"
+#include "live/store/job_reader.h"
+#include "live/store/journal.h"
 
 namespace muster {
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "muster-bench-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string journal() const { return (path_ / "j.db").string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 double resident_mb() {
   std::ifstream status("/proc/self/statm");
@@ -59,7 +45,7 @@ void submit(Journal& journal, bool over) {
 
 void BM_DurableSubmits(benchmark::State& state) {
   const Folder folder;
-  Journal journal = Journal::open(folder.journal()).value();
+  Journal journal = Journal::open(folder / "j.db").value();
   for (auto _ : state) {
     for (std::int64_t i = 0; i < state.range(0); ++i) submit(journal, false);
     MUSTER_CHECK(!journal.commit());
@@ -72,7 +58,7 @@ BENCHMARK(BM_DurableSubmits)->Arg(1)->Arg(8)->Arg(64)->UseRealTime();
 
 struct Filled {
   explicit Filled(std::int64_t jobs) {
-    Journal journal = Journal::open(folder.journal()).value();
+    Journal journal = Journal::open(folder / "j.db").value();
     for (std::int64_t i = 0; i < jobs; ++i) submit(journal, i % 10 != 0);
     MUSTER_CHECK(!journal.commit());
   }
@@ -81,12 +67,12 @@ struct Filled {
 
 void query(benchmark::State& state, const JobFilter& filter) {
   const Filled filled(state.range(0));
-  const Journal journal = Journal::open(filled.folder.journal()).value();
-  JobReader history = JobReader::open(filled.folder.journal()).value();
+  const Journal journal = Journal::open(filled.folder / "j.db").value();
+  JobReader history = JobReader::open(filled.folder / "j.db").value();
   for (auto _ : state) benchmark::DoNotOptimize(history.jobs(filter).value().size());
   state.counters["resident_mb"] = resident_mb();
   state.counters["file_mb"] =
-      static_cast<double>(std::filesystem::file_size(filled.folder.journal())) / 1e6;
+      static_cast<double>(std::filesystem::file_size(filled.folder / "j.db")) / 1e6;
 }
 void BM_NewestFifty(benchmark::State& state) { query(state, {}); }
 void BM_NewestFiftyOfAUserInAState(benchmark::State& state) {
@@ -100,7 +86,7 @@ BENCHMARK(BM_NewestFiftyOfAUserInAState)->Arg(100)->Arg(10'000);
 
 void BM_Prefix(benchmark::State& state) {
   const Filled filled(state.range(0));
-  JobReader history = JobReader::open(filled.folder.journal()).value();
+  JobReader history = JobReader::open(filled.folder / "j.db").value();
   for (auto _ : state) benchmark::DoNotOptimize(history.jobs_beginning("99", 20).value().size());
 }
 BENCHMARK(BM_Prefix)->Arg(100)->Arg(10'000);
@@ -109,7 +95,7 @@ BENCHMARK(BM_Prefix)->Arg(100)->Arg(10'000);
 void BM_Recover(benchmark::State& state) {
   const Filled filled(state.range(0));
   for (auto _ : state) {
-    Journal journal = Journal::open(filled.folder.journal()).value();
+    Journal journal = Journal::open(filled.folder / "j.db").value();
     std::uint64_t entries = 0;
     MUSTER_CHECK(!journal.for_each_from(1, [&](std::uint64_t, const JournalEntry&) { ++entries; }));
     MUSTER_CHECK(entries == static_cast<std::uint64_t>(state.range(0)));

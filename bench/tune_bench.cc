@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "base/check.h"
-#include "config/profiles_file.h"
-#include "core/mechanism.h"
-#include "mechanism/blend.h"
-#include "mechanism/opt.h"
-#include "mechanism/tune.h"
-#include "placement/consolidate.h"
-#include "trace/generator.h"
+#include "base/types/check.h"
+#include "engine/core/mechanism.h"
+#include "engine/mechanism/blend.h"
+#include "engine/mechanism/opt.h"
+#include "engine/mechanism/tune.h"
+#include "engine/placement/consolidate.h"
+#include "workload/generate/generator.h"
+#include "workload/input/profiles_file.h"
 
 namespace muster {
 namespace {

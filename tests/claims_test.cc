@@ -6,15 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include "config/profiles_file.h"
-#include "mechanism/blend.h"
-#include "mechanism/opt.h"
-#include "mechanism/tune.h"
-#include "placement/consolidate.h"
-#include "report/summary.h"
-#include "sim/simulator.h"
-#include "trace/generator.h"
-#include "trace/reader.h"
+#include "engine/mechanism/blend.h"
+#include "engine/mechanism/opt.h"
+#include "engine/mechanism/tune.h"
+#include "engine/placement/consolidate.h"
+#include "sim/results/summary.h"
+#include "sim/run/simulator.h"
+#include "workload/generate/generator.h"
+#include "workload/input/profiles_file.h"
+#include "workload/trace/reader.h"
 
 #include "data.h"
 

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "base/random.h"
-#include "config/profiles_file.h"
+#include "base/types/random.h"
 #include "conformance_scenes.h"
-#include "core/engine.h"
-#include "mechanism/registry.h"
-#include "placement/registry.h"
-#include "policy/registry.h"
-#include "scheduler/scheduler.h"
+#include "engine/core/engine.h"
+#include "engine/mechanism/registry.h"
+#include "engine/placement/registry.h"
+#include "engine/policy/registry.h"
+#include "engine/scheduler/scheduler.h"
+#include "workload/input/profiles_file.h"
 
 namespace muster {
 namespace {
@@ -136,21 +136,10 @@ class Lives {
 };
 
 TEST(AsksOfSchedulers, EveryLeaseHasWhatItsJobAskedForAndEveryJobEnds) {
-  for (const auto& mechanism : mechanisms()) {
-    for (const auto& placement : placements()) {
-      for (const auto& policy : policies()) {
-        PlannerOptions options;
-        options.parts = {std::string(policy.name), std::string(mechanism.name),
-                         std::string(placement.name)};
-        const bool slow = mechanism.name == "opt" || mechanism.name == "blend";
-        Lives run(
-            options,
-            options.parts.policy + "/" + options.parts.mechanism + "/" + options.parts.placement,
-            7);
-        ASSERT_NO_FATAL_FAILURE(run.play(slow ? 12 : 40));
-        EXPECT_GT(run.particular(), slow ? 1 : 8);
-      }
-    }
+  for (const Composition& each : all_compositions()) {
+    Lives run(each.options, each.name, 7);
+    ASSERT_NO_FATAL_FAILURE(run.play(each.is_slow ? 12 : 40));
+    EXPECT_GT(run.particular(), each.is_slow ? 1 : 8);
   }
 }
 

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "base/random.h"
-#include "config/profiles_file.h"
-#include "core/engine.h"
-#include "mechanism/registry.h"
-#include "placement/registry.h"
-#include "policy/registry.h"
-#include "scheduler/scheduler.h"
+#include "base/types/random.h"
+#include "conformance_scenes.h"
+#include "engine/core/engine.h"
+#include "engine/mechanism/registry.h"
+#include "engine/placement/registry.h"
+#include "engine/policy/registry.h"
+#include "engine/scheduler/scheduler.h"
+#include "workload/input/profiles_file.h"
 
 namespace muster {
 namespace {
@@ -176,28 +177,16 @@ class Floor {
   std::unique_ptr<Engine> engine_;
 };
 
-std::vector<std::pair<std::string, PlannerOptions>> all_schedulers() {
-  std::vector<std::pair<std::string, PlannerOptions>> all;
-  for (const auto& policy : policies()) {
-    for (const auto& mechanism : mechanisms()) {
-      for (const auto& placement : placements()) {
-        PlannerOptions options;
-        options.parts = {std::string(policy.name), std::string(mechanism.name),
-                         std::string(placement.name)};
-        all.emplace_back(
-            options.parts.policy + "/" + options.parts.mechanism + "/" + options.parts.placement,
-            options);
-      }
-    }
-  }
+std::vector<Composition> all_schedulers() {
+  std::vector<Composition> all = all_compositions();
   PlannerOptions philly;
   philly.whole = PhillyOptions{};
-  all.emplace_back("philly", philly);
+  all.push_back({"philly", philly});
   return all;
 }
 
 TEST(ElsewhereOfSchedulers, TheNextAttemptIsOnAnotherServer) {
-  for (const auto& [name, options] : all_schedulers()) {
+  for (const auto& [name, options, is_slow] : all_schedulers()) {
     Floor floor(options, "3x1");
     floor.at(0, {floor.job(0)});
     ASSERT_TRUE(floor.is_placed(0)) << name;
@@ -209,7 +198,7 @@ TEST(ElsewhereOfSchedulers, TheNextAttemptIsOnAnotherServer) {
 }
 
 TEST(ElsewhereOfSchedulers, WithOneServerItIsTriedThereAgain) {
-  for (const auto& [name, options] : all_schedulers()) {
+  for (const auto& [name, options, is_slow] : all_schedulers()) {
     Floor floor(options, "1x1");
     floor.at(0, {floor.job(0)});
     floor.at(50, {floor.failed(0)});
@@ -218,7 +207,7 @@ TEST(ElsewhereOfSchedulers, WithOneServerItIsTriedThereAgain) {
 }
 
 TEST(ElsewhereOfSchedulers, NobodyWaitsForOneThatWaitsForOtherServers) {
-  for (const auto& [name, options] : all_schedulers()) {
+  for (const auto& [name, options, is_slow] : all_schedulers()) {
     Floor floor(options, "2x1");
     floor.at(0, {floor.job(0)});
     floor.at(1000, {floor.job(1)});
@@ -234,7 +223,7 @@ TEST(ElsewhereOfSchedulers, NobodyWaitsForOneThatWaitsForOtherServers) {
 }
 
 TEST(ElsewhereOfSchedulers, AfterTenMinutesAnyServerWillDo) {
-  for (const auto& [name, options] : all_schedulers()) {
+  for (const auto& [name, options, is_slow] : all_schedulers()) {
     Floor floor(options, "2x1");
     floor.at(0, {floor.job(0)});
     floor.at(1000, {floor.job(1)});

@@ -1,10 +1,18 @@
 #pragma once
 
-// For conformance tests: a cluster of unlike servers.
+// For conformance tests: a cluster of unlike servers, and every composition of policy, mechanism
+// and placement there is.
 
 #include <gtest/gtest.h>
 
-#include "model/topology.h"
+#include <string>
+#include <vector>
+
+#include "engine/mechanism/registry.h"
+#include "engine/model/topology.h"
+#include "engine/placement/registry.h"
+#include "engine/policy/registry.h"
+#include "engine/scheduler/scheduler.h"
 
 namespace muster {
 
@@ -17,6 +25,29 @@ inline Topology large_and_small() {
     EXPECT_FALSE(topology.add_node(name, "r1", "gpu", {8, 16'000, 512'000, 500'000}));
   }
   return topology;
+}
+
+struct Composition {
+  std::string name;  // "srtf/tune/consolidate".
+  PlannerOptions options;
+  bool is_slow = false;  // Its mechanism searches: fewer steps are enough of a test.
+};
+
+inline std::vector<Composition> all_compositions() {
+  std::vector<Composition> all;
+  for (const auto& mechanism : mechanisms()) {
+    for (const auto& placement : placements()) {
+      for (const auto& policy : policies()) {
+        PlannerOptions options;
+        options.parts = {std::string(policy.name), std::string(mechanism.name),
+                         std::string(placement.name)};
+        const std::string name =
+            options.parts.policy + "/" + options.parts.mechanism + "/" + options.parts.placement;
+        all.push_back({name, options, mechanism.name == "opt" || mechanism.name == "blend"});
+      }
+    }
+  }
+  return all;
 }
 
 }  // namespace muster

@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
-#include "config/profiles_file.h"
+#include "base/types/random.h"
 #include "conformance_scenes.h"
-#include "core/engine.h"
-#include "mechanism/registry.h"
-#include "placement/registry.h"
-#include "policy/registry.h"
-#include "scheduler/scheduler.h"
+#include "engine/core/engine.h"
+#include "engine/mechanism/registry.h"
+#include "engine/placement/registry.h"
+#include "engine/policy/registry.h"
+#include "engine/scheduler/scheduler.h"
+#include "workload/input/profiles_file.h"
 
 namespace muster {
 namespace {
@@ -203,21 +203,10 @@ class Shared {
 
 TEST(Strangers, NobodyIsPlacedWhereTheyLeaveNoRoom) {
   int tight = 0;
-  for (const auto& mechanism : mechanisms()) {
-    for (const auto& placement : placements()) {
-      for (const auto& policy : policies()) {
-        PlannerOptions options;
-        options.parts = {std::string(policy.name), std::string(mechanism.name),
-                         std::string(placement.name)};
-        const bool slow = mechanism.name == "opt" || mechanism.name == "blend";
-        Shared run(
-            options,
-            options.parts.policy + "/" + options.parts.mechanism + "/" + options.parts.placement, 7,
-            false);
-        ASSERT_NO_FATAL_FAILURE(run.play(slow ? 12 : 40));
-        tight += run.tight();
-      }
-    }
+  for (const Composition& each : all_compositions()) {
+    Shared run(each.options, each.name, 7, false);
+    ASSERT_NO_FATAL_FAILURE(run.play(each.is_slow ? 12 : 40));
+    tight += run.tight();
   }
   EXPECT_GT(tight, 1'000);
 }

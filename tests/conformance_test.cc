@@ -13,12 +13,13 @@
 #include <tuple>
 #include <vector>
 
-#include "base/random.h"
-#include "config/profiles_file.h"
-#include "mechanism/registry.h"
-#include "placement/registry.h"
-#include "policy/registry.h"
-#include "sim/simulator.h"
+#include "base/types/random.h"
+#include "campaign.h"
+#include "engine/mechanism/registry.h"
+#include "engine/placement/registry.h"
+#include "engine/policy/registry.h"
+#include "sim/run/simulator.h"
+#include "workload/input/profiles_file.h"
 
 namespace muster {
 namespace {
@@ -296,7 +297,7 @@ INSTANTIATE_TEST_SUITE_P(AllParts, Conformance,
 TEST(ConformanceOfParts, IdleRoundsMakeNoDifference) {
   for (const bool mixed : {false, true}) {
     Ground ground = mixed ? mixed_ground(0) : uniform_ground(0);
-    const std::uint64_t seeds = std::getenv("MUSTER_LONG") != nullptr ? 40 : 10;
+    const std::uint64_t seeds = campaign_size(10, 40);
     for (std::uint64_t seed = 100; seed < 100 + seeds; ++seed) {
       ground.trace = workload(seed, 40, ground.profiles, ground.topology);
       for (const PolicyEntry& policy : policies()) {

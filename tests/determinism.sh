@@ -1,31 +1,11 @@
 #!/usr/bin/env bash
-# tests/determinism.sh MUSTER MUSTER...
-# The same inputs must give the same decisions whatever compiled them: runs every case on every
-# binary and compares the digests. Naming one binary twice checks that it repeats itself.
+# tests/determinism.sh MUSTER...
+# Runs every case of digests.txt on every binary. The same inputs must give the same decisions with
+# any compiler, and the same as before: each digest must equal the one in the file.
 set -uo pipefail
 
-# Options of muster sim.
-cases=(
-  "--policy fifo --mechanism proportional --round 300s"
-  "--policy srtf --mechanism proportional --round 300s"
-  "--policy srtf --mechanism tune --round 300s"
-  "--policy las --mechanism greedy --round 300s"
-  "--policy las --mechanism tune --round 60s"
-  "--policy ftf --mechanism proportional --round 60s"
-  "--policy ftf --mechanism tune --round 300s"
-  "--policy srtf --mechanism blend --round 300s"
-  "--policy fifo --mechanism opt --round 300s"
-  "--policy backfill --mechanism proportional --round 60s"
-  "--policy tetris --mechanism greedy --round 300s"
-  "--policy drf --mechanism blend --round 60s"
-  "--scheduler philly --failures on"
-  "--scheduler tiresias --failures on --retry adaptive"
-  "--scheduler gandiva --elastic 1-8 --failures on"
-  "--scheduler optimus --failures on"
-)
-
-if (($# < 2)); then
-  echo "usage: determinism.sh MUSTER MUSTER...: two binaries or more" >&2
+if (($# < 1)); then
+  echo "usage: determinism.sh MUSTER...: one binary or more" >&2
   exit 2
 fi
 for muster in "$@"; do
@@ -34,6 +14,16 @@ for muster in "$@"; do
     exit 2
   fi
 done
+
+cases=() expected=()
+while read -r digest options; do
+  if [[ -z $digest || $digest == '#'* ]]; then continue; fi
+  expected+=("$digest") cases+=("$options")
+done <"$(dirname "${BASH_SOURCE[0]}")/digests.txt"
+if ((${#cases[@]} == 0)); then
+  echo "determinism.sh: digests.txt has no cases" >&2
+  exit 2
+fi
 
 read_digest='
 import json, sys
@@ -45,7 +35,7 @@ except Exception:
 print(digest)
 '
 
-# digest_of MUSTER OPTION...: prints the digest, or why there is none on stderr.
+# digest_of MUSTER OPTION...: prints the digest, or on stderr why there is none.
 digest_of() {
   local output
   if ! output=$("$1" sim "${@:2}" --json); then
@@ -58,32 +48,32 @@ digest_of() {
   fi
 }
 
-# compare CASE MUSTER...: prints the case's line; fails if the digests differ.
+# compare EXPECTED CASE MUSTER...: prints the line of the case; fails if a digest differs.
 compare() {
-  local case=$1 options digests=() verdict=equal digest muster
-  shift
+  local expected=$1 case=$2 options digests=() verdict=equal digest muster
+  shift 2
   read -ra options <<<"$case"
   for muster in "$@"; do
     digest=$(digest_of "$muster" "${options[@]}") || digest=none
     digests+=("$digest")
-    if [[ $digest == none || $digest != "${digests[0]}" ]]; then verdict=DIFFERENT; fi
+    if [[ $digest != "$expected" ]]; then verdict=DIFFERENT; fi
   done
-  printf '%-56s %-18s %s\n' "$case" "${digests[0]}" "$verdict"
+  printf '%-56s %-18s %s\n' "$case" "$expected" "$verdict"
   if [[ $verdict == equal ]]; then return 0; fi
   for i in "${!digests[@]}"; do printf '    %-18s %s\n' "${digests[i]}" "${@:i+1:1}"; done
   return 1
 }
 
-# As many cases at a time as there are cores, told in their order.
+# As many cases at a time as there are cores, printed in their order.
 status=0
 printf '%-56s %-18s %s\n' "options" digest "$# binaries"
-told=$(mktemp -d)
-trap 'rm -rf "$told"' EXIT
+printed=$(mktemp -d)
+trap 'rm -rf "$printed"' EXIT
 for i in "${!cases[@]}"; do
   while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
-  { compare "${cases[i]}" "$@" >"$told/$i" 2>&1 || touch "$told/failed"; } &
+  { compare "${expected[i]}" "${cases[i]}" "$@" >"$printed/$i" 2>&1 || touch "$printed/failed"; } &
 done
 wait
-for i in "${!cases[@]}"; do cat "$told/$i"; done
-if [[ -e $told/failed ]]; then status=1; fi
+for i in "${!cases[@]}"; do cat "$printed/$i"; done
+if [[ -e $printed/failed ]]; then status=1; fi
 exit "$status"

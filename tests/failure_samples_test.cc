@@ -17,10 +17,10 @@
 #include <set>
 #include <sstream>
 
-#include "base/text.h"
-#include "config/signatures_file.h"
+#include "base/text/text.h"
 #include "data.h"
-#include "failure/classifier.h"
+#include "exec/diagnose/classifier.h"
+#include "exec/diagnose/signatures_file.h"
 
 namespace muster {
 namespace {

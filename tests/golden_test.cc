@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
-#include "cli/command.h"
+#include "base/text/text.h"
+#include "cli/common/command.h"
 #include "data.h"
 
 namespace muster {

@@ -11,6 +11,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/text/error_text.h"
+
 namespace muster::invariants {
 
 Refusal check_acknowledged(const std::string& file, const Account& account, Violations& wrong) {
@@ -40,7 +42,7 @@ Refusal check_acknowledged(const std::string& file, const Account& account, Viol
 namespace {
 
 int complain(const Error& error) {
-  fmt::print(stderr, "muster-invariants: {}\n", error.message);
+  fmt::print(stderr, "muster-invariants: {}\n", full_text(error));
   return 2;
 }
 

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
-#include "live/input.h"
+#include "base/types/result.h"
+#include "engine/roster/input.h"
 
 namespace muster::invariants {
 

@@ -10,12 +10,12 @@
 #include <optional>
 #include <set>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "invariants.h"
-#include "live/roster.h"
-#include "live/settings.h"
-#include "store/job_reader.h"
-#include "store/journal.h"
+#include "live/codec/era_replay.h"
+#include "live/config/settings.h"
+#include "live/store/job_reader.h"
+#include "live/store/journal.h"
 
 namespace muster::invariants {
 
@@ -83,26 +83,27 @@ std::vector<std::vector<Gpu>> read_where(std::string_view text) {
 
 class Replay {
  public:
-  Replay(Roster& roster, Violations& wrong) : roster_(roster), wrong_(wrong) {
-    for (const auto& [id, job] : roster.jobs()) highest_ = std::max(highest_, id);
-    for (const auto& [id, job] : roster.jobs()) seen_[id] = job.leases_used;
+  Replay(EraReplay& era, Violations& wrong) : era_(era), roster_(era.roster()), wrong_(wrong) {
+    for (const auto& [id, job] : roster_.jobs()) highest_ = std::max(highest_, id);
+    for (const auto& [id, job] : roster_.jobs()) seen_[id] = job.leases_used;
     look(0);
   }
 
   void take(std::uint64_t number, const JournalEntry& entry) {
     const Result<JournalStep> step = read_step(entry.body);
     if (!step.ok()) return say(number, step.error().message);
-    if (step.value().before != roster_.digest()) {
+    if (!era_.agrees(step.value())) {
       return say(number, "replayed, what came before it comes out differently");
     }
-    if (entry.at < roster_.now()) return say(number, "time goes back");
     for (const Input& input : step.value().inputs) {
       const auto* submit = std::get_if<SubmitInput>(&input);
       if (submit == nullptr) continue;
       if (submit->id <= highest_) say(number, fmt::format("id {} is used again", submit->id));
       highest_ = std::max(highest_, submit->id);
     }
-    roster_.step(entry.at, step.value().inputs);
+    if (const Refusal misfit = era_.take(entry.at, step.value())) {
+      return say(number, misfit->message);
+    }
     for (const Order& order : roster_.orders()) {
       if (order.kind != Order::Kind::kStart) continue;
       std::uint32_t& last = seen_[order.id];
@@ -150,7 +151,8 @@ class Replay {
     }
   }
 
-  Roster& roster_;
+  EraReplay& era_;
+  const Roster& roster_;
   Violations& wrong_;
   LiveId highest_ = 0;
   std::map<LiveId, std::uint32_t> seen_;  // The latest lease of each job.
@@ -230,19 +232,12 @@ Refusal check_stories(JobReader& reader, const Account& account, Violations& wro
   return std::nullopt;
 }
 
-Result<Roster> restored(const Snapshot& snapshot) {
-  try {
-    const json body = json::parse(snapshot.body);
-    Result<RosterSettings> settings = roster_settings(body.at("settings").get<std::string>());
-    if (!settings.ok()) return settings.error();
-    Roster roster(std::move(settings).value());
-    const auto unkept = roster.restore(body.at("roster").get<std::string>());
-    if (!unkept.ok()) return unkept.error();
-    if (!unkept.value().empty()) return Error{"the snapshot does not fit its own settings"};
-    return roster;
-  } catch (const json::exception& error) {
-    return Error{std::string("the snapshot cannot be read: ") + error.what()};
-  }
+Result<EraReplay> restored(const Snapshot& snapshot) {
+  const Result<EraSnapshot> begun = read_era_snapshot(snapshot.body);
+  if (!begun.ok()) return begun.error();
+  Result<RosterSettings> settings = roster_settings(begun.value().settings);
+  if (!settings.ok()) return settings.error();
+  return EraReplay::begin(begun.value(), std::move(settings).value());
 }
 
 }  // namespace
@@ -265,9 +260,9 @@ Result<Account> check_journal(const std::string& home, Violations& wrong) {
     if (!account.jobs.empty()) wrong.push_back("there are jobs, but no snapshot to begin from");
     return account;
   }
-  Result<Roster> roster = restored(*snapshot.value());
-  if (!roster.ok()) return roster.error();
-  Replay replay(roster.value(), wrong);
+  Result<EraReplay> era = restored(*snapshot.value());
+  if (!era.ok()) return era.error();
+  Replay replay(era.value(), wrong);
   const Refusal broken = journal.value().for_each_from(
       snapshot.value()->seq + 1, [&](std::uint64_t number, const JournalEntry& entry) {
         ++account.entries;
@@ -276,7 +271,7 @@ Result<Account> check_journal(const std::string& home, Violations& wrong) {
   if (broken) wrong.push_back(broken->message);
   if (!wrong.empty()) return account;  // From here on it would only be the same again.
 
-  compare(roster.value(), replay, account, wrong);
+  compare(era.value().roster(), replay, account, wrong);
   wrong.insert(wrong.end(), stories.begin(), stories.end());
   const LiveId next = journal.value().next_id();
   const LiveId known = account.jobs.empty() ? 0 : account.jobs.rbegin()->first;

@@ -11,9 +11,9 @@
 #include <sstream>
 #include <tuple>
 
-#include "exec/record.h"
+#include "base/os/processes.h"
+#include "exec/lease/record.h"
 #include "invariants.h"
-#include "shim/processes.h"
 
 namespace muster::invariants {
 

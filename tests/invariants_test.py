@@ -22,7 +22,7 @@ CONFIG = "nodes: [{name: one, gpus: 1, cpus: 1, mem: 1}]\ncgroup: none\n"
 
 
 def checksum(seq, kind, at, body):
-    """As src/store/checksum.h has it."""
+    """As src/live/store/checksum.h has it."""
     def mix(x):
         x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 % 2**64
         x = (x ^ x >> 27) * 0x94d049bb133111eb % 2**64

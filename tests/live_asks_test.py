@@ -10,12 +10,10 @@ import sys
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 import live_daemon  # noqa: E402
-from live_daemon import LiveTest  # noqa: E402
+from live_daemon import LiveTest, two_nodes  # noqa: E402
 
 # The share of one GPU is one CPU and one GiB.
-TWO = {"nodes": [{"name": "left", "gpus": 4, "cpus": 4, "mem": 4},
-                 {"name": "right", "gpus": 4, "cpus": 4, "mem": 4}],
-       "cgroup": "none", "grace": "1s"}
+TWO = two_nodes(4, 4)
 LONG = ["sleep", "300"]
 
 

@@ -26,6 +26,8 @@ import tempfile
 import time
 import unittest
 
+import api_schema
+
 OVER = ("done", "failed", "cancelled", "rejected")
 # Seconds until something that takes a moment is believed not to happen: the machine may be busy
 # with other things, and only a test that fails waits so long.
@@ -57,6 +59,13 @@ def sanitized():
     """Whether the program watches over itself, which takes time and memory of its own."""
     program = pathlib.Path(Programs.muster).read_bytes()
     return any(mark in program for mark in (b"__asan_init", b"__tsan_init"))
+
+
+def two_nodes(gpus, mem):
+    """A configuration of two nodes, each with a CPU per GPU and `mem` GiB of memory."""
+    node = {"gpus": gpus, "cpus": gpus, "mem": mem}
+    return {"nodes": [{"name": "left", **node}, {"name": "right", **node}],
+            "cgroup": "none", "grace": "1s"}
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -114,8 +123,7 @@ class Daemon:
         here = self.base / "bin"
         here.mkdir()
         muster = pathlib.Path(Programs.muster)
-        shims = [muster.parent / "muster-shim", muster.parent.parent / "shim" / "muster-shim"]
-        shutil.copy(next(shim for shim in shims if shim.exists()), here)
+        shutil.copy(muster.parent / "muster-shim", here)
         return shutil.copy(muster, here)
 
     # ---- its life
@@ -237,7 +245,7 @@ class Daemon:
     # ---- talking to it
 
     def ask(self, method, path, body=None, headers=None):
-        """Status, text and headers of one call by the socket."""
+        """Status, text and headers of one call by the socket, validated against the schema."""
         connection = UnixConnection(self.home / "muster.sock")
         try:
             if body is not None and not isinstance(body, (bytes, str)):
@@ -245,7 +253,9 @@ class Daemon:
             kind = {"Content-Type": "application/json"} if body is not None else {}
             connection.request(method, path, body, {**kind, **(headers or {})})
             answer = connection.getresponse()
-            return answer.status, answer.read().decode(errors="replace"), dict(answer.headers)
+            text = answer.read().decode(errors="replace")
+            api_schema.check(method, path, answer.status, answer.headers["Content-Type"], text)
+            return answer.status, text, dict(answer.headers)
         finally:
             connection.close()
 

@@ -14,11 +14,13 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
 import time
+
+import api_schema
+from live_daemon import UnixConnection
 
 OVER = ("done", "failed", "cancelled", "rejected")
 # Appends to $RUNS that it runs, on the clock the shims use. If it is to wait for a file, it goes on
@@ -47,17 +49,6 @@ cgroup: none
 
 class NotThere(Exception):
     """No manager answered."""
-
-
-class Connection(http.client.HTTPConnection):
-    def __init__(self, path, timeout):
-        super().__init__("localhost", timeout=timeout)
-        self.path = str(path)
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
 
 
 class Home:
@@ -134,13 +125,15 @@ class Home:
     # What a client does.
 
     def ask(self, method, target, body=None, headers=(), timeout=60):
-        connection = Connection(self.path / "muster.sock", timeout)
+        connection = UnixConnection(self.path / "muster.sock", timeout)
         try:
             text = None if body is None else json.dumps(body)
             kind = {"Content-Type": "application/json"} if text else {}
             connection.request(method, target, text, {**kind, **dict(headers)})
             answer = connection.getresponse()
-            return answer.status, json.loads(answer.read() or b"{}")
+            text = answer.read()
+            api_schema.check(method, target, answer.status, answer.headers["Content-Type"], text)
+            return answer.status, json.loads(text or b"{}")
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise NotThere(str(error)) from error
         finally:

@@ -304,7 +304,7 @@ class Examples(LiveTest):
 
     def setUp(self):
         super().setUp()
-        folder = self.daemon.work / "build" / "release" / "examples" / "trainer"
+        folder = self.daemon.work / "build" / "release" / "bin"
         folder.mkdir(parents=True)
         trainer = folder / "trainer"
         trainer.write_text(f"#!/bin/bash\n[[ $* == *--fail-at* ]] && set -- \"$@\" --fail-at 30\n"

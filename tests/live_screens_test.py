@@ -24,6 +24,30 @@ class Screens(LiveTest):
         until("it has been told of", lambda: self.daemon.get("/v1/me")["last_event"] >
               me["last_event"])
 
+    def test_the_parts_are_those_of_the_command_line(self):
+        parts = self.daemon.get("/v1/parts")
+        listed = [f"{part['name']} {part['about']}" for kind in
+                  ("policies", "mechanisms", "placements", "presets") for part in parts[kind]]
+        lines = [" ".join(line.split()) for line in self.daemon.muster("policies")[0].splitlines()]
+        self.assertEqual(listed, [line for line in lines if " " in line.strip("- ")])
+
+    def test_calls_that_no_screen_makes_answer_as_in_the_schema(self):
+        request = {"command": ["true"], "cwd": str(self.daemon.work)}
+        for status in (201, 200):
+            self.assertEqual(self.daemon.ask("POST", "/v1/jobs", request,
+                                             {"Idempotency-Key": "one"})[0], status)
+        self.wait_over(1)
+        self.assertEqual(self.daemon.post("/v1/jobs/1/retry"), {"id": 2, "of": 1})
+        name = self.daemon.get("/v1/nodes")["nodes"][0]["name"]
+        self.assertFalse(self.daemon.post(f"/v1/nodes/{name}/drain")["open"])
+        self.assertTrue(self.daemon.post(f"/v1/nodes/{name}/undrain")["open"])
+        self.assertEqual(self.daemon.get("/v1/tenants")["tenants"][0]["name"], "default")
+        self.daemon.post("/v1/ticket")
+        self.daemon.post("/v1/profiles", {"name": "net", "command": ["true"], "gpus": 1,
+                                          "points": [[1000, 10, 0.1], [2000, 15, 0.1]]})
+        self.assertIn("/v1/parts", self.daemon.get("/openapi.json")["paths"])
+        self.assertIn("muster_decisions", self.daemon.ask("GET", "/metrics")[1])
+
     def test_the_fleet_shows_who_is_busy(self):
         job = self.submit("--name", "busy", "--", "sh", "-c", BUSY)
         lazy = self.submit("--name", "lazy", "--", "sleep", "600")

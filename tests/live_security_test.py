@@ -18,6 +18,7 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+import api_schema  # noqa: E402
 import live_daemon  # noqa: E402
 from live_daemon import GATE, PATIENCE, LiveTest, until  # noqa: E402
 
@@ -47,7 +48,9 @@ class TcpTest(LiveTest):
                 body = body if isinstance(body, (bytes, str)) else json.dumps(body)
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
-            return answer.status, answer.read().decode(errors="replace")
+            text = answer.read().decode(errors="replace")
+            api_schema.check(method, path, answer.status, answer.headers["Content-Type"], text)
+            return answer.status, text
 
     def call_json(self, *words, **more):
         status, text = self.call(*words, **more)

@@ -10,13 +10,11 @@ import time
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 import live_daemon  # noqa: E402
-from live_daemon import LiveTest  # noqa: E402
+from live_daemon import LiveTest, two_nodes  # noqa: E402
 
 WIDEST = 120
 TOLD = ("submitted", "waits", "starting", "started", "preempting", "preempted", "done")
-TWO = {"nodes": [{"name": "left", "gpus": 2, "cpus": 2, "mem": 1},
-                 {"name": "right", "gpus": 2, "cpus": 2, "mem": 1}],
-       "cgroup": "none", "grace": "1s"}
+TWO = two_nodes(2, 1)
 
 
 class StoryTest(LiveTest):

@@ -27,7 +27,7 @@ def mix(x):
 
 
 def checksum(seq, kind, at, body):
-    """As src/store/checksum.h has it."""
+    """As src/live/store/checksum.h has it."""
     state = 0x6d75737465720001
 
     def add(word):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Why a job waits, when it starts, what would become of one: asked of a live manager with real
-jobs, and every way out it names taken.
+"""Why a job waits, as a live manager with real jobs explains it. The tests then try every option
+that it suggests. live_plan_test.py is about when jobs start.
 
     tests/live_why_test.py MUSTER TRAINER [TEST...]
 """
@@ -16,53 +16,9 @@ import time
 
 sys.dont_write_bytecode = True  # Nothing is left beside the sources.
 import live_daemon  # noqa: E402
-from live_daemon import GATE, LiveTest, sanitized, until  # noqa: E402
+from live_daemon import LiveTest, sanitized, until  # noqa: E402
 from live_security_test import TcpTest  # noqa: E402
-
-TWO = {"nodes": [{"name": "left", "gpus": 4, "cpus": 4, "mem": 1},
-                 {"name": "right", "gpus": 4, "cpus": 4, "mem": 1}],
-       "cgroup": "none", "grace": "1s"}
-LONG = ["sleep", "300"]
-WIDEST = 120  # Of a first line.
-
-
-class WhyTest(LiveTest):
-    CONFIG = TWO
-
-    def running(self, gpus=1, **more):
-        job = self.post_job(LONG, gpus=gpus, **more)
-        self.wait_state(job, "running")
-        return job
-
-    def waiting(self, gpus=1, **more):
-        """Submitted, and not started with the plan that follows."""
-        job = self.post_job(LONG, gpus=gpus, **more)
-        self.assertEqual(self.daemon.job(job)["state"], "queued")
-        return job
-
-    def first_line(self, *words, status=0):
-        out, err = self.daemon.muster(*words, status=status)
-        line = (out or err).splitlines()[0]
-        self.assertLess(len(line), WIDEST, line)
-        return line
-
-    def why(self, job):
-        """The manager's answer, once its words are seen to be what the program prints."""
-        answer = self.daemon.get(f"/v1/jobs/{job}/why")
-        self.assertEqual(answer["id"], job)
-        line = self.first_line("why", job)
-        self.assertTrue(line.startswith(f"job {job} "), line)
-        self.first_line("eta", job)
-        if answer["constraint"] not in ("none", "back-off", "next-plan"):  # Those tell a time.
-            self.assertEqual(line, f"job {job} {answer['why']}")
-        return answer
-
-    def ways(self, answer):
-        return {way["kind"]: way for way in answer["ways"]}
-
-    def end(self, *jobs):
-        for job in jobs:
-            self.daemon.post(f"/v1/jobs/{job}/cancel")
+from live_why import LONG, TWO, WhyTest  # noqa: E402
 
 
 class Waiting(WhyTest):
@@ -265,86 +221,6 @@ class Past(WhyTest):
         lines = self.daemon.muster("events", "--job", job)[0].splitlines()
         self.assertEqual([line.split()[2:4] for line in lines],
                          [[str(job), kind] for kind in ("submitted", "starting", "started")])
-
-
-class When(WhyTest):
-    def test_a_band_in_order(self):
-        self.running(8, estimate="10m")
-        for gpus in (1, 4, 8):
-            self.waiting(gpus)
-        now = time.time()
-        for job in (2, 3, 4):
-            answer = self.daemon.json("eta", job)
-            eta = answer["eta"]
-            self.assertLessEqual(eta["soonest"], eta["likely"])
-            if eta["latest"] is not None:
-                self.assertLessEqual(eta["likely"], eta["latest"])
-            self.assertGreaterEqual(eta["soonest"], now - 1)
-            self.assertEqual(eta["holds"], 0.8)
-            self.assertRegex(self.first_line("eta", job), rf"^job {job} starts in about ")
-        # Left out: one that cannot start within the 60 days looked at, whose words give a number of
-        # days that means "never".
-
-    def test_what_was_like_it_tells_when(self):
-        for _ in range(6):
-            self.wait_over(self.post_job(["sleep", "1"], name="short", gpus=8))
-        self.post_job(["sh", "-c", GATE], name="short", gpus=8)
-        job = self.post_job(["sleep", "1"], name="short", gpus=8)
-        answer = self.daemon.get(f"/v1/jobs/{job}/why")
-        self.assertLess(answer["eta"]["likely"] - time.time(), 60, answer)
-        self.go()
-        self.wait_over(job)
-
-
-class Plans(WhyTest):
-    def jobs(self):
-        return self.daemon.get("/v1/jobs?state=all")["total"]
-
-    def test_now_later_never_or_wrong(self):
-        line = self.first_line("plan", "--gpus", 4, "--", *LONG)
-        self.assertEqual(line, "would start now on left, with 4 GPUs, 4 CPUs and 1 GiB")
-        self.running(6)
-        line = self.first_line("plan", "--gpus", 4, "--", *LONG, status=3)
-        self.assertRegex(line, "^would start in about ")
-        line = self.first_line("plan", "--gpus", 9, "--", *LONG, status=4)
-        self.assertEqual(line, "can never run: gpus: needs 9 GPUs, the cluster has 8")
-        for words in (("--gpus", "x", "--", "true"), ("--gpus", 0, "--", "true"), ("--gpus", 1),
-                      ("--try", "gpus", "--", "true"), ("--try", "gpus=x", "--", "true")):
-            self.first_line("plan", *words, status=2)
-        self.assertIn("colour", self.first_line("plan", "--try", "colour=red", "--", "true",
-                                                status=2))
-        self.assertEqual(self.jobs(), 1)
-
-    def test_what_it_says_comes_true(self):
-        self.running(6)
-        plan = self.daemon.json("plan", "--gpus", 2, "--", *LONG)
-        self.assertEqual((plan["verdict"], plan["where"], plan["gpus"]), ("now", "right", 2))
-        job = self.running(2)
-        self.assertEqual(self.daemon.job(job)["where"].split(":")[0], "right")
-        plan = self.daemon.json("plan", "--gpus", 2, "--", *LONG, status=3)
-        self.assertEqual((plan["verdict"], plan["constraint"]), ("queue", "gpus"))
-        answer = self.why(self.waiting(2))
-        self.assertEqual((answer["constraint"], answer["facts"]["free"]), ("gpus", 0))
-
-    def test_the_same_with_other_fields(self):
-        self.running(6)
-        words = ("--gpus", 4, "--try", "gpus=2", "--try", "gpus=9", "--", *LONG)
-        rows = self.daemon.muster("plan", *words, status=3)[0].splitlines()
-        self.assertEqual(rows[0].split(), ["WITH", "VERDICT"])
-        self.assertEqual([re.split(r"\s{2,}", row)[:2] for row in rows[2:]],
-                         [["as given", "queue"], ["gpus=2", "now"], ["gpus=9", "never"]])
-        lines = self.daemon.muster("plan", "--json", *words, status=3)[0].splitlines()
-        answers = [json.loads(line) for line in lines]
-        self.assertEqual([(answer.get("try"), answer["verdict"]) for answer in answers],
-                         [(None, "queue"), ("gpus=2", "now"), ("gpus=9", "never")])
-        self.assertEqual(self.jobs(), 1)
-
-    def test_submit_plan_submits_nothing(self):
-        line = self.first_line("submit", "--plan", "--gpus", 4, "--", *LONG)
-        self.assertRegex(line, "^would start now on ")
-        self.first_line("submit", "--plan", "--gpus", 9, "--", *LONG, status=4)
-        self.assertEqual(self.jobs(), 0)
-        self.assertEqual(self.running(1), 1)  # Not even an id.
 
 
 class Others(TcpTest):

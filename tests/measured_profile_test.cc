@@ -1,8 +1,8 @@
-#include "profiling/measured_profile.h"
+#include "engine/fit/measured_profile.h"
 
 #include <gtest/gtest.h>
 
-#include "config/profiles_file.h"
+#include "workload/input/profiles_file.h"
 
 namespace muster {
 namespace {

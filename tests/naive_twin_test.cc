@@ -1,6 +1,6 @@
 // A second simulator, as simple as can be: plain vectors, everything sorted anew at every event, no
 // servers, no leases. On one pool of GPUs with free preemption it must agree with ours to the
-// microsecond for every job. It shares nothing with src/core but the types of time.
+// microsecond for every job. It shares nothing with engine/core but the types of time.
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "base/random.h"
-#include "base/time.h"
-#include "sim/simulator.h"
+#include "base/types/random.h"
+#include "base/types/time.h"
+#include "campaign.h"
+#include "sim/run/simulator.h"
 
 namespace muster {
 namespace {
@@ -308,7 +309,7 @@ class NaiveTwin : public testing::TestWithParam<TwinPolicy> {
 
   static void expect_equal_on_many(std::uint64_t seed, std::int64_t round, bool oracle) {
     Random random(seed);
-    const int scenes = std::getenv("MUSTER_LONG") != nullptr ? 20'000 : 600;
+    const auto scenes = static_cast<int>(campaign_size(600, 20'000));
     for (int i = 0; i < scenes && !HasFatalFailure(); ++i) {
       expect_equal(random_scene(random, oracle), round, oracle);
     }

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
-#include "base/random.h"
-#include "base/text.h"
+#include "base/text/text.h"
+#include "base/types/check.h"
+#include "base/types/random.h"
 
 namespace muster {
 
@@ -31,18 +32,13 @@ std::int32_t real_gpus(std::size_t server) {
 }
 
 std::string wall_text(std::int64_t wall) {
-  const std::int64_t days = wall / 86400;
-  const std::int64_t second = wall % 86400;
-  // Of all the days since 1970 only those of 2017 and 2018 matter here.
-  constexpr std::array<std::int64_t, 12> kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  std::int64_t day = days - 17167;  // Since 2017-01-01.
-  MUSTER_CHECK(day >= 0 && day < 730);
-  const std::int64_t year = 2017 + day / 365;
-  day %= 365;
-  std::size_t month = 0;
-  while (day >= kDays[month]) day -= kDays[month++];
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", year, month + 1, day + 1, second / 3600,
-                     second / 60 % 60, second % 60);
+  const std::chrono::sys_seconds time{std::chrono::seconds{wall}};
+  const auto midnight = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day day(midnight);
+  const std::chrono::hh_mm_ss clock(time - midnight);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", int{day.year()}, unsigned{day.month()},
+                     unsigned{day.day()}, clock.hours().count(), clock.minutes().count(),
+                     clock.seconds().count());
 }
 
 double log_normal(Random& random, double median, double mean) {

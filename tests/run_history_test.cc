@@ -7,14 +7,14 @@
 #include <filesystem>
 #include <string>
 
-#include "config/profiles_file.h"
-#include "history/philly_log.h"
-#include "history/run_history.h"
-#include "history/trace_history.h"
 #include "philly_files.h"
-#include "report/files.h"
-#include "report/summary.h"
-#include "sim/simulator.h"
+#include "sim/results/files.h"
+#include "sim/results/summary.h"
+#include "sim/run/simulator.h"
+#include "workload/history/run_history.h"
+#include "workload/history/trace_history.h"
+#include "workload/input/profiles_file.h"
+#include "workload/philly/philly_log.h"
 
 namespace muster {
 namespace {
@@ -28,6 +28,29 @@ Trace philly_trace(std::int64_t jobs) {
 Status status_of(Fate fate) {
   if (fate == Fate::kFinished) return Status::kPassed;
   return fate == Fate::kFailed ? Status::kFailed : Status::kUnknown;
+}
+
+void expect_attempts(const History& history, const PastJob& job, const JobOutcome& outcome) {
+  const auto attempts = history.attempts_of(job);
+  EXPECT_EQ(attempts.size(),
+            outcome.start == Instant::never()
+                ? 0u
+                : static_cast<std::size_t>(outcome.preemptions + outcome.failures +
+                                           outcome.migrations + (job.status == Status::kPassed)));
+  if (attempts.empty()) return;
+  EXPECT_EQ(attempts.front().start, outcome.start);
+  EXPECT_EQ(attempts.back().end, outcome.end);
+  EXPECT_EQ(attempts.back().failed, job.status == Status::kFailed);
+  EXPECT_EQ(attempts.back().reason,
+            job.status == Status::kFailed ? outcome.last_failure : std::nullopt);
+  Duration held;
+  for (const Attempt& attempt : attempts) {
+    held += attempt.run;
+    std::int32_t gpus = 0;
+    for (const HostShare& share : history.hosts_of(attempt)) gpus += std::popcount(share.gpus);
+    EXPECT_EQ(gpus, job.gpus);
+  }
+  EXPECT_EQ(held, outcome.run);
 }
 
 TEST(RunHistory, ReadsBackWhatWasSimulated) {
@@ -70,26 +93,7 @@ TEST(RunHistory, ReadsBackWhatWasSimulated) {
     EXPECT_EQ(job.status, status_of(outcome.fate));
     failed += job.status == Status::kFailed ? 1 : 0;
     EXPECT_EQ(job.lost_gpu_us, outcome.lost_gpu_us);
-    const auto attempts = history.attempts_of(job);
-    EXPECT_EQ(attempts.size(),
-              outcome.start == Instant::never()
-                  ? 0u
-                  : static_cast<std::size_t>(outcome.preemptions + outcome.failures +
-                                             outcome.migrations + (job.status == Status::kPassed)));
-    if (attempts.empty()) continue;
-    EXPECT_EQ(attempts.front().start, outcome.start);
-    EXPECT_EQ(attempts.back().end, outcome.end);
-    EXPECT_EQ(attempts.back().failed, job.status == Status::kFailed);
-    EXPECT_EQ(attempts.back().reason,
-              job.status == Status::kFailed ? outcome.last_failure : std::nullopt);
-    Duration held;
-    for (const Attempt& attempt : attempts) {
-      held += attempt.run;
-      std::int32_t gpus = 0;
-      for (const HostShare& share : history.hosts_of(attempt)) gpus += std::popcount(share.gpus);
-      EXPECT_EQ(gpus, job.gpus);
-    }
-    EXPECT_EQ(held, outcome.run);
+    expect_attempts(history, job, outcome);
     stops += outcome.preemptions;
   }
   EXPECT_GT(stops, 0);

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 TOOL = pathlib.Path(__file__).resolve().parent.parent / "tools" / "slurm-testbed"
@@ -51,8 +52,20 @@ class Bed:
     # ---- what Slurm says
 
     def run(self, *words, check=True):
-        return subprocess.run([str(word) for word in words], check=check, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
+        """Returns the output of a Slurm command. Tests kill the controller, and a command may run
+        while it restarts: with `check` such a command is repeated for up to 60 s."""
+        end = time.monotonic() + 60
+        while True:
+            done = subprocess.run([str(word) for word in words], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if not check or done.returncode == 0:
+                return done.stdout
+            # squeue and sinfo change nothing; any other command was not received if it could not
+            # connect, so repeating it is safe.
+            again = words[0] in ("squeue", "sinfo") or "connect failure" in done.stderr
+            if not again or time.monotonic() > end:
+                raise AssertionError(f"{words}: status {done.returncode}: {done.stderr.strip()}")
+            time.sleep(0.2)
 
     def jobs(self, live=True):
         """Rows of squeue: id, state, name, user, nodes, comment."""

@@ -5,12 +5,14 @@
 
 #include <cstdlib>
 
+#include "campaign.h"
 #include "tenancy_scenes.h"
+#include "tenancy_stage.h"
 
 namespace muster {
 namespace {
 
-std::uint64_t scene_count() { return std::getenv("MUSTER_LONG") != nullptr ? 20'000 : 1000; }
+std::uint64_t scene_count() { return campaign_size(1000, 20'000); }
 
 std::string text_of(const Scene& scene) {
   const SimOptions& options = scene.options;
@@ -173,8 +175,8 @@ TEST(TenancyProperty, NoPreemptionIsInVain) {
       ASSERT_TRUE(job.fate == Fate::kFinished || job.fate == Fate::kRejected) << "job " << i;
     }
   }
-  EXPECT_GT(evictions, 2000U) << "or there was nothing to watch";
-  EXPECT_GT(between_tenants, 500U);
+  EXPECT_GT(evictions, campaign_floor(2000U)) << "or there was nothing to watch";
+  EXPECT_GT(between_tenants, campaign_floor(500U));
 }
 
 // The end of somebody's safe time is a reason to plan even in a round before which nothing
@@ -199,7 +201,7 @@ TEST(TenancyProperty, IdleRoundsMakeNoDifference) {
     with_min_run += digest() != usual;
     if (HasFailure()) return;
   }
-  EXPECT_GT(with_min_run, 50U) << "or nobody was ever safe";
+  EXPECT_GT(with_min_run, campaign_floor(50U)) << "or nobody was ever safe";
 }
 
 class GangWatcher final : public Stage::Watcher {
@@ -240,7 +242,7 @@ TEST(Sanity, J3_GangsNeverHoldPartOfTheirGpus) {
     if (HasFailure()) return;
     gangs += watcher.gangs();
   }
-  EXPECT_GT(gangs, 100'000U);
+  EXPECT_GT(gangs, campaign_floor(100'000U));
 }
 
 // J (4): fair-share, fragmentation and the rest add up to the whole waiting.
@@ -273,9 +275,9 @@ TEST(Sanity, J4_CausesAddUpToWaiting) {
   }
   for (const WaitCause cause :
        {WaitCause::kFairShare, WaitCause::kFragmentation, WaitCause::kOrder}) {
-    EXPECT_GT(all[cause], Duration::seconds(10'000)) << static_cast<int>(cause);
+    EXPECT_GT(all[cause].in_seconds(), campaign_floor(10'000.0)) << static_cast<int>(cause);
   }
-  EXPECT_GT(over_on_arrival, 1000U);
+  EXPECT_GT(over_on_arrival, campaign_floor(1000U));
 }
 
 // Looks for a tenant below its quota whose waiting job would fit if only jobs wholly above other
@@ -384,7 +386,7 @@ TEST(Sanity, J5_NobodyAboveQuotaWhileAnotherBelowCouldRun) {
     if (HasFailure()) return;
     looked += watcher.looked();
   }
-  EXPECT_GT(looked, 10'000U);
+  EXPECT_GT(looked, campaign_floor(10'000U));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ import unittest
 import urllib.error
 import urllib.request
 
+import api_schema
+
 MUSTER = ""
 
 
@@ -31,10 +33,15 @@ class Page:
         request = urllib.request.Request(self.address + path)
         request.add_header("Authorization", "Bearer " + (ticket or self.ticket))
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return answer.status, json.load(answer)
+            answer = urllib.request.urlopen(request, timeout=60)
         except urllib.error.HTTPError as error:
-            return error.code, json.load(error)
+            answer = error
+        with answer:
+            text = answer.read()
+            # 404 is also the answer to calls that only a manager has.
+            api_schema.check("GET", f"/{path}", answer.status, answer.headers["Content-Type"], text,
+                             also=[404])
+            return answer.status, json.loads(text)
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
@@ -99,6 +106,24 @@ class View(unittest.TestCase):
         self.assertEqual(page.get("v1/jobs")[0], 404)
         self.assertEqual(page.get("v1/me", "somebody")[0], 401)
         self.assertEqual(page.end(), 0)
+
+    def test_only_answers_as_in_the_schema_pass(self):
+        good = {"items": [{"key": 0, "kind": "run", "name": "a", "about": "b"}]}
+        item = good["items"][0]
+
+        def check(answer, status=200, kind="application/json"):
+            api_schema.check("GET", "/v1/runs?x=1", status, kind, json.dumps(answer))
+        check(good)
+        check({"error": "no"}, 404)
+        for answer, status, kind in (
+                ({**good, "more": 1}, 200, "application/json"),
+                ({"items": [{**item, "more": 1}]}, 200, "application/json"),
+                ({"items": [{**item, "key": "0"}]}, 200, "application/json"),
+                ({"items": [{"key": 0}]}, 200, "application/json"),
+                (good, 201, "application/json"), (good, 200, "text/plain"),
+                ({"error": "no", "more": 1}, 404, "application/json")):
+            with self.assertRaises(AssertionError, msg=answer):
+                check(answer, status, kind)
 
     def test_takes_another_port_if_its_own_is_taken(self):
         first, second = Page(self.path("study")), Page(self.path("study"))

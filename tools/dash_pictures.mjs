@@ -1,6 +1,6 @@
 // The pictures of the dashboard in README.md, of a real manager with jobs and of real simulated runs.
 //
-//   MUSTER_PROGRAMS=build/release/src/cli/muster:build/release/examples/trainer/trainer node tools/dash_pictures.mjs docs/img
+//   MUSTER_PROGRAMS=build/release/bin/muster:build/release/bin/trainer node tools/dash_pictures.mjs docs/img
 
 import {execFileSync, spawn} from 'node:child_process';
 import {chmodSync, copyFileSync} from 'node:fs';

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws docs/img/load.svg: mean job completion time against load, by mechanism.
 
-    tools/load_chart.py build/release/src/cli/muster docs/img/load.svg
+    tools/load_chart.py build/release/bin/muster docs/img/load.svg
 
 Runs muster on generated workloads of 4,000 one-GPU jobs on 128 GPUs under fifo in 300 s rounds and
 takes the mean over jobs 3,000 to 4,000. Standard library only."""

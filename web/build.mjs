@@ -1,7 +1,9 @@
-// Bundles the page into OUT: index.html, app.js, app.css, icon.svg, each also gzipped, as the program carries them.
+// Bundles into OUT what the program carries. The dashboard: index.html, app.js, app.css, icon.svg, each also gzipped.
+// With --report what is written into every HTML report: report.js, report.css and policy.txt, which allows just them.
 //
-//   node build.mjs OUT
+//   node build.mjs OUT [--report]
 
+import {createHash} from 'node:crypto';
 import {copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -9,15 +11,15 @@ import {gzipSync} from 'node:zlib';
 import {build} from 'esbuild';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const out = process.argv[2];
-if (!out) {
-  console.error('usage: node build.mjs OUT');
+const [out, option] = process.argv.slice(2);
+if (!out || (option && option !== '--report')) {
+  console.error('usage: node build.mjs OUT [--report]');
   process.exit(2);
 }
 mkdirSync(out, {recursive: true});
 await build({
   absWorkingDir: here,
-  entryPoints: {app: 'src/main.tsx'},
+  entryPoints: option ? {report: 'src/report/main.tsx'} : {app: 'src/main.tsx'},
   outdir: path.resolve(out),
   bundle: true,
   minify: true,
@@ -29,9 +31,21 @@ await build({
   jsxImportSource: 'preact',
   logLevel: 'warning',
 });
-for (const file of ['index.html', 'icon.svg']) copyFileSync(path.join(here, 'src', file), path.join(out, file));
-for (const file of readdirSync(out).filter(name => /\.(html|js|css|svg)$/.test(name))) {
-  const target = path.join(out, file);
-  // Level 9 and no time or name in it: the same sources give the same bytes.
-  writeFileSync(`${target}.gz`, gzipSync(readFileSync(target), {level: 9}));
+if (option) writePolicy();
+else writeDashboard();
+
+// A Content-Security-Policy of one page whose style and script stand in it.
+function writePolicy() {
+  const hash = file => createHash('sha256').update(readFileSync(path.join(out, file))).digest('base64');
+  writeFileSync(path.join(out, 'policy.txt'), `default-src 'none'; style-src 'sha256-${hash('report.css')}'; ` +
+    `script-src 'sha256-${hash('report.js')}'; base-uri 'none'; form-action 'none'`);
+}
+
+function writeDashboard() {
+  for (const file of ['index.html', 'icon.svg']) copyFileSync(path.join(here, 'src', file), path.join(out, file));
+  for (const file of readdirSync(out).filter(name => /\.(html|js|css|svg)$/.test(name))) {
+    const target = path.join(out, file);
+    // Level 9 and no time or name in it: the same sources give the same bytes.
+    writeFileSync(`${target}.gz`, gzipSync(readFileSync(target), {level: 9}));
+  }
 }

@@ -6,7 +6,7 @@
 #SBATCH --mem=200M
 #SBATCH --time=0:30:00
 #SBATCH --signal=TERM@20
-#SBATCH --chdir=build/release/examples/trainer
+#SBATCH --chdir=build/release/bin
 
 # A script written for Slurm, submitted as it is; its first argument is the number of steps:
 #   muster submit examples/jobs/slurm.sh 5000

@@ -31,8 +31,8 @@ progress_every: 500ms
 
 class Manager:
     def __init__(self, build, mechanism):
-        self.muster = build / "src/cli/muster"
-        self.trainer = build / "examples/trainer/trainer"
+        self.muster = build / "bin/muster"
+        self.trainer = build / "bin/trainer"
         self.scratch = tempfile.TemporaryDirectory(prefix="muster-synergy-")
         self.home = pathlib.Path(self.scratch.name)
         (self.home / "config.yaml").write_text(CONFIG % mechanism)
@@ -118,7 +118,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     options = parser.parse_args()
     build = options.build.resolve()
-    if not (build / "src/cli/muster").exists():
+    if not (build / "bin/muster").exists():
         sys.exit(f"{build}: no muster there; build it first: ./run --help")
     found = {}
     for mechanism in ("proportional", "tune"):

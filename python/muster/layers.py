@@ -89,80 +89,121 @@ def _macs(name, args, outputs):
     return 0
 
 
-def _watch_class():
+def _tensors_in(value):
     import torch
+
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in _tensors_in(item)]
+    return []
+
+
+class _LayerRecord:
+    """Follows numbers through the model by the memory they are in, so that views of one tensor
+    are that tensor. What is overwritten in place is from then on another value. The class of
+    _watch_class() calls read(), overwrite() and put_out() for each operation."""
+
+    def __init__(self, model, inputs):
+        self.layers = []    # Names and types, as they begin; what precedes belongs to none.
+        self.calls = {}     # How often each name began.
+        self.macs = []
+        self.kept = []      # All tensors, or the memory of one would become another's.
+        self.versions = {}  # Of each piece of memory.
+        self.made = {}      # Value -> the layer that put it out; -1 for the inputs.
+        self.uses = {}      # Value -> [(layer, which view of it, its bytes)].
+        self.fixed = {}     # Memory of parameters and buffers -> bytes that are learnt.
+        self.reads = {}     # The same -> layers that read it.
+        for tensor in list(model.parameters()) + list(model.buffers()):
+            learnt = tensor.numel() * tensor.element_size() if tensor.is_floating_point() else 0
+            self.fixed[self.memory(tensor)] = learnt
+        for tensor in _tensors_in(inputs):
+            self.put_out(tensor)
+
+    @staticmethod
+    def memory(tensor):
+        # PyTorch 2 has a new name for it, and warns of the old one.
+        return getattr(tensor, "untyped_storage", tensor.storage)().data_ptr()
+
+    def beginner(self, name, kind):
+        def begin(_module, _inputs):
+            self.calls[name] = self.calls.get(name, 0) + 1
+            again = "#%d" % self.calls[name] if self.calls[name] > 1 else ""
+            self.layers.append((name[-(MOST_LETTERS - 10):] + again, kind))
+            self.macs.append(0)
+        return begin
+
+    def now(self):
+        return len(self.layers) - 1
+
+    def value(self, tensor):
+        memory = self.memory(tensor)
+        return memory, self.versions.get(memory, 0)
+
+    def put_out(self, tensor):
+        self.kept.append(tensor)
+        if self.memory(tensor) not in self.fixed:
+            self.made.setdefault(self.value(tensor), self.now())
+
+    def read(self, tensor, layer):
+        memory = self.memory(tensor)
+        if memory in self.fixed:
+            self.reads.setdefault(memory, set()).add(layer)
+            return
+        place = (tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()))
+        size = tensor.numel() * tensor.element_size()
+        self.uses.setdefault(self.value(tensor), []).append((layer, place, size))
+
+    def overwrite(self, tensor):
+        memory = self.memory(tensor)
+        self.versions[memory] = self.versions.get(memory, 0) + 1
+
+    def has_read(self, tensor):
+        return self.memory(tensor) in self.reads
+
+    def end(self, out):
+        """What the model puts out is used behind its last layer."""
+        for tensor in _tensors_in(out):
+            self.read(tensor, len(self.layers))
+
+    def crossing(self):
+        """For each layer the bytes that cross behind it, or None: not one tensor, or
+        parameters used on both sides."""
+        across = [{} for _ in self.layers]  # Value -> views of it used later -> bytes.
+        for value, uses in self.uses.items():
+            for used, place, size in uses:
+                for layer in range(max(self.made.get(value, -1), 0), min(used, len(across))):
+                    across[layer].setdefault(value, {})[place] = size
+        apart = [len(values) == 1 for values in across]
+        for layers in self.reads.values():
+            for layer in range(max(min(layers), 0), min(max(layers), len(apart))):
+                apart[layer] = False
+        return [sum(next(iter(values.values())).values()) if fits else None
+                for values, fits in zip(across, apart)]
+
+    def rows(self):
+        learnt = [0] * len(self.layers)
+        for memory, layers in self.reads.items():
+            learnt[max(min(layers), 0)] += self.fixed[memory]
+        return [dict(zip(COLUMNS, (name, kind, *figures)))
+                for (name, kind), *figures in zip(self.layers, learnt, self.crossing(),
+                                                  self.macs)]
+
+
+def _watch_class():
+    """The _LayerRecord that watches every operation of PyTorch inside of a `with`."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    def tensors_in(value):
-        if isinstance(value, torch.Tensor):
-            return [value]
-        if isinstance(value, dict):
-            value = list(value.values())
-        if isinstance(value, (list, tuple)):
-            return [tensor for item in value for tensor in tensors_in(item)]
-        return []
-
-    class Watch(TorchDispatchMode):
-        """Follows numbers through the model by the memory they are in, so that views of one tensor
-        are that tensor. What is overwritten in place is from then on another value."""
-
+    class Watch(_LayerRecord, TorchDispatchMode):
         def __init__(self, model, inputs):
-            super().__init__()
-            self.layers = []    # Names and types, as they begin; what precedes belongs to none.
-            self.calls = {}     # How often each name began.
-            self.macs = []
-            self.kept = []      # All tensors, or the memory of one would become another's.
-            self.versions = {}  # Of each piece of memory.
-            self.made = {}      # Value -> the layer that put it out; -1 for the inputs.
-            self.uses = {}      # Value -> [(layer, which view of it, its bytes)].
-            self.fixed = {}     # Memory of parameters and buffers -> bytes that are learnt.
-            self.reads = {}     # The same -> layers that read it.
-            for tensor in list(model.parameters()) + list(model.buffers()):
-                learnt = tensor.numel() * tensor.element_size() if tensor.is_floating_point() else 0
-                self.fixed[self.memory(tensor)] = learnt
-            for tensor in tensors_in(inputs):
-                self.put_out(tensor)
-
-        @staticmethod
-        def memory(tensor):
-            # PyTorch 2 has a new name for it, and warns of the old one.
-            return getattr(tensor, "untyped_storage", tensor.storage)().data_ptr()
-
-        def beginner(self, name, kind):
-            def begin(_module, _inputs):
-                self.calls[name] = self.calls.get(name, 0) + 1
-                again = "#%d" % self.calls[name] if self.calls[name] > 1 else ""
-                self.layers.append((name[-(MOST_LETTERS - 10):] + again, kind))
-                self.macs.append(0)
-            return begin
-
-        def now(self):
-            return len(self.layers) - 1
-
-        def value(self, tensor):
-            memory = self.memory(tensor)
-            return memory, self.versions.get(memory, 0)
-
-        def put_out(self, tensor):
-            self.kept.append(tensor)
-            if self.memory(tensor) not in self.fixed:
-                self.made.setdefault(self.value(tensor), self.now())
-
-        def read(self, tensor, layer):
-            memory = self.memory(tensor)
-            if memory in self.fixed:
-                self.reads.setdefault(memory, set()).add(layer)
-                return
-            place = (tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()))
-            size = tensor.numel() * tensor.element_size()
-            self.uses.setdefault(self.value(tensor), []).append((layer, place, size))
-
-        def has_read(self, tensor):
-            return self.memory(tensor) in self.reads
+            TorchDispatchMode.__init__(self)
+            _LayerRecord.__init__(self, model, inputs)
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             kwargs = kwargs or {}
-            for tensor in tensors_in(args) + tensors_in(kwargs):
+            for tensor in _tensors_in(args) + _tensors_in(kwargs):
                 self.kept.append(tensor)
                 self.read(tensor, self.now())
             out = func(*args, **kwargs)
@@ -170,43 +211,14 @@ def _watch_class():
                 if argument.alias_info is None or not argument.alias_info.is_write:
                     continue
                 written = args[position] if position < len(args) else kwargs.get(argument.name)
-                for tensor in tensors_in(written):
-                    memory = self.memory(tensor)
-                    self.versions[memory] = self.versions.get(memory, 0) + 1
-            outputs = tensors_in(out)
+                for tensor in _tensors_in(written):
+                    self.overwrite(tensor)
+            outputs = _tensors_in(out)
             for tensor in outputs:
                 self.put_out(tensor)
             if self.layers and outputs:
                 self.macs[-1] += _macs(func._schema.name.split("::")[-1], args, outputs)
             return out
-
-        def end(self, out):
-            """What the model puts out is used behind its last layer."""
-            for tensor in tensors_in(out):
-                self.read(tensor, len(self.layers))
-
-        def crossing(self):
-            """For each layer the bytes that cross behind it, or None: not one tensor, or
-            parameters used on both sides."""
-            across = [{} for _ in self.layers]  # Value -> views of it used later -> bytes.
-            for value, uses in self.uses.items():
-                for used, place, size in uses:
-                    for layer in range(max(self.made.get(value, -1), 0), min(used, len(across))):
-                        across[layer].setdefault(value, {})[place] = size
-            apart = [len(values) == 1 for values in across]
-            for layers in self.reads.values():
-                for layer in range(max(min(layers), 0), min(max(layers), len(apart))):
-                    apart[layer] = False
-            return [sum(next(iter(values.values())).values()) if fits else None
-                    for values, fits in zip(across, apart)]
-
-        def rows(self):
-            learnt = [0] * len(self.layers)
-            for memory, layers in self.reads.items():
-                learnt[max(min(layers), 0)] += self.fixed[memory]
-            return [dict(zip(COLUMNS, (name, kind, *figures)))
-                    for (name, kind), *figures in zip(self.layers, learnt, self.crossing(),
-                                                      self.macs)]
 
     return Watch
 

@@ -10,7 +10,6 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 from unittest import mock
@@ -76,9 +75,7 @@ class Named(CacheCase):
 
     def setUp(self):
         super().setUp()
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.log = f"{scratch.name}/log"
+        self.log = f"{self.scratch()}/log"
         self.lease = f"test-{os.getpid()}-{random.getrandbits(32):x}"
         environment = mock.patch.dict(os.environ, {"MUSTER_LEASE": self.lease})
         environment.start()

@@ -11,7 +11,6 @@ import pickle
 import random
 import signal
 import sys
-import tempfile
 import threading
 import time
 import unittest
@@ -53,9 +52,7 @@ def read_all(data, order, barrier):
 class SharedCase(CacheCase):
     def setUp(self):
         super().setUp()
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.log = f"{scratch.name}/log"
+        self.log = f"{self.scratch()}/log"
         self.data = CachedDataset(Logged(self.log), BUDGET)
 
     def reads(self):

@@ -62,14 +62,19 @@ class CacheCase(unittest.TestCase):
         signal.alarm(LONGEST)
         self.addCleanup(signal.alarm, 0)
 
-    def folder(self, sizes):
+    def scratch(self):
+        """The path of a directory that is there until the test ends."""
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
+        return scratch.name
+
+    def folder(self, sizes):
+        scratch = self.scratch()
         for key, size in enumerate(sizes):
-            path = pathlib.Path(scratch.name, f"{key % 3}", f"{key:05}.bin")
+            path = pathlib.Path(scratch, f"{key % 3}", f"{key:05}.bin")
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content(key, size))
-        return scratch.name
+        return scratch
 
 
 class ExactBytes(CacheCase):

@@ -5,34 +5,19 @@
 // MUSTER_DASH_SECONDS=3600 watches for an hour; without it, for a few seconds.
 
 import assert from 'node:assert/strict';
-import {after, before, test} from 'node:test';
-import {launch, openTab} from './chromium.mjs';
-import {Manager} from './manager.mjs';
+import {test} from 'node:test';
+import {serving} from './dashboard.mjs';
 import {go, open} from './screens.mjs';
 
 const SECONDS = Number(process.env.MUSTER_DASH_SECONDS ?? 15);
 const FIRST_PAINT_MS = 500;
 
-let browser;
-let manager;
-
-before(async () => {
-  browser = await launch();
-  manager = new Manager('virtual_gpus: 8\ncgroup: none\ngrace: 1s\n');
-  await manager.start();
-});
-
-after(async () => {
-  await browser?.close();
-  await manager?.close();
-});
+const {manager, open: openSite} = await serving('virtual_gpus: 8\ncgroup: none\ngrace: 1s\n');
 
 test(`something is seen within ${FIRST_PAINT_MS} ms`, async () => {
   const times = [];
   for (let i = 0; i < 7; i++) {
-    const address = manager.address();
-    const tab = await openTab(browser, new URL(address).origin);
-    await tab.page.goto(address);
+    const tab = await openSite();
     await tab.page.getByRole('link', {name: 'Fleet'}).waitFor();
     times.push(await (await tab.page.waitForFunction(() =>
       performance.getEntriesByName('first-contentful-paint')[0]?.startTime)).jsonValue());
@@ -52,9 +37,7 @@ async function weighed({client}) {
 }
 
 async function watched(hash) {
-  const address = manager.address();
-  const tab = await openTab(browser, new URL(address).origin);
-  await tab.page.goto(address);
+  const tab = await openSite();
   await tab.page.getByRole('link', {name: 'Queue'}).waitFor();
   await go(tab.page, hash);
   return {...tab, client: await tab.context.newCDPSession(tab.page), weights: []};

@@ -4,12 +4,12 @@
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_hard_test.mjs
 
 import assert from 'node:assert/strict';
-import {execFileSync} from 'node:child_process';
 import {writeFileSync} from 'node:fs';
 import path from 'node:path';
-import {after, before, test} from 'node:test';
-import {launch, openTab} from './chromium.mjs';
-import {MUSTER, Manager, until} from './manager.mjs';
+import {test} from 'node:test';
+import {openTab} from './chromium.mjs';
+import {makeTokens, serving} from './dashboard.mjs';
+import {until} from './manager.mjs';
 import {GONE} from './screens.mjs';
 
 const config = policy => `
@@ -20,26 +20,11 @@ scheduler: {policy: ${policy}}
 listen: {tokens: tokens}
 `;
 
-let browser;
-let manager;
-let address;
-const tokens = {};
-
-before(async () => {
-  browser = await launch();
-  manager = new Manager(config('fifo'));
-  for (const [user, more] of [['ann', []], ['boss', ['--operator']]]) {
-    tokens[user] = execFileSync(MUSTER, ['token', user, '--file', path.join(manager.home, 'tokens'), ...more],
-      {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: manager.env()}).trim();
-  }
-  await manager.start();
-  address = manager.address();
+let tokens;
+const {browser, manager, open} = await serving(config('fifo'), starting => {
+  tokens = makeTokens(starting, {ann: [], boss: ['--operator']});
 });
-
-after(async () => {
-  await browser?.close();
-  await manager?.close();
-});
+const {origin} = new URL(manager.address());
 
 // In the page, before all else: its clock can be set off by `window.off` ms, and what it waits long for comes soon;
 // with `window.hasty` it has no patience with answers either.
@@ -55,9 +40,7 @@ function otherTime(off) {
 }
 
 async function opened(hash, off = 0) {
-  const tab = await openTab(browser, new URL(address).origin);
-  await tab.page.addInitScript(otherTime, off);
-  await tab.page.goto(address);
+  const tab = await open({}, ({page}) => page.addInitScript(otherTime, off));
   await tab.page.locator('.link.live').waitFor();
   await tab.page.evaluate(to => location.hash = to, hash);
   return tab;
@@ -196,12 +179,12 @@ async function enter(page, token) {
 }
 
 test('who signs in as another in one tab is that one in all', async () => {
-  const tab = await openTab(browser, new URL(address).origin);
-  await tab.page.goto(new URL('/', address).href);
+  const tab = await openTab(browser, origin);
+  await tab.page.goto(origin);
   await enter(tab.page, tokens.ann);
   await tab.page.locator('.who').filter({hasText: 'ann'}).waitFor();
   const other = await tab.context.newPage();
-  await other.goto(new URL('/#/nodes', address).href);
+  await other.goto(`${origin}/#/nodes`);
   await other.locator('.who').filter({hasText: 'ann'}).waitFor();
   await tab.page.getByRole('button', {name: 'Sign out'}).click();
   await other.getByLabel('Ticket or token').waitFor();
@@ -212,11 +195,9 @@ test('who signs in as another in one tab is that one in all', async () => {
 });
 
 test('a browser that keeps nothing shows the page all the same', async () => {
-  const tab = await openTab(browser, new URL(address).origin);
-  await tab.page.addInitScript(() => Object.defineProperty(window, 'localStorage', {get() {
+  const tab = await open({}, ({page}) => page.addInitScript(() => Object.defineProperty(window, 'localStorage', {get() {
     throw new DOMException('forbidden', 'SecurityError');
-  }}));
-  await tab.page.goto(address);
+  }})));
   await tab.page.locator('.link.live').waitFor();
   await tab.page.getByRole('button', {name: 'Dark colours'}).click();
   await tab.page.locator(':root[data-theme=dark]').waitFor();

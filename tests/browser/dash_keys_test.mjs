@@ -3,26 +3,13 @@
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_keys_test.mjs
 
 import assert from 'node:assert/strict';
-import {after, before, test} from 'node:test';
-import {launch, openTab} from './chromium.mjs';
-import {Manager, until} from './manager.mjs';
+import {before, test} from 'node:test';
+import {serving, twoServers} from './dashboard.mjs';
+import {until} from './manager.mjs';
 import {SCREENS, opened, readable} from './screens.mjs';
 
-const CONFIG = `
-nodes:
-  - {name: left, gpus: 2, cpus: 2, mem: 4}
-  - {name: right, gpus: 2, cpus: 2, mem: 4}
-scheduler: {policy: fifo, placement: first-fit}
-tenants:
-  list:
-    - {name: vision, quota: 2}
-    - {name: speech, quota: 2}
-grace: 1s
-`;
-
-let browser;
-let manager;
-let tab;
+const {manager, open} = await serving(twoServers(2, {vision: 2, speech: 2}, 'grace: 1s\n'));
+const tab = await open();
 const page = () => tab.page;
 const ids = {};
 
@@ -32,12 +19,6 @@ const sleeper = (name, gpus, tenant) => {
 const job = async name => (await manager.ask('GET', `/v1/jobs/${ids[name]}`)).body;
 
 before(async () => {
-  browser = await launch();
-  manager = new Manager(CONFIG);
-  await manager.start();
-  const address = manager.address();
-  tab = await openTab(browser, new URL(address).origin);
-  await page().goto(address);
   await page().getByText('live', {exact: true}).waitFor();
   await page().evaluate(() => {
     window.stillHere = true;
@@ -48,11 +29,6 @@ before(async () => {
   sleeper('second', 4, 'vision');
   sleeper('third', 4, 'vision');
   await until(async () => (await job('runner')).state === 'running', 'it runs');
-});
-
-after(async () => {
-  await browser?.close();
-  await manager?.close();
 });
 
 const press = async (...keys) => {

@@ -4,46 +4,19 @@
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_live_test.mjs
 
 import assert from 'node:assert/strict';
-import {after, afterEach, before, test} from 'node:test';
-import {launch, openTab} from './chromium.mjs';
-import {Manager, TRAINER, until} from './manager.mjs';
+import {afterEach, test} from 'node:test';
+import {openTab} from './chromium.mjs';
+import {serving, twoServers} from './dashboard.mjs';
+import {TRAINER, until} from './manager.mjs';
 import {SCREENS, answers, go as goTo, open} from './screens.mjs';
 
-const CONFIG = `
-nodes:
-  - {name: left, gpus: 4, cpus: 4, mem: 8, rack: east}
-  - {name: right, gpus: 4, cpus: 4, mem: 8, rack: west}
-scheduler: {policy: fifo}
-tenants:
-  list:
-    - {name: vision, quota: 4}
-    - {name: speech, quota: 2}
-    - {name: default, quota: 2}
-grace: 2s
-progress_every: 500ms
-`;
-
-let browser;
-let manager;
-let tab;
+const {browser, manager, open: openSite} = await serving(
+  twoServers(4, {vision: 4, speech: 2, default: 2}, 'grace: 2s\nprogress_every: 500ms\n'));
+const tab = await openSite();
 const page = () => tab.page;
-
-before(async () => {
-  browser = await launch();
-  manager = new Manager(CONFIG);
-  await manager.start();
-  const address = manager.address();
-  tab = await openTab(browser, new URL(address).origin);
-  await tab.page.goto(address);
-  await tab.page.evaluate(() => window.stillHere = true);
-});
+await page().evaluate(() => window.stillHere = true);
 
 afterEach(() => manager.cancelAll());  // What a test that failed left.
-
-after(async () => {
-  await browser?.close();
-  await manager?.close();
-});
 
 const go = hash => goTo(page(), hash);
 const shows = (text, options) => page().getByText(text, options).first().waitFor();
@@ -152,6 +125,7 @@ test('what-if: of a request, and of another scheduler', async () => {
   await page().locator('.outcome').filter({hasText: 'With GPUs 1'}).locator('.badge').waitFor();
   tell();
   await go('#/compare');
+  await page().locator('#known-policy option[value=srtf]').waitFor({state: 'attached'});
   await page().getByLabel('Who runs next').fill('srtf');
   await page().getByRole('button', {name: 'Simulate'}).click();
   await page().getByText(/As it was, and as it would have been/).first().waitFor();
@@ -235,11 +209,10 @@ test('what people write is text and never markup', async () => {
 // The manager lets nobody be called so; if it ever did, the page would still show the names as they are.
 test('nor are the names of servers, racks, tenants and users', async () => {
   const names = {left: `left${EVIL}`, east: `east${EVIL}`, vision: `vision${EVIL}`, somebody: `somebody${EVIL}`};
-  const other = await openTab(browser, new URL(page().url()).origin);
-  await answers(other.page, body => body.replaceAll(/"(left|east|vision)\b/g, (_, name) => `"${names[name]}`)
-    .replaceAll(/"user": ?"[^"]*"/g, `"user":"${names.somebody}"`));
   const id = sleeper('--name', 'named', '--gpus', '2', '--tenant', 'vision');
-  await other.page.goto(manager.address());
+  const other = await openSite({}, ({page: opening}) => answers(opening, body => body
+    .replaceAll(/"(left|east|vision)\b/g, (_, name) => `"${names[name]}`)
+    .replaceAll(/"user": ?"[^"]*"/g, `"user":"${names.somebody}"`)));
   const named = async (hash, ...which) => {
     await goTo(other.page, hash);
     for (const name of which) await other.page.locator('main').getByText(names[name]).first().waitFor();

@@ -3,50 +3,28 @@
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_roles_test.mjs
 
 import assert from 'node:assert/strict';
-import {execFileSync} from 'node:child_process';
-import {after, before, test} from 'node:test';
-import path from 'node:path';
-import {launch, openTab} from './chromium.mjs';
-import {MUSTER, Manager, until} from './manager.mjs';
+import {test} from 'node:test';
+import {openTab} from './chromium.mjs';
+import {makeTokens, serving, twoServers} from './dashboard.mjs';
+import {until} from './manager.mjs';
 import {SCREENS, answers, go, open} from './screens.mjs';
 
-const CONFIG = `
-nodes:
-  - {name: left, gpus: 2, cpus: 2, mem: 4}
-  - {name: right, gpus: 2, cpus: 2, mem: 4}
-scheduler: {policy: fifo, placement: first-fit}
+const CONFIG = twoServers(2, {}, `
 cgroup: none
 grace: 1s
 listen: {tcp: "127.0.0.1:0", tokens: tokens}
-`;
+`);
 const SECRET = 'secret-plan';
 // Everything that tells of jobs.
 const ANSWERS = ['/v1/fleet', '/v1/jobs?state=all&counts=1', '/v1/timeline', '/v1/usage', '/v1/nodes', '/v1/events'];
 
-let browser;
-let manager;
-let url;
-let secret;
-const tokens = {};
-
-before(async () => {
-  browser = await launch();
-  manager = new Manager(CONFIG);
-  const file = path.join(manager.home, 'tokens');
-  for (const [user, more] of [['ann', []], ['bob', []], ['boss', ['--operator']]]) {
-    tokens[user] = execFileSync(MUSTER, ['token', user, '--file', file, ...more],
-      {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: manager.env()}).trim();
-  }
-  await manager.start();
-  url = new URL(manager.address()).origin + '/';
-  secret = manager.submit('--name', SECRET, '--gpus', '1', '--', 'sh', '-c', `echo ${SECRET}; exec sleep 600`);
-  await until(async () => (await manager.ask('GET', `/v1/jobs/${secret}`)).body.state === 'running', 'it runs');
+let tokens;
+const {browser, manager} = await serving(CONFIG, starting => {
+  tokens = makeTokens(starting, {ann: [], bob: [], boss: ['--operator']});
 });
-
-after(async () => {
-  await browser?.close();
-  await manager?.close();
-});
+const url = new URL(manager.address()).origin + '/';
+const secret = manager.submit('--name', SECRET, '--gpus', '1', '--', 'sh', '-c', `echo ${SECRET}; exec sleep 600`);
+await until(async () => (await manager.ask('GET', `/v1/jobs/${secret}`)).body.state === 'running', 'it runs');
 
 // With what was told: all bodies of answers that are no streams.
 async function signedIn(user) {

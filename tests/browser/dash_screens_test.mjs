@@ -5,30 +5,16 @@
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_screens_test.mjs
 
 import assert from 'node:assert/strict';
-import {after, before, test} from 'node:test';
-import {launch, openTab} from './chromium.mjs';
-import {Manager, until} from './manager.mjs';
+import {before, test} from 'node:test';
+import {serving, twoServers} from './dashboard.mjs';
+import {until} from './manager.mjs';
 import {GONE, SCREENS, go, opened, readable} from './screens.mjs';
 
-const CONFIG = `
-nodes:
-  - {name: left, gpus: 4, cpus: 4, mem: 8, rack: east}
-  - {name: right, gpus: 4, cpus: 4, mem: 8, rack: west}
-scheduler: {policy: fifo, placement: first-fit}
-tenants:
-  list:
-    - {name: vision, quota: 4}
-    - {name: speech, quota: 4}
-grace: 2s
-`;
-
-let browser;
-let manager;
+const {manager, open} = await serving(twoServers(4, {vision: 4, speech: 4}, 'grace: 2s\n'));
 const tabs = {};
 
-async function openOn(address, hash) {
-  const tab = await openTab(browser, new URL(address).origin, {colorScheme: 'dark'});
-  await tab.page.goto(address);
+async function openOn(hash) {
+  const tab = await open({colorScheme: 'dark'});
   await tab.page.getByText('live', {exact: true}).waitFor();
   await tab.page.evaluate(() => window.stillHere = true);
   await go(tab.page, hash);
@@ -36,18 +22,9 @@ async function openOn(address, hash) {
 }
 
 before(async () => {
-  browser = await launch();
-  manager = new Manager(CONFIG);
-  await manager.start();
-  const address = manager.address();
   await Promise.all([...SCREENS, 'job'].map(async screen => {
-    tabs[screen] = await openOn(address, screen === 'job' ? '#/job/1' : `#/${screen}`);  // There is none yet.
+    tabs[screen] = await openOn(screen === 'job' ? '#/job/1' : `#/${screen}`);  // There is none yet.
   }));
-});
-
-after(async () => {
-  await browser?.close();
-  await manager?.close();
 });
 
 const everywhere = each => Promise.all(Object.entries(tabs).map(([screen, tab]) => each(screen, tab)));

@@ -1,39 +1,34 @@
 // Opens a page that muster wrote in a real browser and looks whether everything on it works.
 //
-//   NODE_PATH=.../node_modules node page_check.mjs FILE.html [DIR]
+//   node page_check.mjs FILE.html|PROGRAM [DIR]
 //
-// Pictures of the page (light, dark, narrow) and its PDF go to DIR. Needs playwright-core, found by
-// NODE_PATH or in the current directory, and Chromium ($CHROMIUM, or /usr/bin/chromium). Without
-// playwright-core it says so and exits with 77; with 1 if something is wrong.
+// PROGRAM: sample_page, which writes a page with everything there is. Pictures of the page (light, dark, narrow) and
+// its PDF go to DIR. Needs `npm ci` in web/ and Chromium ($CHROMIUM, or /usr/bin/chromium). Without Chromium it
+// exits with 77; with 1 if something is wrong.
 
-import {mkdirSync, readFileSync, statSync} from 'node:fs';
-import {createRequire} from 'node:module';
+import {execFileSync} from 'node:child_process';
+import {mkdirSync, mkdtempSync, readFileSync, rmSync, statSync} from 'node:fs';
+import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {pathToFileURL} from 'node:url';
+import {launch, openTab} from './chromium.mjs';
 
-const MOST_MS = 1000;  // From opening the page until it can be used.
+const MOST_MS = 10_000;  // From opening the page until it can be used; much more than it takes on an idle machine.
 
-function findPlaywright() {
-  const places = [process.cwd(), ...(process.env.NODE_PATH || '').split(':').filter(Boolean)
-    .map(place => path.dirname(place))];
-  for (const place of places) {
-    try {
-      return createRequire(path.join(place, 'here.js'))('playwright-core');
-    } catch (error) {
-      if (error.code !== 'MODULE_NOT_FOUND') throw error;
-    }
-  }
-  console.log('page_check: skipped: playwright-core is not installed (see NODE_PATH)');
-  process.exit(77);
-}
-
-const {chromium} = findPlaywright();
-const [file, out] = process.argv.slice(2);
-if (!file) {
-  console.error('usage: node page_check.mjs FILE.html [DIR]');
+const [given, out] = process.argv.slice(2);
+if (!given) {
+  console.error('usage: node page_check.mjs FILE.html|PROGRAM [DIR]');
   process.exit(2);
 }
 if (out) mkdirSync(out, {recursive: true});
+const scratch = mkdtempSync(path.join(tmpdir(), 'muster-page-'));
+
+function written() {
+  if (given.endsWith('.html')) return path.resolve(given);
+  const made = path.join(scratch, 'sample.html');
+  execFileSync(given, [made]);
+  return made;
+}
 
 let wrong = 0;
 function check(fine, what) {
@@ -41,34 +36,17 @@ function check(fine, what) {
   if (!fine) console.log(`WRONG: ${what}`);
 }
 
-// What a page must not do in any case, from its first byte on.
-function listen(page) {
-  page.on('console', message => {
-    const ours = /willReadFrequently/.test(message.text());  // This script reads the canvas.
-    const bad = ['error', 'warning'].includes(message.type()) && !ours;
-    check(!bad, `console: ${message.text()}`);
-  });
-  page.on('pageerror', error => check(false, `script: ${error.message}`));
+async function open(browser, file, options) {
+  const tab = await openTab(browser, 'file:', {viewport: {width: 1280, height: 900}, ...options});
+  const {page} = tab;
   page.on('requestfailed', request => check(false, `request failed: ${request.url()}`));
-  page.on('request', request => check(/^(file|blob|data):/.test(request.url()),
-    `asks for ${request.url()}`));
-  page.on('dialog', dialog => {
-    check(false, `a dialog opened: ${dialog.message()}`);
-    dialog.dismiss();
-  });
-}
-
-async function open(browser, options) {
-  const context = await browser.newContext({viewport: {width: 1280, height: 900}, ...options});
-  const page = await context.newPage();
-  listen(page);
   await page.addInitScript(() => {
     window.violations = [];
     document.addEventListener('securitypolicyviolation',
       event => window.violations.push(`${event.violatedDirective}: ${event.blockedURI}`));
   });
-  await page.goto(pathToFileURL(path.resolve(file)).href, {waitUntil: 'load'});
-  return page;
+  await page.goto(pathToFileURL(file).href, {waitUntil: 'load'});
+  return tab;
 }
 
 async function shoot(page, name) {
@@ -77,67 +55,15 @@ async function shoot(page, name) {
   await page.screenshot({path: path.join(out, name), fullPage: true, caret: 'initial'});
 }
 
-async function checkPlots(page) {
-  const plots = await page.$$('figure.plot');
-  for (const plot of plots) {
-    const title = await plot.$eval('.name', node => node.textContent);
-    const drawn = await plot.$eval('svg', svg => ({
-      marks: svg.querySelectorAll('.line, .bar, .dot').length,
-      empty: svg.querySelector('.empty') !== null,
-      odd: [...svg.querySelectorAll('*')].some(node => [...node.attributes].some(
-        attribute => /NaN|Infinity|undefined/.test(attribute.value))),
-      role: svg.getAttribute('role'),
-      label: svg.getAttribute('aria-label'),
-    }));
-    check(drawn.marks > 0 || drawn.empty, `nothing drawn: ${title}`);
-    check(!drawn.odd, `coordinates that are no numbers: ${title}`);
-    check(drawn.role === 'img' && drawn.label, `no role or label: ${title}`);
-    if (drawn.empty) continue;
-    await checkHover(page, plot, title);
-    await checkLegend(plot, title);
-  }
-  return plots.length;
-}
-
 // What was asked for is on the screen; the news of scrolling, which hides tips, has arrived.
 async function settle(page) {
   await page.evaluate(() => new Promise(done => requestAnimationFrame(
     () => requestAnimationFrame(done))));
 }
 
-async function checkHover(page, plot, title) {
-  const svg = await plot.$('svg');
-  await svg.scrollIntoViewIfNeeded();
-  await settle(page);
-  const box = await svg.boundingBox();
-  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.4);
-  const told = await page.$eval('#_tip', tip => tip.hidden ? '' : tip.textContent);
-  check(told.length > 0, `no tip under the mouse: ${title}`);
-  check(!/NaN|undefined|Infinity/.test(told), `odd tip: ${title}: ${told}`);
-  await page.mouse.move(2, 2);
-  await svg.focus();
-  await settle(page);
-  await page.keyboard.press('ArrowRight');
-  check(await page.$eval('#_tip', tip => !tip.hidden), `no tip by the keyboard: ${title}`);
-  await page.keyboard.press('Escape');
-  check(await page.$eval('#_tip', tip => tip.hidden), `the tip stays: ${title}`);
-}
+const tipOf = page => page.evaluate(() => document.querySelector('#_tip .tip')?.textContent ?? '');
 
-// Some series may have nothing to hide, but not all of them.
-async function checkLegend(plot, title) {
-  const buttons = await plot.$$('.legend button');
-  const marks = () => plot.$$eval('svg .line, svg .bar, svg .dot', nodes => nodes.length);
-  const before = await marks();
-  let hid = buttons.length === 0;
-  for (const button of buttons) {
-    await button.click();
-    hid = hid || await marks() < before;
-    await button.click();
-    check(await marks() === before, `the legend does not bring back: ${title}`);
-  }
-  check(hid, `the legend hides nothing: ${title}`);
-}
-
+// The number of colors, and a sum that changes with any of them.
 const colorsOf = canvas => {
   const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
   const colors = new Set();
@@ -150,6 +76,105 @@ const colorsOf = canvas => {
   return {count: colors.size, sum};
 };
 
+async function checkPlots(page) {
+  const plots = await page.$$('figure.plot');
+  for (const plot of plots) {
+    const title = await plot.$eval('.name', node => node.textContent);
+    const {kind, odd} = await plot.evaluate(figure => ({
+      kind: figure.querySelector('.chart canvas') ? 'chart' : figure.querySelector('.bars') ? 'bars'
+        : /Nothing to show/.test(figure.textContent) ? 'empty' : '',
+      odd: /NaN|Infinity|undefined/.test(figure.textContent + [...figure.querySelectorAll('[aria-label], [style]')]
+        .map(node => node.getAttribute('aria-label') + node.getAttribute('style')).join()),
+    }));
+    check(kind, `nothing drawn: ${title}`);
+    check(!odd, `words or places that are no numbers: ${title}`);
+    if (kind === 'chart') await checkChart(page, plot, title);
+    if (kind === 'bars') await checkBars(page, plot, title);
+    if (kind !== 'empty') await checkLegend(page, plot, kind, title);
+  }
+  return plots.length;
+}
+
+async function checkTip(page, box, title) {
+  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.4);
+  await settle(page);
+  const told = await tipOf(page);
+  check(told.length > 0, `no tip under the mouse: ${title}`);
+  check(!/NaN|undefined|Infinity/.test(told), `odd tip: ${title}: ${told}`);
+  await page.mouse.move(2, 2);
+  await settle(page);
+  check(await tipOf(page) === '', `the tip stays: ${title}`);
+}
+
+async function checkKeys(page, box, title) {
+  await box.focus();
+  await settle(page);
+  await page.keyboard.press('ArrowRight');
+  await settle(page);
+  check(await tipOf(page) !== '', `no tip by the keyboard: ${title}`);
+  await page.keyboard.press('Escape');
+  await settle(page);
+  check(await tipOf(page) === '', `the tip stays after the keyboard: ${title}`);
+}
+
+async function checkChart(page, plot, title) {
+  const chart = await plot.$('.chart');
+  const canvas = await plot.$('canvas');
+  await chart.scrollIntoViewIfNeeded();
+  await settle(page);
+  const drawn = await canvas.evaluate(colorsOf);
+  check(drawn.count > 3, `the chart is blank: ${title}`);
+  check(await chart.evaluate(node => node.role === 'img' && node.ariaLabel.length > 20), `no role or label: ${title}`);
+  const box = await (await plot.$('.u-over')).boundingBox();
+  await checkTip(page, box, title);
+  await checkKeys(page, chart, title);
+  if (title !== 'The cluster over time') return;
+  const drag = async (from, to) => {
+    await page.mouse.move(box.x + box.width * from, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * to, box.y + box.height / 2, {steps: 4});
+    await page.mouse.up();
+  };
+  await drag(0.3, 0.5);
+  await settle(page);
+  check((await canvas.evaluate(colorsOf)).sum !== drawn.sum, `dragging does not zoom: ${title}`);
+  await page.mouse.dblclick(box.x + box.width / 2, box.y + box.height / 2);
+  await settle(page);
+  check((await canvas.evaluate(colorsOf)).sum === drawn.sum, `a double click does not show all: ${title}`);
+  await page.mouse.move(2, 2);
+}
+
+async function checkBars(page, plot, title) {
+  const one = await plot.$('.bars-up-one, .bars-flat-tracks');
+  await one.scrollIntoViewIfNeeded();
+  await settle(page);
+  await checkTip(page, await one.boundingBox(), title);
+  await checkKeys(page, await plot.$('.bars-up, .bars-flat'), title);
+  const fills = await plot.$$eval('.bar-fill', nodes => nodes.map(node => [node.offsetWidth, node.offsetHeight]));
+  check(fills.some(([wide, high]) => wide > 2 && high > 2), `the bars are flat: ${title}`);
+}
+
+// Some series may have nothing to hide, but not all of them.
+async function checkLegend(page, plot, kind, title) {
+  const buttons = await plot.$$('.series-legend button');
+  const look = async () => {
+    await settle(page);
+    return kind === 'bars' ? await plot.$$eval('.bar-fill', nodes => nodes.length)
+      : await plot.$eval('canvas', colorsOf).then(({sum}) => sum);
+  };
+  const before = await look();
+  let hid = buttons.length === 0;
+  for (const button of buttons) {
+    await button.click();
+    hid = hid || await look() !== before;
+    check(await button.getAttribute('aria-pressed') === 'false', `the legend does not say what is hidden: ${title}`);
+    await button.click();
+    check(await look() === before, `the legend does not bring back: ${title}`);
+  }
+  check(hid, `the legend hides nothing: ${title}`);
+  await page.mouse.move(2, 2);
+}
+
 async function checkGantts(page) {
   const gantts = await page.$$('figure.gantt');
   for (const gantt of gantts) {
@@ -160,16 +185,16 @@ async function checkGantts(page) {
     const before = await canvas.evaluate(colorsOf);
     check(before.count > 8, 'the Gantt chart is blank');
     const box = await canvas.boundingBox();
-    await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.5);
+    await page.mouse.click(box.x + box.width * 0.6, box.y + box.height * 0.5);  // From then on the wheel is its own.
     for (let i = 0; i < 12; i++) await page.mouse.wheel(0, -120);
     let told = '';
     for (let i = 0; i < 40 && !told; i++) {  // Some GPUs are idle.
       await page.mouse.move(box.x + box.width * (0.3 + i / 80),
-                            box.y + box.height * (0.1 + 0.8 * (i % 8) / 8));
+                            box.y + box.height * (0.2 + 0.7 * (i % 8) / 8));
       await settle(page);
-      told = await page.$eval('#_tip', tip => tip.hidden ? '' : tip.textContent);
+      told = await tipOf(page);
     }
-    const bare = /[.] 0 bars/.test(await canvas.getAttribute('aria-label'));
+    const bare = /: 0 leases/.test(await canvas.getAttribute('aria-label'));
     check(bare || /GPU/.test(told), `no tip on the Gantt chart: '${told}'`);
     if (out) await canvas.screenshot({path: path.join(out, 'gantt-zoomed.png'), caret: 'initial'});
     await page.mouse.move(2, 2);
@@ -212,7 +237,7 @@ async function checkTables(page) {
 
 // One of each kind, because a browser grows suspicious of many downloads in a row.
 async function checkSaving(page) {
-  const kinds = ['.plot:has(.line) .save', '.plot:has(.bar) .save', '.gantt .save', '.table .save'];
+  const kinds = ['.plot:has(.chart) .save', '.plot:has(.bars) .save', '.gantt .save', '.table .save'];
   let saved = 0;
   for (const kind of kinds) {
     const button = await page.$(kind);
@@ -244,6 +269,7 @@ async function checkThemes(page) {
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await ground();
   await page.emulateMedia({colorScheme: 'dark'});
+  await settle(page);
   const dark = await ground();
   check(light !== dark, 'dark looks as light does');
   await page.waitForTimeout(100);
@@ -269,19 +295,28 @@ async function checkPrint(page) {
   await shoot(page, 'print.png');
   await page.evaluate(() => dispatchEvent(new Event('afterprint')));
   await page.emulateMedia({media: 'screen', colorScheme: 'light'});
-  const pdf = path.join(out || '/tmp', 'page.pdf');
+  const pdf = path.join(out ?? scratch, 'page.pdf');
   await page.pdf({path: pdf, format: 'A4', printBackground: true});
   check(statSync(pdf).size > 10000, 'the PDF is empty');
 }
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox']});
+// Without the script the page has its text and tables, and follows the system's dark mode.
+async function checkWithoutScript(browser, file) {
+  const {page} = await open(browser, file, {javaScriptEnabled: false, colorScheme: 'dark'});
+  check(await page.locator('noscript').isVisible(), 'nothing says that plots need the script');
+  check(await page.locator('.findings').first().isVisible() && await page.locator('.card').count() > 1,
+    'without the script there are no findings');
+  await shoot(page, 'no-script.png');
+}
+
+const file = written();
+const browser = await launch();
 try {
-  const page = await open(browser, {colorScheme: 'light', acceptDownloads: true});
-  await page.waitForTimeout(1000);
+  const tab = await open(browser, file, {colorScheme: 'light', acceptDownloads: true});
+  const {page} = tab;
+  await page.waitForFunction(() => performance.getEntriesByName('page-drawn').length > 0);
   const after = await page.evaluate(() => Object.fromEntries(
     performance.getEntriesByType('mark').map(mark => [mark.name, Math.round(mark.startTime)])));
-  check('page-drawn' in after, 'the script did not come to its end');
   check(after['page-ready'] < MOST_MS, `alive only after ${after['page-ready']} ms`);
   await shoot(page, 'light.png');
   const plots = await checkPlots(page);
@@ -296,6 +331,9 @@ try {
   await checkThemes(page);
   await checkPrint(page);
   for (const violation of await page.evaluate(() => window.violations)) check(false, violation);
+  // The browser warns because this script reads canvases.
+  for (const words of tab.wrong.filter(words => !/willReadFrequently/.test(words))) check(false, words);
+  await checkWithoutScript(browser, file);
   const kib = Math.round(statSync(file).size / 1024);
   console.log(`page_check: ${kib} KiB, alive after ${after['page-ready']} ms, all drawn after ` +
     `${after['page-drawn']} ms (${plots} plots, ${gantts} Gantt charts, ${tables} tables, ` +
@@ -303,5 +341,6 @@ try {
     `${wrong === 0 ? 'all well' : `${wrong} wrong`}`);
 } finally {
   await browser.close();
+  rmSync(scratch, {recursive: true, force: true});
 }
 process.exit(wrong === 0 ? 0 : 1);

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.h"
-#include "page/html.h"
-#include "page/page.h"
-#include "report/atomic_file.h"
+#include "base/file/atomic_file.h"
+#include "base/types/random.h"
+#include "study/page/html.h"
+#include "study/page/page.h"
 
 namespace muster {
 namespace {
@@ -252,6 +252,9 @@ Section odd_section(Random& random) {
   Plot point = plot("point", "A single point", Plot::Kind::kLine, Plot::Scale::kTime);
   point.series.push_back({"one", {3600}, {5}});
   point.x_label = "time";
+  Plot one_step = cdf("one-step", "A distribution of one value", 2);
+  for (Series& series : one_step.series) series = {series.name, {0.01}, {100}};
+  one_step.series[1].y = {50};
   Plot negative = bars("negative", "Gains and losses", {"a", "b", "c", "d", "e"}, 2, -25);
   Plot flat = lines("flat", 2, 1);
   flat.title = "Far from zero";
@@ -270,6 +273,7 @@ Section odd_section(Random& random) {
   Plot hours = over_time("hours", random, 3, 2);
   out.plots = {empty,
                point,
+               one_step,
                negative,
                flat,
                large,

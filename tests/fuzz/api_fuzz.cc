@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "api/http_reader.h"
-#include "api/http_text.h"
-#include "api/routes.h"
-#include "base/check.h"
+#include "api/port/error_answer.h"
+#include "api/port/routes.h"
+#include "api/server/http_reader.h"
+#include "base/types/check.h"
 
 namespace muster {
 namespace {
@@ -44,8 +44,8 @@ void check_call(const Routed& routed) {
 void check_problem(const Problem& problem) {
   MUSTER_CHECK(problem.status >= 400 && problem.status < 600);
   MUSTER_CHECK((problem.status == 405) == !problem.allow.empty());
-  for (const char c : problem.words) MUSTER_CHECK(c >= ' ' && c <= '~');
-  const std::string body = error_json(problem.words);
+  for (const char c : problem.error.message) MUSTER_CHECK(c >= ' ' && c <= '~');
+  const std::string body = error_json(problem.error);
   MUSTER_CHECK(std::count(body.begin(), body.end(), '\n') == 1);
 }
 
@@ -63,7 +63,7 @@ std::vector<std::string> serve(std::string_view bytes, std::size_t piece) {
         story.push_back(std::to_string(routed->route));
       } else {
         check_problem(std::get<Problem>(found));
-        story.push_back(std::get<Problem>(found).words);
+        story.push_back(std::get<Problem>(found).error.message);
       }
       reader.next();
     }
@@ -73,7 +73,7 @@ std::vector<std::string> serve(std::string_view bytes, std::size_t piece) {
   }
   // Not part of the story: of a request that is not all there, the parser may see the fault later.
   if (reader.state() == HttpReader::State::kBroken) {
-    check_problem({reader.status(), reader.trouble(), {}});
+    check_problem(Problem(reader.status(), {reader.trouble()}));
   }
   return story;
 }

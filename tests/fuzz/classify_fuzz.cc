@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
-#include "config/signatures_file.h"
-#include "failure/classifier.h"
+#include "base/types/check.h"
+#include "exec/diagnose/classifier.h"
+#include "exec/diagnose/signatures_file.h"
 
 namespace muster {
 namespace {

@@ -13,14 +13,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
-#include "history/json_batches.h"
-#include "history/outcomes.h"
-#include "history/philly_log.h"
-#include "history/philly_machines.h"
-#include "history/philly_use.h"
-#include "history/run_history.h"
-#include "history/trace_history.h"
+#include "base/types/check.h"
+#include "workload/history/outcomes.h"
+#include "workload/history/run_history.h"
+#include "workload/history/trace_history.h"
+#include "workload/philly/json_batches.h"
+#include "workload/philly/philly_log.h"
+#include "workload/philly/philly_machines.h"
+#include "workload/philly/philly_use.h"
 
 namespace muster {
 namespace {

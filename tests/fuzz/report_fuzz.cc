@@ -11,10 +11,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
-#include "compare/run_files.h"
-#include "compare/sweep_page.h"
-#include "page/html.h"
+#include "base/types/check.h"
+#include "study/compare/run_files.h"
+#include "study/compare/sweep_page.h"
+#include "study/page/html.h"
 
 namespace muster {
 namespace {

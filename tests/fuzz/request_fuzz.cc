@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
-#include "config/serve_file.h"
-#include "request/job_file.h"
-#include "request/sbatch.h"
+#include "base/types/check.h"
+#include "live/config/serve_file.h"
+#include "workload/input/job_file.h"
+#include "workload/input/sbatch.h"
 
 namespace muster {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
-#include "shim/control.h"
-#include "shim/report.h"
-#include "shim/spec.h"
+#include "base/types/check.h"
+#include "exec/lease/control.h"
+#include "exec/lease/report.h"
+#include "exec/lease/spec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
-#include "slurm/slurm.h"
+#include "base/types/check.h"
+#include "exec/slurm/slurm.h"
 
 namespace muster {
 namespace {

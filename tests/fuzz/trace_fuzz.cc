@@ -12,17 +12,17 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
-#include "layers/advice.h"
-#include "model/profile.h"
-#include "trace/layers_file.h"
-#include "trace/node_list.h"
-#include "trace/pairs_file.h"
-#include "trace/reader.h"
-#include "trace/service_file.h"
-#include "trace/testing.h"
-#include "trace/throughputs_file.h"
-#include "trace/writer.h"
+#include "base/types/check.h"
+#include "engine/model/profile.h"
+#include "study/layers/advice.h"
+#include "study/layers/layers_file.h"
+#include "workload/input/node_list.h"
+#include "workload/input/pairs_file.h"
+#include "workload/input/service_file.h"
+#include "workload/input/throughputs_file.h"
+#include "workload/trace/reader.h"
+#include "workload/trace/testing.h"
+#include "workload/trace/writer.h"
 
 namespace muster {
 namespace {

@@ -34,9 +34,10 @@ export function lasting(seconds: number, fine = 10): string {
   return `${count(Math.floor(hours / 24))} d ${hours % 24} h`;
 }
 
-// Of a run: time since its beginning, "2 d 6 h", no finer than the step.
+// The time since a run's beginning, "2 d 6 h", no finer than the step; steps below 1 give decimals.
 export function runTime(seconds: number, step = 1): string {
-  const s = Math.round(seconds);
+  const decimals = Math.max(0, Math.ceil(-Math.log10(step)));
+  const s = Number(seconds.toFixed(decimals));
   if (s === 0) return '0';
   if (s < 0) return `-${runTime(-s, step)}`;
   const days = Math.floor(s / 86400);
@@ -45,7 +46,7 @@ export function runTime(seconds: number, step = 1): string {
   if (days > 0) parts.push(`${days.toLocaleString('en')} d`);
   if (h > 0 && step < 86400) parts.push(`${h} h`);
   if (m > 0 && step < 3600) parts.push(`${m} min`);
-  if (s % 60 > 0 && step < 60) parts.push(`${s % 60} s`);
+  if (s % 60 > 0 && step < 60) parts.push(`${Number((s % 60).toFixed(decimals))} s`);
   return parts.length > 0 ? parts.join(' ') : '0';
 }
 

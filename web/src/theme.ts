@@ -15,18 +15,28 @@ const wanted = (): Theme => {
 };
 
 let current: Theme = 'light';
+let printing = false;
 const hooks = new Set<() => void>();
 
 function apply(): void {
-  current = wanted();
+  current = printing ? 'light' : wanted();
   document.documentElement.dataset.theme = current;
   for (const hook of hooks) hook();
 }
 
 export function startTheme(): void {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', apply);
+  const print = (now: boolean) => () => {
+    printing = now;
+    apply();
+  };
+  window.addEventListener('beforeprint', print(true));
+  window.addEventListener('afterprint', print(false));
   apply();
 }
+
+// The pixels of a canvas per pixel of the page: paper shows finer lines than screens do.
+export const printDensity = (): number => printing ? 3 : 1;
 
 export function toggleTheme(): void {
   store.set(KEY, current === 'dark' ? 'light' : 'dark');

@@ -287,10 +287,10 @@ test('what stands out does so by its name, whatever its place in the list', () =
 
 test('the parts of a frame do not overlap', () => {
   for (const width of [320, 1300]) {
-    const frame = frameOf(width, 500);
+    const frame = frameOf(width, 500, true);
     assert.ok(frame.strips[1] >= frame.stripHeight && frame.axis >= frame.strips[1] + frame.stripHeight);
     assert.equal(frame.top, frame.axis + frame.axisHeight);
     assert.equal(frame.top + frame.height, 500);
   }
-  assert.ok(heightFor(4, 800) < 250 && heightFor(1000, 800) === 800);
+  assert.ok(heightFor(4, 800, true) < 250 && heightFor(1000, 800, true) === 800);
 });

@@ -6,8 +6,8 @@ import {load} from './load.mjs';
 
 const {cellText, csvOf, isNumeric, isRatio, sortedOrder, toneOf,
   isUp, signed} = await load('src/ui/cells.ts');
-const {align, barsOf, unitOf, filled} = await load('src/ui/series.ts');
-const {tickText} = await load('src/ui/axis.ts');
+const {align, barRange, barsOf, filled, yFrom} = await load('src/ui/series.ts');
+const {logTicks, tickText} = await load('src/ui/axis.ts');
 const {chosenRuns} = await load('src/screens/chosen.ts');
 const {sinceOf} = await load('src/screens/since.ts');
 
@@ -48,8 +48,8 @@ test('what is better and what is worse', () => {
 });
 
 test('CSV has all digits, and quotes where they are needed', () => {
-  assert.equal(csvOf({key: 't', title: '', columns: ['a,b', 'c'], rows: [['say "x"', 1 / 3], [null, 2]]}),
-    '"a,b",c\n"say ""x""",0.3333333333333333\n,2\n');
+  assert.equal(csvOf([['a,b', 'c'], ['say "x"', 1 / 3], [null, 2], [' x', 0]]),
+    '"a,b",c\n"say ""x""",0.3333333333333333\n,2\n" x",0\n');
 });
 
 const plot = (kind, scale, series) => ({key: 'p', title: '', x_label: '', y_label: '', kind, scale, series});
@@ -58,9 +58,9 @@ test('series with their own x share one: steps hold, lines do not', () => {
   const series = [{name: 'a', x: [0, 2, 4], y: [1, 2, 3]}, {name: 'b', x: [1, 4, 5], y: [7, 8, 9]}];
   const steps = align(plot('steps', 'linear', series));
   assert.deepEqual(steps.x, [0, 1, 2, 4, 5]);
-  assert.deepEqual(steps.y, [[1, 1, 2, 3, null], [null, 7, 7, 8, 9]]);
+  assert.deepEqual(steps.y, [[1, 1, 2, 3, undefined], [undefined, 7, 7, 8, 9]]);
   const lines = align(plot('line', 'linear', series));
-  assert.deepEqual(lines.y, [[1, null, 2, 3, null], [null, 7, null, 8, 9]]);
+  assert.deepEqual(lines.y, [[1, undefined, 2, 3, undefined], [undefined, 7, undefined, 8, 9]]);
 });
 
 test('of several values at one x the last holds', () => {
@@ -73,17 +73,31 @@ test('a log scale has nothing at or below zero', () => {
   assert.deepEqual(y, [[0.5, 1]]);
 });
 
-test('times are told in a fitting unit', () => {
-  const {x, unit} = align(plot('steps', 'time', [{name: 'a', x: [0, 43200, 864000], y: [1, 2, 3]}]));
-  assert.deepEqual([x, unit], [[0, 0.5, 10], 'd']);
-  assert.deepEqual([90, 1000, 20_000].map(longest => unitOf(longest).name), ['s', 'min', 'h']);
+test('what is not known is a gap, unlike a point that only others have', () => {
+  const series = [{name: 'a', x: [0, 1, 2], y: [1, null, 2]}, {name: 'b', x: [0.5], y: [3]}];
+  const {y} = align(plot('line', 'linear', series));
+  assert.deepEqual(y[0], [1, undefined, null, 2]);
+});
+
+test('the y axis begins at zero, unless lines far from it would be flat', () => {
+  const from = (kind, y) => yFrom(plot(kind, 'linear', [{name: 'a', x: y.map((_, i) => i), y}]));
+  assert.equal(from('line', [97, 98, null, 99]), undefined);
+  assert.equal(from('steps', [97, 98, 99]), 0);
+  assert.equal(from('line', [1, 99]), 0);
+  assert.equal(from('line', [5, 5]), 0);
+  assert.equal(from('line', [null]), 0);
 });
 
 test('ends of an interval belong to the bar before them', () => {
-  const {series, most} = barsOf({...plot('bars', 'linear', [{name: 'mean', y: [5, 2]}, {name: 'low 95%', y: [4, 1]},
+  const series = barsOf({...plot('bars', 'linear', [{name: 'mean', y: [5, 2]}, {name: 'low 95%', y: [4, 1]},
     {name: 'high 95%', y: [7, 3]}]), categories: ['a', 'b']});
-  assert.deepEqual(series, [{name: 'mean', y: [5, 2], low: [4, 1], high: [7, 3]}]);
-  assert.equal(most, 7);
+  assert.deepEqual(series, [{name: 'mean', place: 0, y: [5, 2], low: [4, 1], high: [7, 3]}]);
+  assert.deepEqual(barRange(series), {low: 0, high: 7});
+});
+
+test('bars below zero have room below it', () => {
+  assert.deepEqual(barRange(barsOf(plot('bars', 'linear', [{name: 'a', y: [-25, 4, null]}]))), {low: -25, high: 4});
+  assert.deepEqual(barRange([]), {low: 0, high: 0});
 });
 
 test('an address says which runs are compared', () => {
@@ -113,6 +127,13 @@ test('bars of nothing are left out', () => {
   const plot = {categories: ['1', '2-4', '>8'],
     series: [{name: 'a', y: [3, null, 0]}, {name: 'b', y: [1, null, null]}]};
   assert.deepEqual([filled(plot).categories, filled(plot).series[1].y], [['1', '>8'], [1, null]]);
+});
+
+test('a log axis names powers of ten, and of few also what lies between', () => {
+  assert.deepEqual(logTicks([20, 30, 40, 50, 60, 100]), [20, null, null, 50, null, 100]);
+  assert.deepEqual(logTicks([0.01, 0.02, 0.1, 0.5, 1, 10]), [0.01, null, 0.1, null, 1, 10]);
+  const powers = Array.from({length: 13}, (_, i) => 10 ** (i - 6));
+  assert.deepEqual(logTicks(powers).filter(x => x !== null), powers.filter((_, i) => i % 2 === 0));
 });
 
 test('ticks have the digits that tell them apart', () => {

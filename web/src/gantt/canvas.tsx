@@ -1,14 +1,11 @@
-// The Gantt chart as a part of a page.
+// The Gantt chart as a part of a page, of data that are there.
 
 import {useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
-import {query} from '../api';
 import {at, count, many, runTime} from '../format';
-import {go, href} from '../route';
-import {useTheme} from '../theme';
+import {printDensity, useTheme} from '../theme';
 import type {Timeline} from '../types';
 import {hideTip, showTip} from '../ui/tip';
 import {leases, prepare} from './data';
-import {useDetail} from './detail';
 import {heightFor} from './frame';
 import {listen, showAll, zoomTime} from './input';
 import type {TimeView} from './layout';
@@ -17,16 +14,15 @@ import {Stage} from './stage';
 import {LoadTip, Tip} from './tip';
 import './gantt.css';
 
-export interface GanttProps {
+export interface CanvasProps {
   label: string;
   line: Timeline;
-  run?: number;          // Whose it is; none: the live manager's.
   time: TimeView;
   colorBy: ColorBy;
   only: string | null;   // The one entry of the legend that stands out; null: all.
   room: number;          // Pixels it may be high.
   now: number | null;    // Live: where "now" is.
-  opens: boolean;        // A click on a lease opens its job.
+  open?(job: string): void;  // A click on a lease opens its job.
   scrolls?: boolean;     // Stands on a page that scrolls: the wheel is ours only with the focus.
 }
 
@@ -39,7 +35,7 @@ function said(line: Timeline, stage: Stage, job: string, key: string): string {
   return `In sight: ${text(stage.time.from)} to ${text(stage.time.to)}`;
 }
 
-function useStage(props: GanttProps, bars: ReturnType<typeof prepare>) {
+function useStage(props: CanvasProps, bars: ReturnType<typeof prepare>) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const stage = useRef<Stage | null>(null);
   const latest = useRef(props);
@@ -56,9 +52,9 @@ function useStage(props: GanttProps, bars: ReturnType<typeof prepare>) {
     };
     const leave = listen(mine, {
       hover(bar, x, y, inStrips) {
-        const {line, opens} = latest.current;
+        const {line, open} = latest.current;
         point(bar < 0 ? '' : line.jobs.id[data.current.job[bar]]);
-        mine.canvas.style.cursor = bar >= 0 && opens ? 'pointer' : '';
+        mine.canvas.style.cursor = bar >= 0 && open ? 'pointer' : '';
         if (bar >= 0) showTip(x, y, <Tip line={line} bars={data.current} bar={bar} />);
         else if (!inStrips) hideTip();
         else showTip(x, y, <LoadTip line={line} at={mine.timeAt(x - mine.canvas.getBoundingClientRect().left)} />);
@@ -68,11 +64,11 @@ function useStage(props: GanttProps, bars: ReturnType<typeof prepare>) {
         hideTip();
       },
       open(bar) {
-        const {line, opens} = latest.current;
+        const {line, open} = latest.current;
         const id = bar < 0 ? '' : line.jobs.id[data.current.job[bar]];
-        if (id === '' || !opens) return;  // Of others' jobs there is nothing more to see.
+        if (id === '' || !open) return;  // Jobs of other users cannot be opened.
         hideTip();
-        go(href('job', [id]));
+        open(id);
       },
       keyed: key => {
         pressed.current = key;
@@ -88,16 +84,14 @@ function useStage(props: GanttProps, bars: ReturnType<typeof prepare>) {
   return {canvas, stage, pressed};
 }
 
-export function Gantt(whole: GanttProps) {
-  const {time} = whole;
-  const line = useDetail(whole.line, time, (from, to) => '/v1/timeline' + query({run: whole.run, from, to}),
-    whole.now !== null);
-  const props = {...whole, line};
+export function GanttCanvas(props: CanvasProps) {
+  const {line, time} = props;
   const theme = useTheme();
   const bars = useMemo(() => prepare(line), [line]);
   const held = useMemo(() => leases(line.bars), [line]);
   const {canvas, stage, pressed} = useStage(props, bars);
-  const height = heightFor(bars.rows, props.room);
+  const height = heightFor(bars.rows, props.room, line.load.t.length > 0);
+  const density = printDensity();
   const [words, setWords] = useState('');
   const say = (key: string) => {
     if (key) setWords(said(line, stage.current!, time.lit, key));
@@ -113,7 +107,7 @@ export function Gantt(whole: GanttProps) {
   }, [props.now, time]);
   useLayoutEffect(() => {
     const box = canvas.current!.parentElement!;
-    const fit = () => stage.current!.resize(box.clientWidth, height, devicePixelRatio || 1);
+    const fit = () => stage.current!.resize(box.clientWidth, height, density * (devicePixelRatio || 1));
     fit();
     const watch = new ResizeObserver(fit);
     watch.observe(box);
@@ -123,7 +117,9 @@ export function Gantt(whole: GanttProps) {
       watch.disconnect();
       window.removeEventListener('dppxchange', fit);
     };
-  }, [height, time]);
+  }, [height, time, density]);
+  // Not in the next frame: printing does not wait for it.
+  useLayoutEffect(() => stage.current!.draw(), [theme, density]);
   return (
     <div class="gantt" onKeyUp={() => say(pressed.current)}>
       <div class="gantt-box" style={{height: `${height}px`}}>

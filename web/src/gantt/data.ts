@@ -9,7 +9,7 @@ export interface Bars {
   stop: Float64Array;
   before: Float64Array;   // Time held in the row before this bar: what lies between two moments is a difference.
   job: Uint32Array;
-  end: Uint8Array;        // In Timeline.ends.
+  end: Uint32Array;       // In Timeline.ends.
   running: Uint32Array;   // Bars that have no end yet.
   serverOf: Uint32Array;  // Of each row.
   rowOf: Uint32Array;     // Of each server its first row; one more for the end.
@@ -81,7 +81,7 @@ export function prepare(line: Timeline): Bars {
     if (end === runs) running.push(i);
   });
   return {
-    rows, first, begin, stop, before, job, end: Uint8Array.from(bars.end), running: Uint32Array.from(running),
+    rows, first, begin, stop, before, job, end: Uint32Array.from(bars.end), running: Uint32Array.from(running),
     serverOf, rowOf, ...byJob(job, line.jobs.id.length), jobOf: new Map(line.jobs.id.map((id, i) => [id, i])),
     load: {t: Float64Array.from(load.t), busy: Float64Array.from(load.busy), waiting: Float64Array.from(load.waiting),
       mostWaiting: load.waiting.reduce((most, n) => Math.max(most, n), 0)},

@@ -126,7 +126,7 @@ export function listen(stage: Stage, handlers: Handlers): () => void {
     if (held) drag(stage, held, event);
     if (held?.moved) handlers.leave();
     else handlers.hover(stage.barAt(event.offsetX, event.offsetY), event.clientX, event.clientY,
-      event.offsetX >= stage.frame.gutter && event.offsetY < stage.frame.top);
+      stage.frame.stripHeight > 0 && event.offsetX >= stage.frame.gutter && event.offsetY < stage.frame.top);
   });
   on('pointerup', event => {
     const clicked = held !== null && !held.moved;

@@ -14,7 +14,7 @@ const pixelsATick = (wide: number): number => wide < 420 ? 64 : 90;
 
 export class Stage {
   rows: Pane = rowView(1);
-  frame: Frame = frameOf(600, 300);
+  frame: Frame = frameOf(600, 300, true);
   now: number | null = null;
   private line: Timeline | null = null;
   private bars: Bars | null = null;
@@ -22,6 +22,7 @@ export class Stage {
   private readonly ink: CanvasRenderingContext2D;
   private image: ImageData | null = null;
   private surface: Surface | null = null;
+  private size: [number, number] = [600, 300];  // In pixels of the page.
   private ratio = 1;
   private readonly ticks = new Float64Array(200);
   private readonly words: TickWords;
@@ -63,6 +64,7 @@ export class Stage {
       this.rows = rowView(bars.rows);
       this.cursor = null;
     }
+    this.frame = frameOf(...this.size, bars.load.t.length > 0);
     this.later();
   }
 
@@ -78,7 +80,8 @@ export class Stage {
     this.canvas.width = wide;
     this.canvas.height = high;
     this.ratio = ratio;
-    this.frame = frameOf(width, height);
+    this.size = [width, height];
+    this.frame = frameOf(width, height, (this.bars?.load.t.length ?? 0) > 0);
     const plot = Math.max(1, wide - Math.round(this.frame.gutter * ratio));
     this.image = new ImageData(plot, high);
     this.surface = {px: new Uint32Array(this.image.data.buffer), width: plot, blank: new Uint32Array(plot)};
@@ -133,7 +136,7 @@ export class Stage {
     return this.time.from + (x - this.frame.gutter) / this.frame.width * this.time.span;
   }
 
-  private draw(): void {
+  draw(): void {
     const {line, bars, shades, surface, image} = this;
     if (!line || !bars || !shades || !surface || !image || shades.full.length !== line.jobs.id.length) return;
     if (this.now !== null) grow(bars, this.now);
@@ -160,9 +163,13 @@ export class Stage {
     const high = px(frame.stripHeight);
     const {t, busy, waiting, mostWaiting} = bars.load;
     fillRect(surface, 0, high, surface.width, px(frame.top), this.tones.ground);
-    drawStrip(surface, 0, high, t, busy, line.gpus, time, strips.busy, strips.busySoft);
-    drawStrip(surface, px(frame.strips[1]), high, t, waiting, mostWaiting, time, strips.waiting, strips.waitingSoft);
-    for (const y of frame.strips) fillRect(surface, 0, px(y) + high, surface.width, px(y) + high + 1, this.tones.line);
+    if (high > 0) {
+      drawStrip(surface, 0, high, t, busy, line.gpus, time, strips.busy, strips.busySoft);
+      drawStrip(surface, px(frame.strips[1]), high, t, waiting, mostWaiting, time, strips.waiting, strips.waitingSoft);
+      for (const y of frame.strips) {
+        fillRect(surface, 0, px(y) + high, surface.width, px(y) + high + 1, this.tones.line);
+      }
+    }
     const [top, lit] = [px(frame.top), this.lit];
     const height = Math.floor(surface.px.length / surface.width) - top;
     if (bars.rows === 0) return fillRect(surface, 0, top, surface.width, top + height, this.tones.ground);

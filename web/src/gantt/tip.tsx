@@ -6,9 +6,13 @@ import {type Bars, firstBeyond} from './data';
 import {rowOfBar} from './hit';
 import {NO_WAIT} from './shades';
 
-const A_DAY = 86400;  // From there on nobody counts seconds.
+const A_DAY = 86400;  // From there on the moments of long leases have no seconds.
 
-const moment = (line: Timeline, t: number): string => line.unit === 'run' ? runTime(t, t >= A_DAY ? 60 : 1) : at(t);
+// As fine as a lease of this length needs.
+function moment(line: Timeline, t: number, length: number): string {
+  if (line.unit === 'unix') return at(t);
+  return runTime(t, length < 10 ? 0.01 : length >= 3600 && t >= A_DAY ? 60 : 1);
+}
 
 export function Tip(props: {line: Timeline; bars: Bars; bar: number}) {
   const {line, bars, bar} = props;
@@ -19,14 +23,15 @@ export function Tip(props: {line: Timeline; bars: Bars; bar: number}) {
   const end = line.ends[bars.end[bar]] ?? '';
   const who = [jobs.user[job], line.tenants[jobs.tenant[job]]].filter(Boolean).join(' of ');
   const cause = line.causes[jobs.cause[job]];
+  const length = bars.stop[bar] - bars.begin[bar];
   return (
     <div class="gantt-tip">
       <p><strong>{jobs.name[job] || (jobs.id[job] ? 'a job' : 'Somebody else\'s job')}</strong>
-        {jobs.id[job] && ` · job ${jobs.id[job]}`}</p>
-      <p>{who}{who && ', '}{many(jobs.gpus[job], 'GPU')}</p>
+        {jobs.id[job] && jobs.id[job] !== jobs.name[job] && ` · job ${jobs.id[job]}`}</p>
+      {jobs.gpus[job] > 0 && <p>{who}{who && ', '}{many(jobs.gpus[job], 'GPU')}</p>}
       <p>{line.servers[server]?.name}, GPU {row - bars.rowOf[server]}</p>
-      <p>{moment(line, bars.begin[bar])} to {end === 'running' ? 'now' : moment(line, bars.stop[bar])}
-        {' '}({lasting(bars.stop[bar] - bars.begin[bar])})</p>
+      <p>{moment(line, bars.begin[bar], length)} to {end === 'running' ? 'now' : moment(line, bars.stop[bar], length)}
+        {' '}({lasting(length)})</p>
       {end && <p>{end}</p>}
       {cause && <p>{cause === NO_WAIT ? cause : `why it had waited: ${cause}`}</p>}
     </div>

@@ -44,7 +44,7 @@ function servers(ink: CanvasRenderingContext2D, line: Timeline, bars: Bars, rows
   ink.textAlign = 'left';
   for (let s = 0; s < all; s += every) {
     const [first, last] = [bars.rowOf[s], bars.rowOf[Math.min(all, s + 1)]];
-    if (last <= rows.from || first >= rows.to) continue;
+    if (last === first || last <= rows.from || first >= rows.to) continue;
     // In the middle of what is in sight of it; one that stands for several, at its top.
     const top = (Math.max(first, rows.from) - rows.from) * rowHeight;
     const bottom = (Math.min(last, rows.to) - rows.from) * rowHeight;
@@ -159,9 +159,11 @@ export function drawWords(ink: CanvasRenderingContext2D, ratio: number, shown: S
   ink.textBaseline = 'middle';
   ink.fillStyle = inks.card;
   ink.fillRect(0, 0, frame.gutter, frame.top + frame.height);
-  caption(ink, frame.gutter < 90 ? 'in use' : 'GPUs in use', `of ${count(line.gpus)}`, frame.strips[0], frame, inks);
-  caption(ink, frame.gutter < 90 ? 'waiting' : 'Jobs waiting', `up to ${count(Math.ceil(bars.load.mostWaiting))}`,
-    frame.strips[1], frame, inks);
+  if (frame.stripHeight > 0) {
+    caption(ink, frame.gutter < 90 ? 'in use' : 'GPUs in use', `of ${count(line.gpus)}`, frame.strips[0], frame, inks);
+    caption(ink, frame.gutter < 90 ? 'waiting' : 'Jobs waiting', `up to ${count(Math.ceil(bars.load.mostWaiting))}`,
+      frame.strips[1], frame, inks);
+  }
   axis(ink, time, frame, shown.ticks, shown.tickCount, shown.step, shown.words, shown.now, inks);
   servers(ink, line, bars, rows, frame, inks);
   jobNames(ink, line, bars, time, rows, frame, shown.lit, shown.shades);

@@ -1,10 +1,10 @@
 // The job's story, event by event, the latest first.
 
 import {atSecond, exactly} from '../format';
-import type {Happening} from '../types';
+import type {Event} from '../types';
 import {useNow} from '../ui/bits';
 
-export function Events(props: {events: Happening[]}) {
+export function Events(props: {events: Event[]}) {
   const now = useNow(60_000);
   const {events} = props;
   return (

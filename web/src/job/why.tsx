@@ -4,26 +4,11 @@
 import type {ComponentChildren} from 'preact';
 import {lasting, many} from '../format';
 import {href} from '../route';
-import type {Why} from '../types';
+import type {RunFacts, WaitFacts, Why} from '../types';
 import {JobLink, Meter, Waiting, useNow} from '../ui/bits';
 import {Stale} from '../ui/stale';
 import {EtaBand} from './eta';
 import {Ways} from './ways';
-
-type Facts = Record<string, unknown>;
-
-const num = (facts: Facts, key: string): number | undefined => {
-  const value = facts[key];
-  return typeof value === 'number' ? value : undefined;
-};
-const text = (facts: Facts, key: string): string => {
-  const value = facts[key];
-  return typeof value === 'string' ? value : '';
-};
-const list = (facts: Facts, key: string): Facts[] => {
-  const value = facts[key];
-  return Array.isArray(value) ? value.filter(one => typeof one === 'object' && one !== null) as Facts[] : [];
-};
 
 function Branch(props: {title: ComponentChildren; open?: boolean; children: ComponentChildren}) {
   return (
@@ -34,14 +19,10 @@ function Branch(props: {title: ComponentChildren; open?: boolean; children: Comp
   );
 }
 
-function Gpus(props: {facts: Facts}) {
-  const {facts} = props;
-  const [needs, free, gpus] = [num(facts, 'needs'), num(facts, 'free') ?? 0, num(facts, 'gpus') ?? 0];
-  if (needs === undefined) return null;
-  const asked = num(facts, 'asked') ?? needs;
+function Gpus(props: {facts: WaitFacts}) {
+  const {needs, free, gpus, most_on_one: most, best_node: best, others, kept, kept_for: keptFor} = props.facts;
+  const asked = props.facts.asked ?? needs;
   const first = asked > needs ? `, ${needs} first for its pre-run` : '';
-  const [most, others] = [num(facts, 'most_on_one') ?? 0, num(facts, 'others')];
-  const best = text(facts, 'best_node');
   const bar = (name: string, n: number, tone?: string) => (
     <div class="bar-line"><span class="muted">{name}</span>
       <Meter part={n} of={Math.max(needs, gpus)} label={`${name} ${n} of ${gpus}`} tone={tone} /> {n}</div>
@@ -52,22 +33,19 @@ function Gpus(props: {facts: Facts}) {
       {bar('free', free)}
       {bar('on one server', most)}
       {best && <p>Most on one server: {most} on <a href={href('nodes', [best])}>{best}</a></p>}
+      {kept !== undefined && keptFor !== undefined &&
+        <p>{many(kept, 'GPU')} kept for <JobLink id={keptFor}>job {keptFor}</JobLink></p>}
       {others !== undefined && <p>{many(others, 'GPU')} held by others than our jobs</p>}
     </Branch>
   );
 }
 
-function Order(props: {facts: Facts}) {
-  const {facts} = props;
-  const ahead = num(facts, 'ahead');
-  if (ahead === undefined) return null;
-  const next = num(facts, 'next');
-  const passing = num(facts, 'passing') ?? 0;
+function Order(props: {facts: WaitFacts}) {
+  const {ahead, ahead_gpus: gpus, next, passing} = props.facts;
   const others = passing > 0 ? `; ${many(passing, 'job')} behind it can start sooner` : '';
   if (ahead === 0 && next === undefined) return <p class="leaf">Order: nobody starts before it{others}</p>;
-  const wanted = many(num(facts, 'ahead_gpus') ?? 0, 'GPU');
   return (
-    <Branch title={`Order: ${many(ahead, 'job')} to start before it, wanting ${wanted}`}>
+    <Branch title={`Order: ${many(ahead, 'job')} to start before it, wanting ${many(gpus, 'GPU')}`}>
       {next !== undefined && <p>First in line: <JobLink id={next}>job {next}</JobLink></p>}
       <p><a href={href('queue', [], {state: 'queued', sort: 'position', order: 'asc'})}>
         The queue by priority and submission</a></p>
@@ -77,38 +55,30 @@ function Order(props: {facts: Facts}) {
 
 const MOST_HOLDERS = 5;  // The server names no more.
 
-function Holders(props: {facts: Facts}) {
-  const holders = list(props.facts, 'holders');
+function Holders(props: {facts: WaitFacts}) {
+  const {holders} = props.facts;
   if (holders.length === 0) return null;
   const title = holders.length < MOST_HOLDERS ? `Held by ${many(holders.length, 'job')} that it could follow`
     : 'Held by jobs that it could follow, the first of them';
   return (
     <Branch open title={title}>
-      <ul>{holders.map(one => (
-        <li key={String(one.job)}><JobLink id={num(one, 'job') ?? 0}>{text(one, 'says')}</JobLink></li>
-      ))}</ul>
+      <ul>{holders.map(one => <li key={one.job}><JobLink id={one.job}>{one.says}</JobLink></li>)}</ul>
     </Branch>
   );
 }
 
-function Closed(props: {facts: Facts}) {
-  const servers = list(props.facts, 'servers');
+function Closed(props: {facts: WaitFacts}) {
+  const {servers = [], closed: gpus} = props.facts;
   if (servers.length === 0) return null;
-  const gpus = num(props.facts, 'closed');
   return (
     <Branch title={`Closed: ${many(servers.length, 'server')}${gpus === undefined ? '' : `, ${many(gpus, 'GPU')}`}`}>
-      <ul>{servers.map(one => (
-        <li key={text(one, 'name')}><a href={href('nodes', [text(one, 'name')])}>{text(one, 'says')}</a></li>
-      ))}</ul>
+      <ul>{servers.map(one => <li key={one.name}><a href={href('nodes', [one.name])}>{one.says}</a></li>)}</ul>
     </Branch>
   );
 }
 
-function Waited(props: {facts: Facts}) {
-  const by = props.facts.waited_s;
-  if (typeof by !== 'object' || by === null) return null;
-  const causes = Object.entries(by as Facts)
-    .map(([cause, value]) => ({cause, seconds: typeof value === 'number' ? value : 0}))
+function Waited(props: {facts: RunFacts}) {
+  const causes = Object.entries(props.facts.waited_s).map(([cause, seconds]) => ({cause, seconds}))
     .filter(one => one.seconds >= 0.5).sort((a, b) => b.seconds - a.seconds);
   if (causes.length === 0) return null;
   const all = causes.reduce((sum, one) => sum + one.seconds, 0);
@@ -120,13 +90,6 @@ function Waited(props: {facts: Facts}) {
       ))}
     </Branch>
   );
-}
-
-function Scheduler(props: {facts: Facts}) {
-  const {facts} = props;
-  const words = ['policy', 'mechanism', 'placement'].filter(key => text(facts, key))
-    .map(key => `${key} ${text(facts, key)}`).join(', ');
-  return words ? <p class="leaf">By {words}</p> : null;
 }
 
 function Failure(props: {why: Why}) {
@@ -156,7 +119,8 @@ export function WhyCard(props: {why?: Why; error?: Error}) {
   if (!why) {
     return <section class="card job-why"><h2>Why</h2><Waiting error={props.error} what="why" /></section>;
   }
-  const facts = why.facts ?? {};
+  const waits = why.facts && 'needs' in why.facts ? why.facts : undefined;
+  const runs = why.facts && 'policy' in why.facts ? why.facts : undefined;
   const because = why.because ?? [];
   return (
     <section class="card job-why" aria-label="Why">
@@ -169,14 +133,18 @@ export function WhyCard(props: {why?: Why; error?: Error}) {
       <div class="tree">
         {why.before && <p class="leaf">Before: {why.before}</p>}
         {why.time && !why.why.endsWith(why.time) && <p class="leaf">{capital(why.time)}</p>}
-        <Gpus facts={facts} />
-        <Order facts={facts} />
-        <Holders facts={facts} />
-        <Closed facts={facts} />
+        {waits && <>
+          <Gpus facts={waits} />
+          <Order facts={waits} />
+          <Holders facts={waits} />
+          <Closed facts={waits} />
+        </>}
         {because.length > 0 && <Branch open title="Why there, and why so much">
           <ul>{because.map(one => <li key={one.about}>{one.says}</li>)}</ul></Branch>}
-        <Waited facts={facts} />
-        <Scheduler facts={facts} />
+        {runs && <>
+          <Waited facts={runs} />
+          <p class="leaf">By policy {runs.policy}, mechanism {runs.mechanism}, placement {runs.placement}</p>
+        </>}
       </div>
     </section>
   );

@@ -5,7 +5,7 @@ import type {ScreenProps} from '../app';
 import {amount, count, gib, many, number} from '../format';
 import {useData} from '../live';
 import {go, href, setQuery} from '../route';
-import type {Node} from '../types';
+import type {Node, Nodes as NodesData} from '../types';
 import {Chips, Empty, Meter, StateBadge, Waiting, When, useNow} from '../ui/bits';
 import {Stale} from '../ui/stale';
 import {type Column, VirtualTable} from '../ui/virtual';
@@ -65,7 +65,7 @@ function columnsOf(brief: boolean, chosen: string, query: Record<string, string>
 
 export function Nodes(props: ScreenProps) {
   const {me, route} = props;
-  const {data, error} = useData<{nodes: Node[]}>('/v1/nodes');
+  const {data, error} = useData<NodesData>('/v1/nodes');
   const now = useNow(10_000);
   const [name = ''] = route.parts;
   const {find = '', state = '', sort = 'name', order = 'asc'} = route.query;

@@ -4,7 +4,7 @@ import {useEffect, useLayoutEffect, useMemo, useState} from 'preact/hooks';
 import type {ScreenProps} from '../app';
 import {query} from '../api';
 import {many} from '../format';
-import {Gantt} from '../gantt/canvas';
+import {Gantt} from '../gantt/gantt';
 import {leases} from '../gantt/data';
 import {TimeView} from '../gantt/layout';
 import {Legend} from '../gantt/legend';

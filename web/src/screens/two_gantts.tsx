@@ -1,7 +1,7 @@
 // Two runs, GPU by GPU, one above the other: zooming one zooms both, and a job pointed at is lit in both.
 
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
-import {Gantt} from '../gantt/canvas';
+import {Gantt} from '../gantt/gantt';
 import {TimeView} from '../gantt/layout';
 import {Legend} from '../gantt/legend';
 import type {ColorBy} from '../gantt/shades';

@@ -6,21 +6,21 @@ import type {ScreenProps} from '../app';
 import {LONG_MS, Refused, UNANSWERED, get, query, troubleOf} from '../api';
 import {serverNow} from '../clock';
 import {lasting} from '../format';
-import {pause} from '../live';
+import {pause, useData} from '../live';
 import {setQuery} from '../route';
-import type {Page} from '../types';
+import type {Page, Parts} from '../types';
 import {Empty, useNow} from '../ui/bits';
 import {PageView} from '../ui/page';
 import {sinceOf} from './since';
 
-// What `muster policies` lists; any other word is the manager's to judge.
-const FIELDS = [
-  {key: 'policy', text: 'Who runs next', known: ['fifo', 'fit-first', 'backfill', 'smallest-first', 'sjf', 'srtf',
-    'srsf', 'las', 'mlfq-las', 'gittins', 'mlfq-gittins', 'ftf', 'drf', 'tetris']},
-  {key: 'mechanism', text: 'How much CPU and memory', known: ['proportional', 'greedy', 'tune', 'opt', 'blend']},
-  {key: 'placement', text: 'Where', known: ['count', 'first-fit', 'consolidate', 'yarn', 'skew', 'random']},
-  {key: 'since', text: 'Since', known: ['6h', '1d', '7d', '30d']},
+// The form offers the parts that the manager lists. The manager judges any other word.
+const FIELDS: {key: string; text: string; parts?: keyof Parts}[] = [
+  {key: 'policy', text: 'Who runs next', parts: 'policies'},
+  {key: 'mechanism', text: 'How much CPU and memory', parts: 'mechanisms'},
+  {key: 'placement', text: 'Where', parts: 'placements'},
+  {key: 'since', text: 'Since'},
 ];
+const TIMES = ['6h', '1d', '7d', '30d'].map(name => ({name, about: ''}));
 
 type Asked = Record<string, string>;
 
@@ -85,7 +85,8 @@ function Progress(props: {since: number; behind?: boolean; leave(): void}) {
   );
 }
 
-function Form(props: {start: Asked; scheduler: string[]; busy: boolean; ask(asked: Asked): void}) {
+function Form(props: {start: Asked; scheduler: string[]; parts?: Parts; busy: boolean; ask(asked: Asked): void}) {
+  const offered = (parts?: keyof Parts) => parts ? props.parts?.[parts] ?? [] : TIMES;
   const [asked, setAsked] = useState<Asked>(props.start);
   // The same scheduler would have done the same.
   const nothing = FIELDS.every(field => field.key === 'since' || !asked[field.key]);
@@ -101,7 +102,9 @@ function Form(props: {start: Asked; scheduler: string[]; busy: boolean; ask(aske
             placeholder={field.key === 'since' ? 'the beginning' : props.scheduler[i] ? `${props.scheduler[i]}, as now`
               : 'as now'}
             onInput={event => setAsked({...asked, [field.key]: event.currentTarget.value.trim()})} />
-          <datalist id={`known-${field.key}`}>{field.known.map(name => <option value={name} />)}</datalist>
+          <datalist id={`known-${field.key}`}>
+            {offered(field.parts).map(one => <option value={one.name}>{one.about}</option>)}
+          </datalist>
         </label>
       ))}
       <button type="submit" class="button primary" disabled={props.busy || nothing}
@@ -113,6 +116,7 @@ function Form(props: {start: Asked; scheduler: string[]; busy: boolean; ask(aske
 export function WhatIf(props: ScreenProps) {
   const {me, route} = props;
   const {answer, ask, leave} = useWhatIf();
+  const {data: parts} = useData<Parts>(me.operator ? '/v1/parts' : null, {still: true});
   if (!me.operator) {
     return <Empty title="What another scheduler would have done is for operators to ask.">
       <p>It replays everybody's jobs, and so tells about them. What another request would do for a job of
@@ -125,7 +129,8 @@ export function WhatIf(props: ScreenProps) {
       <p class="muted">The jobs that were really submitted, simulated under the scheduler of now
         {me.scheduler && ` (${me.scheduler})`} and under another. What is left empty stays as it is. Of the
         last 20,000 jobs at most, for 50 s at most.</p>
-      <Form start={start} scheduler={me.scheduler?.split(/,\s*/) ?? []} busy={answer.since !== undefined}
+      <Form start={start} scheduler={me.scheduler?.split(/,\s*/) ?? []} parts={parts}
+        busy={answer.since !== undefined}
         ask={asked => {
           setQuery(route, asked);
           void ask(asked);

@@ -12,6 +12,20 @@ export const LENGTHS = [...SHORT, ...[1, 2, 4, 7, 14, 28, 56, 112, 224, 448].map
 // Of the clock: uPlot takes 30 days as a month and 365 as a year.
 export const CALENDAR = [...SHORT, ...[1, 2, 4, 7, 14, 30, 60, 90, 180, 365, 730, 1825].map(n => n * A_DAY)];
 
+const SHORT_LOG = 1.6;  // Decades up to which 2 and 5 are named too.
+const MOST_POWERS = 8;
+
+// Which ticks of a log axis have words; null: none.
+export function logTicks(ticks: number[]): (number | null)[] {
+  const decades = Math.log10(ticks[ticks.length - 1] / ticks[0]);
+  const every = Math.max(1, Math.ceil(decades / MOST_POWERS));
+  const named = decades <= SHORT_LOG ? [1, 2, 5] : [1];
+  return ticks.map(x => {
+    const power = Math.floor(Math.log10(x) + 1e-9);
+    return power % every === 0 && named.includes(Math.round(x / 10 ** power)) ? x : null;
+  });
+}
+
 // With the digits that tell a tick from the next: 0.6931 and 0.6932, where the step is 0.0001.
 export function tickText(y: number, step: number): string {
   for (let digits = 0; digits <= 8; digits++) {

@@ -1,4 +1,4 @@
-// The cells of a page's tables: their words, their order, and whether they are good news.
+// The cells of a page's tables: their words, their order, whether they are good news, and their CSV.
 
 import {count, number} from '../format';
 import type {Cell, PageTable} from '../types';
@@ -62,10 +62,18 @@ export const isUp = (columns: string[], column: number, cell: Cell): boolean =>
 export const signed = (columns: string[], column: number, cell: Cell): string =>
   typeof cell === 'number' && cell > 0 && columns[column].startsWith('change (') ? '+' : '';
 
-const quoted = (text: string): string => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+const quoted = (text: string): string => /[",\r\n]|^ | $/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
 // All digits, as programs want them.
-export function csvOf(table: PageTable): string {
-  const line = (cells: Cell[]) => cells.map(cell => quoted(cell === null ? '' : String(cell))).join(',') + '\n';
-  return line(table.columns) + table.rows.map(line).join('');
+export function csvOf(rows: Cell[][]): string {
+  return rows.map(row => row.map(cell => quoted(cell === null ? '' : String(cell))).join(',') + '\n').join('');
+}
+
+export function saveCsv(key: string, rows: Cell[][]): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([csvOf(rows)], {type: 'text/csv'}));
+  link.download = `${key}.csv`;
+  link.click();
+  // The browser has taken what it needs by then.
+  window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

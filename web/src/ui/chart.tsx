@@ -1,14 +1,19 @@
 // Lines over time or another axis, by uPlot, in the page's colours.
 
-import {useEffect, useLayoutEffect, useRef} from 'preact/hooks';
+import {useEffect, useLayoutEffect, useRef, useState} from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import {color, paint, useTheme} from '../theme';
+import {color, paint, printDensity, useTheme} from '../theme';
 import {atSecond, number} from '../format';
-import {CALENDAR, LENGTHS, tickText} from './axis';
+import {CALENDAR, LENGTHS, logTicks, tickText} from './axis';
+import {isBrowsers} from './keys';
+import {type Key, SeriesLegend, Values, useHidden} from './series_legend';
+import {hideTip, showTip} from './tip';
+import './chart.css';
 
 export interface Line {
   name: string;
+  // null: not known. undefined: the line has no point at this x, since only others have one.
   y: (number | null | undefined)[];
   color?: string;
   dash?: number[];
@@ -25,7 +30,7 @@ export interface ChartProps {
   lines: Line[];
   height?: number;
   scale?: 'time' | 'duration' | 'linear' | 'log';  // Seconds since 1970, or of something's own beginning.
-  xText?(x: number): string;  // Of ticks and under the mouse.
+  xText?(x: number, step?: number): string;  // The text of ticks, which are `step` apart, and of tips.
   yText?(y: number): string;
   yFrom?: number;             // The axis begins here at the highest.
   yTo?: number;
@@ -34,19 +39,37 @@ export interface ChartProps {
   legend?: boolean;
 }
 
-function options(props: ChartProps, width: number): uPlot.Options {
+const LETTER = 6.2;  // Pixels, about.
+
+const keyOf = (line: Line, i: number): Key =>
+  ({name: line.name, color: line.color ?? color(i), dashed: line.dash !== undefined});
+
+function axes(props: ChartProps, px: (n: number) => number): uPlot.Axis[] {
   const [ink, soft] = [paint('muted'), paint('line')];
-  const text = props.yText ?? (y => number(y));
-  const hue = (series: number) => props.lines[series - 1]?.color ?? color(series - 1);
-  const axis: uPlot.Axis = {stroke: ink, grid: {stroke: soft, width: 1}, ticks: {stroke: soft, width: 1},
-    font: '11px system-ui, sans-serif', labelFont: '11px system-ui, sans-serif', labelSize: 18};
+  const font = `${px(11)}px system-ui, sans-serif`;
+  const axis: uPlot.Axis = {stroke: ink, grid: {stroke: soft, width: px(1)},
+    ticks: {stroke: soft, width: px(1), size: px(8)}, gap: px(5), font, labelFont: font, labelSize: px(18)};
+  return [
+    {...axis, label: props.xLabel, size: px(32), space: px(props.xText ? 84 : 50),
+      ...(props.scale === 'duration' && {incrs: LENGTHS}), ...(props.scale === 'time' && {incrs: CALENDAR}),
+      ...(props.scale === 'log' && {filter: (_plot: uPlot, ticks: number[]) => logTicks(ticks)}),
+      values: props.xText && ((_plot, ticks, _axis, _space, step) => ticks.map(x => x === null ? ''
+        : props.scale === 'time' && step < 60 ? atSecond(x) : props.xText!(x, step)))},
+    {...axis, space: px(24), label: props.yLabel,
+      size: (_plot, words) => px(Math.max(40, 18 + LETTER * Math.max(0, ...(words ?? []).map(word => word.length)))),
+      values: (_plot, ticks, _axis, _space, step) =>
+        ticks.map(y => y === null ? '' : props.yText ? props.yText(y) : tickText(y, step))},
+  ];
+}
+
+// `density`: how many times larger than it is shown.
+function options(props: ChartProps, width: number, density: number): uPlot.Options {
+  const px = (n: number) => n * density;
   return {
-    width,
-    height: props.height ?? 220,
+    width: px(width),
+    height: px(props.height ?? 220),
     cursor: {points: {size: 6}},
-    legend: {show: props.legend ?? props.lines.length > 1, markers: {
-      width: 2, dash: (_plot, i) => props.lines[i - 1]?.dash ? 'dashed' : 'solid', stroke: (_plot, i) => hue(i),
-      fill: (_plot, i) => props.lines[i - 1]?.dash ? 'transparent' : hue(i)}},
+    legend: {show: false},
     scales: {
       x: {time: props.scale === 'time', distr: props.scale === 'log' ? 3 : 1},
       y: {range: (_plot, low, high) => {
@@ -55,26 +78,15 @@ function options(props: ChartProps, width: number): uPlot.Options {
         return to > from ? [from, to + (to - from) * (props.yTo === undefined ? 0.06 : 0)] : [from, from + 1];
       }},
     },
-    axes: [
-      {...axis, label: props.xLabel, size: 32, ...(props.xText && {space: 84}),
-        ...(props.scale === 'duration' && {incrs: LENGTHS}), ...(props.scale === 'time' && {incrs: CALENDAR}),
-        values: props.xText && ((_plot, ticks, _axis, _space, step) => ticks.map(x => x === null ? ''
-          : props.scale === 'time' && step < 60 ? atSecond(x) : props.xText!(x)))},
-      {...axis, size: 58, space: 24, label: props.yLabel, values: (_plot, ticks, _axis, _space, step) =>
-        ticks.map(y => y === null ? '' : props.yText ? props.yText(y) : tickText(y, step))},
-    ],
-    series: [
-      {label: props.xLabel ?? 'time', value: (_plot, x) => x === null ? ''
-        : props.xText ? props.xText(x) : number(x)},
-      ...props.lines.map((line, i): uPlot.Series => {
-        const stroke = hue(i + 1);
-        return {label: line.name, stroke, width: 1.6, dash: line.dash, spanGaps: !line.gaps,
-          fill: line.fill ? stroke + '33' : undefined,
-          paths: line.steps ? uPlot.paths.stepped!({align: 1}) : undefined,
-          points: line.mark ? {show: true, size: line.mark, fill: stroke} : {show: line.points ?? false, size: 6},
-          value: (_plot, y) => y === null || y === undefined ? '' : text(y)};
-      }),
-    ],
+    axes: axes(props, px),
+    series: [{}, ...props.lines.map((line, i): uPlot.Series => {
+      const stroke = keyOf(line, i).color;
+      return {label: line.name, stroke, width: px(1.6), dash: line.dash?.map(px), spanGaps: !line.gaps,
+        fill: line.fill ? stroke + '33' : undefined,
+        paths: line.steps ? uPlot.paths.stepped!({align: 1}) : undefined,
+        points: line.mark ? {show: true, size: px(line.mark), fill: stroke}
+          : {show: line.points ?? false, size: px(6)}};
+    })],
   };
 }
 
@@ -90,19 +102,75 @@ function renew(plot: uPlot, data: uPlot.AlignedData): void {
   });
 }
 
+// The values of the shown lines at the i-th x.
+function valuesAt(props: ChartProps, plot: uPlot, i: number) {
+  const text = props.yText ?? ((y: number) => number(y, 5));
+  const rows = props.lines.flatMap((line, k) => {
+    const y = line.y[i];
+    if (y === undefined || !plot.series[k + 1].show) return [];
+    return [{...keyOf(line, k), value: y === null ? '–' : text(y)}];
+  });
+  const x = props.x[i];
+  return {head: props.xText ? props.xText(x) : number(x), note: props.xLabel, rows};
+}
+
+const STEPS: Record<string, number> = {ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10};
+
+// Tells the values at the pointer, or where the arrow keys have gone.
+function useReading(plot: {current: uPlot | null}, latest: {current: ChartProps}) {
+  const place = useRef(-1);     // In x; -1: nowhere.
+  const [said, setSaid] = useState('');
+  const tell = (i: number, left: number, top: number) => {
+    if (i < 0 && place.current < 0) return;
+    place.current = i;
+    if (i < 0) return hideTip();
+    const box = plot.current!.over.getBoundingClientRect();
+    showTip(box.left + left, box.top + top, <Values {...valuesAt(latest.current, plot.current!, i)} />);
+  };
+  const pointed = (of: uPlot) => {
+    const {idx, left, top} = of.cursor;
+    if (of === plot.current) tell(typeof idx === 'number' && left! >= 0 ? idx : -1, left!, top!);
+  };
+  const leave = () => {
+    plot.current?.setCursor({left: -10, top: -10}, false);
+    tell(-1, 0, 0);
+  };
+  const keyed = (event: KeyboardEvent) => {
+    const of = plot.current;
+    if (event.key === 'Escape') return leave();
+    const by = STEPS[event.key];
+    if (!of || !by || isBrowsers(event)) return;
+    event.preventDefault();
+    const [first, last] = of.series[0].idxs ?? [0, latest.current.x.length - 1];
+    const i = Math.max(first, Math.min(last, place.current < 0 ? (by > 0 ? first : last) : place.current + by));
+    const [left, top] = [of.valToPos(latest.current.x[i], 'x'), 12];
+    of.setCursor({left, top}, false);
+    tell(i, left, top);
+    const {head, rows} = valuesAt(latest.current, of, i);
+    setSaid(`${head}: ${rows.map(row => `${row.name} ${row.value}`).join(', ')}`);
+  };
+  return {pointed, leave, keyed, said};
+}
+
 export function Chart(props: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
   const theme = useTheme();
+  const hidden = useHidden();
+  const reading = useReading(plot, latest);
+  const density = printDensity();
   const data = [props.x, ...props.lines.map(line => line.y)] as uPlot.AlignedData;
   const shape = JSON.stringify([props.lines.map(line => [line.name, line.color]), props.scale, props.height]);
   useLayoutEffect(() => {
     const element = box.current!;
-    plot.current = new uPlot(options(props, Math.max(200, element.clientWidth)), data, element);
+    const wide = () => Math.max(200, element.clientWidth);
+    const hooks = {setCursor: [reading.pointed]};
+    plot.current = new uPlot({...options(props, wide(), density), hooks}, data, element);
     const watch = new ResizeObserver(() => {
-      const width = Math.max(200, element.clientWidth);
-      if (plot.current && plot.current.width !== width) {
-        plot.current.setSize({width, height: props.height ?? 220});
+      if (plot.current && plot.current.width !== wide() * density) {
+        plot.current.setSize({width: wide() * density, height: (props.height ?? 220) * density});
       }
     });
     watch.observe(element);
@@ -111,9 +179,20 @@ export function Chart(props: ChartProps) {
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [theme, shape]);
+  }, [theme, shape, density]);
+  useLayoutEffect(() => props.lines.forEach((_, i) => {
+    const show = !hidden.has(i);
+    if (plot.current!.series[i + 1].show !== show) plot.current!.setSeries(i + 1, {show});
+  }), [hidden.set, theme, shape, density]);
   useEffect(() => {
     if (plot.current) renew(plot.current, data);
   }, [props.x, props.lines]);
-  return <div class="chart" ref={box} role="img" aria-label={props.label} />;
+  return (
+    <>
+      {(props.legend ?? props.lines.length > 1) && <SeriesLegend keys={props.lines.map(keyOf)} hidden={hidden} />}
+      <div class="chart" ref={box} role="img" aria-label={`${props.label}. Arrow keys read the values.`} tabIndex={0}
+        onKeyDown={reading.keyed} onBlur={reading.leave} />
+      <p class="unseen" role="status">{reading.said}</p>
+    </>
+  );
 }

@@ -3,19 +3,10 @@
 import {useMemo, useState} from 'preact/hooks';
 import {count} from '../format';
 import type {Cell, PageTable} from '../types';
-import {cellText, decimalsOf, csvOf, isNumeric, isRatio, isUp, signed, sortedOrder, toneOf} from './cells';
+import {cellText, decimalsOf, isNumeric, isRatio, isUp, saveCsv, signed, sortedOrder, toneOf} from './cells';
 
 const FIRST_ROWS = 100;
 const MORE_ROWS = 2_000;  // At a time: a browser chokes on hundreds of thousands.
-
-function save(table: PageTable): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([csvOf(table)], {type: 'text/csv'}));
-  link.download = `${table.key}.csv`;
-  link.click();
-  // The browser has taken what it needs by then.
-  window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
 
 // Good and bad news by a mark and a word as well as by colour.
 function CellView(props: {columns: string[]; column: number; cell: Cell; decimals?: number | null}) {
@@ -49,7 +40,7 @@ export function DataTable(props: {table: PageTable}) {
     <figure class="data-table">
       <figcaption class="data-head">
         <h3>{table.title}</h3>
-        <button type="button" class="button small" onClick={() => save(table)}
+        <button type="button" class="button small" onClick={() => saveCsv(table.key, [columns, ...rows])}
           aria-label={`Save ${table.title || table.key} as CSV`}>Save CSV</button>
       </figcaption>
       <div class="table-box" tabIndex={0} role="region" aria-label={table.title || table.key}>

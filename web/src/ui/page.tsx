@@ -1,13 +1,10 @@
 // Any page of words, tables and plots: an analysis, a sweep, runs side by side, a what-if.
 
 import type {ComponentChildren} from 'preact';
-import {useMemo, useState} from 'preact/hooks';
-import {number} from '../format';
+import {useState} from 'preact/hooks';
 import type {Page, Plot, Section} from '../types';
-import {Bars} from './bars';
-import {Chart, type Line} from './chart';
 import {DataTable} from './datatable';
-import {align} from './series';
+import {PlotBody} from './plot';
 import './page.css';
 
 export interface Extra {
@@ -18,25 +15,12 @@ export interface Extra {
 
 const LONG = 4;  // Sections from which on there is a table of contents.
 
-function Curves(props: {plot: Plot}) {
-  const {plot} = props;
-  const {x, lines, label} = useMemo(() => {
-    const {x, y, unit} = align(plot);
-    const lines: Line[] = plot.series.map((series, i) => ({name: series.name, y: y[i], steps: plot.kind === 'steps'}));
-    return {x, lines, label: unit ? `${plot.x_label || 'time'} (${unit})` : plot.x_label};
-  }, [plot]);
-  if (x.length === 0) return <p class="muted">Nothing to draw.</p>;
-  return <Chart label={`${plot.title}: ${plot.y_label} by ${plot.x_label}, ${lines.map(line => line.name).join(', ')}`}
-    x={x} lines={lines} scale={plot.scale === 'log' ? 'log' : 'linear'} xText={at => number(at)} height={240}
-    yFrom={0} xLabel={label} yLabel={plot.y_label} legend />;
-}
-
 function PlotView(props: {plot: Plot}) {
   const {plot} = props;
   return (
     <figure class="plot">
       <figcaption><h3>{plot.title}</h3></figcaption>
-      {plot.kind === 'bars' ? <Bars plot={plot} /> : <Curves plot={plot} />}
+      <PlotBody plot={plot} />
       {plot.thinned && <p class="muted plot-thinned" role="note">Thinned: {plot.thinned}</p>}
     </figure>
   );

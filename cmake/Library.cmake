@@ -1,0 +1,130 @@
+# How the source tree is built: the language, the warnings, subsystem() for a directory of src/, and
+# library() for each of its folders.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set_property(GLOBAL PROPERTY USE_FOLDERS ON)
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-restrict)  # GCC bug 105651: false alarms on "literal" + std::string.
+  # The compiler collects garbage only above 1 GiB: 10 to 15% less time to compile.
+  add_compile_options("SHELL:--param ggc-min-heapsize=1048576" "SHELL:--param ggc-min-expand=100")
+endif()
+# Results must not depend on the compiler: no fused multiply-add, no re-association.
+add_compile_options(-ffp-contract=off)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_compile_options(-march=x86-64-v2)  # Counts bits in one instruction; every CPU since 2009.
+endif()
+
+# The programs a user starts: build/PRESET/bin, side by side, since muster looks for its shim there.
+function(user_program NAME)
+  set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endfunction()
+
+find_package(fmt REQUIRED)
+find_package(GTest REQUIRED)
+find_package(Threads REQUIRED)
+
+set(MUSTER_TEST_FLAGS "" CACHE STRING "more flags for the files of unit tests")
+set(MUSTER_LIGHT_FLAGS "" CACHE STRING "more flags for light folders")
+
+# With this option all files of a folder are one compilation unit, and the headers of libraries are
+# precompiled. A build from nothing then takes half the time. Without it, a build after a change
+# compiles only the files that changed.
+option(MUSTER_FROM_NOTHING "compile folders, not files: quick from nothing, slow after a change" OFF)
+
+# A compiler cache, where one is installed; an unchanged unit is then not compiled a second time.
+find_program(CCACHE ccache)
+if(CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+endif()
+
+# The precompiled headers. Compilers accept one only in targets with the same flags as its own.
+if(MUSTER_FROM_NOTHING)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")  # So that ccache knows them again.
+  endif()
+  add_library(light_headers STATIC EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/light_headers.cc)
+  target_link_libraries(light_headers PRIVATE fmt::fmt)
+  target_compile_options(light_headers PRIVATE ${MUSTER_LIGHT_FLAGS})
+  target_precompile_headers(light_headers PRIVATE ${CMAKE_SOURCE_DIR}/cmake/light_headers.h)
+
+  file(WRITE ${CMAKE_BINARY_DIR}/core_headers.cc "")
+  add_library(core_headers STATIC EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/core_headers.cc)
+  target_link_libraries(core_headers PRIVATE fmt::fmt)
+  target_precompile_headers(core_headers PRIVATE
+    <fmt/format.h> <algorithm> <functional> <map> <optional> <set> <span> <string> <variant> <vector>)
+
+  file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cc "")
+  add_library(test_headers STATIC EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_headers.cc)
+  target_link_libraries(test_headers PRIVATE GTest::gtest fmt::fmt Threads::Threads)
+  target_compile_options(test_headers PRIVATE ${MUSTER_TEST_FLAGS})
+  target_precompile_headers(test_headers PRIVATE
+    <gtest/gtest.h> ${CMAKE_SOURCE_DIR}/cmake/light_headers.h)
+endif()
+
+# The tests that ./test runs under sanitizers too: unit tests of folders that read input, serve, run
+# jobs or keep state. ./test --long runs all tests under sanitizers.
+add_custom_target(sanitized_programs)
+set(sanitized_folders
+  "^(base_|exec_|api_|engine_(model|failure|core|chain|roster)|workload_(input|trace|history|philly)|live_)")
+
+# subsystem(NAME MAY_USE other...): src/NAME, and the subsystems whose folders it may include.
+# tests/layering_test.py reads this list; CMake itself needs only the order.
+function(subsystem NAME)
+  add_subdirectory(${NAME})
+endfunction()
+
+# library(NAME [PURE] [LIGHT] DEPS other/folder... LINK libraries... ALONE files...)
+# Makes the folder NAME of the current subsystem the target SUBSYSTEM_NAME: all .cc files except
+# tests become the library, all *_test.cc become the program SUBSYSTEM_NAME_test.
+# PURE: no I/O, clock, thread or global; tests/layering_test.py enforces it, and DEPS.
+# LIGHT: no test and no user waits for this code, so it is compiled with fewer optimizations.
+# ALONE: files, tests too, that cannot be compiled in one unit with others of the folder.
+function(library FOLDER)
+  cmake_parse_arguments(ARG "PURE;LIGHT" "" "DEPS;LINK;ALONE" ${ARGN})
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME subsystem)
+  set(NAME ${subsystem}_${FOLDER})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${FOLDER}/*.cc)
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${FOLDER}/*_test.cc)
+  list(FILTER sources EXCLUDE REGEX "(_test|main)\\.cc$")
+  list(TRANSFORM ARG_DEPS REPLACE "/" "_")
+  list(TRANSFORM ARG_ALONE PREPEND ${FOLDER}/)
+  add_library(${NAME} STATIC ${sources})
+  target_include_directories(${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${NAME} PUBLIC ${ARG_DEPS} ${ARG_LINK} fmt::fmt)
+  set_target_properties(${NAME} PROPERTIES LINKER_LANGUAGE CXX)
+  if(MUSTER_FROM_NOTHING)
+    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+  if(ARG_LIGHT)
+    target_compile_options(${NAME} PRIVATE ${MUSTER_LIGHT_FLAGS})
+    if(MUSTER_FROM_NOTHING)
+      target_precompile_headers(${NAME} REUSE_FROM light_headers)
+      target_link_libraries(${NAME} PUBLIC light_headers)
+    endif()
+  elseif(MUSTER_FROM_NOTHING)
+    target_precompile_headers(${NAME} REUSE_FROM core_headers)
+  endif()
+  if(tests)
+    add_executable(${NAME}_test ${tests})
+    target_include_directories(${NAME}_test PRIVATE ${CMAKE_SOURCE_DIR})  # For "tests/data.h".
+    target_link_libraries(${NAME}_test PRIVATE ${NAME} GTest::gtest GTest::gtest_main)
+    target_compile_options(${NAME}_test PRIVATE ${MUSTER_TEST_FLAGS})
+    if(MUSTER_FROM_NOTHING)
+      target_precompile_headers(${NAME}_test REUSE_FROM test_headers)
+      target_link_libraries(${NAME}_test PRIVATE light_headers)
+      set_target_properties(${NAME}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    endif()
+    add_test(NAME ${NAME}_test COMMAND ${NAME}_test)
+    if(NAME MATCHES "${sanitized_folders}")
+      set_tests_properties(${NAME}_test PROPERTIES LABELS sanitized)
+      add_dependencies(sanitized_programs ${NAME}_test)
+    endif()
+  endif()
+endfunction()

@@ -1,0 +1,3 @@
+#include "light_headers.h"
+
+template class nlohmann::basic_json<>;

@@ -1,0 +1,135 @@
+#pragma once
+
+// The calls of the API. Each is declared once, with its name and whether it changes anything, and
+// is one alternative of Call. Services dispatch a Call with std::visit. Calls about the past are in
+// past_calls.h.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "api/port/call_info.h"
+#include "api/port/past_calls.h"
+#include "engine/model/job_request.h"
+
+namespace muster {
+
+// `job` is an id, the beginning of one, or "12_3" for a job of an array; the manager resolves it.
+// Calls that change a job take whole ids only, or "12_*" for all jobs of an array.
+struct SubmitJob {
+  static constexpr CallInfo kInfo{.name = "submitJob", .writes = true};
+  JobRequest request;
+  std::string key;  // Idempotency-Key; empty: none.
+};
+inline constexpr std::array<std::string_view, 12> kJobSorts = {
+    "id",       "name",      "user",    "tenant", "state", "gpus",
+    "priority", "submitted", "started", "ended",  "ran",   "position"};
+struct ListJobs {
+  static constexpr CallInfo kInfo{.name = "listJobs"};
+  std::string state;  // States with commas, "active", "ended" or "all".
+  std::string user;   // Empty: of any user.
+  std::string tenant;
+  std::size_t limit = 50;
+  std::size_t offset = 0;
+  std::uint64_t array = 0;  // Only jobs of this array; 0: all jobs.
+  std::string search = {};  // Part of name, user or tenant, or the beginning of an id.
+  std::string sort = {};    // One of kJobSorts; empty: queue order.
+  bool descending = false;
+  bool counts = false;  // Adds the number of jobs in each state.
+};
+struct ShowJob {
+  static constexpr CallInfo kInfo{.name = "showJob"};
+  std::string job;
+};
+struct ExplainJob {  // Reasons for its state, predicted start, and ways to start sooner.
+  static constexpr CallInfo kInfo{.name = "explainJob"};
+  std::string job;
+};
+struct PlanJob {  // Predicts the start of a job without submitting it.
+  static constexpr CallInfo kInfo{.name = "planJob"};
+  JobRequest request;
+};
+struct CancelJob {
+  static constexpr CallInfo kInfo{.name = "cancelJob", .writes = true};
+  std::string job;
+};
+struct HoldJob {
+  static constexpr CallInfo kInfo{.name = "holdJob", .writes = true};
+  std::string job;
+};
+struct ReleaseJob {
+  static constexpr CallInfo kInfo{.name = "releaseJob", .writes = true};
+  std::string job;
+};
+struct FindLog {  // Answered with Answer::log.
+  static constexpr CallInfo kInfo{.name = "readLog"};
+  std::string job;
+  std::optional<std::uint32_t> lease;  // Number of the lease, from 1 (default: the latest).
+  std::uint32_t node = 0;              // Index of a node of that lease.
+};
+struct ListNodes {
+  static constexpr CallInfo kInfo{.name = "listNodes"};
+};
+struct DrainNode {
+  static constexpr CallInfo kInfo{.name = "drainNode", .writes = true};
+  std::string node;
+};
+struct UndrainNode {
+  static constexpr CallInfo kInfo{.name = "undrainNode", .writes = true};
+  std::string node;
+};
+struct ListTenants {
+  static constexpr CallInfo kInfo{.name = "listTenants"};
+};
+struct ListProfiles {  // Measured speeds of jobs.
+  static constexpr CallInfo kInfo{.name = "listProfiles"};
+};
+struct KeepProfile {  // The caller's measurement of own jobs of one name and command.
+  static constexpr CallInfo kInfo{.name = "keepProfile", .writes = true};
+  std::string body;  // JSON, see live/config/learnt.h.
+};
+struct ListEvents {  // Past events, oldest first; later ones come through Service::watch.
+  static constexpr CallInfo kInfo{.name = "listEvents"};
+  std::uint64_t after = 0;  // Only with greater numbers.
+  std::string job;          // Empty: events of all jobs.
+  std::size_t limit = 1000;
+};
+struct ShowMe {  // The caller, and the dashboard screens of this server.
+  static constexpr CallInfo kInfo{.name = "showMe", .from_files = true};
+};
+struct ShowWholeJob {  // A job with its events, progress and speed curve.
+  static constexpr CallInfo kInfo{.name = "showJobPage"};
+  std::string job;
+};
+struct RetryJob {  // Submits the request of a finished job again.
+  static constexpr CallInfo kInfo{.name = "retryJob", .writes = true};
+  std::string job;
+};
+struct ShowFleet {  // Every GPU: its job, or why it has none.
+  static constexpr CallInfo kInfo{.name = "showFleet"};
+};
+struct ListParts {  // Policies, mechanisms, placements and presets.
+  static constexpr CallInfo kInfo{.name = "listParts"};
+};
+struct ShowHealth {  // For /healthz; needs no rights.
+  static constexpr CallInfo kInfo{.name = "showHealth", .from_files = true};
+};
+struct ShowMetrics {  // Answered with the text of the exposition format.
+  static constexpr CallInfo kInfo{.name = "showMetrics", .from_files = true};
+};
+
+using Call =
+    std::variant<SubmitJob, PlanJob, ListJobs, ShowJob, ExplainJob, CancelJob, HoldJob, ReleaseJob,
+                 FindLog, ListNodes, DrainNode, UndrainNode, ListTenants, ListProfiles, KeepProfile,
+                 ListEvents, ShowHealth, ShowMetrics, ShowMe, ShowTimeline, ShowUsage, ListRuns,
+                 CompareRuns, ShowPage, ShowWhatIf, ShowFleet, ShowWholeJob, RetryJob, ListParts>;
+
+inline const CallInfo& info_of(const Call& call) {
+  return std::visit([](const auto& each) -> const CallInfo& { return each.kInfo; }, call);
+}
+
+}  // namespace muster

@@ -1,0 +1,332 @@
+#include "api/port/routes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include "api/port/past_routes.h"
+#include "base/text/text.h"
+
+namespace muster {
+namespace {
+
+constexpr std::array<std::string_view, 14> kStates = {
+    "active",  "ended",    "all",      "held", "blocked", "queued",    "starting",
+    "running", "stopping", "retrying", "done", "failed",  "cancelled", "rejected"};
+
+constexpr std::array<int, 6> kReads = {200, 400, 401, 403, 429, 503};
+constexpr std::array<int, 8> kOfAJob = {200, 400, 401, 403, 404, 409, 429, 503};
+constexpr std::array<int, 9> kRetries = {201, 400, 401, 403, 404, 409, 413, 429, 503};
+constexpr std::array<int, 10> kSubmits = {200, 201, 400, 401, 403, 408, 413, 415, 429, 503};
+constexpr std::array<int, 9> kPlans = {200, 400, 401, 403, 408, 413, 415, 429, 503};
+constexpr std::array<int, 8> kOfANode = {200, 400, 401, 403, 404, 409, 429, 503};
+constexpr std::array<int, 7> kTickets = {201, 400, 401, 403, 409, 429, 503};
+constexpr std::array<int, 7> kOfThePast = {200, 400, 401, 403, 404, 429, 503};
+constexpr std::array<int, 4> kHealth = {200, 400, 429, 503};
+
+constexpr std::array<std::string_view, 10> kListNames = {
+    "state", "user", "tenant", "array", "limit", "offset", "search", "sort", "order", "counts"};
+constexpr std::array<std::string_view, 5> kLogNames = {"lease", "node", "offset", "limit",
+                                                       "follow"};
+constexpr std::array<std::string_view, 3> kEventNames = {"after", "limit", "follow"};
+
+constexpr std::array<std::string_view, 3> kTimelineNames = {"run", "from", "to"};
+constexpr std::array<std::string_view, 4> kUsageNames = {"run", "from", "to", "points"};
+constexpr std::array<std::string_view, 2> kCompareNames = {"runs", "baseline"};
+constexpr std::array<std::string_view, 4> kWhatIfNames = {"policy", "mechanism", "placement",
+                                                          "since"};
+
+constexpr std::int64_t kMostNumber = std::numeric_limits<std::int64_t>::max();
+
+// A call without fields, or with the {id} or {name} of the path as its only one.
+template <class C>
+Result<Routed> make_call(const Target& target, const HttpRequest&) {
+  if constexpr (std::is_empty_v<C>) {
+    return Routed{.call = C{}};
+  } else {
+    return Routed{.call = C{target.path[2]}};
+  }
+}
+
+template <class C>
+constexpr Route route(
+    std::string_view method, std::string_view path, std::span<const int> statuses,
+    std::span<const std::string_view> parameters = std::span<const std::string_view>(),
+    MakeRouted maker = make_call<C>) {
+  return {method, path, C::kInfo.name, parameters, statuses, maker};
+}
+
+Error invalid(std::string message) { return {std::move(message), ErrorCode::kInvalid}; }
+
+bool is_json(std::string_view content_type) {
+  return lowered(trim(content_type.substr(0, content_type.find(';')))) == "application/json";
+}
+
+Result<Routed> submit(const Target&, const HttpRequest& request) {
+  constexpr std::size_t kMostKeyBytes = 128;
+  const std::string& key = request.idempotency_key;
+  const auto printable = [](char c) { return c > ' ' && c <= '~'; };
+  if (key.size() > kMostKeyBytes || !std::all_of(key.begin(), key.end(), printable)) {
+    return Error{fmt::format("Idempotency-Key: at most {} letters, no blanks", kMostKeyBytes),
+                 ErrorCode::kInvalid};
+  }
+  Result<JobRequest> job = read_request(request.body);
+  if (!job.ok()) return job.error();
+  return Routed{.call = SubmitJob{std::move(job.value()), key}};
+}
+
+Result<Routed> plan(const Target&, const HttpRequest& request) {
+  Result<JobRequest> job = read_request(request.body);
+  if (!job.ok()) return job.error();
+  return Routed{.call = PlanJob{std::move(job.value())}};
+}
+
+Result<Routed> keep_profile(const Target&, const HttpRequest& request) {
+  return Routed{.call = KeepProfile{request.body}};
+}
+
+// What is found of them, and in which order.
+Refusal read_order(const Target& target, ListJobs& list) {
+  constexpr std::array<std::string_view, 2> kOrders = {"asc", "desc"};
+  constexpr std::size_t kMostSearchBytes = 128;
+  const auto word = [&](std::string_view name) {
+    const std::string* found = target.find(name);
+    return found == nullptr ? std::string() : *found;
+  };
+  list.search = word("search");
+  if (list.search.size() > kMostSearchBytes) {
+    return Error{fmt::format("search: at most {} bytes", kMostSearchBytes), ErrorCode::kInvalid};
+  }
+  list.sort = word("sort");
+  if (!list.sort.empty() &&
+      std::find(kJobSorts.begin(), kJobSorts.end(), list.sort) == kJobSorts.end()) {
+    return Error{"sort: unknown: " + in_quotes(list.sort) + suggestion(list.sort, kJobSorts),
+                 ErrorCode::kInvalid};
+  }
+  if (!list.sort.empty() && list.array != 0)
+    return Error{"sort: not with 'array'", ErrorCode::kInvalid};
+  if (!list.search.empty() && list.array != 0)
+    return Error{"search: not with 'array'", ErrorCode::kInvalid};
+  const std::string order = word("order");
+  if (!order.empty() && std::find(kOrders.begin(), kOrders.end(), order) == kOrders.end()) {
+    return Error{"order: 'asc' or 'desc', not " + in_quotes(order), ErrorCode::kInvalid};
+  }
+  if (!order.empty() && list.sort.empty())
+    return Error{"order: only with 'sort'", ErrorCode::kInvalid};
+  list.descending = order == "desc";
+  const Result<bool> counts = yes_or_no(target, "counts");
+  if (!counts.ok()) return counts.error();
+  list.counts = counts.value();
+  return std::nullopt;
+}
+
+Result<Routed> list_jobs(const Target& target, const HttpRequest&) {
+  ListJobs list;
+  const std::string* state = target.find("state");
+  list.state = state == nullptr || state->empty() ? "active" : *state;
+  for (const std::string_view each : split(list.state, ',')) {
+    if (std::find(kStates.begin(), kStates.end(), each) != kStates.end()) continue;
+    return Error{"state: unknown: " + in_quotes(each) + suggestion(each, kStates),
+                 ErrorCode::kInvalid};
+  }
+  Result<std::string> user = name_or_none(target, "user");
+  if (!user.ok()) return user.error();
+  Result<std::string> tenant = name_or_none(target, "tenant");
+  if (!tenant.ok()) return tenant.error();
+  const Result<std::int64_t> array = whole(target, "array", 1, kMostNumber, 0);
+  if (!array.ok()) return array.error();
+  const Result<std::int64_t> limit = whole(target, "limit", 0, 1'000, 50);
+  if (!limit.ok()) return limit.error();
+  const Result<std::int64_t> offset = whole(target, "offset", 0, 1'000'000'000, 0);
+  if (!offset.ok()) return offset.error();
+  list.array = static_cast<std::uint64_t>(array.value());
+  if (const Refusal refusal = read_order(target, list)) return *refusal;
+  list.user = std::move(user.value());
+  list.tenant = std::move(tenant.value());
+  list.limit = static_cast<std::size_t>(limit.value());
+  list.offset = static_cast<std::size_t>(offset.value());
+  return Routed{.call = std::move(list)};
+}
+
+Result<Routed> log(const Target& target, const HttpRequest&) {
+  constexpr std::int64_t kMostLease = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::int64_t kMostNode = 65'535;
+  FindLog find{target.path[2], std::nullopt, 0};
+  const Result<std::int64_t> lease = whole(target, "lease", 1, kMostLease, 0);
+  if (!lease.ok()) return lease.error();
+  if (lease.value() > 0) find.lease = static_cast<std::uint32_t>(lease.value());
+  const Result<std::int64_t> node = whole(target, "node", 0, kMostNode, 0);
+  if (!node.ok()) return node.error();
+  find.node = static_cast<std::uint32_t>(node.value());
+  const Result<std::int64_t> offset = whole(target, "offset", -kMostNumber, kMostNumber, 0);
+  if (!offset.ok()) return offset.error();
+  const Result<std::int64_t> limit =
+      whole(target, "limit", 0, std::int64_t{kMostLogBytes}, std::int64_t{kUsualLogBytes});
+  if (!limit.ok()) return limit.error();
+  const Result<bool> follow = yes_or_no(target, "follow");
+  if (!follow.ok()) return follow.error();
+  if (follow.value() && target.find("limit") != nullptr) {
+    return Error{"limit: what is followed has no end to count from", ErrorCode::kInvalid};
+  }
+  return Routed{.reply = follow.value() ? Reply::kFollowLog : Reply::kLog,
+                .call = std::move(find),
+                .offset = offset.value(),
+                .limit = static_cast<std::uint64_t>(limit.value())};
+}
+
+// A Last-Event-ID is where a browser or a client that lost its connection goes on; what it was
+// asked for at first stands in the address still.
+Result<std::uint64_t> first_event(const Target& target, const HttpRequest& request, bool follow) {
+  const Result<std::int64_t> after = whole(target, "after", 0, kMostNumber, 0);
+  if (!after.ok()) return after.error();
+  if (!follow || request.last_event_id.empty()) return static_cast<std::uint64_t>(after.value());
+  const Result<std::int64_t> last = parse_int(request.last_event_id);
+  if (!last.ok()) return Error{"Last-Event-ID: " + last.error().message, ErrorCode::kInvalid};
+  if (last.value() < 0) return Error{"Last-Event-ID: negative", ErrorCode::kInvalid};
+  return static_cast<std::uint64_t>(last.value());
+}
+
+Result<Routed> list_events(const Target& target, const HttpRequest& request, std::string job) {
+  const Result<bool> follow = yes_or_no(target, "follow");
+  if (!follow.ok()) return follow.error();
+  const Result<std::uint64_t> after = first_event(target, request, follow.value());
+  if (!after.ok()) return after.error();
+  const Result<std::int64_t> limit = whole(target, "limit", 0, 1'000, 1'000);
+  if (!limit.ok()) return limit.error();
+  if (follow.value() && target.find("limit") != nullptr) {
+    return Error{"limit: what is followed has no end to count from", ErrorCode::kInvalid};
+  }
+  return Routed{
+      .reply = follow.value() ? Reply::kFollowEvents : Reply::kAnswer,
+      .call = ListEvents{after.value(), std::move(job), static_cast<std::size_t>(limit.value())}};
+}
+
+Result<Routed> all_events(const Target& target, const HttpRequest& request) {
+  return list_events(target, request, "");
+}
+
+Result<Routed> job_events(const Target& target, const HttpRequest& request) {
+  return list_events(target, request, target.path[2]);
+}
+
+Result<Routed> metrics(const Target&, const HttpRequest&) {
+  return Routed{.reply = Reply::kMetrics, .call = ShowMetrics{}};
+}
+
+Result<Routed> openapi(const Target&, const HttpRequest&) {
+  return Routed{.reply = Reply::kOpenApi, .call = ShowHealth{}};
+}
+
+Result<Routed> ticket(const Target&, const HttpRequest&) {
+  return Routed{.reply = Reply::kTicket, .call = ShowHealth{}};
+}
+
+constexpr std::array kRoutes = {
+    route<SubmitJob>("POST", "/v1/jobs", kSubmits, {}, submit),
+    route<ListJobs>("GET", "/v1/jobs", kReads, kListNames, list_jobs),
+    route<ShowJob>("GET", "/v1/jobs/{id}", kOfAJob),
+    route<ExplainJob>("GET", "/v1/jobs/{id}/why", kOfAJob),
+    route<PlanJob>("POST", "/v1/plan", kPlans, {}, plan),
+    route<CancelJob>("POST", "/v1/jobs/{id}/cancel", kOfAJob),
+    route<HoldJob>("POST", "/v1/jobs/{id}/hold", kOfAJob),
+    route<ReleaseJob>("POST", "/v1/jobs/{id}/release", kOfAJob),
+    route<FindLog>("GET", "/v1/jobs/{id}/log", kOfAJob, kLogNames, log),
+    route<ListEvents>("GET", "/v1/jobs/{id}/events", kOfAJob, kEventNames, job_events),
+    route<ListEvents>("GET", "/v1/events", kReads, kEventNames, all_events),
+    route<ListNodes>("GET", "/v1/nodes", kReads),
+    route<DrainNode>("POST", "/v1/nodes/{name}/drain", kOfANode),
+    route<UndrainNode>("POST", "/v1/nodes/{name}/undrain", kOfANode),
+    route<ListTenants>("GET", "/v1/tenants", kReads),
+    route<ListParts>("GET", "/v1/parts", kReads),
+    route<ListProfiles>("GET", "/v1/profiles", kReads),
+    route<KeepProfile>("POST", "/v1/profiles", kPlans, {}, keep_profile),
+    Route{"POST", "/v1/ticket", {}, {}, kTickets, ticket},
+    route<ShowMe>("GET", "/v1/me", kReads),
+    route<ShowTimeline>("GET", "/v1/timeline", kOfThePast, kTimelineNames, read_timeline),
+    route<ShowUsage>("GET", "/v1/usage", kOfThePast, kUsageNames, read_usage),
+    route<ListRuns>("GET", "/v1/runs", kOfThePast),
+    route<CompareRuns>("GET", "/v1/compare", kOfThePast, kCompareNames, read_compare),
+    route<ShowPage>("GET", "/v1/pages/{key}", kOfThePast, {}, read_page),
+    route<ShowWhatIf>("GET", "/v1/whatif", kOfThePast, kWhatIfNames, read_what_if),
+    route<ShowWholeJob>("GET", "/v1/jobs/{id}/page", kOfAJob),
+    route<RetryJob>("POST", "/v1/jobs/{id}/retry", kRetries),
+    route<ShowFleet>("GET", "/v1/fleet", kReads),
+    route<ShowMetrics>("GET", "/metrics", kReads, {}, metrics),
+    route<ShowHealth>("GET", "/healthz", kHealth),
+    Route{"GET", "/openapi.json", {}, {}, kReads, openapi},
+};
+
+bool matches(std::string_view pattern, const std::vector<std::string>& path) {
+  std::size_t part = 0;
+  for (const std::string_view wanted : split(pattern.substr(1), '/')) {
+    if (part == path.size()) return false;
+    if (!wanted.starts_with('{') && wanted != path[part]) return false;
+    ++part;
+  }
+  return part == path.size();
+}
+
+std::optional<Problem> check_parts(const Route& route, const Target& target,
+                                   const HttpRequest& request) {
+  if (route.path.find("{id}") != std::string_view::npos && !is_job_word(target.path[2])) {
+    return invalid("not the id of a job: " + in_quotes(target.path[2]));
+  }
+  if (route.path.find("{name}") != std::string_view::npos && !is_name(target.path[2])) {
+    return invalid("not the name of a server: " + in_quotes(target.path[2]));
+  }
+  if (Refusal refusal = check_names(target, route.parameters)) return *refusal;
+  if (request.body.empty()) return std::nullopt;
+  if (route.method == "GET") return invalid("a GET has no body");
+  if (!is_json(request.content_type)) {
+    return Problem(415, invalid("the body must be of Content-Type: application/json"));
+  }
+  const bool takes_request =
+      route.path == "/v1/jobs" || route.path == "/v1/plan" || route.path == "/v1/profiles";
+  if (!takes_request && trim(request.body) != "{}") {
+    return invalid("this call has no body");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Route> routes() { return kRoutes; }
+
+bool is_open_to_all(std::string_view target) {
+  return target.substr(0, target.find('?')) == "/healthz";
+}
+
+std::variant<Routed, Problem> find_route(const HttpRequest& request) {
+  const Result<Target> target = read_target(request.target);
+  if (!target.ok()) return target.error();
+  const bool head = request.method == "HEAD";
+  const std::string_view method = head ? "GET" : std::string_view(request.method);
+  std::string allow;
+  for (std::size_t i = 0; i < kRoutes.size(); ++i) {
+    const Route& route = kRoutes[i];
+    if (!matches(route.path, target.value().path)) continue;
+    if (route.method != method) {
+      allow += fmt::format("{}{}", allow.empty() ? "" : ", ",
+                           route.method == "GET" ? "GET, HEAD" : route.method);
+      continue;
+    }
+    if (auto problem = check_parts(route, target.value(), request)) return *problem;
+    Result<Routed> routed = route.make(target.value(), request);
+    if (!routed.ok()) return routed.error();
+    const Reply reply = routed.value().reply;
+    if (head && (reply == Reply::kFollowLog || reply == Reply::kFollowEvents)) {
+      return invalid("follow: not with HEAD");
+    }
+    routed.value().route = i;
+    routed.value().without_body = head;
+    return std::move(routed.value());
+  }
+  if (!allow.empty()) return Problem(405, invalid("not with this method"), allow);
+  return Error{"no such address", ErrorCode::kNotFound};
+}
+
+}  // namespace muster

@@ -1,0 +1,158 @@
+#include "api/server/auth.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+
+#include "base/os/files.h"
+#include "base/text/text.h"
+
+namespace muster {
+namespace {
+
+// "name:80" -> "name", "[::1]:80" -> "::1"; empty if it is neither.
+std::string without_port(std::string_view host) {
+  const std::size_t end = host.find(host.starts_with('[') ? ']' : ':');
+  if (!host.starts_with('[')) return std::string(host.substr(0, end));
+  const bool whole =
+      end != std::string_view::npos && (end + 1 == host.size() || host[end + 1] == ':');
+  return whole ? std::string(host.substr(1, end - 1)) : "";
+}
+
+bool is_address(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  return ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
+}
+
+}  // namespace
+
+std::string user_name(uid_t uid) {
+  std::vector<char> room(16U << 10U);
+  struct passwd entry {};
+  struct passwd* found = nullptr;
+  if (::getpwuid_r(uid, &entry, room.data(), room.size(), &found) == 0 && found != nullptr) {
+    return found->pw_name;
+  }
+  return std::to_string(uid);
+}
+
+std::string host_name() {
+  std::array<char, 256> own{};
+  return ::gethostname(own.data(), own.size() - 1) == 0 ? own.data() : "";
+}
+
+Result<Peer> peer_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+    return system_error("peer", errno);
+  }
+  Peer peer;
+  if (address.ss_family == AF_UNIX) {
+    ucred credentials{};
+    length = sizeof credentials;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
+      return system_error("peer", errno);
+    }
+    peer.uid = credentials.uid;
+    return peer;
+  }
+  peer.over_tcp = true;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* raw =
+      address.ss_family == AF_INET6
+          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr)
+          : &reinterpret_cast<const sockaddr_in*>(&address)->sin_addr;
+  if (::inet_ntop(address.ss_family, raw, text.data(), text.size()) == nullptr) {
+    return system_error("peer", errno);
+  }
+  peer.address = text.data();
+  return peer;
+}
+
+Auth::Auth(AuthSettings settings, std::optional<TokenFile> tokens, std::optional<Tickets> tickets)
+    : settings_(std::move(settings)), tokens_(std::move(tokens)), tickets_(std::move(tickets)) {
+  for (std::string& host : settings_.hosts) host = lowered(host);
+  settings_.hosts.emplace_back("localhost");
+  ours_ = {user_name(0), user_name(::geteuid())};
+  if (const std::string own = host_name(); !own.empty()) settings_.hosts.push_back(lowered(own));
+}
+
+Result<Caller> Auth::caller(const Peer& peer, const HttpRequest& request) {
+  if (peer.over_tcp) return token_caller(request.authorization);
+  return local_caller(user_name(peer.uid), peer.uid == 0 || peer.uid == ::geteuid());
+}
+
+Result<Caller> Auth::local_caller(const std::string& user, bool ours) const {
+  Caller caller{user, ours};
+  const auto& operators = settings_.operators;
+  if (std::find(operators.begin(), operators.end(), caller.user) != operators.end()) {
+    caller.is_operator = true;
+  }
+  if (!caller.is_operator && !settings_.others) {
+    return Error{"this manager is not open to other users", ErrorCode::kForbidden};
+  }
+  return caller;
+}
+
+Result<Caller> Auth::token_caller(const std::string& authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (lowered(authorization.substr(0, kScheme.size())) != kScheme) {
+    return Error{"this call needs a token, as 'Authorization: Bearer TOKEN'",
+                 ErrorCode::kUnauthenticated};
+  }
+  const std::string_view given = trim(std::string_view(authorization).substr(kScheme.size()));
+  if (tickets_) {
+    if (const auto user = tickets_->user_of(given, std::time(nullptr))) {
+      return local_caller(*user, std::find(ours_.begin(), ours_.end(), *user) != ours_.end());
+    }
+  }
+  if (!tokens_)
+    return Error{"not a ticket that is good here, or no longer", ErrorCode::kUnauthenticated};
+  const Result<std::optional<Caller>> found = tokens_->find(given);
+  if (!found.ok()) return Error{"the file of tokens cannot be read", ErrorCode::kUnavailable};
+  if (!found.value()) return Error{"not a token that is known here", ErrorCode::kUnauthenticated};
+  return *found.value();
+}
+
+Result<Auth::Given> Auth::give_ticket(const Peer& peer, const Caller& caller) const {
+  if (peer.over_tcp)
+    return Error{"tickets are given on the manager's own machine", ErrorCode::kForbidden};
+  if (!tickets_)
+    return Error{"this manager listens on no address for browsers", ErrorCode::kConflict};
+  return make_ticket(caller.user, kTicketSeconds);
+}
+
+Auth::Given Auth::make_ticket(const std::string& user, std::int64_t seconds) const {
+  const std::int64_t until = std::time(nullptr) + seconds;
+  return {tickets_->make(user, until), until};
+}
+
+Refusal Auth::check_origin(const Peer& peer, const HttpRequest& request) const {
+  const std::string host = lowered(request.host);
+  if (!request.origin.empty()) {
+    const std::string origin = lowered(request.origin);
+    if (host.empty() || (origin != "http://" + host && origin != "https://" + host)) {
+      return Error{"called from a page that is not of this server", ErrorCode::kForbidden};
+    }
+  }
+  if (!peer.over_tcp || settings_.any_host) return std::nullopt;
+  const std::string name = without_port(host);
+  const bool known =
+      std::find(settings_.hosts.begin(), settings_.hosts.end(), name) != settings_.hosts.end();
+  if (!known && !is_address(name)) {
+    return Error{"Host: not a name of this server: " + in_quotes(request.host),
+                 ErrorCode::kForbidden};
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster

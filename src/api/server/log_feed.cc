@@ -1,0 +1,138 @@
+#include "api/server/log_feed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "api/server/http_text.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kPieceBytes = 64U << 10U;
+constexpr int kTicksBetweenQuestions = 5;
+
+class LogPage final : public Feed {
+ public:
+  LogPage(Outlet& outlet, FindLog find, std::int64_t offset, std::uint64_t limit)
+      : outlet_(outlet), find_(std::move(find)), offset_(offset), left_(limit) {}
+
+  void start() override {
+    outlet_.ask(find_, [this](Answer answer) {
+      answer.log ? begin(*answer.log) : outlet_.refuse(std::move(answer));
+    });
+  }
+
+  void drained() override {
+    if (left_ == 0) return outlet_.end();
+    const std::string bytes = source_->read(std::min<std::uint64_t>(left_, kPieceBytes));
+    if (bytes.empty()) return outlet_.end();  // Somebody cut the file meanwhile.
+    left_ -= bytes.size();
+    outlet_.put(bytes);
+  }
+
+ private:
+  void begin(const LogPlace& place) {
+    source_ = place.open();
+    left_ = std::min(left_, source_->size() - source_->seek(offset_));
+    outlet_.begin(
+        fmt::format("Muster-Log-Size: {}\r\nMuster-Log-Over: {}\r\n", source_->size(), place.over),
+        left_);
+  }
+
+  Outlet& outlet_;
+  FindLog find_;
+  std::int64_t offset_;
+  std::uint64_t left_;
+  std::unique_ptr<LogSource> source_;
+};
+
+class FollowLog final : public Feed {
+ public:
+  FollowLog(Outlet& outlet, FindLog find, std::int64_t offset)
+      : outlet_(outlet), find_(std::move(find)), offset_(offset) {}
+
+  void start() override {
+    outlet_.ask(find_, [this](Answer answer) {
+      answer.log ? begin(*answer.log) : outlet_.refuse(std::move(answer));
+    });
+  }
+
+  void drained() override {
+    if (source_) pump();
+  }
+
+  // While nothing comes it is asked now and then whether anything still can.
+  void tick() override {
+    if (outlet_.pending() > 0) return;
+    pump();
+    if (over_ || outlet_.pending() > 0 || ++idle_ticks_ < kTicksBetweenQuestions) return;
+    idle_ticks_ = 0;
+    outlet_.ask(find_, [this](const Answer& answer) {
+      over_ = !answer.log || answer.log->over;
+      if (over_ && outlet_.pending() == 0) pump();
+    });
+  }
+
+ private:
+  void begin(const LogPlace& place) {
+    find_.job = std::to_string(place.job);
+    find_.lease = place.lease;  // Not the one after, which the job may get meanwhile.
+    over_ = place.over;
+    source_ = place.open();
+    source_->seek(offset_);
+    outlet_.begin({}, std::nullopt);
+  }
+
+  void pump() {
+    const bool was_over = over_;
+    std::string bytes = std::exchange(cut_, {}) + source_->read(kPieceBytes);
+    const bool all = bytes.size() < 4 && was_over;  // Nothing new, and nothing will be.
+    const std::size_t whole = all ? bytes.size() : whole_characters(bytes);
+    cut_ = bytes.substr(whole);
+    bytes.resize(whole);
+    if (!bytes.empty()) {
+      idle_ticks_ = 0;
+      outlet_.put("data: " + json_string(bytes) + "\n\n");
+    }
+    if (bytes.empty() && was_over && cut_.empty() && !ended_) {
+      ended_ = true;
+      outlet_.put("event: end\ndata: {}\n\n");
+      outlet_.end();
+    }
+  }
+
+  Outlet& outlet_;
+  FindLog find_;
+  std::int64_t offset_;
+  bool over_ = false;
+  bool ended_ = false;
+  std::unique_ptr<LogSource> source_;
+  std::string cut_;  // The beginning of a character.
+  int idle_ticks_ = 0;
+};
+
+}  // namespace
+
+std::size_t whole_characters(std::string_view bytes) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, bytes.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
+    if ((byte & 0xC0U) == 0x80U) continue;  // Goes on with what is before it.
+    const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
+    return length > back ? bytes.size() - back : bytes.size();
+  }
+  return bytes.size();
+}
+
+std::unique_ptr<Feed> log_page(Outlet& outlet, FindLog find, std::int64_t offset,
+                               std::uint64_t limit) {
+  return std::make_unique<LogPage>(outlet, std::move(find), offset, limit);
+}
+
+std::unique_ptr<Feed> follow_log(Outlet& outlet, FindLog find, std::int64_t offset) {
+  return std::make_unique<FollowLog>(outlet, std::move(find), offset);
+}
+
+}  // namespace muster

@@ -1,0 +1,95 @@
+#include "api/server/tickets.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TicketsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = fs::path(testing::TempDir()) /
+           testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(dir_);
+    fs::create_directories(dir_);
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+  std::string path() const { return (dir_ / "ticket.key").string(); }
+
+  fs::path dir_;
+};
+
+TEST_F(TicketsTest, SayWhoseTheyAreUntilTheyEnd) {
+  const Tickets tickets = Tickets::open("", "here").value();
+  const std::string ticket = tickets.make("ann b.", 1000);
+  EXPECT_EQ(tickets.user_of(ticket, 999), "ann b.");
+  EXPECT_EQ(tickets.user_of(ticket, 1000), std::nullopt);
+}
+
+TEST_F(TicketsTest, NothingInOneCanBeChanged) {
+  const Tickets tickets = Tickets::open("", "here").value();
+  const std::string ticket = tickets.make("ann", 1000);
+  ASSERT_EQ(tickets.user_of(ticket, 0), "ann");
+  for (std::size_t i = 0; i < ticket.size(); ++i) {
+    for (const char c : {'0', '1', 'f', '.', 'A'}) {
+      std::string other = ticket;
+      if (other[i] == c) continue;
+      other[i] = c;
+      EXPECT_EQ(tickets.user_of(other, 0), std::nullopt) << other;
+    }
+    EXPECT_EQ(tickets.user_of(ticket.substr(0, i), 0), std::nullopt);
+  }
+  for (const char* bad : {"", ".", "...", "ticket1...", "muster-0123"}) {
+    EXPECT_EQ(tickets.user_of(bad, 0), std::nullopt) << bad;
+  }
+  EXPECT_EQ(tickets.user_of(ticket + "0", 0), std::nullopt);
+  EXPECT_EQ(tickets.user_of(std::string(1U << 20U, 'a'), 0), std::nullopt);
+}
+
+TEST_F(TicketsTest, OutliveARestartByTheirKey) {
+  const std::string ticket = Tickets::open(path(), "here").value().make("ann", 1000);
+  EXPECT_EQ(Tickets::open(path(), "here").value().user_of(ticket, 0), "ann");
+  EXPECT_EQ(Tickets::open("", "here").value().user_of(ticket, 0), std::nullopt);
+  EXPECT_EQ(fs::status(path()).permissions() & fs::perms::all, fs::perms(0600));
+  fs::remove(path());  // The way to end all tickets at once.
+  EXPECT_EQ(Tickets::open(path(), "here").value().user_of(ticket, 0), std::nullopt);
+}
+
+// In a container the next one has the same process id.
+TEST_F(TicketsTest, ACrashWhileTheKeyIsMadeIsNoTrouble) {
+  for (const std::string& left : {path() + ".new", path() + "." + std::to_string(::getpid())}) {
+    std::ofstream(left) << "half";
+    fs::permissions(left, fs::perms(0600));
+  }
+  const std::string ticket = Tickets::open(path(), "here").value().make("ann", 1000);
+  EXPECT_EQ(Tickets::open(path(), "here").value().user_of(ticket, 0), "ann");
+}
+
+TEST_F(TicketsTest, AreOfOneAddressOnly) {
+  const std::string ticket = Tickets::open(path(), "http://a:1/").value().make("ann", 1000);
+  EXPECT_EQ(Tickets::open(path(), "http://a:1/").value().user_of(ticket, 0), "ann");
+  EXPECT_EQ(Tickets::open(path(), "http://a:2/").value().user_of(ticket, 0), std::nullopt);
+}
+
+TEST_F(TicketsTest, AKeyThatOthersCanReadOrThatIsNoneIsRefused) {
+  ASSERT_TRUE(Tickets::open(path(), "here").ok());
+  fs::permissions(path(), fs::perms(0640));
+  EXPECT_EQ(Tickets::open(path(), "here").error().message,
+            path() + ": others can read it; chmod 600 it");
+  fs::permissions(path(), fs::perms(0600));
+  std::ofstream(path()) << "short";
+  EXPECT_EQ(Tickets::open(path(), "here").error().message,
+            path() + ": not a key; remove it, and a new one is made");
+  fs::remove(path());
+  fs::create_symlink("/etc/passwd", path());
+  EXPECT_FALSE(Tickets::open(path(), "here").ok());
+}
+
+}  // namespace
+}  // namespace muster

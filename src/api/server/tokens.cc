@@ -1,0 +1,139 @@
+#include "api/server/tokens.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "api/port/query.h"
+#include "base/os/files.h"
+#include "base/text/hex.h"
+#include "base/text/text.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kMostTokenFile = 1U << 20U;
+constexpr std::size_t kMostTokenBytes = 256;
+
+std::array<unsigned char, 32> fingerprint_of(std::string_view token) {
+  std::array<unsigned char, 32> out{};
+  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), out.data());
+  return out;
+}
+
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_ino == b.st_ino && a.st_dev == b.st_dev && a.st_size == b.st_size &&
+         a.st_mode == b.st_mode && a.st_uid == b.st_uid && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
+         a.st_mtim.tv_nsec == b.st_mtim.tv_nsec && a.st_ctim.tv_sec == b.st_ctim.tv_sec &&
+         a.st_ctim.tv_nsec == b.st_ctim.tv_nsec;
+}
+
+}  // namespace
+
+Result<std::string> make_token() {
+  std::array<unsigned char, 32> bits{};
+  if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1) {
+    return Error{"no random numbers to be had", ErrorCode::kSystem};
+  }
+  return "muster-" + to_hex(bits);
+}
+
+Result<std::string> token_line(std::string_view token, const Caller& caller,
+                               std::string_view name) {
+  if (!is_name(caller.user))
+    return Error{"not the name of a user: " + in_quotes(caller.user), ErrorCode::kInvalid};
+  if (!is_name(name)) return Error{"not a name: " + in_quotes(name), ErrorCode::kInvalid};
+  return fmt::format("{} {} {} {}\n", to_hex(fingerprint_of(token)), caller.user,
+                     caller.is_operator ? "operator" : "user", name);
+}
+
+Result<TokenFile> TokenFile::open(std::string path) {
+  TokenFile file(std::move(path));
+  if (Refusal refusal = file.refresh()) return *refusal;
+  return file;
+}
+
+Result<TokenFile::Entry> TokenFile::read_line(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (const std::string_view word : split(line, ' ')) {
+    if (!word.empty()) words.push_back(word);
+  }
+  if (words.size() != 4) return Error{"not 'SHA256 USER ROLE NAME'", ErrorCode::kCorrupt};
+  Entry entry{};
+  const std::optional<std::string> bytes = from_hex(words[0]);
+  if (!bytes || bytes->size() != entry.fingerprint.size()) {
+    return Error{"not 64 small hexadecimal digits", ErrorCode::kCorrupt};
+  }
+  std::copy(bytes->begin(), bytes->end(), entry.fingerprint.begin());
+  if (!is_name(words[1]))
+    return Error{"not the name of a user: " + in_quotes(words[1]), ErrorCode::kCorrupt};
+  if (words[2] != "user" && words[2] != "operator") {
+    return Error{"not a role, user or operator: " + in_quotes(words[2]), ErrorCode::kCorrupt};
+  }
+  entry.caller = {std::string(words[1]), words[2] == "operator"};
+  return entry;
+}
+
+Refusal TokenFile::read_lines(std::string_view text) {
+  std::vector<Entry> entries;
+  int number = 0;
+  for (std::string_view line : split(text, '\n')) {
+    ++number;
+    line = trim(line);
+    if (line.empty() || line.starts_with('#')) continue;
+    Result<Entry> entry = read_line(line);
+    if (!entry.ok())
+      return Error{fmt::format("{}:{}: {}", path_, number, entry.error().message),
+                   ErrorCode::kCorrupt};
+    entries.push_back(std::move(entry.value()));
+  }
+  entries_ = std::move(entries);
+  return std::nullopt;
+}
+
+// Facts are taken of the open file, so that what is checked is what is read.
+Refusal TokenFile::refresh() {
+  struct stat now {};
+  if (::stat(path_.c_str(), &now) != 0) return system_error(path_, errno);
+  if (same_file(now, seen_)) return std::nullopt;
+  seen_ = {};
+  entries_.clear();
+  const Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.open() || ::fstat(fd.get(), &now) != 0) return system_error(path_, errno);
+  if (!S_ISREG(now.st_mode)) return Error{path_ + ": not a file", ErrorCode::kCorrupt};
+  if ((now.st_mode & 077U) != 0)
+    return Error{path_ + ": others can read it; chmod 600 it", ErrorCode::kForbidden};
+  if (now.st_uid != ::geteuid() && now.st_uid != 0)
+    return Error{path_ + ": not ours", ErrorCode::kForbidden};
+  std::string text(static_cast<std::size_t>(now.st_size), '\0');
+  if (text.size() > kMostTokenFile) return Error{path_ + ": too long", ErrorCode::kCorrupt};
+  const ssize_t n = ::pread(fd.get(), text.data(), text.size(), 0);
+  if (n != now.st_size)
+    return Error{path_ + ": changed while it was read", ErrorCode::kUnavailable};
+  if (Refusal refusal = read_lines(text)) return refusal;
+  seen_ = now;
+  return std::nullopt;
+}
+
+Result<std::optional<Caller>> TokenFile::find(std::string_view token) {
+  if (Refusal refusal = refresh()) {
+    entries_.clear();
+    seen_ = {};
+    return *refusal;
+  }
+  const Fingerprint wanted = fingerprint_of(token.substr(0, kMostTokenBytes));
+  const Entry* found = nullptr;
+  for (const Entry& entry : entries_) {
+    if (CRYPTO_memcmp(entry.fingerprint.data(), wanted.data(), wanted.size()) == 0) found = &entry;
+  }
+  if (found == nullptr || token.size() > kMostTokenBytes) return std::optional<Caller>();
+  return std::optional<Caller>(found->caller);
+}
+
+}  // namespace muster

@@ -1,0 +1,28 @@
+// muster view without files: where the live manager's dashboard is, with a ticket that lets its
+// reader in.
+
+#include <ostream>
+
+#include "cli/live/live.h"
+#include "cli/live/live_text.h"
+#include "cli/live/live_verbs.h"
+
+namespace muster {
+
+int run_view_live(const LiveOptions& options, Streams streams) {
+  return with_manager(options, streams, [&](ApiClient& client) {
+    const Result<nlohmann::json> given = object_of(client.post("/v1/ticket", ""));
+    if (!given.ok()) return complain(streams, given.error());
+    if (options.json) {
+      streams.out << json_line(given.value()) << std::endl;
+      return kExitDone;
+    }
+    streams.out << text_at(given.value(), "url") << "#ticket=" << text_at(given.value(), "ticket")
+                << std::endl;
+    streams.err << "open it in a browser; it signs you in as " << text_at(given.value(), "user")
+                << ", until " << local_time(number_at(given.value(), "until")) << '\n';
+    return kExitDone;
+  });
+}
+
+}  // namespace muster

@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/terminal/table.h"
+#include "base/text/text.h"
+#include "base/types/version.h"
+#include "cli/common/command.h"
+#include "cli/common/parser.h"
+#include "cli/live/doctor_command.h"
+#include "cli/live/live_options.h"
+#include "cli/live/serve_command.h"
+#include "cli/main/completion.h"
+#include "cli/sim/calibrate_command.h"
+#include "cli/sim/sim_command.h"
+#include "cli/sim/sweep_command.h"
+#include "cli/study/analyze_command.h"
+#include "cli/study/classify_command.h"
+#include "cli/study/layers_command.h"
+#include "cli/study/report_command.h"
+#include "cli/study/trace_command.h"
+#include "cli/study/view_command.h"
+#include "engine/mechanism/registry.h"
+#include "engine/placement/registry.h"
+#include "engine/policy/registry.h"
+#include "engine/scheduler/scheduler.h"
+
+namespace muster {
+
+namespace {
+
+template <class Entries>
+void list_parts(const Entries& entries, const char* title, std::ostream& out) {
+  Table table({{title, Align::kLeft}, {"", Align::kLeft}});
+  for (const auto& entry : entries) {
+    table.add_row({std::string(entry.name), std::string(entry.doc)});
+  }
+  out << table.render(ink_for(1));
+}
+
+int list_all(Streams streams) {
+  list_parts(policies(), "policy", streams.out);
+  streams.out << '\n';
+  list_parts(mechanisms(), "mechanism", streams.out);
+  streams.out << '\n';
+  list_parts(placements(), "placement", streams.out);
+  streams.out << '\n';
+  list_parts(presets(), "scheduler", streams.out);
+  return kExitDone;
+}
+
+// All verbs and options, as a shell completes them.
+VerbWords words_of(Command command) {
+  VerbWords words{command.name(), command.description(), {}, {}, false, false};
+  for (const Option option : command.options()) {
+    if (option.is_positional()) {
+      words.takes_jobs = words.takes_jobs || option.type_name() == "ID";
+      words.takes_nodes = words.takes_nodes || option.type_name() == "NODE";
+    }
+    for (const std::string& name : option.all_names()) {
+      words.options.push_back({name, option.description()});
+    }
+  }
+  for (const Command sub : command.subcommands()) words.verbs.push_back(words_of(sub));
+  return words;
+}
+
+// Every subcommand, with the values of its options.
+class AllCommands {
+ public:
+  explicit AllCommands(Command root);
+  LiveCommands& live() { return live_; }
+  // Runs the one that was chosen. `command` is the whole line, for the files that some write.
+  int run(Streams streams, const std::string& command);
+
+ private:
+  void add_completion();
+
+  Command root_;
+  SimCommand sim_;
+  SweepCommand sweep_;
+  ServeCommand serve_;
+  ReportCommand report_;
+  ViewCommand view_;
+  TraceCommand trace_;
+  AnalyzeCommand analyze_;
+  CalibrateCommand calibrate_;
+  ClassifyCommand classify_;
+  LayersCommand layers_;
+  DoctorCommand doctor_;
+  LiveCommands live_;
+  Command policies_, completion_;
+  std::string shell_;
+};
+
+AllCommands::AllCommands(Command root) : root_(root) {
+  root.require_subcommand();
+  root.footer(
+      "Example: what would tuning CPU and memory gain on 16 servers of 8 GPUs?\n"
+      "  muster sim --cluster 16x8 --mechanism proportional,tune --round 300s");
+  sim_.add_to(root);
+  sweep_.add_to(root);
+  serve_.add_to(root);
+  report_.add_to(root);
+  view_.add_to(root);
+  trace_.add_to(root);
+  analyze_.add_to(root);
+  calibrate_.add_to(root);
+  classify_.add_to(root);
+  layers_.add_to(root);
+  doctor_.add_to(root);
+  live_.add_to(root);
+  policies_ = root.add_subcommand("policies", "list every policy, mechanism and placement");
+  policies_.footer("Example:\n  muster policies");
+  add_completion();
+}
+
+void AllCommands::add_completion() {
+  completion_ =
+      root_.add_subcommand("completion", "print a script by which a shell completes muster");
+  completion_.footer("Example:\n  source <(muster completion bash)");
+  completion_.add_option("shell", shell_, "bash, zsh or fish")
+      .required()
+      .check([](const std::string& text) {
+        const bool known =
+            std::find(std::begin(kShells), std::end(kShells), text) != std::end(kShells);
+        return known ? "" : "unknown shell " + in_quotes(text) + suggestion(text, kShells);
+      });
+}
+
+int AllCommands::run(Streams streams, const std::string& command) {
+  if (live_.chosen()) return live_.run(streams);
+  if (sim_.chosen()) return sim_.run(streams, command);
+  if (sweep_.chosen()) return sweep_.run(streams);
+  if (serve_.chosen()) return serve_.run(streams);
+  if (report_.chosen()) return report_.run(streams);
+  if (view_.chosen()) return view_.run(streams);
+  if (trace_.chosen()) return trace_.run(streams);
+  if (analyze_.chosen()) return analyze_.run(streams, command);
+  if (calibrate_.chosen()) return calibrate_.run(streams);
+  if (classify_.chosen()) return classify_.run(streams);
+  if (layers_.chosen()) return layers_.run(streams);
+  if (doctor_.chosen()) return doctor_.run(streams);
+  if (completion_.parsed()) {
+    streams.out << completion_script(shell_, words_of(root_));
+    return kExitDone;
+  }
+  MUSTER_CHECK(policies_.parsed());
+  return list_all(streams);
+}
+
+}  // namespace
+
+int run_muster(std::span<const std::string> words, Streams streams) {
+  const Parser parser(
+      "muster", "Muster decides who runs next on a shared GPU cluster, with how much, and where.");
+  parser.set_version(fmt::format("muster {}", kMusterVersion));
+  AllCommands commands(parser.root());
+  const Parser::Outcome outcome = parser.parse(commands.live().keep_tail(words));
+  switch (outcome.kind) {
+    case Parser::Outcome::Kind::kPrint:
+      streams.out << outcome.text;
+      return kExitDone;
+    case Parser::Outcome::Kind::kRefuse:
+      return complain(streams, outcome.text);
+    case Parser::Outcome::Kind::kRun:
+      break;
+  }
+  return commands.run(streams, command_line(words));
+}
+
+}  // namespace muster

@@ -1,0 +1,35 @@
+#pragma once
+
+// muster calibrate: lives a trace through again and says whether forecasts of when jobs start held
+// as often as they promise. Exit status 1 if they did not.
+
+#include <string>
+
+#include "cli/common/command.h"
+#include "cli/common/inputs.h"
+#include "cli/common/parser.h"
+
+namespace muster {
+
+struct CalibrationOptions;
+struct CalibrationReport;
+
+class CalibrateCommand {
+ public:
+  void add_to(Command app);
+  int run(Streams streams);
+  bool chosen() const { return command_.parsed(); }
+
+ private:
+  std::string report_json(const CalibrationReport& report, const Trace& trace,
+                          const CalibrationOptions& options) const;
+
+  Command command_;
+  std::string trace_, cluster_ = "16x8", policy_ = "fifo";
+  TraceOptions trace_options_;
+  int every_ = 0;  // By the number of jobs.
+  int drives_ = 8;
+  bool json_ = false;
+};
+
+}  // namespace muster

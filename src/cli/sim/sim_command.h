@@ -1,0 +1,33 @@
+#pragma once
+
+// muster sim: replays a workload under one scheduler or several and compares them; with --from-live
+// that of a live manager, and then against what really happened.
+
+#include <string>
+
+#include "cli/common/command.h"
+#include "cli/common/parser.h"
+#include "cli/sim/sim_request.h"
+
+namespace muster {
+
+class SimCommand {
+ public:
+  void add_to(Command app);
+  int run(Streams streams, const std::string& command);  // The latter for the files it writes.
+  bool chosen() const { return command_.parsed(); }
+
+ private:
+  void print(const SimPlan& plan, const std::vector<RunRow>& rows, std::ostream& out) const;
+  // sim_live_command.cc
+  int run_live(Streams streams, const std::string& command);
+  int reproduce(const LivePast& past, Streams streams, const std::string& command) const;
+  int what_if(const LivePast& past, Streams streams, const std::string& command);
+
+  Command command_;
+  SimRequest request_;
+  std::string out_;
+  bool json_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,237 @@
+#include "cli/study/layers_command.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <ostream>
+#include <span>
+#include <utility>
+
+#include "base/file/atomic_file.h"
+#include "base/file/document.h"
+#include "base/file/text_file.h"
+#include "base/terminal/terminal.h"
+#include "base/text/text.h"
+#include "study/layers/advice.h"
+#include "study/layers/models.h"
+#include "workload/input/profile_skew.h"
+
+namespace muster {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostWorkers = 1'000'000;
+constexpr std::int64_t kLargestBatch = 1'000'000'000;
+constexpr std::size_t kWidthOfFiles = 100;  // Where the output is no terminal.
+
+struct Unit {
+  std::string_view name;
+  double value;
+};
+
+constexpr Unit kLinkUnits[] = {{"Gb/s", 1e9 / 8}, {"Gbit/s", 1e9 / 8}, {"GB/s", 1e9},
+                               {"Mb/s", 1e6 / 8}, {"Mbit/s", 1e6 / 8}, {"MB/s", 1e6}};
+constexpr Unit kComputeUnits[] = {{"G", 1e9}, {"T", 1e12}, {"P", 1e15}};
+
+// "56Gb/s" or "56 Gb/s"; `what` says what the option wants, with an example.
+Result<double> parse_rate(const std::string& text, std::span<const Unit> units,
+                          std::string_view what) {
+  constexpr double kFastest = 1e18;
+  for (const Unit& unit : units) {
+    if (!text.ends_with(unit.name)) continue;
+    const std::string_view digits =
+        std::string_view(text).substr(0, text.size() - unit.name.size());
+    const Result<double> number = parse_number(trim(digits));
+    if (!number.ok()) continue;
+    const double rate = number.value() * unit.value;
+    if (rate >= 1 && rate <= kFastest) return rate;
+  }
+  return Error{fmt::format("{}: {}", what, in_quotes(text))};
+}
+
+std::string refuse_count(const std::string& text, std::int64_t most) {
+  const Result<std::int64_t> number = parse_int(text);
+  if (!number.ok()) return number.error().message;
+  if (number.value() >= 1 && number.value() <= most) return "";
+  return fmt::format("not between 1 and {}: {}", most, in_quotes(text));
+}
+
+}  // namespace
+
+void LayersCommand::add_to(Command app) {
+  command_ = app.add_subcommand("layers", "advise where to cut a model whose layers are uneven");
+  command_.add_option("MODEL", model_,
+                      "a built-in model, or a table of layers (CSV or JSON); left out: lists what "
+                      "is built in");
+  command_.add_option("--workers", workers_, "workers that train it (8)")
+      .check([](const auto& text) { return refuse_count(text, kMostWorkers); });
+  command_.add_option("--batch", batch_, "samples a step on each worker (32)")
+      .check([](const auto& text) { return refuse_count(text, kLargestBatch); });
+  command_.add_option("--link", link_,
+                      "the parameter server's network: 56Gb/s (bits, the default) or 7GB/s "
+                      "(bytes)");
+  command_.add_option("--compute", compute_,
+                      "multiply-adds a second that the parameter server sustains: 3T, 500G (3T)");
+  command_.add_flag("--all", all_, "compare all built-in models");
+  command_.add_flag("--listed", listed_,
+                    "count only tensors above 1 MiB, each rounded to 0.1, as published figures "
+                    "do");
+  const Option profile = command_.add_option(
+      "--profile", profile_, "write the model's skew into this file of profiles (YAML)");
+  command_.add_option("--name", name_, "the profile's name there; the model's when left out")
+      .needs(profile);
+  command_.add_flag("--json", json_, "print it for programs");
+  command_.footer(
+      "Exit status: 0 done, 1 the profile could not be written, 2 bad input.\n"
+      "Example: is it worth keeping VGG-16's large layers in one place on a slow network?\n"
+      "  muster layers vgg16 --workers 16 --link 10Gb/s\n"
+      "Example: from then on the placement 'skew' keeps jobs of this model together\n"
+      "  muster layers mine.csv --profile profiles.yaml --name mine");
+}
+
+int LayersCommand::run(Streams streams) {
+  if (all_ && !model_.empty()) {
+    return complain(streams, "--all: compares the built-in models; leave out " + in_quotes(model_));
+  }
+  if (!profile_.empty() && model_.empty()) {
+    return complain(streams, "--profile: say which model it is about; see 'muster layers'");
+  }
+  if (model_.empty()) return list_models(streams);
+  Result<LayerTable> table = load();
+  if (!table.ok()) return complain(streams, table.error());
+  if (listed_) table.value().layers = as_listed(std::move(table.value().layers));
+  return show(std::move(table).value(), streams);
+}
+
+Result<TrainingSetup> LayersCommand::setup() const {
+  TrainingSetup training;
+  training.workers = workers_;
+  training.batch = batch_;
+  if (!link_.empty()) {
+    const Result<double> link =
+        parse_rate(link_, kLinkUnits, "--link: not a bandwidth such as 56Gb/s or 7GB/s");
+    if (!link.ok()) return link.error();
+    training.link_bytes_per_second = link.value();
+  }
+  if (!compute_.empty()) {
+    const Result<double> compute = parse_rate(
+        compute_, kComputeUnits, "--compute: not multiply-adds a second such as 3T or 500G");
+    if (!compute.ok()) return compute.error();
+    training.macs_per_second = compute.value();
+  }
+  return training;
+}
+
+std::vector<LayerStudy> LayersCommand::study_all(const TrainingSetup& training) const {
+  std::vector<LayerStudy> studies;
+  for (const LayeredModel& model : kLayeredModels) {
+    std::vector<Layer> layers = model.layers();
+    if (listed_) layers = as_listed(std::move(layers));
+    studies.push_back(study_layers(std::string(model.name), std::move(layers), training));
+  }
+  return studies;
+}
+
+int LayersCommand::list_models(Streams streams) const {
+  const Result<TrainingSetup> training = setup();
+  if (!training.ok()) return complain(streams, training.error());
+  const std::vector<LayerStudy> studies = study_all(training.value());
+  if (json_) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const LayerStudy& study : studies) list.push_back(layers_json(study));
+    streams.out << list.dump(2) << '\n';
+  } else if (all_) {
+    streams.out << models_table(studies, ink_for(1));
+  } else {
+    streams.out << "Built-in models, with their parameters:\n";
+    for (const LayerStudy& study : studies) {
+      streams.out << fmt::format("  {:<12}{:>6.1f} MiB in {} layers\n", study.model,
+                                 static_cast<double>(study.advice.parameter_bytes) / (1 << 20),
+                                 study.layers.size());
+    }
+    streams.out << "See 'muster layers vgg16' for one of them, 'muster layers --all' for all, and "
+                   "'muster layers FILE' for your own.\n";
+  }
+  return kExitDone;
+}
+
+Result<LayerTable> LayersCommand::load() const {
+  if (const auto model = find_layered_model(model_)) {
+    return LayerTable{std::string(model->name), model->layers()};
+  }
+  std::error_code status;
+  const bool is_word = model_.find_first_of("./") == std::string::npos;
+  if (is_word && !fs::exists(model_, status)) {
+    std::vector<std::string_view> names;
+    for (const LayeredModel& model : kLayeredModels) names.push_back(model.name);
+    return Error{"unknown model " + in_quotes(model_) + suggestion(model_, names)};
+  }
+  Result<LayerTable> table = read_layers(model_);
+  if (table.ok()) return table;
+  return Error{table.error().message + "; nothing was changed: the model stays data parallel"};
+}
+
+std::string LayersCommand::profile_of(const LayerStudy& study) const {
+  return name_.empty() ? study.model : name_;
+}
+
+Result<std::string> LayersCommand::edit_profile(const LayerStudy& study) const {
+  std::string text;
+  std::error_code status;
+  if (fs::exists(profile_, status)) {
+    Result<std::string> there = read_text_file(profile_);
+    if (!there.ok()) return there.error();
+    text = std::move(there).value();
+  }
+  return with_skew(text, shown_path(profile_), profile_of(study), profile_skew(study.advice));
+}
+
+Refusal LayersCommand::write_profile(const std::string& text) const {
+  std::error_code status;
+  const bool is_new = !fs::exists(profile_, status);
+  // The file itself, not a link to it, is what is replaced, and it stays as readable as it was.
+  const std::string path = is_new ? profile_ : fs::canonical(profile_, status).string();
+  const fs::perms mode = fs::status(path, status).permissions();
+  if (Refusal refusal = write_atomically(path, text)) return refusal;
+  if (!is_new) fs::permissions(path, mode, status);
+  return std::nullopt;
+}
+
+int LayersCommand::show(LayerTable table, Streams streams) const {
+  const Result<TrainingSetup> training = setup();
+  if (!training.ok()) return complain(streams, training.error());
+  const LayerStudy study =
+      study_layers(std::move(table.model), std::move(table.layers), training.value());
+  if (!profile_.empty()) {
+    const Result<std::string> text = edit_profile(study);
+    if (!text.ok()) return complain(streams, text.error().message + "; nothing was changed");
+    if (const Refusal refusal = write_profile(text.value())) {
+      return complain(streams, *refusal);
+    }
+  }
+  const double skew = profile_skew(study.advice);
+  if (json_) {
+    nlohmann::ordered_json out = layers_json(study);
+    if (!profile_.empty()) {
+      out["profile"] = {{"file", profile_}, {"name", profile_of(study)}, {"skew", skew}};
+    }
+    out["layers"] = layer_list_json(study);
+    streams.out << out.dump(2) << '\n';
+    return kExitDone;
+  }
+  const std::size_t width =
+      is_terminal(1) ? static_cast<std::size_t>(terminal_width(1)) : kWidthOfFiles;
+  streams.out << study.model << '\n' << layers_table(study, width, ink_for(1)) << '\n';
+  streams.out << layers_figures(study);
+  if (!profile_.empty()) {
+    streams.out << fmt::format(
+        "profile     skew {} written to '{}' of {}; use it with --profiles\n", skew,
+        profile_of(study), shown_path(profile_));
+  }
+  streams.out << '\n' << advice_sentence(study.model, study.layers, study.advice) << '\n';
+  return kExitDone;
+}
+
+}  // namespace muster

@@ -1,0 +1,101 @@
+// Chain with a mechanism that sets all shares again: adaptive ones, and the rebuild of everything.
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/chain/chain.h"
+#include "engine/core/least_books.h"
+
+namespace muster {
+
+void Chain::rebalance(const View& view, Draft& draft) {
+  asks_.clear();
+  Books books = draft.books();
+  for (const JobId job : view.placed()) {
+    const Placement* held = draft.placement(job);
+    if (held == nullptr) continue;  // Stopped in this plan.
+    for (const Share& share : *held) books.give(share);
+    asks_.push_back(ask_for(view, job));
+    asks_.back().held = held;
+  }
+  for (const JobId job : starts_) {
+    asks_.push_back(ask_for(view, job));
+    asks_.back().held = draft.placement(job);
+    if (asks_.back().held == nullptr) continue;
+    for (const Share& share : *asks_.back().held) books.give(share);
+  }
+  for (const JobId job : returning_) {
+    asks_.push_back(ask_for(view, job));
+    asks_.back().held = &view.placement(job);
+    for (Share share : view.placement(job)) {
+      share.slots &= view.blocked(share.node);
+      share.cpu_milli = share.mem_mib = share.storage_kbps = 0;
+      if (share.slots != 0) books.give(share);
+    }
+  }
+  std::sort(asks_.begin(), asks_.end(), [](const Ask& a, const Ask& b) { return a.job < b.job; });
+  mechanism_->rebalance(*cluster_, *placer_, books, asks_, Fidelity::kOurs);
+  set_changed_ = false;
+  write(draft, view);
+}
+
+// A job may have been stopped for one that then found no place, and its GPUs be free, but not what
+// was beside them. Then it stays where it is, and all shares are set once more.
+void Chain::bring_back(const View& view, Draft& draft) {
+  std::erase_if(starts_, [&](JobId job) { return draft.placement(job) == nullptr; });
+  std::optional<LeastBooks> least;
+  if (particular_) least.emplace(*cluster_, view, draft);
+  for (const JobId job : view.placed()) {
+    const auto free = [&](const Share& share) {
+      const SlotMask left = draft.books().free_slots(share.node) | view.blocked(share.node);
+      return (left & share.slots) == share.slots;
+    };
+    const Placement& held = view.placement(job);
+    if (draft.placement(job) != nullptr || !std::all_of(held.begin(), held.end(), free)) continue;
+    if (least && !least->keep(view.spec(job), held)) continue;  // It was stopped for its memory.
+    returning_.push_back(job);
+  }
+  if (!returning_.empty()) rebalance(view, draft);
+}
+
+void Chain::rebuild(const View& view, Draft& draft) {
+  std::vector<RankedJob> all;
+  for (const JobId job : view.placed()) all.push_back({job, rank_of(view, job)});
+  for (Shape& shape : shapes_) {
+    shape.queue.advance(view.now());
+    for (shape.walk.begin(shape.queue, view.now()); !shape.walk.done(); shape.walk.next()) {
+      all.push_back(shape.walk.entry());
+    }
+  }
+  std::sort(all.begin(), all.end(),
+            [&](const RankedJob& a, const RankedJob& b) { return goes_before(a, b, view.now()); });
+  running_.assign(all);
+  asks_.clear();
+  for (const RankedJob& entry : all) {
+    asks_.push_back(ask_for(view, entry.job));
+    if (view.is_placed(entry.job)) continue;
+    starts_.push_back(entry.job);
+    unseat(entry.job, view.now());
+    if (traits_.remembers) policy_->started(view.facts(entry.job));
+  }
+  Books empty(cluster_->topology(), pooling());
+  mechanism_->rebalance(*cluster_, *placer_, empty, asks_, Fidelity::kPublished);
+  write(draft, view);
+}
+
+// Pencils what the mechanism gave: first everything that changes is given up, then taken anew.
+void Chain::write(Draft& draft, const View& view) {
+  for (const Ask& ask : asks_) {
+    const Placement* held = draft.placement(ask.job);
+    if (held != nullptr && *held != ask.given) draft.stop(ask.job);
+  }
+  for (Ask& ask : asks_) {
+    if (draft.placement(ask.job) != nullptr) continue;
+    const bool started = !ask.given.empty() && draft.start(ask.job, std::move(ask.given));
+    if (started || view.is_placed(ask.job)) continue;
+    enqueue(view, ask.job);
+    shapes_[seats_[ask.job].shape].no_place = true;
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,128 @@
+#pragma once
+
+// For the tests of the engine: a planner that does as it is told, and an engine on two servers that
+// is driven by hand.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/types/check.h"
+#include "engine/core/engine.h"
+
+namespace muster {
+
+using Script = std::function<void(const View&, Draft&)>;
+
+// Does what the test tells it to at the next plan, and notes what it is told and asked.
+class ScriptedPlanner final : public Planner {
+ public:
+  Script script;
+  bool drift = false;
+  std::string log;
+
+  std::optional<std::string> refuse(const JobSpec& spec) override {
+    if (spec.gpus > 8) return "no " + std::to_string(spec.gpus) + " GPUs here";
+    return std::nullopt;
+  }
+  void enqueue(const View&, JobId job) override { log += " +" + std::to_string(job.index()); }
+  void forget(const View&, JobId job, Farewell) override {
+    log += " -" + std::to_string(job.index());
+  }
+  bool drifts() const override { return drift; }
+  void plan(const View& view, Draft& draft, Occasion occasion) override {
+    log += occasion == Occasion::kTick ? " tick" : " news";
+    if (script) std::exchange(script, nullptr)(view, draft);
+  }
+};
+
+// At the reference share, so that work is done at speed 1.
+inline Topology two_servers() {
+  Topology topology;
+  MUSTER_CHECK(!topology.add_node("s0", "r", "gpu", {2, 6000, 128'000, 125'000}));
+  MUSTER_CHECK(!topology.add_node("s1", "r", "gpu", {2, 6000, 128'000, 125'000}));
+  return topology;
+}
+
+inline const Placement kLeft = {{NodeId(0), 0b11, 6000, 128'000, 125'000}};
+inline const Placement kRight = {{NodeId(1), 0b11, 6000, 128'000, 125'000}};
+inline const Placement kAcross = {{NodeId(0), 0b01, 3000, 64'000, 62'500},
+                                  {NodeId(1), 0b01, 3000, 64'000, 62'500}};
+
+inline constexpr auto kStopped = LeaseOutcome::kStopped;
+inline constexpr auto kCompleted = LeaseOutcome::kCompleted;
+
+// Drives an engine by hand; actions read as "start 0.1" (job and epoch), "wake 300".
+class EngineTest : public testing::Test {
+ protected:
+  void build(const EngineOptions& options) {
+    planner_ = new ScriptedPlanner;
+    engine_ =
+        std::make_unique<Engine>(cluster_, std::unique_ptr<ScriptedPlanner>(planner_), options);
+  }
+  EngineTest() { build(EngineOptions()); }
+
+  static JobSubmitted submit(std::int32_t gpus = 2) {
+    JobSpec spec;
+    spec.gpus = gpus;
+    return {spec};
+  }
+  // In microseconds, and so are wake-ups.
+  std::string at(std::int64_t now, const std::vector<Event>& events, Script script = nullptr) {
+    planner_->script = std::move(script);
+    std::string text;
+    for (const Action& action : engine_->step(Instant::micros(now), events)) {
+      if (!text.empty()) text += ", ";
+      text += worded(action);
+    }
+    engine_->state().check_invariants();
+    return text;
+  }
+  static std::string worded(const Action& action) {
+    constexpr const char* kWords[] = {"start", "stop",    "resize", "reject",
+                                      "wake",  "give up", "share"};
+    std::ostringstream text;
+    text << kWords[static_cast<std::size_t>(action.kind)] << ' ';
+    if (action.kind != Action::Kind::kWakeAt) {
+      text << action.job.index() << '.' << action.epoch;
+    } else if (action.at == Instant::never()) {
+      text << "never";
+    } else {
+      text << action.at.us();
+    }
+    return text.str();
+  }
+  static Script start(JobId job, const Placement& where) {
+    return [=](const View&, Draft& draft) { EXPECT_TRUE(draft.start(job, where)); };
+  }
+  static Script swap_in(JobId out, JobId in, const Placement& where) {
+    return [=](const View&, Draft& draft) {
+      EXPECT_TRUE(draft.stop(out));
+      EXPECT_TRUE(draft.start(in, where));
+    };
+  }
+  JobState state_of(JobId job) const { return engine_->state().jobs[job].state; }
+  // Job 0 runs on the left.
+  void run_job_0() {
+    EXPECT_EQ(at(0, {submit()}, start(JobId(0), kLeft)), "start 0.1");
+    EXPECT_EQ(at(1, {LeaseStarted{JobId(0), 1}}), "");
+  }
+  // Job 0 is being stopped on the left, and job 1 is promised its place.
+  void preempt_job_0() {
+    run_job_0();
+    EXPECT_EQ(at(2, {submit()}, swap_in(JobId(0), JobId(1), kLeft)), "stop 0.1");
+  }
+
+  const Topology topology_ = two_servers();
+  const ProfileTable profiles_;
+  const Cluster cluster_{topology_, profiles_};
+  ScriptedPlanner* planner_ = nullptr;  // Owned by the engine.
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace muster

@@ -1,0 +1,19 @@
+#include "engine/core/mechanism.h"
+
+namespace muster {
+
+Demand fair_demand(const Ask& ask) {
+  const JobSpec& spec = *ask.spec;
+  return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile,
+          ask.salt,  ask.avoid,     spec.least,   spec.spread};
+}
+
+void Mechanism::rebalance(const Cluster& cluster, const Placer& placer, Books& books,
+                          std::span<Ask> asks, Fidelity) {
+  for (Ask& ask : asks) {
+    place(cluster, placer, books, ask);
+    for (const Share& share : ask.given) books.take(share);
+  }
+}
+
+}  // namespace muster

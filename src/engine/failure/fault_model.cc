@@ -1,0 +1,129 @@
+#include "engine/failure/fault_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <span>
+
+#include "base/types/digest.h"
+
+namespace muster {
+
+namespace {
+
+constexpr double kNormalP90 = 1.2816;  // So many standard deviations above the mean.
+constexpr double kMostRate = 10;
+constexpr int kTries = 4;  // Of the calibration: once, and three retries.
+constexpr double kOneGpu = 1.0;
+constexpr double kEachDoubling = 0.3;
+
+// Streams of one job; the numbers are part of what a seed means.
+constexpr std::uint64_t kDoom = 1;
+constexpr std::uint64_t kPassing = 2;
+
+// How many quarters of a reason's trials are of doomed jobs.
+std::int64_t dooming_quarters(Nature nature) {
+  if (nature == Nature::kDeterministic) return 4;
+  return nature == Nature::kSuspect ? 3 : 0;
+}
+
+Trouble draw(std::span<const std::int64_t> weights, std::int64_t sum, Random& random) {
+  auto left = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(sum)));
+  std::size_t row = 0;
+  while (left >= weights[row]) left -= weights[row++];
+  Trouble trouble;
+  trouble.reason = static_cast<Reason>(row);
+  trouble.after = time_to_failure(trouble.reason, random.normal());
+  return trouble;
+}
+
+}  // namespace
+
+Refusal check_options(const FaultOptions& options) {
+  if (options.rate >= 0 && options.rate <= kMostRate) return std::nullopt;
+  return Error{fmt::format("faults: the rate is not between 0 and 10: '{}'", options.rate)};
+}
+
+Duration time_to_failure(Reason reason, double z) {
+  const ReasonInfo& info = info_of(reason);
+  const double sigma = portable_log(info.p90 / info.p50) / kNormalP90;
+  const double longest = portable_log(kLongestDuration.in_seconds() / 60);
+  const double log_minutes = std::min(portable_log(info.p50) + sigma * z, longest);
+  const double micros = 60e6 * portable_exp(std::max(log_minutes, -100.0));
+  return Duration::micros(std::clamp<std::int64_t>(std::llround(micros), 1, kLongestDuration.us()));
+}
+
+FaultModel::FaultModel(FaultOptions options, std::uint64_t seed) : options_(options), seed_(seed) {
+  MUSTER_CHECK(!check_options(options));
+  for (std::size_t size = 0; size < kSizeClassCount; ++size) {
+    Column& column = columns_[size];
+    for (std::size_t row = 0; row < kReasonCount; ++row) {
+      const ReasonInfo& info = reasons()[row];
+      if (info.nature == Nature::kScheduler) continue;
+      const std::int64_t trials = info.trials_by_size[size];
+      column.dooming[row] = trials * dooming_quarters(info.nature);
+      column.passing[row] = 4 * trials - column.dooming[row];
+      column.dooming_sum += column.dooming[row];
+      column.passing_sum += column.passing[row];
+    }
+  }
+}
+
+const FaultModel::Column& FaultModel::column(std::int32_t gpus) const {
+  return columns_[static_cast<std::size_t>(size_class(gpus))];
+}
+
+double FaultModel::failures(std::int32_t gpus) const {
+  // Whole doublings, begun ones included: a smooth curve would doom a smaller part of the jobs on 5
+  // GPUs than of those on 4, since another column begins there.
+  const auto doublings = static_cast<int>(std::bit_width(static_cast<std::uint32_t>(gpus - 1)));
+  return options_.rate * (kOneGpu + kEachDoubling * doublings);
+}
+
+double FaultModel::doomed(std::int32_t gpus) const {
+  const Column& of = column(gpus);
+  const double share =
+      static_cast<double>(of.dooming_sum) / static_cast<double>(of.dooming_sum + of.passing_sum);
+  return std::min(1.0, failures(gpus) * share / kTries);
+}
+
+double FaultModel::passing(std::int32_t gpus) const {
+  const Column& of = column(gpus);
+  const double share =
+      static_cast<double>(of.passing_sum) / static_cast<double>(of.dooming_sum + of.passing_sum);
+  const double odds = failures(gpus) * share;
+  return odds / (1 + odds);
+}
+
+Random FaultModel::stream(std::uint64_t purpose, JobId job, int attempt) const {
+  Digest digest;
+  digest.add(seed_);
+  digest.add("faults of a job");
+  digest.add(purpose);
+  digest.add(std::uint64_t{job.index()});
+  digest.add(static_cast<std::uint64_t>(attempt));
+  return Random(digest.value());
+}
+
+std::optional<Trouble> FaultModel::trouble(JobId job, std::int32_t gpus, int attempt,
+                                           Duration run_time) const {
+  MUSTER_CHECK(attempt >= 0);
+  const Column& of = column(gpus);
+  Random fate = stream(kDoom, job, 0);
+  std::optional<Trouble> result;
+  if (fate.uniform() < doomed(gpus)) {
+    result = draw(of.dooming, of.dooming_sum, fate);
+    result->sticky = true;
+  } else {
+    Random chance = stream(kPassing, job, attempt);
+    if (chance.uniform() < passing(gpus)) result = draw(of.passing, of.passing_sum, chance);
+  }
+  // A doomed job that ends before its fault is a good one: it gets no passing trouble instead, so
+  // that a longer run time never means less trouble.
+  if (result && result->after >= run_time) return std::nullopt;
+  return result;
+}
+
+}  // namespace muster

@@ -1,0 +1,54 @@
+#include "engine/mechanism/blend.h"
+
+#include <utility>
+#include <vector>
+
+#include "engine/mechanism/packing.h"
+#include "engine/mechanism/tune.h"
+
+namespace muster {
+
+namespace {
+
+double total_speed(const Cluster& cluster, std::span<const Ask> asks) {
+  double sum = 0;
+  for (const Ask& ask : asks) {
+    if (!ask.given.empty()) sum += cluster.speed(*ask.spec, ask.given);
+  }
+  return sum;
+}
+
+}  // namespace
+
+void Blend::place(const Cluster& cluster, const Placer& placer, const Books& books,
+                  Ask& ask) const {
+  Tune().place(cluster, placer, books, ask);
+}
+
+void Blend::rebalance(const Cluster& cluster, const Placer& placer, Books& books,
+                      std::span<Ask> asks, Fidelity fidelity) {
+  solver_.use(cluster);
+  Books scratch = books;
+  Tune().rebalance(cluster, placer, scratch, asks, fidelity);
+  const double tuned_speed = total_speed(cluster, asks);
+  std::vector<Placement> tuned;
+  tuned.reserve(asks.size());
+  for (const Ask& ask : asks) tuned.push_back(ask.given);
+
+  if (books.pooled() && !cluster.topology().uniform()) {
+    // As one server the cluster has no one share that nobody may fall below; tune knows each job's.
+    books = std::move(scratch);
+    return;
+  }
+  Packing packing(cluster, books, asks, solver_);
+  packing.improve();
+  if (packing.feasible()) packing.write();
+  if (!packing.feasible() || total_speed(cluster, asks) < tuned_speed) {
+    for (std::size_t i = 0; i < asks.size(); ++i) asks[i].given = std::move(tuned[i]);
+  }
+  for (const Ask& ask : asks) {
+    for (const Share& share : ask.given) books.take(share);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,12 @@
+#include "engine/mechanism/proportional.h"
+
+#include "engine/mechanism/demand.h"
+
+namespace muster {
+
+void Proportional::place(const Cluster& cluster, const Placer& placer, const Books& books,
+                         Ask& ask) const {
+  placer.place(cluster, books, fair_demand(ask), ask.given);
+}
+
+}  // namespace muster

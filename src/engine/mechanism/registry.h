@@ -1,0 +1,14 @@
+#pragma once
+
+// The table of mechanisms.
+
+#include <span>
+
+#include "engine/core/mechanism.h"
+#include "engine/core/registry.h"
+
+namespace muster {
+
+std::span<const Entry<Mechanism>> mechanisms();
+
+}  // namespace muster

@@ -1,0 +1,14 @@
+#pragma once
+
+// The table of placements.
+
+#include <span>
+
+#include "engine/core/placer.h"
+#include "engine/core/registry.h"
+
+namespace muster {
+
+std::span<const Entry<Placer>> placements();
+
+}  // namespace muster

@@ -1,0 +1,174 @@
+#include "engine/planner/gandiva.h"
+
+#include <algorithm>
+
+#include "base/types/check.h"
+
+namespace muster {
+
+Gandiva::Gandiva(const Cluster& cluster, const GandivaOptions& options)
+    : cluster_(&cluster),
+      most_jobs_(static_cast<std::size_t>(options.most_jobs)),
+      floor_(cluster, options.tenants, options.slice, options.min_run),
+      room_(cluster),
+      packs_(options.pairs) {
+  MUSTER_CHECK(options.slice > Duration() && options.most_jobs >= 1);
+}
+
+std::optional<std::string> Gandiva::refuse(const JobSpec& spec) {
+  if (spec.is_particular()) return "asks for CPUs, memory or a spread, which Gandiva does not heed";
+  return cluster_->why_never(spec);
+}
+
+void Gandiva::enqueue(const View& view, JobId job) {
+  floor_.enqueue(view, job);
+  requeued_ = true;
+}
+
+void Gandiva::forget(const View& view, JobId job, Farewell /*farewell*/) {
+  floor_.forget(view, job);
+}
+
+void Gandiva::observe(const View& /*view*/, const JobReported& report) { floor_.observe(report); }
+
+WaitSplit Gandiva::waited(JobId job, Instant now) const { return floor_.queue().waited(job, now); }
+
+void Gandiva::plan(const View& view, Draft& draft, Occasion occasion) {
+  if (occasion == Occasion::kIdleTick) return;
+  const Pen pen{view, draft};
+  last_plan_ = view.now();
+  requeued_ = false;
+  floor_.begin_plan(view.books());
+  growth_.judge(pen, floor_);
+  packs_.judge(pen, floor_);
+  room_.serve_overdue(pen, floor_);
+  admit_all(pen, true);
+  if (floor_.queue().has_tenants()) {
+    room_.note_owners(floor_);
+    admit_all(pen, false);
+  }
+  if (!room_.keeps_any()) {
+    rebalance(pen, floor_);
+    gather(pen, floor_);
+    const Seats& seats = floor_.seats();
+    const bool at_ease = seats.in_turns() == 0 && seats.packed().empty() && floor_.queue().empty();
+    if (at_ease) growth_.grow(pen, floor_);
+  }
+  exchange_.attempt(pen, floor_);
+  packs_.attempt(pen, floor_);
+  floor_.queue().note_causes(pen.books(), pen.now());
+}
+
+void Gandiva::admit_all(Pen pen, bool own) {
+  const auto worth = [&](const Group& group) { return worth_a_try(pen, group, own); };
+  while (Group* group = floor_.queue().next(own, worth)) {
+    if (!admit(pen, *group, own)) group->out = true;  // The others of its kind fare no better.
+  }
+}
+
+// Cheap, for it is asked of every group in every plan.
+bool Gandiva::worth_a_try(Pen pen, const Group& group, bool own) const {
+  if (pen.books().free_gpus(group.gpu_type) >= group.gpus) return true;
+  if (!floor_.grown().empty()) return true;
+  if (own && floor_.queue().may_reclaim(pen.view.books().free_gpus())) return true;
+  return can_join(group) && room_.may_join(group.oldest(), own);
+}
+
+bool Gandiva::can_join(const Group& group) const {
+  const Seats& seats = floor_.seats();
+  if (most_jobs_ > 2 && seats.packed().contains(group.gpus)) return true;
+  const auto level = seats.levels().lower_bound({group.gpus, 1});
+  return level != seats.levels().end() && level->first.first == group.gpus &&
+         level->first.second < most_jobs_;
+}
+
+// The job's own, or if idle GPUs of some types are not for it, one for each of the others.
+std::vector<Demand> Gandiva::demands_of(const JobSpec& spec, JobId job, bool own) const {
+  std::vector<Demand> demands;
+  Demand demand = floor_.demand_of(spec);
+  const std::size_t types = cluster_->topology().gpu_type_count();
+  for (std::size_t i = 0; i < types; ++i) {
+    const GpuTypeId type(i);
+    if (spec.gpu_type && *spec.gpu_type != type) continue;
+    if (room_.is_barred(type, job, own)) continue;
+    demand.gpu_type = type;
+    demands.push_back(demand);
+  }
+  if (demands.size() == types) demands = {floor_.demand_of(spec)};
+  return demands;
+}
+
+bool Gandiva::admit(Pen pen, const Group& group, bool own) {
+  const JobId job = group.oldest();
+  const std::vector<Demand> demands = demands_of(pen.spec(job), job, own);
+  for (const Demand& demand : demands) {
+    if (start_on_idle(pen, job, demand)) return true;
+  }
+  for (const Demand& demand : demands) {
+    if (growth_.shrink_for(pen, floor_, job, demand)) return true;
+  }
+  if (own && room_.reclaim(pen, floor_, job)) return true;
+  return room_.may_join(job, own) && join_somebody(pen, job);
+}
+
+bool Gandiva::start_on_idle(Pen pen, JobId job, const Demand& demand) {
+  if (pen.books().free_gpus(demand.gpu_type) < demand.gpus) return false;
+  Placement place;
+  if (!place_together(*cluster_, pen.books(), floor_.seats(), demand, place)) {
+    if (defragment(pen, floor_, job, demand)) return true;
+    if (!place_spread(*cluster_, pen.books(), demand, place)) return false;
+  }
+  return floor_.start(pen, job, std::move(place));
+}
+
+bool Gandiva::join_somebody(Pen pen, JobId job) {
+  const std::int32_t gpus = pen.spec(job).gpus;
+  const Seats& seats = floor_.seats();
+  const auto at_home = [&](Seats::Row row) {
+    const Placement& placement = seats[row].placement;
+    return std::all_of(placement.begin(), placement.end(),
+                       [&](const Share& share) { return seats.has_affinity(share.node, gpus); });
+  };
+  for (auto level = seats.levels().lower_bound({gpus, 1});
+       level != seats.levels().end() && level->first.first == gpus &&
+       level->first.second < most_jobs_;
+       ++level) {
+    for (const bool home : {true, false}) {
+      for (const Seats::Row row : level->second) {
+        if (at_home(row) == home && join_seat(pen, job, row)) return true;
+      }
+    }
+  }
+  const auto packed = seats.packed().find(gpus);
+  if (most_jobs_ <= 2 || packed == seats.packed().end()) return false;
+  const std::vector<Seats::Row> rows(packed->second.begin(), packed->second.end());
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](Seats::Row row) { return join_seat(pen, job, row); });
+}
+
+bool Gandiva::join_seat(Pen pen, JobId job, Seats::Row row) {
+  const Seats::Seat& seat = floor_.seats()[row];
+  if (!floor_.suits(pen.spec(job), seat.placement) || floor_.is_suspect(seat.placement)) {
+    return false;
+  }
+  if (GandivaFloor::is_grown(pen, seat)) return false;
+  if (!seat.packed()) return floor_.join(pen, job, row);
+  if (floor_.trial(seat.members.front()) != 0) return false;
+  floor_.set_manner(pen, row, Together::kTurns);
+  if (floor_.join(pen, job, row)) return true;
+  floor_.set_manner(pen, row, Together::kPacked);
+  return false;
+}
+
+Instant Gandiva::review_at() const {
+  const Instant soon = last_plan_ + Duration::seconds(1);
+  Instant next = std::min({growth_.next(), packs_.next(floor_), room_.next(floor_)});
+  if (requeued_) next = soon;  // Those it stopped, and they may join somebody.
+  if (floor_.shall_look_again()) {
+    const std::int64_t slice = floor_.slice().us();
+    next = std::min(next, Instant::micros((last_plan_.us() / slice + 1) * slice));
+  }
+  return std::max(next, soon);
+}
+
+}  // namespace muster

@@ -1,0 +1,61 @@
+#include "engine/planner/gandiva_moves.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace muster {
+
+namespace {
+
+// Moves one of those that share the seat to idle GPUs.
+bool spread_out(Pen pen, GandivaFloor& floor, Seats::Row row) {
+  const std::vector<JobId>& members = floor.seats()[row].members;
+  for (auto member = members.rbegin(); member != members.rend(); ++member) {
+    const Demand demand = floor.demand_of(pen.spec(*member));
+    if (pen.books().free_gpus(demand.gpu_type) < demand.gpus) continue;
+    if (!floor.may_move(pen.view, *member)) {
+      floor.look_again();
+      continue;
+    }
+    Placement place;
+    if (!place_anyhow(floor.cluster(), pen.books(), floor.seats(), demand, place)) continue;
+    if (!floor.move(pen, *member, std::move(place))) continue;
+    floor.spend_moves(1);
+    return true;
+  }
+  return false;
+}
+
+// The fullest seat that there are GPUs for, those that take turns before those that are packed.
+bool relieve_one(Pen pen, GandivaFloor& floor) {
+  const Seats& seats = floor.seats();
+  using Level = Seats::Levels::value_type;
+  std::vector<const Level*> crowded;
+  for (const Level& level : seats.levels()) {
+    const auto& [gpus, members] = level.first;
+    if (members > 1 && gpus <= pen.books().free_gpus()) crowded.push_back(&level);
+  }
+  std::stable_sort(crowded.begin(), crowded.end(), [](const Level* a, const Level* b) {
+    return a->first.second > b->first.second;
+  });
+  const auto relieve = [&](Seats::Row row) { return spread_out(pen, floor, row); };
+  for (const Level* level : crowded) {
+    if (std::any_of(level->second.begin(), level->second.end(), relieve)) return true;
+  }
+  return std::any_of(seats.packed().begin(), seats.packed().end(), [&](const auto& same_size) {
+    return std::any_of(same_size.second.begin(), same_size.second.end(), relieve);
+  });
+}
+
+}  // namespace
+
+void rebalance(Pen pen, GandivaFloor& floor) {
+  const Seats& seats = floor.seats();
+  while (pen.books().free_gpus() > 0 && (seats.in_turns() > 0 || !seats.packed().empty())) {
+    if (floor.moves_left() <= 0) return floor.look_again();
+    if (!relieve_one(pen, floor)) return;
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,231 @@
+// Gandiva's mending: who is moved where, and elastic jobs that grow and shrink.
+
+#include "engine/planner/gandiva_moves.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "engine/planner/gandiva_testing.h"
+
+namespace muster {
+namespace {
+
+GandivaOptions with_min_run(std::int64_t seconds) {
+  GandivaOptions options;
+  options.min_run = Duration::seconds(seconds);
+  return options;
+}
+
+JobSubmitted stretching(std::int32_t gpus, std::int32_t most) {
+  JobSubmitted wish = job(gpus);
+  wish.spec.fewest = 1;
+  wish.spec.most = most;
+  return wish;
+}
+
+TEST(GandivaMoves, OneOfTheFullestSeatGoesToVacatedGpus) {
+  GandivaWorld world("3x1");
+  EXPECT_EQ(world.at(0, {job(1), job(1), job(1)}),
+            "@0 start 0 on 0:1, @0 start 1 on 1:1, @0 start 2 on 2:1");
+  EXPECT_EQ(world.at(1, {job(1), job(1)}),
+            "@1 start 3 on 0:1, @1 start 4 on 1:1, @1 0+3 turns, @1 1+4 turns");
+  EXPECT_EQ(world.at(2, {job(1), job(1)}),
+            "@2 start 5 on 2:1, @2 start 6 on 0:1, @2 0+3+6 turns, @2 2+5 turns");
+  EXPECT_EQ(world.at(100, {world.end(2), world.end(5)}),
+            "@100 stop 6, @100 0+3 turns, @100 start 6 on 2:1");
+  EXPECT_EQ(world.at(1000), "") << "all seats are as full as can be";
+}
+
+TEST(GandivaMoves, NobodyIsMovedBeforeItHasHadASlice) {
+  GandivaWorld world("2x1");
+  world.at(0, {job(1), job(1)});
+  EXPECT_EQ(world.at(50, {job(1)}), "@50 start 2 on 0:1, @50 0+2 turns");
+  EXPECT_EQ(world.at(55, {world.end(1)}), "");
+  EXPECT_EQ(world.at(500), "@60 stop 0, @60 2 alone, @60 start 0 on 1:1");
+}
+
+TEST(GandivaMoves, NorBeforeItsMinimumTime) {
+  GandivaWorld world("2x1", with_min_run(130));
+  world.at(0, {job(1), job(1)});
+  EXPECT_EQ(world.at(1, {job(1)}), "@1 start 2 on 0:1, @1 0+2 turns");
+  EXPECT_EQ(world.at(70, {world.end(1)}), "");
+  EXPECT_EQ(world.at(500), "@180 stop 2, @180 0 alone, @180 start 2 on 1:1");
+}
+
+TEST(GandivaMoves, SomebodyWhoWaitsComesFirst) {
+  GandivaWorld world("2x2");
+  world.at(0, {job(2), job(2), job(2)});
+  EXPECT_EQ(world.at(1, {job(1)}), "");
+  EXPECT_EQ(world.at(100, {world.end(1)}), "@100 start 3 on 1:1");
+}
+
+TEST(GandivaMoves, AFewAtATime) {
+  GandivaWorld world("2x10");
+  for (int i = 0; i < 10; ++i) world.at(0, {job(1)});
+  world.at(0, {job(10)});
+  for (int i = 0; i < 10; ++i) world.at(1, {job(1)});
+  EXPECT_EQ(world.state().berths.size(), 10U);
+  std::string done = world.at(100, {world.end(10)});
+  EXPECT_NE(done.find("start 18 on 1:1"), std::string::npos) << done;
+  EXPECT_EQ(done.find("start 19"), std::string::npos) << done;
+  done = world.at(120);
+  EXPECT_NE(done.find("@120 start 20 on 1:1"), std::string::npos) << done;
+  EXPECT_EQ(world.state().books.free_gpus(), 0);
+}
+
+// One GPU is left of either server, and somebody small is on the first.
+TEST(GandivaMoves, MakesAServerWholeByMovingSmallJobs) {
+  GandivaWorld world("2x4");
+  EXPECT_EQ(world.at(0, {job(3), job(1)}), "@0 start 0 on 0:3, @0 start 1 on 1:1");
+  EXPECT_EQ(world.at(1, {job(2)}), "@1 start 2 on 1:2");
+  EXPECT_EQ(world.at(100, {job(2)}), "@100 stop 1, @100 start 1 on 0:1, @100 start 3 on 1:2");
+}
+
+TEST(GandivaMoves, SpreadsWhereNobodyMayBeMoved) {
+  GandivaWorld world("2x4", with_min_run(200));
+  world.at(0, {job(3), job(1)});
+  world.at(1, {job(2)});
+  EXPECT_EQ(world.at(100, {job(2)}), "@100 start 3 on 0:1 1:1");
+}
+
+TEST(GandivaMoves, MovesNobodyWhoWouldNotFitElsewhere) {
+  GandivaWorld world("2x4");
+  EXPECT_EQ(world.at(0, {job(3), job(3)}), "@0 start 0 on 0:3, @0 start 1 on 1:3");
+  EXPECT_EQ(world.at(100, {job(2)}), "@100 start 2 on 0:1 1:1");
+}
+
+TEST(GandivaMoves, ASpreadGangComesTogether) {
+  GandivaWorld world("2x4", with_min_run(60));
+  world.at(0, {job(3), job(3)});
+  EXPECT_EQ(world.at(1, {job(2)}), "@1 start 2 on 0:1 1:1");
+  EXPECT_EQ(world.at(100, {world.end(1)}), "@100 stop 2, @100 start 2 on 1:2");
+}
+
+TEST(GandivaMoves, ASpreadGangComesTogetherLaterIfItIsTooYoung) {
+  GandivaWorld world("2x4");
+  world.at(0, {job(3), job(3)});
+  EXPECT_EQ(world.at(90, {job(2)}), "@90 start 2 on 0:1 1:1");
+  EXPECT_EQ(world.at(100, {world.end(1)}), "");
+  EXPECT_EQ(world.at(500), "@180 stop 2, @180 start 2 on 1:2");
+}
+
+TEST(GandivaMoves, AGangOfWholeServersComesTogetherToo) {
+  GandivaWorld world("4x4");
+  EXPECT_EQ(world.at(0, {job(2), job(3), job(3), job(4)}),
+            "@0 start 0 on 0:2, @0 start 1 on 1:3, @0 start 2 on 2:3, @0 start 3 on 3:4");
+  EXPECT_EQ(world.at(1, {world.end(3), job(8)}), "@1 start 4 on 0:2 1:1 2:1 3:4");
+  EXPECT_EQ(world.at(100, {world.end(1)}), "@100 stop 4, @100 start 4 on 1:4 3:4");
+  EXPECT_EQ(world.at(200, {world.end(0)}), "") << "it needs two servers anyway";
+}
+
+TEST(GandivaMoves, AllWhoShareASeatComeTogether) {
+  GandivaWorld world("2x4");
+  EXPECT_EQ(world.at(0, {job(4), job(2)}), "@0 start 0 on 0:4, @0 start 1 on 1:2");
+  EXPECT_EQ(world.at(1, {world.end(0), job(1), job(1)}), "@1 start 2 on 0:1, @1 start 3 on 0:1");
+  EXPECT_EQ(world.at(2, {job(4)}), "@2 start 4 on 0:2 1:2");
+  EXPECT_EQ(world.at(3, {job(4)}), "@3 start 5 on 0:2 1:2, @3 4+5 turns");
+  EXPECT_EQ(world.at(100, {world.end(1)}),
+            "@100 stop 4, @100 stop 5, @100 start 4 on 1:4, @100 start 5 on 1:4");
+}
+
+// One GPU of either server is the gang's, the other a small job's, and none is idle.
+TEST(GandivaMoves, ASpreadGangChangesPlacesWithSmallJobs) {
+  GandivaWorld world("2x2");
+  EXPECT_EQ(world.at(0, {job(2), job(1), job(1)}),
+            "@0 start 0 on 0:2, @0 start 1 on 1:1, @0 start 2 on 1:1");
+  EXPECT_EQ(world.at(1, {world.end(0), job(1)}), "@1 start 3 on 0:1");
+  EXPECT_EQ(world.at(2, {world.end(2), job(2)}), "@2 start 4 on 0:1 1:1");
+  EXPECT_EQ(world.at(50, {job(4)}), "") << "too early";
+  EXPECT_EQ(world.at(100, {cancel(5)}),
+            "@100 stop 3, @100 stop 4, @100 start 3 on 1:1, @100 start 4 on 0:2");
+  EXPECT_EQ(world.at(900, {job(4)}), "");
+}
+
+TEST(GandivaMoves, AGangThatSuffersGetsAwayFromItsNeighbours) {
+  GandivaWorld world("3x4", {});
+  EXPECT_EQ(world.at(0, {job(4), job(2), job(6)}),
+            "@0 start 0 on 0:4, @0 start 1 on 1:2, @0 start 2 on 1:2 2:4");
+  world.says[2] = 0.75;
+  EXPECT_EQ(world.at(100, {world.end(0)}), "") << "it has said nothing yet";
+  // Elastic jobs make it look at every slice as long as they could grow.
+  EXPECT_EQ(world.at(110, {stretching(1, 2)}), "@110 start 3 on 0:1");
+  EXPECT_EQ(world.at(125), "") << "nowhere it would be without neighbours";
+  EXPECT_EQ(world.at(130, {cancel(3)}), "@130 stop 3, @130 stop 2, @130 start 2 on 0:4 2:2");
+}
+
+TEST(GandivaMoves, ElasticJobsGrowWhileNobodyWantsTheGpus) {
+  GandivaWorld world("1x8");
+  EXPECT_EQ(world.at(0, {stretching(2, 7)}), "@0 start 0 on 0:2");
+  world.says[0] = 1;
+  EXPECT_EQ(world.at(60), "@60 stop 0, @60 start 0 on 0:4") << "when it has said how fast it is";
+  world.says[0] = 1.8;
+  EXPECT_EQ(world.at(120), "@120 stop 0, @120 start 0 on 0:7") << "up to its most";
+  world.says[0] = 2.5;
+  EXPECT_EQ(world.at(5000), "");
+}
+
+TEST(GandivaMoves, WhoHardlyGainsGivesTheGpusBackForGood) {
+  GandivaWorld world("1x8");
+  EXPECT_EQ(world.at(0, {stretching(2, 8)}), "@0 start 0 on 0:2");
+  world.says[0] = 1;
+  EXPECT_EQ(world.at(60), "@60 stop 0, @60 start 0 on 0:4");
+  world.says[0] = 1.09;
+  EXPECT_EQ(world.at(120), "@120 stop 0, @120 start 0 on 0:2");
+  EXPECT_EQ(world.at(5000), "");
+}
+
+TEST(GandivaMoves, WhoSaysNothingAfterGrowingIsNotBelieved) {
+  GandivaWorld world("1x8");
+  world.at(0, {stretching(2, 8)});
+  EXPECT_EQ(world.at(60), "@60 stop 0, @60 start 0 on 0:4");
+  world.silent = {0};
+  EXPECT_EQ(world.at(5000), "@300 stop 0, @300 start 0 on 0:2") << "after three slices more";
+}
+
+TEST(GandivaMoves, WhoSaysNothingDoesNotGrow) {
+  GandivaWorld world("1x8");
+  world.silent = {0};
+  EXPECT_EQ(world.at(0, {stretching(2, 8)}), "@0 start 0 on 0:2");
+  EXPECT_EQ(world.at(1000), "");
+}
+
+TEST(GandivaMoves, GrowsNoFurtherThanItsServerHas) {
+  GandivaWorld world("2x4");
+  EXPECT_EQ(world.at(0, {job(4), stretching(3, 8)}), "@0 start 0 on 0:4, @0 start 1 on 1:3");
+  EXPECT_EQ(world.at(60), "@60 stop 1, @60 start 1 on 1:4");
+}
+
+TEST(GandivaMoves, NobodyGrowsWhileOthersShare) {
+  GandivaWorld world("3x2");
+  world.at(0, {job(2), job(2), job(2)});
+  EXPECT_EQ(world.at(1, {job(2)}), "@1 start 3 on 0:2, @1 0+3 turns");
+  EXPECT_EQ(world.at(2, {cancel(2), stretching(1, 2)}), "@2 stop 2, @2 start 4 on 2:1");
+  EXPECT_EQ(world.at(200), "");
+  EXPECT_EQ(world.at(201, {world.end(3)}), "@201 0 alone");
+  EXPECT_EQ(world.at(300), "@240 stop 4, @240 start 4 on 2:2");
+}
+
+TEST(GandivaMoves, GrownJobsShrinkWhenLoadRises) {
+  GandivaWorld world("1x8");
+  world.at(0, {stretching(2, 4), stretching(2, 4)});
+  EXPECT_EQ(world.at(60), "@60 stop 0, @60 stop 1, @60 start 0 on 0:4, @60 start 1 on 0:4");
+  world.says = {{0, 5}, {1, 5}};
+  EXPECT_EQ(world.at(200), "");
+  EXPECT_EQ(world.at(201, {job(2)}), "@201 stop 1, @201 start 1 on 0:2, @201 start 2 on 0:2");
+  EXPECT_EQ(world.at(202, {job(2)}), "@202 stop 0, @202 start 0 on 0:2, @202 start 3 on 0:2");
+  EXPECT_EQ(world.at(203, {job(2)}), "@203 start 4 on 0:2, @203 0+4 turns");
+}
+
+TEST(GandivaMoves, ShrinksOnlyForOneWhoStartsByIt) {
+  GandivaWorld world("1x4");
+  world.at(0, {stretching(2, 4)});
+  EXPECT_EQ(world.at(60), "@60 stop 0, @60 start 0 on 0:4");
+  EXPECT_EQ(world.at(61, {job(3)}), "") << "three would not be free";
+  EXPECT_EQ(world.at(62, {job(4)}), "") << "nobody shares with one that has grown";
+  EXPECT_EQ(world.at(63, {job(1)}), "@63 stop 0, @63 start 0 on 0:2, @63 start 3 on 0:1");
+}
+
+}  // namespace
+}  // namespace muster

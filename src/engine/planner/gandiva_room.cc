@@ -1,0 +1,282 @@
+#include "engine/planner/gandiva_room.h"
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "engine/planner/locality.h"
+
+namespace muster {
+
+namespace {
+
+// How often overdue jobs are looked at again that cannot be helped.
+constexpr Duration kRecheck = Duration::seconds(300);
+
+struct Claim {
+  JobId job;
+  bool overdue;
+  bool at_once;  // Otherwise as if all had run for their minimum time.
+};
+
+// A place, and the seats that have to be cleared for it.
+struct Room {
+  Placement place;
+  std::vector<Seats::Row> rows;
+};
+
+bool by_age(const GandivaFloor& floor, Pen pen, const Claim& claim, JobId victim) {
+  return claim.overdue && victim > claim.job &&
+         (!floor.queue().has_tenants() || pen.spec(victim).tenant == pen.spec(claim.job).tenant);
+}
+
+bool may_stop(Pen pen, const GandivaFloor& floor, const Claim& claim, JobId victim) {
+  const auto long_enough = [&](Duration time) {
+    return !claim.at_once || floor.has_held(pen.view, victim, time);
+  };
+  if (floor.queue().is_lent(pen.spec(victim)) && long_enough(floor.min_run())) return true;
+  return by_age(floor, pen, claim, victim) && long_enough(std::max(floor.min_run(), floor.slice()));
+}
+
+std::int32_t gpus_of_type(const Cluster& cluster, const Placement& placement,
+                          std::optional<GpuTypeId> type) {
+  std::int32_t gpus = 0;
+  for (const Share& share : placement) {
+    if (!type || cluster.topology().node(share.node).gpu_type == *type) gpus += share.gpus();
+  }
+  return gpus;
+}
+
+// Seats whose members may all be stopped, the youngest first; none if all of them were not enough.
+std::vector<Seats::Row> seats_to_clear(Pen pen, const GandivaFloor& floor, const Claim& claim) {
+  const JobSpec& spec = pen.spec(claim.job);
+  const Seats& seats = floor.seats();
+  std::int32_t gpus = pen.books().free_gpus(spec.gpu_type);
+  std::vector<std::tuple<Instant, JobId, Seats::Row>> young;
+  for (Seats::Row row = 0; row < seats.rows(); ++row) {
+    const Seats::Seat& seat = seats[row];
+    if (seat.members.empty() || floor.is_suspect(seat.placement)) continue;
+    const std::int32_t here = gpus_of_type(floor.cluster(), seat.placement, spec.gpu_type);
+    const auto stoppable = [&](JobId job) { return may_stop(pen, floor, claim, job); };
+    if (here == 0 || !std::all_of(seat.members.begin(), seat.members.end(), stoppable)) continue;
+    gpus += here;
+    Instant since;
+    for (const JobId job : seat.members) since = std::max(since, floor.placed(job));
+    young.emplace_back(since, seat.members.front(), row);
+  }
+  std::vector<Seats::Row> rows;
+  if (gpus < spec.gpus) return rows;
+  std::sort(young.begin(), young.end(), std::greater<>());
+  for (const auto& [since, job, row] : young) rows.push_back(row);
+  return rows;
+}
+
+bool overlap(const Placement& a, const Placement& b) {
+  return std::any_of(a.begin(), a.end(), [&](const Share& mine) {
+    return std::any_of(b.begin(), b.end(), [&](const Share& other) {
+      return mine.node == other.node && (mine.slots & other.slots) != 0;
+    });
+  });
+}
+
+// No tenant gives more than it had borrowed, but for the rest of the last gang.
+bool is_owed(Pen pen, GandivaFloor& floor, const Claim& claim,
+             const std::vector<Seats::Row>& rows) {
+  std::vector<JobId> victims;
+  for (const Seats::Row row : rows) {
+    const std::vector<JobId>& members = floor.seats()[row].members;
+    victims.insert(victims.end(), members.begin(), members.end());
+  }
+  for (const JobId victim : victims) floor.queue().refund(pen.spec(victim));
+  const bool owed = std::all_of(victims.begin(), victims.end(), [&](JobId victim) {
+    const JobSpec& theirs = pen.spec(victim);
+    return by_age(floor, pen, claim, victim) || !floor.queue().is_own(theirs.tenant, theirs.gpus);
+  });
+  for (const JobId victim : victims) floor.queue().charge(pen.spec(victim));
+  return owed;
+}
+
+// The place, if everybody in its way may be made to give it up.
+std::optional<Room> room_at(Pen pen, GandivaFloor& floor, const Claim& claim,
+                            std::span<const Seats::Row> cleared, Placement place) {
+  Room room;
+  for (const Seats::Row row : cleared) {
+    if (overlap(floor.seats()[row].placement, place)) room.rows.push_back(row);
+  }
+  if (!is_owed(pen, floor, claim, room.rows)) return std::nullopt;
+  room.place = std::move(place);
+  return room;
+}
+
+std::optional<Room> room_on_one_server(Pen pen, GandivaFloor& floor, const Claim& claim,
+                                       std::span<const Seats::Row> rows, const Demand& demand) {
+  const Cluster& cluster = floor.cluster();
+  Books scratch = pen.books();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const Share& share : floor.seats()[rows[i]].placement) {
+      scratch.give(share);
+      if (!demand.allows(cluster, share.node)) continue;
+      if (!scratch.can_serve(share.node, cluster.fair(share.node), demand.gpus)) continue;
+      Placement place = {make_share(cluster, scratch, demand, share.node, demand.gpus)};
+      auto room = room_at(pen, floor, claim, rows.first(i + 1), std::move(place));
+      if (room) return room;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Room> room_on_fewest_servers(Pen pen, GandivaFloor& floor, const Claim& claim,
+                                           std::span<const Seats::Row> rows, const Demand& demand) {
+  Books scratch = pen.books();
+  for (const Seats::Row row : rows) {
+    for (const Share& share : floor.seats()[row].placement) scratch.give(share);
+  }
+  Placement place;
+  if (!place_locally(floor.cluster(), scratch, demand, Locality::kFewestServers, place)) {
+    return std::nullopt;
+  }
+  return room_at(pen, floor, claim, rows, std::move(place));
+}
+
+std::optional<Room> room_anywhere(Pen pen, GandivaFloor& floor, const Claim& claim,
+                                  std::span<const Seats::Row> rows, const Demand& demand) {
+  Books scratch = pen.books();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const Share& share : floor.seats()[rows[i]].placement) scratch.give(share);
+    Placement place;
+    if (scratch.free_gpus(demand.gpu_type) < demand.gpus) continue;
+    if (!place_spread(floor.cluster(), scratch, demand, place)) continue;
+    auto room = room_at(pen, floor, claim, rows.first(i + 1), std::move(place));
+    if (room) return room;
+  }
+  return std::nullopt;
+}
+
+// Together if it can be; a gang that is spread by force would seldom come together again.
+std::optional<Room> find_room(Pen pen, GandivaFloor& floor, const Claim& claim) {
+  const std::vector<Seats::Row> rows = seats_to_clear(pen, floor, claim);
+  if (rows.empty()) return std::nullopt;
+  const Demand demand = floor.demand_of(pen.spec(claim.job));
+  const bool large = demand.gpus > floor.cluster().extent(demand.gpu_type).largest_gpus;
+  std::optional<Room> room = large ? room_on_fewest_servers(pen, floor, claim, rows, demand)
+                                   : room_on_one_server(pen, floor, claim, rows, demand);
+  return room ? room : room_anywhere(pen, floor, claim, rows, demand);
+}
+
+bool clear_and_start(Pen pen, GandivaFloor& floor, const Claim& claim) {
+  std::optional<Room> room = find_room(pen, floor, claim);
+  return room && floor.start_instead(pen, claim.job, std::move(room->place), room->rows);
+}
+
+// Those that have been the oldest of their group for too long.
+std::vector<JobId> late_ones(const GandivaQueue& queue, Instant now) {
+  std::vector<JobId> late;
+  for (const GandivaQueue::Group& group : queue.groups()) {
+    if (group.jobs.empty()) continue;
+    if (group.oldest_since + GandivaRoom::kPatience <= now) late.push_back(group.oldest());
+  }
+  std::sort(late.begin(), late.end());
+  return late;
+}
+
+// Leaves those that would be within their tenant's part if it held nothing by younger jobs.
+void keep_rightful(Pen pen, const GandivaFloor& floor, std::vector<JobId>& late) {
+  if (!floor.queue().has_tenants() || late.empty()) return;
+  std::vector<std::tuple<TenantId, JobId, std::int32_t>> held;
+  for (Seats::Row row = 0; row < floor.seats().rows(); ++row) {
+    for (const JobId job : floor.seats()[row].members) {
+      held.emplace_back(pen.spec(job).tenant, job, pen.spec(job).gpus);
+    }
+  }
+  std::sort(held.begin(), held.end());
+  std::erase_if(late, [&](JobId job) {
+    const JobSpec& spec = pen.spec(job);
+    std::int64_t room = floor.queue().room(spec.tenant);
+    for (auto each = std::upper_bound(held.begin(), held.end(), std::tuple{spec.tenant, job, 0});
+         each != held.end() && std::get<TenantId>(*each) == spec.tenant; ++each) {
+      room += std::get<std::int32_t>(*each);
+    }
+    return spec.gpus > room;
+  });
+}
+
+}  // namespace
+
+bool GandivaRoom::reclaim(Pen pen, GandivaFloor& floor, JobId job) {
+  if (!floor.queue().may_reclaim(pen.books().free_gpus())) return false;
+  if (clear_and_start(pen, floor, {job, false, true})) return true;
+  const bool in_time = floor.min_run() > Duration() && find_room(pen, floor, {job, false, false});
+  if (in_time) floor.look_again();
+  return false;
+}
+
+// Starts it, or notes that it is worth waiting for.
+bool GandivaRoom::help(Pen pen, GandivaFloor& floor, JobId job) {
+  const JobSpec& spec = pen.spec(job);
+  if (pen.books().free_gpus(spec.gpu_type) >= spec.gpus) {
+    Placement place;
+    const Demand demand = GandivaFloor::demand_of(spec);
+    return place_anyhow(floor.cluster(), pen.books(), floor.seats(), demand, place) &&
+           floor.start(pen, job, std::move(place));
+  }
+  if (clear_and_start(pen, floor, {job, true, true})) return true;
+  if (!find_room(pen, floor, {job, true, false})) return false;
+  awaited_ = Awaited{job, spec.gpu_type};
+  return true;
+}
+
+void GandivaRoom::serve_overdue(Pen pen, GandivaFloor& floor) {
+  owners_wait_ = false;
+  const Instant now = pen.now();
+  if (awaited_ && !floor.queue().waits(awaited_->job)) awaited_.reset();
+  if (now < check_at_) return;
+  awaited_.reset();
+  std::vector<JobId> overdue = late_ones(floor.queue(), now);
+  if (overdue.empty()) return;
+  keep_rightful(pen, floor, overdue);
+  const bool helped =
+      std::any_of(overdue.begin(), overdue.end(), [&](JobId job) { return help(pen, floor, job); });
+  checked_ = now;
+  check_at_ = now + (helped ? floor.slice() : kRecheck);
+  seen_ = floor.seats().version();
+}
+
+void GandivaRoom::note_owners(const GandivaFloor& floor) {
+  const GandivaQueue& queue = floor.queue();
+  wanted_.assign(wanted_.size(), 0);
+  for (const GandivaQueue::Group& group : queue.groups()) {
+    if (group.jobs.empty() || !queue.is_own(group.tenant, group.gpus)) continue;
+    owners_wait_ = true;
+    if (group.gpu_type) {
+      wanted_[*group.gpu_type] = 1;
+    } else {
+      wanted_.assign(wanted_.size(), 1);
+    }
+  }
+}
+
+bool GandivaRoom::is_barred(GpuTypeId type, JobId job, bool own) const {
+  if (!own && wanted_[type] != 0) return true;
+  return awaited_ && job > awaited_->job && (!awaited_->gpu_type || *awaited_->gpu_type == type);
+}
+
+bool GandivaRoom::may_join(JobId job, bool own) const {
+  return (own || !owners_wait_) && (!awaited_ || job <= awaited_->job);
+}
+
+Instant GandivaRoom::next(const GandivaFloor& floor) const {
+  const GandivaQueue& queue = floor.queue();
+  Instant first = Instant::never();
+  const bool nothing_new = !awaited_ && seen_ == floor.seats().version();
+  for (const GandivaQueue::Group& group : queue.groups()) {
+    if (group.jobs.empty()) continue;
+    const Instant due = group.oldest_since + kPatience;
+    if (due <= checked_ && nothing_new) continue;
+    first = std::min(first, std::max(due, check_at_));
+  }
+  return first;
+}
+
+}  // namespace muster

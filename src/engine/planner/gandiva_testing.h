@@ -1,0 +1,54 @@
+#pragma once
+
+// For the tests of Gandiva's scheduler: the small world of testing.h, in which jobs say how fast
+// they are whenever a timer fires.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/planner/gandiva.h"
+#include "engine/planner/testing.h"
+
+namespace muster {
+
+class GandivaWorld : public World {
+ public:
+  explicit GandivaWorld(std::string_view shorthand, const GandivaOptions& options = {},
+                        ProfileTable profiles = {}, SpreadFactors spread = {})
+      : GandivaWorld(parse_cluster_shorthand(shorthand).value(), options, std::move(profiles),
+                     spread) {}
+  GandivaWorld(Topology topology, const GandivaOptions& options, ProfileTable profiles = {},
+               SpreadFactors spread = {})
+      : World(
+            std::move(topology), std::move(profiles),
+            [&](const Cluster& cluster) { return std::make_unique<Gandiva>(cluster, options); },
+            spread) {
+    on_timer = [this] { return reports(); };
+  }
+
+  std::map<int, double> says;  // Others say what is believed of them when alone.
+  std::set<int> silent;
+
+ private:
+  std::vector<Event> reports() const {
+    std::vector<Event> events;
+    for (const JobId job : state().placed) {
+      const int number = static_cast<int>(job.index());
+      if (silent.contains(number)) continue;
+      JobReported report;
+      report.job = job;
+      report.epoch = engine().lease(job).epoch;
+      const auto said = says.find(number);
+      report.speed = said == says.end() ? engine().lease(job).speed : said->second;
+      events.emplace_back(report);
+    }
+    return events;
+  }
+};
+
+}  // namespace muster

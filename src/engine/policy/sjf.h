@@ -1,0 +1,14 @@
+#pragma once
+
+// Shortest job first by the estimate; what runs is left alone.
+
+#include "engine/policy/traits.h"
+
+namespace muster {
+
+class Sjf final : public PolicyWith<kSkippingTraits> {
+ public:
+  Rank rank(const JobFacts& job) const override { return {job.estimate.us()}; }
+};
+
+}  // namespace muster

@@ -1,0 +1,17 @@
+#pragma once
+
+// Shortest remaining time first, preemptively.
+
+#include "engine/core/policy.h"
+
+namespace muster {
+
+class Srtf final : public Policy {
+ public:
+  PolicyTraits traits() const override {
+    return {PolicyTraits::WhenStuck::kSkip, /*preempts=*/true, /*drifts=*/false, /*improves=*/true};
+  }
+  Rank rank(const JobFacts& job) const override { return {job.remaining().us()}; }
+};
+
+}  // namespace muster

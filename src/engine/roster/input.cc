@@ -1,0 +1,23 @@
+#include "engine/roster/input.h"
+
+#include <array>
+
+namespace muster {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kFates = {"finished", "stopped", "failed", "time-limit",
+                                                    "lost"};
+
+}  // namespace
+
+std::optional<LeaseFate> find_fate(std::string_view name) {
+  for (std::size_t i = 0; i < kFates.size(); ++i) {
+    if (kFates[i] == name) return static_cast<LeaseFate>(i);
+  }
+  return std::nullopt;
+}
+
+std::string_view fate_name(LeaseFate fate) { return kFates[static_cast<std::size_t>(fate)]; }
+
+}  // namespace muster

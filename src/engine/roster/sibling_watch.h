@@ -1,0 +1,35 @@
+#pragma once
+
+// Counts failures of sibling jobs: jobs of one array, or of one user and name. The roster holds the
+// waiting siblings when several in a row failed for the same reason.
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/roster/live_job.h"
+#include "engine/roster/roster_state.h"
+
+namespace muster {
+
+Siblings siblings_of(const LiveJob& job);
+
+class SiblingWatch {
+ public:
+  static constexpr std::int32_t kMostAlike = 3;  // Equal failures before the rest is held.
+
+  // REQUIRES: the job has ended. True: hold its siblings that wait.
+  bool count_end(const LiveJob& ended);
+
+  // Streaks of jobs with siblings among `active`.
+  std::vector<std::pair<Siblings, SiblingStreak>> state(
+      const std::map<LiveId, LiveJob>& active) const;
+  void restore(const std::vector<std::pair<Siblings, SiblingStreak>>& streaks);
+
+ private:
+  std::map<Siblings, SiblingStreak> streaks_;
+};
+
+}  // namespace muster

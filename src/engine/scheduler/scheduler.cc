@@ -1,0 +1,94 @@
+#include "engine/scheduler/scheduler.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/text/text.h"
+#include "engine/mechanism/registry.h"
+#include "engine/placement/registry.h"
+#include "engine/policy/registry.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::array<Preset, 5> kPresets = {{
+    {"philly", "gangs with locality that relaxes, tenants' quotas, back-off (ATC'19)", "", "", "",
+     "", ""},
+    {"tiresias", "queues by attained GPU time; only skewed models kept together (NSDI'19)",
+     "mlfq-las", "proportional", "skew", "", ""},
+    {"gandiva", "turns on shared GPUs, packing, migration, growth, by measured speed (OSDI'18)", "",
+     "", "", "", ""},
+    {"optimus", "workers to whom they help most, by fitted loss and speed (EuroSys'18)", "", "", "",
+     "600s", "1-16"},
+    {"synergy", "shortest remaining time first, CPU and memory by sensitivity (OSDI'22)", "srtf",
+     "tune", "consolidate", "300s", ""},
+}};
+
+// Null if a chain of parts is wanted.
+Owned<Planner> make_whole(const Cluster& cluster, const PlannerOptions& options) {
+  if (const auto* philly = std::get_if<PhillyOptions>(&options.whole)) {
+    PhillyOptions mine = *philly;
+    mine.tenants = options.chain.tenants;
+    mine.min_run = options.chain.min_run;
+    return std::make_unique<Philly>(cluster, mine);
+  }
+  if (const auto* gandiva = std::get_if<GandivaOptions>(&options.whole)) {
+    GandivaOptions mine = *gandiva;
+    mine.tenants = options.chain.tenants;
+    mine.pairs = options.pairs;
+    mine.min_run = options.chain.min_run;
+    return std::make_unique<Gandiva>(cluster, mine);
+  }
+  if (const auto* optimus = std::get_if<OptimusOptions>(&options.whole)) {
+    OptimusOptions mine = *optimus;
+    mine.tenants = options.chain.tenants;
+    mine.min_run = options.chain.min_run;
+    return std::make_unique<Optimus>(cluster, mine);
+  }
+  return {};
+}
+
+}  // namespace
+
+Refusal check_parts(const SchedulerParts& parts) {
+  if (const auto found = find_entry(policies(), "policy", parts.policy); !found.ok()) {
+    return found.error();
+  }
+  if (const auto found = find_entry(mechanisms(), "mechanism", parts.mechanism); !found.ok()) {
+    return found.error();
+  }
+  if (const auto found = find_entry(placements(), "placement", parts.placement); !found.ok()) {
+    return found.error();
+  }
+  return std::nullopt;
+}
+
+std::span<const Preset> presets() { return kPresets; }
+
+Result<const Preset*> find_preset(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Preset& preset : kPresets) {
+    if (preset.name == name) return &preset;
+    names.push_back(preset.name);
+  }
+  return Error{"unknown scheduler " + in_quotes(name) + suggestion(name, names)};
+}
+
+MadePlanner make_planner(const Cluster& cluster, const PlannerOptions& options) {
+  MadePlanner made;
+  made.planner = make_whole(cluster, options);
+  if (made.planner) return made;
+  const SchedulerParts& parts = options.parts;
+  auto chain = std::make_unique<Chain>(
+      cluster, find_entry(policies(), "policy", parts.policy).value()->make(options.policy),
+      options.mechanism ? options.mechanism()
+                        : find_entry(mechanisms(), "mechanism", parts.mechanism).value()->make(),
+      find_entry(placements(), "placement", parts.placement).value()->make(), options.chain);
+  made.pooling = chain->pooling();
+  made.planner = std::move(chain);
+  return made;
+}
+
+}  // namespace muster

@@ -1,0 +1,332 @@
+#include "exec/diagnose/log_scan.h"
+
+#include <algorithm>
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kMostVoices = 1'024;
+constexpr std::size_t kMostKnown = 4'096;
+constexpr std::size_t kMostDismissed = 64;
+constexpr std::size_t kMostFrames = 16'384;  // Bytes of a traceback that are kept.
+constexpr int kLinesBackForTime = 64;
+constexpr int kSurvivedAfter = 2;           // Lines of progress;
+constexpr int kExceptionSurvivedAfter = 3;  // of other ranks some may come later.
+constexpr int kWentOnAfter = 4;  // Ordinary lines; an exception's words may take some themselves.
+constexpr int kMostNames = 4;    // Of a signature on one line that are part of a name.
+
+std::size_t line_end(std::string_view text, std::size_t begin) {
+  const std::size_t most = std::min(text.size() - begin, LogScan::kMostPiece);
+  const std::string_view piece = text.substr(begin, most);
+  std::size_t end = piece.find('\n');
+  if (end == std::string_view::npos) end = piece.size();
+  // Progress bars write over themselves.
+  const std::size_t over = piece.substr(0, end).find('\r');
+  return begin + std::min(end, over);
+}
+
+std::size_t line_begin(std::string_view text, std::size_t least, std::size_t at) {
+  constexpr std::size_t kMost = LogScan::kMostPiece / 2;  // The rest for what comes after.
+  const std::size_t from = at - least > kMost ? at - kMost : least;
+  const std::size_t back = text.substr(from, at - from).find_last_of("\r\n");
+  return back == std::string_view::npos ? from : from + back + 1;
+}
+
+std::int64_t breaks_in(std::string_view text) { return std::count(text.begin(), text.end(), '\n'); }
+
+// Of the line or, since tracebacks have none, of one of those before it.
+std::optional<std::int64_t> time_before(std::string_view text, std::size_t begin, std::size_t end) {
+  for (int i = 0; i < kLinesBackForTime; ++i) {
+    const auto time = time_of(text.substr(begin, end - begin));
+    if (time || begin == 0) return time;
+    end = begin - 1;
+    begin = line_begin(text, 0, end);
+  }
+  return std::nullopt;
+}
+
+bool opens_traceback(std::string_view line) {
+  return line.find("Traceback (most recent call last)") != std::string_view::npos;
+}
+
+bool is_frame(std::string_view line) {
+  constexpr std::string_view kBox = "\xe2\x94\x82";  // Frames that are drawn in boxes.
+  return line[0] == ' ' || line[0] == '\t' || line[0] == '|' || line.starts_with(kBox);
+}
+
+bool blank(std::string_view line) {
+  return line.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+}  // namespace
+
+LogScan::LogScan(const Signatures& signatures, int rank, std::int64_t first_line)
+    : signatures_(signatures), rank_(rank), line_(first_line) {}
+
+void LogScan::feed(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (busy_ == 0) {
+      const std::size_t found = signatures_.triggers().first_end(text.substr(at));
+      const bool none = found == std::string_view::npos;
+      const std::size_t begin = none ? text.size() : line_begin(text, at, at + found - 1);
+      line_ += breaks_in(text.substr(at, begin - at));
+      at = begin;
+      if (none) return;
+    }
+    text_ = text;
+    begin_ = at;
+    end_ = line_end(text, at);
+    take();
+    at = end_;
+    if (at < text.size() && (text[at] == '\n' || text[at] == '\r')) {
+      if (text[at] == '\n') ++line_;
+      ++at;
+    }
+  }
+}
+
+LogScan::Voice& LogScan::voice_of(int rank) {
+  if (voices_.size() >= kMostVoices && voices_.find(rank) == voices_.end()) rank = -1;
+  return voices_[rank];
+}
+
+void LogScan::take() {
+  const BareLine line = bare(text_.substr(begin_, end_ - begin_), scratch_);
+  if (blank(line.text)) return;
+  Voice& voice = voice_of(line.rank);
+  const bool was_busy = voice.busy();
+  Finding base;
+  base.rank = line.rank >= 0 ? line.rank : rank_;
+  base.line = line_;
+  take_line(voice, line.text, base);
+  busy_ += static_cast<std::size_t>(voice.busy()) - static_cast<std::size_t>(was_busy);
+}
+
+void LogScan::show(Finding& finding) const {
+  if (!finding.evidence.empty()) return;
+  constexpr std::size_t kAhead = 100;
+  const std::string_view line = text_.substr(begin_, end_ - begin_);
+  const std::size_t at = line.size() - std::min(line.size(), finding.from_end);
+  if (line.size() <= kMostEvidenceBytes || at <= 2 * kAhead) {
+    finding.evidence = clean(line, kMostEvidenceBytes);
+  } else {
+    finding.evidence = "..." + clean(line.substr(at - kAhead), kMostEvidenceBytes - 3);
+  }
+}
+
+void LogScan::take_line(Voice& voice, std::string_view line, const Finding& base) {
+  const bool opens = opens_traceback(line);
+  if (voice.in_traceback && !opens && is_frame(line)) {
+    if (voice.frames.size() + line.size() < kMostFrames) voice.frames.append(line).append("\n");
+    return;
+  }
+  if (opens) {
+    begin_traceback(voice, line, base);
+    return;
+  }
+  if (line.starts_with("During handling of the above exception") ||
+      line.starts_with("The above exception was the direct cause")) {
+    voice.linked = true;
+    voice.handling = line.starts_with("During");
+    return;
+  }
+  const bool ends = voice.in_traceback;
+  std::vector<Pending> found;
+  const bool explained = match_line(voice, line, base, ends, found);
+  if (explained) {  // Then that it died is no news.
+    std::erase_if(found, [&](const Pending& one) {
+      const Signature& signature = signatures_[one.finding.signature];
+      return !signature.is_explicit && !signature.echo;
+    });
+  } else if (ends) {  // The traceback itself is all there is: its last line says most.
+    for (Pending& header : voice.headers) {
+      header.finding.line = base.line;
+      header.finding.evidence.clear();
+      header.finding.from_end = line.size();
+      found.push_back(std::move(header));
+    }
+  }
+  if (ends) {
+    voice.in_traceback = false;
+    voice.headers.clear();
+    voice.frames.clear();
+  }
+  const bool nothing = found.empty();
+  for (Pending& one : found) keep(voice, std::move(one));
+  if (!nothing || voice.pending.empty()) return;
+  if (!ends) note_ordinary(voice, line);
+  if (shows_progress(line)) note_progress(voice);
+}
+
+void LogScan::begin_traceback(Voice& voice, std::string_view line, const Finding& base) {
+  if (!voice.linked) voice.chain = ++chains_;
+  if (!voice.linked) voice.handling = false;
+  voice.linked = false;
+  voice.in_traceback = true;
+  voice.frames.clear();
+  voice.headers.clear();
+  match_line(voice, line, base, false, voice.headers);
+  for (Pending& header : voice.headers) show(header.finding);
+}
+
+bool LogScan::match_line(Voice& voice, std::string_view line, const Finding& base,
+                         bool ends_traceback, std::vector<Pending>& out) {
+  bool explained = false;
+  for (const int potential : potentials(line)) {
+    const auto at = static_cast<std::size_t>(potential);
+    const Signature& signature = signatures_[at];
+    if (!signature.within.empty() &&
+        !(ends_traceback && signatures_.stands_within(at, voice.frames))) {
+      continue;
+    }
+    auto span = signatures_.match(at, line);
+    if (!span) continue;
+    Decoy decoy = Decoy::kNone;
+    if (!ends_traceback) {
+      decoy = decoy_of(line, span->begin, span->end);
+      // What is part of a path does not unsay what stands behind it.
+      for (int names = 0; decoy == Decoy::kFileName && names < kMostNames; ++names) {
+        const auto next = signatures_.match(at, line, span->begin + 1);
+        if (!next) break;
+        span = next;
+        decoy = decoy_of(line, span->begin, span->end);
+      }
+    }
+    Pending found;
+    found.finding = base;
+    found.finding.signature = at;
+    found.finding.exception = ends_traceback || (signature.is_explicit && is_exception(line));
+    found.finding.after_echo = voice.echoed;
+    found.finding.from_end = line.size() - span->begin;
+    found.chain = ends_traceback ? voice.chain : 0;
+    found.lookup = ends_traceback && is_lookup(line);
+    // Schedulers and networks tell of real trouble as information, programs of what they would do.
+    const bool news = decoy == Decoy::kRemark && !signature.generic &&
+                      signature.bucket == Bucket::kInfrastructure;
+    if (decoy == Decoy::kNone || news) {
+      explained = explained || signature.is_explicit || signature.echo;
+      out.push_back(std::move(found));
+    } else {
+      dismiss(std::move(found.finding), decoy);
+    }
+  }
+  return explained;
+}
+
+void LogScan::keep(Voice& voice, Pending found) {
+  const Signature& signature = signatures_[found.finding.signature];
+  if (signature.echo) voice.echoed = true;
+  if (signature.echo) voice_of(-1).echoed = true;  // Lines without a rank may be that rank's.
+  // An exception in a handler, for a better reason than a failed look-up, is the one that counts.
+  if (found.chain != 0 && voice.handling && signature.is_explicit && !signature.echo) {
+    for (auto earlier = voice.pending.begin(); earlier != voice.pending.end();) {
+      if (earlier->chain == found.chain && earlier->lookup &&
+          signatures_[earlier->finding.signature].priority > signature.priority) {
+        dismiss(std::move(earlier->finding), Decoy::kHandled);
+        earlier = voice.pending.erase(earlier);
+      } else {
+        ++earlier;
+      }
+    }
+  }
+  const auto like =
+      std::find_if(voice.pending.begin(), voice.pending.end(), [&](const auto& other) {
+        return other.finding.signature == found.finding.signature &&
+               (other.finding.exception || !found.finding.exception);
+      });
+  if (like != voice.pending.end()) {
+    if (found.chain == 0 || found.chain == like->chain || !went_on(*like)) return;
+    dismiss(std::move(like->finding), Decoy::kCaught);
+    voice.pending.erase(like);
+  }
+  show(found.finding);
+  if (found.finding.line == line_) found.finding.time = time_before(text_, begin_, end_);
+  voice.pending.push_back(std::move(found));
+}
+
+bool LogScan::went_on(const Pending& found) {
+  return found.chain != 0 && found.ordinary >= (found.lookup ? 1 : kWentOnAfter);
+}
+
+void LogScan::note_ordinary(Voice& voice, std::string_view line) {
+  const auto counts = [](const Pending& found) {
+    return found.chain != 0 && found.ordinary < kWentOnAfter;
+  };
+  if (std::none_of(voice.pending.begin(), voice.pending.end(), counts)) return;
+  if (!is_ordinary(line)) return;
+  for (Pending& found : voice.pending) found.ordinary += counts(found) ? 1 : 0;
+}
+
+// Exceptions that a program caught and printed are not what it died of, if it died of a later one.
+void LogScan::dismiss_caught(Voice& voice) {
+  const Pending* last = nullptr;
+  for (const Pending& found : voice.pending) {
+    const Signature& signature = signatures_[found.finding.signature];
+    if (found.chain == 0 || found.ordinary > 0 || !signature.is_explicit || signature.echo)
+      continue;
+    if (last == nullptr || found.finding.line > last->finding.line) last = &found;
+  }
+  if (last == nullptr) return;
+  const std::int64_t end = last->finding.line;
+  const int chain = last->chain;
+  for (auto found = voice.pending.begin(); found != voice.pending.end();) {
+    const bool caught = found->chain != chain && found->finding.line < end && went_on(*found);
+    if (caught) dismiss(std::move(found->finding), Decoy::kCaught);
+    found = caught ? voice.pending.erase(found) : found + 1;
+  }
+}
+
+void LogScan::note_progress(Voice& voice) {
+  for (auto found = voice.pending.begin(); found != voice.pending.end();) {
+    const int most = found->finding.exception ? kExceptionSurvivedAfter : kSurvivedAfter;
+    if (++found->progress < most) {
+      ++found;
+    } else {
+      dismiss(std::move(found->finding), Decoy::kSurvived);
+      found = voice.pending.erase(found);
+    }
+  }
+  if (voice.pending.empty()) voice.echoed = false;
+}
+
+void LogScan::dismiss(Finding finding, Decoy why) {
+  const bool enough = dismissed_.size() >= kMostDismissed ||
+                      std::any_of(dismissed_.begin(), dismissed_.end(), [&](const Finding& other) {
+                        return other.signature == finding.signature && other.decoy == why;
+                      });
+  if (enough) return;
+  finding.decoy = why;
+  show(finding);
+  dismissed_.push_back(std::move(finding));
+}
+
+const std::vector<int>& LogScan::potentials(std::string_view line) {
+  signatures_.literals().all(line, literals_);
+  const auto known = known_.find(literals_);
+  if (known != known_.end()) return known->second;
+  some_potentials_ = literals_.empty() ? std::vector<int>() : signatures_.potentials(literals_);
+  if (known_.size() >= kMostKnown) return some_potentials_;
+  return known_.emplace(literals_, some_potentials_).first->second;
+}
+
+std::vector<Finding> LogScan::finish() {
+  std::vector<Finding> out;
+  for (auto& [rank, voice] : voices_) {
+    if (voice.in_traceback) {  // Cut off amid it.
+      voice.pending.insert(voice.pending.end(), voice.headers.begin(), voice.headers.end());
+    }
+    dismiss_caught(voice);
+    for (Pending& found : voice.pending) out.push_back(std::move(found.finding));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Finding& a, const Finding& b) { return a.line < b.line; });
+  out.insert(out.end(), dismissed_.begin(), dismissed_.end());
+  voices_.clear();
+  dismissed_.clear();
+  busy_ = 0;
+  return out;
+}
+
+}  // namespace muster

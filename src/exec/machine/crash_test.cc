@@ -1,0 +1,250 @@
+// Somebody dies: the shim, the daemon, or both; or is frozen, or finds its records spoilt.
+
+#include <sys/wait.h>
+
+#include <thread>
+
+#include "exec/machine/lease_fixture.h"
+#include "exec/machine/local.h"
+
+namespace muster {
+namespace {
+
+using Crash = LeaseTest;
+
+// A job with a child that left its group and session.
+std::string two_processes() {
+  return "setsid sh -c 'echo $$ >far; exec sleep 1000' & echo $$ >near; exec sleep 1000";
+}
+
+TEST_F(Crash, AKilledShimTakesTheJobAlongAndIsReportedLost) {
+  for (const bool grouped : {false, true}) {
+    LaunchSpec spec = shell(two_processes());
+    if (grouped && !with_group(spec)) continue;
+    std::filesystem::remove(scratch_ + "/near");
+    std::filesystem::remove(scratch_ + "/far");
+    start(spec);
+    const StartedFacts facts = started();
+    const pid_t near = pid_in(scratch_ + "/near");
+    const pid_t far = pid_in(scratch_ + "/far");
+    EXPECT_TRUE(alive(near) && alive(far));
+    ::kill(facts.pid, SIGKILL);
+    const ExecEvent event = wait_for(ExecEvent::Kind::kLost);
+    EXPECT_EQ(event.lease, lease_name(spec));
+    EXPECT_EQ(event.why, "the shim ended without a report");
+    EXPECT_FALSE(alive(near));
+    EXPECT_FALSE(alive(far));
+    EXPECT_TRUE(ControlGroup::find(group_parent_, spec.token).empty());
+  }
+}
+
+TEST_F(Crash, AShimKilledWhileNobodyWatchedIsFoundLost) {
+  const LaunchSpec spec = shell(two_processes());
+  start(spec);
+  const StartedFacts facts = started();
+  const pid_t far = pid_in(scratch_ + "/far");
+  open();
+  ::kill(facts.pid, SIGKILL);
+  ::waitpid(facts.pid, nullptr, 0);
+  EXPECT_EQ(executor_->adopt(lease_name(spec)).value(), Found::What::kLost);
+  wait_for(ExecEvent::Kind::kLost);
+  EXPECT_FALSE(alive(far));
+  // And it stays so: a repeated order does not run it again.
+  open();
+  EXPECT_FALSE(executor_->start(spec));
+  wait_for(ExecEvent::Kind::kLost);
+}
+
+// Runs the work in a process of its own that is killed at its end, as a daemon may be.
+void in_a_doomed_process(const std::function<void()>& work) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    work();
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+TEST_F(Crash, TheShimGoesOnWithoutTheDaemonAndIsAdopted) {
+  const LaunchSpec spec = shell("echo $$ >p; while ! [ -e go ]; do sleep 0.02; done; exit 5");
+  in_a_doomed_process([&] {
+    start(spec);
+    started();
+  });
+  const pid_t job = pid_in(scratch_ + "/p");
+  EXPECT_TRUE(alive(job));
+  open();
+  EXPECT_EQ(executor_->records().value(), std::vector<std::string>{lease_name(spec)});
+  EXPECT_EQ(executor_->adopt(lease_name(spec)).value(), Found::What::kRunning);
+  EXPECT_EQ(started().token, spec.token);
+  EXPECT_EQ(executor_->status(lease_name(spec)).value().state, "running");
+  std::ofstream(scratch_ + "/go") << "x";
+  const ExitReport report = ended();
+  EXPECT_EQ(report.cause, EndCause::kFailed);
+  EXPECT_EQ(report.ranks, (std::vector<RankEnd>{{0, 5, 0}}));
+}
+
+TEST_F(Crash, WhatEndedMeanwhileIsToldFromItsReport) {
+  const LaunchSpec spec = shell("exit 4");
+  in_a_doomed_process([&] { start(spec); });
+  ASSERT_TRUE(eventually([&] { return file_exists(Fd(), (dir(spec) + "/exit.json").c_str()); }));
+  open();
+  EXPECT_EQ(executor_->adopt(lease_name(spec)).value(), Found::What::kEnded);
+  EXPECT_EQ(ended().ranks, (std::vector<RankEnd>{{0, 4, 0}}));
+}
+
+TEST_F(Crash, AnOrderRepeatedRunsOnce) {
+  const LaunchSpec spec = shell("echo ran >>count; sleep 0.3");
+  // Ten daemons at once, each of which dies having given the order.
+  std::vector<pid_t> daemons;
+  for (int i = 0; i < 10; ++i) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      auto own = LocalExecutor::open({leases_, MUSTER_SHIM, Duration::seconds(60)});
+      const auto refusal = own.value().start(spec);
+      ::_exit(refusal ? 1 : 0);
+    }
+    daemons.push_back(pid);
+  }
+  for (const pid_t pid : daemons) ::waitpid(pid, nullptr, 0);
+  open();
+  EXPECT_FALSE(executor_->start(spec));
+  EXPECT_FALSE(executor_->start(spec));
+  EXPECT_EQ(ended().cause, EndCause::kFinished);
+  open();
+  EXPECT_FALSE(executor_->start(spec));
+  EXPECT_EQ(ended().cause, EndCause::kFinished);
+  EXPECT_EQ(text_of(scratch_ + "/count"), "ran\n");
+
+  LaunchSpec other = spec;
+  other.cpu_milli = 77;
+  EXPECT_TRUE(executor_->start(other));
+}
+
+TEST_F(Crash, ARecordWithoutAShimNeverStarted) {
+  const LaunchSpec spec = shell("echo ran >>count");
+  ASSERT_TRUE(make_record(leases_, spec).ok());  // The daemon died before it gave the order.
+  EXPECT_EQ(executor_->adopt(lease_name(spec)).value(), Found::What::kNeverStarted);
+  EXPECT_FALSE(executor_->start(spec));
+  EXPECT_EQ(ended().cause, EndCause::kFinished);
+  EXPECT_EQ(text_of(scratch_ + "/count"), "ran\n");
+
+  const LaunchSpec never = shell("echo ran >>count");
+  ASSERT_TRUE(make_record(leases_, never).ok());
+  EXPECT_FALSE(executor_->abandon(lease_name(never)));
+  EXPECT_FALSE(executor_->start(never));
+  EXPECT_EQ(ended().words, "given up before it started");
+  EXPECT_EQ(text_of(scratch_ + "/count"), "ran\n");
+}
+
+TEST_F(Crash, AShimThatRefusesIsToldInItsWords) {
+  const LaunchSpec spec = shell("true");
+  start(spec);
+  ended();
+  const LaunchSpec next = shell("true");
+  ASSERT_TRUE(make_record(leases_, next).ok());
+  ::mkdir((dir(next) + "/ctl").c_str(), 0700);  // In the way of its socket.
+  start(next);
+  const ExitReport report = ended();
+  EXPECT_EQ(report.cause, EndCause::kCouldNotStart);
+  EXPECT_NE(report.words.find("ctl: Address already in use"), std::string::npos) << report.words;
+}
+
+TEST_F(Crash, AShimKilledAtAnyMomentNeverRunsTwiceAndLeavesNothing) {
+  int came_to_run = 0;
+  int i = 0;
+  // Until both were seen; on a busy machine the shim may be the quicker one many times.
+  for (; i < 16 || (came_to_run == i && i < 500); ++i) {
+    const LaunchSpec spec = shell("echo ran >>count$MUSTER_JOB; exec sleep 1000");
+    start(spec);
+    const std::vector<pid_t> children = descendants(::getpid());
+    ASSERT_FALSE(children.empty());
+    if (i < 16) ::usleep(static_cast<useconds_t>(i * i * 100));
+    if (i == 15) pid_in(scratch_ + "/count" + std::to_string(spec.job));
+    ::kill(children.front(), SIGKILL);
+    std::vector<ExecEvent> told;
+    ASSERT_TRUE(eventually([&] {
+      for (ExecEvent& event : executor_->poll()) told.push_back(std::move(event));
+      return !told.empty() && told.back().kind != ExecEvent::Kind::kStarted;
+    }));
+    EXPECT_EQ(kill_by_token(spec.token).killed, 0);
+    const std::string count = text_of(scratch_ + "/count" + std::to_string(spec.job));
+    // The order is repeated by a daemon that knows nothing: the answer is the same, or says more.
+    open();
+    EXPECT_FALSE(executor_->start(spec));
+    ASSERT_TRUE(eventually([&] { return !executor_->poll().empty(); }));
+    EXPECT_EQ(kill_by_token(spec.token).killed, 0);
+    EXPECT_EQ(text_of(scratch_ + "/count" + std::to_string(spec.job)), count);
+    EXPECT_TRUE(count.empty() || count == "ran\n");
+    came_to_run += count.empty() ? 0 : 1;
+  }
+  EXPECT_GT(came_to_run, 0);
+  EXPECT_LT(came_to_run, i);  // Else the moments were not early enough to show anything.
+}
+
+TEST_F(Crash, AFrozenShimIsNoticedAndCanBeKilled) {
+  open(Duration::micros(500'000));
+  const LaunchSpec spec = shell(two_processes());
+  start(spec);
+  const StartedFacts facts = started();
+  const pid_t near = pid_in(scratch_ + "/near");
+  const pid_t far = pid_in(scratch_ + "/far");
+  ::kill(facts.pid, SIGSTOP);
+  const auto status = executor_->status(lease_name(spec));
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "the shim does not answer within 0.50 s");
+  EXPECT_TRUE(alive(near));  // Not answering is not having failed.
+  EXPECT_FALSE(executor_->kill(lease_name(spec)));
+  wait_for(ExecEvent::Kind::kLost);
+  EXPECT_FALSE(alive(near));
+  EXPECT_FALSE(alive(far));
+}
+
+TEST_F(Crash, ATerminatedShimStopsItsJob) {
+  const LaunchSpec spec = shell(two_processes());
+  start(spec);
+  const pid_t far = pid_in(scratch_ + "/far");
+  ::kill(started().pid, SIGTERM);
+  EXPECT_EQ(ended().cause, EndCause::kStopped);
+  EXPECT_FALSE(alive(far));
+}
+
+TEST_F(Crash, SpoiltRecordsAreRefusedOrLost) {
+  const LaunchSpec spec = shell("true");
+  run(spec);
+  std::ofstream(dir(spec) + "/exit.json") << "{\"version\":1,";
+  open();
+  EXPECT_EQ(executor_->adopt(lease_name(spec)).value(), Found::What::kLost);
+  EXPECT_EQ(wait_for(ExecEvent::Kind::kLost).why, "exit.json: not JSON");
+
+  std::ofstream(dir(spec) + "/spec.json") << std::string(5 << 20, ' ');
+  EXPECT_EQ(executor_->adopt(lease_name(spec)).error().message,
+            "j1.e1: spec.json: longer than 4194304 bytes");
+  std::filesystem::remove(dir(spec) + "/spec.json");
+  std::filesystem::create_symlink("/etc/passwd", dir(spec) + "/spec.json");
+  EXPECT_FALSE(executor_->adopt(lease_name(spec)).ok());
+}
+
+TEST_F(Crash, AJobThatDeletesItsRecordIsLost) {
+  start(shell("while ! [ -e go ]; do sleep 0.02; done; rm -rf $(dirname $MUSTER_PROGRESS)"));
+  wait_for(ExecEvent::Kind::kStarted);
+  std::ofstream(scratch_ + "/go") << "x";
+  EXPECT_EQ(wait_for(ExecEvent::Kind::kLost).why, "its record was deleted");
+}
+
+TEST_F(Crash, ARestartedMachineHasLostItsLeases) {
+  const LaunchSpec spec = shell("true");
+  run(spec);
+  std::filesystem::remove(dir(spec) + "/exit.json");
+  std::string text = text_of(dir(spec) + "/started.json");
+  text.replace(text.find(boot_id()), 8, "deadbeef");
+  std::ofstream(dir(spec) + "/started.json") << text;
+  open();
+  EXPECT_EQ(executor_->adopt(lease_name(spec)).value(), Found::What::kLost);
+  EXPECT_EQ(wait_for(ExecEvent::Kind::kLost).why, "the machine was started anew");
+}
+
+}  // namespace
+}  // namespace muster

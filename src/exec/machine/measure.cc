@@ -1,0 +1,194 @@
+#include "exec/machine/measure.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "base/os/processes.h"
+#include "exec/lease/lease_files.h"
+#include "exec/machine/local.h"
+#include "exec/machine/step_watch.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int kLookEveryMs = 20;
+constexpr int kMostStarts = 10;
+constexpr std::int64_t kStopPatienceUs = 20'000'000;
+constexpr std::size_t kMostLastWords = 2'000;
+
+// The clock by which files are written.
+std::int64_t unix_us() { return now_on_both_clocks().wall_us; }
+
+std::string end_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::string whole = text.str();
+  return whole.size() <= kMostLastWords ? whole : whole.substr(whole.size() - kMostLastWords);
+}
+
+class Measuring {
+ public:
+  Measuring(const MeasureOrder& order, LocalExecutor executor)
+      : order_(order),
+        executor_(std::move(executor)),
+        files_(order.scratch),
+        session_(order.session),
+        zero_(unix_us()) {}
+
+  Result<Measured> run() {
+    if (const Refusal refusal = start()) return *refusal;
+    while (!session_.over() && !out_.trouble) {
+      if (order_.interrupted && order_.interrupted()) {
+        out_.trouble = "interrupted";
+        break;
+      }
+      if (const Refusal refusal = hear()) {
+        end();
+        return *refusal;
+      }
+      look();
+      if (order_.watch) order_.watch(session_);
+    }
+    end();
+    out_.curve = session_.curve();
+    out_.time = session_.measured();
+    if (session_.trouble()) out_.trouble = session_.trouble();
+    return std::move(out_);
+  }
+
+ private:
+  Duration now() const { return Duration::micros(unix_us() - zero_); }
+
+  Refusal start() {
+    LaunchSpec spec = order_.spec;
+    spec.epoch = ++out_.starts;
+    spec.token = fmt::format("{}x{}", order_.spec.token, out_.starts);
+    spec.cpu_milli = session_.cpu_milli();
+    lease_ = lease_name(spec);
+    token_ = spec.token;
+    steps_.emplace(files_.progress_path(lease_));
+    limit_due_ = false;
+    session_.begin(now());
+    const Refusal refusal = executor_.start(spec);
+    running_ = !refusal;
+    return refusal;
+  }
+
+  // Waits a little for news of the lease.
+  Refusal hear() {
+    pollfd ready{executor_.fd(), POLLIN, 0};
+    ::poll(&ready, 1, kLookEveryMs);
+    for (const ExecEvent& event : executor_.poll()) {
+      switch (event.kind) {
+        case ExecEvent::Kind::kStarted:
+          if (event.started && event.started->isolation == "reduced") {
+            return Error{"CPU cannot be limited here: " + event.started->isolation_why,
+                         ErrorCode::kSystem};
+          }
+          session_.begin(now());
+          break;
+        case ExecEvent::Kind::kLost:
+          running_ = false;
+          return Error{"its shim was lost: " + event.why, ErrorCode::kUnavailable};
+        case ExecEvent::Kind::kEnded:
+          running_ = false;
+          if (const Refusal refusal = ended(*event.ended)) return refusal;
+          break;
+        case ExecEvent::Kind::kNote:
+          break;
+      }
+    }
+    return std::nullopt;
+  }
+
+  Refusal ended(const ExitReport& report) {
+    look();  // What it said last.
+    if (report.cause != EndCause::kFinished) {
+      out_.trouble = report.words.empty() ? "it failed" : "it failed: " + report.words;
+      out_.last_words = end_of_file(files_.output_path(lease_));
+      return std::nullopt;
+    }
+    if (session_.over()) return std::nullopt;
+    if (session_.curve().points().empty()) {
+      out_.trouble = "it ended before its speed was known at even one share of CPU";
+      return std::nullopt;
+    }
+    if (out_.starts == kMostStarts) {
+      out_.trouble = fmt::format("it ended {} times before its speed was known", kMostStarts);
+      return std::nullopt;
+    }
+    executor_.forget(lease_);
+    return start();
+  }
+
+  void look() {
+    if (const std::optional<StepSeen> seen = steps_->look()) {
+      session_.take({Duration::micros(seen->unix_us - zero_), seen->step});
+      count_epochs(*seen);
+    }
+    if (session_.look(now())) {
+      out_.own_mem_mib = std::max(out_.own_mem_mib, own_bytes_by_token(token_) >> 20U);
+      limit_due_ = !session_.over();
+    }
+    if (!limit_due_ || !running_) return;
+    // A shim that does not answer now will, or its lease comes to an end.
+    limit_due_ = executor_.resize(lease_, {session_.cpu_milli(), order_.spec.mem_mib}).has_value();
+    session_.begin(now());
+  }
+
+  void count_epochs(const StepSeen& seen) {
+    if (!seen.epoch) return;
+    if (!first_epoch_ || seen.step < first_epoch_->step || *seen.epoch < *first_epoch_->epoch) {
+      first_epoch_ = seen;
+      return;
+    }
+    const double epochs = *seen.epoch - *first_epoch_->epoch;
+    if (epochs >= 1) out_.steps_per_epoch = (seen.step - first_epoch_->step) / epochs;
+  }
+
+  void end() {
+    if (!running_) return;
+    if (executor_.stop(lease_)) executor_.kill(lease_);
+    const std::int64_t until = unix_us() + kStopPatienceUs + order_.spec.grace_ms * 1000;
+    while (running_ && unix_us() < until) {
+      pollfd ready{executor_.fd(), POLLIN, 0};
+      ::poll(&ready, 1, kLookEveryMs);
+      for (const ExecEvent& event : executor_.poll()) {
+        if (event.kind == ExecEvent::Kind::kStarted) continue;
+        running_ = false;
+      }
+    }
+    if (running_) executor_.kill(lease_);
+  }
+
+  const MeasureOrder& order_;
+  LocalExecutor executor_;
+  LeaseFiles files_;
+  Session session_;
+  std::int64_t zero_;
+  std::string lease_, token_;
+  std::optional<StepWatch> steps_;
+  std::optional<StepSeen> first_epoch_;
+  bool running_ = false;
+  bool limit_due_ = false;  // The session's limit is still to be set.
+  Measured out_;
+};
+
+}  // namespace
+
+Result<Measured> measure(const MeasureOrder& order) {
+  LocalExecutor::Settings settings;
+  settings.leases = order.scratch;
+  settings.shim = order.shim;
+  Result<LocalExecutor> executor = LocalExecutor::open(std::move(settings));
+  if (!executor.ok()) return executor.error();
+  return Measuring(order, std::move(executor).value()).run();
+}
+
+}  // namespace muster

@@ -1,0 +1,66 @@
+// muster-shim DIR: runs the lease whose record directory DIR is. muster-shim --by-node NODE=DIR...:
+// that of the server this is, as $SLURMD_NODENAME has it. Exit status 0 when exit.json is written,
+// 1 when the record could not be kept, 2 when the order was refused; then one line on standard
+// error, and nothing ran.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "exec/shim/shim.h"
+
+namespace {
+
+void let_go_of_terminal() {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int fd = 0; fd <= 2 && null >= 0; ++fd) ::dup2(null, fd);
+}
+
+int refuse(const std::string& directory, const std::string& why, int status) {
+  std::fprintf(stderr, "muster-shim: %s: %s\n", directory.c_str(), why.c_str());
+  return status;
+}
+
+// The directory among "NODE=DIR" that is for this server; empty if none is.
+std::string directory_here(int argc, char** argv) {
+  const char* node = std::getenv("SLURMD_NODENAME");
+  if (node == nullptr) return "";
+  const std::string prefix = std::string(node) + "=";
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view each = argv[i];
+    if (each.starts_with(prefix)) return std::string(each.substr(prefix.size()));
+  }
+  return "";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool by_node = argc > 2 && std::string_view(argv[1]) == "--by-node";
+  if (argc != 2 && !by_node) {
+    std::fprintf(stderr,
+                 "usage: muster-shim DIR    (the record directory of one lease)\n"
+                 "       muster-shim --by-node NODE=DIR...\n");
+    return 2;
+  }
+  const std::string directory = by_node ? directory_here(argc, argv) : argv[1];
+  if (directory.empty()) {
+    std::fprintf(stderr, "muster-shim: no directory for this server\n");
+    return 2;
+  }
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // Whatever the one who called us left open.
+  ::umask(077);
+  ::setsid();  // Refused, and not needed, when we lead a session already.
+  auto shim = muster::Shim::claim(directory);
+  if (!shim.ok()) return refuse(directory, shim.error().message, 2);
+  if (auto refusal = shim.value().prepare()) return refuse(directory, refusal->message, 2);
+  let_go_of_terminal();
+  if (auto refusal = shim.value().run()) return 1;
+  return 0;
+}

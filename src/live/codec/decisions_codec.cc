@@ -1,0 +1,194 @@
+#include "live/codec/decisions_codec.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kShareNumbers = 5;
+
+json change_json(const PlannedChange& change) {
+  json out = {change.job.index()};
+  for (const Share& share : change.placement) {
+    out.push_back(share.node.index());
+    out.push_back(share.slots);
+    out.push_back(share.cpu_milli);
+    out.push_back(share.mem_mib);
+    out.push_back(share.storage_kbps);
+  }
+  return out;
+}
+
+json reaction_json(const Aftermath& each) {
+  json avoided = json::array();
+  for (const NodeId node : each.avoided) avoided.push_back(node.index());
+  return {each.job.index(),         each.epoch,
+          info_of(each.reason).key, static_cast<int>(each.verdict.next),
+          each.verdict.wait.us(),   static_cast<int>(each.verdict.blames),
+          each.verdict.why,         std::move(avoided)};
+}
+
+json others_json(const Decisions& step) {
+  json out = json::object();
+  for (const BlockedGpus& each : step.blocked) {
+    out["blocked"].push_back({each.node.index(), each.slots});
+  }
+  for (const Rejection& each : step.rejections) {
+    out["rejected"].push_back({each.job.index(), each.why});
+  }
+  for (const Aftermath& each : step.reactions) out["failed"].push_back(reaction_json(each));
+  for (const Quarantine& each : step.quarantines) {
+    out["closed"].push_back({each.job.index(), each.server.index(), info_of(each.charge.reason).key,
+                             each.charge.failures, each.charge.users, each.charge.within.us(),
+                             each.charge.young});
+  }
+  return out;
+}
+
+// A value for an error message. dump() recurses, so a value that is nested too deeply for the stack
+// appears as its type.
+std::string shown(const json& in) {
+  const bool is_flat = in.is_primitive() || std::all_of(in.begin(), in.end(), [](const json& each) {
+                         return each.is_primitive();
+                       });
+  return is_flat ? in.dump(-1, ' ', false, json::error_handler_t::replace) : in.type_name();
+}
+
+// Reads numbers and reports one that is out of range: a cast would wrap it.
+class DecisionsReader {
+ public:
+  template <class T>
+  T number(const json& in, std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+    const bool fits =
+        in.is_number_unsigned() && in.get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
+    if (!fits) wrong_ = "not a number from 0 to " + std::to_string(most) + ": " + shown(in);
+    return fits ? static_cast<T>(in.get<std::uint64_t>()) : T();
+  }
+  JobId row(const json& in) { return JobId(id(in)); }
+  NodeId node(const json& in) { return NodeId(id(in)); }
+  static SlotMask slots(const json& in) { return in.is_number_unsigned() ? in.get<SlotMask>() : 0; }
+  Duration duration(const json& in) {
+    return Duration::micros(number<std::int64_t>(in, kLongestDuration.us()));
+  }
+  Reason reason(const json& in) {
+    const auto& key = in.get_ref<const std::string&>();
+    const std::optional<Reason> found = find_reason(key);
+    if (!found) wrong_ = "unknown reason " + key;
+    return found.value_or(Reason::kNoSignature);
+  }
+  PlannedChange change(const json& in) {
+    PlannedChange out;
+    out.job = row(in.at(0));
+    if (in.size() % kShareNumbers != 1) wrong_ = "not a placement: " + shown(in);
+    for (std::size_t i = 1; i + kShareNumbers <= in.size(); i += kShareNumbers) {
+      Share share;
+      share.node = node(in[i]);
+      share.slots = slots(in[i + 1]);
+      share.cpu_milli = number<std::int64_t>(in[i + 2]);
+      share.mem_mib = number<std::int64_t>(in[i + 3]);
+      share.storage_kbps = number<std::int64_t>(in[i + 4]);
+      out.placement.push_back(share);
+    }
+    return out;
+  }
+  Aftermath reaction(const json& in) {
+    Aftermath out;
+    out.job = row(in.at(0));
+    out.epoch = number<Epoch>(in.at(1), std::numeric_limits<Epoch>::max());
+    out.reason = reason(in.at(2));
+    out.verdict.next = static_cast<Verdict::Next>(
+        number<int>(in.at(3), static_cast<int>(Verdict::Next::kRetryElsewhere)));
+    out.verdict.wait = duration(in.at(4));
+    out.verdict.blames = static_cast<Verdict::Blames>(
+        number<int>(in.at(5), static_cast<int>(Verdict::Blames::kUser)));
+    out.verdict.why = in.at(6).get<std::string>();
+    for (const json& each : in.at(7)) out.avoided.push_back(node(each));
+    return out;
+  }
+  Quarantine quarantine(const json& in) {
+    Quarantine out;
+    out.job = row(in.at(0));
+    out.server = node(in.at(1));
+    out.charge.reason = reason(in.at(2));
+    out.charge.failures = number<int>(in.at(3), std::numeric_limits<int>::max());
+    out.charge.users = number<int>(in.at(4), std::numeric_limits<int>::max());
+    out.charge.within = duration(in.at(5));
+    out.charge.young = in.at(6).get<bool>();
+    return out;
+  }
+  Decisions step(const json& in) {
+    Decisions out;
+    if (!in.empty() && in.at(0).is_array()) {
+      out.plan.emplace();
+      for (const json& each : in.at(0)) out.plan->push_back(change(each));
+    }
+    if (in.size() < 2) return out;
+    const json none = json::array();
+    for (const json& each : in.at(1).value("blocked", none)) {
+      out.blocked.push_back({node(each.at(0)), slots(each.at(1))});
+    }
+    for (const json& each : in.at(1).value("rejected", none)) {
+      out.rejections.push_back({row(each.at(0)), each.at(1).get<std::string>()});
+    }
+    for (const json& each : in.at(1).value("failed", none)) {
+      out.reactions.push_back(reaction(each));
+    }
+    for (const json& each : in.at(1).value("closed", none)) {
+      out.quarantines.push_back(quarantine(each));
+    }
+    return out;
+  }
+  const std::string& wrong() const { return wrong_; }
+
+ private:
+  std::uint32_t id(const json& in) {
+    return number<std::uint32_t>(in, std::numeric_limits<std::uint32_t>::max());
+  }
+
+  std::string wrong_;
+};
+
+}  // namespace
+
+json decisions_json(std::span<const Decisions> steps) {
+  json all = json::array();
+  for (const Decisions& step : steps) {
+    json plan = 0;
+    if (step.plan) {
+      plan = json::array();
+      for (const PlannedChange& each : *step.plan) plan.push_back(change_json(each));
+    }
+    json others = others_json(step);
+    json& out = all.emplace_back(json::array());
+    if (!others.empty()) {
+      out = {std::move(plan), std::move(others)};
+    } else if (step.plan) {
+      out.push_back(std::move(plan));
+    }
+  }
+  return all;
+}
+
+Result<std::vector<Decisions>> read_decisions(const json& steps) {
+  DecisionsReader reader;
+  std::vector<Decisions> all;
+  try {
+    for (const json& each : steps) all.push_back(reader.step(each));
+  } catch (const json::exception& error) {
+    return Error{std::string("its decisions cannot be read: ") + error.what(), ErrorCode::kCorrupt};
+  }
+  if (!reader.wrong().empty()) {
+    return Error{"its decisions cannot be read: " + reader.wrong(), ErrorCode::kCorrupt};
+  }
+  return all;
+}
+
+}  // namespace muster

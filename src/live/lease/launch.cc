@@ -1,0 +1,90 @@
+#include "live/lease/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/types/digest.h"
+
+namespace muster {
+
+namespace {
+
+// The same for the same part of a lease whenever it is asked for: an order repeated must be the
+// same order. Parts may be on one machine, and what names a control group must not be two's.
+std::string token_of(const std::string& instance, const LaunchSpec& part) {
+  Digest first;
+  first.add(std::string_view(instance));
+  first.add(static_cast<std::uint64_t>(part.job));
+  first.add(static_cast<std::uint64_t>(part.epoch));
+  first.add(static_cast<std::uint64_t>(part.node_rank));
+  Digest second = first;
+  second.add(std::string_view("token"));
+  return first.hex() + second.hex();
+}
+
+std::int64_t clamp_cpu(std::int64_t cpu_milli) {
+  return std::clamp(cpu_milli, kLeastCpuMilli, kMostCpuMilli);
+}
+
+}  // namespace
+
+std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
+                                     const LaunchSettings& settings) {
+  const bool per_gpu = job.request.launch_per == LaunchPer::kGpu;
+  LaunchSpec common;
+  common.job = static_cast<std::int64_t>(job.id);
+  common.epoch = order.lease;
+  common.name = job.request.name;
+  common.user = job.user;
+  common.argv = job.request.command;
+  common.env = job.request.env;
+  common.env["MUSTER_MANAGER"] = settings.instance;
+  if (job.array != 0) {
+    common.env["MUSTER_ARRAY_ID"] = std::to_string(job.array);
+    common.env["MUSTER_ARRAY_INDEX"] = std::to_string(job.index);
+    common.env["SLURM_ARRAY_TASK_ID"] = std::to_string(job.index);  // As scripts for Slurm have it.
+  }
+  common.cwd = job.request.cwd;
+  common.ranks_per = per_gpu ? RanksPer::kGpu : RanksPer::kNode;
+  // Gangs on one machine must not meet: a port of their own, as far as ports go.
+  common.master_port = 20'000 + static_cast<int>((job.id * 7 + order.lease) % 20'000);
+  common.grace_ms = job.request.grace.value_or(settings.grace).us() / 1000;
+  common.time_limit_ms = order.time_limit.us() / 1000;
+  common.keep_for_ms = job.request.on_lost.kept_for().us() / 1000;
+  common.stop_after_ms = job.request.on_lost.stops_after().us() / 1000;
+  common.log_cap_bytes = settings.log_cap_bytes;
+  common.log_files = settings.log_files;
+  common.cgroup_parent = settings.cgroup_parent;
+  common.world_size =
+      per_gpu ? total_of(order.placement).gpus : static_cast<int>(order.placement.size());
+  std::vector<LaunchSpec> specs;
+  int rank = 0;
+  for (const Share& share : order.placement) {
+    LaunchSpec spec = common;
+    for (int slot = 0; slot < 64; ++slot) {
+      if ((share.slots >> slot & 1) != 0) spec.gpus.push_back(slot);
+    }
+    spec.node_rank = static_cast<int>(specs.size());
+    spec.token = token_of(settings.instance, spec);
+    spec.first_rank = rank;
+    spec.cpu_milli = clamp_cpu(share.cpu_milli);
+    spec.mem_mib = std::clamp<std::int64_t>(share.mem_mib, 1, kMostMemMib);
+    rank += per_gpu ? share.gpus() : 1;
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+std::vector<Limits> launch_limits(const Placement& placement) {
+  std::vector<Limits> limits;
+  for (const Share& share : placement) {
+    Limits each;
+    each.cpu_milli = clamp_cpu(share.cpu_milli);
+    each.mem_mib = std::clamp<std::int64_t>(share.mem_mib, 1, kMostMemMib);
+    limits.push_back(each);
+  }
+  return limits;
+}
+
+}  // namespace muster

@@ -1,0 +1,292 @@
+#include "live/manager/job_commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text/text.h"
+#include "live/codec/input_codec.h"
+#include "live/query/job_lookup.h"
+#include "live/views/answers.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kWholeArray = "_*";
+constexpr std::size_t kMaxSubmitBytes = 32U << 20U;  // Of all jobs of one array.
+
+Error conflict(std::string message) { return Error{std::move(message), ErrorCode::kConflict}; }
+
+}  // namespace
+
+JobCommands::JobCommands(const ReadContext& context, Journal& journal, SpeedLearning& speeds,
+                         QueueLimits limits)
+    : context_(context), journal_(journal), speeds_(speeds), limits_(limits) {
+  for (const auto& [id, job] : context_.roster->jobs()) {
+    if (!job.end) ++active_[job.user];
+  }
+}
+
+void JobCommands::job_ended(const std::string& user) {
+  if (--active_[user] == 0) active_.erase(user);
+}
+
+JobCommands::Outcome JobCommands::on(const Caller& caller, SubmitJob& call, Inputs& inputs) {
+  JobRequest& request = call.request;
+  if (!call.key.empty()) {
+    const auto seen = journal_.job_of_key(caller.user, call.key);
+    if (!seen.ok()) return unreadable(seen.error());
+    if (seen.value()) return CommandOutcome{SubmittedJobs{ids_from(*seen.value(), inputs), true}};
+  }
+  if (const Refusal refusal = context_.roster->refuse(request, request.tenant)) return *refusal;
+  if (const Refusal refusal = resolve_dependencies(caller, request, inputs)) return *refusal;
+  Result<std::vector<LiveId>> ids = take_in(caller.user, std::move(request), call.key, inputs);
+  if (!ids.ok()) return ids.error();
+  return CommandOutcome{SubmittedJobs{std::move(ids).value(), false}};
+}
+
+Result<std::vector<LiveId>> JobCommands::take_in(const std::string& user, JobRequest request,
+                                                 const std::string& key, Inputs& inputs) {
+  const std::optional<ArrayRange> array = std::exchange(request.array, std::nullopt);
+  const std::size_t count = array ? array->size() : 1;
+  const auto mine = active_.find(user);
+  const std::size_t theirs = mine == active_.end() ? 0 : mine->second;
+  if (context_.roster->jobs().size() + inputs.size() + count > limits_.jobs) {
+    return Error{fmt::format("the queue is full: {} jobs", limits_.jobs), ErrorCode::kBusy};
+  }
+  if (theirs + count > limits_.per_user) {
+    return Error{fmt::format("you have {} jobs that are not over; the limit is {}", theirs,
+                             limits_.per_user),
+                 ErrorCode::kBusy};
+  }
+  std::vector<LiveId> ids;
+  SubmitInput input;
+  input.user = user;
+  input.tenant = request.tenant;
+  input.request = std::move(request);
+  input.text = request_json(input.request);
+  if (bulk_of(input) > kMaxEntryBulk || input.text.size() * count > kMaxSubmitBytes) {
+    return Error{count == 1 ? "the request is too large to be written down"
+                            : "the request is too large for so many jobs",
+                 ErrorCode::kTooLarge};
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    input.id = journal_.next_id();
+    if (array) {
+      input.array = i == 0 ? input.id : input.array;
+      input.index = array->first + static_cast<std::int32_t>(i) * array->step;
+      input.at_once = array->at_once;
+    }
+    if (i == 0 && !key.empty()) {
+      if (const Refusal refusal = journal_.keep_key(user, key, input.id)) return *refusal;
+    }
+    ids.push_back(input.id);
+    inputs.push_back(input);
+  }
+  active_[user] += count;
+  return ids;
+}
+
+// All jobs of the submission whose first job that is, in order.
+std::vector<LiveId> JobCommands::ids_from(LiveId first, const Inputs& inputs) {
+  std::vector<LiveId> ids;
+  for (const Input& input : inputs) {  // Of this very turn.
+    const auto* other = std::get_if<SubmitInput>(&input);
+    if (other != nullptr && other->array == first) ids.push_back(other->id);
+  }
+  const Result<std::vector<JobRow>> rows =
+      context_.rows.jobs_beginning(fmt::format("{}_", first), kMostArrayJobs);
+  if (rows.ok()) {
+    for (const JobRow& row : rows.value()) ids.push_back(row.id);
+  }
+  std::sort(ids.begin(), ids.end());
+  if (ids.empty()) ids.push_back(first);
+  return ids;
+}
+
+// Leaves only active jobs in the request. A job may depend only on jobs that its user may see.
+Refusal JobCommands::resolve_dependencies(const Caller& caller, JobRequest& request,
+                                          const Inputs& inputs) {
+  const auto resolve = [&](std::vector<std::uint64_t>& jobs, bool wants_ok) -> Refusal {
+    std::vector<std::uint64_t> open;
+    for (const std::uint64_t id : jobs) {
+      const auto submitted_now = [&](const Input& input) {
+        const auto* other = std::get_if<SubmitInput>(&input);
+        return other != nullptr && other->id == id && may_see(caller, other->user);
+      };
+      const LiveJob* live = context_.roster->find(id);
+      if ((live != nullptr && !live->end && may_see(caller, live->user)) ||
+          std::any_of(inputs.begin(), inputs.end(), submitted_now)) {
+        open.push_back(id);
+        continue;
+      }
+      const Result<std::optional<JobRow>> row = context_.rows.job(id);
+      if (!row.ok()) return unreadable(row.error());
+      if (!row.value() || !may_see(caller, row.value()->user)) {
+        return conflict(fmt::format("after: no such job: {}", id));
+      }
+      if (wants_ok && row.value()->state != state_name(LiveState::kDone)) {
+        return conflict(
+            fmt::format("after_ok: job {} did not end well: {}", id, row.value()->state));
+      }
+    }
+    jobs = std::move(open);
+    return std::nullopt;
+  };
+  if (const Refusal refusal = resolve(request.after_ok, true)) return refusal;
+  return resolve(request.after_any, false);
+}
+
+// The request of a finished job. A job of an array keeps its index, in an array of its own.
+Result<JobRequest> JobCommands::request_of(LiveId id) {
+  const Result<std::optional<JobRow>> row = context_.rows.job(id);
+  if (!row.ok()) return unreadable(row.error());
+  if (!row.value()) return Error{fmt::format("no such job: {}", id), ErrorCode::kNotFound};
+  const json details = json::parse(row.value()->spec, nullptr, false);
+  const json kept = details.is_object() ? details.value("request", json()) : json();
+  Result<JobRequest> request = read_request(kept.dump());
+  if (!request.ok()) {
+    return conflict(fmt::format("job {}: its request cannot be read any more: {}", id,
+                                request.error().message));
+  }
+  if (details.contains("index")) {
+    const auto index = details.value("index", std::int32_t{0});
+    request.value().array = ArrayRange{index, index, 1, 0};
+  }
+  return request;
+}
+
+// The new job belongs to the user of the old one, also if an operator asks: the user decides whose
+// quota and files it uses.
+JobCommands::Outcome JobCommands::on(const Caller& caller, const RetryJob& call, Inputs& inputs) {
+  if (call.job.ends_with(kWholeArray)) return conflict("one job at a time: " + call.job);
+  const Result<FoundJob> found = find_job(context_, caller, call.job, Match::kWhole);
+  if (!found.ok()) return found.error();
+  const FoundJob& old = found.value();
+  const Roster& roster = *context_.roster;
+  const LiveJob* job = roster.find(old.id);
+  if (job != nullptr && !job->end) {
+    return conflict(
+        fmt::format("job {} is not over: {}", old.id, state_name(roster.state_of(*job))));
+  }
+  Result<JobRequest> read = request_of(old.id);
+  if (!read.ok()) return read.error();
+  JobRequest& request = read.value();
+  for (std::vector<std::uint64_t>* jobs : {&request.after_ok, &request.after_any}) {
+    std::erase_if(*jobs, [&](std::uint64_t id) {
+      const LiveJob* other = roster.find(id);
+      return other == nullptr || other->end;
+    });
+  }
+  if (const Refusal refusal = roster.refuse(request, request.tenant)) return *refusal;
+  const Result<std::vector<LiveId>> ids = take_in(old.user, std::move(request), "", inputs);
+  if (!ids.ok()) return ids.error();
+  return CommandOutcome{RetriedJob{ids.value().front(), old.id}};
+}
+
+JobCommands::Outcome JobCommands::on(const Caller& caller, const CancelJob& call, Inputs& inputs) {
+  return change(caller, call.job, Change::kCancel, inputs);
+}
+
+JobCommands::Outcome JobCommands::on(const Caller& caller, const HoldJob& call, Inputs& inputs) {
+  return change(caller, call.job, Change::kHold, inputs);
+}
+
+JobCommands::Outcome JobCommands::on(const Caller& caller, const ReleaseJob& call, Inputs& inputs) {
+  return change(caller, call.job, Change::kRelease, inputs);
+}
+
+Result<ChangedJob> JobCommands::change_job(const Caller& caller, const LiveJob& job, Change change,
+                                           Inputs& inputs) {
+  const LiveId id = job.id;
+  if (job.end) return conflict(fmt::format("job {} is over", id));
+  if (change == Change::kCancel) {
+    inputs.push_back(CancelInput{id, caller.user});
+    return ChangedJob{id, job.lease ? "stopping" : "cancelled"};
+  }
+  if (job.cancelled) return conflict(fmt::format("job {} is being cancelled", id));
+  if (change == Change::kHold) {
+    if (job.held) return conflict(fmt::format("job {} is held already", id));
+    inputs.push_back(HoldInput{id});
+    return ChangedJob{id, job.lease ? "stopping" : "held"};
+  }
+  if (!job.held) return conflict(fmt::format("job {} is not held", id));
+  inputs.push_back(ReleaseInput{id});
+  return ChangedJob{id, job.lease ? "stopping" : "queued"};
+}
+
+JobCommands::Outcome JobCommands::change(const Caller& caller, const std::string& text,
+                                         Change change, Inputs& inputs) {
+  if (text.ends_with(kWholeArray)) return change_array(caller, text, change, inputs);
+  // A prefix is not enough to change a job: the caller may mean another one.
+  const Result<FoundJob> found = find_job(context_, caller, text, Match::kWhole);
+  if (!found.ok()) return found.error();
+  const LiveId id = found.value().id;
+  const LiveJob* job = context_.roster->find(id);
+  if (job == nullptr) return conflict(fmt::format("job {} is over", id));
+  Result<ChangedJob> changed = change_job(caller, *job, change, inputs);
+  if (!changed.ok()) return changed.error();
+  return CommandOutcome{ChangedJobs{{std::move(changed).value()}, job->array, false}};
+}
+
+// Every job of "12_*" that can be changed so.
+JobCommands::Outcome JobCommands::change_array(const Caller& caller, const std::string& text,
+                                               Change change, Inputs& inputs) {
+  const Result<std::int64_t> number =
+      parse_int(std::string_view(text).substr(0, text.size() - kWholeArray.size()));
+  const LiveId array = number.ok() ? static_cast<LiveId>(number.value()) : 0;
+  ChangedJobs changed{{}, array, true};
+  Error error{"no array with jobs that are not over: " + text, ErrorCode::kNotFound};
+  const auto& jobs = context_.roster->jobs();
+  for (auto at = jobs.lower_bound(array); array != 0 && at != jobs.end(); ++at) {
+    const LiveJob& job = at->second;
+    if (job.array != array || job.end || !may_see(caller, job.user)) continue;
+    Result<ChangedJob> one = change_job(caller, job, change, inputs);
+    if (one.ok()) {
+      changed.jobs.push_back(std::move(one).value());
+    } else {
+      error = one.error();
+    }
+  }
+  if (changed.jobs.empty()) return error;
+  return CommandOutcome{std::move(changed)};
+}
+
+JobCommands::Outcome JobCommands::on(const Caller& caller, const DrainNode& call, Inputs& inputs) {
+  return change_node(caller, call.node, false, inputs);
+}
+
+JobCommands::Outcome JobCommands::on(const Caller& caller, const UndrainNode& call,
+                                     Inputs& inputs) {
+  return change_node(caller, call.node, true, inputs);
+}
+
+JobCommands::Outcome JobCommands::change_node(const Caller& caller, const std::string& node,
+                                              bool open, Inputs& inputs) {
+  if (!caller.is_operator) return Error{"only operators drain servers", ErrorCode::kForbidden};
+  if (!context_.roster->find_node(node)) {
+    std::vector<std::string_view> known;
+    for (const Node& each : context_.roster->settings().topology.nodes()) {
+      known.push_back(each.name);
+    }
+    return Error{"no such server: " + in_quotes(node) + suggestion(node, known),
+                 ErrorCode::kNotFound};
+  }
+  inputs.push_back(DrainInput{node, open});
+  return CommandOutcome{ChangedNode{node, open}};
+}
+
+JobCommands::Outcome JobCommands::on(const Caller& caller, const KeepProfile& call, Inputs&) {
+  const LiveClock& clock = context_.clock;
+  Result<Learnt> kept =
+      speeds_.keep(caller.user, call.body, clock.unix_us(clock.now()) / 1'000'000);
+  if (!kept.ok()) return kept.error();
+  return CommandOutcome{KeptProfile{std::move(kept).value()}};
+}
+
+}  // namespace muster

@@ -1,0 +1,385 @@
+#include "live/manager/manager.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "base/types/check.h"
+#include "live/codec/input_codec.h"
+#include "live/views/answers.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kMaxCallsPerTurn = 1'000;
+constexpr Duration kCleaningEvery = Duration::seconds(600);
+constexpr Duration kMaxWait = Duration::seconds(60);
+constexpr Duration kRetryCommit = Duration::micros(200'000);
+constexpr std::size_t kTrimEvery = 1'000;  // Jobs that ended.
+
+SpeedSettings speed_settings(const ManagerSettings& settings) {
+  return {settings.files, settings.profile, settings.progress_every, settings.profiling};
+}
+
+EraSettings era_settings(const ManagerSettings& settings, const Recovered& recovered) {
+  return {recovered.wanted, recovered.in_force, settings.nodes, recovered.since_snapshot,
+          settings.snapshot_every};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Manager>> Manager::open(ManagerSettings settings) {
+  if (!settings.log) settings.log = [](const std::string&) {};
+  Result<Recovered> recovered =
+      recover(settings.home, settings.files, settings.scheduling, settings.log);
+  if (!recovered.ok()) return recovered.error();
+  const bool needs_era = recovered.value().needs_era;
+  std::unique_ptr<Manager> manager(new Manager(std::move(settings), std::move(recovered).value()));
+  if (const Refusal refusal = manager->begin_eras(needs_era)) return *refusal;
+  return manager;
+}
+
+Manager::Manager(ManagerSettings settings, Recovered recovered)
+    : settings_(std::move(settings)),
+      instance_(std::move(recovered.instance)),
+      ordering_{settings_.launch, settings_.node_test},
+      clock_(recovered.clock),
+      journal_(std::move(recovered.journal)),
+      rows_(std::move(recovered.rows)),
+      roster_(std::move(recovered.roster)),
+      notes_(std::move(recovered.notes)),
+      reports_(settings_.files, settings_.progress_every),
+      speeds_(speed_settings(settings_), std::move(recovered.profiles)),
+      eras_({roster_, journal_, *notes_, instance_, settings_.log},
+            era_settings(settings_, recovered)),
+      commands_(read_context(), journal_, speeds_,
+                {settings_.most_queued, settings_.most_queued_per_user}),
+      queries_(read_context(), query_settings(), std::move(recovered.worker_rows)) {
+  ordering_.launch.instance = instance_.id;
+}
+
+ReadContext Manager::read_context() {
+  return {roster_,       rows_,   clock_, reports_.progress(), speeds_.profiles(),
+          eras_.nodes(), *notes_, status_};
+}
+
+QuerySettings Manager::query_settings() {
+  return {settings_.files,
+          {settings_.home, settings_.retention, settings_.what_if, settings_.what_if_time},
+          [this] { return hands_->use(); }};
+}
+
+Refusal Manager::begin_eras(bool needs_era) {
+  if (needs_era) {
+    if (const Refusal refusal = eras_.begin()) return refusal;
+    note_step();
+  }
+  if (eras_.is_pending()) {
+    if (const Refusal refusal = adapt()) return refusal;
+  }
+  // The snapshot is durable: its rows and events must be too, even if the start fails later.
+  return journal_.commit();
+}
+
+void Manager::stop() {
+  queries_.stop();
+  inbox_.stop();
+}
+
+std::vector<std::pair<LiveId, std::uint32_t>> Manager::leases() const {
+  std::vector<std::pair<LiveId, std::uint32_t>> leases;
+  for (const auto& [id, job] : roster_->jobs()) {
+    if (job.lease) leases.emplace_back(id, job.lease->number);
+  }
+  return leases;
+}
+
+Refusal Manager::run() {
+  MUSTER_CHECK(hands_ != nullptr);
+  const Refusal refusal = run_until_stopped();
+  stop();  // Also after an error: long simulations on other threads end then.
+  return refusal;
+}
+
+Refusal Manager::run_until_stopped() {
+  order_again();
+  if (const Refusal refusal = commit_and_act()) return refusal;
+  next_cleaning_ = clock_.now() + kCleaningEvery;
+  while (inbox_.wait(time_to_next_turn())) {
+    if (const Refusal refusal = turn()) return refusal;
+  }
+  speeds_.let_go();
+  set_limits();
+  if (eras_.renew()) note_step();  // So that another version of Muster can begin from it.
+  return journal_.commit();
+}
+
+void Manager::order_again() {
+  for (const auto& [id, job] : roster_->jobs()) {
+    if (job.lease && job.lease->up) reports_.take_up(id, job.lease->number);
+  }
+  if (const std::size_t jobs = roster_->jobs().size(); jobs > 0) {
+    settings_.log(fmt::format("found again: {} job{} that {} not over, {} with a lease", jobs,
+                              jobs == 1 ? "" : "s", jobs == 1 ? "is" : "are", leases().size()));
+  }
+  orders_.clear();  // They are among these.
+  hands_->order(orders_again(*roster_, ordering_));
+}
+
+Duration Manager::time_to_next_turn() const {
+  Instant until = std::min(roster_->wake(), next_cleaning_);
+  if (!roster_->engine().state().placed.empty()) {
+    until = std::min(until, reports_.next_look());
+    if (speeds_.is_measuring()) until = std::min(until, speeds_.next_look());
+  }
+  return std::clamp(until - clock_.now(), Duration(), kMaxWait);
+}
+
+Refusal Manager::turn() {
+  const Instant now = clock_.now();
+  std::vector<Input> inputs = take_work();
+  reports_.look(*roster_, now, inputs);
+  speeds_.look(*roster_, now, inputs);
+  set_limits();
+  reports_.report_ends(*roster_, now, inputs);
+  if (roster_->wake() <= now) inputs.push_back(TickInput{});
+  if (!inputs.empty()) decide(std::move(inputs));
+  if (journal_.buffered() > 0 || !waiters_.empty() || speeds_.has_changed()) {
+    if (const Refusal refusal = commit()) return refusal;
+    if (speeds_.has_changed()) {
+      if (const Refusal refusal = use_learned_profiles()) settings_.log(refusal->message);
+      if (const Refusal refusal = commit()) return refusal;
+    }
+    act();
+    if (std::exchange(lease_ended_, false) && eras_.is_pending()) {
+      if (const Refusal refusal = adapt()) settings_.log(refusal->message);
+      if (const Refusal refusal = commit_and_act()) return refusal;
+    }
+  }
+  if (const Refusal refusal = take_new_settings()) return refusal;
+  answer_reads();
+  queries_.after_turn();
+  if (ended_since_trim_ >= kTrimEvery) {
+    ended_since_trim_ = 0;
+    ::malloc_trim(0);  // The library keeps what thousands of jobs needed once; we do not.
+  }
+  return now >= next_cleaning_ || eras_.is_due() ? clean_up(now) : std::nullopt;
+}
+
+std::vector<Input> Manager::take_work() {
+  std::deque<PendingCall> calls = inbox_.take_calls(kMaxCallsPerTurn);
+  std::vector<Input> inputs = inbox_.take_news();
+  eras_.drop_known(inputs);
+  for (PendingCall& each : calls) {
+    if (info_of(each.call).writes) {
+      command(std::move(each), inputs);
+    } else {
+      reads_.push_back(std::move(each));
+    }
+  }
+  return inputs;
+}
+
+void Manager::command(PendingCall pending, std::vector<Input>& inputs) {
+  std::visit(
+      [&]<class C>(C& call) {
+        if constexpr (C::kInfo.writes) {
+          const Result<CommandOutcome> outcome = commands_.on(pending.caller, call, inputs);
+          if (!outcome.ok()) return pending.done(error_answer(outcome.error()));
+          const bool profile = std::holds_alternative<KeptProfile>(outcome.value());
+          (profile ? profile_waiters_ : waiters_)
+              .push_back({std::move(pending.done), answer_of(outcome.value())});
+        }
+      },
+      pending.call);
+}
+
+void Manager::answer_reads() {
+  for (PendingCall& each : std::exchange(reads_, {})) {
+    queries_.answer(each.caller, each.call, std::move(each.done));
+  }
+}
+
+// In steps that fit an entry of the journal each.
+void Manager::decide(std::vector<Input> inputs) {
+  std::size_t begin = 0;
+  while (begin < inputs.size()) {
+    std::size_t end = begin;
+    std::size_t bulk = 0;
+    do {
+      bulk += bulk_of(inputs[end++]);
+    } while (end < inputs.size() && bulk + bulk_of(inputs[end]) <= kMaxEntryBulk);
+    step(std::span(inputs).subspan(begin, end - begin));
+    begin = end;
+  }
+}
+
+void Manager::step(std::span<const Input> inputs) {
+  const Instant now = std::max(clock_.now(), roster_->now());
+  JournalStep entry;
+  entry.before = roster_->digest();
+  entry.inputs.assign(inputs.begin(), inputs.end());
+  roster_.writable().step(now, inputs);
+  entry.decided = roster_->decisions();
+  JournalEntry written;
+  written.kind = "step";
+  written.at = now;
+  written.body = step_json(entry);
+  eras_.count(inputs);
+  if (written.body.size() > kLargestText) {  // A plan changed thousands of jobs.
+    entry.decided.reset();
+    written.body = step_json(entry);
+    eras_.make_due();  // Another engine version could not repeat this entry.
+  }
+  const Result<std::uint64_t> number = journal_.append(std::move(written));
+  MUSTER_CHECK(number.ok());  // The bulk of each input was limited when it was made.
+  status_.submitted +=
+      static_cast<std::uint64_t>(std::count_if(inputs.begin(), inputs.end(), [](const Input& each) {
+        return std::holds_alternative<SubmitInput>(each);
+      }));
+  note_step();
+}
+
+// Takes over what the roster's last step, or a new era, brought about.
+void Manager::note_step() {
+  const auto& orders = roster_->orders();
+  orders_.insert(orders_.end(), orders.begin(), orders.end());
+  const std::size_t first = notes_->take(*roster_, clock_);
+  for (const Note& note : notes_->fresh().subspan(first)) {
+    const LiveJob* job = roster_->find(note.job);
+    if (job == nullptr || !note.last) continue;
+    commands_.job_ended(job->user);
+    queries_.forget_counts();
+    ++ended_since_trim_;
+    const auto end = static_cast<std::size_t>(*job->end);
+    ++status_.ended.at(end - static_cast<std::size_t>(LiveState::kDone));
+  }
+  if (!roster_->over().empty()) lease_ended_ = true;
+  put_rows();
+  if (const Refusal refusal = notes_->write(first, journal_)) settings_.log(refusal->message);
+}
+
+void Manager::put_rows() {
+  const auto put = [this](auto row) {
+    if (const Refusal refusal = journal_.put(std::move(row))) settings_.log(refusal->message);
+  };
+  for (const LeaseRecord& record : roster_->over()) {
+    reports_.read_rest(*roster_, record);
+    put(row_of(*roster_, record));
+  }
+  for (const LiveId id : roster_->touched()) {
+    const LiveJob* job = roster_->find(id);
+    if (job == nullptr) continue;
+    put(row_of(*roster_, *job, reports_.progress().find(id)));
+    if (job->lease) put(row_of(*roster_, *job, *job->lease));
+    if (job->end) reports_.forget(id);
+  }
+}
+
+// Nothing is done or answered before this has succeeded. Waits while the disk is full.
+Refusal Manager::commit() {
+  while (true) {
+    const Refusal refusal = journal_.commit();
+    if (!refusal) {
+      if (!status_.blocked.empty()) {
+        settings_.log("the journal can be written again");
+        queries_.forget_counts();  // They were counted before it.
+      }
+      status_.blocked.clear();
+      return std::nullopt;
+    }
+    if (journal_.health() == JournalHealth::kBroken) return refusal;
+    if (status_.blocked.empty())
+      settings_.log("the journal cannot be written: " + refusal->message);
+    status_.blocked = refusal->message;
+    answer_reads();
+    if (!inbox_.pause(kRetryCommit)) return refusal;
+    refuse_calls();
+  }
+}
+
+Refusal Manager::commit_and_act() {
+  if (const Refusal refusal = commit()) return refusal;
+  act();
+  return std::nullopt;
+}
+
+void Manager::refuse_calls() {
+  for (PendingCall& each : inbox_.take_calls(SIZE_MAX)) {
+    each.done(info_of(each.call).writes ? error_answer({"cannot write to disk: " + status_.blocked,
+                                                        ErrorCode::kUnavailable})
+                                        : queries_.answer_now(each.caller, each.call));
+  }
+}
+
+void Manager::act() {
+  // A job that must stop gets all its CPU back to save its work with.
+  for (const Order& order : orders_) {
+    if (order.kind == Order::Kind::kStop) speeds_.let_go(order.id);
+  }
+  set_limits();
+  std::vector<HandOrder> orders;
+  for (const Order& order : std::exchange(orders_, {})) {
+    orders.push_back(lease_order(*roster_, order, ordering_));
+  }
+  hands_->order(std::move(orders));
+  for (Waiter& each : std::exchange(waiters_, {})) each.done(std::move(each.answer));
+  notes_->publish();
+}
+
+void Manager::set_limits() {
+  const std::vector<Profiler::Limit> limits = speeds_.take_limits();
+  if (!limits.empty()) hands_->order(limit_orders(limits));
+}
+
+Refusal Manager::adapt() {
+  const Result<bool> began = eras_.adapt();
+  if (!began.ok()) return began.error();
+  if (!began.value()) return std::nullopt;
+  note_step();
+  // The states of new nodes were reported before; what has come since is newer.
+  inbox_.put_first(eras_.node_states());
+  return std::nullopt;
+}
+
+// Profiles are part of the settings. All leases fit them.
+Refusal Manager::use_learned_profiles() {
+  if (!speeds_.accept_changes(*roster_)) return std::nullopt;
+  const Result<bool> began = eras_.use_profiles(speeds_.profiles());
+  if (began.ok() && began.value()) note_step();
+  for (Waiter& each : std::exchange(profile_waiters_, {})) {
+    each.done(began.ok() ? std::move(each.answer)
+                         : error_answer({began.error().message, ErrorCode::kUnavailable}));
+  }
+  return began.ok() ? std::nullopt : Refusal(began.error());
+}
+
+Refusal Manager::take_new_settings() {
+  std::optional<NewSettings> changed = inbox_.take_settings();
+  if (!changed) return std::nullopt;
+  eras_.want(changed->scheduling, speeds_.profiles(), std::move(changed->nodes));
+  if (!eras_.is_pending()) return std::nullopt;
+  if (const Refusal refusal = commit()) return refusal;
+  if (const Refusal refusal = adapt()) settings_.log(refusal->message);
+  return commit_and_act();
+}
+
+// Shortens the journal and deletes jobs beyond the retention time.
+Refusal Manager::clean_up(Instant now) {
+  next_cleaning_ = now + kCleaningEvery;
+  if (eras_.is_due() && eras_.renew()) note_step();
+  const bool old = now >= Instant() + settings_.retention;
+  if (old && journal_.health() == JournalHealth::kSound) {
+    const Result<std::size_t> forgotten =
+        forget_ended(journal_, rows_, *hands_, now - settings_.retention);
+    if (!forgotten.ok()) settings_.log(forgotten.error().message);
+    if (!forgotten.ok() || forgotten.value() > 0) queries_.forget_counts();
+  }
+  return commit_and_act();
+}
+
+}  // namespace muster

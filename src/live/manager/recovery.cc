@@ -1,0 +1,192 @@
+#include "live/manager/recovery.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/types/check.h"
+#include "live/codec/era_replay.h"
+#include "live/config/settings.h"
+#include "live/manager/eras.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kMaxNodeNotes = 2'000;  // That are read at the start.
+
+// Job ids begin at 1 again with a new journal, and old records under the same names would be taken
+// for those of new jobs.
+Refusal refuse_old_leases(const LeaseFiles& files) {
+  if (files.empty()) return std::nullopt;
+  return Error{files.directory() +
+                   ": has leases of a manager whose journal is gone; bring journal.db back, or "
+                   "move the directory away",
+               ErrorCode::kConflict};
+}
+
+// Opens the files and replays. Used once.
+class Recovery {
+ public:
+  Recovery(Instance instance, Journal journal, const std::function<void(const std::string&)>& log)
+      : instance_(std::move(instance)), journal_(std::move(journal)), log_(log) {}
+
+  Result<Recovered> from_nothing(const std::string& scheduling, JobReader rows,
+                                 JobReader worker_rows) &&;
+  Result<Recovered> from_snapshot(const Snapshot& snapshot, const std::string& scheduling,
+                                  JobReader rows, JobReader worker_rows) &&;
+  Refusal remember_nodes(JobReader& rows);
+  Journal& journal() { return journal_; }
+
+ private:
+  Refusal replay(EraReplay& era, std::uint64_t after, const LiveClock& clock);
+  void write_notes() {
+    if (const Refusal refusal = notes_->write(0, journal_)) log_(refusal->message);
+  }
+
+  Instance instance_;
+  Journal journal_;
+  const std::function<void(const std::string&)>& log_;
+  std::unique_ptr<NoteLog> notes_ = std::make_unique<NoteLog>();
+  std::size_t since_snapshot_ = 0;
+  bool repeatable_ = true;  // Another engine version could repeat the era.
+};
+
+Refusal Recovery::remember_nodes(JobReader& rows) {
+  Result<std::vector<EventRow>> events = rows.latest_of_no_job(kMaxNodeNotes);
+  if (!events.ok()) return events.error();
+  std::for_each(events.value().rbegin(), events.value().rend(),
+                [this](const EventRow& event) { notes_->remember(event); });
+  return std::nullopt;
+}
+
+Result<Recovered> Recovery::from_nothing(const std::string& scheduling, JobReader rows,
+                                         JobReader worker_rows) && {
+  Result<RosterSettings> wanted = roster_settings(scheduling);
+  if (!wanted.ok()) return wanted.error();
+  const LiveClock clock(instance_, Instant());
+  return Recovered{std::move(instance_),
+                   clock,
+                   std::move(journal_),
+                   std::move(rows),
+                   std::move(worker_rows),
+                   Roster(std::move(wanted).value()),
+                   std::move(notes_),
+                   true,
+                   scheduling,
+                   scheduling,
+                   {},
+                   0};
+}
+
+Result<Recovered> Recovery::from_snapshot(const Snapshot& snapshot, const std::string& scheduling,
+                                          JobReader rows, JobReader worker_rows) && {
+  Result<EraSnapshot> begun = read_era_snapshot(snapshot.body);
+  if (!begun.ok()) return begun.error();
+  const std::string settings = begun.value().settings;
+  notes_->continue_after(begun.value().last_note);
+  // If the instance's file was lost, times and tokens must stay as they were.
+  instance_.id = begun.value().instance;
+  instance_.born_unix_us = begun.value().born_unix_us;
+  Result<RosterSettings> old = roster_settings(settings);
+  if (!old.ok()) return old.error();
+  Result<std::vector<Learnt>> profiles = learnt_in(settings);
+  if (!profiles.ok()) return profiles.error();
+  repeatable_ = begun.value().decided.has_value();
+  Result<EraReplay> era = EraReplay::begin(begun.value(), std::move(old).value());
+  if (!era.ok()) return era.error();
+  Roster& roster = era.value().roster();
+  // The journal has the notes of its entries; those of the new era only if there was a commit after
+  // it.
+  const LiveClock clock(instance_, Instant());
+  const bool known = journal_.last_event() > notes_->last();
+  notes_->take(roster, clock);
+  if (!known) write_notes();
+  if (const Refusal refusal = replay(era.value(), snapshot.seq, clock)) return *refusal;
+  notes_->drop_fresh();
+  notes_->continue_after(std::max(notes_->last(), journal_.last_event()));
+  const LiveClock clock_after(instance_, roster.now());
+  std::string wanted = with_learnt(scheduling, profiles.value());
+  if (era.value().is_other_version()) {
+    const std::uint64_t steps = era.value().steps();
+    log_(
+        fmt::format("recovered {} step{} decided by engine version {}; this is version {}, which "
+                    "decides from now on",
+                    steps, steps == 1 ? "" : "s", era.value().engine(), kEngineVersion));
+  }
+  return Recovered{std::move(instance_),
+                   clock_after,
+                   std::move(journal_),
+                   std::move(rows),
+                   std::move(worker_rows),
+                   std::move(roster),
+                   std::move(notes_),
+                   era.value().is_other_version() || !repeatable_,
+                   settings,
+                   std::move(wanted),
+                   std::move(profiles).value(),
+                   since_snapshot_};
+}
+
+// Every entry must find the roster as it was when it was written.
+Refusal Recovery::replay(EraReplay& era, std::uint64_t after, const LiveClock& clock) {
+  Refusal wrong;
+  const Refusal refusal = journal_.for_each_from(after + 1, [&](std::uint64_t number,
+                                                                const JournalEntry& entry) {
+    if (wrong) return;
+    const Result<JournalStep> step = read_step(entry.body);
+    if (!step.ok()) {
+      wrong = Error{fmt::format("entry {}: {}", number, step.error().message), ErrorCode::kCorrupt};
+    } else if (!era.agrees(step.value())) {
+      wrong = Error{
+          fmt::format(
+              "entry {}: replayed, the decisions before it come out differently; it was written by "
+              "another version of Muster: start that one and stop it once, then this one",
+              number),
+          ErrorCode::kConflict};
+    } else if (const Refusal misfit = era.take(entry.at, step.value())) {
+      wrong = Error{fmt::format("entry {}: {}", number, misfit->message), ErrorCode::kCorrupt};
+    } else {
+      repeatable_ = repeatable_ && step.value().decided;
+      notes_->drop_fresh();
+      notes_->take(era.roster(), clock);
+      since_snapshot_ += snapshot_weight(step.value().inputs);
+      // Written before events were kept.
+      if (number < journal_.events_from()) write_notes();
+    }
+  });
+  return refusal ? refusal : wrong;
+}
+
+}  // namespace
+
+Result<Recovered> recover(const std::string& home, const LeaseFiles& files,
+                          const std::string& scheduling,
+                          const std::function<void(const std::string&)>& log) {
+  Result<Instance> instance = open_instance(home);
+  if (!instance.ok()) return instance.error();
+  const std::string file = home + "/journal.db";
+  Result<Journal> journal = Journal::open(file);
+  if (!journal.ok()) return journal.error();
+  Result<JobReader> rows = JobReader::open(file);
+  if (!rows.ok()) return rows.error();
+  Result<JobReader> worker_rows = JobReader::open(file);
+  if (!worker_rows.ok()) return worker_rows.error();
+  Recovery recovery(std::move(instance).value(), std::move(journal).value(), log);
+  if (const Refusal refusal = recovery.remember_nodes(rows.value())) return *refusal;
+  if (const auto wanted = roster_settings(scheduling); !wanted.ok()) return wanted.error();
+  const Result<std::optional<Snapshot>> snapshot = recovery.journal().newest_snapshot();
+  if (!snapshot.ok()) return snapshot.error();
+  if (!snapshot.value()) {
+    if (const Refusal refusal = refuse_old_leases(files)) return *refusal;
+    return std::move(recovery).from_nothing(scheduling, std::move(rows).value(),
+                                            std::move(worker_rows).value());
+  }
+  Result<Recovered> recovered = std::move(recovery).from_snapshot(
+      *snapshot.value(), scheduling, std::move(rows).value(), std::move(worker_rows).value());
+  if (recovered.ok()) return recovered;
+  return Error{file + ": " + recovered.error().message, recovered.error().code};
+}
+
+}  // namespace muster

@@ -1,0 +1,38 @@
+#pragma once
+
+// Answers questions about the cluster and the manager: who calls, all GPUs, nodes, tenants,
+// profiles, metrics and health.
+//
+// Threads: the manager thread calls it; every answer is made there.
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "live/lease/hands.h"
+#include "live/query/read_context.h"
+
+namespace muster {
+
+class ClusterQueries {
+ public:
+  // `use`: the latest utilization sample; may return nullptr.
+  ClusterQueries(const ReadContext& context, std::function<std::shared_ptr<const UseSample>()> use)
+      : context_(context), use_(std::move(use)) {}
+
+  Answer me(const Caller& caller) const;
+  Answer fleet(const Caller& caller) const;
+  Answer nodes(const Caller& caller) const;
+  Answer tenants() const;
+  Answer profiles(const Caller& caller) const;
+  Answer metrics() const;  // In the exposition format.
+  Answer health() const;   // Status 503 while is_blocked().
+  // Whether the journal cannot be written.
+  bool is_blocked() const { return !context_.status.blocked.empty(); }
+
+ private:
+  ReadContext context_;
+  std::function<std::shared_ptr<const UseSample>()> use_;
+};
+
+}  // namespace muster

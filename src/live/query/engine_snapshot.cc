@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include "engine/roster/roster.h"
+#include "live/query/picture.h"
+
+namespace muster {
+
+namespace {
+
+// Why each node takes no jobs; empty if it does.
+std::vector<std::string> closed_reasons(const Roster& roster) {
+  std::vector<std::string> reasons(roster.settings().topology.node_count());
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    const NodeId node(i);
+    const auto quarantine = roster.quarantines().find(node);
+    if (!roster.is_usable(node)) {
+      reasons[i] = "unusable: " + roster.conditions().at(node).why;
+    } else if (roster.is_drained(node)) {
+      reasons[i] = "drained";
+    } else if (quarantine != roster.quarantines().end()) {
+      reasons[i] = "in quarantine: " + quarantine->second.why;
+    }
+  }
+  return reasons;
+}
+
+// Run times of finished jobs, and the latest arrivals.
+Guesses guesses_of(const Roster& roster) {
+  struct Arrival {
+    Instant at;
+    JobSpec spec;
+  };
+  Guesses guesses;
+  std::vector<Arrival> arrivals;
+  JobRequest request;
+  for (const FinishedSample& known : roster.finished()) {
+    request.name = known.name;
+    request.gpus = known.gpus;
+    const JobSpec spec = roster.imagine(request, known.user, known.tenant);
+    guesses.learn(spec, known.work);
+    if (known.submitted > Instant()) arrivals.push_back({known.submitted, spec});
+  }
+  // The latest, as many as can count: ids ascend with time.
+  std::size_t room = Guesses::kArrivals;
+  for (auto at = roster.jobs().rbegin(); at != roster.jobs().rend() && room > 0; ++at) {
+    const LiveJob& job = at->second;
+    if (!job.row) continue;
+    arrivals.push_back({job.submitted, roster.imagine(job.request, job.user, job.tenant)});
+    --room;
+  }
+  std::sort(arrivals.begin(), arrivals.end(),
+            [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
+  for (const Arrival& arrival : arrivals) guesses.came(arrival.at, arrival.spec);
+  return guesses;
+}
+
+}  // namespace
+
+Picture engine_snapshot(const Roster& roster, Instant now) {
+  const RosterSettings& settings = roster.settings();
+  Rules rules;
+  rules.cluster = roster.engine().state().cluster;
+  rules.planner = settings.planner;
+  rules.planner.chain.tenants = settings.tenants ? &*settings.tenants : nullptr;
+  rules.engine = settings.engine;
+  Picture picture{roster.world(),
+                  std::max(now, roster.now()),
+                  roster.engine(),
+                  std::move(rules),
+                  guesses_of(roster),
+                  {},
+                  {},
+                  closed_reasons(roster)};
+  for (std::size_t i = 0; i < roster.rows(); ++i) {
+    picture.live_of.push_back(roster.live_of(JobId(i)));
+  }
+  picture.users.resize(roster.users().size());
+  for (const auto& [user, id] : roster.users()) picture.users[id] = user;
+  return picture;
+}
+
+}  // namespace muster

@@ -1,0 +1,384 @@
+#include "live/query/job_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bitset>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "base/text/text.h"
+#include "live/lease/report_watch.h"
+#include "live/views/answers.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostListed = 1'000;
+constexpr std::size_t kMostPassedOver = 5'000;
+constexpr std::size_t kLiveStates = static_cast<std::size_t>(LiveState::kRejected) + 1;
+constexpr std::size_t kEnds = kLiveStates - static_cast<std::size_t>(LiveState::kDone);
+
+// Those that hold GPUs, then those that only wait for some, then those that something else keeps.
+int rank_of(LiveState state) {
+  switch (state) {
+    case LiveState::kRunning:
+    case LiveState::kStopping:
+      return 0;
+    case LiveState::kStarting:
+      return 1;
+    case LiveState::kQueued:
+    case LiveState::kRetrying:
+      return 2;
+    case LiveState::kBlocked:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
+// A set of states.
+using States = std::bitset<kLiveStates>;
+
+Result<States> read_states(std::string_view text) {
+  States states;
+  if (text.empty()) text = "active";
+  for (const std::string_view word : split(text, ',')) {
+    const std::optional<LiveState> one = find_state(word);
+    const bool all = word == "all";
+    if (!one && !all && word != "active" && word != "ended") {
+      return Error{"state: unknown state " + in_quotes(word), ErrorCode::kInvalid};
+    }
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const auto state = static_cast<LiveState>(i);
+      if (one ? state == *one : all || is_over(state) == (word == "ended")) states.set(i);
+    }
+  }
+  return states;
+}
+
+bool has_state(const States& states, LiveState state) {
+  return states.test(static_cast<std::size_t>(state));
+}
+
+bool is_wanted(const ListJobs& call, const std::string& user, const std::string& tenant) {
+  return (call.user.empty() || call.user == user) &&
+         (call.tenant.empty() || call.tenant == tenant_or_default(tenant));
+}
+
+// As SQLite has it: letters of ASCII are alike whether large or small.
+bool contains(std::string_view text, std::string_view small_part) {
+  const auto found = std::search(text.begin(), text.end(), small_part.begin(), small_part.end(),
+                                 [](char a, char b) { return lower(a) == b; });
+  return found != text.end() || small_part.empty();
+}
+
+struct Search {
+  explicit Search(std::string_view words) : part(lowered(words)) {
+    // Whatever else it has, no id begins so.
+    may_be_id = std::all_of(part.begin(), part.end(),
+                            [](char c) { return (c >= '0' && c <= '9') || c == '_'; });
+  }
+  bool finds(const LiveJob& job) const {
+    if (part.empty() || contains(job.request.name, part) || contains(job.user, part) ||
+        contains(job.tenant, part)) {
+      return true;
+    }
+    if (!may_be_id) return false;
+    return std::to_string(job.id).starts_with(part) ||
+           (job.array != 0 && fmt::format("{}_{}", job.array, job.index).starts_with(part));
+  }
+
+  std::string part;
+  bool may_be_id = false;
+};
+
+// What one job is sorted by. Who lacks it comes last whichever way.
+struct SortKey {
+  bool missing = false;
+  double number = 0;
+  const std::string* text = nullptr;
+};
+
+SortKey of_time(const std::optional<Instant>& at) {
+  return at ? SortKey{false, static_cast<double>(at->us())} : SortKey{true};
+}
+
+// Who waits for GPUs by its place in line; who has none there behind those, by priority.
+constexpr double kMostPlaces = 1e9;
+
+double order_of(const LiveJob& job, LiveState state, std::uint32_t place) {
+  const int rank = rank_of(state);
+  if (rank != 2) return rank * 2 * kMostPlaces;
+  return rank * 2 * kMostPlaces +
+         (place != 0 ? static_cast<double>(place) : kMostPlaces - job.request.priority);
+}
+
+SortKey key_of(const LiveJob& job, LiveState state, std::uint32_t place, std::string_view sort,
+               Instant now) {
+  const double priority = job.request.priority;
+  if (sort.empty()) return {false, order_of(job, state, place)};
+  if (sort == "name") return {false, 0, &job.request.name};
+  if (sort == "user") return {false, 0, &job.user};
+  if (sort == "tenant") return {false, 0, &job.tenant};
+  if (sort == "state") return {false, static_cast<double>(static_cast<int>(state))};
+  if (sort == "gpus") return {false, static_cast<double>(job.request.gpus)};
+  if (sort == "priority") return {false, priority};
+  if (sort == "submitted") return of_time(job.submitted);
+  if (sort == "started") return of_time(job.started);
+  if (sort == "ended") return of_time(job.ended);
+  if (sort == "position") return {place == 0, static_cast<double>(place)};
+  if (sort == "ran") return {false, ran_by(job, now).in_seconds()};
+  return {};  // By id alone.
+}
+
+struct Listed {
+  SortKey key;
+  LiveId id = 0;
+  const LiveJob* job = nullptr;
+  std::uint32_t place = 0;
+};
+
+int compare_texts(const std::string& a, const std::string& b) {
+  if (a == b) return 0;  // As of a sweep: thousands.
+  const std::size_t both = std::min(a.size(), b.size());
+  for (std::size_t i = 0; i < both; ++i) {
+    const int difference =
+        static_cast<unsigned char>(lower(a[i])) - static_cast<unsigned char>(lower(b[i]));
+    if (difference != 0) return difference;
+  }
+  return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
+}
+
+bool comes_before(const Listed& a, const Listed& b, bool descending) {
+  if (a.key.missing != b.key.missing) return b.key.missing;
+  int order = 0;
+  if (a.key.text != nullptr) {
+    order = compare_texts(*a.key.text, *b.key.text);
+  } else if (a.key.number != b.key.number) {
+    order = a.key.number < b.key.number ? -1 : 1;
+  }
+  if (order == 0) order = a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+  return descending ? order > 0 : order < 0;
+}
+
+}  // namespace
+
+// Active jobs that match the call.
+struct JobList::ActiveJobs {
+  std::vector<Listed> jobs;                 // In the requested states.
+  std::map<LiveState, std::size_t> counts;  // In all states.
+
+  std::span<const Listed> page(const ListJobs& call) {
+    const std::size_t from = std::min(call.offset, jobs.size());
+    const std::size_t to = std::min(from + call.limit, jobs.size());
+    const auto at = [&](std::size_t i) { return jobs.begin() + static_cast<std::ptrdiff_t>(i); };
+    const auto before = [&](const Listed& a, const Listed& b) {
+      return comes_before(a, b, call.descending);
+    };
+    if (from > 0 && from < jobs.size()) std::nth_element(at(0), at(from), jobs.end(), before);
+    std::partial_sort(at(from), at(to), jobs.end(), before);
+    return std::span(jobs).subspan(from, to - from);
+  }
+};
+
+JobList::ActiveJobs JobList::find_active(const ListJobs& call) {
+  const States states = read_states(call.state).value();
+  const Search search(call.search);
+  const Instant now = context_.clock.now();
+  const QueueOrder& order = forecasts_.queue_order();
+  ActiveJobs list;
+  for (const auto& [id, job] : context_.roster->jobs()) {
+    if (job.end) continue;
+    const LiveState state = context_.roster->state_of(job);
+    if (!is_wanted(call, job.user, job.tenant) || !search.finds(job)) continue;
+    ++list.counts[state];
+    if (!has_state(states, state)) continue;
+    const std::uint32_t place = order.of(job);
+    list.jobs.push_back({key_of(job, state, place, call.sort, now), id, &job, place});
+  }
+  return list;
+}
+
+json JobList::view_now(const JobRow& row) const {
+  const LiveJob* job = context_.roster->find(row.id);
+  return job != nullptr && !job->end
+             ? view_of(*context_.roster, *job, context_.progress.find(row.id), context_.clock)
+             : view_of(row, context_.clock);
+}
+
+// A list with its active jobs; finish() adds the finished ones from the tables.
+struct JobList::Draft {
+  ListJobs call;
+  States states;
+  bool complete = false;      // Nothing is left to be added.
+  std::size_t active = 0;     // The number of active jobs; of all jobs, if complete.
+  json jobs = json::array();  // Of the page.
+  json counts = json::object();
+  EndedCounts::Found ended = {};
+  Instant at;  // Jobs that finish later count as active.
+  LiveClock clock;
+
+  EndedCounts::Question question() const { return {call.user, call.tenant, call.search}; }
+  std::size_t ends() const {  // How many final states are requested.
+    return (states >> (kLiveStates - kEnds)).count();
+  }
+  bool wants_ended() const { return !complete && ends() > 0; }
+  bool wants_counts() const { return !complete && call.counts; }
+  // With thousands of finished jobs it takes long to count, sort or search them, or to skip many
+  // before the first.
+  bool is_slow() const {
+    if (!ended.counts && (wants_counts() || wants_ended())) return true;
+    // An index has all finished jobs, and those of one user or one tenant, in their order.
+    const bool some = ends() < kEnds || (!call.user.empty() && !call.tenant.empty());
+    return wants_ended() && (some || !call.search.empty() || !call.sort.empty() ||
+                             call.offset > active + kMostPassedOver);
+  }
+  JobFilter filter() const {
+    JobFilter filter;
+    filter.over_by = at;
+    if (!call.user.empty()) filter.user = call.user;
+    if (!call.tenant.empty()) filter.tenant = call.tenant == kDefaultTenant ? "" : call.tenant;
+    filter.search = call.search;
+    return filter;
+  }
+  Refusal add_ended(JobReader& rows);
+};
+
+void JobList::list(const Caller& caller, const ListJobs& call, Done done) {
+  Result<Draft> begun = begin(caller, call);
+  if (!begun.ok()) return done(error_answer(begun.error()));
+  auto draft = std::make_shared<Draft>(std::move(begun).value());
+  if (!draft->is_slow()) return done(answer_of(finish(*draft, context_.rows)));
+  if (!worker_.has_room(caller.user)) {
+    return done(error_answer({"too many lists at once", ErrorCode::kBusy}));
+  }
+  worker_.ask(
+      [this, draft, done = std::move(done)] { done(answer_of(finish(*draft, worker_rows_))); },
+      caller.user);
+}
+
+Result<Answer> JobList::list_now(const Caller& caller, const ListJobs& call) {
+  Result<Draft> begun = begin(caller, call);
+  if (!begun.ok()) return begun.error();
+  return finish(begun.value(), context_.rows);
+}
+
+Result<JobList::Draft> JobList::begin(const Caller& caller, ListJobs call) {
+  const Result<States> states = read_states(call.state);
+  if (!states.ok()) return states.error();
+  call.limit = std::min(call.limit, kMostListed);
+  const bool foreign = !caller.is_operator && !call.user.empty() && call.user != caller.user;
+  if (foreign) call.counts = false;
+  if (!caller.is_operator) call.user = caller.user;
+  Draft draft{.call = call,
+              .states = states.value(),
+              .complete = foreign,
+              .at = context_.roster->now(),
+              .clock = context_.clock};
+  if (foreign) return draft;
+  if (call.array != 0) {
+    if (const Refusal refusal = add_array(draft)) return *refusal;
+    return draft;
+  }
+  if (call.counts) forecasts_.expect_lists();
+
+  ActiveJobs active = find_active(call);
+  const std::shared_ptr<const StartBands> bands = forecasts_.bands();
+  for (const Listed& each : active.page(call)) {
+    json view =
+        view_of(*context_.roster, *each.job, context_.progress.find(each.id), context_.clock);
+    if (each.place != 0) view["position"] = each.place;
+    if (const Band* band = bands ? bands->find(*each.job) : nullptr) {
+      view["eta"] = start_band_json(*band, context_.clock);
+    }
+    draft.jobs.push_back(std::move(view));
+  }
+  draft.active = active.jobs.size();
+  for (const auto& [state, count] : active.counts) {
+    draft.counts[std::string(state_name(state))] = count;
+  }
+  draft.ended = counts_.find(draft.question());
+  return draft;
+}
+
+Result<Answer> JobList::finish(Draft& draft, JobReader& rows) {
+  json answer = {{"total", draft.active}};
+  if (draft.wants_ended() || draft.wants_counts()) {
+    const Result<EndedCounts::StateCounts> ended = count_ended(draft, rows);
+    if (!ended.ok()) return unreadable(ended.error());
+    std::uint64_t wanted = 0;
+    for (const auto& [name, count] : ended.value()) {
+      const std::optional<LiveState> state = find_state(name);
+      if (!state || !is_over(*state)) continue;
+      draft.counts[name] = count;
+      if (has_state(draft.states, *state)) wanted += count;
+    }
+    if (wanted > 0) {
+      if (const Refusal refusal = draft.add_ended(rows)) return *refusal;
+    }
+    answer["total"] = draft.active + wanted;
+  }
+  answer["jobs"] = std::move(draft.jobs);
+  if (draft.call.counts) answer["counts"] = std::move(draft.counts);
+  return json_answer(answer);
+}
+
+Result<EndedCounts::StateCounts> JobList::count_ended(const Draft& draft, JobReader& rows) {
+  if (draft.ended.counts) return *draft.ended.counts;
+  Result<EndedCounts::StateCounts> counts = rows.count_by_state(draft.filter());
+  if (counts.ok()) counts_.keep(draft.question(), draft.ended.generation, counts.value());
+  return counts;
+}
+
+// After the active jobs.
+Refusal JobList::Draft::add_ended(JobReader& rows) {
+  JobFilter wanted = filter();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto state = static_cast<LiveState>(i);
+    if (states.test(i) && is_over(state)) wanted.states.emplace_back(state_name(state));
+  }
+  if (wanted.states.empty() || jobs.size() >= call.limit) return std::nullopt;
+  if (wanted.states.size() == kEnds) wanted.states.clear();  // Which an index has in order.
+  wanted.over = true;
+  const auto sort = std::find(kJobSorts.begin(), kJobSorts.end(), call.sort);
+  const auto order = static_cast<std::size_t>(sort - kJobSorts.begin());
+  if (order <= static_cast<std::size_t>(JobOrder::kRan)) {
+    wanted.order = static_cast<JobOrder>(order);
+    wanted.ascending = !call.descending;
+  }
+  wanted.limit = call.limit - jobs.size();
+  wanted.offset = call.offset - std::min(call.offset, active);
+  const Result<std::vector<JobRow>> found = rows.jobs(wanted);
+  if (!found.ok()) return unreadable(found.error());
+  for (const JobRow& row : found.value()) jobs.push_back(view_of(row, clock));
+  return std::nullopt;
+}
+
+// The jobs of one array, by index; nothing is left to be added then.
+Refusal JobList::add_array(Draft& draft) {
+  const ListJobs& call = draft.call;
+  Result<std::vector<JobRow>> rows =
+      context_.rows.jobs_beginning(fmt::format("{}_", call.array), kMostArrayJobs);
+  if (!rows.ok()) return unreadable(rows.error());
+  std::reverse(rows.value().begin(), rows.value().end());
+  std::map<std::string, std::size_t> counts;
+  for (const JobRow& row : rows.value()) {
+    if (!is_wanted(call, row.user, row.tenant)) continue;
+    ++counts[row.state];
+    const std::optional<LiveState> state = find_state(row.state);
+    if (!state || !has_state(draft.states, *state)) continue;
+    if (draft.active++ >= call.offset && draft.jobs.size() < call.limit) {
+      draft.jobs.push_back(view_now(row));
+    }
+  }
+  draft.counts = counts;
+  draft.complete = true;
+  return std::nullopt;
+}
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+#include "live/query/job_lookup.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/text/text.h"
+#include "live/views/answers.h"
+
+namespace muster {
+
+namespace {
+
+// There are 1,111 numbers up to 9999, the last index of an array, that begin with one digit.
+constexpr std::size_t kMaxAlike = 2'000;
+
+}  // namespace
+
+Result<FoundJob> find_job(const ReadContext& context, const Caller& caller, const std::string& text,
+                          Match match) {
+  const Error none{"no such job: " + text, ErrorCode::kNotFound};
+  if (const Result<std::int64_t> number = parse_int(text); number.ok() && number.value() > 0) {
+    const auto id = static_cast<LiveId>(number.value());
+    if (const LiveJob* job = context.roster->find(id)) {
+      if (may_see(caller, job->user)) return FoundJob{id, job->user};
+    } else {
+      const Result<std::optional<JobRow>> row = context.rows.job(id);
+      if (!row.ok()) return unreadable(row.error());
+      if (row.value() && may_see(caller, row.value()->user)) return FoundJob{id, row.value()->user};
+    }
+  }
+  if (text.empty()) return none;
+  Result<std::vector<JobRow>> rows = context.rows.jobs_beginning(text, kMaxAlike);
+  if (!rows.ok()) return unreadable(rows.error());
+  std::erase_if(rows.value(), [&](const JobRow& row) { return !may_see(caller, row.user); });
+  for (const JobRow& row : rows.value()) {
+    if (row.key == text) return FoundJob{row.id, row.user};
+  }
+  if (rows.value().empty()) return none;
+  if (match == Match::kBeginning && rows.value().size() == 1)
+    return FoundJob{rows.value()[0].id, rows.value()[0].user};
+  std::vector<std::string> names;
+  for (const JobRow& row : rows.value()) names.push_back(std::to_string(row.id));
+  if (match == Match::kWhole) {
+    return Error{
+        fmt::format("no such job: {}; changing one takes its whole id: {}", text, first_few(names)),
+        ErrorCode::kNotFound};
+  }
+  return Error{fmt::format("{} is the beginning of several jobs: {}", text, first_few(names)),
+               ErrorCode::kConflict};
+}
+
+}  // namespace muster

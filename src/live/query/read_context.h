@@ -1,0 +1,66 @@
+#pragma once
+
+// What queries and commands read. The manager owns all of it, and the references stay valid for its
+// lifetime. Manager thread only: a worker gets copies.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/port/service.h"
+#include "engine/roster/roster.h"
+#include "live/config/instance.h"
+#include "live/config/learnt.h"
+#include "live/lease/progress.h"
+#include "live/store/job_reader.h"
+#include "live/views/note_log.h"
+#include "live/views/views.h"
+
+namespace muster {
+
+using Done = std::function<void(Answer)>;
+
+// The roster in force. A new era replaces it: engine rows get other numbers, so caches of rows
+// store era() and expire with it.
+class CurrentRoster {
+ public:
+  explicit CurrentRoster(Roster roster) : roster_(std::move(roster)) {}
+
+  const Roster& operator*() const { return *roster_; }
+  const Roster* operator->() const { return &*roster_; }
+  std::uint64_t era() const { return era_; }
+
+  Roster& writable() { return *roster_; }  // For the decision loop.
+  void replace(Roster roster) {            // For Eras.
+    roster_.emplace(std::move(roster));
+    ++era_;
+  }
+
+ private:
+  std::optional<Roster> roster_;  // Always there. Replaced whole: an engine must not outlive its
+                                  // world.
+  std::uint64_t era_ = 0;
+};
+
+struct ManagerStatus {
+  std::string blocked;                      // Why the journal cannot be written; empty: it can.
+  std::uint64_t submitted = 0;              // Jobs since the manager started.
+  std::array<std::uint64_t, 4> ended = {};  // Likewise, by LiveState from kDone.
+};
+
+struct ReadContext {
+  const CurrentRoster& roster;
+  JobReader& rows;
+  const LiveClock& clock;
+  const ProgressReader& progress;
+  const std::vector<Learnt>& profiles;
+  const std::vector<NodeNotes>& nodes;
+  const NoteLog& notes;
+  const ManagerStatus& status;
+};
+
+}  // namespace muster

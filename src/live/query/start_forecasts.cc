@@ -1,0 +1,119 @@
+// The order of the queue and the predicted starts of all waiting jobs, for lists. The worker makes
+// the predictions when it has no question to answer.
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "live/query/forecast_queries.h"
+#include "live/views/view_units.h"
+
+namespace muster {
+
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr Duration kBandsEvery = Duration::seconds(10);
+constexpr Duration kBandsHold = Duration::seconds(60);
+constexpr Duration kListsExpected = Duration::seconds(30);  // After the last list with bands.
+constexpr std::size_t kMaxPredicted = 2'000;
+constexpr std::size_t kMaxInOrder = 100'000;
+constexpr Duration kOrderHolds = Duration::seconds(1);  // Ranks may change with time.
+constexpr std::chrono::milliseconds kBudget(500);
+constexpr int kMinRuns = 5;  // Of the lookahead simulation, within the budget.
+
+json time_or_none(const LiveClock& clock, Instant at) {
+  if (at == Instant::never()) return nullptr;
+  return unix_s(clock, std::max(at, clock.now()));
+}
+
+}  // namespace
+
+json start_band_json(const Band& band, const LiveClock& clock) {
+  return {{"soonest", time_or_none(clock, band.soonest)},
+          {"likely", time_or_none(clock, band.likely)},
+          {"latest", time_or_none(clock, band.latest)}};
+}
+
+ForecastQueries::Version ForecastQueries::version_now() const {
+  const Roster& roster = *context_.roster;
+  return {context_.roster.era(), roster.now(), roster.engine().counters().events};
+}
+
+const QueueOrder& ForecastQueries::queue_order() {
+  const Engine& engine = context_.roster->engine();
+  const Instant now = context_.clock.now();
+  const bool fresh =
+      order_made_ <= now && now - order_made_ < kOrderHolds && order_version_ == version_now();
+  if (fresh) return order_;
+  order_ = {};
+  order_made_ = now;
+  order_version_ = version_now();
+  order_.place.assign(context_.roster->rows(), 0);
+  const auto line = engine.line(now, kMaxInOrder);
+  if (!line) return order_;
+  const State& state = engine.state();
+  std::uint32_t place = 0;
+  // First the jobs with a promise of GPUs on which other leases are still stopping.
+  for (const JobId job : state.placed) {
+    if (state.promised(job) != nullptr) order_.place[job.index()] = ++place;
+  }
+  for (const JobId job : *line) {
+    if (state.jobs[job].ending != kNoRow) continue;  // It is being stopped and still holds GPUs.
+    order_.jobs.push_back(job);
+    order_.place[job.index()] = ++place;
+  }
+  return order_;
+}
+
+// The first of the queue, then jobs in back-off. Without a queue order, the oldest jobs.
+std::vector<JobId> ForecastQueries::next_to_start() {
+  std::vector<JobId> first = queue_order().jobs;
+  const bool in_line = !first.empty();
+  if (first.size() > kMaxPredicted) first.resize(kMaxPredicted);
+  const auto& rows = context_.roster->engine().state().jobs;
+  for (const auto& [id, job] : context_.roster->jobs()) {
+    if (first.size() >= kMaxPredicted) break;
+    if (job.end || job.lease || job.held || !job.row || !rows.contains(*job.row)) continue;
+    const JobState state = rows[*job.row].state;
+    if (state == JobState::kParked || (state == JobState::kWaiting && !in_line)) {
+      first.push_back(*job.row);
+    }
+  }
+  return first;
+}
+
+void ForecastQueries::renew_bands() {
+  const Roster& roster = *context_.roster;
+  const Instant now = context_.clock.now();
+  if (lists_expected_ == Instant() || now - lists_expected_ > kListsExpected) return;
+  if (now < next_bands_) return;
+  if (roster.now() == bands_step_ && now - next_bands_ < kBandsHold - kBandsEvery * 2) return;
+  if (roster.engine().state().waiting == 0 || !worker_.is_idle()) return;
+  const std::vector<JobId> jobs = next_to_start();
+  if (jobs.empty()) return;
+  next_bands_ = now + kBandsEvery;
+  bands_step_ = roster.now();
+  worker_.ask([this, snapshot = snapshot_with(), jobs, errors = book_.errors()] {
+    const Clock::time_point begun = Clock::now();
+    EtasOptions options;
+    options.tired = [&](int run) { return Clock::now() - begun > kBudget * (run + 1) / kMinRuns; };
+    options.enough = [&](int runs) { return runs >= kMinRuns && Clock::now() - begun > kBudget; };
+    auto bands = std::make_shared<StartBands>();
+    bands->made = snapshot->now;
+    const auto raw = raw_etas(snapshot->engine, snapshot->now, jobs, snapshot->guesses, options);
+    for (const auto& [row, band] : raw) {
+      bands->of[snapshot->live_of[row.index()]] = {row, told_band(*snapshot, row, band, errors)};
+    }
+    book_.keep_bands(std::move(bands));
+  });
+}
+
+std::shared_ptr<const StartBands> ForecastQueries::bands() {
+  return book_.bands(context_.clock.now(), kBandsHold);
+}
+
+}  // namespace muster

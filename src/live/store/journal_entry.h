@@ -1,0 +1,31 @@
+#pragma once
+
+// Entries and snapshots of a journal, and how large their texts may be.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/types/time.h"
+
+namespace muster {
+
+inline constexpr std::size_t kLargestText = std::size_t{1} << 20;        // A body, a spec.
+inline constexpr std::size_t kLargestName = 4096;                        // Any other text.
+inline constexpr std::size_t kLargestSnapshot = std::size_t{512} << 20;  // A snapshot's body.
+
+struct JournalEntry {
+  std::string kind;
+  Instant at;
+  std::string body;  // JSON.
+
+  friend bool operator==(const JournalEntry&, const JournalEntry&) = default;
+};
+
+// The state after all entries up to and including seq.
+struct Snapshot {
+  std::uint64_t seq = 0;
+  std::string body;
+};
+
+}  // namespace muster

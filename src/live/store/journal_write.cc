@@ -1,0 +1,155 @@
+// The part of the Journal that writes: transactions, what a failed one leaves, checkpoints.
+
+#include <fmt/format.h>
+
+#include "base/types/check.h"
+#include "live/store/checksum.h"
+#include "live/store/journal.h"
+
+namespace muster {
+
+namespace {
+
+constexpr int kPagesPerCheckpoint = 1000;  // 4 MB of write-ahead log.
+
+// The disk is full, or somebody else is writing: the file is as it was, and later may do.
+bool may_pass(int code) {
+  const int primary = code & 0xff;
+  return primary == SQLITE_FULL || primary == SQLITE_BUSY || primary == SQLITE_NOMEM;
+}
+
+}  // namespace
+
+// One transaction around `write`, which gives SQLITE_OK or what went wrong.
+template <class Write>
+Refusal Journal::transact(const Write& write) {
+  if (health_ == JournalHealth::kBroken) return failure_;
+  int code = sql_.begin.run();
+  if (code == SQLITE_OK) code = write();
+  if (code == SQLITE_OK) code = sql_.commit.run();
+  if (code != SQLITE_OK) return fail(code);
+  health_ = JournalHealth::kSound;
+  failure_.reset();
+  return std::nullopt;
+}
+
+Refusal Journal::fail(int code) {
+  failure_ = database_.error("cannot write");  // Before the rollback, which says something else.
+  if (sqlite3_get_autocommit(database_.handle()) == 0) sql_.rollback.run();
+  if (may_pass(code)) {
+    health_ = JournalHealth::kBlocked;
+  } else {
+    give_up(*failure_);
+  }
+  return failure_;
+}
+
+// Pages that a failed sync left behind may count as clean, so that a second sync lies. The log must
+// therefore stay as it is for whoever opens the file next.
+void Journal::give_up(Error error) {
+  health_ = JournalHealth::kBroken;
+  failure_ = std::move(error);
+  sqlite3_db_config(database_.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+Refusal Journal::commit() {
+  const bool idle = entries_.empty() && jobs_.empty() && attempts_.empty() && keys_.empty() &&
+                    events_.empty() && next_id_ == durable_id_;
+  if (health_ == JournalHealth::kSound && idle) return std::nullopt;
+  if (Refusal refusal = transact([&] { return write_buffered(); })) return refusal;
+  drop_buffered();
+  checkpoint_if_due();
+  return std::nullopt;
+}
+
+int Journal::write_buffered() {
+  int code = SQLITE_OK;
+  const auto write = [&](Statement& statement, const auto&... values) {
+    if (code == SQLITE_OK) code = statement.run(values...);
+  };
+  std::uint64_t seq = durable_seq_;
+  for (const JournalEntry& entry : entries_) {
+    write(sql_.entry, seq, entry.kind, entry.at, entry.body,
+          checksum(seq, entry.kind, entry.at.us(), entry.body));
+    ++seq;
+  }
+  MUSTER_CHECK(seq == next_seq_);
+  for (const auto& [id, job] : jobs_) {
+    write(sql_.job, job.id, job.key, job.tenant, job.user, job.name, job.state, job.spec,
+          job.submitted, job.started, job.ended, job.attempts, job.exit);
+  }
+  for (const auto& [place, attempt] : attempts_) {
+    write(sql_.attempt, attempt.job, attempt.number, attempt.state, attempt.nodes, attempt.started,
+          attempt.ended, attempt.exit);
+  }
+  for (const auto& [key, job] : keys_) write(sql_.key, key.first, key.second, job);
+  for (const EventRow& event : events_) {
+    write(sql_.event, event.number, event.job, event.user, event.json, event.full);
+    write(sql_.thin_events, event.job, event.job == 0 ? 0 : kFirstEventsOfAJob,
+          event.job == 0 ? kMostEventsOfNoJob : kMostEventsOfAJob);
+  }
+  write(sql_.counters, next_seq_, next_id_);
+  return code;
+}
+
+void Journal::drop_buffered() {
+  entries_.clear();
+  jobs_.clear();
+  attempts_.clear();
+  keys_.clear();
+  events_.clear();
+  durable_seq_ = next_seq_;
+  durable_id_ = next_id_;
+}
+
+// What is committed is durable in the log, so a failure here is not one of the commit before it;
+// but of a disk that does not sync nothing more is asked.
+void Journal::checkpoint_if_due() {
+  if (*log_pages_ < kPagesPerCheckpoint) return;
+  const int code = sqlite3_wal_checkpoint_v2(database_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
+                                             nullptr, nullptr);
+  if (code != SQLITE_OK && !may_pass(code)) give_up(database_.error("cannot write"));
+}
+
+Refusal Journal::save_snapshot(const Snapshot& snapshot) {
+  MUSTER_CHECK(snapshot.seq < durable_seq_);
+  if (snapshot.body.size() > kLargestSnapshot) {
+    return Error{
+        fmt::format("a snapshot of {} bytes, more than {}", snapshot.body.size(), kLargestSnapshot),
+        ErrorCode::kTooLarge, database_.path()};
+  }
+  const Refusal refusal = transact([&] {
+    const int code = sql_.snapshot.run(snapshot.seq, snapshot.body,
+                                       checksum(snapshot.seq, "", 0, snapshot.body));
+    return code == SQLITE_OK ? sql_.drop_snapshots.run(snapshot.seq) : code;
+  });
+  if (!refusal) checkpoint_if_due();
+  return refusal;
+}
+
+Refusal Journal::truncate_before(std::uint64_t seq) {
+  const Result<std::optional<Snapshot>> newest = newest_snapshot();
+  if (!newest.ok()) return newest.error();
+  MUSTER_CHECK(newest.value() && seq <= newest.value()->seq + 1);
+  const Refusal refusal = transact([&] { return sql_.truncate.run(seq); });
+  if (!refusal) checkpoint_if_due();
+  return refusal;
+}
+
+Result<std::size_t> Journal::forget_ended_before(Instant before, std::size_t most) {
+  int gone = 0;
+  const auto limit = static_cast<std::uint64_t>(most);
+  const Refusal refusal = transact([&] {
+    int code = sql_.forget_attempts.run(before, limit);
+    if (code == SQLITE_OK) code = sql_.forget_keys.run(before, limit);
+    if (code == SQLITE_OK) code = sql_.forget_events.run(before, limit);
+    if (code == SQLITE_OK) code = sql_.forget_jobs.run(before, limit);
+    gone = sqlite3_changes(database_.handle());
+    return code;
+  });
+  if (refusal) return *refusal;
+  checkpoint_if_due();
+  return static_cast<std::size_t>(gone);
+}
+
+}  // namespace muster

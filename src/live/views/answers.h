@@ -1,0 +1,37 @@
+#pragma once
+
+// Makes answers of values, and tells what a caller may see.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "api/port/error_answer.h"
+#include "api/port/service.h"
+#include "base/types/result.h"
+
+namespace muster {
+
+inline Answer json_answer(const nlohmann::json& body, int status = 200) {
+  Answer answer;
+  answer.status = status;
+  // A job's text may contain any byte.
+  answer.body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return answer;
+}
+
+// An error of the journal's tables, as callers see it: they may retry.
+inline Error unreadable(Error error) {
+  error.code = ErrorCode::kUnavailable;
+  return error;
+}
+
+inline Answer answer_of(Result<Answer> result) {
+  return result.ok() ? std::move(result).value() : error_answer(result.error());
+}
+
+inline bool may_see(const Caller& caller, const std::string& user) {
+  return caller.is_operator || caller.user == user;
+}
+
+}  // namespace muster

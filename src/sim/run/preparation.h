@@ -1,0 +1,18 @@
+#pragma once
+
+// What a run needs to know of its inputs before it begins.
+
+#include "base/types/time.h"
+#include "engine/model/profile.h"
+#include "sim/run/simulator.h"
+#include "workload/trace/trace.h"
+
+namespace muster {
+
+// The profiles as the imitated simulator reads them.
+ProfileTable profiles_for(const ProfileTable& profiles, Compat compat);
+
+// When the first round begins.
+Instant first_round(const Trace& trace, const SimOptions& options);
+
+}  // namespace muster

@@ -1,0 +1,210 @@
+// What the engine orders, carried out, and how fast jobs then run.
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/run/simulation.h"
+
+namespace muster {
+
+void Simulation::carry_out(const Action& action) {
+  switch (action.kind) {
+    case Action::Kind::kStart:
+      return start(action.job, action.epoch);
+    case Action::Kind::kStop:
+      return stop(action.job, action.epoch);
+    case Action::Kind::kResize:
+      return resize(action.job);
+    case Action::Kind::kShare:
+      return share(action.job);
+    case Action::Kind::kGiveUp:
+      return give_up(action.job);
+    case Action::Kind::kReject:
+      return reject(run_of(action.job).trace_index, engine_.why_rejected(action.job));
+    case Action::Kind::kWakeAt:
+      wake_ = action.at;
+      return;
+  }
+}
+
+void Simulation::start(JobId job, Epoch epoch) {
+  Run& run = run_of(job);
+  JobOutcome& outcome = outcome_of(job);
+  const Lease& lease = engine_.lease(job);
+  const bool first = outcome.start == Instant::never();
+  if (first) outcome.start = now_;
+  run.held_since = now_;
+  run.counted_until = now_;
+  run.gpus = lease.total.gpus;
+  run.left_before = run.progress.left();
+  run.running_since = Instant::never();
+  if (sharing_) run.held = lease.in_force();
+  occupy(run, 1);
+  if (options_.spread) neighbours_.arrive(job, lease.in_force(), touched_);
+  open_spans(job);
+  Duration overhead;
+  if (!first) overhead = overheads_.restart;
+  if (std::exchange(run.moving, false)) overhead += overheads_.migration;
+  if (overhead == Duration()) return started(job, epoch);
+  timetable_.set(job, {now_ + overhead, job, Timetable::Kind::kStarted, epoch});
+}
+
+void Simulation::started(JobId job, Epoch epoch) {
+  begin_to_run(run_of(job));
+  if (engine_.state().berth(job) != nullptr) {
+    share(job);
+  } else {
+    set_speed(job);
+  }
+  events_.push_back(LeaseStarted{job, epoch});
+}
+
+void Simulation::begin_to_run(Run& run) {
+  run.running_since = now_;
+  if (run.drawn) return;
+  run.drawn = true;
+  const TraceJob& job = trace_.jobs[run.trace_index];
+  run.trouble = troubles_.trouble(run.trace_index, job.gpus, result_.jobs[run.trace_index].failures,
+                                  job.duration);
+}
+
+// When this attempt fails if it runs on; never() if it does not.
+Instant Simulation::failure_of(const Run& run) const {
+  if (!run.trouble || run.running_since == Instant::never()) return Instant::never();
+  const Duration left = run.trouble->after - run.attempt_ran;
+  return run.running_since + std::max(left, Duration::micros(1));
+}
+
+// The lease is over otherwise than by an end or a failure: the attempt goes on later.
+void Simulation::pause_attempt(Run& run) {
+  if (run.running_since == Instant::never()) return;
+  run.attempt_ran += now_ - run.running_since;
+  run.running_since = Instant::never();
+}
+
+// Of a job that runs, with what its lease, its neighbours and its company allow.
+void Simulation::set_speed(JobId job) {
+  Run& run = run_of(job);
+  double speed = engine_.lease(job).speed;
+  if (options_.spread) speed *= neighbours_.factor(job);
+  speed *= run.packed;
+  run.true_speed = speed * run.turns.part();
+  if (!std::exchange(run.changed, true)) changed_.push_back(job);
+  run.progress.set_speed(speed, now_, run.turns);
+  const Instant finish = run.progress.finish();
+  const Instant failure = failure_of(run);
+  if (failure < finish) {
+    timetable_.set(job, {failure, job, Timetable::Kind::kFail, 0});
+  } else if (finish == Instant::never()) {
+    timetable_.clear(job);
+  } else {
+    timetable_.set(job, {finish, job, Timetable::Kind::kFinish, 0});
+  }
+}
+
+// Gangs whose neighbours came or went run at another speed from now on.
+void Simulation::slow_down_touched() {
+  for (const JobId job : touched_) {
+    if (runs(job)) set_speed(job);
+  }
+  touched_.clear();
+}
+
+bool Simulation::runs(JobId job) const {
+  const std::int32_t row = engine_.state().jobs[job].lease;
+  return row != kNoRow && runs_[job.index()].running_since != Instant::never();
+}
+
+void Simulation::resize(JobId job) {
+  close_spans(job, SpanEnd::kChanged);
+  open_spans(job);
+  if (engine_.lease(job).state == Lease::State::kRunning) set_speed(job);
+}
+
+// Those that hold the job's GPUs now, and have got so far as to run, share them anew. Whoever had
+// them longest ago comes first.
+void Simulation::share(JobId job) {
+  company_.clear();
+  const Berth* berth = engine_.state().berth(job);
+  if (berth == nullptr) {
+    if (runs(job)) company_ = {job};
+  } else {
+    for (const JobId member : berth->members) {
+      if (runs(member)) company_.push_back(member);
+    }
+  }
+  std::stable_sort(company_.begin(), company_.end(), [this](JobId a, JobId b) {
+    return run_of(a).turns.last(now_) < run_of(b).turns.last(now_);
+  });
+  const bool packed = berth != nullptr && berth->manner == Together::kPacked;
+  for (std::size_t i = 0; i < company_.size(); ++i) {
+    Run& run = run_of(company_[i]);
+    count_gpu_time(run);
+    run.sharers = static_cast<std::int64_t>(company_.size());
+    run.turns = {};
+    run.packed = 1;
+    if (company_.size() > 1 && packed) {
+      run.packed = packed_speed(company_[i], company_[1 - i]);
+    } else if (company_.size() > 1) {
+      run.turns = {run.sharers, static_cast<std::int64_t>(i), now_, slice_, overheads_.suspend};
+    }
+    set_speed(company_[i]);
+  }
+}
+
+// Nobody packs jobs that were not measured together; if somebody did, they would have half each.
+double Simulation::packed_speed(JobId job, JobId other) const {
+  if (options_.pairs == nullptr) return 0.5;
+  const auto profile = [this](JobId id) { return engine_.state().jobs[id].spec.profile; };
+  const std::optional<PairSpeed> pair =
+      options_.pairs->find(profile(job), profile(other), runs_[job.index()].gpus);
+  return pair ? pair->first : 0.5;
+}
+
+void Simulation::stop(JobId job, Epoch epoch) {
+  Run& run = run_of(job);
+  run.moving = engine_.state().jobs[job].state == JobState::kPlaced;
+  ++(run.moving ? outcome_of(job).migrations : outcome_of(job).preemptions);
+  run.progress.set_speed(0, now_);
+  pause_attempt(run);
+  run.saving -= engine_.waited(job, now_);
+  if (overheads_.checkpoint == Duration()) return stopped(job, epoch);
+  timetable_.set(job, {now_ + overheads_.checkpoint, job, Timetable::Kind::kStopped, epoch});
+}
+
+void Simulation::stopped(JobId job, Epoch epoch) {
+  run_of(job).saving += engine_.waited(job, now_);
+  release(job, run_of(job).moving ? SpanEnd::kMoved : SpanEnd::kStopped);
+  events_.push_back(LeaseEnded{job, epoch, LeaseOutcome::kStopped});
+}
+
+void Simulation::complete(JobId job) {
+  release(job, SpanEnd::kFinished);
+  end(outcome_of(job), Fate::kFinished);
+  events_.push_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kCompleted});
+}
+
+void Simulation::end(JobOutcome& outcome, Fate fate) {
+  outcome.fate = fate;
+  outcome.end = now_;
+  ++ended_;
+}
+
+// It holds nothing any more, and nothing is ahead of it until it starts again.
+void Simulation::release(JobId job, SpanEnd ended) {
+  timetable_.clear(job);
+  Run& run = run_of(job);
+  JobOutcome& outcome = outcome_of(job);
+  count_gpu_time(run);
+  outcome.run += now_ - run.held_since;
+  if (outcome.first_end == Instant::never()) outcome.first_end = now_;
+  occupy(run, -1);
+  run.running_since = Instant::never();
+  run.sharers = 1;
+  run.turns = {};
+  run.packed = 1;
+  if (options_.spread) neighbours_.leave(job, touched_);
+  close_spans(job, ended);
+}
+
+}  // namespace muster

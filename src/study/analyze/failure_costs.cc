@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/types/saturate.h"
+#include "study/analyze/figures.h"
+#include "study/analyze/replay.h"
+#include "study/analyze/sections.h"
+
+namespace muster {
+
+namespace {
+
+struct Cost {
+  std::int64_t lost_gpu_us = 0;
+  std::int64_t gpu_us = 0;  // Of all jobs.
+  std::int64_t failures = 0;
+  Replayed again;
+};
+
+void add_losses(const std::array<Cost, kSizes>& sizes, const Cost& all, Section& section) {
+  PageTable table;
+  table.key = "failure-losses";
+  table.title = "GPU hours lost to failures";
+  table.columns = {"GPUs", "lost (GPU hours)", "of all GPU hours (%)", "of all lost (%)"};
+  const auto add_row = [&](std::string_view name, const Cost& of) {
+    const auto lost = static_cast<double>(of.lost_gpu_us);
+    table.rows.push_back({std::string(name), time_cell(lost, kHour),
+                          share_cell(lost, static_cast<double>(of.gpu_us)),
+                          share_cell(lost, static_cast<double>(all.lost_gpu_us))});
+  };
+  for (std::size_t i = 0; i < kSizes; ++i) add_row(kWaitSizes[i], sizes[i]);
+  add_row("all", all);
+  section.tables.push_back(std::move(table));
+}
+
+void say_losses(const Asked& asked, const Cost& all, Section& section) {
+  section.findings.push_back(fmt::format(
+      "{} cost {}, {} of all GPU time{}.",
+      asked.history.knows.lost ? "Failures, and servers that went down," : "Failures",
+      gpu_hours(all.lost_gpu_us),
+      percent(static_cast<double>(all.lost_gpu_us), static_cast<double>(all.gpu_us)),
+      asked.history.knows.lost ? ", of work that was lost"
+                               : ": everything done in an attempt that failed, as if nothing of it "
+                                 "had been saved"));
+}
+
+void add_savings(const Asked& asked, const Replayed& again, Section& section) {
+  PageTable table;
+  table.key = "failure-savings";
+  table.title = "What would have been spared";
+  table.columns = {"measure",          "failed attempts spared",          "of them (%)",
+                   "GPU hours spared", "of those in failed attempts (%)", "GPU hours it takes"};
+  const auto add_row = [&](std::string name, const Savings& saved, std::int64_t takes) {
+    const auto time = static_cast<double>(saved.gpu_us);
+    table.rows.push_back(
+        {std::move(name), saved.attempts,
+         share_cell(static_cast<double>(saved.attempts), static_cast<double>(again.failed)),
+         time_cell(time, kHour), share_cell(time, static_cast<double>(again.lost_gpu_us)),
+         time_cell(static_cast<double>(takes), kHour)});
+  };
+  const PreRunOptions& options = asked.options.pre_run;
+  const std::string limit = lasting(static_cast<double>(options.limit.us()));
+  add_row("pre-run of " + limit, again.pre_run, again.pre_run_gpu_us);
+  add_row(asked.options.retry.text() + " retry", again.retry, 0);
+  add_row("both", again.both, again.pre_run_gpu_us);
+  section.tables.push_back(std::move(table));
+  if (again.failed == 0) return;
+  const auto lost = static_cast<double>(again.lost_gpu_us);
+  section.findings.push_back(fmt::format(
+      "A pre-run of {} on one GPU, for jobs of {} GPUs or more, would have spared {} of the failed "
+      "attempts and {} of their GPU time, for {}. Assumed: what no retry can fix, and shows on one "
+      "GPU, shows there as soon as it did, and the program is mended before it is tried again.",
+      limit, options.least_gpus,
+      percent(static_cast<double>(again.pre_run.attempts), static_cast<double>(again.failed)),
+      percent(static_cast<double>(again.pre_run.gpu_us), lost), gpu_hours(again.pre_run_gpu_us)));
+  section.findings.push_back(fmt::format(
+      "Retrying by the policy '{}' would have spared {} of the failed attempts and {} of their GPU "
+      "time, which is {} in all, what was saved before the failure included; it would have given "
+      "up {} that passed in the end. Both together: {} of the GPU time.",
+      asked.options.retry.text(),
+      percent(static_cast<double>(again.retry.attempts), static_cast<double>(again.failed)),
+      percent(static_cast<double>(again.retry.gpu_us), lost), gpu_hours(again.lost_gpu_us),
+      many(static_cast<std::size_t>(again.given_up), "job"),
+      percent(static_cast<double>(again.both.gpu_us), lost)));
+}
+
+}  // namespace
+
+void failure_costs(const Asked& asked, Section& section) {
+  const Knows& knows = asked.history.knows;
+  if (!knows.lost && !(knows.attempts && knows.failures)) {
+    section.missing = "which attempts failed and how long they ran, or the GPU time that was lost";
+    return;
+  }
+  std::array<Cost, kSizes> sizes;
+  Cost all;
+  for (const StudyJob& job : asked.jobs) {
+    const PastJob& past = asked.past(job);
+    const Replayed again = replay(asked, past);
+    const std::int64_t lost = knows.lost ? past.lost_gpu_us : again.lost_gpu_us;
+    for (Cost* cost : {&sizes[job.size], &all}) {
+      cost->lost_gpu_us = saturating_add(cost->lost_gpu_us, lost);
+      cost->gpu_us = saturating_add(cost->gpu_us, job.gpu_us);
+      cost->failures += std::max<std::int64_t>(past.failures, again.failed);
+      cost->again.add(again);
+    }
+  }
+  std::vector<std::string> lacks;
+  const auto lack = [&](std::string_view what, std::int64_t count, std::string_view so) {
+    const auto attempts = static_cast<std::size_t>(count);
+    if (count > 0)
+      lacks.push_back(fmt::format("{} {}{}", what, many(attempts, "failed attempt"), so));
+  };
+  const std::int64_t untimed = knows.lost ? 0 : all.failures - all.again.timed;
+  lack("the run time of", untimed, ", here taken as none");
+  if (untimed == 0 || all.again.timed > 0) {
+    say_losses(asked, all, section);
+    add_losses(sizes, all, section);
+  }
+  const bool all_told = all.again.told == all.failures;
+  if (knows.attempts && knows.reasons && (all_told || all.again.told > 0)) {
+    lack("the reasons of", all.failures - all.again.told, ", here taken as not to be spared");
+    add_savings(asked, all.again, section);
+  } else {
+    lacks.push_back(std::string(knows.attempts ? "why attempts failed" : "every attempt of a job") +
+                    ", so that what pre-run and adaptive retry would have spared is not known");
+  }
+  section.missing = fmt::format("{}", fmt::join(lacks, "; "));
+}
+
+}  // namespace muster

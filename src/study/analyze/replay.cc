@@ -1,0 +1,102 @@
+#include "study/analyze/replay.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/types/saturate.h"
+
+namespace muster {
+
+namespace {
+
+using Failed = std::vector<FailedRun>;  // Of one job, in order.
+
+PreRun pre_run_meets(const Asked& asked, const PastJob& job, const FailedRun& failed) {
+  const std::optional<Reason>& reason = failed.attempt->reason;
+  if (!reason || !failed.run) return {};
+  const Trouble trouble{*reason, *failed.run, info_of(*reason).deterministic()};
+  return pre_run(job.gpus, trouble, Duration::max(), asked.options.pre_run);
+}
+
+// The first attempt that the pre-run would have caught; their number if none.
+std::size_t first_caught(const Asked& asked, const PastJob& job, const Failed& failed) {
+  const auto at = std::find_if(failed.begin(), failed.end(), [&](const FailedRun& one) {
+    return pre_run_meets(asked, job, one).caught;
+  });
+  return static_cast<std::size_t>(at - failed.begin());
+}
+
+Duration pre_run_takes(const Asked& asked, const PastJob& job, const Failed& failed) {
+  if (job.attempt_count == 0) return {};
+  const std::size_t at = first_caught(asked, job, failed);
+  if (at < failed.size()) return pre_run_meets(asked, job, failed[at]).takes;
+  const Duration run = job.run > Duration() ? job.run : Duration::max();
+  return pre_run(job.gpus, std::nullopt, run, asked.options.pre_run).takes;
+}
+
+// At which failure the policy stops; their number if at none.
+std::size_t stops_at(const Asked& asked, const Failed& failed) {
+  std::vector<FailedAttempt> earlier;
+  for (std::size_t i = 0; i < failed.size(); ++i) {
+    if (!failed[i].attempt->reason) continue;
+    FailedAttempt attempt;
+    attempt.reason = *failed[i].attempt->reason;
+    for (const HostShare& host : asked.history.hosts_of(*failed[i].attempt)) {
+      attempt.servers.emplace_back(host.server);
+    }
+    if (!asked.options.retry.decide(attempt, earlier).again()) return i;
+    // Of these no decision depends on how many there were.
+    if (info_of(attempt.reason).nature != Nature::kScheduler) earlier.push_back(std::move(attempt));
+  }
+  return failed.size();
+}
+
+void add_to(Savings& sum, const Savings& other) {
+  sum.attempts += other.attempts;
+  sum.gpu_us = saturating_add(sum.gpu_us, other.gpu_us);
+}
+
+}  // namespace
+
+void Savings::add(std::int64_t time) {
+  ++attempts;
+  gpu_us = saturating_add(gpu_us, time);
+}
+
+void Replayed::add(const Replayed& other) {
+  failed += other.failed;
+  timed += other.timed;
+  told += other.told;
+  lost_gpu_us = saturating_add(lost_gpu_us, other.lost_gpu_us);
+  add_to(pre_run, other.pre_run);
+  add_to(retry, other.retry);
+  add_to(both, other.both);
+  pre_run_gpu_us = saturating_add(pre_run_gpu_us, other.pre_run_gpu_us);
+  given_up += other.given_up;
+}
+
+Replayed replay(const Asked& asked, const PastJob& job) {
+  const Failed failed = failed_runs(asked.history, job);
+  Replayed result;
+  result.pre_run_gpu_us = pre_run_takes(asked, job, failed).us();
+  const std::size_t caught = first_caught(asked, job, failed);
+  const std::size_t stop = stops_at(asked, failed);
+  const bool passed = job.status == Status::kPassed;
+  if (passed && stop < failed.size()) result.given_up = 1;
+  const std::size_t spared = passed ? failed.size() : stop + 1;
+  for (std::size_t i = 0; i < failed.size(); ++i) {
+    const std::optional<Duration> run = failed[i].run;
+    const std::int64_t time = gpu_time(run.value_or(Duration()), job.gpus);
+    ++result.failed;
+    if (run) ++result.timed;
+    if (failed[i].attempt->reason) ++result.told;
+    result.lost_gpu_us = saturating_add(result.lost_gpu_us, time);
+    if (i >= caught) result.pre_run.add(time);
+    if (i >= spared) result.retry.add(time);
+    if (i >= std::min(caught, spared)) result.both.add(time);
+  }
+  return result;
+}
+
+}  // namespace muster

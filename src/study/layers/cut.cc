@@ -1,0 +1,128 @@
+#include "study/layers/cut.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/types/check.h"
+#include "base/types/saturate.h"
+
+namespace muster {
+
+namespace {
+
+// Forward once, backward for the gradients of inputs and of weights.
+constexpr double kPassesPerStep = 3;
+constexpr double kFivePercent = 1.96;  // Standard errors, two-sided.
+constexpr double kDominant = 0.3;
+
+// With so much sent by each worker, and so many multiply-adds a sample on the PS worker.
+double busy_seconds(const Traffic& traffic, double macs, const TrainingSetup& training) {
+  MUSTER_CHECK(training.workers > 0 && training.link_bytes_per_second > 0 &&
+               training.macs_per_second > 0);
+  const auto workers = static_cast<double>(training.workers);
+  const double link =
+      2 * workers * static_cast<double>(traffic.total()) / training.link_bytes_per_second;
+  const double samples = workers * static_cast<double>(training.batch);
+  return std::max(link, kPassesPerStep * samples * macs / training.macs_per_second);
+}
+
+}  // namespace
+
+std::int64_t Traffic::total() const { return saturating_add(parameters, activations); }
+
+Traffic traffic_of(std::span<const Layer> layers, std::size_t kept, std::int64_t batch) {
+  MUSTER_CHECK(kept <= layers.size() && (kept > 0 || layers.empty()) && batch > 0);
+  Traffic traffic;
+  for (const Layer& layer : layers.first(kept)) {
+    traffic.parameters = saturating_add(traffic.parameters, layer.parameter_bytes());
+  }
+  if (kept < layers.size()) {
+    traffic.activations = saturating_multiply(batch, layers[kept - 1].output_bytes);
+  }
+  return traffic;
+}
+
+double step_seconds(std::span<const Layer> layers, std::size_t kept,
+                    const TrainingSetup& training) {
+  double macs = 0;
+  for (const Layer& layer : layers.subspan(kept)) macs += static_cast<double>(layer.macs);
+  return busy_seconds(traffic_of(layers, kept, training.batch), macs, training);
+}
+
+std::size_t best_cut(std::span<const Layer> layers, const TrainingSetup& training) {
+  std::vector<std::int64_t> parameters = {0};  // Of so many layers from the first.
+  for (const Layer& layer : layers) {
+    parameters.push_back(saturating_add(parameters.back(), layer.parameter_bytes()));
+  }
+  std::size_t best = layers.size();
+  double least = busy_seconds({parameters.back(), 0}, 0, training);
+  double macs = 0;
+  for (std::size_t kept = layers.size(); kept > 1;) {
+    --kept;
+    macs += static_cast<double>(layers[kept].macs);
+    const Layer& last = layers[kept - 1];
+    if (!last.may_cut_behind) continue;
+    const Traffic traffic = {parameters[kept],
+                             saturating_multiply(training.batch, last.output_bytes)};
+    const double seconds = busy_seconds(traffic, macs, training);
+    if (seconds >= least) continue;
+    least = seconds;
+    best = kept;
+  }
+  return best;
+}
+
+std::size_t connected_end(std::span<const Layer> layers) {
+  std::size_t kept = layers.size();
+  // A weight of a convolution is used at hundreds of places, so it hardly matters what a number's
+  // bytes are: four, two or one.
+  while (kept > 1 && layers[kept - 1].macs <= layers[kept - 1].parameter_bytes()) --kept;
+  // What computes nothing, such as a normalisation, goes with the layer before it.
+  while (kept < layers.size() && (layers[kept].macs == 0 || !layers[kept - 1].may_cut_behind)) {
+    ++kept;
+  }
+  return kept;
+}
+
+bool LayerSkew::one_dominates() const { return largest_share > kDominant; }
+
+bool LayerSkew::is_skewed() const {
+  return standard_error > 0 && std::abs(g1) > kFivePercent * standard_error && one_dominates();
+}
+
+LayerSkew skew_of(std::span<const Layer> layers) {
+  double count = 0;
+  double total = 0;
+  double largest = 0;
+  for (const Layer& layer : layers) {
+    if (layer.parameter_bytes() == 0) continue;
+    const auto size = static_cast<double>(layer.parameter_bytes());
+    count += 1;
+    total += size;
+    largest = std::max(largest, size);
+  }
+  if (count == 0) return {};
+  LayerSkew skew;
+  skew.largest_share = largest / total;
+  double squares = 0;
+  double cubes = 0;
+  for (const Layer& layer : layers) {
+    if (layer.parameter_bytes() == 0) continue;
+    const double off = static_cast<double>(layer.parameter_bytes()) - total / count;
+    squares += off * off;
+    cubes += off * off * off;
+  }
+  const double variance = squares / count;
+  if (variance > 0) skew.g1 = cubes / count / (variance * std::sqrt(variance));
+  // Exact for g1 of a normal sample. The better known sqrt(6/n) is too wide for lists this short:
+  // it would let AlexNet pass for normal.
+  if (count > 2) skew.standard_error = std::sqrt(6 * (count - 2) / ((count + 1) * (count + 3)));
+  return skew;
+}
+
+std::size_t advised_cut(std::span<const Layer> layers, const TrainingSetup& training) {
+  return skew_of(layers).is_skewed() ? best_cut(layers, training) : layers.size();
+}
+
+}  // namespace muster

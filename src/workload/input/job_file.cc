@@ -1,0 +1,98 @@
+#include "workload/input/job_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/file/document.h"
+#include "base/file/item_reader.h"
+#include "base/text/text.h"
+#include "engine/model/fields.h"
+
+namespace muster {
+
+namespace {
+
+Written written(const Item& item) {
+  if (item.kind != Item::Kind::kText) return {Written::As::kNothing, ""};
+  return {Written::As::kPlain, item.text};
+}
+
+class JobReader {
+ public:
+  explicit JobReader(const std::string& file) : file_(file), reader_(file) {}
+
+  Result<JobRequest> read(const Item& root, const std::string& cwd) {
+    if (root.kind != Item::Kind::kMap) reader_.refuse(root, "not a map of a job's keys");
+    for (const Item& item : root.items) {
+      if (!reader_.failed()) read_field(item);
+    }
+    if (reader_.failed()) return reader_.error();
+    const bool given = root.find("cwd") != nullptr;
+    const std::filesystem::path path = given ? request_.cwd : "";  // If absolute, cwd falls away.
+    request_.cwd = given ? (cwd / path).lexically_normal().string() : cwd;
+    complete_request(request_);
+    if (const Refusal refusal = check_request(request_)) return placed(root, refusal->message);
+    return std::move(request_);
+  }
+
+ private:
+  void read_field(const Item& item) {
+    const RequestField* field = request_field(item.key);
+    if (field == nullptr) {
+      Item place;
+      place.line = item.line;
+      return reader_.refuse(place, unknown_field(item.key));
+    }
+    if (item.kind == Item::Kind::kList || item.kind == Item::Kind::kMap) {
+      return read_several(*field, item);
+    }
+    if (const Refusal refusal = set_field(request_, *field, written(item))) {
+      reader_.refuse(item, refusal->message);
+    }
+  }
+
+  void read_several(const RequestField& field, const Item& item) {
+    const bool list = item.kind == Item::Kind::kList;
+    if (list ? !field.takes_list() : !field.takes_map()) {
+      return reader_.refuse(item, list ? "a list has no place here" : "a map has no place here");
+    }
+    for (const Item& entry : item.items) {
+      const Refusal refusal = list ? add_to_field(request_, field, written(entry))
+                                   : add_to_map(request_, field, entry.key, written(entry));
+      Item place;
+      place.line = entry.line;
+      place.key = item.key;
+      if (refusal) reader_.refuse(place, refusal->message);
+    }
+  }
+
+  // "field: why", at the line where the field is.
+  Error placed(const Item& root, const std::string& trouble) const {
+    const Item* item = root.find(trouble.substr(0, trouble.find(':')));
+    if (item == nullptr) return Error{fmt::format("{}: {}", file_, trouble)};
+    return Error{fmt::format("{}:{}: {}", file_, item->line, trouble)};
+  }
+
+  std::string file_;
+  ItemReader reader_;
+  JobRequest request_;
+};
+
+}  // namespace
+
+Result<JobRequest> parse_job_file(std::string_view text, const std::string& name,
+                                  const std::string& cwd) {
+  const std::string shown = shown_path(name);
+  const Result<Item> root = parse_document(text, shown);
+  if (!root.ok()) return root.error();
+  return JobReader(shown).read(root.value(), cwd);
+}
+
+Result<JobRequest> read_job_file(const std::string& path, const std::string& cwd) {
+  const Result<Item> root = read_document(path);
+  if (!root.ok()) return root.error();
+  return JobReader(shown_path(path)).read(root.value(), cwd);
+}
+
+}  // namespace muster

@@ -1,0 +1,166 @@
+// The models the program carries: as published, as in profiles/zoo.yaml, as in the shared data.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "tests/data.h"
+#include "workload/input/profiles_file.h"
+
+namespace muster {
+namespace {
+
+TEST(Zoo, HoldsTheTenModelsAsPublished) {
+  struct Row {
+    const char* model;
+    const char* task;
+    std::int64_t cpu_milli;
+    std::int64_t mem_mib;
+    double speedup;
+    double iteration_seconds;
+    std::int64_t batch;
+  };
+  const Row rows[] = {
+      {"alexnet", "image", 12000, 128000, 2.94, 0.6, 512},
+      {"res18", "image", 9000, 64000, 2.40, 0.64, 512},
+      {"res50", "image", 4000, 64000, 1.15, 0.78, 512},
+      {"mobilenet", "image", 6000, 64000, 1.55, 0.71, 512},
+      {"shufflenet", "image", 12000, 128000, 2.89, 0.615, 512},
+      {"gnmt", "language", 1000, 20480, 1.0, 0.12, 128},
+      {"transformer", "language", 1000, 20480, 1.0, 0.67, 128},
+      {"lstm", "language", 1000, 20480, 1.0, 0.011, 20},
+      {"m5", "speech", 6000, 192000, 2.50, 0.6, 512},
+      {"deepspeech", "speech", 3000, 64000, 1.0, 0.757, 20},
+  };
+  const ProfileFile zoo = builtin_zoo();
+  EXPECT_EQ(zoo.table.names().size(), std::size(rows));
+  EXPECT_EQ(zoo.facts.size(), zoo.table.size());
+  for (const Row& row : rows) {
+    const ProfileId id = zoo.table.find(row.model);
+    ASSERT_NE(id, ProfileTable::kUnknown) << row.model;
+    const Profile& profile = zoo.table[id];
+    EXPECT_EQ(zoo.facts[id].task, row.task) << row.model;
+    EXPECT_EQ(zoo.facts[id].batch, row.batch) << row.model;
+    EXPECT_EQ(profile.ideal(), (Resources{1, row.cpu_milli, row.mem_mib, 62500})) << row.model;
+    EXPECT_EQ(profile.stated_speedup(), row.speedup) << row.model;
+    EXPECT_EQ(profile.iteration_seconds(), row.iteration_seconds) << row.model;
+    EXPECT_EQ(profile.speed(kReferenceShare), 1.0) << row.model;
+    EXPECT_EQ(profile.speed(profile.ideal()), row.speedup) << row.model;
+    EXPECT_EQ(profile.cpu_points().size(), 9U) << row.model;
+    EXPECT_EQ(profile.mem_points(),
+              (std::vector<std::int64_t>{21330, 64000, 128000, 192000, 256000}))
+        << row.model;
+  }
+}
+
+TEST(Zoo, IsBuiltIn) {
+  const ProfileTable table = builtin_profiles();
+  EXPECT_EQ(table.names().size(), 10U);
+  EXPECT_EQ(table[table.find("alexnet")].speed(12000, 128000, 0), 2.94);
+  EXPECT_EQ(table[table.find("m5")].speed(6000, 128000, 0), 2.0);
+}
+
+// What the program was built with is what the file says, to the last fact.
+TEST(Zoo, IsTheFileOfTheSourceTree) {
+  const Result<ProfileFile> file = read_profiles(
+      (std::filesystem::path(__FILE__).parent_path() / "../../../profiles/zoo.yaml").string());
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const ProfileTable& read = file.value().table;
+  const ProfileTable built = builtin_profiles();
+  ASSERT_EQ(built.names(), read.names());
+  for (std::size_t i = 1; i < built.size(); ++i) {
+    const Profile& a = built[ProfileId(i)];
+    const Profile& b = read[ProfileId(i)];
+    EXPECT_EQ(a.ideal(), b.ideal()) << a.name();
+    EXPECT_EQ(a.skew(), b.skew()) << a.name();
+    EXPECT_EQ(a.gpu_use(), b.gpu_use()) << a.name();
+    for (const std::int32_t gpus : {1, 2, 3, 8, 64}) {
+      EXPECT_EQ(a.steps_per_second(gpus), b.steps_per_second(gpus)) << a.name();
+    }
+    ASSERT_TRUE(a.loss().has_value() && b.loss().has_value()) << a.name();
+    EXPECT_EQ(a.loss()->b0, b.loss()->b0) << a.name();
+    EXPECT_EQ(a.loss()->b1, b.loss()->b1) << a.name();
+    EXPECT_EQ(a.loss()->b2, b.loss()->b2) << a.name();
+  }
+}
+
+TEST(Zoo, ScalesAsMeasured) {
+  const ProfileTable zoo = builtin_profiles();
+  struct Row {
+    const char* model;
+    double on_two;
+    double on_eight;
+  };
+  // Steps a second of elasticflow_throughputs.csv, relative to one GPU.
+  const Row rows[] = {
+      {"res50", 1.87, 5.63}, {"transformer", 1.59, 2.80}, {"deepspeech", 1.77, 3.25}};
+  for (const Row& row : rows) {
+    const Profile& profile = zoo[zoo.find(row.model)];
+    EXPECT_NEAR(profile.steps_per_second(2), row.on_two, 0.06 * row.on_two) << row.model;
+    EXPECT_NEAR(profile.steps_per_second(8), row.on_eight, 0.06 * row.on_eight) << row.model;
+  }
+  const double typical = Profile::unknown().steps_per_second(8);
+  for (const char* model : {"alexnet", "res18", "mobilenet", "shufflenet", "gnmt", "lstm", "m5"}) {
+    EXPECT_EQ(zoo[zoo.find(model)].steps_per_second(8), typical) << model;
+  }
+}
+
+// Optimus' rule as in engine/fit/loss_curve.h: the first pass before which ten passes brought less
+// than a twentieth of the loss at the start.
+int passes_to_converge(const LossFacts& loss) {
+  const auto at = [&](int pass) { return 1 / (loss.b0 * pass + loss.b1) + loss.b2; };
+  int pass = 10;
+  while (pass < 100 && at(pass - 10) - at(pass) >= 0.05 * at(0)) ++pass;
+  return pass;
+}
+
+TEST(Zoo, ConvergesInReasonableTime) {
+  const ProfileTable zoo = builtin_profiles();
+  EXPECT_EQ(passes_to_converge(*zoo[ProfileTable::kUnknown].loss()), 38);
+  for (std::size_t i = 0; i < zoo.size(); ++i) {
+    const Profile& profile = zoo[ProfileId(i)];
+    ASSERT_TRUE(profile.loss().has_value()) << profile.name();
+    EXPECT_GE(passes_to_converge(*profile.loss()), 30) << profile.name();
+    EXPECT_LE(passes_to_converge(*profile.loss()), 60) << profile.name();
+  }
+}
+
+TEST(Zoo, EqualsTheSharedMeasurements) {
+  const std::optional<std::string> found = data_file("synergy_profiles.json");
+  if (!found) GTEST_SKIP() << "synergy_profiles.json not found; set MUSTER_DATA";
+  const std::string& path = *found;
+  const Result<ProfileFile> file = read_profiles(path);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const ProfileFile zoo = builtin_zoo();
+  EXPECT_EQ(file.value().table.names().size(), 12U);  // Ours and two that Synergy never uses.
+  ASSERT_EQ(file.value().notes.size(), 2U);
+  EXPECT_EQ(file.value().notes[0],
+            path + ": 36 profiles of other sets ignored: models-4, models-5, models-6");
+  EXPECT_EQ(
+      file.value().notes[1],
+      path + ": 21 profiles of 2 and more GPUs ignored: the one for 1 GPU serves every count");
+  for (const std::string_view name : zoo.table.names()) {
+    const ProfileId ours = zoo.table.find(name);
+    const ProfileId theirs = file.value().table.find(name);
+    ASSERT_NE(theirs, ProfileTable::kUnknown) << name;
+    const Profile& a = zoo.table[ours];
+    const Profile& b = file.value().table[theirs];
+    EXPECT_EQ(a.cpu_points(), b.cpu_points()) << name;
+    EXPECT_EQ(a.mem_points(), b.mem_points()) << name;
+    EXPECT_EQ(a.ideal(), b.ideal()) << name;
+    EXPECT_EQ(a.stated_speedup(), b.stated_speedup()) << name;
+    EXPECT_EQ(a.iteration_seconds(), b.iteration_seconds()) << name;
+    EXPECT_EQ(zoo.facts[ours].task, file.value().facts[theirs].task) << name;
+    EXPECT_EQ(zoo.facts[ours].batch, file.value().facts[theirs].batch) << name;
+    for (const std::int64_t cpu : a.cpu_points()) {
+      for (const std::int64_t mem : a.mem_points()) {
+        EXPECT_EQ(a.speed(cpu, mem, 0), b.speed(cpu, mem, 0)) << name << ' ' << cpu << ' ' << mem;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster

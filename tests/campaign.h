@@ -1,0 +1,28 @@
+#pragma once
+
+// How many random cases a test tries. MUSTER_LONG=1 (./test --long) means many; MUSTER_SHORT=1
+// (tests under sanitizers in ./test) means a tenth of the usual number.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+namespace muster {
+
+// A test whose result needs all cases, such as a statistic, skips itself in a short campaign.
+inline bool is_short_campaign() { return std::getenv("MUSTER_SHORT") != nullptr; }
+
+inline std::uint64_t campaign_size(std::uint64_t usual, std::uint64_t many) {
+  if (std::getenv("MUSTER_LONG") != nullptr) return many;
+  if (is_short_campaign()) return std::max<std::uint64_t>(1, usual / 10);
+  return usual;
+}
+
+// How often something must at least have come up in a campaign of the usual size or more. A short
+// one meets rare events less often than in proportion: it must only meet them.
+template <class Count>
+Count campaign_floor(Count usual) {
+  return is_short_campaign() ? usual / 100 : usual;
+}
+
+}  // namespace muster
