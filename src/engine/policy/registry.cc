@@ -1,6 +1,5 @@
 #include "engine/policy/registry.h"
 
-#include <array>
 #include <type_traits>
 
 #include "engine/policy/backfill.h"
@@ -31,7 +30,7 @@ Owned<Policy> make(const PolicyOptions& options) {
   }
 }
 
-constexpr std::array<PolicyEntry, 14> kPolicies = {{
+constexpr PolicyEntry kPolicies[] = {
     {"fifo", "oldest first; nobody overtakes a job that does not fit", &make<Fifo>},
     {"fit-first", "oldest first among those that fit", &make<FitFirst>},
     {"backfill", "oldest first with a reservation; others fill in if they do not delay it (EASY)",
@@ -51,7 +50,7 @@ constexpr std::array<PolicyEntry, 14> kPolicies = {{
     {"drf", "smallest dominant share received first, preemptive at ticks; needs no estimate",
      &make<Drf>},
     {"tetris", "best alignment with the free servers, weighed against work left", &make<Tetris>},
-}};
+};
 
 }  // namespace
 
