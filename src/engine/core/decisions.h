@@ -58,6 +58,9 @@ struct Decisions {
   // plan. Empty: the plan changed nothing.
   std::optional<std::vector<PlannedChange>> plan;
   std::vector<BlockedGpus> blocked;  // The nodes where the plan changed them.
+  // A job no longer avoids nodes that it failed on, which is a reason to plan. A repeating engine
+  // does not know what restored jobs avoid.
+  bool avoidance_ended = false;
   std::vector<Rejection> rejections;
   std::vector<Aftermath> reactions;
   std::vector<Quarantine> quarantines;

@@ -71,6 +71,7 @@ void Engine::begin_step(Instant now, std::span<const Event> events) {
   actions_.clear();
   decided_.plan.reset();
   decided_.blocked.clear();
+  decided_.avoidance_ended = false;
   decided_.rejections.clear();
   decided_.reactions.clear();
   decided_.quarantines.clear();
@@ -79,6 +80,7 @@ void Engine::begin_step(Instant now, std::span<const Event> events) {
     std::visit([this](const auto& e) { apply(e); }, event);
   }
   release_parked();
+  if (given_ != nullptr && given_->avoidance_ended) news_ = true;
   block();
 }
 

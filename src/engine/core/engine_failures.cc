@@ -174,6 +174,7 @@ void Engine::release_parked() {
     const JobId job = patience_.first().job;
     state_.avoided.erase(job);  // Which makes its entry void.
     planner_->reseat(View(state_, now_), job);
+    decided_.avoidance_ended = true;
     news_ = true;
   }
   const std::vector<std::pair<Instant, NodeId>> drains = drains_;

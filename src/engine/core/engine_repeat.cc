@@ -42,7 +42,11 @@ Result<std::span<const Action>> Engine::repeat(Instant now, std::span<const Even
   given_ = &given;
   misfit_.reset();
   begin_step(now, events);
-  if (given.plan) repeat_plan(given);
+  if (given.plan) {
+    repeat_plan(given);
+  } else if (!given.blocked.empty()) {
+    refuse_given("it blocks GPUs without a plan");
+  }
   end_step();
   given_ = nullptr;
   if (decided_.rejections.size() != given.rejections.size()) {
@@ -106,7 +110,7 @@ void Engine::repeat_plan(const Decisions& given) {
     const bool stops = each.placement.empty();
     const bool fits =
         !mine.has && can_repeat(each) && draft.right_sort(state_.jobs[each.job], each.placement);
-    if (stops ? !mine.had : !fits) {
+    if (stops ? !mine.had || mine.has : !fits) {
       refuse_given(fmt::format("the plan {} row {}, which is not possible",
                                stops ? "stops" : "places", each.job.index()));
       continue;
@@ -167,7 +171,10 @@ const Aftermath* Engine::given_reaction(const AttemptFailed& event) {
 void Engine::repeat_quarantine(const AttemptFailed& event) {
   for (const Quarantine& each : given_->quarantines) {
     if (each.job != event.job || !state_.closed.contains(each.server)) continue;
-    quarantine(each, Instant::never());
+    const Placement& held = lease(event.job).placement;
+    const bool was_there = std::any_of(
+        held.begin(), held.end(), [&](const Share& share) { return share.node == each.server; });
+    if (was_there && state_.closed[each.server] == 0) quarantine(each, Instant::never());
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -24,12 +25,14 @@ class ScriptedPlanner final : public Planner {
  public:
   Script script;
   bool drift = false;
+  bool can_avoid = false;
   std::string log;
 
   std::optional<std::string> refuse(const JobSpec& spec) override {
     if (spec.gpus > 8) return "no " + std::to_string(spec.gpus) + " GPUs here";
     return std::nullopt;
   }
+  bool could_avoid(const JobSpec&, std::span<const NodeId>) const override { return can_avoid; }
   void enqueue(const View&, JobId job) override { log += " +" + std::to_string(job.index()); }
   void forget(const View&, JobId job, Farewell) override {
     log += " -" + std::to_string(job.index());

@@ -105,5 +105,37 @@ TEST_F(EngineRepeatTest, RejectionsAndReactionsAreThoseThatWereGiven) {
   EXPECT_EQ(other_->state().jobs[JobId(0)].state, JobState::kFailed);
 }
 
+// A job of an earlier era avoids the node that it failed on for a while. The engine that repeats
+// does not know that, but must count the GPUs next to external jobs again when the time is over.
+TEST_F(EngineRepeatTest, ARestoredJobStopsAvoidingANode) {
+  Topology topology;
+  ASSERT_FALSE(topology.add_node("n0", "r", "gpu", {4, 16'000, 128'000, 125'000}));
+  ASSERT_FALSE(topology.add_node("n1", "r", "gpu", {4, 16'000, 128'000, 125'000}));
+  const Cluster cluster(topology, profiles_);
+  EngineOptions options;
+  options.record_plans = true;
+  options.retry = RetryPolicy::adaptive();
+  planner_ = new ScriptedPlanner;
+  planner_->can_avoid = true;
+  engine_ = std::make_unique<Engine>(cluster, std::unique_ptr<ScriptedPlanner>(planner_), options);
+  other_ = std::make_unique<Engine>(
+      cluster, std::make_unique<RecordedPlanner>(planner_->wants_reports()), options);
+  JobRestored restored;
+  restored.spec.gpus = 4;
+  restored.failures = {{Reason::kCudaFailure,
+                        {NodeId(1)},
+                        Told{Reaction::kRetryElsewhere, Bucket::kInfrastructure}}};
+  JobSubmitted demanding = submit(1);
+  demanding.spec.least.cpu_milli = 8'000;
+  both(0, {restored, NodeTaken{NodeId(0), {1, 4'000, 0, 0}}, demanding},
+       start(JobId(1), {{NodeId(0), 0b10, 8'000, 32'000, 0}}));
+  EXPECT_EQ(engine_->state().blocked[NodeId(0)].slots, 0b1U);
+  both(Engine::kPatience.us(), {});
+  EXPECT_EQ(engine_->state().blocked[NodeId(0)].slots, 0b101U);
+  EXPECT_EQ(other_->state().blocked[NodeId(0)].slots, 0b101U);
+  engine_.reset();
+  other_.reset();
+}
+
 }  // namespace
 }  // namespace muster

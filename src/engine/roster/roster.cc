@@ -47,7 +47,7 @@ void Roster::step(Instant now, std::span<const Input> inputs) {
   for (const Input& input : inputs) {
     std::visit([this](const auto& each) { apply(each); }, input);
   }
-  run_engine();
+  run_engine(repeats_);
   if (misfit_) return;
   tell_waits();
   test_quarantined();
@@ -81,13 +81,16 @@ std::span<const Action> Roster::step_engine() {
   return {};
 }
 
-void Roster::run_engine() {
-  while (true) {
+void Roster::run_engine(bool without_events) {
+  for (bool may_be_empty = without_events;; may_be_empty = false) {
     hold_siblings();  // Before those that ended make room for them.
     // One by one, not each within the other: chains of dependencies may be long.
     while (told_ < ended_.size()) tell_dependents(ended_[told_++]);
-    // A repeated step may have had no event but the timer's.
     if (events_.empty() && given_.empty()) return;
+    if (events_.empty() && !may_be_empty) {
+      misfit_ = Error{"it has more decisions than the inputs lead to", ErrorCode::kCorrupt};
+      return;
+    }
     const std::span<const Action> actions = step_engine();
     if (misfit_) return;
     tell_reactions();

@@ -85,7 +85,7 @@ class Roster : public RosterNotes {
   // roster.cc
   void forget_ended();
   void tell_dependents(LiveId id);
-  void run_engine();
+  void run_engine(bool without_events);  // Whether the first step may have none: a timer's.
   std::span<const Action> step_engine();
   void depend(LiveJob& job);
   void cancel(LiveJob& job, const std::string& why);

@@ -102,7 +102,7 @@ Result<std::vector<Order>> Roster::restore(const RosterState& state,
     leave(job);
     come_back(job);
   }
-  run_engine();
+  run_engine(false);
   given_ = {};
   if (misfit_) return *misfit_;
   tell_waits();
@@ -195,9 +195,13 @@ void Roster::restore_links() {
 // Returns the leases that the engine does not keep.
 std::vector<Order> Roster::restore_leases(Restoring& restoring) {
   for (const Action& action : step_engine()) {
+    if (action.kind == Action::Kind::kWakeAt) {  // It names no job.
+      carry_out(action);
+      continue;
+    }
     const LiveId id = live_of_[action.job.index()];
     if (action.kind == Action::Kind::kStart && action.epoch == 1) restoring.holding.erase(id);
-    if (action.kind == Action::Kind::kWakeAt || !restoring.holding.contains(id)) carry_out(action);
+    if (!restoring.holding.contains(id)) carry_out(action);
   }
   std::vector<Order> unkept;
   if (misfit_) return unkept;

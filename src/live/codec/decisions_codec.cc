@@ -38,6 +38,7 @@ json reaction_json(const Aftermath& each) {
 
 json others_json(const Decisions& step) {
   json out = json::object();
+  if (step.avoidance_ended) out["avoidance_ended"] = true;
   for (const BlockedGpus& each : step.blocked) {
     out["blocked"].push_back({each.node.index(), each.slots});
   }
@@ -74,7 +75,10 @@ class DecisionsReader {
   }
   JobId row(const json& in) { return JobId(id(in)); }
   NodeId node(const json& in) { return NodeId(id(in)); }
-  static SlotMask slots(const json& in) { return in.is_number_unsigned() ? in.get<SlotMask>() : 0; }
+  SlotMask slots(const json& in) {
+    if (!in.is_number_unsigned()) wrong_ = "not a set of GPUs: " + shown(in);
+    return in.is_number_unsigned() ? in.get<SlotMask>() : 0;
+  }
   Duration duration(const json& in) {
     return Duration::micros(number<std::int64_t>(in, kLongestDuration.us()));
   }
@@ -129,26 +133,35 @@ class DecisionsReader {
     if (!in.empty() && in.at(0).is_array()) {
       out.plan.emplace();
       for (const json& each : in.at(0)) out.plan->push_back(change(each));
+    } else if (!in.empty() && in.at(0) != 0) {
+      wrong_ = "not a plan: " + shown(in.at(0));
     }
-    if (in.size() < 2) return out;
-    const json none = json::array();
-    for (const json& each : in.at(1).value("blocked", none)) {
-      out.blocked.push_back({node(each.at(0)), slots(each.at(1))});
-    }
-    for (const json& each : in.at(1).value("rejected", none)) {
-      out.rejections.push_back({row(each.at(0)), each.at(1).get<std::string>()});
-    }
-    for (const json& each : in.at(1).value("failed", none)) {
-      out.reactions.push_back(reaction(each));
-    }
-    for (const json& each : in.at(1).value("closed", none)) {
-      out.quarantines.push_back(quarantine(each));
-    }
+    if (in.size() >= 2) others(in.at(1), out);
     return out;
   }
   const std::string& wrong() const { return wrong_; }
 
  private:
+  void others(const json& in, Decisions& out) {
+    const auto each_of = [&](const char* key, const auto& read) {
+      const auto found = in.find(key);  // Not value(): it copies, which recurses into its argument.
+      if (found == in.end()) return;
+      for (const json& each : *found) read(each);
+    };
+    if (!in.is_object()) {
+      wrong_ = "not an object: " + shown(in);
+      return;
+    }
+    out.avoidance_ended = in.contains("avoidance_ended");
+    each_of("blocked", [&](const json& each) {
+      out.blocked.push_back({node(each.at(0)), slots(each.at(1))});
+    });
+    each_of("rejected", [&](const json& each) {
+      out.rejections.push_back({row(each.at(0)), each.at(1).get<std::string>()});
+    });
+    each_of("failed", [&](const json& each) { out.reactions.push_back(reaction(each)); });
+    each_of("closed", [&](const json& each) { out.quarantines.push_back(quarantine(each)); });
+  }
   std::uint32_t id(const json& in) {
     return number<std::uint32_t>(in, std::numeric_limits<std::uint32_t>::max());
   }

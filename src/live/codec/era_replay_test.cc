@@ -164,8 +164,29 @@ TEST(EraReplay, DecisionsThatDoNotFitAreRefused) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   EXPECT_EQ(with(0, "[[[[" + deep + "]]]]"),
             "its decisions cannot be read: not a number from 0 to 4294967295: array");
+  for (const char* key : {"blocked", "rejected", "failed", "closed"}) {
+    const std::string did = std::string(R"([[0,{")") + key + "\":" + deep + "}]]";
+    EXPECT_EQ(with(0, did).substr(0, 30), "its decisions cannot be read: ") << key;
+  }
   EXPECT_EQ(with(0, R"([[[],{"blocked":[[0,1]]}]])"),
             "the plan blocks GPUs of node 0, which is not possible");
+  EXPECT_EQ(with(0, R"([[0,{"blocked":[[0,1]]}]])"), "it blocks GPUs without a plan");
+  EXPECT_EQ(with(0, R"([[[],{"blocked":[[0,-3]]}]])"),
+            "its decisions cannot be read: not a set of GPUs: -3");
+  EXPECT_EQ(with(0, R"([["none"]])"), "its decisions cannot be read: not a plan: \"none\"");
+  EXPECT_EQ(with(0, R"([[[]],[[[0]]]])"), "it has more decisions than the inputs lead to");
+}
+
+// A wake-up of the engine names no job: with rounds and a drained node it is the only action.
+TEST(EraReplay, ARosterWithoutJobsIsRestored) {
+  RosterSettings settings = era_settings("fifo");
+  settings.engine.round = Duration::seconds(300);
+  Roster roster(settings);
+  roster.step(Instant::at(Duration::seconds(7)), std::vector<Input>{DrainInput{"s1", true}});
+  EraSnapshot snapshot;
+  snapshot.roster = roster_json(roster.state());
+  const Result<EraReplay> replay = EraReplay::begin(snapshot, settings);
+  EXPECT_TRUE(replay.ok()) << replay.error().message;
 }
 
 // For any change of a number, the result is an error or a state that keeps the invariants.

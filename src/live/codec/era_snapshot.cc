@@ -1,5 +1,6 @@
 #include "live/codec/era_snapshot.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -39,7 +40,11 @@ Result<EraSnapshot> read_era_snapshot(std::string_view text) {
     out.settings = body.at("settings").get<std::string>();
     out.roster = body.at("roster").get<std::string>();
     out.last_note = body.at("last_note").get<std::uint64_t>();
-    out.engine = body.value("engine", std::uint32_t{1});
+    const auto engine = body.value("engine", std::uint64_t{1});
+    if (engine > std::numeric_limits<std::uint32_t>::max()) {
+      return Error{"its snapshot has no valid engine version", ErrorCode::kCorrupt};
+    }
+    out.engine = static_cast<std::uint32_t>(engine);
     if (!body.contains("decided")) return out;
     Result<std::vector<Decisions>> decided = read_decisions(body.at("decided"));
     if (!decided.ok())
