@@ -31,7 +31,7 @@ find_package(Threads REQUIRED)
 set(MUSTER_TEST_FLAGS "" CACHE STRING "more flags for the files of unit tests")
 set(MUSTER_LIGHT_FLAGS "" CACHE STRING "more flags for light folders")
 
-# With this option all files of a folder are one compilation unit, and the headers of libraries are
+# With this option a folder is one compilation unit or a few, and the headers of libraries are
 # precompiled. A build from nothing then takes half the time. Without it, a build after a change
 # compiles only the files that changed.
 option(MUSTER_FROM_NOTHING "compile folders, not files: quick from nothing, slow after a change" OFF)
@@ -99,7 +99,12 @@ function(library FOLDER)
   target_link_libraries(${NAME} PUBLIC ${ARG_DEPS} ${ARG_LINK} fmt::fmt)
   set_target_properties(${NAME} PROPERTIES LINKER_LANGUAGE CXX)
   if(MUSTER_FROM_NOTHING)
-    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    # GCC inlines less in large units, which costs the engine 2% to 4% more instructions.
+    set(batch 8)
+    if(ARG_LIGHT)
+      set(batch 0)  # All.
+    endif()
+    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
     set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(ARG_LIGHT)

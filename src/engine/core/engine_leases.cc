@@ -78,7 +78,7 @@ Draft Engine::open_plan() {
   news_ = false;
   last_plan_ = now_;
   ++counters_.plans;
-  record_blocked();
+  if (options_.record_plans) record_blocked();
   return {state_, now_, std::move(paper_)};
 }
 

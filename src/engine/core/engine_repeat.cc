@@ -13,7 +13,7 @@ namespace muster {
 
 void Engine::record_blocked() {
   blocked_before_.clear();
-  if (!options_.record_plans || (state_.closed_count == 0 && state_.taken.empty())) return;
+  if (state_.closed_count == 0 && state_.taken.empty()) return;
   for (std::size_t i = 0; i < state_.blocked.size(); ++i) {
     blocked_before_.push_back(state_.blocked[NodeId(i)].slots);
   }
