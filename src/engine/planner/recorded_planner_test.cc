@@ -106,7 +106,7 @@ TEST_F(EngineRepeatTest, RejectionsAndReactionsAreThoseThatWereGiven) {
 }
 
 // A job of an earlier era avoids the node that it failed on for a while. The engine that repeats
-// does not know that, but must count the GPUs next to external jobs again when the time is over.
+// does not know that, but must count the GPUs next to external jobs again when the time has passed.
 TEST_F(EngineRepeatTest, ARestoredJobStopsAvoidingANode) {
   Topology topology;
   ASSERT_FALSE(topology.add_node("n0", "r", "gpu", {4, 16'000, 128'000, 125'000}));
