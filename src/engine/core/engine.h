@@ -73,6 +73,8 @@ class Engine : public EngineView {
   void release_parked();
   // engine_nodes.cc
   void block();
+  void block_closed();  // All GPUs that are free on closed nodes.
+  void unblock(NodeId node);
   bool revoke_misplaced();
 
   // engine_repeat.cc
@@ -82,7 +84,6 @@ class Engine : public EngineView {
   void repeat_plan(const Decisions& given);
   bool can_repeat(const PlannedChange& change) const;
   void repeat_blocked(const std::vector<BlockedGpus>& blocked);
-  void block_gpus(NodeId node, SlotMask slots);
   std::optional<std::string> given_rejection(JobId job) const;
   const Aftermath* given_reaction(const AttemptFailed& event);
   void repeat_quarantine(const AttemptFailed& event);

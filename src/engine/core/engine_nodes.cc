@@ -92,11 +92,15 @@ void Engine::apply(const NodeOpened& event) {
   --state_.closed_count;
   servers_.pardon(event.node);
   std::erase_if(drains_, [&](const auto& drain) { return drain.second == event.node; });
-  Share share;
-  share.node = event.node;
-  share.slots = std::exchange(state_.blocked[event.node].slots, SlotMask{0});
-  if (share.slots != 0) state_.books.give(share);
+  unblock(event.node);
   news_ = true;
+}
+
+void Engine::unblock(NodeId node) {
+  Share share;
+  share.node = node;
+  share.slots = std::exchange(state_.blocked[node].slots, SlotMask{0});
+  if (share.slots != 0) state_.books.give(share);
 }
 
 void Engine::apply(const NodeTaken& event) {
@@ -118,14 +122,18 @@ void Engine::apply(const NodeTaken& event) {
 void Engine::block() {
   if (!news_ || (state_.closed_count == 0 && state_.taken.empty())) return;
   do {
-    for (std::size_t i = 0; state_.closed_count > 0 && i < state_.closed.size(); ++i) {
-      if (state_.closed[NodeId(i)] == 0) continue;
-      block_slots(state_, NodeId(i), state_.cluster->topology().node(NodeId(i)).capacity.gpus);
-    }
+    block_closed();
     for (const auto& [node, right] : ours_beside_strangers(state_, Ours::kRights))
       set_aside(state_, node, right);
   } while (revoke_misplaced());
   std::erase_if(state_.taken, [](const auto& each) { return each.second == Resources(); });
+}
+
+void Engine::block_closed() {
+  for (std::size_t i = 0; state_.closed_count > 0 && i < state_.closed.size(); ++i) {
+    if (state_.closed[NodeId(i)] == 0) continue;
+    block_slots(state_, NodeId(i), state_.cluster->topology().node(NodeId(i)).capacity.gpus);
+  }
 }
 
 // Leases that are only promised, on a server that takes none, or where our leases and strangers

@@ -98,11 +98,7 @@ void Engine::repeat_plan(const Decisions& given) {
     mine.has = false;
   }
   for (const BlockedGpus& each : given.blocked) {
-    if (!state_.closed.contains(each.node)) continue;
-    Share share;
-    share.node = each.node;
-    share.slots = std::exchange(state_.blocked[each.node].slots, SlotMask{0});
-    if (share.slots != 0) state_.books.give(share);
+    if (state_.closed.contains(each.node)) unblock(each.node);
   }
   for (const PlannedChange& each : *given.plan) {
     if (!state_.jobs.contains(each.job)) continue;
@@ -134,21 +130,14 @@ void Engine::repeat_blocked(const std::vector<BlockedGpus>& blocked) {
           fmt::format("the plan blocks GPUs of node {}, which is not possible", each.node.index()));
       continue;
     }
-    block_gpus(each.node, each.slots);
+    if (each.slots == 0) continue;
+    Share share;
+    share.node = each.node;
+    share.slots = each.slots;
+    state_.books.take(share);
+    state_.blocked[each.node].slots = each.slots;
   }
-  for (std::size_t i = 0; state_.closed_count > 0 && i < state_.closed.size(); ++i) {
-    if (state_.closed[NodeId(i)] != 0) block_gpus(NodeId(i), state_.books.free_slots(NodeId(i)));
-  }
-}
-
-// Blocks GPUs that are free.
-void Engine::block_gpus(NodeId node, SlotMask slots) {
-  if (slots == 0) return;
-  Share share;
-  share.node = node;
-  share.slots = slots;
-  state_.books.take(share);
-  state_.blocked[node].slots |= slots;
+  block_closed();
 }
 
 std::optional<std::string> Engine::given_rejection(JobId job) const {
