@@ -1,7 +1,5 @@
 #include "engine/mechanism/registry.h"
 
-#include <array>
-
 #include "engine/mechanism/blend.h"
 #include "engine/mechanism/greedy.h"
 #include "engine/mechanism/opt.h"
@@ -12,7 +10,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::array<Entry<Mechanism>, 5> kMechanisms = {{
+constexpr Entry<Mechanism> kMechanisms[] = {
     {"proportional", "CPU and memory in proportion to GPUs", &make_part<Mechanism, Proportional>},
     {"greedy", "each job its best-case demand, or it waits (Synergy-Greedy)",
      &make_part<Mechanism, Greedy>},
@@ -22,7 +20,7 @@ constexpr std::array<Entry<Mechanism>, 5> kMechanisms = {{
      &make_part<Mechanism, Opt>},
     {"blend", "spare CPU and memory where they add most, jobs moved where that frees more",
      &make_part<Mechanism, Blend>},
-}};
+};
 
 }  // namespace
 

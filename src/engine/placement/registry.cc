@@ -1,7 +1,5 @@
 #include "engine/placement/registry.h"
 
-#include <array>
-
 #include "engine/placement/consolidate.h"
 #include "engine/placement/first_fit.h"
 #include "engine/placement/random.h"
@@ -12,7 +10,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::array<Entry<Placer>, 6> kPlacements = {{
+constexpr Entry<Placer> kPlacements[] = {
     {"count", "all GPUs as one pool; where they are does not matter", &make_part<Placer, Count>},
     {"first-fit", "the lowest-numbered GPUs with enough CPU and memory beside them",
      &make_part<Placer, FirstFit>},
@@ -22,7 +20,7 @@ constexpr std::array<Entry<Placer>, 6> kPlacements = {{
     {"skew", "as consolidate, but models with a dominating tensor wait for the fewest (Tiresias)",
      &make_part<Placer, Skew>},
     {"random", "any free GPUs, by a seeded draw", &make_part<Placer, RandomPlacer>},
-}};
+};
 
 }  // namespace
 
