@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/types/random.h"
-#include "tests/campaign.h"
 
 namespace muster {
 namespace {
@@ -87,7 +86,6 @@ TEST(LossCurve, PlantsOnTheBoundsAreFound) {
 // each 5% off: even the best estimator there is has a standard deviation of 2 to 5% for b0 and b1,
 // and this one, which counts late points most, 4 to 8%. So they are within 10% mostly.
 TEST(LossCurve, NoiseLeavesTheForecastRight) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   for (const LossCurve& planted : clear_plants()) {
     constexpr int kSeeds = 100;
     int near_b0 = 0;
@@ -108,7 +106,6 @@ TEST(LossCurve, NoiseLeavesTheForecastRight) {
 
 // With ten losses an epoch all three numbers are always within 10%, and every forecast too.
 TEST(LossCurve, NoiseLeavesTheParametersRight) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   for (const LossCurve& planted : clear_plants()) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       SCOPED_TRACE(testing::Message() << "plant " << planted.b0 << ", seed " << seed);

@@ -150,7 +150,6 @@ TEST(MemoryModel, AwayFromTheBalanceTwoStepsAreEnough) {
 }
 
 TEST(MemoryModel, ReadersOfOneDeviceAreNeverSlowerThanSaidAndLessThanTwiceAsFast) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   Random random(21);
   double most = 0;
   for (int number = 0; number < 60; ++number) {

@@ -10,7 +10,6 @@
 #include "engine/fit/loss_curve.h"
 #include "engine/fit/speed_fit.h"
 #include "engine/fit/spread.h"
-#include "tests/campaign.h"
 
 namespace muster {
 namespace {
@@ -52,7 +51,6 @@ void expect_speed(const SpeedModel& planted, double noise, double tolerance, Ran
 // 1000 losses over 100 epochs and each of 2000 speeds. What fewer points can tell is tested in
 // loss_curve_test.cc and speed_fit_test.cc.
 TEST(Sanity, J7_OptimusFitRecoversPlantedParameters) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     for (const auto& [noise, tolerance] : {std::pair(0.0, 1e-6), std::pair(0.05, 0.10)}) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", noise " << noise);

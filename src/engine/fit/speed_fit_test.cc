@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/types/random.h"
-#include "tests/campaign.h"
 
 namespace muster {
 namespace {
@@ -99,7 +98,6 @@ TEST(SpeedFit, TheFewestPointsAreEnough) {
 // 10%. A term that is a small part of the time is not known so well; with 20 measurements each,
 // every term of these plants is within 10%.
 TEST(SpeedFit, NoiseLeavesSpeedsRightAndManyPointsTheTerms) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   for (const Plant& plant : {kSync, kAsync, kBoundSync, kBoundAsync}) {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       const Result<SpeedModel> fitted = fit_speed(plant.model.training, grid(plant, 1, 0.05, seed));

@@ -193,7 +193,6 @@ double true_optimum(const MechanismWorld& world, const std::vector<JobSpec>& spe
 }
 
 TEST(Blend, ReachesTheTrueOptimumOfFourServersWithinTwoPercent) {
-  if (is_short_campaign()) GTEST_SKIP() << "it compares figures";
   const MechanismWorld world("4x8");
   double worst = 2;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {

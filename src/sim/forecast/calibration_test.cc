@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/scheduler/scheduler.h"
-#include "tests/campaign.h"
 
 namespace muster {
 namespace {
@@ -49,7 +48,6 @@ std::vector<Newcomer> history(std::size_t jobs, std::uint64_t seed) {
 }
 
 TEST(Calibration, BandsHoldFourOfFive) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   for (const char* policy : {"fifo", "srtf"}) {
     World world(policy);
     CalibrationOptions options;

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "base/types/digest.h"
-#include "tests/campaign.h"
 #include "tests/data.h"
 #include "workload/trace/distance.h"
 #include "workload/trace/info.h"
@@ -99,7 +98,6 @@ TEST(PhillyLike, HasTenantsOfVeryUnequalSize) {
 }
 
 TEST(PhillyLike, KeepsSizesAndRunTimesForAnyNumberOfTenants) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   const Trace fifteen = generate_philly(kPhillyJobs, 1);
   for (const int tenants : {1, 4, 40}) {
     PhillyLikeOptions options;
@@ -116,7 +114,6 @@ TEST(PhillyLike, KeepsSizesAndRunTimesForAnyNumberOfTenants) {
 }
 
 TEST(PhillyLike, ComesAtTheRateAskedFor) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   PhillyLikeOptions options;
   options.jobs = 60'000;
   for (const double rate : {5.0, kPhillyJobsPerHour, 1000.0}) {
@@ -178,7 +175,6 @@ std::optional<Trace> philly() {
 }
 
 TEST(PhillyLike, IsNearPhilly) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   const std::optional<Trace> real = philly();
   if (!real) GTEST_SKIP() << "philly_full.csv not found; set MUSTER_DATA";
   for (const std::uint64_t seed : {42u, 1u, 2u, 3u}) {
@@ -191,7 +187,6 @@ TEST(PhillyLike, IsNearPhilly) {
 }
 
 TEST(PhillyLike, IsNearerToPhillyThanPoissonArrivalsAre) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   const std::optional<Trace> real = philly();
   if (!real) GTEST_SKIP() << "philly_full.csv not found; set MUSTER_DATA";
   Trace poisson;
@@ -228,7 +223,6 @@ Rhythm rhythm_of(const Trace& trace, Duration monday_before) {
 // Few sweeps have most of the jobs, so one trace's busiest hour is half chance, the real one's too:
 // compared is what traces of its length have on average.
 TEST(PhillyLike, HasPhillysRhythm) {
-  if (is_short_campaign()) GTEST_SKIP() << "a statistic";
   Rhythm mean;
   constexpr int kTraces = 8;
   for (std::uint64_t seed = 1; seed <= kTraces; ++seed) {
