@@ -1,6 +1,6 @@
-// The live manager's HTTP server before a manager that answers at once: calls a second from so many
-// clients on the Unix socket, each waiting for its answer, and the processor time of the server's
-// thread for each. The clients share one thread and so the machine with the server.
+// Measures the HTTP server of the live manager with a service that answers immediately: calls per
+// second from N clients on the Unix socket, each waiting for its answer, and the CPU time of the
+// server thread per call. The clients run in one thread on the same machine.
 
 #include <benchmark/benchmark.h>
 #include <sys/socket.h>
@@ -31,7 +31,7 @@ class QuickService final : public Service {
   }
   void watch(std::function<void(Notes)>) override {}
 
-  // Of the thread that calls, which is the server's.
+  // CPU time of the server thread, which calls call().
   double cpu_us() const {
     timespec time{};
     MUSTER_CHECK(has_clock_ && clock_gettime(clock_, &time) == 0);
@@ -52,7 +52,7 @@ Fd connect_to(const std::string& path) {
   return fd;
 }
 
-// Every client asks, then every client reads its answer.
+// Sends one request per client, then reads one answer per client.
 void ask_all(const std::vector<Fd>& clients, const std::string& request) {
   char answer[4'096];
   for (const Fd& client : clients) {

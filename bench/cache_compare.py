@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The never-evicting cache of python/muster against an LRU of the same size.
+"""Compares the non-evicting cache of python/muster with an LRU cache of the same size.
 
     cache_compare.py                 bytes read from storage in shuffled epochs, both caches
-    cache_compare.py --speed         items a second served from memory, by 1 and 4 processes
+    cache_compare.py --speed         items per second read from memory, by 1 and 4 processes
 
-Files are made in a temporary directory and really read. docs/cache.md has the figures.
+Creates files in a temporary directory and reads them. docs/how-to/cache.md contains the results.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from muster.cache import Cache, Lru  # noqa: E402
 
 
 def epochs_of(cache, paths, count, seed):
-    """Bytes read in each epoch, every one in another order."""
+    """Returns the bytes read in each epoch. Each epoch has another order."""
     read, order = [], list(range(len(paths)))
     rng = random.Random(seed)
     for _ in range(count):
@@ -35,7 +35,7 @@ def epochs_of(cache, paths, count, seed):
 
 
 def compare(files, size, parts, epochs, seed):
-    """Prints a line for each budget and cache; returns {(part, cache): bytes of each epoch}."""
+    """Prints a line per budget and cache. Returns {(part, cache): bytes of each epoch}."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, f"{i:06}") for i in range(files)]
@@ -66,7 +66,7 @@ def hit(cache, seconds, barrier, rates):
 
 
 def speed(seconds):
-    print(f"items a second served from memory ({os.cpu_count()} cores)")
+    print(f"items per second read from memory ({os.cpu_count()} cores)")
     for size, items in ((1000, 20000), (100_000, 1000)):
         cache = Cache(size * items, items=items)
         for i in range(items):
@@ -87,12 +87,14 @@ def speed(seconds):
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--files", type=int, default=2000)
-    parser.add_argument("--size", type=int, default=20_000, help="bytes of each")
-    parser.add_argument("--parts", default="0.25,0.5,0.75", help="budgets, as parts of the dataset")
+    parser.add_argument("--size", type=int, default=20_000, help="bytes per file")
+    parser.add_argument("--parts", default="0.25,0.5,0.75",
+                        help="budgets, as fractions of the dataset")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--speed", action="store_true")
-    parser.add_argument("--seconds", type=float, default=2, help="for each figure of --speed")
+    parser.add_argument("--seconds", type=float, default=2,
+                        help="duration of each measurement of --speed")
     options = parser.parse_args(arguments)
     if options.speed:
         speed(options.seconds)

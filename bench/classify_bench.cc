@@ -1,4 +1,5 @@
-// How fast logs are classified: an ordinary one of training, and hostile ones. Bytes a second.
+// Measures how fast logs are classified, in bytes per second: a normal training log, and worst-case
+// logs.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -48,12 +49,12 @@ void BM_Newlines(benchmark::State& state) { run(state, std::string(bytes_of(stat
 void BM_Tracebacks(benchmark::State& state) {
   run(state, repeated("Traceback (most recent call last):\n", bytes_of(state)));
 }
-// After an error every line is looked at, in case training goes on.
+// After an error, the classifier checks every line, because training may continue.
 void BM_AfterAnError(benchmark::State& state) {
   run(state, "KeyError: 1\n" +
                  repeated("dumping the state of worker 17, which is long\n", bytes_of(state)));
 }
-// Lines that pass the first pass of as many signatures as possible, and match none.
+// Lines that pass the prefilter of as many signatures as possible, but match none.
 void BM_NearMisses(benchmark::State& state) {
   run(state, repeated("error fail cuda nccl memory connection file data output checkpoint saving "
                       "version shape expected loss nan- version signal exit code 13\n",

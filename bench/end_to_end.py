@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Measures the whole program on the cases that have a bar, and says whether each bar holds.
+"""Measures the whole program on the cases that have a limit, and reports whether each limit holds.
 
     cmake --preset release && cmake --build build/release
-    bench/end_to_end.py                  all cases, five runs each; exit status 1 if a bar is missed
-    bench/end_to_end.py --only philly    the cases whose name has that in it
-    bench/end_to_end.py --quick          each kind of case once, tiny, no bars: what ctest runs
+    bench/end_to_end.py                  all cases, five runs each; exit status 1 above a limit
+    bench/end_to_end.py --only philly    the cases whose name contains this text
+    bench/end_to_end.py --quick          one small run per kind of case, without limits, for ctest
 
-CPU time is user and system time of the process from start to end, reading the trace included. Other
-processes on the machine still disturb it: repeat. The median of the runs is held to the bar. Peak
-memory is that of the process, or of this script (about 15 MB) where that is more.
+CPU time is the user and system time of the whole process, including reading the trace. Other
+processes on the machine affect it, so repeat the measurement. The median of the runs must not
+exceed the limit. Peak memory is that of the process, or of this script (about 15 MB) if that is
+more.
 """
 
 import argparse
@@ -28,7 +29,7 @@ RELEASE = ROOT / "build" / "release"
 
 class Case(NamedTuple):
     name: str
-    what: str  # The policy, or whatever tells this row from the next.
+    what: str  # The policy, or another text that identifies the row.
     command: list
     cpu_bar: Optional[float] = None  # Seconds.
     rss_bar: Optional[float] = None  # Megabytes.
@@ -46,21 +47,21 @@ def arguments():
     parser.add_argument("--tune-bench", default=RELEASE / "bench" / "tune_bench")
     shared = ROOT / ".." / "shared" / "data"
     parser.add_argument("--data", default=os.environ.get("MUSTER_DATA", shared),
-                        help="where philly_full.csv is")
+                        help="directory of philly_full.csv")
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--only", default="", help="cases whose name has this in it")
+    parser.add_argument("--only", default="", help="run only cases whose name contains this text")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
     if args.quick:
         args.runs = 1
     for program in (args.muster, args.tune_bench):
         if not pathlib.Path(program).is_file():
-            sys.exit(f"end_to_end: {program} is not there; build the release preset first")
+            sys.exit(f"end_to_end: {program} not found; build the release preset first")
     return args
 
 
 def run(command):
-    """One run: CPU seconds and peak memory in MB of exactly this process."""
+    """Runs the command once. Returns the CPU seconds and peak memory in MB of this process."""
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen([str(part) for part in command], stdout=out, stderr=out)
         _, status, usage = os.wait4(process.pid, 0)
@@ -79,15 +80,15 @@ def measure(case, runs):
 
 
 def policies(muster):
-    """Every registered one, from the first block of `muster policies`."""
+    """Returns all registered policies, from the first block of `muster policies`."""
     lines = subprocess.run([muster, "policies"], check=True, capture_output=True,
                            text=True).stdout.splitlines()
     return [line.split()[0] for line in lines[2:lines.index("")]]
 
 
 def write_peers_trace(path, jobs):
-    """The law of the 5,000-job trace the peers were measured with (shared/data/README.md,
-    baseline_syn), in Tiresias' format; our own draw of it."""
+    """Writes a trace in Tiresias' format with the distribution of the 5,000-job trace that the
+    other simulators were measured with (shared/data/README.md, baseline_syn)."""
     draw = random.Random(1)
     submit = 0
     with open(path, "w", encoding="ascii") as file:
@@ -101,7 +102,7 @@ def write_peers_trace(path, jobs):
 
 
 def sim_cases(args, folder):
-    """All cases that are runs of `muster sim`; traces go to `folder`."""
+    """Yields all cases that run `muster sim`. Writes traces to `folder`."""
     quick = args.quick
     names = policies(args.muster)
     for mix in ("multi", "single"):
@@ -124,7 +125,7 @@ def sim_cases(args, folder):
     if quick:
         return
     if not philly.is_file():
-        print(f"skipped: the philly cases; {philly} is not there (--data or MUSTER_DATA)")
+        print(f"skipped: the philly cases; {philly} not found (set --data or MUSTER_DATA)")
         return
     for cluster in ("80x8", "64x8"):
         for policy in names:
@@ -134,7 +135,8 @@ def sim_cases(args, folder):
 
 
 def tune_plan(args):
-    """One plan from scratch, as tune_bench measures it: many plans a process, so its own timer."""
+    """Measures one plan from scratch with tune_bench, which makes many plans per process and
+    therefore uses its own timer."""
     gpus = 128 if args.quick else 10000
     command = [args.tune_bench, f"--benchmark_filter=TunePlan.*gpus:{gpus}/multi:0",
                f"--benchmark_repetitions={args.runs}", "--benchmark_format=json",
@@ -165,7 +167,7 @@ def main():
     args = arguments()
     judged = not args.quick
     missed = 0
-    print(f"{'case':42} {'policy':15} CPU s best / median  RSS MB  {'bar':14} holds")
+    print(f"{'case':42} {'policy':15} CPU s best / median  RSS MB  {'limit':14} holds")
     with tempfile.TemporaryDirectory() as folder:
         cases = (case for case in sim_cases(args, pathlib.Path(folder)) if args.only in case.name)
         measured = ((case, measure(case, args.runs)) for case in cases)
@@ -177,7 +179,7 @@ def main():
         missed += judged and not holds(case, figures)
         print(row(case, figures, judged))
     if missed:
-        print(f"{missed} bar(s) missed")
+        print(f"{missed} limit(s) missed")
     return 1 if missed else 0
 
 

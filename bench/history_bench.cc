@@ -1,6 +1,7 @@
-// Reading what a cluster left behind, in bytes a second: Philly's log in both layouts, and its
-// files of use. The files are made up (tests/philly_files.h) and written to the temporary folder
-// once, so that reading them is part of what is measured. /117325 is the whole log, /2880 two days.
+// Measures how fast the files of a cluster are read, in bytes per second: Philly's log in both
+// layouts, and its utilization files. The files are generated (tests/philly_files.h) and written to
+// the temporary directory once; the measurement includes reading them. /117325 is the whole log,
+// /2880 two days.
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@
 namespace muster {
 namespace {
 
-// Files by name, made when first asked for, gone when the program ends.
+// Files by name. get() writes a file at its first use; the destructor removes all files.
 class Files {
  public:
   Files()
@@ -73,7 +74,7 @@ void read_log(benchmark::State& state, JsonLayout layout) {
   for (auto _ : state) {
     history.emplace(read_philly_log(path));
     MUSTER_CHECK(history->ok());
-    state.PauseTiming();  // To forget it is not part of reading it.
+    state.PauseTiming();  // Freeing the history is not part of the measurement.
     history.reset();
     state.ResumeTiming();
   }
@@ -86,7 +87,7 @@ BENCHMARK(BM_ReadIndentedLog)->Arg(1000)->Arg(117'325)->Unit(benchmark::kMillise
 void BM_ReadCompactLog(benchmark::State& state) { read_log(state, JsonLayout::kCompact); }
 BENCHMARK(BM_ReadCompactLog)->Arg(1000)->Arg(117'325)->Unit(benchmark::kMillisecond);
 
-// Its parts: finding where jobs begin and end, and parsing them as well.
+// Only finds where jobs begin and end. BM_ParseLog also parses them.
 void BM_CutLog(benchmark::State& state) {
   const std::string& path = log_file(state.range(0), JsonLayout::kIndented);
   for (auto _ : state) {
@@ -111,7 +112,7 @@ void BM_ParseLog(benchmark::State& state) {
 }
 BENCHMARK(BM_ParseLog)->Arg(1000)->Arg(117'325)->Unit(benchmark::kMillisecond);
 
-// A file with as many minutes as the benchmark's argument.
+// Returns a file with as many minutes as the benchmark's argument.
 const std::string& minutes_file(const std::string& kind,
                                 void (*write)(const PhillyMinutes&, const TextSink&),
                                 const benchmark::State& state) {
@@ -120,7 +121,7 @@ const std::string& minutes_file(const std::string& kind,
   return files().get(kind + std::to_string(options.minutes), write, options);
 }
 
-// Joined with the whole log's attempts, but for small arguments with a small log's.
+// The rows are joined with the attempts of the whole log; for small arguments, of a small log.
 void BM_ReadGpuUse(benchmark::State& state) {
   const std::string& path = minutes_file("gpu_", write_philly_gpu_use, state);
   const std::int64_t jobs = state.range(0) < 100 ? 1000 : 117'325;
@@ -134,9 +135,9 @@ void BM_ReadGpuUse(benchmark::State& state) {
 }
 BENCHMARK(BM_ReadGpuUse)->Arg(10)->Arg(2880)->Unit(benchmark::kMillisecond);
 
-// A file of minutes of the CPUs or the memory, which `add` reads.
+// Reads a file of CPU or memory utilization with `add`.
 void read_use(benchmark::State& state, const std::string& path,
-              Refusal (*add)(ByteSource source, UseStudy& study)) {
+              MaybeError (*add)(ByteSource source, UseStudy& study)) {
   for (auto _ : state) {
     UseStudy study;
     MUSTER_CHECK(!add(ByteSource::open(path).value(), study));

@@ -1,8 +1,8 @@
-// The live manager as its users feel it, a real daemon with real shims:
+// Measures the latency and throughput of a real live manager with real shims:
 //   live_bench MUSTER [DIRECTORY]
-// starts one in a directory of its own and measures how long a job takes from submission to its
-// first instruction, how many durable submits a second 64 clients get, and how long submit, queue
-// and status take behind 10,000 queued jobs.
+// starts a manager in a temporary directory and measures the time from submission to the first
+// instruction of a job, durable submits per second with 64 clients, and the time of submit, queue
+// and status with 10,000 queued jobs.
 
 #include <poll.h>
 #include <signal.h>
@@ -60,7 +60,7 @@ void send_all(const Fd& fd, const std::string& text) {
                static_cast<ssize_t>(text.size()));
 }
 
-// One whole answer; what is read so far is kept in `got` until then.
+// Appends the received bytes to `got`. Returns true when it contains a complete answer.
 bool read_answer(const Fd& fd, std::string& got) {
   char bytes[65'536];
   const ssize_t count = ::recv(fd.get(), bytes, sizeof bytes, 0);
@@ -158,11 +158,11 @@ void measure_starts(const Daemon& daemon, const std::string& self, const std::st
     times.push_back(first - sent);
     ::usleep(30'000);
   }
-  print("submit to durable answer, alone", spread(acks));
+  print("submit to durable answer, one client", spread(acks));
   print("submit to the job's first instruction", spread(times));
 }
 
-// Each client sends its next request when it has the answer to the last.
+// Each client sends its next request after the answer to the previous one.
 void measure_submits(const Daemon& daemon, std::size_t clients, std::size_t total) {
   const std::string request =
       post(R"({"name":"train","command":["sleep","100000"],"cwd":"/","env":{"DATA":"/data"}})");
@@ -195,8 +195,7 @@ void measure_submits(const Daemon& daemon, std::size_t clients, std::size_t tota
   }
   const double took = now_s() - begin;
   std::printf(
-      "durable submits, %2zu clients, %zu jobs%*s %8.0f a second, %.0f us of the daemon's CPU "
-      "each\n",
+      "durable submits, %2zu clients, %zu jobs%*s %8.0f per second, %.0f us of manager CPU each\n",
       clients, total, 8, "", static_cast<double>(total) / took,
       (daemon.cpu_s() - cpu) / static_cast<double>(total) * 1e6);
 }
@@ -238,8 +237,7 @@ int run(int argc, char** argv) {
     measure_calls(daemon, "status of one", get("/v1/jobs/5000"));
     std::printf("resident%*s %s\n", 36, "", daemon.rss().c_str());
   }
-  std::printf("%s is left for you to look at; its shims have been left running\n",
-              directory.c_str());
+  std::printf("%s is kept for inspection; its shims are still running\n", directory.c_str());
   return 0;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How well `muster profile` predicts speeds at shares of CPU that it did not measure, with the
-trainer of examples/ and demands planted in it. Needs a machine with nothing else to do.
+"""Measures how well `muster profile` predicts speeds at CPU limits that it did not measure, with
+the trainer of examples/ and known demands. Needs an otherwise idle machine.
 
     bench/profile_accuracy.py BUILD_FOLDER
 """
@@ -11,9 +11,9 @@ import subprocess
 import sys
 import tempfile
 
-# CPU ms to load a step, ms that a step takes on the GPU that is not there.
+# (CPU ms to load the data of a step, ms of a step on the simulated GPU).
 JOBS = [(4, 20), (8, 20), (16, 20), (24, 20)]
-POINTS = [0.2, 0.3, 0.6, 0.9, 1.3]  # CPUs, asked for beside those that were measured.
+POINTS = [0.2, 0.3, 0.6, 0.9, 1.3]  # CPU limits to predict.
 
 
 def profile(build, scratch, job, *words):
@@ -27,7 +27,7 @@ def profile(build, scratch, job, *words):
 
 
 def believed(points, cpus):
-    """As SpeedCurve::at(): straight lines between points, from nothing at none."""
+    """Returns the predicted speed like SpeedCurve::at(): linear interpolation from (0, 0)."""
     before = (0, 0)
     for milli, rate, _ in points:
         if cpus * 1000 <= milli:
@@ -42,7 +42,7 @@ def main():
         sys.exit(__doc__)
     build = pathlib.Path(sys.argv[1]).resolve()
     worst, cost, grid = 0.0, 0.0, 0.0
-    print(f"{'load':>6}{'GPU':>7}{'CPUs':>7}{'believed':>11}{'measured':>11}{'error':>8}")
+    print(f"{'load':>6}{'GPU':>7}{'CPUs':>7}{'predicted':>11}{'measured':>11}{'error':>8}")
     with tempfile.TemporaryDirectory() as scratch:
         for job in JOBS:
             found = profile(build, scratch, job)
@@ -51,7 +51,7 @@ def main():
             for cpus in POINTS:
                 if any(abs(milli - 1000 * cpus) < 20 for milli, _, _ in found["points"]):
                     continue
-                # The most CPU is measured first, and a budget of nothing ends it there.
+                # The largest CPU limit is measured first; the small budget ends the run after it.
                 direct = profile(build, scratch, job, "--most-cpus", cpus, "--budget", "1s")
                 rate = direct["points"][-1][1]
                 guess = believed(found["points"], cpus)
@@ -59,8 +59,8 @@ def main():
                 worst = max(worst, abs(error))
                 print(f"{job[0]:>3} ms{job[1]:>4} ms{cpus:>7.2f}{guess:>9.1f}/s{rate:>9.1f}/s"
                       f"{100 * error:>7.1f}%", flush=True)
-    print(f"worst {100 * worst:.1f}%; {cost:.0f} s of running, where the grid would take "
-          f"{grid:.0f} s: {grid / cost:.1f}x less")
+    print(f"worst {100 * worst:.1f}%; measured in {cost:.0f} s; the full grid would take "
+          f"{grid:.0f} s ({grid / cost:.1f}x)")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-// The queue of waiting jobs at lengths from ten to a hundred thousand: insertion and removal should
-// grow with the logarithm, the first job should cost nothing when nobody overtakes anybody.
+// Measures the queue of waiting jobs at lengths from 10 to 100,000. Insertion and removal should
+// take O(log n) time. Getting the first job should be free if no job overtakes another.
 
 #include <benchmark/benchmark.h>
 
@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-// Static ranks are those of srtf and the like: they hold for as long as the job waits. Moving ones
-// are those of ftf: all improve, the short jobs' faster, so that they overtake each other.
+// Static ranks, as in srtf, stay the same while a job waits. Moving ranks, as in ftf, improve with
+// time, faster for short jobs, so jobs overtake each other.
 enum class Ranks { kStatic, kMoving };
 
 Rank draw(Ranks ranks, Random& random, Instant now) {
@@ -26,7 +26,7 @@ struct FullQueue {
     for (std::int64_t i = 0; i < length; ++i) push();
   }
   void push() { slots.push_back(queue.insert(JobId(jobs++), draw(ranks, random, now), now)); }
-  // Somebody leaves and somebody comes, so the length stays.
+  // Removes one job and inserts another, so the length stays the same.
   void exchange() {
     const std::size_t gone = random.below(slots.size());
     queue.remove(slots[gone], now);
@@ -50,7 +50,7 @@ void BM_InsertRemoveMoving(benchmark::State& state) { insert_and_remove(state, R
 BENCHMARK(BM_InsertRemoveStatic)->RangeMultiplier(10)->Range(10, 100'000);
 BENCHMARK(BM_InsertRemoveMoving)->RangeMultiplier(10)->Range(10, 100'000);
 
-// A second passes, one job leaves and another comes, and the first is wanted: one event of a run.
+// One event of a run: a second passes, one job leaves, another arrives, and the first job is read.
 void first_after_a_second(benchmark::State& state, Ranks ranks) {
   FullQueue full(ranks, state.range(0));
   for (auto _ : state) {
@@ -65,7 +65,7 @@ void BM_FirstMoving(benchmark::State& state) { first_after_a_second(state, Ranks
 BENCHMARK(BM_FirstStatic)->RangeMultiplier(10)->Range(10, 100'000);
 BENCHMARK(BM_FirstMoving)->RangeMultiplier(10)->Range(10, 100'000);
 
-// The ten first in order, as a preemptive policy looks for them.
+// Reads the first ten jobs in order, as a preemptive policy does.
 void BM_WalkTen(benchmark::State& state) {
   const FullQueue full(Ranks::kStatic, state.range(0));
   RankedQueue::Walk walk;

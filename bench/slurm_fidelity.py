@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""The same workload twice: live on a Slurm of four nodes (real slurmds on this machine, the trainer
-of examples/ as the job), and in the simulator. How far apart are makespan and mean JCT?
+"""Compares makespan and mean JCT of one workload on a live Slurm and in the simulator.
 
     bench/slurm_fidelity.py BUILD [--jobs 30] [--policy fifo,srtf] [--seed 1]
 
-Jobs take 20 to 60 s by the trainer's own clock (--gpu-ms), arrive at random and ask for 1 to 16
-GPUs. The simulator is told the run times and, for preemption, what a stop and a start cost live.
-Needs root; see tools/slurm-testbed.
+The Slurm has four nodes (real slurmds on this machine); the jobs run the trainer of examples/. Jobs
+take 20 to 60 s (--gpu-ms), arrive at random and request 1 to 16 GPUs. The simulator gets the actual
+run times and the live costs of a stop and a start. Needs root; see tools/slurm-testbed.
 """
 
 import argparse
@@ -25,13 +24,13 @@ import live_daemon  # noqa: E402
 import slurm_bed  # noqa: E402
 
 STEP_MS = 25
-# What a stop and a start take on this testbed: the shim hears of a stop within 0.2 s, the trainer
-# saves in milliseconds; a start is sbatch, release and the look at it.
+# Time of a stop and a start on this testbed. The shim receives a stop within 0.2 s, and the trainer
+# saves in milliseconds. A start consists of sbatch, release and the next poll.
 STOP_S, START_S = 0.3, 0.5
 
 
 def workload(jobs, seed):
-    """(arrival, GPUs, seconds) of each."""
+    """Returns (arrival, GPUs, seconds) of each job."""
     draw = random.Random(seed)
     at, found = 0.0, []
     for _ in range(jobs):
@@ -56,7 +55,7 @@ def live(build, policy, jobs):
                 "command": [str(trainer), "--steps", str(round(seconds * 1000 / STEP_MS)),
                             "--gpu-ms", str(STEP_MS), "--checkpoint", f"{daemon.work}/{number}"],
                 "cwd": str(daemon.work), "gpus": gpus, "estimate": f"{seconds}s"})["id"])
-        live_daemon.until("all are over", lambda: all(
+        live_daemon.until("all jobs have finished", lambda: all(
             daemon.job(job)["state"] in live_daemon.OVER for job in ids), timeout=3600, every=1)
         rows = [daemon.job(job) for job in ids]
         assert all(row["state"] == "done" for row in rows), rows
@@ -95,8 +94,8 @@ def main():
     bed = slurm_bed.Bed(nodes=4)
     bed.up()
     try:
-        print(f"{options.jobs} jobs over {jobs[-1][0]:.0f} s on 4 servers of 8 GPUs")
-        print("policy     makespan: live  simulated    off    mean JCT: live  simulated    off   "
+        print(f"{options.jobs} jobs over {jobs[-1][0]:.0f} s on 4 nodes of 8 GPUs")
+        print("policy     makespan: live  simulated  error    mean JCT: live  simulated  error   "
               "preemptions: live  simulated")
         for policy in options.policy.split(","):
             was = live(options.build, policy, jobs)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Muster on a Slurm of many nodes (real slurmds on this machine) with many jobs queued: how long a
-look at Slurm takes, how the manager's memory, descriptors and children go over a while of churn.
+"""Measures Muster on a Slurm with many nodes (real slurmds on this machine) and many queued jobs:
+the time of a poll cycle, and the manager's memory, descriptors and children over time.
 
     bench/slurm_scale.py BUILD [--nodes 200] [--queued 1000] [--seconds 60] [--sleep 10]
 
-A cycle is from the start of squeue to the end of sinfo, as wrappers of the two note it, and what
-the manager decides by it is counted as its CPU time. Needs root; see tools/slurm-testbed.
+A cycle is the time from the start of squeue to the end of sinfo, recorded by wrappers of these
+commands. The manager's CPU time is measured separately. Needs root; see tools/slurm-testbed.
 """
 
 import argparse
@@ -33,7 +33,7 @@ exit $status
 
 
 def wrap(folder, log):
-    """Commands that note when they are called, for the PATH of the manager."""
+    """Writes wrappers that log the start and end of each Slurm command, for the manager's PATH."""
     folder.mkdir()
     for name in ("squeue", "sinfo", "sbatch", "scontrol", "scancel"):
         real = subprocess.run(["which", name], check=True, text=True,
@@ -44,7 +44,7 @@ def wrap(folder, log):
 
 
 def cycles(log):
-    """Seconds of each, and how often each command was called."""
+    """Returns the seconds of each cycle, and the number of calls of each command."""
     found, calls, begin = [], {}, None
     for line in log.read_text().splitlines():
         name, what, at = line.split()
@@ -87,9 +87,9 @@ def main():
         daemon.muster("submit", "--array", f"0-{count - 1}", "--gpus", 8, "--", "sleep",
                       options.sleep, timeout=600)
         print(f"{count} jobs of 8 GPUs submitted in {time.monotonic() - begin:.2f} s")
-        live_daemon.until("the servers are busy", lambda: running(daemon) >= options.nodes * 0.5,
+        live_daemon.until("the nodes are busy", lambda: running(daemon) >= options.nodes * 0.5,
                           timeout=600, every=0.5)
-        print(f"half of the servers busy {time.monotonic() - begin:.1f} s after that")
+        print(f"half of the nodes busy {time.monotonic() - begin:.1f} s after that")
         log.write_text("")
         samples = []
         cpu = daemon.cpu_seconds()
@@ -103,14 +103,14 @@ def main():
         took, calls = cycles(log)
         quarter = max(1, len(samples) // 4)
         print(f"{len(took)} cycles in {options.seconds:g} s: median "
-              f"{statistics.median(took):.3f} s, worst {max(took):.3f} s; manager's CPU "
-              f"{cpu / options.seconds * 100:.1f}% of one")
+              f"{statistics.median(took):.3f} s, worst {max(took):.3f} s; manager uses "
+              f"{cpu / options.seconds * 100:.1f}% of a CPU")
         print(f"commands: {json.dumps(calls)}")
         for name, at in (("memory MiB", 0), ("descriptors", 1), ("children", 2)):
             first = statistics.median(s[at] for s in samples[:quarter])
             last = statistics.median(s[at] for s in samples[-quarter:])
             most = max(s[at] for s in samples)
-            print(f"{name}: {first:g} at first, {last:g} at last, most {most:g}")
+            print(f"{name}: {first:g} at the start, {last:g} at the end, maximum {most:g}")
         ended = [line for line in daemon.ask("GET", "/metrics")[1].splitlines()
                  if line.startswith("muster_ended_total{")]
         print("; ".join(ended))

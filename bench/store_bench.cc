@@ -1,5 +1,5 @@
-// The live manager's journal on the disk of the temporary folder: durable submits by size of group,
-// what people ask of ten thousand jobs, opening the file, and the memory all that takes.
+// Measures the journal of the live manager on the disk of the temporary directory: durable submits
+// by group size, typical queries of 10,000 jobs, opening the file, and memory.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ double resident_mb() {
   return pages * 4096 / 1e6;
 }
 
-// All that one submit writes: the entry, the row, and its idempotency key.
+// Writes the data of one submit: the entry, the row and the idempotency key.
 void submit(Journal& journal, bool over) {
   const std::uint64_t id = journal.next_id();
   JobRow job;
@@ -91,7 +91,7 @@ void BM_Prefix(benchmark::State& state) {
 }
 BENCHMARK(BM_Prefix)->Arg(100)->Arg(10'000);
 
-// With its check of the whole file, and all entries read again.
+// Includes the check of the whole file and reading all entries.
 void BM_Recover(benchmark::State& state) {
   const Filled filled(state.range(0));
   for (auto _ : state) {

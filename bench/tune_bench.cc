@@ -1,5 +1,6 @@
-// One plan of the mechanisms that give every job its share anew, from scratch: nothing is running
-// yet, every GPU is wanted. Jobs are of the generator's default split, models of the built-in zoo.
+// Measures one plan from scratch of the mechanisms that recompute the share of every job. No job
+// runs yet, and the jobs request all GPUs. Jobs have the generator's default split and the built-in
+// models.
 
 #include <benchmark/benchmark.h>
 
@@ -18,7 +19,7 @@
 namespace muster {
 namespace {
 
-// Servers of 8 GPUs, 24 CPUs and 500 GB, and the jobs that fill them.
+// Nodes of 8 GPUs, 24 CPUs and 500 GB, and the jobs that fill them.
 struct FullLoad {
   FullLoad(std::int64_t gpus, std::string_view mix)
       : topology(parse_cluster_shorthand(std::to_string(gpus / 8) + "x8").value()),
@@ -50,11 +51,11 @@ struct FullLoad {
     return all;
   }
 
-  // Sum of the speeds made; everybody must have found a place.
+  // Returns the sum of the job speeds. Checks that every job was placed.
   double plan(Mechanism& mechanism) const {
     std::vector<Ask> all = asks();
-    Books books(topology, mechanism.pooling());
-    mechanism.rebalance(cluster, Consolidate(), books, all, Fidelity::kOurs);
+    ResourceLedger ledger(topology, mechanism.pooling());
+    mechanism.rebalance(cluster, Consolidate(), ledger, all, Fidelity::kOurs);
     double speed = 0;
     for (const Ask& ask : all) {
       MUSTER_CHECK(!ask.given.empty());
@@ -69,7 +70,7 @@ struct FullLoad {
   std::vector<JobSpec> specs;
 };
 
-// What the plans are worth beside what they cost: speed per job, 1 at the proportional share.
+// Reports the quality of the plans: speed per job, relative to the proportional share.
 void report(benchmark::State& state, const FullLoad& load, double speed) {
   const auto jobs = static_cast<double>(load.specs.size());
   state.counters["jobs"] = jobs;
@@ -90,7 +91,7 @@ BENCHMARK(BM_TunePlanFromScratch)
     ->ArgsProduct({{128, 512, 2048, 10'000}, {0, 1}})
     ->Unit(benchmark::kMillisecond);
 
-// With an empty memory of servers solved before, as in the first plan of a run.
+// Starts with an empty cache of solved nodes, as in the first plan of a run.
 void BM_BlendPlan(benchmark::State& state) {
   const FullLoad load(state.range(0), "multi");
   double speed = 0;
@@ -102,7 +103,7 @@ void BM_BlendPlan(benchmark::State& state) {
 }
 BENCHMARK(BM_BlendPlan)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
 
-// As in every later plan: most servers' mixes of jobs have come up before.
+// Measures a later plan: the cache contains the job mixes of most nodes.
 void BM_BlendPlanAgain(benchmark::State& state) {
   const FullLoad load(state.range(0), "multi");
   Blend blend;
@@ -112,19 +113,19 @@ void BM_BlendPlanAgain(benchmark::State& state) {
 }
 BENCHMARK(BM_BlendPlanAgain)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
 
-// Program 1 of opt: what no plan can exceed.
-void BM_SuperServerBound(benchmark::State& state) {
+// Program 1 of opt: an upper bound for all plans.
+void BM_SuperNodeBound(benchmark::State& state) {
   const FullLoad load(state.range(0), "multi");
   std::vector<const JobSpec*> specs;
   for (const JobSpec& spec : load.specs) specs.push_back(&spec);
   const Resources& total = load.topology.total();
   double speed = 0;
   for (auto _ : state) {
-    speed = plan_super_server(load.cluster, specs, total.cpu_milli, total.mem_mib).speed;
+    speed = plan_combined_node(load.cluster, specs, total.cpu_milli, total.mem_mib).speed;
   }
   report(state, load, speed);
 }
-BENCHMARK(BM_SuperServerBound)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_SuperNodeBound)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace muster

@@ -1,5 +1,5 @@
-# Files that the program carries: embed_files() gives them to a target as C++ functions, web_bundle()
-# makes them from web/. Run as a script, this file writes the C++ source.
+# Embeds files into the program: embed_files() adds them to a target as C++ functions, web_bundle()
+# builds them from web/. When run as a script, this file writes the C++ source.
 
 include_guard()
 
@@ -7,7 +7,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   set(functions "")
   while(FILES)
     list(POP_FRONT FILES name file)
-    # Bytes, because compilers need not take a literal of more than 64 KiB.
+    # An array of bytes, because compilers may reject string literals above 64 KiB.
     file(READ ${file} bytes HEX)
     string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${bytes}")
     string(APPEND functions "std::string_view ${name}() {
@@ -25,8 +25,9 @@ ${functions}}  // namespace muster
 endif()
 
 # embed_files(TARGET HEADER [NAME FILE]...)
-# For each pair the target gets `std::string_view NAME()` in namespace muster, the bytes of FILE.
-# HEADER, as one includes it, declares these functions. Made again when a file changes.
+# Adds to the target, for each pair, the function `std::string_view NAME()` in namespace muster. It
+# returns the bytes of FILE. HEADER, as in an #include, declares these functions. The source is
+# rebuilt when a file changes.
 function(embed_files TARGET HEADER)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${TARGET}_embedded.cc)
   set(script ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake)
@@ -43,14 +44,14 @@ function(embed_files TARGET HEADER)
 endfunction()
 
 # web_bundle(FOLDER FILES file... [OPTIONS option...])
-# Makes the FILES, names in FOLDER, from the TypeScript of web/: esbuild makes it one script. Its
-# packages come from web/package-lock.json.
+# Builds FILES, which are names in FOLDER, from the TypeScript in web/ with esbuild.
+# web/package-lock.json lists the packages.
 function(web_bundle FOLDER)
   cmake_parse_arguments(BUNDLE "" "" "FILES;OPTIONS" ${ARGN})
   set(web ${CMAKE_SOURCE_DIR}/web)
   find_program(NODE node REQUIRED)
   if(NOT EXISTS ${web}/node_modules/esbuild OR NOT EXISTS ${web}/node_modules/openapi-typescript)
-    message(FATAL_ERROR "the packages of web/ are missing: npm ci --prefix web")
+    message(FATAL_ERROR "the packages of web/ are missing; run: npm ci --prefix web")
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${web}/src/*)
   list(TRANSFORM BUNDLE_FILES PREPEND ${FOLDER}/)

@@ -1,8 +1,7 @@
 #pragma once
 
-// The headers of libraries that most files of light folders and tests include, for the precompiled
-// header of a build from nothing (MUSTER_FROM_NOTHING). A file still includes what it uses: other
-// builds do not have this one.
+// Precompiled library headers for LIGHT folders and tests (MUSTER_FROM_NOTHING). Each file must
+// still include the headers that it uses, because other builds do not precompile headers.
 
 #include <fmt/format.h>
 
@@ -29,5 +28,5 @@
 #include <variant>
 #include <vector>
 
-// Compiled once, in light_headers.cc.
+// Instantiated once, in light_headers.cc.
 extern template class nlohmann::basic_json<>;

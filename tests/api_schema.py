@@ -42,7 +42,7 @@ def resolve(node):
 
 
 def closed(node):
-    """The schema without references, in which objects have only the properties that it names."""
+    """Returns the schema without references. Objects may have only the properties that it names."""
     if isinstance(node, list):
         return [closed(each) for each in node]
     if not isinstance(node, dict):

@@ -1,6 +1,6 @@
 #pragma once
 
-// How many random cases a test tries. MUSTER_LONG=1 (./test --long) means many; MUSTER_SHORT=1
+// The number of random cases of a test. MUSTER_LONG=1 (./test --long) means many; MUSTER_SHORT=1
 // (tests under sanitizers in ./test) means a tenth of the usual number.
 
 #include <algorithm>
@@ -18,8 +18,8 @@ inline std::uint64_t campaign_size(std::uint64_t usual, std::uint64_t many) {
   return usual;
 }
 
-// How often something must at least have come up in a campaign of the usual size or more. A short
-// one meets rare events less often than in proportion: it must only meet them.
+// Returns the minimum number of occurrences of an event in a campaign of the usual size or more. In
+// a short campaign rare events may be much rarer, so one occurrence is sufficient.
 template <class Count>
 Count campaign_floor(Count usual) {
   return is_short_campaign() ? usual / 100 : usual;

@@ -1,4 +1,5 @@
-// What we claim of the mechanisms, on workloads of Synergy's generator with the built-in zoo.
+// Checks our claims about the mechanisms, on workloads of Synergy's generator with the built-in
+// zoo.
 
 #include <gtest/gtest.h>
 
@@ -43,8 +44,8 @@ double mean_jct_h(const SimResult& result, const char* cluster, Window window) {
   return summary.jct.mean.in_hours();
 }
 
-// The paper's headline: at the load where proportional shares saturate (they do at 7.6 jobs an hour
-// on 128 GPUs) and tuned ones do not, jobs finish more than three times sooner.
+// The main result of the paper: at a load where proportional shares saturate (above 7.6 jobs per
+// hour on 128 GPUs) and tuned shares do not, jobs finish more than three times faster.
 TEST(SynergyClaims, TuneIsThreeTimesFasterWhereProportionalSaturates) {
   const Trace trace = workload(5000, 9, "single", 42);
   const Window steady{4000, 5000};
@@ -55,12 +56,12 @@ TEST(SynergyClaims, TuneIsThreeTimesFasterWhereProportionalSaturates) {
   options.parts.mechanism = "blend";
   const double blend = mean_jct_h(run(trace, "16x8", options), "16x8", steady);
   EXPECT_GT(proportional / tune, 3.0);
-  EXPECT_GT(tune, 14.0);  // The paper's own simulator has 21.9 h, another draw of it 22.4 h.
+  EXPECT_GT(tune, 14.0);  // The paper's own simulator gives 21.9 h, and 22.4 h with another seed.
   EXPECT_LT(tune, 25.0);
   EXPECT_LE(blend, tune);
 }
 
-// The paper's static experiment: opt is a bound in Synergy's own terms, and blend beats tune in
+// The paper's static experiment: opt is a bound under Synergy's rules, and blend beats tune under
 // ours.
 TEST(SynergyClaims, OptAndBlendAreNoWorseThanTuneOnTheStaticTrace) {
   const std::optional<std::string> path = data_file("synergy_static_100job.txt");
@@ -88,21 +89,21 @@ TEST(SynergyClaims, OptAndBlendAreNoWorseThanTuneOnTheStaticTrace) {
   EXPECT_LE(our_blend.second, std::min(our_tune.second, their_tune.second));
 }
 
-// Wherever a round asks for a plan, makes both from the same state, and goes on with blend's.
+// For each plan, computes both results from the same state and continues with the one of blend.
 class Rivals final : public Mechanism {
  public:
   explicit Rivals(int* rounds) : rounds_(rounds) {}
   bool adaptive() const override { return true; }
-  void place(const Cluster& cluster, const Placer& placer, const Books& books,
+  void place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
              Ask& ask) const override {
-    blend_.place(cluster, placer, books, ask);
+    blend_.place(cluster, placer, ledger, ask);
   }
-  void rebalance(const Cluster& cluster, const Placer& placer, Books& books, std::span<Ask> asks,
-                 Fidelity fidelity) override {
-    Books for_tune = books;
+  void rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
+                 std::span<Ask> asks, Fidelity fidelity) override {
+    ResourceLedger for_tune = ledger;
     std::vector<Ask> tuned(asks.begin(), asks.end());
     Tune().rebalance(cluster, placer, for_tune, tuned, fidelity);
-    blend_.rebalance(cluster, placer, books, asks, fidelity);
+    blend_.rebalance(cluster, placer, ledger, asks, fidelity);
     double tune_speed = 0;
     double blend_speed = 0;
     for (std::size_t i = 0; i < asks.size(); ++i) {
@@ -129,13 +130,14 @@ TEST(BlendClaims, NoRoundOfAnyTestWorkloadGivesLessThanTune) {
       const Trace trace = workload(400, mix[0] == 's' ? 8 : 4, mix, 7);
       const SimResult result = run(trace, "8x8", options);
       EXPECT_GT(rounds, 100);
-      EXPECT_TRUE(std::all_of(result.jobs.begin(), result.jobs.end(),
-                              [](const JobOutcome& job) { return job.fate == Fate::kFinished; }));
+      EXPECT_TRUE(std::all_of(result.jobs.begin(), result.jobs.end(), [](const JobOutcome& job) {
+        return job.fate == JobResult::kFinished;
+      }));
     }
   }
 }
 
-// As many of a generated workload's jobs as fill the cluster.
+// Returns jobs of a generated workload that fill the cluster.
 std::vector<JobSpec> full_load(const Topology& topology, const ProfileTable& profiles,
                                const char* mix, std::uint64_t seed) {
   const Trace trace = workload(topology.total().gpus, 9, mix, seed);
@@ -169,12 +171,12 @@ TEST(BlendClaims, ReachesNinetySevenPercentOfTheBoundAt128Gpus) {
         asks[i].spec = &specs[i];
         pointers.push_back(&specs[i]);
       }
-      Books books(topology, Pooling::kPerNode);
-      Blend().rebalance(cluster, Consolidate(), books, asks, Fidelity::kOurs);
+      ResourceLedger ledger(topology, Pooling::kPerNode);
+      Blend().rebalance(cluster, Consolidate(), ledger, asks, Fidelity::kOurs);
       double speed = 0;
       for (const Ask& ask : asks) speed += cluster.speed(*ask.spec, ask.given);
-      sum += speed / plan_super_server(cluster, pointers, topology.total().cpu_milli,
-                                       topology.total().mem_mib)
+      sum += speed / plan_combined_node(cluster, pointers, topology.total().cpu_milli,
+                                        topology.total().mem_mib)
                          .speed;
     }
     EXPECT_GE(sum / kSeeds, 0.97);

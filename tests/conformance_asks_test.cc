@@ -1,6 +1,6 @@
-// What every policy, mechanism and placement must keep when jobs ask for CPU, memory or few
-// servers, whoever adds a part: the tables are the list of tests. Every lease is looked at after
-// every step, by rules as simple as they are told to people.
+// Rules for all policies, mechanisms and placements when jobs request CPU, memory or few nodes. The
+// tests iterate over the tables, so they cover new entries. After each step they check every lease
+// against the rules in the user documentation.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ bool as_asked(const JobSpec& spec, const Placement& placement) {
          });
 }
 
-// Whole life of a few jobs under one scheduler: each ends when the lot falls on it.
+// Runs a few jobs from submission to end under one scheduler. Jobs end at random times.
 class Lives {
  public:
   Lives(const PlannerOptions& parts, std::string name, std::uint64_t seed)
@@ -157,7 +157,7 @@ TEST(AsksOfSchedulers, ManyRunsOfTheMechanismsThatRevise) {
   }
 }
 
-// What was lent is taken back for jobs that ask, and the search for it ends.
+// Lent GPUs are reclaimed for jobs with requests, and the search for victims terminates.
 TEST(AsksOfSchedulers, WithTenants) {
   TenantList list;
   list.tenants.resize(2);
@@ -190,8 +190,8 @@ TEST(AsksOfSchedulers, PhillyHeedsThemToo) {
   }
 }
 
-// Wherever it is, and however much is taken: no placement gives a gang to more servers, or GPUs
-// with less beside them, and none says no where one server would do.
+// For any free resources, no placement exceeds the maximum number of nodes of a gang or violates
+// its CPU and memory requests, and none fails if a single node is sufficient.
 TEST(AsksOfParts, EveryPlacementKeepsToTheSpread) {
   const Topology topology = large_and_small();
   const ProfileTable profiles = builtin_profiles();
@@ -201,11 +201,11 @@ TEST(AsksOfParts, EveryPlacementKeepsToTheSpread) {
     int placed = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
       Random random(seed);
-      Books books(topology, placer->pooling());
+      ResourceLedger ledger(topology, placer->pooling());
       for (std::size_t i = 0; i < topology.node_count(); ++i) {
         const NodeId node(i);
-        const SlotMask taken = books.free_slots(node) & random.next() & random.next();
-        if (taken != 0) books.take({node, taken, 0, 0, 0});
+        const SlotMask taken = ledger.free_slots(node) & random.next() & random.next();
+        if (taken != 0) ledger.take({node, taken, 0, 0, 0});
       }
       Demand demand;
       demand.gpus = 1 + static_cast<std::int32_t>(random.below(8));
@@ -213,7 +213,7 @@ TEST(AsksOfParts, EveryPlacementKeepsToTheSpread) {
       demand.least = {0, 1'500, 80'000, 0};
       demand.salt = seed;
       Placement found;
-      const bool any = placer->place(cluster, books, demand, found);
+      const bool any = placer->place(cluster, ledger, demand, found);
       placed += any ? 1 : 0;
       EXPECT_LE(found.size(), static_cast<std::size_t>(demand.spread)) << entry.name;
       for (const Share& share : found) {
@@ -222,8 +222,8 @@ TEST(AsksOfParts, EveryPlacementKeepsToTheSpread) {
       }
       const Resources each = demand.appetite(cluster, NodeId(0));
       bool one_does = false;
-      for (std::size_t i = 0; i < topology.node_count() && !books.pooled(); ++i) {
-        one_does |= books.can_serve(NodeId(i), demand.appetite(cluster, NodeId(i)), demand.gpus);
+      for (std::size_t i = 0; i < topology.node_count() && !ledger.pooled(); ++i) {
+        one_does |= ledger.can_serve(NodeId(i), demand.appetite(cluster, NodeId(i)), demand.gpus);
       }
       EXPECT_TRUE(any || !one_does) << entry.name << ", seed " << seed << ", " << each.mem_mib;
     }
@@ -247,7 +247,7 @@ TEST(AsksOfSchedulers, TheOnesThatDoNotHeedThemSayNo) {
     spec.spread = 1;
     const auto why = made.planner->refuse(spec);
     ASSERT_TRUE(why.has_value());
-    EXPECT_NE(why->find("does not heed"), std::string::npos) << *why;
+    EXPECT_NE(why->find("does not support"), std::string::npos) << *why;
   }
 }
 

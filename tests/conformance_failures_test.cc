@@ -1,5 +1,5 @@
-// What every policy, mechanism and placement must keep when a job is to be kept off servers on
-// which it failed, whoever adds a part: the tables are the list of tests.
+// Rules for all policies, mechanisms and placements when a job must avoid nodes on which it failed.
+// The tests iterate over the tables, so they cover new entries.
 
 #include <gtest/gtest.h>
 
@@ -20,9 +20,9 @@
 namespace muster {
 namespace {
 
-bool touches(const Placement& placement, std::span<const NodeId> servers) {
+bool touches(const Placement& placement, std::span<const NodeId> nodes) {
   return std::any_of(placement.begin(), placement.end(),
-                     [&](const Share& share) { return is_among(servers, share.node); });
+                     [&](const Share& share) { return is_among(nodes, share.node); });
 }
 
 Share slots_alone(NodeId node, SlotMask slots) {
@@ -43,14 +43,14 @@ Topology large_and_small() {
   return topology;
 }
 
-// Some GPUs are taken, and some servers are to be avoided.
+// A cluster with some used GPUs and some nodes that the job must avoid.
 struct Scene {
   explicit Scene(std::uint64_t seed, Pooling pooling)
-      : random(seed), books(topology, pooling), profile(random.below(profiles.size())) {
+      : random(seed), ledger(topology, pooling), profile(random.below(profiles.size())) {
     for (std::size_t i = 0; i < topology.node_count(); ++i) {
       const NodeId node(i);
-      const SlotMask taken = books.free_slots(node) & random.next() & random.next();
-      if (taken != 0) books.take(slots_alone(node, taken));
+      const SlotMask taken = ledger.free_slots(node) & random.next() & random.next();
+      if (taken != 0) ledger.take(slots_alone(node, taken));
       if (random.below(3) == 0) avoid.push_back(node);
     }
   }
@@ -59,7 +59,7 @@ struct Scene {
   const ProfileTable profiles = builtin_profiles();
   const Cluster cluster{topology, profiles};
   Random random;
-  Books books;
+  ResourceLedger ledger;
   ProfileId profile;
   std::vector<NodeId> avoid;
 };
@@ -77,16 +77,16 @@ TEST(ElsewhereOfParts, EveryPlacementTreatsAvoidedServersAsIfTheyWereFull) {
       demand.salt = seed;
       demand.avoid = scene.avoid;
       Placement found;
-      placed += placer->place(scene.cluster, scene.books, demand, found) ? 1 : 0;
+      placed += placer->place(scene.cluster, scene.ledger, demand, found) ? 1 : 0;
       EXPECT_FALSE(touches(found, scene.avoid)) << entry.name << ", seed " << seed;
-      Books full = scene.books;
+      ResourceLedger full = scene.ledger;
       for (const NodeId node : scene.avoid) {
         if (full.free_slots(node) != 0) full.take(slots_alone(node, full.free_slots(node)));
       }
       demand.avoid = {};
       Placement expected;
       placer->place(scene.cluster, full, demand, expected);
-      // How few servers a gang could be on counts those that are full, not those it avoids.
+      // skew computes the minimum number of nodes with full nodes, but without avoided nodes.
       if (entry.name == "skew" && expected.empty()) continue;
       EXPECT_EQ(found, expected) << entry.name << ", seed " << seed;
     }
@@ -111,11 +111,11 @@ TEST(ElsewhereOfParts, EveryMechanismKeepsNewcomersOffTheServersTheyAvoid) {
         if (i % 2 == 0) asks[i].avoid = scene.avoid;
       }
       if (mechanism->adaptive()) {
-        mechanism->rebalance(scene.cluster, *placer, scene.books, asks, Fidelity::kOurs);
+        mechanism->rebalance(scene.cluster, *placer, scene.ledger, asks, Fidelity::kOurs);
       } else {
         for (Ask& ask : asks) {
-          mechanism->place(scene.cluster, *placer, scene.books, ask);
-          for (const Share& share : ask.given) scene.books.take(share);
+          mechanism->place(scene.cluster, *placer, scene.ledger, ask);
+          for (const Share& share : ask.given) scene.ledger.take(share);
         }
       }
       for (const Ask& ask : asks) {
@@ -127,7 +127,7 @@ TEST(ElsewhereOfParts, EveryMechanismKeepsNewcomersOffTheServersTheyAvoid) {
   }
 }
 
-// An engine with these parts on servers of one GPU each.
+// An engine with these parts on nodes with one GPU each.
 class Floor {
  public:
   Floor(const PlannerOptions& parts, const std::string& shorthand)
@@ -138,7 +138,7 @@ class Floor {
     options.retry = RetryPolicy::adaptive();
     engine_ = std::make_unique<Engine>(cluster_, std::move(made.planner), options);
   }
-  // Whoever was told to stop or start has, by the next second.
+  // Stops and starts take effect within the second.
   void at(std::int64_t second, std::vector<Event> events) {
     while (true) {
       std::vector<Event> news;
@@ -215,8 +215,8 @@ TEST(ElsewhereOfSchedulers, NobodyWaitsForOneThatWaitsForOtherServers) {
     const NodeId bad = floor.where(0);
     floor.at(1050, {floor.failed(0)});
     floor.at(1100, {floor.job(2)});
-    EXPECT_EQ(floor.engine().state().books.free_gpus(), 0) << name;
-    if (floor.is_placed(0)) {  // It made another give way.
+    EXPECT_EQ(floor.engine().state().ledger.free_gpus(), 0) << name;
+    if (floor.is_placed(0)) {  // It preempted another job.
       EXPECT_NE(floor.where(0), bad) << name;
     }
   }

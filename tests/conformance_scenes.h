@@ -1,7 +1,7 @@
 #pragma once
 
-// For conformance tests: a cluster of unlike servers, and every composition of policy, mechanism
-// and placement there is.
+// Helpers for conformance tests: a cluster of different nodes, and all combinations of policy,
+// mechanism and placement.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ inline Topology large_and_small() {
 struct Composition {
   std::string name;  // "srtf/tune/consolidate".
   PlannerOptions options;
-  bool is_slow = false;  // Its mechanism searches: fewer steps are enough of a test.
+  bool is_slow = false;  // Its mechanism is slow, so tests use fewer steps.
 };
 
 inline std::vector<Composition> all_compositions() {

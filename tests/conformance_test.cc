@@ -1,6 +1,6 @@
-// What every combination of policy, mechanism and placement must keep, whoever adds a part: the
-// tables are the list of tests. Workloads are small and mixed: gangs of 1 to 16 GPUs, ten models,
-// enough of them at once that jobs wait.
+// Rules for all combinations of policy, mechanism and placement. The tests iterate over the tables,
+// so they cover new entries. Workloads are small and mixed: gangs of 1 to 16 GPUs, ten models, and
+// enough jobs that some must wait.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ namespace {
 constexpr Duration kRound = Duration::seconds(300);
 constexpr Overheads kInstantSave = {Duration(), Duration::seconds(20), Duration::seconds(10)};
 
-// The zoo, twice as fast on the newer GPUs.
+// The built-in models, twice as fast on the newer GPUs.
 ProfileTable zoo() {
   const ProfileTable builtin = builtin_profiles();
   ProfileTable table;
@@ -41,7 +41,7 @@ ProfileTable zoo() {
 
 Topology uniform_cluster() { return parse_cluster_shorthand("4x8").value(); }
 
-// Two generations in two racks, with more CPUs beside the newer GPUs, and a small old server.
+// Two GPU generations in two racks, with more CPUs per newer GPU, and a small old node.
 Topology mixed_cluster() {
   Topology topology;
   const auto add = [&](const char* name, const char* rack, const char* gpu, Resources capacity) {
@@ -69,7 +69,7 @@ Trace workload(std::uint64_t seed, std::size_t jobs, const ProfileTable& profile
     job.duration = Duration::seconds(static_cast<std::int64_t>(10 + random.below(2000)));
     if (random.below(3) != 0) job.user_estimate = job.duration * 2;
     job.gpus = kSizes[random.below(std::size(kSizes))];
-    const std::uint64_t model = random.below(profiles.size());  // The unknown one too.
+    const std::uint64_t model = random.below(profiles.size());  // Includes the unknown profile.
     if (model > 0) job.model = trace.models.intern(profiles[ProfileId(model)].name());
     job.user = trace.users.intern("u" + std::to_string(random.below(3)));
     job.name = trace.names.intern("n" + std::to_string(random.below(4)));
@@ -82,13 +82,13 @@ Trace workload(std::uint64_t seed, std::size_t jobs, const ProfileTable& profile
   return trace;
 }
 
-// Mechanisms that promise every running job at least its proportional speed.
+// Returns whether the mechanism guarantees each running job at least its proportional speed.
 bool keeps_the_floor(const std::string& mechanism) {
   return mechanism == "proportional" || mechanism == "tune" || mechanism == "blend" ||
          mechanism == "opt";
 }
 
-// Solves programs at every plan.
+// Returns whether the mechanism solves an optimization problem for each plan.
 bool is_slow(const std::string& mechanism) { return mechanism == "opt" || mechanism == "blend"; }
 
 bool is_pooled(const SchedulerParts& parts) {
@@ -126,14 +126,14 @@ void expect_all_finish(const Ground& ground, const SimResult& result) {
   ASSERT_EQ(result.jobs.size(), ground.trace.jobs.size());
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     const JobOutcome& job = result.jobs[i];
-    ASSERT_EQ(job.fate, Fate::kFinished) << "job " << i << ": " << job.why_rejected;
+    ASSERT_EQ(job.fate, JobResult::kFinished) << "job " << i << ": " << job.why_rejected;
     ASSERT_LE(job.submit, job.start) << "job " << i;
     ASSERT_LE(job.start, job.end) << "job " << i;
     ASSERT_GE(job.wait(), Duration()) << "job " << i;
   }
 }
 
-// No GPU serves two jobs at once.
+// No GPU runs two jobs at the same time.
 void expect_no_overlap(const SimResult& result) {
   std::map<std::pair<NodeId, int>, std::vector<std::pair<Instant, Instant>>> tracks;
   for (const LeaseSpan& span : result.spans) {
@@ -152,7 +152,7 @@ void expect_no_overlap(const SimResult& result) {
   }
 }
 
-// What is held of a node (or of all of them, pooled) never exceeds what it has.
+// The used resources of a node (or of all nodes, if pooled) never exceed its capacity.
 void expect_within_capacity(const Ground& ground, const SimResult& result, bool pooled) {
   struct Change {
     Instant at;
@@ -175,7 +175,7 @@ void expect_within_capacity(const Ground& ground, const SimResult& result, bool 
       held.mem_mib += change.mem_mib;
       ASSERT_LE(held.cpu_milli, there.cpu_milli)
           << "CPUs of node " << node.index() << " at " << change.at.in_seconds() << " s";
-      if (change.cpu_milli < 0) continue;  // Frees of this instant first, for memory too.
+      if (change.cpu_milli < 0) continue;  // Releases at this instant come first, also for memory.
       ASSERT_LE(held.mem_mib, there.mem_mib)
           << "memory of node " << node.index() << " at " << change.at.in_seconds() << " s";
     }
@@ -196,7 +196,7 @@ void expect_gpu_time_adds_up(const Ground& ground, const SimResult& result) {
   }
 }
 
-// Whole gangs on GPUs of the type asked for, no slower than at the proportional share if `floor`.
+// Gangs are complete, on the requested GPU type and, if `floor`, at least at proportional speed.
 void expect_good_gangs(const Ground& ground, const SimResult& result, bool floor) {
   std::map<std::pair<JobId, Instant>, std::vector<const LeaseSpan*>> gangs;
   for (const LeaseSpan& span : result.spans) gangs[{span.job, span.begin}].push_back(&span);
@@ -249,7 +249,7 @@ class Conformance
     }
     expect_gpu_time_adds_up(ground, result);
     expect_good_gangs(ground, result, keeps_the_floor(options.parts.mechanism));
-    // Again, planning also where nothing happened, and without keeping any history.
+    // Run again, with plans also in idle rounds and without a history.
     options.history = false;
     options.check_invariants = false;
     options.plan_idle_rounds = round > Duration();
@@ -293,7 +293,7 @@ INSTANTIATE_TEST_SUITE_P(AllParts, Conformance,
                            return name;
                          });
 
-// The skipping of rounds rests on who could gain by a plan when nothing happened: many workloads.
+// The engine skips rounds in which no plan could help any job. Tested with many workloads.
 TEST(ConformanceOfParts, IdleRoundsMakeNoDifference) {
   for (const bool mixed : {false, true}) {
     Ground ground = mixed ? mixed_ground(0) : uniform_ground(0);
@@ -318,7 +318,7 @@ TEST(ConformanceOfParts, IdleRoundsMakeNoDifference) {
   }
 }
 
-// A job told to stop holds what it held until it has saved its work; only then may others grow.
+// A stopping job keeps its resources until it has saved its work. Other jobs can grow only then.
 TEST(ConformanceOfParts, NoServerIsOvercommittedWhileJobsSave) {
   for (const PolicyEntry& policy : policies()) {
     for (const Entry<Mechanism>& mechanism : mechanisms()) {

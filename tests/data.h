@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the shared data (public traces, measured profiles), which is never copied into the project.
-// Tests that need a file skip, visibly, where it is absent:
+// Finds the shared data (public traces, measured profiles), which is not part of the repository.
+// Tests that need a missing file must be skipped visibly:
 //
 //   const auto path = data_file("philly_full.csv");
 //   if (!path) GTEST_SKIP() << "philly_full.csv not found; set MUSTER_DATA";
@@ -14,7 +14,7 @@
 
 namespace muster {
 
-// Looks in $MUSTER_DATA, or else in ../shared/data beside the source tree.
+// Searches $MUSTER_DATA if it is set, otherwise ../shared/data next to the source tree.
 inline std::optional<std::string> data_file(std::string_view name) {
   namespace fs = std::filesystem;
   const char* const given = std::getenv("MUSTER_DATA");

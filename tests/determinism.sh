@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/determinism.sh MUSTER...
-# Runs every case of digests.txt on every binary. The same inputs must give the same decisions with
-# any compiler, and the same as before: each digest must equal the one in the file.
+# Runs each case of digests.txt with each binary. The same inputs must give the same decisions with
+# any compiler and in all versions: each digest must equal the one in the file.
 set -uo pipefail
 
 if (($# < 1)); then
@@ -35,7 +35,7 @@ except Exception:
 print(digest)
 '
 
-# digest_of MUSTER OPTION...: prints the digest, or on stderr why there is none.
+# digest_of MUSTER OPTION...: prints the digest, or an error on stderr.
 digest_of() {
   local output
   if ! output=$("$1" sim "${@:2}" --json); then
@@ -64,7 +64,7 @@ compare() {
   return 1
 }
 
-# As many cases at a time as there are cores, printed in their order.
+# Runs one case per core in parallel; prints the results in order.
 status=0
 printf '%-56s %-18s %s\n' "options" digest "$# binaries"
 printed=$(mktemp -d)

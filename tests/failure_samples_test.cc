@@ -1,10 +1,10 @@
-// The classifier against what PyTorch, TensorFlow, NCCL, CUDA, MPI, Slurm, Python, HDFS and the
-// kernel print. tests/failures/*.txt holds samples of our own: signatures were made and tuned on
-// one half of them, the other was run once and is held to what it gave then, misses and all.
+// Tests the classifier on output of PyTorch, TensorFlow, NCCL, CUDA, MPI, Slurm, Python, HDFS and
+// the kernel. tests/failures/*.txt contains our samples. The signatures were tuned on one half of
+// them. The other half must give the same results as in its first run, including the misses.
 //
 //   == ID REASON-KEY
 //   lines of the log of rank 0
-//   -- rank 1 exit=137 signal=9 at=100     (all but the rank may be left out)
+//   -- rank 1 exit=137 signal=9 at=100     (only the rank is required)
 //   lines of the log of rank 1
 
 #include <fmt/format.h>
@@ -87,7 +87,7 @@ std::vector<Sample> all_samples() {
   return out;
 }
 
-// FNV-1a of the id, so that nobody chooses.
+// FNV-1a of the id, so that the halves are not chosen manually.
 bool for_testing(const Sample& sample) {
   std::uint64_t hash = 14695981039346656037U;
   for (const char c : sample.id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
@@ -149,9 +149,9 @@ TEST(FailureSamples, DevelopmentHalf) {
   EXPECT_EQ(score.right, score.all);
 }
 
-// Signatures are not to be tuned on these. When first run 155 were right; the misses of then
-// (decoy-deprecation, mpirt-gloo, sem-hydra) had one cause, names of modules and paths taken for
-// those of files, which logs from elsewhere showed too.
+// Do not tune signatures on these samples. In the first run 155 were right. The three misses
+// (decoy-deprecation, mpirt-gloo, sem-hydra) had one cause: names of modules and paths were read as
+// file names. Other logs showed the same problem.
 TEST(FailureSamples, TestHalf) {
   const Score score = score_of(true);
   EXPECT_EQ(score.all, 158);

@@ -1,10 +1,10 @@
-"""A manager that answers as docs/api.md says, from tables a test fills in; on a Unix socket, or
+"""A fake manager with the API of docs/reference/api.md and data from the test; on a Unix socket, or
 with TLS on TCP if given a certificate.
 
     with FakeManager(path) as manager:
         manager.jobs[12] = {"id": 12, "state": "running"}
 
-What was asked is in manager.asked as (method, target, headers, body).
+manager.asked lists the requests as (method, target, headers, body).
 """
 
 import http.server
@@ -16,7 +16,7 @@ import time
 import urllib.parse
 
 END = b"event: end\ndata: {}\n\n"
-# Who is listed before whom; those that are over come last, newest first.
+# The order of states in lists; finished jobs come last, newest first.
 TURNS = {"running": 0, "stopping": 0, "starting": 1, "queued": 2, "retrying": 2, "blocked": 3,
          "held": 4}
 OVER = ("done", "failed", "cancelled", "rejected")
@@ -33,13 +33,13 @@ class FakeManager:
         self.jobs = {}      # id -> job
         self.nodes = []
         self.tenants = []
-        self.events = []    # Of all jobs, in order.
-        self.logs = {}      # id -> [bytes so far, over]
+        self.events = []    # Events of all jobs, in order.
+        self.logs = {}      # id -> [bytes so far, finished]
         self.asked = []
         self.keys = {}      # Idempotency-Key -> ids
-        self.break_after = []  # For each stream to come: how many events until it breaks.
-        self.lose_answers = 0  # To so many submits: done, but the connection is closed.
-        self.dropped = False  # Then no answer comes any more.
+        self.break_after = []  # For each future stream: the number of events until it breaks.
+        self.lose_answers = 0  # Number of submissions that are executed but get no answer.
+        self.dropped = False  # If true, there are no answers at all.
         self.changed = threading.Condition()
         manager = self
 
@@ -53,7 +53,7 @@ class FakeManager:
             daemon_threads = True
 
             def handle_error(self, *_):
-                pass  # Clients come and go as they like.
+                pass  # Clients may disconnect at any time.
         self.server = Server(str(path) if path else ("127.0.0.1", 0), Handler)
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -70,7 +70,7 @@ class FakeManager:
         self.server.server_close()
 
     def wait_asked(self, part, times=1):
-        """Until requests with this in their targets have come so many times."""
+        """Waits until this many requests with this text in their targets have arrived."""
         end = time.monotonic() + 120
         while sum(part in target for _, target, _, _ in list(self.asked)) < times:
             assert time.monotonic() < end, f"{part} is not asked for: {self.asked}"
@@ -80,7 +80,7 @@ class FakeManager:
         self.dropped = True
 
     def change(self, act):
-        """Does something that those who follow must hear of."""
+        """Makes a change that followers must be notified of."""
         with self.changed:
             act()
             self.changed.notify_all()
@@ -162,14 +162,14 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
         if words[:2] == ["v1", "jobs"] and words[3] == "retry":
             old = m.find(words[2])
             if old["state"] not in OVER:
-                raise Refused(409, f"job {old['id']} is not over: {old['state']}")
+                raise Refused(409, f"job {old['id']} is still active: {old['state']}")
             fresh = max(m.jobs) + 1
             m.jobs[fresh] = {**old, "id": fresh, "state": "queued"}
             return self.answer({"id": fresh, "of": old["id"]}, 201)
         if words[:2] == ["v1", "jobs"]:
             job = m.find(words[2])
             if job["state"] in OVER:
-                raise Refused(409, f"job {job['id']} is over")
+                raise Refused(409, f"job {job['id']} is finished")
             job["state"] = {"cancel": "cancelled", "hold": "held", "release": "queued"}[words[3]]
             array = {"array": job["array"]} if "array" in job else {}
             return self.answer({"id": job["id"], "state": job["state"], **array})
@@ -254,7 +254,7 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             if at < len(text):
                 end = text.find(b"\n", at) + 1 or len(text)
                 piece = json.dumps(text[at:end].decode(errors="replace")).encode()
-                # Its count of bytes, where the client's own would be another.
+                # The server's count of bytes, if the client would compute another one.
                 count = b"" if b"\xff" not in text else b"id: %d\n" % end
                 return end, count + b"data: " + piece + b"\n\n"
             return at, (END if over else None)

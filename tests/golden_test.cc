@@ -1,5 +1,5 @@
-// The figures that other simulators print for the same input, through the whole program: command
-// line, reader, engine, summary. Sources: peers.md 3.1 and 3.2, synergy.md 6.
+// Compares with the results of other simulators for the same input, through the whole program:
+// command line, reader, engine, summary. Sources: peers.md 3.1 and 3.2, synergy.md 6.
 
 #include <gtest/gtest.h>
 
@@ -30,13 +30,13 @@ Json sim_json(const std::string& options) {
 }
 
 struct Figures {
-  const char* name;  // Of the test.
+  const char* name;  // Name of the test.
   const char* trace;
   std::size_t jobs;
   const char* cluster;
   const char* policy;
   const char* placement;
-  double mean;  // Seconds with two decimals, as printed there; so is the waiting time.
+  double mean;  // Mean JCT in seconds with two decimals, like the waiting time.
   double median;
   double p95;
   double p99;
@@ -66,7 +66,7 @@ TEST_P(Tiresias, GivesTheFiguresItsSimulatorPrints) {
 
 constexpr const char* k60 = "tiresias_60_job.csv";
 constexpr const char* k480 = "baseline_syn480.csv";
-// Its dlas-gpu and dlas, with the three queues its simulator has.
+// Tiresias' dlas-gpu and dlas, with the three queues of its simulator.
 constexpr const char* kGpuTime = "mlfq-las --queues 3250s,7200s";
 constexpr const char* kTime = "mlfq-las --queues 3250s,7200s --queues-by-time";
 
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
                             2594.5, 30343, 48420, 1805.41, 101786, 0}),
     [](const auto& it) { return it.param.name; });
 
-// Tiresias' own example: two GPUs; three jobs at once of 2 GPUs for 2, 1 for 8 and 2 for 6.
+// Tiresias' own example: two GPUs; three jobs at the same time, 2 GPUs for 2, 1 for 8 and 2 for 6.
 TEST(Sanity, J1_TiresiasToyExample) {
   const std::string path = testing::TempDir() + "muster_toy.csv";
   std::ofstream(path) << "job_id,num_gpu,submit_time,iterations,model_name,duration,interval\n"
@@ -140,7 +140,7 @@ TEST(Sanity, J1_TiresiasToyExample) {
   EXPECT_NEAR(sim_json("--policy las" + rest)["jct_mean_s"], 11.67, 0.005);
 }
 
-// Other implementations that agree with one another on one figure, the mean JCT in seconds.
+// Other implementations that agree with each other on the mean JCT in seconds.
 struct MeanJct {
   const char* name;
   const char* trace;
@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct Hours {
   const char* mechanism;
-  double makespan;  // With three decimals, as printed there.
+  double makespan;  // In seconds with three decimals.
   double mean;
 };
 

@@ -1,6 +1,6 @@
-// muster-invariants HOME [ACKNOWLEDGED_FILE [RUNS_FILE]]: reads the journal and the shims' records
-// of a live manager and says what does not hold, a line each. Exit status 0: all holds; 1: it does
-// not; 2: it cannot be told. Meant for a home where no manager runs.
+// muster-invariants HOME [ACKNOWLEDGED_FILE [RUNS_FILE]]: reads the journal and the shim records of
+// a live manager and prints one line per violated invariant. Exit status: 0 if all hold, 1 if not,
+// 2 if it cannot decide. No manager should run with this state directory.
 
 #include "invariants.h"
 
@@ -15,7 +15,7 @@
 
 namespace muster::invariants {
 
-Refusal check_acknowledged(const std::string& file, const Account& account, Violations& wrong) {
+MaybeError check_acknowledged(const std::string& file, const Account& account, Violations& wrong) {
   std::ifstream in(file);
   if (!in) return Error{file + ": cannot be read"};
   std::map<std::string, LiveId> by_key;

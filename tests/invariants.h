@@ -1,11 +1,11 @@
 #pragma once
 
-// What must hold of a live manager's home whatever happened to it: the program muster-invariants
-// (invariants.cc) and what it is made of. Kill tests call it after every restart; an operator may,
-// when no manager runs there.
+// Invariants of the state directory of a live manager, for the program muster-invariants
+// (invariants.cc). Kill tests run it after each restart. Operators can run it while no manager
+// runs.
 //
-//   invariants_journal.cc  the journal, replayed, and the tables beside it
-//   invariants_records.cc  the shims' records, what still runs, and what jobs say of themselves
+//   invariants_journal.cc  the journal, by replaying it, and the tables
+//   invariants_records.cc  the shim records, running processes, and lines written by jobs
 
 #include <compare>
 #include <cstdint>
@@ -28,9 +28,9 @@ struct Gpu {
 using LeaseName = std::pair<LiveId, std::uint32_t>;
 
 struct LeaseAccount {
-  std::string state;                    // Of the table: "running", "finished", "lost"...
-  std::vector<std::vector<Gpu>> parts;  // By server of the lease.
-  bool current = false;                 // Its job has it, by the journal.
+  std::string state;                    // From the table: "running", "finished", "lost"...
+  std::vector<std::vector<Gpu>> parts;  // GPUs by node of the lease.
+  bool current = false;  // Whether it is the current lease of its job in the journal.
 };
 
 struct JobAccount {
@@ -39,28 +39,29 @@ struct JobAccount {
   std::uint32_t leases_used = 0;
 };
 
-// What the journal and its tables say.
+// The content of the journal and its tables.
 struct Account {
   std::map<LiveId, JobAccount> jobs;
   std::map<LeaseName, LeaseAccount> leases;
-  std::uint64_t entries = 0;  // That could be replayed; those before the snapshot are gone.
+  std::uint64_t entries = 0;  // Number of replayed entries, from the snapshot on.
 };
 
-// One line each.
+// Violated invariants, one line each.
 using Violations = std::vector<std::string>;
 
-// Reads a copy, so nothing in the home is changed. An error: nothing can be said.
+// Checks a copy of the journal, so it does not change the state directory. Returns an error if the
+// journal cannot be read.
 Result<Account> check_journal(const std::string& home, Violations& wrong);
 
-// Lines "ID KEY": what clients were told, each time they were. A key stands for one job.
-Refusal check_acknowledged(const std::string& file, const Account& account, Violations& wrong);
+// Checks lines "ID KEY", one per acknowledged submission. Each key must belong to one job.
+MaybeError check_acknowledged(const std::string& file, const Account& account, Violations& wrong);
 
-// Gives how many records there are.
+// Checks the shim records and returns their number.
 Result<std::size_t> check_records(const std::string& home, const Account& account,
                                   Violations& wrong);
 
-// Lines "start|beat|end JOB LEASE RANK PID BOOT_US" that jobs append while they run. Gives how many
-// processes wrote some.
+// Checks lines "start|beat|end JOB LEASE RANK PID BOOT_US", which jobs append while they run.
+// Returns the number of processes that wrote lines.
 Result<std::size_t> check_runs(const std::string& file, const Account& account, Violations& wrong);
 
 }  // namespace muster::invariants

@@ -1,4 +1,4 @@
-// The journal, replayed step by step, and the tables that go with it.
+// Checks the journal by replaying it entry by entry, and the tables of the database.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// The journal as it is on disk, in a place where it may be opened as if it were ours.
+// A temporary copy of the journal, so that opening it does not change the original.
 class Copy {
  public:
   explicit Copy(const std::string& home) {
@@ -61,20 +61,20 @@ std::vector<std::vector<Gpu>> parts_of(const Roster& roster, const Placement& pl
   return parts;
 }
 
-// "node-1:0-1+3,node-2:3", as Roster::where writes it.
+// Parses "node-1:0-1+3,node-2:3", the format of Roster::where.
 std::vector<std::vector<Gpu>> read_where(std::string_view text) {
   std::vector<std::vector<Gpu>> parts;
   if (text.empty()) return parts;
-  for (const std::string_view server : split(text, ',')) {
+  for (const std::string_view node : split(text, ',')) {
     std::vector<Gpu>& part = parts.emplace_back();
-    const std::size_t colon = server.rfind(':');
+    const std::size_t colon = node.rfind(':');
     if (colon == std::string_view::npos) continue;
-    for (const std::string_view range : split(server.substr(colon + 1), '+')) {
+    for (const std::string_view range : split(node.substr(colon + 1), '+')) {
       const std::vector<std::string_view> ends = split(range, '-');
       const int first = std::atoi(std::string(ends.front()).c_str());
       const int last = std::atoi(std::string(ends.back()).c_str());
       for (int slot = first; slot <= last; ++slot) {
-        part.push_back({std::string(server.substr(0, colon)), slot});
+        part.push_back({std::string(node.substr(0, colon)), slot});
       }
     }
   }
@@ -101,7 +101,7 @@ class Replay {
       if (submit->id <= highest_) say(number, fmt::format("id {} is used again", submit->id));
       highest_ = std::max(highest_, submit->id);
     }
-    if (const Refusal misfit = era_.take(entry.at, step.value())) {
+    if (const MaybeError misfit = era_.take(entry.at, step.value())) {
       return say(number, misfit->message);
     }
     for (const Order& order : roster_.orders()) {
@@ -123,7 +123,7 @@ class Replay {
     wrong_.push_back(fmt::format("entry {}: {}", number, words));
   }
 
-  // The books, and that no GPU has two leases.
+  // Checks the resource ledger, and that no GPU has two leases.
   void look(std::uint64_t number) {
     roster_.engine().state().check_invariants();
     std::map<Gpu, LiveId> holders;
@@ -143,8 +143,8 @@ class Replay {
         }
       }
     }
-    // What is about to stop counts as free for planning.
-    const int free = roster_.engine().state().books.free_gpus();
+    // The resources of stopping leases count as free for planning.
+    const int free = roster_.engine().state().ledger.free_gpus();
     const int total = roster_.settings().topology.total().gpus;
     if (!stopping && free + held != total) {
       say(number, fmt::format("{} GPUs held and {} free, of {}", held, free, total));
@@ -156,10 +156,10 @@ class Replay {
   Violations& wrong_;
   LiveId highest_ = 0;
   std::map<LiveId, std::uint32_t> seen_;  // The latest lease of each job.
-  std::map<LiveId, std::string> ended_;   // In entries that were replayed.
+  std::map<LiveId, std::string> ended_;   // Final states, from replayed entries.
 };
 
-Refusal read_tables(JobReader& reader, Account& account) {
+MaybeError read_tables(JobReader& reader, Account& account) {
   JobFilter all;
   all.limit = 10'000'000;
   const Result<std::vector<JobRow>> rows = reader.jobs(all);
@@ -175,7 +175,7 @@ Refusal read_tables(JobReader& reader, Account& account) {
   return std::nullopt;
 }
 
-// The tables must tell what the journal does.
+// The tables must match the journal.
 void compare(const Roster& roster, const Replay& replay, Account& account, Violations& wrong) {
   for (const auto& [id, job] : roster.jobs()) {
     if (job.lease) {
@@ -208,8 +208,8 @@ void compare(const Roster& roster, const Replay& replay, Account& account, Viola
   }
 }
 
-// A job's events begin with its submission and tell of its end if that has come, each once.
-Refusal check_stories(JobReader& reader, const Account& account, Violations& wrong) {
+// The events of a job begin with its submission and contain its end, if it ended, exactly once.
+MaybeError check_stories(JobReader& reader, const Account& account, Violations& wrong) {
   for (const auto& [id, row] : account.jobs) {
     const Result<std::vector<EventRow>> events = reader.events({0, id, std::nullopt, 1'000});
     if (!events.ok()) return events.error();
@@ -250,9 +250,9 @@ Result<Account> check_journal(const std::string& home, Violations& wrong) {
   Account account;
   Result<JobReader> reader = JobReader::open(copy.file());
   if (!reader.ok()) return reader.error();
-  if (const Refusal refusal = read_tables(reader.value(), account)) return *refusal;
+  if (const MaybeError refusal = read_tables(reader.value(), account)) return *refusal;
   Violations stories;
-  if (const Refusal refusal = check_stories(reader.value(), account, stories)) return *refusal;
+  if (const MaybeError refusal = check_stories(reader.value(), account, stories)) return *refusal;
 
   const Result<std::optional<Snapshot>> snapshot = journal.value().newest_snapshot();
   if (!snapshot.ok()) return snapshot.error();
@@ -263,13 +263,13 @@ Result<Account> check_journal(const std::string& home, Violations& wrong) {
   Result<EraReplay> era = restored(*snapshot.value());
   if (!era.ok()) return era.error();
   Replay replay(era.value(), wrong);
-  const Refusal broken = journal.value().for_each_from(
+  const MaybeError broken = journal.value().for_each_from(
       snapshot.value()->seq + 1, [&](std::uint64_t number, const JournalEntry& entry) {
         ++account.entries;
         if (wrong.empty()) replay.take(number, entry);
       });
   if (broken) wrong.push_back(broken->message);
-  if (!wrong.empty()) return account;  // From here on it would only be the same again.
+  if (!wrong.empty()) return account;  // More checks would only repeat these errors.
 
   compare(era.value().roster(), replay, account, wrong);
   wrong.insert(wrong.end(), stories.begin(), stories.end());

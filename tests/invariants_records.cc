@@ -1,4 +1,4 @@
-// The shims' records, what still runs, and what jobs say of themselves.
+// Checks the shim records, the running processes, and the lines that jobs write about themselves.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "base/os/processes.h"
-#include "exec/lease/record.h"
+#include "exec/lease/lease_directory.h"
 #include "invariants.h"
 
 namespace muster::invariants {
@@ -21,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A time in which something had something, on a clock that does not jump.
+// A period in which a lease held a job or a GPU, on the monotonic clock.
 struct Span {
-  std::string what;  // A job or a GPU, of one boot of the machine.
+  std::string what;  // A job or a GPU, within one boot of the machine.
   std::int64_t from = 0, to = 0;
   LeaseName lease;
 };
@@ -44,7 +44,7 @@ void check_overlaps(std::vector<Span> spans, const char* source, Violations& wro
   std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
     return std::tie(a.what, a.from, a.to) < std::tie(b.what, b.from, b.to);
   });
-  const Span* last = nullptr;  // Of what went before, the one that ended last.
+  const Span* last = nullptr;  // The earlier span that ended last.
   for (const Span& span : spans) {
     const bool same = last != nullptr && last->what == span.what;
     if (same && last->lease != span.lease && span.from < last->to) {
@@ -75,7 +75,7 @@ class Records {
     if (!began && !over && !file_exists(directory.value(), "spec.json")) return;
     const Result<LaunchSpec> spec = read_record(directory.value());
     if (!spec.ok()) return say(name, spec.error().message);
-    if (lease_name(spec.value()) != name) return say(name, "holds another lease");
+    if (lease_name(spec.value()) != name) return say(name, "contains another lease");
     const LeaseName lease{static_cast<LiveId>(spec.value().job),
                           static_cast<std::uint32_t>(spec.value().epoch)};
     const auto job = account_.jobs.find(lease.first);
@@ -96,7 +96,7 @@ class Records {
     if (!current) say(name, "is over by the journal, but its record is open: it could start");
   }
 
-  // Whatever carries a lease's token must be of one that the journal says runs.
+  // A process with the token of a lease must belong to a lease that runs according to the journal.
   void look_at_processes() {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator("/proc", error)) {
@@ -122,15 +122,15 @@ class Records {
 
   void look_at_times(const Fd& directory, const std::string& name, const LeaseName& lease,
                      const std::vector<Gpu>& gpus) {
-    const auto text = read_file(directory.get(), "started.json", kMostReportBytes);
+    const auto text = read_file(directory.get(), "started.json", kMaxReportBytes);
     if (!text.ok()) return say(name, text.error().message);
     const Result<StartedFacts> began = read_started(text.value());
     if (!began.ok()) return say(name, "started.json: " + began.error().message);
     const std::int64_t from = began.value().at.boot_us;
-    std::int64_t to = from;  // Lost: nobody knows how long it ran.
+    std::int64_t to = from;  // For a lost lease, the end is unknown.
     const LeaseAccount& known = account_.leases.at(lease);
     if (file_exists(directory, "exit.json")) {
-      const auto report = read_file(directory.get(), "exit.json", kMostReportBytes);
+      const auto report = read_file(directory.get(), "exit.json", kMaxReportBytes);
       if (!report.ok()) return say(name, report.error().message);
       const Result<ExitReport> ended = read_exit(report.value());
       if (!ended.ok()) return say(name, "exit.json: " + ended.error().message);
@@ -149,7 +149,8 @@ class Records {
   const Account& account_;
   Violations& wrong_;
   std::vector<Span> spans_;
-  std::map<std::string, std::pair<std::string, bool>> tokens_;  // To the lease; whether it is on.
+  std::map<std::string, std::pair<std::string, bool>>
+      tokens_;  // Token to lease name, and whether the lease is active.
 };
 
 struct Run {
@@ -171,7 +172,7 @@ Result<std::size_t> check_records(const std::string& home, const Account& accoun
   for (const fs::path& path : found) records.look_at_record(path);
   records.look_at_overlaps();
   records.look_at_processes();
-  // The records of done jobs stay as long as their rows do.
+  // The records of finished jobs stay as long as their rows in the tables.
   for (const auto& [name, lease] : account.leases) {
     const bool there = fs::exists(fs::path(home) / "leases" / name_of(name));
     if (!there && lease.state == "finished") {
@@ -210,7 +211,7 @@ Result<std::size_t> check_runs(const std::string& file, const Account& account, 
       wrong.push_back(fmt::format("{}: rank {} ran twice", name_of(lease), rank));
     }
     if (run.ended) ended.insert(lease.first);
-    std::vector<Gpu> gpus;  // Any of its processes means that the lease has all of its GPUs.
+    std::vector<Gpu> gpus;  // While one of its processes runs, the lease holds all of its GPUs.
     if (const auto known = account.leases.find(lease); known != account.leases.end()) {
       for (const std::vector<Gpu>& part : known->second.parts) {
         gpus.insert(gpus.end(), part.begin(), part.end());

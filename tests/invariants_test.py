@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""muster-invariants finds what is wrong: a home that is well is spoilt, each time in one place.
+"""muster-invariants finds errors: each test corrupts one place of a valid state directory.
 
     tests/invariants_test.py MUSTER INVARIANTS [TEST...]
 """
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 from live_home import Home  # noqa: E402
 
 MUSTER = INVARIANTS = ""
@@ -22,7 +22,7 @@ CONFIG = "nodes: [{name: one, gpus: 1, cpus: 1, mem: 1}]\ncgroup: none\n"
 
 
 def checksum(seq, kind, at, body):
-    """As src/live/store/checksum.h has it."""
+    """Computes the checksum of src/live/store/checksum.h."""
     def mix(x):
         x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 % 2**64
         x = (x ^ x >> 27) * 0x94d049bb133111eb % 2**64
@@ -41,7 +41,7 @@ def checksum(seq, kind, at, body):
 class Spoilt(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        """Jobs 1 and 2 have run, one after the other, on the only GPU; 3 is held."""
+        """A state directory: jobs 1 and 2 ran one after the other on the only GPU; 3 is held."""
         cls.home = Home(MUSTER, INVARIANTS, CONFIG)
         cls.addClassCleanup(cls.home.__exit__)
         cls.home.start()
@@ -117,7 +117,7 @@ class Spoilt(unittest.TestCase):
 
     def test_an_id_will_come_back(self):
         self.sql("UPDATE meta SET value = 3 WHERE name = 'next_id'")
-        self.expect(2, "a counter is behind what it counts")
+        self.expect(2, "a counter is lower than an existing number")
         self.sql("DELETE FROM jobs WHERE id = 3")
         self.expect(1, "id 3 will be used again")
 
@@ -150,7 +150,7 @@ class Spoilt(unittest.TestCase):
                          (checksum(seq, kind, 1, body),))
         database.commit()
         database.close()
-        self.expect(1, "entry 3: time goes back")
+        self.expect(1, "entry 3: its time is earlier than the previous entry's")
 
     def test_the_last_entries_are_gone(self):
         self.sql("DELETE FROM entries WHERE seq > 2")
@@ -177,7 +177,7 @@ class Spoilt(unittest.TestCase):
 
     def test_a_record_in_the_wrong_place(self):
         shutil.copytree(self.record(), self.record("j2.e2"))
-        self.expect(1, "j2.e2: holds another lease")
+        self.expect(1, "j2.e2: contains another lease")
 
     def test_other_gpus(self):
         self.edit(self.record() / "spec.json", gpus=[1])

@@ -81,8 +81,8 @@ class JournalsTest(LiveTest):
         journal.close()
 
     def check(self, daemon, expected):
-        """The jobs have their states, except those that time changes, and new work runs."""
-        found = (f"found again: {expected['active']} jobs that are not over, "
+        """Checks the states of the jobs, except for changes over time, and that new jobs run."""
+        found = (f"recovered {expected['active']} active jobs, "
                  f"{expected['leases']} with a lease")
         self.assertIn(found, daemon.log())
         jobs = {job["id"]: job for job in daemon.get("/v1/jobs?state=all&limit=1000")["jobs"]}
@@ -97,9 +97,9 @@ class JournalsTest(LiveTest):
         self.wait_over(self.post_job(["true"], daemon=daemon, gpus=1, estimate=1), daemon=daemon)
         # After that nothing reminds of another version.
         self.assertEqual(daemon.stop(), 0)
-        before = daemon.log().count("recovered")
+        before = daemon.log().count("decided by engine version")
         daemon.start()
-        self.assertEqual(daemon.log().count("recovered"), before)
+        self.assertEqual(daemon.log().count("decided by engine version"), before)
 
     def test_this_version_decides_again(self):
         for name in ("clean", "killed"):
@@ -126,7 +126,7 @@ class JournalsTest(LiveTest):
             process = daemon.spawn([daemon.program, "serve"], stdout=log, stderr=log,
                                    env=daemon.environment())
         self.assertEqual(process.wait(60), 1)
-        self.assertIn("start that one and stop it once", daemon.log())
+        self.assertIn("start and stop that version once", daemon.log())
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ The rules:
     layering  src/CMakeLists.txt lists the subsystems, each once, with the subsystems that it may use
               (MAY_USE), which stand above it. src/SUBSYSTEM/CMakeLists.txt lists its folders: a
               folder includes only itself and its DEPS; DEPS in the same subsystem stand above it,
-              DEPS in another one need that subsystem in MAY_USE. So there are no cycles. Tests
-              beside the code obey the same rule.
+              DEPS in another one need that subsystem in MAY_USE. So there are no cycles. Unit tests
+              obey the same rule.
     pure      a folder marked PURE uses only PURE folders, and has no I/O, clock, thread,
               environment, mutable global, exception, hash order or result that depends on the
-              machine (tests beside the code are exempt from the second part)
+              machine (unit tests are exempt from the second part)
     header    starts with #pragma once, then a comment that says what the header is for
     columns   lines of at most 100 columns (120 in the dashboard); size_test.py checks the rest
     todo      names an issue: TO DO(#12), in one word
@@ -24,7 +24,7 @@ The rules:
     folders   at most 14 folders per subsystem, 50 files and 8,000 lines per folder
     alone     at most 10 files are marked ALONE: all others can be compiled in one unit
     names     no two types of one name outside of functions, classes and files: the linker would
-              merge them (tests beside the code are exempt)
+              merge them (unit tests are exempt)
 """
 
 import pathlib
@@ -53,7 +53,7 @@ MAX_WORDS = 15
 EXEMPT = {
     "src/base/types/check.h": {"printing", "ending the program"},
     "src/engine/roster/roster_view.h": {"shared ownership"},
-    "src/engine/roster/roster_looks.cc": {"shared ownership"},
+    "src/engine/roster/roster_queries.cc": {"shared ownership"},
     "src/api/port/service.h": {"shared ownership"},
 }
 NO_EXECUTORS = tuple(f"src/{name}/" for name in ("base", "engine", "sim", "api", "live", "study"))
@@ -78,7 +78,7 @@ class Finding(NamedTuple):
         return f"{self.path}:{self.line}: {self.rule}: {self.text}"
 
 
-# What pure code may not say: (what it is, pattern, why or what instead).
+# Forbidden in pure code: (what it is, pattern, reason or alternative).
 BANNED = [
     ("a clock", r"\b(?:system_clock|steady_clock|high_resolution_clock|utc_clock|file_clock)\b",
      "the time is an argument"),

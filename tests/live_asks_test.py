@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""CPU, memory and few servers, asked for by real jobs: they start with no less, wait where there is
-not enough, and are told the numbers where there never will be.
+"""Real jobs that request CPU, memory or few nodes. They start with at least these resources, wait
+while there are not enough, and are rejected with numbers if there never will be enough.
 
     tests/live_asks_test.py MUSTER TRAINER [TEST...]
 """
@@ -8,11 +8,11 @@ not enough, and are told the numbers where there never will be.
 import json
 import sys
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import LiveTest, two_nodes  # noqa: E402
 
-# The share of one GPU is one CPU and one GiB.
+# The share per GPU is one CPU and one GiB.
 TWO = two_nodes(4, 4)
 LONG = ["sleep", "300"]
 
@@ -24,7 +24,7 @@ class AsksTest(LiveTest):
         return self.daemon.json("submit", *words, "--", *LONG)["id"]
 
     def told(self, job):
-        """What the shim of its first lease was told it may use."""
+        """Returns the limits in the spec of the shim of its first lease."""
         return json.loads(self.daemon.record(f"j{job}.e1", "spec.json").read_text())
 
     def ways(self, job):
@@ -56,11 +56,11 @@ class AsksTest(LiveTest):
         self.wait_state(waits, "running")
 
     def test_what_never_fits_is_refused_with_the_numbers(self):
-        self.assertIn("mem: needs 900 GiB of memory, the largest server has 4 GiB",
+        self.assertIn("mem: needs 900 GiB of memory, the largest node has 4 GiB",
                       self.refused("--mem", "900G", status=1))
-        self.assertIn("cpus: needs 5 CPUs, the largest server has 4 CPUs",
+        self.assertIn("cpus: needs 5 CPUs, the largest node has 4 CPUs",
                       self.refused("--cpus", "5", status=1))
-        self.assertIn("spread: needs 8 GPUs on at most 1 server, the largest has 4",
+        self.assertIn("spread: needs 8 GPUs on at most 1 node, the largest has 4",
                       self.refused("--gpus", "8", "--spread", "1", status=1))
         self.assertIn("--mem: no unit: '64'; write 64G or 64M", self.refused("--mem", "64"))
         self.assertIn("cpus: not between 0.001", self.refused("--cpus", "-1"))
@@ -72,10 +72,10 @@ class AsksTest(LiveTest):
         waits = self.submitted("--mem", "2G")
         why = self.daemon.get(f"/v1/jobs/{waits}/why")
         self.assertEqual(why["constraint"], "memory")
-        self.assertEqual(why["why"], "waits for memory: it needs 2 GiB with 1 GPU; one server has "
+        self.assertEqual(why["why"], "waits for memory: it needs 2 GiB with 1 GPU; one node has "
                          "at most 1 GiB free")
         way = self.ways(waits)["less-memory"]
-        self.assertEqual(way["says"], "resubmitted with 1 GiB of memory it would start now")
+        self.assertEqual(way["says"], "if resubmitted with 1 GiB of memory, it would start now")
         self.daemon.muster("cancel", str(waits))
         self.wait_state(self.submitted("--mem", "1G"), "running")
 
@@ -92,7 +92,7 @@ class AsksTest(LiveTest):
     def test_plan_tries_a_spread(self):
         out, _ = self.daemon.muster("plan", "--gpus", "8", "--spread", "1", "--try",
                                     "gpus=8,spread=2", "--try", "mem=9G", "--", *LONG, status=4)
-        self.assertIn("needs 8 GPUs on at most 1 server, the largest has 4", out)
+        self.assertIn("needs 8 GPUs on at most 1 node, the largest has 4", out)
         self.assertRegex(out, r"gpus=8,spread=2 +now +would start now on left")
 
 

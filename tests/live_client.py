@@ -1,4 +1,4 @@
-"""For the tests of the verbs that send requests to the live manager: a scratch home with a
+"""Helpers for tests of the client commands of the live manager: a temporary state directory with a
 FakeManager, and `muster` run against it.
 
     class SomeTest(ClientTest):
@@ -18,7 +18,7 @@ import unittest
 
 from fake_manager import FakeManager
 
-PATIENCE = 120  # Seconds, which only a test that fails waits.
+PATIENCE = 120  # In seconds; only a failing test waits this long.
 
 
 class Program:
@@ -54,13 +54,13 @@ class ClientTest(unittest.TestCase):
         return self.finish(self.start(*words), words, status)
 
     def finish(self, process, words, status=0):
-        """What it has still to say."""
+        """Returns the rest of its output."""
         out, err = [text.decode() for text in process.communicate(timeout=PATIENCE)]
         self.assertEqual(process.returncode, status, f"{words}: {out}{err}")
         return out, err
 
     def once_asked(self, part, *acts):
-        """Does each of `acts` a moment after the one before, once somebody asks for that target."""
+        """Runs the `acts` with short pauses after the first request for the target."""
         self.manager.asked.clear()
 
         def run():

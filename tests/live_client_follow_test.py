@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The verbs that follow jobs of the live manager, against one that is made up: logs, events, wait
-and top.
+"""The commands that follow jobs of the live manager (logs, events, wait, top), against a fake
+manager.
 
     tests/live_client_follow_test.py MUSTER [TEST...]
 """
@@ -16,7 +16,7 @@ import sys
 import termios
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_client  # noqa: E402
 from fake_manager import FakeManager  # noqa: E402
 from live_client import PATIENCE, ClientTest, Program  # noqa: E402
@@ -67,14 +67,25 @@ class Follows(ClientTest):
         m.write(2, b"first\n", over=True)
         m.happen(2, "started", state="running", leases_used=1)
         self.assertEqual(process.stdout.readline(), b"first\n")
-        m.wait_asked("/v1/jobs/2/events", times=2)  # It has seen the end of that log.
+        m.wait_asked("/v1/jobs/2/events", times=2)  # The client has read the end of that log.
         m.happen(2, "preempted", state="queued")
         m.logs.clear()
         m.write(2, b"second\n", over=True)
         m.happen(2, "started", leases_used=2, state="running")
+        self.assertEqual(process.stdout.readline(), b"-- lease 2 --\n")
         self.assertEqual(process.stdout.readline(), b"second\n")
         m.happen(2, "done", state="done")
-        self.assertEqual(self.finish(process, words), ("", "-- lease 2 --\n"))
+        self.assertEqual(self.finish(process, words), ("", ""))
+        self.assertEqual(self.run_muster("logs", "2"),
+                         ("-- lease 1 --\nsecond\n-- lease 2 --\nsecond\n", ""),
+                         "the fake manager has one log for all leases")
+        m.write(2, b"[rank0]: a\n[rank1]: b\nplain\n[rank1]: c")
+        self.assertEqual(self.run_muster("logs", "2", "--lease", "1", "--rank", "1")[0],
+                         "second\nb\nplain\nc")
+        m.jobs[2].update(where="left:0-1+3,right:0", request={"launch_per": "gpu"})
+        m.asked.clear()
+        self.run_muster("logs", "2", "--lease", "1", "--rank", "3")
+        self.assertTrue(any("node=1" in target for target in m.asked), m.asked)
         self.assertIn("never ran: job 1 (old): done", self.run_muster("logs", "-f", "1",
                                                                       status=1)[1])
 
@@ -88,7 +99,7 @@ class Follows(ClientTest):
             self.manager.wait_asked("follow")
             if words == ("logs", "-f", "3"):
                 self.assertEqual(process.stdout.readline(), b"one\n")
-            time.sleep(0.1)  # It may have come before or after the answer.
+            time.sleep(0.1)  # It may arrive before or after the answer.
             process.send_signal(signal.SIGINT)
             self.assertEqual(self.finish(process, words, 130), ("", ""), words)
 
@@ -140,12 +151,12 @@ class Follows(ClientTest):
         began = time.monotonic()
         _, err = self.run_muster("wait", "--timeout", "0.5s", "4", status=124)
         self.assertGreaterEqual(time.monotonic() - began, 0.5)
-        self.assertEqual(err, "muster: the time is up: job 4 (urgent): queued\n")
+        self.assertEqual(err, "muster: --timeout expired: job 4 (urgent): queued\n")
         self.run_muster("wait", "--timeout", "soon", "4", status=2)
 
 
 class Top(ClientTest):
-    """On a terminal that the test is the other end of."""
+    """Runs a command on a pseudoterminal that the test controls."""
 
     def cluster(self, jobs=3):
         now = time.time()
@@ -169,7 +180,7 @@ class Top(ClientTest):
         return pid, fd
 
     def read_until(self, fd, *parts, seconds=PATIENCE):
-        """What came from now on until all `parts` are in it."""
+        """Returns the new output once it contains all `parts`."""
         got = b""
         end = time.monotonic() + seconds
         while not all(part in got for part in parts):
@@ -177,7 +188,7 @@ class Top(ClientTest):
             if select.select([fd], [], [], 0.1)[0]:
                 try:
                     piece = os.read(fd, 65536)
-                except OSError:  # The other end has gone.
+                except OSError:  # The other end is closed.
                     piece = b""
                 if not piece:
                     break

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The verbs that talk to the live manager, against one that is made up. Verbs that follow jobs are
-in live_client_follow_test.py.
+"""The client commands of the live manager, against a fake manager. live_client_follow_test.py tests
+the commands that follow jobs.
 
     tests/live_client_test.py MUSTER [TEST...]
 """
@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_client  # noqa: E402
 from fake_manager import FakeManager  # noqa: E402
 from live_client import PATIENCE, ClientTest, Program  # noqa: E402
@@ -31,7 +31,7 @@ class Lists(ClientTest):
         lines = out.splitlines()
         self.assertEqual(lines[0].split(), ["ID", "NAME", "USER", "TENANT", "STATE", "GPUS",
                                             "TIME", "WHERE/WHY"])
-        self.assertEqual(self.ids(out), ["3", "4", "2", "5"])
+        self.assertEqual(self.ids(out), ["3", "4", "2", "5_0"])
         self.assertEqual(lines[2].split(), ["3", "runs", "ann", "vision", "running", "2", "3m12s",
                                             "node-1:0-1"])
         self.assertRegex(lines[4], r"\b(8m[2-5]\ds|9m\d\ds)  8 GPUs wanted")
@@ -39,8 +39,8 @@ class Lists(ClientTest):
 
     def test_queue_filters_and_limits(self):
         self.some_jobs()
-        self.assertEqual(self.ids(self.run_muster("queue", "--user", "bob")[0]), ["5"])
-        self.assertEqual(self.ids(self.run_muster("queue", "--all")[0]), ["3", "4", "2", "5", "1"])
+        self.assertEqual(self.ids(self.run_muster("queue", "--user", "bob")[0]), ["5_0"])
+        self.assertEqual(self.ids(self.run_muster("queue", "--all")[0]), ["3", "4", "2", "5_0", "1"])
         self.assertEqual(self.ids(self.run_muster("queue", "--state", "done")[0]), ["1"])
         out, _ = self.run_muster("queue", "--limit", "1")
         self.assertEqual(out.splitlines()[-1], "… and 3 more")
@@ -126,7 +126,7 @@ class Acts(ClientTest):
         self.some_jobs()
         out, err = self.run_muster("cancel", "2", "1", "99", "4", status=1)
         self.assertEqual(out, "job 2: cancelled\njob 4: cancelled\n")
-        self.assertEqual(err, "muster: cancel 1: job 1 is over\nmuster: cancel 99: no job '99'\n")
+        self.assertEqual(err, "muster: cancel 1: job 1 is finished\nmuster: cancel 99: no job '99'\n")
         self.assertEqual(self.run_muster("hold", "3")[0], "job 3: held\n")
         self.assertEqual(json.loads(self.run_muster("release", "3", "--json")[0]),
                          {"id": 3, "state": "queued"})
@@ -137,7 +137,7 @@ class Acts(ClientTest):
         last = max(self.manager.jobs)
         out, err = self.run_muster("retry", "1", "2", status=1)
         self.assertEqual(out, f"job 1: submitted again as job {last + 1}\n")
-        self.assertRegex(err, "muster: retry 2: job 2 is not over")
+        self.assertRegex(err, "muster: retry 2: job 2 is still active")
         self.assertEqual(json.loads(self.run_muster("retry", "1", "--json")[0]),
                          {"id": last + 2, "of": 1})
         self.assertIn("muster retry 12", self.run_muster("retry", "--help")[0])
@@ -146,14 +146,14 @@ class Acts(ClientTest):
         self.manager.jobs = {i: {"id": i, "name": "n", "state": "queued", "array": 7,
                                  "index": i - 7} for i in range(7, 11)}
         self.assertEqual(self.run_muster("cancel", "7")[0],
-                         "job 7: cancelled; the rest of its array is not: muster cancel '7_*'\n")
+                         "job 7: cancelled; for the whole array: muster cancel '7_*'\n")
         self.assertEqual(self.run_muster("hold", "9")[0], "job 9: held\n")
         self.assertEqual(len(self.run_muster("queue", "7_*")[0].splitlines()), 2 + 3)
         self.assertEqual(len(self.run_muster("status", "7_*")[0].splitlines()), 2 + 4)
         self.assertEqual(json.loads(self.run_muster("status", "7_*", "--json")[0])["total"], 4)
         self.assertEqual(self.run_muster("cancel", "7_*")[0], "array 7: 3 cancelled\n")
         out, _ = self.run_muster("wait", "7_*", status=1)
-        self.assertEqual([line.split()[1] for line in out.splitlines()], ["10", "9", "8", "7"])
+        self.assertEqual([line.split()[1] for line in out.splitlines()], ["7_3", "7_2", "7_1", "7_0"])
         self.assertEqual(self.run_muster("wait", "8_*", status=1)[1],
                          "muster: wait: no such array: 8_*\n")
         self.run_muster("queue", "7", status=2)
@@ -198,16 +198,16 @@ class Submits(ClientTest):
 
     def test_bad_requests_are_refused_in_one_line(self):
         (self.home / "notes.txt").write_text("hello\n")
-        for words, part in (((), "say what to run"),
+        for words, part in (((), "a job is required"),
                             (("nowhere.sh",), "put -- before it: muster submit -- nowhere.sh"),
-                            (("notes.txt",), "neither a job file"),
+                            (("notes.txt",), "must be a job file"),
                             (("--gpus", "two", "--", "ls"), "--gpus: "),
                             (("--gpus", "0", "--", "ls"), "gpus: "),
-                            (("--env", "NOT_SET", "--", "ls"), "'NOT_SET' is not set here"),
+                            (("--env", "NOT_SET", "--", "ls"), "'NOT_SET' is not set; give NOT_SET=VALUE"),
                             (("--env", "MUSTER_X=1", "--", "ls"), "MUSTER_X"),
                             (("--gpu", "2", "--", "ls"), "did you mean '--gpus'?"),
                             (("--follow", "--array", "0-1", "--", "ls"), "--follow"),
-                            (("--",), "say what to run")):
+                            (("--",), "a job is required")):
             err = self.dry(*words, status=2)
             self.assertEqual(err.count("\n"), 1, err)
             self.assertIn(part, err)
@@ -340,8 +340,8 @@ class Tls(ClientTest):
                 self.assertEqual(status, 1)
                 self.assertIn("certificate verify failed", said)
             self.assertEqual(queue("localhost", MUSTER_CA="/nowhere"),
-                             (1, "muster: no certificates to trust in '/nowhere'\n"))
-            self.assertEqual(len(manager.asked), 1)  # The token went to nobody else.
+                             (1, "muster: no trusted certificates in '/nowhere'\n"))
+            self.assertEqual(len(manager.asked), 1)  # The token was not sent to another server.
 
 
 class Nobody(unittest.TestCase):

@@ -1,5 +1,5 @@
-"""A live manager of a test's own, for tests with real jobs: started on demand in a scratch home,
-and cleaned up whatever happens, with every process of its jobs.
+"""A live manager for tests with real jobs. It starts on demand in a temporary state directory. The
+cleanup always ends it and all processes of its jobs.
 
     class SomeTest(LiveTest):
         CONFIG = {"grace": "1s"}
@@ -7,9 +7,8 @@ and cleaned up whatever happens, with every process of its jobs.
             job = self.submit("--", "sleep", "1")
             self.wait_over(job)
 
-Verbs go through the program (`muster`, `submit`); looking whether something has come about goes
-straight to the socket (`get`, `job`, `wait_state`), since that is done often. Programs under test
-are set by use_programs().
+Commands run the program (`muster`, `submit`). Polling uses the socket directly (`get`, `job`,
+`wait_state`), because it is frequent. use_programs() sets the programs under test.
 """
 
 import functools
@@ -29,10 +28,10 @@ import unittest
 import api_schema
 
 OVER = ("done", "failed", "cancelled", "rejected")
-# Seconds until something that takes a moment is believed not to happen: the machine may be busy
-# with other things, and only a test that fails waits so long.
+# Timeout in seconds for things that usually take a moment. It is long because the machine may be
+# busy, and only a failing test waits this long.
 PATIENCE = 120
-# A command that goes on until its test has made the file `go` where jobs run.
+# A command that runs until the test creates the file `go` in the jobs' directory.
 GATE = "while [ ! -e go ]; do sleep 0.05; done"
 
 
@@ -56,7 +55,7 @@ def main(doc):
 
 @functools.cache
 def sanitized():
-    """Whether the program watches over itself, which takes time and memory of its own."""
+    """Whether the program was built with sanitizers, which need more time and memory."""
     program = pathlib.Path(Programs.muster).read_bytes()
     return any(mark in program for mark in (b"__asan_init", b"__tsan_init"))
 
@@ -80,7 +79,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def until(what, check, timeout=PATIENCE, every=0.03):
-    """What `check` returns, once that is anything; `what` is for the failure's message."""
+    """Waits until `check` returns a true value and returns it. `what` is for the error message."""
     end = time.monotonic() + timeout
     while True:
         found = check()
@@ -93,7 +92,7 @@ def until(what, check, timeout=PATIENCE, every=0.03):
 
 
 def proc(pid, name):
-    """A file of /proc, or nothing if the process is gone."""
+    """Returns a file of /proc, or nothing if the process has ended."""
     try:
         return pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:
@@ -101,13 +100,13 @@ def proc(pid, name):
 
 
 class Daemon:
-    """`muster serve` in a home of its own; it and its verbs run as the (numeric) user `as_user`."""
+    """`muster serve` in a separate state directory. All commands run as the user id `as_user`."""
 
     def __init__(self, config=None, as_user=None):
         self.as_user = as_user
         self.base = pathlib.Path(tempfile.mkdtemp(prefix="muster-live-"))
         self.home = self.base / "home"
-        self.work = self.base / "work"  # Where jobs run.
+        self.work = self.base / "work"  # The working directory of jobs.
         for folder in (self.home, self.work):
             folder.mkdir(mode=0o700)
         self.program = Programs.muster
@@ -119,22 +118,22 @@ class Daemon:
         self.process = None
 
     def copy_programs(self):
-        """Where any user may run them, which may not look into every build folder."""
+        """Copies the programs to a place where any user can run them."""
         here = self.base / "bin"
         here.mkdir()
         muster = pathlib.Path(Programs.muster)
         shutil.copy(muster.parent / "muster-shim", here)
         return shutil.copy(muster, here)
 
-    # ---- its life
+    # ---- start and stop
 
     def config(self, config):
-        """JSON is YAML too. Read when it starts."""
+        """Writes the configuration file (JSON is valid YAML), which is read at the start."""
         (self.home / "config.yaml").write_text(json.dumps(config))
 
     def environment(self, **more):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
-        # What was freed is given back soon, so that figures of memory mean the same everywhere.
+        # Frees memory early, so that memory figures are comparable with and without sanitizers.
         asan = f"{kept.get('ASAN_OPTIONS', '')}:quarantine_size_mb=8".lstrip(":")
         return {**kept, "MUSTER_HOME": str(self.home), "TZ": "UTC", "ASAN_OPTIONS": asan, **more}
 
@@ -162,7 +161,7 @@ class Daemon:
             return False
 
     def stop(self, how=signal.SIGTERM):
-        """Ends the manager, not its jobs; its exit status."""
+        """Ends the manager, but not its jobs. Returns the exit status."""
         self.process.send_signal(how)
         status = self.process.wait(timeout=PATIENCE)
         self.process = None
@@ -176,7 +175,7 @@ class Daemon:
         return path.read_text(errors="replace") if path.exists() else ""
 
     def close(self):
-        """Ends everything and leaves nothing."""
+        """Ends the manager and its jobs, and removes all files."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -193,10 +192,10 @@ class Daemon:
                 pass
         shutil.rmtree(self.base, ignore_errors=True)
 
-    # ---- what is on the machine
+    # ---- processes and files
 
     def shims(self):
-        """Process ids of this manager's shims, by the names of their leases."""
+        """Returns the process ids of this manager's shims, by lease name."""
         found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             words = proc(pid, "cmdline").split(b"\0")
@@ -207,14 +206,14 @@ class Daemon:
         return found
 
     def processes(self):
-        """Every process of this manager's jobs, and their shims."""
+        """Returns all processes of this manager's jobs and their shims."""
         mark = b"MUSTER_PROGRESS=" + os.fsencode(self.home) + b"/"
         jobs = [int(pid) for pid in filter(str.isdigit, os.listdir("/proc"))
                 if mark in proc(pid, "environ")]
         return [*self.shims().values(), *jobs]
 
     def record(self, lease, name):
-        """A file of a lease's record directory, such as ("j1.e1", "started.json")."""
+        """Returns a file of the record directory of a lease, such as ("j1.e1", "started.json")."""
         return self.home / "leases" / lease / name
 
     def tell_shim(self, lease, what, quiet=False):
@@ -232,7 +231,7 @@ class Daemon:
                 os.close(here)
 
     def status_of(self, name):
-        """A number of /proc/PID/status, such as VmRSS in kB."""
+        """Returns a number of /proc/PID/status, such as VmRSS in kB."""
         for line in proc(self.process.pid, "status").decode().splitlines():
             if line.startswith(name + ":"):
                 return int(line.split()[1])
@@ -242,10 +241,10 @@ class Daemon:
         fields = proc(self.process.pid, "stat").decode().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    # ---- talking to it
+    # ---- requests
 
     def ask(self, method, path, body=None, headers=None):
-        """Status, text and headers of one call by the socket, validated against the schema."""
+        """Returns status, text and headers of a call, validated against the schema."""
         connection = UnixConnection(self.home / "muster.sock")
         try:
             if body is not None and not isinstance(body, (bytes, str)):
@@ -273,12 +272,12 @@ class Daemon:
         return self.get(f"/v1/jobs/{job}")
 
     def verb(self, *words, **env):
-        """A verb of the program, under way."""
+        """Starts a command of the program."""
         return self.spawn([self.program, *words], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, env=self.environment(**env))
 
     def muster(self, *words, status=0, timeout=PATIENCE):
-        """Runs a verb to its end; what it printed, and what it complained of."""
+        """Runs a command and returns its standard output and standard error."""
         process = self.verb(*words)
         out, err = [text.decode(errors="replace") for text in process.communicate(timeout=timeout)]
         assert process.returncode == status, f"{words}: {process.returncode}: {out}{err}"
@@ -313,16 +312,16 @@ class LiveTest(unittest.TestCase):
         return self.daemon_with(self.CONFIG)
 
     def go(self, daemon=None):
-        """What waits at the GATE goes on."""
+        """Lets the jobs continue that wait at the GATE."""
         ((daemon or self.daemon).work / "go").touch()
 
     def submit(self, *words, daemon=None):
-        """The id of the (first) job."""
+        """Submits a job with the program and returns the id of the (first) job."""
         submitted = (daemon or self.daemon).json("submit", *words)
         return submitted["id"]
 
     def post_job(self, command, daemon=None, **request):
-        """As submit, without a process: where there are many."""
+        """Like submit, but without a process; for many jobs."""
         daemon = daemon or self.daemon
         request = {"command": command, "cwd": str(daemon.work), **request}
         return daemon.post("/v1/jobs", request)["id"]
@@ -349,6 +348,6 @@ class LiveTest(unittest.TestCase):
         return text
 
     def kinds(self, job):
-        """What happened to a job, in order."""
+        """Returns the events of a job in order."""
         return [event["kind"] for event in self.daemon.get(f"/v1/events?limit=1000")["events"]
                 if event.get("job") == job]

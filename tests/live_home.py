@@ -1,5 +1,5 @@
-"""A home of a live manager for tests: starts and kills the daemon, asks it things, and lets
-muster-invariants look at what is left.
+"""A state directory of a live manager for tests. Starts and kills the daemon, sends requests, and
+runs muster-invariants on the result.
 
     with Home(muster, invariants) as home:
         home.start()
@@ -23,8 +23,8 @@ import api_schema
 from live_daemon import UnixConnection
 
 OVER = ("done", "failed", "cancelled", "rejected")
-# Appends to $RUNS that it runs, on the clock the shims use. If it is to wait for a file, it goes on
-# until that is there.
+# Appends lines to $RUNS while it runs, with times of the shims' clock. With $WAIT_FOR it runs until
+# that file exists.
 JOB = """
 say() {
   read up rest < /proc/uptime
@@ -72,9 +72,9 @@ class Home:
     def __exit__(self, *_):
         self.kill()
         for pid in self.shims().values():
-            with contextlib.suppress(ProcessLookupError):  # It was quicker.
+            with contextlib.suppress(ProcessLookupError):  # It has already ended.
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.1)  # Their ranks die with them.
+        time.sleep(0.1)  # Their ranks end with them.
         self.scratch.cleanup()
 
     def configure(self, text):
@@ -104,7 +104,7 @@ class Home:
             return False
 
     def end(self, number, wait=60):
-        """Its exit status, after this signal."""
+        """Sends this signal and returns the exit status."""
         if self.daemon is None:
             return None
         self.daemon.send_signal(number)
@@ -114,7 +114,7 @@ class Home:
 
     def kill(self):
         if self.daemon is not None and self.daemon.poll() is None:
-            os.killpg(self.daemon.pid, signal.SIGKILL)  # With a tracer, if there is one.
+            os.killpg(self.daemon.pid, signal.SIGKILL)  # Includes a tracer, if there is one.
         if self.daemon is not None:
             self.daemon.wait(60)
         self.daemon = None
@@ -122,7 +122,7 @@ class Home:
     def said(self):
         return self.log.read_text(errors="replace")[-4000:]
 
-    # What a client does.
+    # Requests of clients.
 
     def ask(self, method, target, body=None, headers=(), timeout=60):
         connection = UnixConnection(self.path / "muster.sock", timeout)
@@ -145,7 +145,7 @@ class Home:
                 **more}
 
     def submit_once(self, key, beats=3, **more):
-        """Status and body; an id that was given goes into the file of those acknowledged."""
+        """Returns status and body. Writes ids to the file of acknowledged submissions."""
         status, body = self.ask("POST", "/v1/jobs", self.request(beats, **more),
                                 {"Idempotency-Key": key})
         if status in (200, 201):
@@ -155,7 +155,7 @@ class Home:
         return status, body
 
     def submit(self, key, beats=3, over=threading.Event(), **more):
-        """The id, however often it must be tried; None if nobody answers before `over`."""
+        """Retries until there is an answer and returns the id; None if `over` is set before."""
         until = time.monotonic() + 120
         while time.monotonic() < until and not over.is_set():
             try:
@@ -192,10 +192,10 @@ class Home:
         leaked = [n for n in nodes if n["gpus_free"] != n["gpus"] or n["jobs"]]
         assert not leaked, leaked
 
-    # What is left.
+    # Processes and files.
 
     def shims(self):
-        """Shims that live, by the name of their lease."""
+        """Returns the process ids of running shims, by lease name."""
         found = {}
         for started in self.path.glob("leases/*/started.json"):
             try:
@@ -208,7 +208,7 @@ class Home:
         return found
 
     def check(self):
-        """What the program says, one line, if all is well."""
+        """Runs muster-invariants and returns its single line; fails if an invariant is violated."""
         done = subprocess.run([self.invariants, self.path, self.acknowledged, self.runs],
                               capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stdout + done.stderr + "\n" + self.said()

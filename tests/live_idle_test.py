@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a live manager costs when nothing happens, and that many jobs leave nothing behind in it.
+"""The cost of a live manager without activity, and a check for leaks after many jobs.
 
     tests/live_idle_test.py MUSTER TRAINER [TEST...]
 """
@@ -10,7 +10,7 @@ import sys
 import time
 import unittest
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import LiveTest, proc, sanitized, until  # noqa: E402
 
@@ -18,14 +18,14 @@ LONG = os.environ.get("MUSTER_LONG") == "1"
 FIRST = 100
 MORE = 3000 if LONG else 200
 PAST = 10_000
-MOST_KB = 50 << 10  # Resident, with so many jobs in its past.
+MOST_KB = 50 << 10  # Resident memory in kB with PAST finished jobs.
 
 
 class Idle(LiveTest):
     CONFIG = {"virtual_gpus": 32, "progress_every": "2s"}
 
     def churn(self, count):
-        """So many jobs from beginning to end; seconds a job."""
+        """Runs `count` jobs and returns the seconds per job."""
         began = time.monotonic()
         self.post_job("true", array=f"1-{count}")
         until(f"{count} jobs are over", lambda: self.daemon.get("/v1/jobs")["total"] == 0,
@@ -33,7 +33,7 @@ class Idle(LiveTest):
         return (time.monotonic() - began) / count
 
     def figures(self):
-        """Files open and kB of memory, with no call under way."""
+        """Returns the number of open files and kB of memory, without active calls."""
         until("the jobs' shims are gone, and buried", lambda: not self.children())
         looks = []
 
@@ -51,7 +51,7 @@ class Idle(LiveTest):
                 if parent(pid) == self.daemon.process.pid]
 
     def share_of_a_cpu(self, most, seconds=5):
-        """When it has calmed down: what it costs for good it costs whenever one looks."""
+        """Returns the CPU share. Repeats the measurement, because only a permanent cost counts."""
         for _ in range(4):
             before, began = self.daemon.cpu_seconds(), time.monotonic()
             time.sleep(seconds)
@@ -74,7 +74,7 @@ class Idle(LiveTest):
         self.assertLessEqual(files_after, files)
         self.assertLess(memory_after - memory, 16 << 10)
         self.assertLess(share, 0.01)
-        # Those that wait and those that run in silence cost next to nothing either.
+        # Waiting jobs, and running jobs without output, cost almost nothing.
         for _ in range(20):
             self.post_job("sleep 600", hold=True)
         quiet = [self.post_job("sleep 600") for _ in range(4)]
@@ -86,8 +86,8 @@ class Idle(LiveTest):
         self.assertLess(share, 0.02)
 
     def multiply(self, job, count):
-        """So many jobs in the past of a manager that is stopped: all as this one, which is its
-        last."""
+        """Adds `count` finished jobs to the database of a stopped manager: copies of `job`, which
+        is its last job."""
         with sqlite3.connect(self.daemon.home / "journal.db") as database:
             for table, number in (("jobs", "id"), ("attempts", "job")):
                 rest = ", ".join(row[1] for row in database.execute(f"PRAGMA table_info({table})")

@@ -1,4 +1,4 @@
-"""For the tests that kill the live manager: homes with muster-invariants as the judge.
+"""Helpers for tests that kill the live manager and check it with muster-invariants.
 
     class SomeTest(KillTest):
         def test_it(self):
@@ -18,7 +18,7 @@ LONG = os.environ.get("MUSTER_LONG") == "1"
 
 
 class Programs:
-    """Their paths, set by main()."""
+    """Paths of the programs, set by main()."""
     muster = ""
     invariants = ""
 
@@ -36,8 +36,8 @@ class KillTest(unittest.TestCase):
         return home
 
     def finish(self, home, undisturbed=()):
-        """All jobs come to their end, the undisturbed ones in their first lease; the daemon ends as
-        told, and all is well."""
+        """Waits until all jobs have ended, the undisturbed ones in their first lease. Then ends the
+        daemon and checks the invariants."""
         for job in undisturbed:
             self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)
         home.wait_until_idle()

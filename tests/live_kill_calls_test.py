@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The live manager and its shims, killed at chosen system calls, and a disk whose calls fail: what
-the manager has acknowledged is there afterwards, once. muster-invariants is the judge.
+"""The live manager and its shims, killed at selected system calls, and failing disk operations. All
+acknowledged jobs must exist afterwards, exactly once. muster-invariants checks the result.
 
     tests/live_kill_calls_test.py MUSTER INVARIANTS [TEST...]
 
-With MUSTER_LONG=1 it tries every call of each kind.
+With MUSTER_LONG=1 it tests each call of each kind.
 """
 
 import os
@@ -15,15 +15,15 @@ import sys
 import time
 import unittest
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_kill  # noqa: E402
 from live_home import OVER, NotThere  # noqa: E402
 from live_kill import LONG, KillTest  # noqa: E402
 
 
 class Tracer:
-    """strace on a daemon that runs: something happens to a system call of its threads, counted
-    from now on and by thread; with `follow` of the shims and jobs it starts too."""
+    """Runs strace on a running daemon to inject a fault into a system call of its threads. Calls
+    are counted from now on and per thread. `follow` includes new shims and jobs."""
 
     def __init__(self, home, what, follow=False):
         call = what.split(":")[0]
@@ -34,23 +34,23 @@ class Tracer:
         words += ["-o", home.base / "strace", "-e", f"trace={call}", "-e", f"inject={what}"]
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE)
-        for _ in threads[:1] if follow else threads:  # It says so of each.
+        for _ in threads[:1] if follow else threads:  # strace prints a line for each thread.
             self.process.stderr.readline()
 
     def end(self):
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)  # It lets go of them.
+            self.process.send_signal(signal.SIGINT)  # strace detaches.
         try:
             self.process.communicate(timeout=10)
-        except subprocess.TimeoutExpired:  # It waits for one that will never stop: the kernel lets
-            self.process.kill()            # go of them too.
+        except subprocess.TimeoutExpired:  # It waits for a thread that never stops. The kernel also
+            self.process.kill()            # detaches threads when strace is killed.
             self.process.communicate()
 
 
 @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
 class SystemCalls(KillTest):
     def killed_at(self, home, call, number, follow=False):
-        """A submit that meets SIGKILL there. Whether anything was killed."""
+        """Submits a job with SIGKILL at this call. Returns whether a process was killed."""
         key = f"{call}-{number}-{follow}"
         tracer = Tracer(home, f"{call}:signal=KILL:when={number}", follow)
         job = None
@@ -77,12 +77,12 @@ class SystemCalls(KillTest):
         self.assertIn(job, (None, again))
         done = home.wait_for(again, OVER)
         ends = home.runs.read_text().count(f"end {again} ")
-        if done["leases_used"] > 3:  # We were slow, and it was given up.
+        if done["leases_used"] > 3:  # The test was slow, and the manager gave up the job.
             self.assertTrue(follow, done)
-            self.assertIn("lost again and again", done["why"])
-        elif "SIGKILL" in done.get("why", ""):  # It was not the shim but the job.
+            self.assertIn("lost repeatedly", done["why"])
+        elif "SIGKILL" in done.get("why", ""):  # The job was killed, not the shim.
             self.assertTrue(follow, done)
-        elif follow:  # A shim that dies after the last line of its job knows no better.
+        elif follow:  # If a shim is killed after the last line of its job, the job is repeated.
             self.assertEqual(done["state"], "done", done)
             self.assertTrue(1 <= ends <= done["leases_used"], (key, done))
         else:
@@ -171,7 +171,7 @@ class SystemCalls(KillTest):
         tracer = Tracer(home, "fsync:error=EIO:when=1+")
         job = home.submit("during", 1)
         home.wait_for(job, ["starting"])
-        time.sleep(1.5)  # And goes no further.
+        time.sleep(1.5)  # The job must stay in this state.
         self.assertEqual(home.job(job)["state"], "starting", home.said())
         tracer.end()
         self.assertEqual(home.wait_for(job, ["done"])["leases_used"], 1)

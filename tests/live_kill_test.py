@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The live manager, killed and starved in every way we know: what it has acknowledged is there
-afterwards, once, and nothing ran twice at the same time. muster-invariants is the judge.
-live_kill_calls_test.py kills it at chosen system calls.
+"""The live manager, killed or without resources. All acknowledged jobs must exist afterwards,
+exactly once, and no job may run twice at the same time. muster-invariants checks the result.
+live_kill_calls_test.py kills it at selected system calls.
 
     tests/live_kill_test.py MUSTER INVARIANTS [TEST...]
 
-With MUSTER_LONG=1 it goes on for much longer.
+With MUSTER_LONG=1 it runs much longer.
 """
 
 import json
@@ -17,14 +17,14 @@ import sys
 import threading
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_kill  # noqa: E402
 from live_home import CONFIG, NotThere  # noqa: E402
 from live_kill import LONG, KillTest  # noqa: E402
 
 
 class Crowd:
-    """Clients that submit, cancel, hold and release, and do not mind a daemon that is gone."""
+    """Clients that submit, cancel, hold and release jobs, also while there is no daemon."""
 
     def __init__(self, home, clients, seed):
         self.home = home
@@ -72,7 +72,7 @@ class Crowd:
         try:
             self.home.ask("POST", f"/v1/jobs/{other}/{verb}")
         except NotThere:
-            pass  # It may have been done or not.
+            pass  # The command may have been executed or not.
 
 
 class Daemon(KillTest):
@@ -83,13 +83,13 @@ class Daemon(KillTest):
         crowd = Crowd(home, 3, chance.randrange(1000))
         self.addCleanup(crowd.over.set)
         for number in range(100 if LONG else 8):
-            if number % 4 == 3:  # While it is finding its way back.
+            if number % 4 == 3:  # During recovery.
                 home.spawn()
                 time.sleep(chance.random() * 0.3)
             else:
                 home.start()
                 time.sleep(0.1 + chance.random())
-            if number % 4 == 1:  # While it is tidying up.
+            if number % 4 == 1:  # During shutdown.
                 home.daemon.terminate()
                 time.sleep(chance.random() * 0.05)
             home.kill()
@@ -107,7 +107,7 @@ class Shims(KillTest):
     def test_killed(self):
         home, chance = self.home(), random.Random(3)
         home.start()
-        go = home.base / "go"  # Until then there is always somebody to be killed.
+        go = home.base / "go"  # Until then there is always a shim to kill.
         jobs = [home.submit(f"k{n}", 6, gpus=1 + n % 2, wait_for=go if n % 2 else "")
                 for n in range(60 if LONG else 6)]
         killed = 0
@@ -119,10 +119,10 @@ class Shims(KillTest):
                 continue
             try:
                 os.kill(chance.choice(sorted(shims.values())), signal.SIGKILL)
-            except ProcessLookupError:  # It was quicker.
+            except ProcessLookupError:  # It has already ended.
                 continue
             killed += 1
-            if killed % 3 == 0:  # And nobody there to see it.
+            if killed % 3 == 0:  # While no manager runs.
                 home.kill()
                 home.check()
                 home.start()
@@ -130,20 +130,20 @@ class Shims(KillTest):
         home.wait_until_idle()
         states = [home.job(job) for job in jobs]
         self.assertGreater(sum(job["leases_used"] for job in states), len(jobs))
-        # One that is lost again and again is given up.
+        # The manager gives up a job that is lost repeatedly.
         for job in states:
             self.assertTrue(job["state"] == "done" or job["leases_used"] > 3, job)
         self.finish(home)
 
     def frozen(self, home, key):
-        """A job whose shim stands still."""
+        """Returns a job whose shim is frozen."""
         job = home.submit(key, 1, wait_for=home.base / "go")
         home.wait_for(job, ["running"])
         os.kill(home.shims()[f"j{job}.e1"], signal.SIGSTOP)
         return job
 
     def slowest_while_cancelled(self, home, job):
-        """Seconds that others had to wait at most."""
+        """Returns the maximum response time of other calls in seconds."""
         self.assertEqual(home.ask("POST", f"/v1/jobs/{job}/cancel")[0], 200)
         slowest = 0
         until = time.monotonic() + 120
@@ -160,12 +160,12 @@ class Shims(KillTest):
         home.start()
         kept = self.frozen(home, "kept")
         shim = home.shims()[f"j{kept}.e1"]
-        for number in range(4):  # A busy machine keeps them waiting once, a frozen shim always.
+        for number in range(4):  # A busy machine causes a delay once, a frozen shim always.
             slowest = self.slowest_while_cancelled(home, self.frozen(home, f"gone-{number}"))
             if slowest < 2:
                 break
         self.assertLess(slowest, 2, "a frozen shim keeps everybody waiting")
-        # Silence is no end: it is left alone, by the next daemon too.
+        # A shim without a response still runs: also the next daemon keeps its job.
         self.assertEqual(home.job(kept)["state"], "running")
         home.kill()
         home.check()
@@ -184,7 +184,7 @@ class Disk(KillTest):
                               capture_output=True, check=False)
         if done.returncode != 0:
             self.skipTest("a small file system cannot be mounted: " + done.stderr.decode().strip())
-        # Before the home's own cleanup.
+        # Before the cleanup of the state directory.
         self.addCleanup(subprocess.run, ["umount", "-l", home.path], check=False)
         self.addCleanup(home.kill)
         home.configure(CONFIG)
@@ -204,7 +204,7 @@ class Disk(KillTest):
         first = home.submit("first", 20, wait_for=home.base / "go")
         home.wait_for(first, ["running"])
         self.fill(home)
-        # Somebody finds out, and waits; the others are told.
+        # The first submission on the full disk waits; later calls get an error.
         waiting = [threading.Thread(target=home.submit, args=(f"waits-{n}", 1)) for n in range(40)]
         answers = []
         until = time.monotonic() + 60
@@ -212,7 +212,7 @@ class Disk(KillTest):
         while not answers or answers[-1][0] != 503:
             self.assertLess(time.monotonic(), until, "nobody is told of the full disk")
             answers.append(home.ask("GET", "/healthz"))
-            if answers[-1][0] == 200 and not waiting[0].is_alive():  # There was room for one more.
+            if answers[-1][0] == 200 and not waiting[0].is_alive():  # One more fitted.
                 waiting.pop(0).join()
                 waiting[0].start()
             time.sleep(0.02)
@@ -231,7 +231,7 @@ class Disk(KillTest):
         try:
             home.ask("POST", "/v1/jobs", home.request(1), {"Idempotency-Key": f"n{number}"}, 1)
             return True
-        except NotThere:  # Or slow.
+        except NotThere:  # No answer, or a slow one.
             return home.ask("GET", "/healthz")[0] == 200
 
     def test_killed_while_full(self):
@@ -240,7 +240,7 @@ class Disk(KillTest):
         home.submit("first", 1)
         home.wait_until_idle()
         self.fill(home)
-        # The first that does not fit is never answered.
+        # The first submission that does not fit gets no answer.
         self.assertTrue(any(not self.is_answered(home, n) for n in range(200)), "it is never full")
         home.kill()
         (home.path / "filler").unlink()
@@ -251,7 +251,7 @@ class Disk(KillTest):
 
 class Restarts(KillTest):
     def jump(self, home, seconds):
-        """The wall clock is so much later, as far as the manager can tell."""
+        """Makes the manager see a wall clock that is later by this many seconds."""
         file = home.path / "instance.json"
         instance = json.loads(file.read_text())
         instance["born_unix_us"] -= int(seconds * 1e6)
@@ -304,8 +304,8 @@ class Restarts(KillTest):
         self.assertEqual(home.wait_for(waits, ["done"])["leases_used"], 1)
         home.kill()
         home.configure(CONFIG.replace("name: left", "name: other"))
-        home.start()  # The old settings hold until what runs has ended.
-        self.assertIn("would no longer fit", home.said())
+        home.start()  # The old settings apply until the running jobs have ended.
+        self.assertIn("which do not fit them", home.said())
         go.touch()
         self.finish(home, undisturbed=running)
 

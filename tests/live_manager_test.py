@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The live manager with real jobs: what a user can ask for, from submission to the end.
+"""The live manager with real jobs: all commands of users, from submission to the end.
 
     tests/live_manager_test.py MUSTER TRAINER [TEST...]
 """
@@ -7,11 +7,10 @@
 import json
 import pathlib
 import shutil
-import signal
 import sys
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import GATE, PATIENCE, LiveTest, Programs, until  # noqa: E402
 
@@ -82,7 +81,9 @@ class Life(LiveTest):
         _, err = self.daemon.muster("status", f"{first}_", status=1)
         self.assertIn("several jobs", err)
         self.daemon.muster("status", f"{first}_6", status=1)
-        self.assertIn(f"job {ids[3]} ", self.daemon.muster("status", f"{first}_3")[0])
+        self.assertIn(f"job {first}_3 ", self.daemon.muster("status", ids[3])[0])
+        queue, _ = self.daemon.muster("queue", "--all")
+        self.assertIn(f"{first}_3", [line.split()[0] for line in queue.splitlines()])
 
 
 class Order(LiveTest):
@@ -101,10 +102,10 @@ class Order(LiveTest):
                                 self.daemon.job(good)["ended"])
         for job, cause in ((after_bad, bad), (chained, after_bad)):
             ended = self.wait_over(job, "cancelled")
-            self.assertIn(f"job {cause}, ", ended["why"])
+            self.assertEqual(ended["why"], f"dependency job {cause} failed")
             self.assertEqual(ended["leases_used"], 0)
         self.wait_over(self.submit("--after-ok", good, "--", "true"))
-        self.assertIn("did not end well", self.daemon.muster("submit", "--after-ok", bad, "--",
+        self.assertIn("did not succeed", self.daemon.muster("submit", "--after-ok", bad, "--",
                                                              "true", status=1)[1])
 
     def test_priorities_within_a_tenant(self):
@@ -172,7 +173,7 @@ class Ends(LiveTest):
         self.assertIn("cancelled by", self.wait_over(job, "cancelled")["why"])
         self.assertIn("bye\n", self.output(job))
         self.assertEqual(self.daemon.processes(), [])
-        self.assertIn("is over", self.daemon.muster("cancel", job, status=1)[1])
+        self.assertIn("is finished", self.daemon.muster("cancel", job, status=1)[1])
 
     def test_who_ignores_sigterm_is_killed_after_its_grace(self):
         job = self.submit("--grace", "1s", "--", "sh", "-c",
@@ -214,7 +215,9 @@ class Ends(LiveTest):
         self.assertEqual([lease.get("prerun", False) for lease in ended["leases"]], [True, False])
         self.assertEqual(self.output(job, lease=1), "0 of 1\n")
         self.assertEqual(sorted(self.output(job, lease=2).splitlines()),
-                         [f"{rank} of 4" for rank in range(4)])
+                         [f"[rank{rank}]: {rank} of 4" for rank in range(4)])
+        self.assertTrue(self.daemon.muster("logs", job)[0].startswith(
+            "-- lease 1 --\n0 of 1\n-- lease 2 --\n[rank"))
 
 
 class Gangs(LiveTest):
@@ -226,8 +229,13 @@ class Gangs(LiveTest):
         self.wait_over(job)
         for node in (0, 1):
             out, _ = self.daemon.muster("logs", "--node", node, job)
-            self.assertEqual(sorted(out.splitlines()),
-                             [f"{2 * node + i}/4 {i}/2 {node} 0,1" for i in (0, 1)])
+            self.assertEqual(sorted(out.splitlines()), [
+                f"[rank{2 * node + i}]: {2 * node + i}/4 {i}/2 {node} 0,1" for i in (0, 1)])
+        self.assertEqual(self.daemon.muster("logs", "--rank", 3, job)[0], "3/4 1/2 1 0,1\n")
+        self.assertEqual(self.daemon.muster("logs", "--rank", 2, "--tail", 1, job)[0],
+                         "2/4 0/2 1 0,1\n")
+        self.assertIn("the job has 4 ranks", self.daemon.muster("logs", "--rank", 4, job,
+                                                                 status=2)[1])
         parts = [json.loads(self.daemon.record(name, "spec.json").read_text())
                  for name in (f"j{job}.e1", f"j{job}.e1.n1")]
         self.assertNotEqual(*(part["token"] for part in parts), "they would share a control group")
@@ -269,7 +277,7 @@ class Gangs(LiveTest):
         self.assertEqual(nodes, {where: False, other: True})
         self.daemon.muster("undrain", where)
         self.assertEqual(self.wait_state(jobs[2], "running")["where"].split(":")[0], where)
-        self.assertIn("no such server", self.daemon.muster("drain", "lift", status=1)[1])
+        self.assertIn("no such node", self.daemon.muster("drain", "lift", status=1)[1])
 
 
 class Logs(LiveTest):
@@ -277,7 +285,7 @@ class Logs(LiveTest):
 
     def test_following_through_rotation(self):
         lines, pad = 60_000, "x" * 60
-        # Less than a file before who follows, so that no file goes that nobody has read.
+        # Less than one file ahead of the follower, so that no file is deleted before it is read.
         write = (f"import os, time\nfor i in range({lines}):\n    print(i, '{pad}')\n"
                  "    if i % 10000 == 0:\n        print(end='', flush=True)\n"
                  "        while not os.path.exists(f'seen-{i}'): time.sleep(0.01)\n")
@@ -300,7 +308,7 @@ class Logs(LiveTest):
 
 
 class Examples(LiveTest):
-    """All of examples/jobs/ to their ends, with fewer steps than they say."""
+    """Runs all jobs of examples/jobs/ to their end, with fewer steps."""
 
     def setUp(self):
         super().setUp()
@@ -334,62 +342,6 @@ class Examples(LiveTest):
         slurm = self.daemon.job(made["slurm.sh"]["id"])
         self.assertEqual((slurm["gpus"], slurm["name"]), (2, "spirals-slurm"))
         self.assertEqual(slurm["request"]["time_limit"], 1800)
-
-
-class Serving(LiveTest):
-    """muster serve itself: --check, --background."""
-
-    def test_background_takes_the_place_of_one_that_dies(self):
-        job = self.submit("--", "sleep", "60")
-        self.wait_state(job, "running")
-        # Its socket still takes connections, as that of a process does that was killed and is big.
-        self.daemon.process.send_signal(signal.SIGSTOP)
-        verb = self.daemon.verb("serve", "--background")
-        time.sleep(1.5)
-        self.assertIsNone(verb.poll())
-        self.daemon.kill()
-        out, err = verb.communicate(timeout=30)
-        self.assertEqual((verb.returncode, err), (0, b""))
-        self.assertIn(b"serving on", out)
-        try:
-            self.assertEqual(self.daemon.job(job)["state"], "running")
-            self.assertIn("already", self.daemon.muster("serve", "--background")[0])
-        finally:
-            self.daemon.muster("serve", "--stop")
-
-    def test_check_refuses_what_serve_refuses(self):
-        daemon = self.daemon_with({"grace": "1s"}, start=False)
-        self.assertIn("is right", daemon.muster("serve", "--check")[0])
-        tokens = daemon.home / "tokens"
-        tokens.write_text("")
-        tokens.chmod(0o600)
-        tcp = {"tokens": str(tokens), "tcp": "127.0.0.1:0"}
-        for listen, words in (({**tcp, "tcp": "0.0.0.0:7077"}, "plain text"),
-                              ({**tcp, "tcp": "localhost:7077"}, "127.0.0.1:7077"),
-                              ({**tcp, "tokens": "/no/tokens"}, "/no/tokens: No such file"),
-                              ({**tcp, "certificate": "/no/c", "key": "/no/k"}, "/no/c: No such")):
-            daemon.config({"listen": listen})
-            for check in (["--check"], []):
-                out, err = daemon.muster("serve", *check, status=2 if check else 1)
-                self.assertIn(words, err)
-                self.assertNotIn("is right", out)
-        daemon.config({})
-        (daemon.home / "signatures.yaml").write_text("nonsense: [")
-        self.assertIn("signatures.yaml", daemon.muster("serve", "--check", status=2)[1])
-        self.assertFalse((daemon.home / "journal.db").exists())
-
-    def test_check_says_which_field_is_wrong(self):
-        daemon = self.daemon_with(start=False)
-        for config, words in (
-                ({"scheduler": {"policy": "fifoo"}},
-                 "config.yaml: scheduler.policy: unknown policy 'fifoo'; did you mean 'fifo'?"),
-                ({"virtual_gpus": 0}, "config.yaml:1: virtual_gpus: not between 1 and 64: '0'"),
-                ({"tenants": {"list": [{"name": "a", "quota": 99}]}}, "config.yaml:1: ")):
-            daemon.config(config)
-            self.assertIn(words, daemon.muster("serve", "--check", status=2)[1])
-            answer = json.loads(daemon.muster("serve", "--check", "--json", status=2)[0])
-            self.assertFalse(answer["ok"])
-            self.assertIn(words, answer["error"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""When a waiting job starts, and when a planned job would start: asked of a live manager with real
-jobs.
+"""Predicted starts of waiting jobs and of planned jobs, from a live manager with real jobs.
 
     tests/live_plan_test.py MUSTER TRAINER [TEST...]
 """
@@ -10,7 +9,7 @@ import re
 import sys
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import GATE  # noqa: E402
 from live_why import LONG, WhyTest  # noqa: E402
@@ -31,7 +30,7 @@ class When(WhyTest):
             self.assertGreaterEqual(eta["soonest"], now - 1)
             self.assertEqual(eta["holds"], 0.8)
             self.assertRegex(self.first_line("eta", job), rf"^job {job} starts in about ")
-        # Left out: one that cannot start within the 60 days looked at, whose words give a number of
+        # Not tested: a job that cannot start within the simulated 60 days. Its text has a number of
         # days that means "never".
 
     def test_what_was_like_it_tells_when(self):
@@ -93,7 +92,7 @@ class Plans(WhyTest):
         self.assertRegex(line, "^would start now on ")
         self.first_line("submit", "--plan", "--gpus", 9, "--", *LONG, status=4)
         self.assertEqual(self.jobs(), 0)
-        self.assertEqual(self.running(1), 1)  # Not even an id.
+        self.assertEqual(self.running(1), 1)  # The plan did not use up an id.
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What jobs need is found out, and given: `muster profile`, the first job of its kind measured
-while it works, and the live manager's tune with two jobs that want CPU and two that do not.
+"""Measured needs of jobs: `muster profile`, the measurement of the first job of a kind while it
+runs, and tune with two jobs that need CPU and two that do not.
 
     tests/live_profile_test.py MUSTER TRAINER [TEST...]
 """
@@ -13,18 +13,18 @@ import sys
 import time
 import unittest
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import LiveTest, Programs, until  # noqa: E402
 
-# A step takes 20 ms on the GPU that is not there, and so much CPU to load.
+# A step takes 20 ms on a simulated GPU, and --load-ms of CPU time for loading.
 HUNGRY = ("--load-ms", 16, "--gpu-ms", 20)
 LIGHT = ("--load-ms", 1, "--gpu-ms", 20)
 FOREVER = ("--steps", 1_000_000, "--report-every", 5)
 
 
 def groups_work():
-    """Whether CPU can be limited here; otherwise nothing can be measured."""
+    """Whether the machine can limit CPUs; otherwise no measurement is possible."""
     for root in ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup"):
         probe = pathlib.Path(root) / f"muster-probe-{os.getpid()}"
         try:
@@ -39,7 +39,7 @@ def groups_work():
 
 
 def cpus_free():
-    """Whether most of the CPU is idle, with nothing of ours running."""
+    """Whether most of the CPU is idle while no test job runs."""
     def ticks():
         return list(map(int, pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:]))
     before = ticks()
@@ -59,13 +59,13 @@ class ProfileTest(LiveTest):
         return [event["words"] for event in found if event["kind"] == kind]
 
     def story(self):
-        """For a failure's message."""
+        """Text for the message of a failure."""
         told = [f"{event['at']:.0f} {event.get('job')} {event['kind']}: {event['words']}"
                 for event in self.daemon.get("/v1/events")["events"]]
         return "\n".join([*told, json.dumps(self.daemon.get("/v1/profiles"))])
 
     def limit(self, job, lease=1):
-        """CPUs that the shim holds it to."""
+        """The CPU limit of the shim."""
         return self.daemon.tell_shim(f"j{job}.e{lease}", {"do": "status"})["cpu_milli"] / 1000
 
     def steps(self, job, lease=1):
@@ -80,12 +80,12 @@ class ProfileTest(LiveTest):
 
 
 class Tuned(ProfileTest):
-    """Two that want CPU and two that do not, on four slots of two CPUs."""
+    """Two jobs that need CPU and two that do not, on four GPUs and two CPUs."""
     CONFIG = {"nodes": [{"name": "one", "gpus": 4, "cpus": 2, "mem": 4}],
               "scheduler": {"mechanism": "tune"}}
 
     def test_each_gets_what_it_gains_by(self):
-        # What is measured beside other people's work is wrong: then once more, on a free machine.
+        # Measurements on a busy machine are wrong. Repeat them if the machine is idle.
         for attempt in range(3):
             self.daemon = self.daemon_with(self.CONFIG)
             trouble = self.tuned()
@@ -98,13 +98,13 @@ class Tuned(ProfileTest):
         self.fail(trouble)
 
     def tuned(self):
-        """Two jobs of each kind; what is wrong with what they get, or nothing."""
+        """Runs two jobs of each kind. Returns a text if their shares are wrong, or None."""
         train = (Programs.trainer, *FOREVER)
         self.light = [self.submit("--name", "light", "--", *train, *LIGHT) for _ in range(2)]
         self.hungry = [self.submit("--name", "hungry", "--", *train, *HUNGRY) for _ in range(2)]
         for job in self.light + self.hungry:
             self.wait_state(job, "running")
-        # Of each kind one is measured, while all work.
+        # One job of each kind is measured while all run.
         until(lambda: f"both kinds are measured: {self.story()}",
               lambda: all(any(self.events(job, "profiled") for job in kind)
                           for kind in (self.light, self.hungry)), timeout=300)
@@ -122,10 +122,10 @@ class Tuned(ProfileTest):
         profiles = {each["name"]: each for each in self.daemon.get("/v1/profiles")["profiles"]}
         self.assertLess(profiles["light"]["need_cpus"], 0.35)
         self.assertGreater(profiles["hungry"]["need_cpus"], 0.4)
-        # They are all still in their first lease: nobody was restarted for it.
+        # All are still in their first lease: no job was restarted.
         for job in self.light + self.hungry:
             self.assertEqual(len(self.daemon.job(job)["leases"]), 1)
-        # The manager forgets nothing of it, and gives the same again.
+        # After a restart the manager has the same profiles and gives the same shares.
         self.daemon.kill()
         self.daemon.start()
         self.assertEqual({each["name"] for each in self.daemon.get("/v1/profiles")["profiles"]},
@@ -134,7 +134,7 @@ class Tuned(ProfileTest):
 
 
 class ByCommand(ProfileTest):
-    """muster profile, on this machine."""
+    """The command muster profile on this machine."""
 
     def profile(self, *words, status=0):
         home = self.daemon.base
@@ -144,7 +144,7 @@ class ByCommand(ProfileTest):
         return run
 
     def simulate(self, name, mechanism):
-        """The simulator reads the profile that was written."""
+        """Checks that the simulator can read the written profile."""
         trace = self.daemon.base / "t.csv"
         trace.write_text(f"job_id,submit_s,duration_s,gpus,model\n1,0,600,1,{name}\n")
         out, _ = self.daemon.muster("sim", "--trace", trace, "--cluster", "1x4,cpus=2,mem=4",
@@ -153,7 +153,7 @@ class ByCommand(ProfileTest):
         self.assertEqual(json.loads(out)["finished"], 1)
 
     def test_a_planted_demand_is_found(self):
-        # 8 ms of CPU for a step of 20 ms: 0.4 CPUs and a little; nobody knows on a busy machine.
+        # 8 ms of CPU per step of 20 ms: slightly above 0.4 CPUs; less precise on a busy machine.
         for _ in range(3):
             run = self.profile("--json", "--name", "planted", "--most-cpus", 1, "--",
                                Programs.trainer, *FOREVER, "--load-ms", 8, "--gpu-ms", 20)
@@ -167,7 +167,7 @@ class ByCommand(ProfileTest):
         text = (self.daemon.base / "planted.profile.yaml").read_text()
         self.assertIn("name: planted", text)
         self.assertIn("<svg", (self.daemon.base / "planted.profile.svg").read_text())
-        # The manager has it, and the simulator reads it.
+        # The manager has the profile, and the simulator can read it.
         profiles = self.daemon.get("/v1/profiles")["profiles"]
         self.assertEqual([each["name"] for each in profiles], ["planted"])
         listed, _ = self.daemon.muster("profile", "--list")
@@ -189,16 +189,16 @@ class ByCommand(ProfileTest):
 
     def test_what_cannot_be_measured_is_said_in_one_sentence(self):
         brief = self.profile("--", "true", status=1).stderr
-        self.assertEqual(brief, "muster: it ended before its speed was known at even one share of "
-                         "CPU: nothing is known of its speed, and it gets its proportional share\n")
+        self.assertEqual(brief, "muster: the job ended before its speed was measured at any "
+                         "CPU limit: no speed data; the job gets its proportional share\n")
         failed = self.profile("--", "sh", "-c", "echo no data; exit 4", status=1).stderr
-        self.assertIn("it failed", failed)
+        self.assertIn("the job failed", failed)
         self.assertIn("no data", failed)
         missing = self.profile("--dataset", "/nowhere/at/all", "--", "true", status=1).stderr
         self.assertTrue(missing.startswith("muster: dataset: no such file or directory"), missing)
         self.assertEqual(missing.count("\n"), 1)
         many = self.profile("--gpus", 99, "--", "true", status=1).stderr
-        self.assertIn("gpus: 99 of them", many)
+        self.assertIn("gpus: 99 requested", many)
         wrong = self.profile("--most-cpus", "x", "--", "true", status=2).stderr
         self.assertTrue(wrong.startswith("muster: --most-cpus: "), wrong)
 
@@ -211,7 +211,7 @@ class Unprivileged(LiveTest):
         out, err = [text.decode() for text in process.communicate()]
         self.assertEqual(process.returncode, 1, out + err)
         self.assertTrue(err.startswith("muster: CPU cannot be limited here ("), err)
-        self.assertTrue(err.endswith("it gets its proportional share\n"), err)
+        self.assertTrue(err.endswith("the job gets its proportional share\n"), err)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The live manager and what jobs say of themselves: how long they still take, who goes first by
-that, and how many GPUs an elastic one is worth.
+"""The live manager and the progress that jobs report: remaining times, the order of jobs based on
+them, and the number of GPUs of elastic jobs.
 
     tests/live_progress_test.py MUSTER TRAINER [TEST...]
 """
@@ -9,13 +9,12 @@ import json
 import sys
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import LiveTest, Programs, until  # noqa: E402
 
-# Says so many times a second how far it is of so many steps, until it is done or `go` is there.
-# What it did it keeps in a file, as a checkpoint: whole or not at all, since it may be stopped
-# anywhere.
+# Reports a step every 20 ms until all steps are done or `go` exists. It stores the step in a file
+# as a checkpoint. The write is atomic, because the job may be stopped at any time.
 PACED = """
 import json, os, sys, time
 name, total = sys.argv[1], int(sys.argv[2])
@@ -37,12 +36,12 @@ class ProgressTest(LiveTest):
         return self.post_job([sys.executable, "-c", PACED, name, str(total)], name=name)
 
     def says(self, *lines, **request):
-        """A job that says this and goes on until `go` is there."""
+        """Submits a job that reports these lines and runs until `go` exists."""
         script = "".join(f"echo '{json.dumps(line)}' >> $MUSTER_PROGRESS\n" for line in lines)
         return self.post_job(["sh", "-c", script + live_daemon.GATE], **request)
 
     def check_past(self):
-        """It decides the same again, without the jobs' files."""
+        """Checks that a replay makes the same decisions without the files of jobs."""
         self.assertTrue(self.daemon.json("sim", "--from-live", self.daemon.home)["equal"])
         self.daemon.muster("sim", "--from-live", self.daemon.home, "--policy", "fifo")
 
@@ -50,7 +49,7 @@ class ProgressTest(LiveTest):
         return self.daemon.job(job).get("remaining", {})
 
     def status(self, job):
-        """What `muster status` says of it, by label."""
+        """Returns the lines of `muster status`, by label."""
         lines = self.daemon.muster("status", job)[0].splitlines()
         return {line.split()[0]: line.strip() for line in lines if line.strip()}
 
@@ -64,7 +63,7 @@ class Tells(ProgressTest):
                           "--report-every", 5)
         until("it can be told", lambda: "seconds" in self.left(job))
         text = self.status(job)["left"]
-        self.assertRegex(text, rf"^left +about .+ \(.+ to .+\), by its steps: \d+ of {steps}$")
+        self.assertRegex(text, rf"^left +about .+ \(.+ to .+\), based on steps: \d+ of {steps}$")
         told = []
 
         def over():
@@ -80,7 +79,7 @@ class Tells(ProgressTest):
             self.assertEqual(left["by"], "steps")
             self.assertLessEqual(left["low"], left["seconds"])
             self.assertLessEqual(left["seconds"], left["high"])
-            # On a busy machine it may go on more slowly than it went; but not by much more.
+            # On a busy machine the job may become slower, but only by a limited factor.
             self.assertLess(left["seconds"], 5 * (end - at) + 5)
             self.assertGreater(left["seconds"], (end - at) / 5 - 5)
             inside += left["low"] - 1 <= end - at <= left["high"] + 1
@@ -93,7 +92,7 @@ class Tells(ProgressTest):
                          for line in lines)
         job = self.post_job(["sh", "-c", script + live_daemon.GATE])
         until("it can be told", lambda: self.left(job).get("by") == "loss")
-        self.assertRegex(self.status(job)["left"], r"by its loss, which converges after about \d+ epochs")
+        self.assertRegex(self.status(job)["left"], r"based on its loss, which converges after about \d+ epochs")
         self.go()
         self.wait_over(job)
 
@@ -102,7 +101,7 @@ class Tells(ProgressTest):
                                               "budget_bytes": 5e9, "dataset_bytes": 1e10}})
         until("it has said so", lambda: "progress" in self.daemon.job(job))
         said = self.status(job)
-        self.assertRegex(said["left"], "^left +cannot tell: it has reported no loss and no total$")
+        self.assertRegex(said["left"], "^left +no forecast: the job has reported no loss and no total$")
         self.assertRegex(said["cache"], "^cache +4.0 of 10.0 GB held, 61% of reads from memory$")
         silent = self.post_job(["sh", "-c", live_daemon.GATE])
         self.wait_state(silent, "running")
@@ -112,24 +111,24 @@ class Tells(ProgressTest):
 
 
 class GoesFirst(ProgressTest):
-    """Nothing is known of either job but what it says: an hour is believed of each at first."""
+    """Jobs without any data except their reports. The initial estimate of each is one hour."""
     CONFIG = {"virtual_gpus": 1,
               "scheduler": {"policy": "srtf", "estimates": "progress", "min_run": "0s"}}
 
     def test_who_has_less_left_by_its_own_word(self):
-        # The hour is work, at the reference share; on a small machine it takes three and more.
-        long = self.paced("long", 5_000_000)  # Some thirty hours,
+        # The hour is work at the reference share; on a small machine it takes three or more.
+        long = self.paced("long", 5_000_000)  # About 30 hours.
         until("it is known to be long", lambda: self.left(long).get("seconds", 0) > 15 * 3600)
-        longer = self.paced("longer", 50_000_000)  # three hundred,
+        longer = self.paced("longer", 50_000_000)  # About 300 hours.
         until("the longer one has run and been stopped", lambda:
               self.daemon.job(longer)["leases_used"] > 0 and
               self.daemon.job(longer)["state"] == "queued")
         self.wait_state(long, "running")
         self.assertIn("preempted", self.kinds(longer))
-        short = self.paced("short", 250)  # and five seconds.
+        short = self.paced("short", 250)  # Five seconds.
         self.wait_over(short)
         self.assertEqual(self.daemon.job(short)["leases_used"], 1)
-        # Its word outlives the manager.
+        # The reported progress survives a restart of the manager.
         self.wait_state(long, "running")
         leases = self.daemon.job(longer)["leases_used"]
         self.daemon.kill()
@@ -147,12 +146,12 @@ class GoesFirst(ProgressTest):
 
 
 class Elastic(ProgressTest):
-    """Under Optimus a job has as many GPUs as it is worth, and goes on from its checkpoint."""
+    """Optimus resizes a job by its progress, and the job resumes from its checkpoint."""
     CONFIG = {"virtual_gpus": 4, "scheduler": {"preset": "optimus", "round": "1s", "min_run": "0s",
                                                "estimates": "progress"}}
 
     def gpus(self, job):
-        """Slots it runs on: "vm:0-1+3"."""
+        """Returns the number of GPUs, from a text such as "vm:0-1+3"."""
         view = self.daemon.job(job)
         if view["state"] != "running":
             return 0
@@ -173,10 +172,10 @@ class Elastic(ProgressTest):
                              "--report-every", "1", "--checkpoint", ckpt], gpus=1, fewest=1, most=4)
         until("it has all GPUs", lambda: self.gpus(job) == 4)
         until("it says more", lambda: "progress" in self.daemon.job(job))
-        other = self.post_job(["sh", "-c", live_daemon.GATE], gpus=2)  # It never says anything.
+        other = self.post_job(["sh", "-c", live_daemon.GATE], gpus=2)  # It reports no progress.
         self.wait_state(other, "running")
         until("it goes on with fewer", lambda: self.gpus(job) == 2)
-        # What runs goes on, whatever becomes of the manager.
+        # Jobs keep running when the manager is killed or stopped.
         for end in (self.daemon.kill, self.daemon.stop):
             time.sleep(1)
             leases = self.daemon.job(job)["leases_used"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The Python library with a real manager: its client, and a job that uses it, stopped and gone on
-with.
+"""The Python library with a real manager: its client, and a job that uses it and is stopped and
+resumed.
 
     tests/live_python_test.py MUSTER TRAINER [TEST...]
 """
@@ -13,14 +13,14 @@ import subprocess
 import sys
 from unittest import mock
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 LIBRARY = pathlib.Path(__file__).resolve().parents[1] / "python"
 sys.path.insert(0, str(LIBRARY))
 import live_daemon  # noqa: E402
 from live_daemon import GATE, LiveTest, until  # noqa: E402
 import muster  # noqa: E402
 
-# Ten epochs of ten batches; each batch leaves a line in `done`.
+# Ten epochs of ten batches; each batch writes a line to `done`.
 SCRIPT = """
 import json, muster, time
 saved = muster.resume("run", json.load)
@@ -34,7 +34,7 @@ for epoch in loader.epochs(10):
     with muster.checkpoint("run") as file:
         file.write(json.dumps({"at": loader.state()}).encode())
 """
-# Saves, and waits for the next lease to do so; then tries again.
+# Saves, waits until the next lease has saved, and then tries again.
 LOST = """
 import muster, os, time
 def save():
@@ -154,7 +154,7 @@ class Resumes(PythonTest):
         return [json.loads(line) for line in text.splitlines()]
 
     def test_stopped_in_the_middle_of_epochs(self):
-        """By an operator, and by the scheduler for a shorter job: nothing is done twice."""
+        """Stopped by an operator, and by the scheduler for a shorter job: no batch runs twice."""
         job = self.run_script(SCRIPT, estimate="1h")
         until("it is in its second epoch", lambda: len(self.done()) >= 13)
         self.client.hold(job)
@@ -177,7 +177,7 @@ class Resumes(PythonTest):
             self.assertEqual(told[0]["total"], 100)
 
     def test_a_copy_the_manager_has_lost_cannot_save(self):
-        """One of lease 1, as on a server that was cut off: it lives on beside lease 2."""
+        """A process of lease 1 keeps running during lease 2, as on a disconnected node."""
         job = self.run_script(LOST)
         work = self.daemon.work
         until("the first lease has saved", (work / "1").exists)
@@ -196,8 +196,8 @@ class Resumes(PythonTest):
         self.client.release(job)
         until("the second lease has saved", (work / "2").exists)
         self.assertEqual(copy.stdout.readline(),
-                         f"{os.path.realpath(work)}/run belongs to lease 2 of job {job} now, so "
-                         "this copy, lease 1, may not save it; end it\n")
+                         f"{os.path.realpath(work)}/run now belongs to lease 2 of job {job}, so "
+                         "this copy, lease 1, cannot save it; end this copy\n")
         self.assertEqual((work / "run").read_text(), "of lease 2")
         self.go()
         self.assertEqual(self.client.wait(job)["state"], "done")

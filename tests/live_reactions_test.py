@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the live manager does about failures, with real jobs that fail.
+"""Reactions of the live manager to failures, with real jobs that fail.
 
     tests/live_reactions_test.py MUSTER TRAINER [TEST...]
 """
@@ -12,14 +12,14 @@ import re
 import signal
 import sys
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import PATIENCE, LiveTest, until  # noqa: E402
 
 TWO = {"nodes": [{"name": "left", "gpus": 1, "cpus": 1, "mem": 0.5},
                  {"name": "right", "gpus": 1, "cpus": 1, "mem": 0.5}],
        "cgroup": "none"}
-# A server on which everything dies.
+# A node on which each job fails.
 ILL = "if [ $MUSTER_NODE = left ]; then kill -SEGV $$; fi; echo fine on $MUSTER_NODE"
 
 
@@ -35,13 +35,13 @@ class Retries(LiveTest):
         done = self.wait_over(job)
         self.assertEqual([lease["where"] for lease in done["leases"]], ["left:0", "right:0"])
         self.assertEqual(self.words(job, "retried"),
-                         ["invalid-memory-access on attempt 1; retried elsewhere, not on left: "
-                          "perhaps the server's fault"])
+                         ["invalid memory access on attempt 1; retried elsewhere, not on left: "
+                          "possibly a fault of the node"])
 
     def test_what_follows_the_job_is_its_own_fault(self):
         job = self.post_job(["sh", "-c", "kill -SEGV $$"])
         why = self.wait_over(job, "failed")["why"]
-        self.assertIn("not retried: it failed the same way on other servers", why)
+        self.assertIn("not retried: it failed the same way on other nodes", why)
         self.assertEqual(self.daemon.job(job)["leases_used"], 2)
 
     def test_what_no_retry_can_fix_is_not_retried(self):
@@ -59,12 +59,12 @@ class Retries(LiveTest):
             os.kill(self.daemon.shims()[f"j{job}.e{lease}"], signal.SIGKILL)
         self.wait_over(job)
         self.assertEqual(self.words(job, "lost"),
-                         ["its processes were lost; tried again in 1 s",
-                          "its processes were lost; tried again in 2 s"])
+                         ["its processes were lost; retried in 1 s",
+                          "its processes were lost; retried in 2 s"])
 
 
 class Diagnoses(LiveTest):
-    """Each kind of failure, by a real job: the reason, the line that proves it, what is done."""
+    """Each kind of failure with a real job: the reason, the matching line and the reaction."""
 
     CONFIG = TWO
 
@@ -98,7 +98,7 @@ class Diagnoses(LiveTest):
 
     def test_a_crash_is_tried_elsewhere(self):
         self.fails("import os; os.kill(os.getpid(), 11)", "invalid-memory-access", "",
-                   "not retried: it failed the same way on other servers", leases=2)
+                   "not retried: it failed the same way on other nodes", leases=2)
 
     def test_own_signatures_of_the_operator(self):
         self.daemon.stop()
@@ -115,7 +115,7 @@ class Diagnoses(LiveTest):
 
 
 class SignaturesDecide(LiveTest):
-    """What `muster classify` promises for a log is what the manager does about a job with it."""
+    """The manager's reaction to a job matches the output of `muster classify` for its log."""
 
     CONFIG = TWO
 
@@ -125,7 +125,7 @@ class SignaturesDecide(LiveTest):
         return json.loads(self.daemon.muster("classify", "--json", str(log))[0])["reaction"]
 
     def did(self, program):
-        """In the words of reactions, from the event that tells it."""
+        """Runs a job and returns the name of the reaction, from the event about it."""
         job = self.post_job(["sh", "-c", program])
         until("it was reacted to", lambda: self.reaction(job) is not None, timeout=60)
         return self.reaction(job)
@@ -178,7 +178,7 @@ class SignaturesDecide(LiveTest):
 
 class OutOfMemory(LiveTest):
     CONFIG = {"nodes": [{"name": "left", "gpus": 2, "cpus": 2, "mem": 0.2}]}
-    # In steps, so that a watch that looks now and then sees it before the machine feels it.
+    # In steps, so that polling notices it before the machine runs out of memory.
     HUNGRY = ("import time\nx = []\nfor i in range(40):\n"
               "  x.append(bytearray(b'1') * (10 << 20)); time.sleep(0.05)\ntime.sleep(30)")
 
@@ -187,9 +187,9 @@ class OutOfMemory(LiveTest):
         failed = self.wait_over(job, "failed")
         self.assertEqual(failed["leases"][-1]["reason"], "cpu-out-of-memory", failed)
         self.assertEqual(failed["leases_used"], 1)
-        self.assertIn("used more than its 102 MiB of memory (share of 1 of 2 GPUs)", failed["why"])
+        self.assertIn("exceeded its memory limit of 102 MiB (share of 1 of 2 GPUs)", failed["why"])
         self.assertIn("--mem", failed["advice"])
-        self.assertIn("Ask for more with --mem", self.daemon.muster("status", str(job))[0])
+        self.assertIn("Request more with --mem", self.daemon.muster("status", str(job))[0])
 
     def test_by_its_control_group(self):
         notes = json.dumps(self.daemon.get("/v1/nodes"))
@@ -201,7 +201,7 @@ class OutOfMemory(LiveTest):
 
 
 class OutOfMemoryWatched(OutOfMemory):
-    """Without control groups the shim looks how much memory its processes hold."""
+    """Without control groups the shim polls the memory of its processes."""
 
     CONFIG = {**OutOfMemory.CONFIG, "cgroup": "none"}
     test_by_its_control_group = None
@@ -220,14 +220,14 @@ class Siblings(LiveTest):
         until("some are held", lambda: self.daemon.job(made[-1])["state"] == "held")
         states = [self.daemon.job(job)["state"] for job in made]
         self.assertEqual(states, ["failed"] * 3 + ["held"] * 17)
-        self.assertIn("the last 3 jobs of its array failed the same way: incorrect-inputs",
+        self.assertIn("the last 3 jobs of its array failed the same way: incorrect inputs",
                       self.daemon.job(made[-1])["why"])
         self.assertIn(f"muster release {made[-1]}", self.daemon.job(made[-1])["why"])
         events = self.daemon.get("/v1/events?limit=1000")["events"]
         said = [event for event in events if event["kind"] == "siblings-held"]
         self.assertEqual([event["job"] for event in said], [made[2]])
         self.assertIn("17 jobs are held", said[0]["words"])
-        # By the next manager too, and whoever is released goes on.
+        # They stay held after a restart. A released job continues.
         self.daemon.kill()
         self.daemon.start()
         self.assertEqual(self.daemon.job(made[-1])["state"], "held")
@@ -237,7 +237,7 @@ class Siblings(LiveTest):
 
 
 class Quarantine(LiveTest):
-    """Two users, by their tokens, and a server that is tested as the file `well` says."""
+    """Two users with tokens, and a node whose test succeeds if the file `well` exists."""
 
     def setUp(self):
         super().setUp()
@@ -278,14 +278,15 @@ class Quarantine(LiveTest):
         node = self.node()
         self.assertFalse(node["open"])
         self.assertRegex(node["quarantine"]["why"],
-                         "^2 attempts of 2 users failed here within .*: Invalid mem access$")
+                         "^2 attempts of 2 users failed on this node within .*: "
+                         "Invalid mem access$")
         self.assertIn("quarantined", self.daemon.muster("nodes")[0])
         self.assertIn("2 attempts of 2 users", " ".join(node["notes"]))
         until("a test has failed", lambda: "last_test" in self.node()["quarantine"])
         self.assertEqual(self.node()["state"], "quarantined")
         job = self.job_of("ann", "echo $MUSTER_NODE")
         self.assertEqual(self.wait_over(job)["leases"][0]["where"], "right:0")
-        self.daemon.kill()  # The quarantine is not forgotten.
+        self.daemon.kill()  # The quarantine survives a restart.
         self.well.touch()
         self.daemon.start()
         until("it has returned", lambda: self.node()["state"] == "open")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the dashboard asks of a live manager with real jobs.
+"""The API calls of the dashboard, with a live manager and real jobs.
 
     tests/live_screens_test.py MUSTER TRAINER [TEST...]
 """
@@ -7,7 +7,7 @@
 import sys
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import LiveTest, Programs, until  # noqa: E402
 

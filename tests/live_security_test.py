@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may do what to a live manager, and what strangers, liars and slow clients can do to it.
+"""Permissions of users of a live manager, and protection against hostile and slow clients.
 
     tests/live_security_test.py MUSTER TRAINER [TEST...]
 """
@@ -17,7 +17,7 @@ import threading
 import time
 import unittest
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import api_schema  # noqa: E402
 import live_daemon  # noqa: E402
 from live_daemon import GATE, PATIENCE, LiveTest, until  # noqa: E402
@@ -38,7 +38,7 @@ class TcpTest(LiveTest):
         self.port = int(re.search(r" and http://127\.0\.0\.1:(\d+)/$", self.daemon.log(), re.M).group(1))
 
     def call(self, user, method, path, body=None, **headers):
-        """Status and text; `user` None: without a token."""
+        """Returns status and text. If `user` is None, the call has no token."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             if user is not None:
@@ -62,7 +62,7 @@ class TcpTest(LiveTest):
                               {"command": command, "cwd": str(self.daemon.work), **request})["id"]
 
     def raw(self, data, wait=PATIENCE):
-        """What the server says to these bytes."""
+        """Sends these bytes and returns the answer of the server."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as client:
             said = b""
             with contextlib.suppress(OSError):
@@ -113,9 +113,9 @@ class Tokens(TcpTest):
             err = self.daemon.muster("token", "--file", other, "ann", status=1)[1]
             self.assertIn(words, err)
             self.assertEqual(other.read_text(), "some notes\n")
-        self.assertIn("not the name of a user",
+        self.assertIn("not a valid user name",
                       self.daemon.muster("token", "a b", status=2)[1])
-        self.assertIn("not a name", self.daemon.muster("token", "--name", "a\nb", "x", status=2)[1])
+        self.assertIn("not a valid name", self.daemon.muster("token", "--name", "a\nb", "x", status=2)[1])
         self.daemon.muster("token", status=2)
         missing_end = self.daemon.work / "tokens"
         missing_end.write_text("# ours")
@@ -165,7 +165,7 @@ class Strangers(TcpTest):
             self.assertEqual(before[key], after[key], key)
         self.assertTrue(self.daemon.get("/v1/nodes")["nodes"][0]["open"])
         self.assertEqual(self.call_json("ann", "GET", f"/v1/jobs/{ann}")["request"]["env"],
-                         {"SECRET": "s3cret"})
+                         {"SECRET": "***"}, "not even its owner is shown a secret")
         until("ann sees her own",
               lambda: "mine" in self.call("ann", "GET", f"/v1/jobs/{ann}/log")[1])
         self.assertEqual(self.call("olga", "POST", f"/v1/jobs/{ann}/cancel")[0], 200)
@@ -265,7 +265,7 @@ class Flood(TcpTest):
         self.assertEqual(self.call("ann", "GET", "/v1/jobs")[0], 200)
 
     def what_a_slow_client_is_told(self):
-        """And after how many seconds."""
+        """Returns the answer to a slow client, and the seconds until it arrives."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as client:
             began = time.monotonic()
             client.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n")
@@ -300,7 +300,7 @@ class Flood(TcpTest):
 @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"),
                      "needs root and setpriv, to become a user without rights")
 class Unprivileged(LiveTest):
-    """As any user, without rights to control groups."""
+    """The manager runs as an ordinary user without access to control groups."""
 
     def test_works_and_says_what_is_reduced(self):
         daemon = self.daemon_with(as_user=NOBODY)
@@ -308,14 +308,14 @@ class Unprivileged(LiveTest):
         self.assertEqual(node["isolation"], "reduced")
         out, _ = daemon.muster("nodes")
         self.assertIn("reduced", out)
-        self.assertIn("CPU and memory are watched, not enforced by the kernel", out)
+        self.assertIn("CPU and memory limits are monitored, not enforced by the kernel", out)
         job = self.submit("--", "sh", "-c", "id -u; sleep 0.2", daemon=daemon)
         ended = self.wait_over(job, daemon=daemon)
         self.assertEqual(self.output(job, daemon=daemon), f"{NOBODY}\n")
         self.assertTrue(ended["leases"][0]["isolation"].startswith("reduced"), ended["leases"])
         self.assertIn("reduced", daemon.muster("status", job)[0])
-        # Still held to its share of CPU, and stopped when told.
-        for _ in range(4):  # Who watches may have had to wait for a CPU once, not always.
+        # The CPU limit and cancellation still work.
+        for _ in range(4):  # The monitor may have been delayed once, but not each time.
             used, most = self.cpu_of_a_busy_job(daemon)
             self.assertEqual(daemon.processes(), [])
             if used < most:
@@ -323,7 +323,7 @@ class Unprivileged(LiveTest):
         self.assertLess(used, most)
 
     def cpu_of_a_busy_job(self, daemon):
-        """CPU seconds used, and how many are too many."""
+        """Returns the used CPU seconds and the limit."""
         busy = self.submit("--", "sh", "-c", "while :; do :; done", daemon=daemon)
         share = self.wait_state(busy, "running", daemon=daemon)["cpus"]
         time.sleep(2)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A job's story, event by event: what it waited for, what it started with, for whom it stopped;
-whole, once and in order, whether the manager was stopped or killed in between.
+"""The event history of a job: causes of waits, resources of starts, reasons of stops. It is
+complete and in order, without duplicates, also after the manager was stopped or killed.
 
     tests/live_story_test.py MUSTER TRAINER [TEST...]
 """
@@ -8,7 +8,7 @@ whole, once and in order, whether the manager was stopped or killed in between.
 import sys
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import LiveTest, two_nodes  # noqa: E402
 
@@ -19,7 +19,7 @@ TWO = two_nodes(2, 1)
 
 class StoryTest(LiveTest):
     def story(self, job):
-        """Kinds and words; each number once, ascending, and the same by the program."""
+        """Returns kinds and texts. Checks the order, and that the program prints the same."""
         events = self.daemon.get(f"/v1/jobs/{job}/events")["events"]
         numbers = [event["number"] for event in events]
         self.assertEqual(numbers, sorted(set(numbers)))
@@ -44,7 +44,7 @@ class Restarts(StoryTest):
         holder = self.post_job(["sleep", "300"], gpus=1)
         self.wait_state(holder, "running")
         job = self.post_job(["sh", "-c", "sleep 2; exit 3"], gpus=2, retries=0)
-        waits = ("waits", "needs 2 GPUs, 1 of 4 is free, 2 on closed servers: right")
+        waits = ("waits", "needs 2 GPUs, 1 of 4 is free, 2 on unschedulable nodes: right")
         self.assertEqual(self.story(job)[1:], [waits])
         self.assertEqual(self.daemon.stop(), 0)
         self.daemon.start()
@@ -94,7 +94,7 @@ class Preempted(StoryTest):
         self.assertEqual(self.kinds_of(story),
                          ["submitted", "starting", "started", "preempting", "preempted", "waits",
                           "starting", "started", "done"])
-        self.assertEqual(story[3][1], f"told to stop for job {owner} of vision, which takes back "
+        self.assertEqual(story[3][1], f"stopping for job {owner} of vision, which reclaims "
                                       "2 lent GPUs")
         self.assertIn(("waits", f"gets {self.daemon.get('/v1/nodes')['nodes'][0]['name']}:0-1 "
                                 f"when job {job} of guest has stopped"), self.story(owner))

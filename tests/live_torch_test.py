@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""PyTorch under a real manager. The example, stopped twice and gone on with: its losses are those
-of a run that nobody stopped, to the last bit. And several ranks that stop at the same step.
+"""PyTorch with a real manager. The example is stopped and resumed twice, and its losses equal those
+of an uninterrupted run to the last bit. Also: several ranks that stop at the same step.
 
     tests/live_torch_test.py MUSTER TRAINER [TEST...]
 """
@@ -15,18 +15,18 @@ import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import LiveTest, until  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRAIN = ROOT / "examples" / "pytorch" / "train.py"
-EPOCHS, EPOCH = 3, 48  # And steps of an epoch, which takes 1.5 s.
+EPOCHS, EPOCH = 3, 48  # Number of epochs, and steps per epoch, which takes 1.5 s.
 WORDS = ["--epochs", EPOCHS, "--size", 32 * EPOCH, "--load-ms", 2]
 ENVIRONMENT = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-# Ranks that are not equally fast, and wait for each other every other step.
+# Ranks with different speeds that synchronize every second step.
 RANKS = """
 import json, muster, time, torch
 import torch.distributed as dist
@@ -50,7 +50,7 @@ for epoch in loader.epochs(1):
 
 @functools.cache
 def python_with_torch():
-    """Debian's python3 has it, which need not be the one that runs this test."""
+    """Returns a Python with torch. Debian's python3 may have it even if this one does not."""
     for python in (sys.executable, shutil.which("python3"), "/usr/bin/python3"):
         if python and subprocess.run([python, "-c", "import torch"], check=False,
                                      stderr=subprocess.DEVNULL).returncode == 0:
@@ -68,7 +68,7 @@ class Resumes(LiveTest):
               "scheduler": {"policy": "srtf", "estimates": "user", "min_run": "0s"}}
 
     def alone(self):
-        """A run that nobody stops, under way in a folder of its own."""
+        """Starts an uninterrupted run in a separate directory."""
         folder = tempfile.TemporaryDirectory(prefix="muster-torch-")
         self.addCleanup(folder.cleanup)
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
@@ -88,8 +88,8 @@ class Resumes(LiveTest):
                              estimate="1h")
 
     def stopped_at(self, job, lease):
-        """The step at which a lease stopped, in the middle of an epoch, by its own words. Nothing
-        else is among them: no worker complained of the signal."""
+        """Returns the step at which a lease stopped in the middle of an epoch, from its output.
+        The output has no other lines: no worker reported the signal as an error."""
         said = self.output(job, lease)
         self.assertRegex(said, r"^(done: epoch \d+, step \d+\n)*stopped in epoch \d+, step \d+\n$")
         step = int(said.split()[-1])
@@ -105,7 +105,7 @@ class Resumes(LiveTest):
         self.assertEqual(len(self.losses()), self.stopped_at(job, 1))
         self.daemon.post(f"/v1/jobs/{job}/release")
         until("it is in its second epoch", lambda: len(self.losses()) >= EPOCH + 5)
-        self.wait_over(self.post_job(["true"], estimate="1s"))  # It makes room for a shorter one.
+        self.wait_over(self.post_job(["true"], estimate="1s"))  # It preempts the other job.
         self.assertGreater(self.stopped_at(job, 2), EPOCH)
         done = self.wait_over(job)
         self.assertEqual([lease["state"] for lease in done["leases"]],

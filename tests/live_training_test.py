@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The live manager with a real training job: preempted, it learns what it would have learnt; with
-less CPU it is slower, and is not restarted for it; who saved last is the one to be stopped.
+"""The live manager with a real training job. After a preemption it gives the same result. With less
+CPU it is slower, without a restart. The job that saved last is chosen as victim.
 
     tests/live_training_test.py MUSTER TRAINER [TEST...]
 """
@@ -13,15 +13,15 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import LiveTest, Programs, proc, until  # noqa: E402
 
-STEPS = 800  # Of 4 ms: it is not at its end before it is stopped.
+STEPS = 800  # With 4 ms per step, the job does not finish before it is stopped.
 
 
 def told(path):
-    """Whole lines of a progress file."""
+    """Returns the complete lines of a progress file."""
     text = path.read_text() if path.exists() else ""
     return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
 
@@ -31,7 +31,7 @@ def losses(path):
 
 
 def cpu_of(pid):
-    """CPU seconds of a process."""
+    """Returns the CPU seconds of a process."""
     fields = proc(pid, "stat").decode().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -54,7 +54,7 @@ class TrainingTest(LiveTest):
 
 
 class Resumes(TrainingTest):
-    """Preempted and gone on with, step by step what an uninterrupted run gives."""
+    """A job that is preempted and resumed gives the same steps as an uninterrupted run."""
     CONFIG = {"virtual_gpus": 1,
               "scheduler": {"policy": "srtf", "estimates": "user", "min_run": "0s"}}
     WORDS = ("--steps", STEPS, "--load-ms", 4)
@@ -102,7 +102,7 @@ class Resumes(TrainingTest):
 
 
 class LosesLeast(TrainingTest):
-    """Of two borrowers the one that has just saved makes room, though the other has run less."""
+    """The borrower that saved last is preempted, although the other one has run less."""
     CONFIG = {"virtual_gpus": 2, "scheduler": {"min_run": "0s"},
               "tenants": {"list": [{"name": "owner", "quota": 2}, {"name": "guest"}]}}
 
@@ -126,8 +126,8 @@ class LosesLeast(TrainingTest):
 
 
 class Resizes(TrainingTest):
-    """A server with one CPU and ten GPUs: alone a hungry model has the CPU, with nine more a tenth
-    of it, which shows also where other programs want the CPU."""
+    """A node with one CPU and ten GPUs. One CPU-bound job gets the whole CPU, ten jobs get a tenth
+    each. The difference is visible even if other programs use the CPU."""
     CONFIG = {"nodes": [{"name": "small", "gpus": 10, "cpus": 1, "mem": 10}],
               "scheduler": {"mechanism": "tune", "min_run": "0s"}, "profiles": "hungry.yaml"}
     PROFILES = {"profiles": [{
@@ -136,7 +136,7 @@ class Resizes(TrainingTest):
                    "speed": [[0.1, 0.1], [0.5, 0.5], [1, 1]]}}]}
 
     def rate(self, job, seconds=1.5):
-        """Steps and CPU seconds a second; and the CPU seconds of one that nobody limits."""
+        """Returns steps and CPU seconds per second, and those of a process without limits."""
         def look():
             return time.monotonic(), self.step(job), cpu_of(self.pid), cpu_of(self.control.pid)
         began = look()
@@ -161,7 +161,7 @@ class Resizes(TrainingTest):
         self.control = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         self.addCleanup(self.control.wait)
         self.addCleanup(self.control.kill)
-        free = False  # Whether there was ever a CPU for the asking.
+        free = False  # Whether a CPU was ever available.
         for _ in range(4):
             wrong, control = self.shares(job)
             if not wrong:
@@ -176,8 +176,8 @@ class Resizes(TrainingTest):
         self.assertEqual(self.daemon.job(job)["leases_used"], 1)
 
     def shares(self, job):
-        """What is wrong with its speed alone, beside others and alone again; and the CPU that one
-        without limits had at least."""
+        """Checks the speed alone, with others and alone again. Returns a text if it is wrong, and
+        the minimum CPU share of a process without limits."""
         self.assertEqual(self.daemon.job(job)["cpus"], 1)
         fast, _, before = self.rate(job)
         others = [self.post_job(["sleep", "600"], model="hungry") for _ in range(9)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A live manager's own past, with preemptions, failures, retries and restarts: decided again it
-comes to the same, a forged journal is noticed, another scheduler is compared, and it is studied.
+"""The history of a live manager, with preemptions, failures, retries and restarts. A replay makes
+the same decisions, a forged journal is detected, and other schedulers and studies can use it.
 
     tests/live_whatif_test.py MUSTER TRAINER [TEST...]
 """
@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import GATE, LiveTest  # noqa: E402
 
@@ -27,7 +27,7 @@ def mix(x):
 
 
 def checksum(seq, kind, at, body):
-    """As src/live/store/checksum.h has it."""
+    """Computes the checksum of src/live/store/checksum.h."""
     state = 0x6d75737465720001
 
     def add(word):
@@ -51,7 +51,7 @@ class WhatIf(LiveTest):
                             "quantum": "1s", "retry": "fixed:2"}}
 
     def live_through_it(self):
-        """Every way a lease can end, and the manager is killed in between."""
+        """Runs jobs whose leases end in all possible ways, and kills the manager in between."""
         long = self.submit("--gpus", 2, "--estimate", "1h", "--name", "long", "--", "sh", "-c",
                            GATE)
         self.wait_state(long, "running")
@@ -79,7 +79,7 @@ class WhatIf(LiveTest):
         return 6
 
     def copy(self):
-        """The database, in a folder of its own."""
+        """Returns a separate directory with a copy of the database."""
         place = pathlib.Path(self.daemon.base / f"copy-{time.monotonic_ns()}")
         place.mkdir()
         with sqlite3.connect(f"file:{self.daemon.home}/journal.db?mode=ro", uri=True) as live, \
@@ -92,22 +92,22 @@ class WhatIf(LiveTest):
         waits = self.submit("--estimate", "1h", "--", "sleep", "600")
         self.wait_state(waits, "running")
         for where in (self.daemon.home, self.daemon.home / "muster.sock",
-                      self.daemon.home / "journal.db"):  # While the manager is at work.
+                      self.daemon.home / "journal.db"):  # While the manager runs.
             said = self.daemon.json("sim", "--from-live", where)
             self.assertTrue(said["equal"])
             self.assertGreaterEqual(said["leases"], jobs + 2)
-            self.assertGreater(said["decisions"], said["leases"])  # Somebody was stopped.
+            self.assertGreater(said["decisions"], said["leases"])  # At least one job was stopped.
             self.assertEqual(said["happened"]["finished"], jobs)
             self.assertEqual(said["happened"]["unfinished"], 1)
         out, _ = self.daemon.muster("sim", "--from-live", self.daemon.home)
         self.assertRegex(out.splitlines()[0],
                          r"^\d+ decisions, \d+ leases, digest [0-9a-f]{16}: equal to what happened$")
         self.assertIn(f"digest {said['digest']}:", out)
-        self.daemon.kill()  # The journal stays as it is.
+        self.daemon.kill()  # The journal does not change.
         self.assertEqual(self.daemon.json("sim", "--from-live", self.daemon.home)["digest"],
                          said["digest"])
         self.daemon.start()
-        self.daemon.stop()  # Which begins an era, in which nothing happened yet.
+        self.daemon.stop()  # This begins a new era without events.
         stopped = self.daemon.json("sim", "--from-live", self.daemon.home)
         self.assertEqual((stopped["equal"], stopped["decisions"]), (True, 0))
         self.assertEqual(stopped["happened"]["finished"], jobs)
@@ -123,7 +123,7 @@ class WhatIf(LiveTest):
         seq, kind, at, body = failed[0]
         forged = body.replace('"fate":"failed"', '"fate":"finished"')
         for body, check in ((forged, checksum(seq, kind, at, forged)),
-                            (forged, checksum(seq, kind, at, body))):  # The latter does not fit.
+                            (forged, checksum(seq, kind, at, body))):  # A wrong checksum.
             other = place / f"{check}.db"
             shutil.copy(place / "journal.db", other)
             with sqlite3.connect(other) as database:
@@ -139,16 +139,16 @@ class WhatIf(LiveTest):
                                       *COSTS, "--out", runs)
         first = out.splitlines()[0]
         self.assertRegex(first, f"^under fifo the mean wait of {jobs} jobs would have been "
-                                r"\S+ \S+ instead of \S+ \S+, both simulated; really it was \S+ \S+$")
+                                r"\S+ \S+ instead of \S+ \S+, both simulated; actual: \S+ \S+$")
         self.assertLess(len(first), 120)
-        for word in ("as it happened", "its own scheduler", "Who gains and who loses under fifo"):
+        for word in ("as it happened", "its own scheduler", "Gains and losses under fifo"):
             self.assertIn(word, out)
         self.assertEqual(sorted(path.name for path in runs.iterdir()),
                          ["as-it-happened", "fifo+proportional+consolidate",
                           "same-srtf+proportional+consolidate"])
         page = self.daemon.base / "page.html"
         self.daemon.muster("report", runs, "--out", page)
-        self.assertIn("Who gains and who loses", page.read_text())
+        self.assertIn("Gains and losses", page.read_text())
         said = self.daemon.json("sim", "--from-live", self.daemon.home, "--scheduler", "tiresias",
                                 *COSTS)
         self.assertTrue(said["title"].startswith("under tiresias "), said["title"])

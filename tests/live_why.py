@@ -1,11 +1,11 @@
-"""For the tests of why a job waits and when it starts: a live manager with two nodes of 4 GPUs,
-jobs that run or wait on it, and its answers compared with what `muster` prints."""
+"""Helpers for tests of explanations and predictions: a live manager with two nodes of 4 GPUs, jobs
+that run or wait on it, and a comparison of its answers with the output of `muster`."""
 
 from live_daemon import LiveTest, two_nodes
 
 TWO = two_nodes(4, 1)
 LONG = ["sleep", "300"]
-WIDEST = 120  # Of a first line.
+WIDEST = 120  # Maximum length of a first line.
 
 
 class WhyTest(LiveTest):
@@ -17,7 +17,7 @@ class WhyTest(LiveTest):
         return job
 
     def waiting(self, gpus=1, **more):
-        """Submitted, and not started with the plan that follows."""
+        """Submits a job that the next plan does not start."""
         job = self.post_job(LONG, gpus=gpus, **more)
         self.assertEqual(self.daemon.job(job)["state"], "queued")
         return job
@@ -29,13 +29,13 @@ class WhyTest(LiveTest):
         return line
 
     def why(self, job):
-        """The manager's answer, once its words are seen to be what the program prints."""
+        """Returns the manager's answer. Checks that the program prints the same text."""
         answer = self.daemon.get(f"/v1/jobs/{job}/why")
         self.assertEqual(answer["id"], job)
         line = self.first_line("why", job)
         self.assertTrue(line.startswith(f"job {job} "), line)
         self.first_line("eta", job)
-        if answer["constraint"] not in ("none", "back-off", "next-plan"):  # Those tell a time.
+        if answer["constraint"] not in ("none", "back-off", "next-plan"):  # With a time.
             self.assertEqual(line, f"job {job} {answer['why']}")
         return answer
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 from live_daemon import LiveTest, sanitized, until  # noqa: E402
 from live_security_test import TcpTest  # noqa: E402
@@ -87,7 +87,7 @@ class Waiting(WhyTest):
             self.wait_state(job, "running")
 
     def lose(self, job, lease):
-        """The answer while it waits to be tried again, or nothing if that was over too soon."""
+        """Kills the shim. Returns the answer during the back-off, or None if it was too late."""
         def seen():
             now = self.daemon.job(job)
             return now["leases_used"], now["state"]
@@ -98,14 +98,14 @@ class Waiting(WhyTest):
         return answer if answer["state"] == "retrying" else None
 
     def test_until_it_is_tried_again(self):
-        # Lost the first time it waits for a second, then for two, then for four.
+        # The back-off after a lost lease is 1 s, then 2 s, then 4 s.
         attempts = ((job, lease) for job in (self.running(1) for _ in range(3))
                     for lease in (1, 2, 3))
         job, answer = next(((job, answer) for job, lease in attempts
                             if (answer := self.lose(job, lease))), (None, None))
         self.assertIsNotNone(answer, "never seen to wait")
         self.assertEqual((answer["constraint"], answer["state"]), ("back-off", "retrying"))
-        self.assertRegex(answer["why"], "tried again in ")
+        self.assertRegex(answer["why"], "retried in ")
         self.assertEqual(answer["ways"], [])
         until("it runs again", lambda: self.daemon.job(job)["state"] == "running")
 
@@ -115,7 +115,7 @@ class Waiting(WhyTest):
         lines = self.daemon.muster("why", "-v", job)[0].splitlines()
         self.assertEqual(lines[0], self.first_line("why", job))
         self.assertIn("├─ because  gpus", lines)
-        self.assertIn("├─ GPUs     4 wanted, 2 of 8 free, at most 2 on one server (right)", lines)
+        self.assertIn("├─ GPUs     4 requested, 2 of 8 free, at most 2 on one node (right)", lines)
 
     def test_nobody_is_no_job(self):
         for verb in ("why", "eta"):
@@ -123,7 +123,7 @@ class Waiting(WhyTest):
 
 
 class OtherRules(LiveTest):
-    """Constraints that only some schedulers know."""
+    """Constraints that exist only with some schedulers."""
 
     waiting, running, why = WhyTest.waiting, WhyTest.running, WhyTest.why
     ways, end, first_line = WhyTest.ways, WhyTest.end, WhyTest.first_line
@@ -138,7 +138,7 @@ class OtherRules(LiveTest):
         job = self.waiting(2)
         answer = self.why(job)
         self.assertEqual(answer["constraint"], "fragmentation")
-        self.assertIn("it needs 2, 2 are free but at most 1 on one server", answer["why"])
+        self.assertIn("it needs 2, 2 are free but at most 1 on one node", answer["why"])
         way = self.ways(answer)["move"]
         self.assertIn(way["job"], (jobs[1], jobs[4]))
         self.daemon.muster("hold", way["job"])
@@ -149,16 +149,16 @@ class OtherRules(LiveTest):
     def test_a_reservation(self):
         self.daemon = self.daemon_with({**TWO, "scheduler": {"policy": "backfill",
                                                              "estimates": "user"}})
-        # Days, since the ends of running jobs are believed to come in time at the reference share
-        # too, which on these servers is over in a hundredth of the time.
+        # Days, because predicted ends are also times at the reference share. On these nodes it
+        # passes in a hundredth of the time.
         self.running(6, estimate="10d")
         large = self.waiting(8, estimate="20d")
         job = self.waiting(2, estimate="90d")
         answer = self.why(job)
         self.assertEqual(answer["constraint"], "reservation")
-        self.assertIn(f"hold up job {large} ", answer["why"])
-        # Left out: the way "shorter". It counts in time at the reference share, not in time on
-        # these servers as --estimate does, and so is not found here, where a day would do:
+        self.assertIn(f"delay job {large} ", answer["why"])
+        # Not tested: the option "shorter". It uses time at the reference share, not time on these
+        # nodes like --estimate. So it is not suggested here, although one day is short enough:
         self.end(job)
         self.wait_state(self.post_job(LONG, gpus=2, estimate="1d"), "running")
 
@@ -181,7 +181,7 @@ class OtherRules(LiveTest):
         self.assertEqual(answer["constraint"], "quota")
         self.assertIn("vision has 2 GPUs and uses 2; this job needs 4", answer["why"])
         self.end(mine)
-        self.wait_state(job, "running")  # What is idle is lent.
+        self.wait_state(job, "running")  # Idle GPUs are lent.
 
 
 class Past(WhyTest):
@@ -244,6 +244,11 @@ class Others(TcpTest):
         held, text = users("bob", "/v1/plan", {"command": LONG, "gpus": 4})
         self.assertEqual(held, {ann: None, own: "bob"})
         self.assertNotRegex(text, r"\bann\b")
+        plan = {"command": LONG, "gpus": 4}
+        first = {user: self.call_json(user, "POST", "/v1/plan", plan)["facts"]
+                 for user in ("ann", "bob")}
+        self.assertEqual([first[user]["next"] for user in first], [bob, bob])
+        self.assertEqual([first[user].get("next_user") for user in first], [None, "bob"])
         held, text = users("olga", f"/v1/jobs/{bob}/why")
         self.assertEqual(held, {ann: "ann", own: "bob"})
         self.assertNotIn("annjob", text)
@@ -254,14 +259,14 @@ class Busy(WhyTest):
         self.running(7)
         jobs = [self.post_job(LONG, gpus=1 + i % 8) for i in range(200)]
         waiting = [job for job in jobs if self.daemon.job(job)["state"] == "queued"]
-        for _ in range(4):  # A busy machine keeps them waiting once, a busy manager always.
+        for _ in range(4):  # A busy machine causes a delay once, a busy manager always.
             slowest = self.slowest_meanwhile(waiting[-20:])
             if slowest < 1:
                 break
         self.assertLess(slowest, 4 if sanitized() else 1)
 
     def slowest_meanwhile(self, jobs):
-        """Seconds that the queue took at most while all these were asked about."""
+        """Returns the maximum response time of the queue in seconds during these requests."""
         answers = []
 
         def ask(job):

@@ -1,4 +1,4 @@
-// Writes made-up Philly files of any size to a folder, for measuring by hand:
+// Writes synthetic Philly files of any size to a directory, for manual measurements:
 //
 //   make_philly_files DIR [JOBS [MINUTES]]
 

@@ -31,7 +31,7 @@ TEST(MeasuredProfile, TheSimulatorReadsWhatWasMeasured) {
   const Profile profile = read_back(measured);
   EXPECT_FALSE(profile.memory_known());
   EXPECT_NEAR(profile.speed(500, 1000, 0), 0.5, 1e-5);
-  EXPECT_NEAR(profile.speed(250, 1000, 0), 0.5, 1e-5);  // Clamped: nobody measured there.
+  EXPECT_NEAR(profile.speed(250, 1000, 0), 0.5, 1e-5);  // Clamped: there is no measurement.
   EXPECT_EQ(profile.speed(2000, 1000, 0), 1);
   EXPECT_EQ(profile.ideal().cpu_milli, measured.curve.need());
   EXPECT_EQ(profile.speed(profile.ideal()), profile.speed(2000, 1, 0));
@@ -40,7 +40,7 @@ TEST(MeasuredProfile, TheSimulatorReadsWhatWasMeasured) {
   EXPECT_EQ(direct.ideal(), profile.ideal());
 }
 
-// As measured of a light job: noise put a low point above the others.
+// Measured on a light job: due to noise, a point with few CPUs is faster than the others.
 TEST(MeasuredProfile, NoiseDoesNotMakeTheNeedSlowerThanAShare) {
   MeasuredProfile measured;
   measured.name = "light";
@@ -79,11 +79,11 @@ TEST(MeasuredProfile, WithDataMemoryIsModelled) {
   const Profile profile = read_back(measured);
   EXPECT_TRUE(profile.memory_known());
   EXPECT_NEAR(profile.speed(2000, 10'500, 0), 1, 1e-9);
-  // Nothing cached: 4 MiB a step at 100 MiB a second are 25 steps a second.
+  // Nothing cached: 4 MiB per step at 100 MiB per second give 25 steps per second.
   EXPECT_NEAR(profile.speed(2000, 500, 0), 0.25, 0.001);
   EXPECT_NEAR(profile.speed(500, 500, 0), 0.25, 0.001);
   EXPECT_NEAR(profile.speed(500, 10'500, 0), 0.5, 0.001);
-  EXPECT_LT(profile.ideal().mem_mib, 10'500);  // Storage can bring some of it in time.
+  EXPECT_LT(profile.ideal().mem_mib, 10'500);  // Storage can deliver a part of the data in time.
 }
 
 TEST(MeasuredProfile, WhatCannotBeAProfileIsRefused) {
@@ -94,7 +94,7 @@ TEST(MeasuredProfile, WhatCannotBeAProfileIsRefused) {
     for (const CurvePoint& point : points) measured.curve.add(point);
     return !matrix_of(measured).ok();
   };
-  EXPECT_FALSE(refused({{1000, 1e9, 0}}, {}));  // Only how it compares counts.
+  EXPECT_FALSE(refused({{1000, 1e9, 0}}, {}));  // Only relative speeds matter.
   EXPECT_FALSE(refused({{1, 1, 0}}, {}));
   EXPECT_FALSE(refused({{3000, 1e-9, 0}, {9000, 1e-9, 0}}, {}));
   EXPECT_TRUE(refused({{3000, 1e-8, 0}, {9000, 1, 0}}, {}));

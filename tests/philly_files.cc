@@ -18,14 +18,14 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kServers = 552;
-constexpr std::int64_t kFirstSubmit = 1502100181;  // 2017-08-07 10:03:01 on the wall.
+constexpr std::size_t kNodes = 552;
+constexpr std::int64_t kFirstSubmit = 1502100181;  // 2017-08-07 10:03:01 local time.
 constexpr std::int64_t kLastSubmit = 1513929802;   // 2017-12-22 08:03:22.
-constexpr std::int64_t kFallBack = 1509847200;  // 2017-11-05 02:00:00, when it is 01:00:00 again.
+constexpr std::int64_t kFallBack = 1509847200;     // 2017-11-05 02:00:00, set back to 01:00:00.
 
-// GPUs really there: 264 servers of 8, 271 of 4, one of 3, three of 2, thirteen without.
-std::int32_t real_gpus(std::size_t server) {
-  const std::size_t mixed = server * 397 % kServers;  // So that kinds are not in blocks.
+// The real numbers of GPUs: 264 nodes with 8, 271 with 4, one with 3, three with 2, 13 without.
+std::int32_t real_gpus(std::size_t node) {
+  const std::size_t mixed = node * 397 % kNodes;  // Mixes the kinds of nodes.
   if (mixed < 264) return 8;
   if (mixed < 535) return 4;
   return mixed == 535 ? 3 : mixed < 539 ? 2 : 0;
@@ -48,7 +48,7 @@ double log_normal(Random& random, double median, double mean) {
 
 bool one_in(Random& random, std::uint64_t n) { return random.below(n) == 0; }
 
-// JSON in either layout. Values are written in order; the caller says where groups begin and end.
+// Writes JSON in one of two layouts. The caller writes values in order and opens and closes groups.
 class JsonText {
  public:
   explicit JsonText(JsonLayout layout) : indented_(layout == JsonLayout::kIndented) {}
@@ -148,10 +148,10 @@ class LogWriter {
     known ? json_.text(wall_text(wall)) : missing_time();
   }
 
-  void share(std::size_t server, std::int32_t first, std::int32_t count) {
+  void share(std::size_t node, std::int32_t first, std::int32_t count) {
     json_.open('{');
     json_.key("ip");
-    json_.text(fmt::format("m{}", server));
+    json_.text(fmt::format("m{}", node));
     json_.key("gpus");
     json_.open('[');
     for (std::int32_t i = 0; i < count; ++i) json_.text(fmt::format("gpu{}", first + i));
@@ -162,25 +162,25 @@ class LogWriter {
   void detail(std::int32_t wanted) {
     json_.key("detail");
     json_.open('[');
-    const std::int32_t most = one_in(random_, 4) ? 4 : 8;  // Some gangs are spread.
-    std::size_t server = random_.below(kServers);
-    for (std::int32_t left = wanted; left > 0; server = (server + 1) % kServers) {
-      const std::int32_t there = real_gpus(server);
+    const std::int32_t most = one_in(random_, 4) ? 4 : 8;  // Some gangs use several nodes.
+    std::size_t node = random_.below(kNodes);
+    for (std::int32_t left = wanted; left > 0; node = (node + 1) % kNodes) {
+      const std::int32_t there = real_gpus(node);
       if (there < std::min(left, 2)) continue;
       const std::int32_t count = std::min({left, most, there});
       const auto room = static_cast<std::uint64_t>(there - count + 1);
-      share(server, static_cast<std::int32_t>(random_.below(room)), count);
+      share(node, static_cast<std::int32_t>(random_.below(room)), count);
       left -= count;
     }
     json_.close(']');
   }
 
-  // Of about 130,000 attempts 136 have no start and 6,695 no end.
+  // In the trace, 136 of about 130,000 attempts have no start and 6,695 no end.
   void attempts(std::int64_t submit, std::int32_t wanted) {
     json_.key("attempts");
     json_.open('[');
     std::int64_t now = submit;
-    if (!one_in(random_, 22)) {  // 5,236 of 117,325 never got any.
+    if (!one_in(random_, 22)) {  // 5,236 of 117,325 jobs never got GPUs.
       do {
         now += std::llround(log_normal(random_, 189, 3761));
         const std::int64_t start = now;
@@ -206,7 +206,7 @@ class LogWriter {
     const auto span = static_cast<std::uint64_t>(kLastSubmit - kFirstSubmit);
     const std::int64_t submit = kFirstSubmit + static_cast<std::int64_t>(random_.below(span));
     const std::int64_t id = number > 0 && one_in(random_, 30'000) ? number - 1 : number;
-    const bool turned = one_in(random_, 100);  // The same fields, in another order.
+    const bool turned = one_in(random_, 100);  // Fields in another order.
     json_.open('{');
     if (turned) attempts(submit, gpus());
     status();
@@ -232,7 +232,7 @@ class LogWriter {
   std::vector<std::string> tenants_, users_;
 };
 
-// One row a server and minute: the time with its zone, the server, and what `values` appends.
+// Writes one row per node and minute: the time with its zone, the node, and what `values` appends.
 template <class Values>
 void write_minutes(const PhillyMinutes& options, const TextSink& sink, Values values) {
   std::int64_t wall = 0;
@@ -246,9 +246,9 @@ void write_minutes(const PhillyMinutes& options, const TextSink& sink, Values va
       wall -= 3600;
     }
     const std::string time = fmt::format("{} {}", wall_text(wall), summer ? "PDT" : "PST");
-    for (std::size_t server = 0; server < kServers; ++server) {
-      fmt::format_to(std::back_inserter(out), "{},m{},", time, server);
-      values(out, server);
+    for (std::size_t node = 0; node < kNodes; ++node) {
+      fmt::format_to(std::back_inserter(out), "{},m{},", time, node);
+      values(out, node);
       out += '\n';
     }
     if (out.size() < (1 << 16)) continue;
@@ -258,7 +258,7 @@ void write_minutes(const PhillyMinutes& options, const TextSink& sink, Values va
   sink(out);
 }
 
-// A minute's mean of a percentage: often idle, often busy, as a rule with nine decimals.
+// The mean of a percentage over a minute: often idle, often busy, usually with nine decimals.
 void append_percent(std::string& out, Random& random) {
   const std::uint64_t kind = random.below(10);
   if (kind < 3) {
@@ -278,9 +278,9 @@ void write_philly_log(const PhillyJobs& options, const TextSink& sink) {
 
 void write_philly_machines(const TextSink& sink) {
   std::string out = "machineId, number of GPUs, single GPU mem\n";
-  for (std::size_t server = 0; server < kServers; ++server) {
-    const bool small = server * 211 % kServers < 321;
-    out += fmt::format("m{},{}, {}GB\n", server, small ? 2 : 8, small ? 12 : 24);
+  for (std::size_t node = 0; node < kNodes; ++node) {
+    const bool small = node * 211 % kNodes < 321;
+    out += fmt::format("m{},{}, {}GB\n", node, small ? 2 : 8, small ? 12 : 24);
   }
   sink(out);
 }
@@ -290,10 +290,10 @@ void write_philly_gpu_use(const PhillyMinutes& options, const TextSink& sink) {
   sink(
       "time,machineId,gpu0_util,gpu1_util,gpu2_util,gpu3_util,gpu4_util,gpu5_util,gpu6_util,"
       "gpu7_util\n");
-  write_minutes(options, sink, [&](std::string& out, std::size_t server) {
+  write_minutes(options, sink, [&](std::string& out, std::size_t node) {
     const bool offline = one_in(random, 500);
     for (std::int32_t gpu = 0; gpu < 8; ++gpu) {
-      if (gpu < real_gpus(server) && !offline) {
+      if (gpu < real_gpus(node) && !offline) {
         append_percent(out, random);
       } else {
         out += "NA";

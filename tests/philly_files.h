@@ -1,8 +1,8 @@
 #pragma once
 
-// Made-up files in the formats of the public Philly trace, which is too large to carry along:
-// sizes, run times, waits, statuses and every oddity at about the rates of the real one. For tests
-// and benchmarks. The same options give the same bytes on every machine.
+// Synthetic files in the formats of the public Philly trace, which is too large for the repository.
+// Sizes, run times, waits, statuses and all special cases have about the frequencies of the real
+// trace. For tests and benchmarks. The same options give the same bytes on every machine.
 
 #include <cstdint>
 #include <functional>
@@ -12,8 +12,8 @@
 namespace muster {
 
 enum class JsonLayout : std::uint8_t {
-  kIndented,  // As published: four blanks a level, a GPU a line.
-  kCompact,   // A job a line, without blanks.
+  kIndented,  // As published: four blanks per level, one GPU per line.
+  kCompact,   // One job per line, without blanks.
 };
 
 struct PhillyJobs {
@@ -24,14 +24,14 @@ struct PhillyJobs {
 
 using TextSink = std::function<void(std::string_view)>;
 
-// cluster_job_log. Jobs come in no order of time.
+// Writes cluster_job_log. Jobs are not sorted by time.
 void write_philly_log(const PhillyJobs& options, const TextSink& sink);
 
-// cluster_machine_list. As the real one, it contradicts the log.
+// Writes cluster_machine_list. Like the real one, it contradicts the log.
 void write_philly_machines(const TextSink& sink);
 
-// So many minutes of all 552 servers from a wall-clock time on, such as "2017-11-05 00:00:00",
-// which must be in summer time; the change of 5 November is crossed where it is reached.
+// Options of the writers below, which cover all 552 nodes. `from` is a local time and must be in
+// daylight saving time; the change on 5 November is applied.
 struct PhillyMinutes {
   std::string_view from = "2017-10-03 00:00:00";
   std::int64_t minutes = 60;
@@ -41,7 +41,7 @@ void write_philly_gpu_use(const PhillyMinutes& options, const TextSink& sink);
 void write_philly_cpu_use(const PhillyMinutes& options, const TextSink& sink);
 void write_philly_mem_use(const PhillyMinutes& options, const TextSink& sink);
 
-// What a writer above writes, as one text.
+// Returns the output of one of the writers above as text.
 template <class Options>
 std::string written(void (*write)(const Options&, const TextSink&), const Options& options) {
   std::string text;

@@ -1,5 +1,5 @@
-// A log to a trace, the trace through the simulator, its files back to a history: what a simulated
-// past tells must be what happened in the simulation.
+// Converts a log to a trace, simulates it and reads the output as a history. The history must match
+// the simulation.
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "philly_files.h"
-#include "sim/results/files.h"
+#include "sim/results/result_files.h"
 #include "sim/results/summary.h"
 #include "sim/run/simulator.h"
 #include "workload/history/run_history.h"
@@ -25,9 +25,9 @@ Trace philly_trace(std::int64_t jobs) {
   return to_trace(parse_philly_log(written(write_philly_log, options), "log").value());
 }
 
-Status status_of(Fate fate) {
-  if (fate == Fate::kFinished) return Status::kPassed;
-  return fate == Fate::kFailed ? Status::kFailed : Status::kUnknown;
+Status status_of(JobResult fate) {
+  if (fate == JobResult::kFinished) return Status::kPassed;
+  return fate == JobResult::kFailed ? Status::kFailed : Status::kUnknown;
 }
 
 void expect_attempts(const History& history, const PastJob& job, const JobOutcome& outcome) {
@@ -68,7 +68,7 @@ TEST(RunHistory, ReadsBackWhatWasSimulated) {
   label.policy = "las";
   label.mechanism = "proportional";
   label.placement = "consolidate";
-  const Refusal refusal =
+  const MaybeError refusal =
       write_run(dir.string(), result, summarize(result, topology), label, trace, topology);
   ASSERT_FALSE(refusal) << refusal->message;
   const Result<History> read = from_run(dir.string());

@@ -1,10 +1,10 @@
-"""A real Slurm of fake GPU nodes for a test module (tools/slurm-testbed), and what it says.
+"""A real Slurm with fake GPU nodes for a test module (tools/slurm-testbed), and its output.
 
     BED = slurm_bed.Bed(nodes=4)
     def setUpModule(): BED.up()
     def tearDownModule(): BED.down()
 
-Where no bed can be made the module is skipped, and says why: "SKIPPED: Slurm".
+If there can be no testbed, the module is skipped with a reason: "SKIPPED: Slurm".
 """
 
 import os
@@ -49,7 +49,7 @@ class Bed:
         os.environ.pop("SLURM_CONF", None)
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    # ---- what Slurm says
+    # ---- output of Slurm
 
     def run(self, *words, check=True):
         """Returns the output of a Slurm command. Tests kill the controller, and a command may run
@@ -68,7 +68,7 @@ class Bed:
             time.sleep(0.2)
 
     def jobs(self, live=True):
-        """Rows of squeue: id, state, name, user, nodes, comment."""
+        """Returns the rows of squeue: id, state, name, user, nodes, comment."""
         found = []
         said = self.run("squeue", "-h", "-t", "all", "-o", "%i\t%T\t%j\t%u\t%N\t%k")
         for line in said.splitlines():
@@ -83,7 +83,7 @@ class Bed:
         return [job for job in self.jobs(live) if job["comment"].startswith("muster:")]
 
     def resources(self, job):
-        """By node what `scontrol show job -d` says a job has: (CPUs, MiB, GPUs)."""
+        """Returns the resources of a job by node, from scontrol: (CPUs, MiB, GPUs)."""
         found = {}
         text = self.run("scontrol", "show", "job", "-d", job)
         for nodes, cpus, mem, gpus in re.findall(
@@ -98,7 +98,7 @@ class Bed:
 
 
 def count_ids(text):
-    """Of "0-5,12-17": 12."""
+    """Returns the number of ids: 12 for "0-5,12-17"."""
     count = 0
     for part in text.split(","):
         low, _, high = part.partition("-")

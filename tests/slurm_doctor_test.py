@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""muster doctor against a real Slurm of fake nodes: a good site, and sites with something wrong.
+"""muster doctor with a real Slurm with fake nodes: a good site, and sites with problems.
 
     slurm_doctor_test.py MUSTER TRAINER [unittest's options]
 """
@@ -28,7 +28,7 @@ def bed(*words):
 
 @contextlib.contextmanager
 def slurm(*options):
-    """SLURM_CONF of a bed."""
+    """Provides the SLURM_CONF of a testbed."""
     with tempfile.TemporaryDirectory(prefix="muster-bed-") as scratch:
         os.chmod(scratch, 0o755)
         directory = f"{scratch}/bed"
@@ -52,7 +52,7 @@ class Site:
                               capture_output=True, timeout=timeout, check=False)
 
     def checks(self, *words):
-        """Level and words of each check, by its name; and the exit status."""
+        """Returns level and text of each check by name, and the exit status."""
         done = self.doctor("--json", *words)
         answer = json.loads(done.stdout)
         if answer["ok"] != (done.returncode == 0):
@@ -71,11 +71,11 @@ class Doctor(unittest.TestCase):
         with slurm("--kill-wait", "30") as site, tempfile.TemporaryDirectory() as parent:
             os.chmod(parent, 0o755)
             home = f"{parent}/home"
-            os.mkdir(home, 0o700)  # The manager opens it to others when it starts.
+            os.mkdir(home, 0o700)  # The manager makes it accessible to others when it starts.
             checks, status = site.checks("--deep", "--home", home, "--user", "nobody")
             self.assertEqual(status, 0, checks)
             self.expect(checks, "version", "ok", "Slurm 22.05")
-            self.expect(checks, "controller", "ok", "answers in")
+            self.expect(checks, "controller", "ok", "responds in")
             self.expect(checks, "clock", "ok", "nodes: within 2 s")
             self.expect(checks, "partition", "ok", "'main' is up, 4 nodes")
             self.expect(checks, "GPUs", "ok", "32 on 4 nodes")
@@ -83,13 +83,13 @@ class Doctor(unittest.TestCase):
             self.expect(checks, "KillWait", "ok", "30 s")
             self.expect(checks, "start", "ok", "within about 0.8 s")
             self.expect(checks, "deep", "ok", "ran on 4 of 4 nodes")
-            self.expect(checks, "home", "ok", "there for 'nobody' on all 4 nodes")
+            self.expect(checks, "home", "ok", "accessible for 'nobody' on all 4 tested nodes")
             self.assertEqual(os.listdir(home), [])
             self.assertEqual(os.listdir(parent), ["home"])
             os.chmod(parent, 0o700)
             checks, status = site.checks("--deep", "--home", home, "--user", "nobody")
             self.assertEqual(status, 1)
-            self.expect(checks, "home", "fail", "not there for 'nobody' on 4 of 4 nodes")
+            self.expect(checks, "home", "fail", "not accessible for 'nobody' on 4 of 4 nodes")
 
             text = site.doctor("--home", home).stdout.splitlines()
             self.assertTrue(text[0].startswith("ok    commands"), text[0])
@@ -125,7 +125,8 @@ class Doctor(unittest.TestCase):
             site.scontrol("update", "nodename=n1", "state=drain", "reason=bad | fan\nhot")
             checks, status = site.checks()
             self.assertEqual(status, 0)
-            self.expect(checks, "nodes", "warn", "1 of 2 take jobs; not: n1 (drained: bad | fan hot)")
+            self.expect(checks, "nodes", "warn",
+                        "1 of 2 accept jobs; not: n1 (drained: bad | fan hot)")
             self.expect(checks, "start", "warn", "about 2.8 s")
             self.expect(checks, "MinJobAge", "warn", "5 s")
             self.expect(checks, "KillWait", "warn", "5 s")
@@ -135,15 +136,15 @@ class Doctor(unittest.TestCase):
         with slurm("--nodes", "1", "--gpus", "0") as site:
             checks, status = site.checks()
             self.assertEqual(status, 1)
-            self.expect(checks, "GresTypes", "fail", "knows no GPUs")
-            self.expect(checks, "GPUs", "fail", "no node has any")
-            self.expect(checks, "submit", "ok", "would be taken")
+            self.expect(checks, "GresTypes", "fail", "does not manage GPUs")
+            self.expect(checks, "GPUs", "fail", "no node has GPUs")
+            self.expect(checks, "submit", "ok", "would be accepted")
             bed("kill-ctld", "--dir", site.dir)
             begin = time.monotonic()
             checks, status = site.checks("--timeout", "2s")
             self.assertLess(time.monotonic() - begin, 30)
             self.assertEqual(status, 1)
-            self.expect(checks, "controller", "fail", "is slurmctld running")
+            self.expect(checks, "controller", "fail", "check that slurmctld is running")
             bed("start-ctld", "--dir", site.dir)
 
     def test_no_slurm(self):

@@ -1,12 +1,13 @@
-"""A live manager on a real Slurm (slurm_bed.py), for tests of what becomes of jobs when parts of
-that fail.
+"""A live manager on a real Slurm (slurm_bed.py), for tests of jobs when parts of Slurm or Muster
+fail.
 
-Hooks: `manager.hook("after", "sbatch", SCRIPT)` has the manager's next sbatch, `scontrol release`
-or scancel run SCRIPT once, before or after the real one, whose words are then in $out; so a test
-says exactly when a fault comes. If a script before it fails, so does the command.
+Hooks: after `manager.hook("after", "sbatch", SCRIPT)` the manager's next sbatch (or `scontrol
+release`, or scancel) also runs SCRIPT once, before or after the real command. The output of the
+command is in $out. So a test determines exactly when a fault happens. If a "before" script fails,
+the command fails.
 
-Jobs are WORKER: they append a line to a journal for all they do, and `check_journal()` proves from
-the order of the lines that never two copies of a rank could write.
+Jobs run WORKER, which appends a line to a journal for each action. `epochs()` checks from the order
+of the lines that two copies of a rank can never write at the same time.
 """
 
 import collections
@@ -35,7 +36,7 @@ if mv after-$name did-after-$name 2>/dev/null; then sh did-after-$name >>log 2>&
 exit $status
 """
 
-# Ends with STATUS when it has beaten so often, or is told to go.
+# Ends with STATUS after BEATS beats, or when a file `go` exists.
 WORKER = """#!/bin/sh
 say() { echo "$MUSTER_JOB $RANK $MUSTER_EPOCH $$ $1" >> BASE/journal; }
 trap 'say term; exit 143' TERM
@@ -50,25 +51,25 @@ exit ${STATUS:-0}
 
 
 class FaultyBed(slurm_bed.Bed):
-    """What goes wrong with it, and others who use it."""
+    """A testbed with faults and with external jobs."""
 
     def command(self, verb):
-        """A verb of the tool, as a line for a hook."""
+        """Returns a command of the tool as a line for a hook."""
         return f"{slurm_bed.TOOL} {verb} --dir={self.directory}"
 
     def crash(self):
-        """Killed at once, before it has saved anything, and started again."""
+        """Returns a line that kills the controller before it saves its state, and restarts it."""
         return f"kill -9 $(cat {self.directory}/slurmctld.pid); sleep 0.1; " \
                f"{self.command('start-ctld')}"
 
     def wait_saved(self, *leases):
-        """Until the controller has them on disk and would know of them if it were killed."""
+        """Waits until the controller has saved these leases and so keeps them after a crash."""
         state = pathlib.Path(self.directory, "state", "job_state")
         until(f"Slurm has saved {leases}", lambda: state.exists() and all(
             f":{lease}:".encode() in state.read_bytes() for lease in leases), every=0.1)
 
     def stranger(self, *words):
-        """The number of a job that is not the manager's."""
+        """Submits an external job and returns its id."""
         return self.run("sbatch", "--parsable", "-o", "/dev/null", "--mem=10", *words,
                         "--wrap", "exec sleep 300").strip()
 
@@ -115,7 +116,7 @@ class SlurmDaemon(Daemon):
 
     @property
     def suicide(self):
-        """The line of a hook that ends this manager."""
+        """Returns a line for a hook that kills this manager."""
         return f"kill -9 $(cat {self.base}/pid)"
 
     def wait_dead(self):
@@ -132,7 +133,7 @@ class SlurmDaemon(Daemon):
         return (self.hooks / f"did-{when}-{name}").exists()
 
     def shims(self):
-        """By lease, also those of gangs, which find their directory by the node's name."""
+        """Returns shims by lease. Shims of gangs find their directory by the name of the node."""
         found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             words = proc(pid, "cmdline").split(b"\0")
@@ -148,7 +149,7 @@ class SlurmDaemon(Daemon):
         return found
 
     def beats(self, job):
-        """Lines of the journal of a job: (rank, epoch, pid, what)."""
+        """Returns the lines of a job in the journal: (rank, epoch, pid, what)."""
         lines = [line.split() for line in self.journal.read_text().splitlines()]
         return [(int(rank), int(at), int(pid), what) for number, rank, at, pid, what in lines
                 if int(number) == job]
@@ -173,21 +174,21 @@ class FaultTest(LiveTest):
         until("the bed is empty", lambda: not self.bed.jobs())
 
     def ours(self, live=True):
-        """Jobs of this manager: a controller that is killed may also bring back those of others."""
+        """Returns jobs of this manager. A killed controller may also restore jobs of others."""
         mark = json.loads((self.daemon.home / "instance.json").read_text())["id"]
         return [row for row in self.bed.ours(live) if f":{mark}:" in row["comment"]]
 
     def work(self, beats=10, status=0, **request):
-        """A job that does a little."""
+        """Submits a small job."""
         env = {"BEATS": str(beats), "STATUS": str(status)}
         return self.post_job([str(self.daemon.worker)], env=env, **request)
 
     def gang(self, **request):
-        """A job of one rank on each of two nodes."""
+        """Submits a job with one rank on each of two nodes."""
         return self.work(gpus=16, **request)
 
     def wait_beat(self, job, since=1, ranks=1):
-        """Until all its ranks have done something, in this epoch or a later one."""
+        """Waits until all its ranks have written a beat, in this lease epoch or a later one."""
         def there():
             lines = self.daemon.beats(job)
             return len({rank for rank, at, _, what in lines
@@ -195,7 +196,7 @@ class FaultTest(LiveTest):
         until(lambda: f"job {job} runs: {self.daemon.job(job)}", there)
 
     def epochs(self, job):
-        """Those in which anything of it ran, having made sure that no two copies could write."""
+        """Returns the lease epochs that ran. Checks that two copies could never write together."""
         newest = collections.defaultdict(int)
         pids = {}
         for rank, epoch, pid, what in self.daemon.beats(job):
@@ -205,12 +206,12 @@ class FaultTest(LiveTest):
         return sorted({epoch for _, epoch in pids})
 
     def assert_once(self, *jobs):
-        """Each of them has run, in one lease and to its end."""
+        """Checks that each job ran in one lease."""
         for job in jobs:
             self.assertEqual(self.epochs(job), [1], f"job {job}")
 
     def assert_nothing_left(self):
-        """Everything is over, and neither system has a lease of ours."""
+        """Checks that all jobs have finished, and that no system has a lease of this manager."""
         daemon = self.daemon
         until(lambda: f"the queue is empty: {daemon.get('/v1/jobs?limit=100')}",
               lambda: all(job["state"] in OVER for job in daemon.get("/v1/jobs?limit=100")["jobs"]))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Muster on a real Slurm of four nodes, each part of it killed at the worst moment: every job ends
-as its spec says, never two copies of a rank can write, nothing is left in either system, and jobs
-of others are left alone.
+"""Muster on a real Slurm with four nodes, with each part killed at a critical moment. Each job ends
+as specified, two copies of a rank can never write, nothing remains in either system, and external
+jobs are not touched.
 
     tests/slurm_faults_test.py MUSTER TRAINER [TEST...]
 
-With MUSTER_LONG=1 everything again and again, and Slurm's controller is away for a minute.
+With MUSTER_LONG=1 all tests repeat, and Slurm's controller is down for a minute.
 """
 
 import os
@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 from live_daemon import main, until  # noqa: E402
 from slurm_faults import LONG, FaultTest, FaultyBed  # noqa: E402
 
@@ -35,20 +35,20 @@ class Fault(FaultTest):
 
 
 class ControllerTest(Fault):
-    """slurmctld forgets what it has just acknowledged: it saves its state some time later."""
+    """slurmctld loses what it has just acknowledged, because it saves its state later."""
 
     def test_a_submit_is_lost_and_its_number_used_again(self):
         done = 0
-        for _ in range(10 * TIMES):  # Sometimes it was saved in time.
+        for _ in range(10 * TIMES):  # Sometimes it is saved in time.
             done += self.lose_a_submit()
             if done == TIMES:
                 return
         self.fail("Slurm loses nothing")
 
     def lose_a_submit(self):
-        """Whether its number became a stranger's."""
+        """Returns whether the job id was reused by an external job."""
         stranger = self.daemon.base / "stranger"
-        # Numbers before it may be free again, too.
+        # Earlier ids may also be free again.
         self.daemon.hook("after", "sbatch", f"""{BED.crash()}
             number=0; while [ $number -lt $out ]; do
               number=$(sbatch --parsable -H -o /dev/null --comment=mine --wrap 'sleep 300')
@@ -82,7 +82,7 @@ class ControllerTest(Fault):
             job = self.work()
             until("it is released", lambda: "PartitionDown" in BED.run("squeue", "-h", "-o", "%r"))
             BED.wait_saved(f"j{job}.e1")
-            self.daemon.hook("after", "scancel", BED.crash())  # Which opens the partition again.
+            self.daemon.hook("after", "scancel", BED.crash())  # It opens the partition again.
             self.daemon.muster("cancel", job)
             self.wait_over(job, "cancelled")
             until("the controller was killed", lambda: self.daemon.hooked("after", "scancel"))
@@ -90,9 +90,9 @@ class ControllerTest(Fault):
             self.assertEqual(self.epochs(job), [])
 
     def test_a_group_of_a_gang_is_refused(self):
-        """The others wait for it, and nothing runs before all are there."""
+        """The other groups wait for it, and no rank runs before all are there."""
         self.daemon.hook("before", "sbatch", "false")
-        gang = self.work(gpus=12)  # 8 and 4: a job of Slurm each.
+        gang = self.work(gpus=12)  # 8 and 4 GPUs: one Slurm job each.
         self.wait_over(gang)
         self.assertTrue(self.daemon.hooked("before", "sbatch"))
         self.assert_once(gang)
@@ -128,7 +128,7 @@ class ControllerTest(Fault):
 
 
 class NodeTest(Fault):
-    """A server's slurmd dies; what runs there does not."""
+    """The slurmd of a node is killed, but jobs on the node keep running."""
 
     def nodes_of(self, job):
         return re.findall(r"\bn[1-4]\b", self.daemon.job(job)["where"])
@@ -158,12 +158,12 @@ class NodeTest(Fault):
         until("Slurm gives the server up", lambda: "down" in BED.node_state(node))
         self.wait_beat(gang, since=2, ranks=2)
         self.assertNotIn(node, self.nodes_of(gang))
-        epoch = max(self.epochs(gang))  # Perhaps it was to start there once more meanwhile.
+        epoch = max(self.epochs(gang))  # There may have been another start on this node.
         self.assertEqual(sorted(self.daemon.shims()), [f"j{gang}.e{epoch}", f"j{gang}.e{epoch}.n1",
                                                        f"j{other}.e1"])
         BED.tool("start-slurmd", node)
         until("it is back", lambda: "idle" in BED.node_state(node))
-        wide = self.work(gpus=8)  # Only there.
+        wide = self.work(gpus=8)  # It fits only on this node.
         self.wait_beat(wide)
         self.assertEqual(self.nodes_of(wide), [node])
         (self.daemon.work / "go").touch()
@@ -191,11 +191,11 @@ class ManagerTest(Fault):
                                ("before", "scontrol"), ("after", "scontrol")):
                 with self.subTest(when=when, name=name):
                     self.daemon.hook(when, name, self.daemon.suicide)
-                    # Two are under way when it dies.
+                    # Two jobs are starting when it is killed.
                     self.again(self.gang(), self.work())
 
     def test_before_a_submit_that_comes_late(self):
-        """The manager is back and has looked before what its predecessor asked for comes about."""
+        """The manager restarts and checks Slurm before an earlier submission takes effect."""
         go = self.daemon.base / "late"
         self.daemon.hook("before", "sbatch", f"{self.daemon.suicide}\n"
                          f"while [ ! -e {go} ]; do sleep 0.05; done")
@@ -229,12 +229,12 @@ class ManagerTest(Fault):
 
 
 class StrangerTest(Fault):
-    """Others use the same Slurm."""
+    """External jobs on the same Slurm."""
 
     def test_they_cancel_ours(self):
         theirs = BED.stranger("-w", "n1", "--gres=gpu:1")
         for _ in range(TIMES):
-            # No failures of their own: nothing is left of their retries.
+            # Without retries: the cancellation by others must not count as a failure.
             job, gang = self.work(beats=1000, retries=0), self.gang(beats=1000, retries=0)
             self.wait_beat(job)
             self.wait_beat(gang, ranks=2)

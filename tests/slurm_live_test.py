@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The live manager on a real Slurm of four nodes: gangs with exact resources, preemption, retries,
-cancelling, servers that come and go, other people's jobs, and a manager that is restarted.
+"""The live manager on a real Slurm with four nodes: gangs with exact resources, preemption,
+retries, cancellation, nodes that come and go, external jobs, and restarts of the manager.
 
     tests/slurm_live_test.py MUSTER TRAINER [TEST...]
 """
@@ -15,13 +15,13 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 import slurm_bed  # noqa: E402
 from live_daemon import GATE, LiveTest, Programs, until  # noqa: E402
 
 BED = slurm_bed.Bed(nodes=4, racks=2, slurmd_timeout=8)
-SHARE = (3, 62500)  # CPUs and MiB beside each GPU.
+SHARE = (3, 62500)  # CPUs and MiB per GPU.
 SAYS = f"echo $NODE_RANK of $WORLD_SIZE on $MUSTER_NODE: $CUDA_VISIBLE_DEVICES; {GATE}"
 
 
@@ -58,10 +58,10 @@ class Runs(SlurmTest):
         self.assertEqual({node["rack"] for node in nodes.values()}, {"rack1", "rack2"})
         for node in nodes.values():
             self.assertEqual(node["gpus"], 8)
-        self.assertIn("whoever submits", self.daemon.muster("nodes")[0])
+        self.assertIn("users who submit", self.daemon.muster("nodes")[0])
 
     def test_gangs_have_exactly_what_was_decided(self):
-        """Two whole servers; then 4 and 2 on what is left of two others."""
+        """Two whole nodes; then 4 and 2 GPUs on the rest of two others."""
         even = self.submit("--name", "even", "--gpus", 16, "--", "sh", "-c", SAYS)
         fillers = [self.submit("--gpus", gpus, "--", "sh", "-c", GATE) for gpus in (4, 6)]
         for job in (even, *fillers):
@@ -118,7 +118,7 @@ class Runs(SlurmTest):
         done = self.wait_over(once)
         self.assertEqual(done["leases_used"], 2)
         where = [lease["where"].split(":")[0] for lease in done["leases"]]
-        self.assertNotEqual(*where)  # Elsewhere.
+        self.assertNotEqual(*where)  # On another node.
 
     def test_a_manager_that_comes_back(self):
         running = self.submit("--gpus", 12, "--", "sh", "-c", GATE)
@@ -142,7 +142,7 @@ class Runs(SlurmTest):
 
 class Costs(SlurmTest):
     def by_hand(self):
-        """Seconds from the release of a held job to its first instruction, without Muster."""
+        """Returns the seconds from the release of a job to its start, without Muster."""
         out = self.daemon.work / "by-hand"
         out.unlink(missing_ok=True)
         job = BED.run("sbatch", "--parsable", "-H", "-w", "n1", "-c", "3", "--mem=1000",
@@ -153,7 +153,7 @@ class Costs(SlurmTest):
         return float(out.read_text()) - begin
 
     def by_muster(self):
-        """The same from a decision, which is from the submission on an empty cluster."""
+        """Returns the seconds from the decision, which is the submission on an empty cluster."""
         begin = time.time()
         job = self.submit("--", "date", "+%s.%N")
         self.wait_over(job)
@@ -167,7 +167,7 @@ class Costs(SlurmTest):
         self.assertLess(muster, hand + 1)
 
     def test_many_leases_leave_nothing_behind(self):
-        """Of 200 short leases no descriptor, child or memory that grows with them."""
+        """After 200 short leases there is no leak of descriptors, children or memory."""
         def look():
             return (len(os.listdir(f"/proc/{self.daemon.process.pid}/fd")),
                     self.daemon.status_of("VmRSS"))
@@ -190,7 +190,7 @@ class Costs(SlurmTest):
 
 
 class Trains(SlurmTest):
-    """Preempted by a shorter job and gone on with: what an uninterrupted run gives."""
+    """After a preemption by a shorter job, the result equals that of an uninterrupted run."""
     STEPS = 600
 
     def losses(self, path):
@@ -275,8 +275,8 @@ class Servers(SlurmTest):
 
 
 class Resizes(SlurmTest):
-    """Slurm changes nothing of a running job: less is the shim's to see to, more takes a restart,
-    and so does less that another waits for."""
+    """Slurm cannot resize a running job. The shim enforces a reduction. Growth needs a restart, and
+    so does a reduction for which another job waits."""
     PROFILES = {"profiles": [{
         "name": "hungry", "ideal": {"cpus": 6, "mem_gb": 61.03515625, "speedup": 6},
         "matrix": {"cpus": [1, 3, 6], "mem_gb": [30, 61.03515625],
@@ -313,17 +313,17 @@ class Resizes(SlurmTest):
               and self.daemon.job(hungry)["leases_used"] == 2)
         self.assertEqual(self.cpus(hungry, 2), 12)
         self.assertEqual(self.cpus(plain, 1), 12)
-        self.assertIn("Slurm takes nothing back", self.words(hungry))
+        self.assertIn("Slurm cannot shrink a running job", self.words(hungry))
         (self.daemon.work / "end").touch()
         self.wait_over(plain)
         until("it has been restarted with more", lambda: self.cpus(hungry, 3) == 24)
-        self.assertIn("Slurm gives a running job no more", self.words(hungry))
+        self.assertIn("Slurm cannot enlarge a running job", self.words(hungry))
         self.go()
         self.wait_over(hungry)
 
 
 class BadSite(SlurmTest):
-    """One clear line, the manager stays up, jobs wait with that reason, and go on without it."""
+    """One clear message; the manager keeps running; jobs wait with this reason and resume later."""
 
     def waits_for(self, words, config=None, as_user=None):
         self.daemon = self.daemon_with({**self.CONFIG, **(config or {})}, as_user)
@@ -345,14 +345,14 @@ class BadSite(SlurmTest):
         self.assertEqual(sorted(self.nodes()), ["n1", "n2", "n3", "n4"])
 
     def test_no_such_partition(self):
-        self.waits_for("Slurm's partition 'gold' is not there", {"slurm": {"partition": "gold"}})
+        self.waits_for("Slurm's partition 'gold' does not exist", {"slurm": {"partition": "gold"}})
 
     def test_no_gpus(self):
         before = os.environ["SLURM_CONF"]
         other = slurm_bed.Bed(nodes=1, gpus=0)
         other.up()
         try:
-            self.waits_for("has no server with GPUs")
+            self.waits_for("has no nodes with GPUs")
             self.daemon.stop()
         finally:
             other.down()
@@ -363,17 +363,17 @@ class BadSite(SlurmTest):
         try:
             self.daemon = self.daemon_with(self.CONFIG, as_user=65534)
             first = self.submit("--", "true")
-            until("it says so", lambda: "refuses" in self.daemon.muster("why", first)[0])
+            until("it says so", lambda: "rejects" in self.daemon.muster("why", first)[0])
             until("nothing is started any more", lambda: {node["state"] for node in
                   self.nodes().values()} == {"unusable"})
             later = self.submit("--", "true")
-            until("so does another", lambda: "Slurm refuses every job" in
+            until("so does another", lambda: "Slurm rejects every job" in
                   self.daemon.muster("why", later)[0].splitlines()[0])
         finally:
             BED.run("scontrol", "update", "partitionname=main", "rootonly=no")
         self.wait_over(first)
         self.wait_over(later)
-        self.assertIn("the manager's account", self.daemon.muster("nodes")[0])
+        self.assertIn("the user of the manager", self.daemon.muster("nodes")[0])
 
     def test_commands_that_hang(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="muster-hang-"))

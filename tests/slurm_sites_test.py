@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What administrators do to a Slurm while Muster runs on it: partitions that are closed, shrunk or
-have limits, servers that go, a partition that nobody named.
+"""Changes by administrators of a Slurm while Muster runs on it: partitions that are closed, shrunk
+or limited, removed nodes, and a configuration without a partition.
 
     tests/slurm_sites_test.py MUSTER TRAINER [TEST...]
 """
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import live_daemon  # noqa: E402
 import slurm_bed  # noqa: E402
 from live_daemon import GATE, LiveTest, until  # noqa: E402
@@ -60,7 +60,7 @@ class SiteTest(LiveTest):
         self.daemon
         BED.run("scontrol", "update", "partitionname=main", "state=inactive")
         jobs = [self.submit("--gpus", 8, "--", "true") for _ in range(6)]
-        until("why says so", lambda: "Slurm refuses every job" in
+        until("why says so", lambda: "Slurm rejects every job" in
               self.daemon.muster("why", jobs[-1])[0])
         self.assertEqual({self.daemon.job(job)["state"] for job in jobs} - {"queued", "starting"},
                          set())
@@ -78,7 +78,7 @@ class SiteTest(LiveTest):
         self.daemon = self.daemon_with({"executor": "slurm"})
         self.assertEqual(sorted(self.nodes()), ["n1", "n2", "n3"])
         self.wait_over(self.submit("--gpus", 24, "--", "true"))
-        time.sleep(3)  # Some looks at Slurm later as well.
+        time.sleep(3)  # Also after some polls of Slurm.
         self.assertEqual(sorted(self.nodes()), ["n1", "n2", "n3"])
 
     def test_everybody_may_submit_and_runs_as_himself(self):

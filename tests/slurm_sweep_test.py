@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sweeps on a real Slurm (tools/slurm-testbed): the bytes of a local one, whatever happens to it.
+"""Sweeps on a real Slurm (tools/slurm-testbed) give the same bytes as local ones, even with faults.
 
     tests/slurm_sweep_test.py MUSTER
 """
@@ -56,7 +56,7 @@ def tearDownModule():
 
 class Sweeps(unittest.TestCase):
     muster = ""
-    scratch = None  # Shared with the nodes; grids name the trace relative to it.
+    scratch = None  # Shared with the nodes; paths of traces in grids are relative to it.
 
     @classmethod
     def start(cls, out, *words, grid="grid.yaml", **environment):
@@ -79,7 +79,7 @@ class Sweeps(unittest.TestCase):
         return len(list((self.scratch / out).glob("cells/*.json")))
 
     def array(self, out):
-        """Of a sweep that has just begun: what Slurm calls its array."""
+        """Returns the id of the Slurm array of a sweep that has just begun."""
         def find():
             plans = [path.name for path in (self.scratch / out).glob("slurm/*")]
             for line in BED.run("squeue", "-h", "-o", "%F %k").splitlines():
@@ -100,7 +100,7 @@ class Sweeps(unittest.TestCase):
         (cls.scratch / "grid.yaml").write_text(GRID.format(trace="jobs.csv"))
         subprocess.run([cls.muster, "sweep", "grid.yaml", "--out", "here"], check=True,
                        capture_output=True, cwd=cls.scratch)
-        # What waits longest runs beside the others.
+        # The sweeps with the longest waits run in parallel with the others.
         fakes = cls.scratch / "fakes"
         fakes.mkdir()
         (fakes / "scontrol").write_text("#!/bin/sh\nexec sleep 100\n")
@@ -113,12 +113,12 @@ class Sweeps(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         for process in filter(None, (cls.hangs, cls.blind)):
-            process.kill()  # If their tests were not asked for.
+            process.kill()  # If their tests were not selected.
             process.communicate()
 
     @classmethod
     def blind_node(cls, node):
-        """Lets a node see another directory where the sweeps are; False if that cannot be had."""
+        """Hides the directory of the sweeps from a node. Returns False if that is not possible."""
         BED.tool("kill-slurmd", node)
         hide = f"mount -t tmpfs none '{cls.scratch}' && exec slurmd -N {node}"
         hidden = subprocess.run(
@@ -131,7 +131,7 @@ class Sweeps(unittest.TestCase):
         said = self.on_slurm("plain")
         self.assertIn(f"{CELLS} cells in {CELLS} tasks", said)
         self.expect_same("plain")
-        self.assertIn(f"{CELLS} of {CELLS} cells were done before", self.on_slurm("plain"))
+        self.assertIn(f"{CELLS} of {CELLS} cells were already finished", self.on_slurm("plain"))
 
     def test_slices_with_several_threads(self):
         said = self.on_slurm("slices", "--partition", "seeing", "--threads", "5",
@@ -146,7 +146,7 @@ class Sweeps(unittest.TestCase):
         process.kill()
         process.communicate()
         said = self.on_slurm("killed")
-        self.assertIn(f"Slurm array {array} of an earlier start is still at work", said)
+        self.assertIn(f"Slurm array {array} of an earlier run is still active", said)
         self.assertNotIn("cells in", said, "submitted twice")
         self.expect_same("killed")
 
@@ -157,10 +157,10 @@ class Sweeps(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         said = self.finish(process, status=130)
         self.assertIn(f"Slurm array {array} is cancelled", said)
-        done = int(re.search(rf"interrupted with (\d+) of {CELLS} cells done", said)[1])
+        done = int(re.search(rf"interrupted with (\d+) of {CELLS} cells finished", said)[1])
         self.assertTrue(2 <= done < CELLS, said)
         wait_for("the array's end", lambda: array not in BED.run("squeue", "-h", "-o", "%F"))
-        self.assertIn(f"of {CELLS} cells were done before", self.on_slurm("stopped"))
+        self.assertIn(f"of {CELLS} cells were already finished", self.on_slurm("stopped"))
         self.expect_same("stopped")
 
     def test_tasks_that_are_lost_are_submitted_again(self):
@@ -168,7 +168,7 @@ class Sweeps(unittest.TestCase):
         array = self.array("lost")
         BED.run("scancel", f"{array}_[11-12]")
         said = self.finish(process)
-        self.assertIn("2 cells still to be done", said)
+        self.assertIn("2 cells not finished yet", said)
         self.assertIn("2 cells in 2 tasks", said)
         self.expect_same("lost")
 
@@ -183,26 +183,27 @@ class Sweeps(unittest.TestCase):
 
     def test_what_is_wrong_is_said_in_one_line(self):
         said = self.on_slurm("wrong", "--partition", "mian", status=2)
-        self.assertEqual(said, "muster: --partition: Slurm has none called 'mian'; "
+        self.assertEqual(said, "muster: --partition: unknown partition 'mian'; "
                                "did you mean 'main'?\n")
         said = self.on_slurm("wrong", "--account", "x", "--reservation", "none", status=1)
         self.assertEqual(said.count("\n"), 1, said)
         self.assertIn("muster: --on slurm: sbatch: ", said)
         said = self.on_slurm("wrong", PATH="/nowhere", status=1)
-        self.assertEqual(said, "muster: --on slurm: scontrol: not found in PATH: "
-                               "is Slurm installed here?\n")
+        self.assertEqual(said, "muster: --on slurm: scontrol: not found in PATH; "
+                               "check that Slurm is installed here\n")
 
     def test_y_a_directory_that_nodes_do_not_see(self):
         if not self.blind:
             self.skipTest("no rights to hide a directory here")
         said = self.finish(self.blind, status=1).splitlines()[-1]
-        self.assertIn(f"muster: {CELLS} of {CELLS} cells undone after 3 tries in a row: cells 1, 2, ", said)
+        self.assertIn(f"muster: {CELLS} of {CELLS} cells unfinished after 3 attempts in a row: "
+                      "cells 1, 2, ", said)
         self.assertIn("ended as FAILED (JobLaunchFailure); ", said)
-        self.assertIn("blind: is that directory on all nodes?", said)
+        self.assertIn("blind: check that all nodes share it", said)
 
     def test_z_a_submit_that_the_controller_forgets(self):
-        # slurmctld dies as soon as it has said that it has the array. From then on it gives numbers
-        # of jobs that were, whose tasks nodes may refuse: so this is the last to use the cluster.
+        # slurmctld is killed just after it acknowledged the array. It then reuses ids of earlier
+        # jobs, whose tasks nodes may reject. So this must be the last test on the cluster.
         real = shutil.which("sbatch")
         fakes = self.scratch / "forgetful"
         fakes.mkdir()
@@ -219,12 +220,12 @@ class Sweeps(unittest.TestCase):
         up = ["scontrol", "update", "PartitionName=seeing", "State=UP"]
         wait_for("slurmctld", lambda: subprocess.run(up, capture_output=True).returncode == 0)
         said = self.finish(process)
-        self.assertRegex(said, r"12 cells still to be done; Slurm lost array \d+")
+        self.assertRegex(said, r"12 cells not finished yet; Slurm lost array \d+")
         self.expect_same("forgotten")
 
     def test_zz_a_controller_that_hangs(self):
         self.assertEqual(self.finish(self.hangs, status=1),
-                         "muster: --on slurm: scontrol: no answer in 20.0 s\n")
+                         "muster: --on slurm: scontrol: no response within 20.0 s\n")
 
 
 if __name__ == "__main__":

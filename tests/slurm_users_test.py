@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Muster on a real Slurm for several users: jobs run as whoever submits them, and what such a user
-does to the record of its lease harms nobody but itself. And a manager that may not do so.
+"""Muster on a real Slurm for several users. Jobs run as the user who submits them, and a user who
+changes the record of their lease harms only their own job. Also: a manager that is not root.
 
     tests/slurm_users_test.py MUSTER TRAINER [TEST...]
 
-With MUSTER_LONG=1 in more ways.
+With MUSTER_LONG=1 it tests more variants.
 """
 
 import json
@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Leave no files in the source tree.
 from live_daemon import PATIENCE, main, until  # noqa: E402
 from slurm_faults import LONG, FaultTest, FaultyBed  # noqa: E402
 
@@ -31,7 +31,7 @@ def tearDownModule():
 
 
 class Users(FaultTest):
-    """The manager is root, the jobs are nobody's."""
+    """The manager runs as root, the jobs run as the user `nobody`."""
     bed = BED
     CONFIG = {"others": True}
 
@@ -44,11 +44,11 @@ class Users(FaultTest):
         return out
 
     def let_in(self):
-        """The socket is for root's group, which nobody is not in."""
+        """Opens the socket, which belongs to the group root, for the user `nobody`."""
         os.chown(self.daemon.home / "muster.sock", 0, NOBODY)
 
     def nobodys(self, script, *options):
-        """A job of nobody's that runs a script of sh; $R is its record."""
+        """Submits a shell script as the user `nobody`; $R is the record directory."""
         self.let_in()
         script = "R=${MUSTER_PROGRESS%/*}; " + script
         said = self.as_nobody(self.daemon.program, "submit", "--json", *options, "--",
@@ -56,7 +56,7 @@ class Users(FaultTest):
         return json.loads(said)["id"]
 
     def secret(self):
-        """A file of root's in a directory of nobody's, open: who has it, and what is in it."""
+        """Returns path and descriptor of a file of root in a directory of the user `nobody`."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.daemon.base))
         os.chown(folder, NOBODY, NOBODY)
         path = folder / "secret"
@@ -73,7 +73,7 @@ class Users(FaultTest):
     def test_as_submitter(self):
         job = self.nobodys("id -u; id -g; id -G; stat -c '%u %a' $R; ls ${R%/*}; cat $R/spec.json "
                            "> /dev/null && echo mine; cat ${R%/*}/*/spec.json")
-        self.wait_over(job, "failed")  # ls may not, and so cat.
+        self.wait_over(job, "failed")  # ls is not permitted, so cat fails.
         self.assertEqual(self.output(job).split("\n")[:4], ["65534", "65534", "65534", "65534 700"])
         self.assertIn("\nmine\n", self.output(job))
         self.assertEqual(self.output(job).count("ermission denied"), 1)
@@ -82,7 +82,7 @@ class Users(FaultTest):
 
     def test_links_and_pipes_lead_nowhere(self):
         names = ("wish.json.new", "wish.json", "out.log", "progress.jsonl", "exit.json.new")
-        # The second and third: whoever owns a directory may move what is in it.
+        # The second and third: the owner of a directory can move the files in it.
         plants = [("ln -s SECRET NAME", names), ("mv SECRET NAME", ("out.log",)),
                   ("mv SECRET NAME", ("wish.json.new",)), ("mkfifo NAME", names),
                   ("mkdir -p NAME/more", names)]
@@ -101,7 +101,7 @@ class Users(FaultTest):
         self.assert_nothing_left()
 
     def test_before_it_starts(self):
-        """Nobody spoils the record of a lease that waits in Slurm; it can be cancelled."""
+        """A corrupted record of a lease that waits in Slurm; the job can still be cancelled."""
         secret, kept = self.secret()
         BED.run("scontrol", "update", "PartitionName=main", "State=DOWN")
         self.addCleanup(BED.run, "scontrol", "update", "PartitionName=main", "State=UP")
@@ -137,8 +137,8 @@ class Users(FaultTest):
         self.as_nobody("cp", new, record)
         BED.run("scontrol", "update", "PartitionName=main", "State=UP")
         self.daemon.start()
-        until("it is seen", lambda: "spec.json is not as it was written" in self.daemon.log())
-        until("it is refused", lambda: "holds another lease" in self.daemon.log())
+        until("it is seen", lambda: "spec.json was modified" in self.daemon.log())
+        until("it is refused", lambda: "contains another lease" in self.daemon.log())
         self.daemon.muster("cancel", job)
         self.wait_over(job, "cancelled")
         self.assertFalse((self.daemon.base / "by-root").exists())
@@ -147,7 +147,7 @@ class Users(FaultTest):
         self.assert_nothing_left()
 
     def test_a_forged_comment(self):
-        """A job of somebody else's that says it is a lease does not stand for it."""
+        """A job of another user with the comment of a lease is not taken for the lease."""
         job = self.work(beats=1000)
         self.wait_beat(job)
         [row] = self.ours()
@@ -165,14 +165,14 @@ class Users(FaultTest):
 
 
 class OneAccount(FaultTest):
-    """The manager is nobody, and so are the jobs."""
+    """The manager and the jobs run as the user `nobody`."""
     bed = BED
 
     def daemon_with(self, config=None, as_user=None, start=True):
         return super().daemon_with(config, NOBODY, start)
 
     def test_its_record_is_removed(self):
-        """Its shim cannot report; it is run again when Slurm says that it is over."""
+        """The shim cannot report. The job runs again when Slurm reports its end."""
         job = self.work(beats=1000)
         self.wait_state(job, "running")
         shutil.rmtree(self.daemon.record(f"j{job}.e1", ""))
@@ -183,7 +183,7 @@ class OneAccount(FaultTest):
         self.assert_nothing_left()
 
     def test_its_record_is_removed_and_the_manager_killed(self):
-        """It may still run, and is ended before it is run again."""
+        """The lease may still run, so it is ended before the job runs again."""
         job = self.work(beats=1000)
         self.wait_state(job, "running")
         self.wait_beat(job)
@@ -198,12 +198,12 @@ class OneAccount(FaultTest):
         self.assert_nothing_left()
 
     def test_what_slurm_refuses_is_cancelled(self):
-        """It does not keep the others from being tried."""
+        """It does not block the other submissions."""
         self.wait_over(self.work(beats=1))
         BED.run("scontrol", "update", "PartitionName=main", "State=DRAIN")
         self.addCleanup(BED.run, "scontrol", "update", "PartitionName=main", "State=UP")
         job = self.work()
-        until("it is refused", lambda: "Slurm refuses" in self.daemon.log())
+        until("it is refused", lambda: "Slurm rejects" in self.daemon.log())
         self.daemon.muster("cancel", job)
         self.wait_over(job, "cancelled")
         BED.run("scontrol", "update", "PartitionName=main", "State=UP")

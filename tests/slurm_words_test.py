@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What src/exec/slurm says to Slurm and reads from it, against a real one: RealSlurm of exec_slurm_test.
+"""The commands of src/exec/slurm and their output, with a real Slurm: RealSlurm of exec_slurm_test.
 
     slurm_words_test.py SLURM_TEST
 """

@@ -12,12 +12,12 @@ TOKEN = re.compile(
 
 
 def blank(text):
-    """As many lines as the text, and nothing on them."""
+    """Returns as many empty lines as the text has."""
     return "\n" * text.count("\n")
 
 
 def without_comments(source, without_text):
-    """The source line for line, without comments and, if asked, with all quoted text emptied."""
+    """Returns the same lines without comments and, if asked, without quoted text."""
 
     def keep(match):
         if match["comment"] is not None:

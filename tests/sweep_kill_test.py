@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A sweep that is killed at any moment and gone on with gives the bytes of one that is not.
+"""A sweep that is killed at any moment and resumed gives the same bytes as an uninterrupted one.
 
     tests/sweep_kill_test.py MUSTER [KILLS]
 """
@@ -51,7 +51,7 @@ def main():
         took = time.monotonic() - began
 
         killed = 0
-        for attempt in range(6):  # The machine may have become quicker since.
+        for attempt in range(6):  # The machine may have become faster since the measurement.
             broken = scratch / f"broken-{attempt}"
             for _ in range(kills):
                 process = sweep(broken)

@@ -1,5 +1,5 @@
-// What must hold of tenants and of preemption whatever the workload: over a thousand small random
-// ones, under every policy, every step of the engine watched.
+// Properties of tenants and preemption for any workload: over a thousand small random workloads,
+// under each policy, with checks at each step of the engine.
 
 #include <gtest/gtest.h>
 
@@ -37,19 +37,19 @@ bool share_a_gpu(const Placement& a, const Placement& b) {
     });
   });
 }
-bool share_a_server(const Placement& a, const Placement& b) {
+bool share_a_node(const Placement& a, const Placement& b) {
   return std::any_of(a.begin(), a.end(), [&](const Share& mine) {
     return std::any_of(b.begin(), b.end(),
                        [&](const Share& other) { return mine.node == other.node; });
   });
 }
 
-// Placements for which it is not enough that as many GPUs are free.
-bool wants_one_server(const SchedulerParts& parts) {
+// Returns whether the placement needs more than a sufficient number of free GPUs.
+bool wants_one_node(const SchedulerParts& parts) {
   return parts.placement == "yarn" || parts.placement == "skew";
 }
 
-// Compares who is placed before and after each step.
+// Compares the placed jobs before and after each step.
 class PreemptionWatcher final : public Stage::Watcher {
  public:
   std::size_t evictions() const { return evictions_; }
@@ -69,7 +69,7 @@ class PreemptionWatcher final : public Stage::Watcher {
   void after(const Stage& stage) override {
     const State& state = stage.engine().state();
     std::vector<JobId> started;
-    std::vector<JobId> granted;  // Also those that move.
+    std::vector<JobId> granted;  // Includes jobs that move.
     for (const JobId job : state.placed) {
       const auto was = placed_.find(job);
       if (was != placed_.end() && was->second.epoch == stage.engine().lease(job).epoch) continue;
@@ -80,7 +80,7 @@ class PreemptionWatcher final : public Stage::Watcher {
     for (const JobId job : started) {
       const auto found = evicted_.find(job);
       if (found == evicted_.end() || found->second.first != stage.now()) continue;
-      EXPECT_FALSE(share_a_server(found->second.second, stage.engine().lease(job).placement))
+      EXPECT_FALSE(share_a_node(found->second.second, stage.engine().lease(job).placement))
           << "job " << job.index() << " evicted and put back at " << stage.now().in_seconds();
     }
     for (const auto& [job, was] : placed_) {
@@ -97,7 +97,7 @@ class PreemptionWatcher final : public Stage::Watcher {
   struct Was {
     Epoch epoch;
     Placement placement;
-    Instant since;  // never() for a promise that was not yet kept.
+    Instant since;  // never() for a promised lease that has not started.
   };
 
   void check_min_run(const Stage& stage, JobId job, const Was& was, const char* what) const {
@@ -106,7 +106,7 @@ class PreemptionWatcher final : public Stage::Watcher {
         << "job " << job.index() << " " << what << " at " << stage.now().in_seconds();
   }
 
-  // Somebody starts for it, and somebody has its GPUs: the same, or one that had to move.
+  // A stop must let a job start, and its GPUs must go to that job or to one that had to move.
   void check_gain(const Stage& stage, JobId job, const Was& was, const std::vector<JobId>& started,
                   const std::vector<JobId>& granted) const {
     EXPECT_FALSE(started.empty()) << "job " << job.index() << " stopped for nobody at "
@@ -119,7 +119,7 @@ class PreemptionWatcher final : public Stage::Watcher {
         << "nobody uses the GPUs of job " << job.index() << " at " << stage.now().in_seconds();
   }
 
-  // Nobody loses to another tenant what would be within its quota beside all that it still holds.
+  // A tenant never loses a job to another tenant if the job would be within its quota.
   void check_right(const Stage& stage, JobId job, const std::vector<JobId>& started) {
     const State& state = stage.engine().state();
     const TenantTree& tenants = stage.scene().tenants;
@@ -139,13 +139,14 @@ class PreemptionWatcher final : public Stage::Watcher {
         << stage.now().in_seconds();
   }
 
-  // Policies that preempt choose by count. Where a gang wants one server, a tenant may lose its own
-  // to one of its jobs that then finds no place, and others be given the GPUs meanwhile.
+  // Preempting policies choose victims by number of GPUs. If a gang needs a single node, a tenant
+  // may lose a job to another of its jobs, which then finds no placement. Other jobs may then get
+  // the GPUs.
   static bool finds_no_place_for_its_choice(const Stage& stage) {
     const SchedulerParts& parts = stage.scene().options.parts;
     const PolicyOptions defaults;
     const auto policy = find_entry(policies(), "policy", parts.policy).value()->make(defaults);
-    return wants_one_server(parts) && policy->traits().preempts;
+    return wants_one_node(parts) && policy->traits().preempts;
   }
 
   std::map<JobId, Was> placed_;
@@ -172,15 +173,15 @@ TEST(TenancyProperty, NoPreemptionIsInVain) {
     ASSERT_EQ(result.digest, stage.engine().digest()) << "the stage is not what simulate() does";
     for (std::size_t i = 0; i < result.jobs.size(); ++i) {
       const JobOutcome& job = result.jobs[i];
-      ASSERT_TRUE(job.fate == Fate::kFinished || job.fate == Fate::kRejected) << "job " << i;
+      ASSERT_TRUE(job.fate == JobResult::kFinished || job.fate == JobResult::kRejected)
+          << "job " << i;
     }
   }
   EXPECT_GT(evictions, campaign_floor(2000U)) << "or there was nothing to watch";
   EXPECT_GT(between_tenants, campaign_floor(500U));
 }
 
-// The end of somebody's safe time is a reason to plan even in a round before which nothing
-// happened.
+// The end of a job's minimum run time triggers a plan even in an idle round.
 TEST(TenancyProperty, IdleRoundsMakeNoDifference) {
   std::size_t with_min_run = 0;
   for (std::uint64_t seed = 0; seed < scene_count() / 2; ++seed) {
@@ -220,7 +221,7 @@ class GangWatcher final : public Stage::Watcher {
           << "job " << job.index() << " at " << stage.now().in_seconds();
       ++gangs_;
     }
-    // What is planned for the others, they do not hold: all of it or nothing, too.
+    // Planned leases of other jobs do not hold GPUs yet, but must be complete gangs, too.
     for (const Lease& lease : stage.engine().state().leases) {
       if (lease.state == Lease::State::kUnused) continue;
       EXPECT_EQ(total_of(lease.placement).gpus, stage.engine().state().jobs[lease.job].spec.gpus);
@@ -231,7 +232,7 @@ class GangWatcher final : public Stage::Watcher {
   std::size_t gangs_ = 0;
 };
 
-// J (3): a gang never holds part of its GPUs.
+// J (3): a gang never holds only a part of its GPUs.
 TEST(Sanity, J3_GangsNeverHoldPartOfTheirGpus) {
   std::size_t gangs = 0;
   for (std::uint64_t seed = 0; seed < scene_count(); ++seed) {
@@ -245,7 +246,7 @@ TEST(Sanity, J3_GangsNeverHoldPartOfTheirGpus) {
   EXPECT_GT(gangs, campaign_floor(100'000U));
 }
 
-// J (4): fair-share, fragmentation and the rest add up to the whole waiting.
+// J (4): the wait causes (fair share, fragmentation and others) add up to the total waiting time.
 TEST(Sanity, J4_CausesAddUpToWaiting) {
   WaitSplit all;
   std::size_t over_on_arrival = 0;
@@ -263,8 +264,8 @@ TEST(Sanity, J4_CausesAddUpToWaiting) {
         sum += job.waiting.by_cause[cause];
         all.by_cause[cause] += job.waiting.by_cause[cause];
       }
-      if (job.fate == Fate::kRejected) continue;
-      ASSERT_EQ(job.fate, Fate::kFinished);
+      if (job.fate == JobResult::kRejected) continue;
+      ASSERT_EQ(job.fate, JobResult::kFinished);
       ASSERT_EQ(sum, job.wait()) << "job " << i;
       if (options.tenants == nullptr) {
         ASSERT_EQ(job.waiting[WaitCause::kFairShare], Duration()) << "there is no share";
@@ -280,8 +281,8 @@ TEST(Sanity, J4_CausesAddUpToWaiting) {
   EXPECT_GT(over_on_arrival, campaign_floor(1000U));
 }
 
-// Looks for a tenant below its quota whose waiting job would fit if only jobs wholly above other
-// tenants' quotas were gone.
+// Searches for a tenant below its quota whose waiting job would fit without the jobs that are
+// completely above the quotas of other tenants.
 class QuotaWatcher final : public Stage::Watcher {
  public:
   std::size_t looked() const { return looked_; }
@@ -290,12 +291,12 @@ class QuotaWatcher final : public Stage::Watcher {
     const State& state = stage.engine().state();
     const TenantTree& tenants = stage.scene().tenants;
     const std::int64_t total = stage.scene().topology.total().gpus;
-    if ((total - state.books.free_gpus()) * 1000 < total * tenants.reclaim_permille()) return;
+    if ((total - state.ledger.free_gpus()) * 1000 < total * tenants.reclaim_permille()) return;
     std::map<TenantId, std::int64_t> used;
     for (const JobId job : state.placed) {
       used[state.jobs[job].spec.tenant] += state.jobs[job].spec.gpus;
     }
-    Books without = state.books;
+    ResourceLedger without = state.ledger;
     bool any = false;
     for (const JobId job : borrowers(stage, used)) {
       for (const Share& share : stage.engine().lease(job).placement) without.give(share);
@@ -321,9 +322,9 @@ class QuotaWatcher final : public Stage::Watcher {
   }
 
  private:
-  // Jobs no tenant has a right to, whatever the policy calls borrowed. Those who came first are
-  // within the quota. Under one that goes by rank it may be others, but no fewer GPUs than what all
-  // hold above their quotas: the last to come, as long as that leaves the quota.
+  // Returns the jobs above the quotas of their tenants, independent of the policy. Under fit-first,
+  // the first jobs are within the quota. Policies that rank may choose other jobs, but at least as
+  // many GPUs: the last jobs of a tenant, as long as the rest fills its quota.
   static std::vector<JobId> borrowers(const Stage& stage, std::map<TenantId, std::int64_t> used) {
     const State& state = stage.engine().state();
     const TenantTree& tenants = stage.scene().tenants;
@@ -349,7 +350,7 @@ class QuotaWatcher final : public Stage::Watcher {
     for (const JobId job : by_age) {
       const JobSpec& spec = state.jobs[job].spec;
       if (used[spec.tenant] - spec.gpus < tenants[spec.tenant].quota) {
-        used[spec.tenant] = tenants[spec.tenant].quota;  // No more of this one.
+        used[spec.tenant] = tenants[spec.tenant].quota;  // Skips the rest of this tenant.
         continue;
       }
       used[spec.tenant] -= spec.gpus;
@@ -361,8 +362,8 @@ class QuotaWatcher final : public Stage::Watcher {
   std::size_t looked_ = 0;
 };
 
-// J (5): nobody above its quota while another below its own has a placeable job and the cluster is
-// 90% busy. Not even for a while: everything is set right in the plan in which it comes about.
+// J (5): if the cluster is 90% busy and a tenant below its quota has a placeable job, no tenant is
+// above its quota. There is no delay: the same plan corrects it.
 TEST(Sanity, J5_NobodyAboveQuotaWhileAnotherBelowCouldRun) {
   std::size_t looked = 0;
   for (std::uint64_t seed = 0; seed < scene_count(); ++seed) {
@@ -373,9 +374,9 @@ TEST(Sanity, J5_NobodyAboveQuotaWhileAnotherBelowCouldRun) {
     options.min_run = options.round = Duration();
     options.parts.mechanism = "proportional";
     options.parts.policy = seed % 2 == 0 ? "fit-first" : "srtf";
-    // Where any GPUs will do it is enough to count them. Otherwise it matters who borrows, which is
-    // by rank under srtf, and not from everybody in a tree.
-    if (wants_one_server(options.parts)) {
+    // If any GPUs are suitable, counting them is sufficient. Otherwise it matters which jobs
+    // borrow: srtf chooses them by rank, and in a tree tenants cannot borrow from all others.
+    if (wants_one_node(options.parts)) {
       options.parts.policy = "fit-first";
       setting.nested = false;
     }

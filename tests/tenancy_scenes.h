@@ -18,7 +18,7 @@
 
 namespace muster {
 
-// The zoo, so that mechanisms which look at profiles have something to do.
+// The built-in models, so that mechanisms can use different profiles.
 inline const ProfileTable& scene_profiles() {
   static const ProfileTable profiles = builtin_profiles();
   return profiles;
@@ -28,7 +28,7 @@ struct Scene {
   Topology topology;
   TenantTree tenants;
   Trace trace;
-  SimOptions options;  // Without the tenants, which are at another address in every copy.
+  SimOptions options;  // Without the tenants, because their address differs in each copy.
 
   SimOptions with_tenants() const {
     SimOptions all = options;
@@ -50,11 +50,11 @@ class SceneMaker {
     return all.begin()[below(static_cast<std::int64_t>(all.size()))];
   }
 
-  // What is drawn before the tenants and the trace are.
+  // The random values that are drawn before the tenants and the trace.
   struct Setting {
     SimOptions options;
     TenantRules rules;
-    bool nested = false;  // The first two tenants are below another.
+    bool nested = false;  // The first two tenants have a parent.
   };
   Setting setting() {
     Setting drawn;
@@ -85,7 +85,7 @@ class SceneMaker {
   }
 
  private:
-  // Two to four that have jobs; quotas that come to at most the cluster, some zero.
+  // Returns two to four tenants with jobs. The sum of quotas is at most the cluster; some are zero.
   TenantTree tenants(std::int64_t gpus, const Setting& setting) {
     TenantList list;
     list.rules = setting.rules;
@@ -97,7 +97,7 @@ class SceneMaker {
       spec.weight_milli = static_cast<std::int32_t>(500 + below(3000));
       const std::int64_t even = left / (count - i);
       std::int64_t part = one_in(6) ? 0 : std::min(left, even / 2 + below(even + 2));
-      if (i + 1 == count && left == gpus) part = left;  // Somebody must have something.
+      if (i + 1 == count && left == gpus) part = left;  // At least one tenant has a quota.
       left -= part;
       if (setting.rules.sharing == Sharing::kQuota) spec.quota = part;
       if (count > 2 && i < 2 && setting.nested) spec.parent = "lab";
@@ -122,8 +122,8 @@ class SceneMaker {
       job.duration = Duration::seconds(5 + below(one_in(5) ? 4000 : 900));
       job.gpus = static_cast<std::int32_t>(
           std::min(gpus, one_in(8) ? 1 + below(gpus) : any({1, 1, 2, 2, 3, 4, 4, 6, 8})));
-      const ProfileId model(static_cast<std::size_t>(
-          below(static_cast<std::int64_t>(scene_profiles().size()))));  // The unknown one too.
+      const ProfileId model(static_cast<std::size_t>(below(
+          static_cast<std::int64_t>(scene_profiles().size()))));  // Includes the unknown profile.
       job.model = trace.models.intern(scene_profiles()[model].name());
       job.user = trace.users.intern("u" + std::to_string(below(3)));
       job.tenant =

@@ -43,17 +43,17 @@ Engine Stage::make_engine() {
 }
 
 Instant Stage::next() const {
-  Instant next = std::min(wake_, timetable_.first().at);
+  Instant next = std::min(wake_, event_queue_.first().at);
   const std::vector<TraceJob>& jobs = scene_->trace.jobs;
   return arrived_ < jobs.size() ? std::min(next, jobs[arrived_].submit) : next;
 }
 
 void Stage::gather() {
-  while (timetable_.first().at == now_) {
-    const Timetable::Entry due = timetable_.first();
-    if (due.kind == Timetable::Kind::kStarted) {
+  while (event_queue_.first().at == now_) {
+    const EventQueue::Entry due = event_queue_.first();
+    if (due.kind == EventQueue::Kind::kStarted) {
       started(due.job, due.tag);
-    } else if (due.kind == Timetable::Kind::kStopped) {
+    } else if (due.kind == EventQueue::Kind::kStopped) {
       end(due.job, due.tag, LeaseOutcome::kStopped);
     } else {
       end(due.job, engine_.state().jobs[due.job].epoch, LeaseOutcome::kCompleted);
@@ -89,16 +89,16 @@ void Stage::carry_out(const Action& action) {
     if (std::exchange(run.ran, true)) overhead = options_.overheads.restart;
     if (std::exchange(run.moving, false)) overhead += options_.overheads.migration;
     if (overhead == Duration()) return started(action.job, action.epoch);
-    timetable_.set(action.job,
-                   {now_ + overhead, action.job, Timetable::Kind::kStarted, action.epoch});
+    event_queue_.set(action.job,
+                     {now_ + overhead, action.job, EventQueue::Kind::kStarted, action.epoch});
   } else if (action.kind == Action::Kind::kStop) {
     run.moving = engine_.state().jobs[action.job].state == JobState::kPlaced;
     run.progress.set_speed(0, now_);
     if (options_.overheads.checkpoint == Duration()) {
       return end(action.job, action.epoch, LeaseOutcome::kStopped);
     }
-    timetable_.set(action.job, {now_ + options_.overheads.checkpoint, action.job,
-                                Timetable::Kind::kStopped, action.epoch});
+    event_queue_.set(action.job, {now_ + options_.overheads.checkpoint, action.job,
+                                  EventQueue::Kind::kStopped, action.epoch});
   } else if (engine_.lease(action.job).state == Lease::State::kRunning) {
     set_speed(action.job);
   }
@@ -112,11 +112,11 @@ void Stage::started(JobId job, Epoch epoch) {
 void Stage::set_speed(JobId job) {
   TrueProgress& progress = runs_[job.index()].progress;
   progress.set_speed(engine_.lease(job).speed, now_);
-  timetable_.set(job, {progress.finish(), job, Timetable::Kind::kFinish, 0});
+  event_queue_.set(job, {progress.finish(), job, EventQueue::Kind::kFinish, 0});
 }
 
 void Stage::end(JobId job, Epoch epoch, LeaseOutcome outcome) {
-  timetable_.clear(job);
+  event_queue_.clear(job);
   held_.erase(job);
   events_.push_back(LeaseEnded{job, epoch, outcome});
 }

@@ -1,32 +1,32 @@
 #pragma once
 
-// A driver of the engine that runs a scene and shows every step of the engine to a watcher. It does
-// what simulate() does, and nothing else.
+// Runs a scene with the engine and calls a watcher at each step. Apart from that it works like
+// simulate().
 
 #include <cstddef>
 #include <map>
 #include <vector>
 
 #include "engine/core/engine.h"
+#include "sim/run/event_queue.h"
+#include "sim/run/job_progress.h"
 #include "sim/run/simulator.h"
-#include "sim/run/timetable.h"
-#include "sim/run/truth.h"
 #include "tenancy_scenes.h"
 
 namespace muster {
 
-// Every order is carried out as simulate() does; before and after each step the watcher looks on.
+// Executes each action like simulate(). Calls the watcher before and after each step.
 class Stage {
  public:
   struct Held {
     Placement placement;
-    Instant since;  // When it was told to start.
+    Instant since;  // Time of the start.
   };
   struct Watcher {
     virtual ~Watcher() = default;
     virtual void before(const Stage&) {}
-    virtual void after(const Stage&) {}    // Each step; there may be several an instant.
-    virtual void settled(const Stage&) {}  // When nothing more happens at that instant.
+    virtual void after(const Stage&) {}    // After each step; there may be several per instant.
+    virtual void settled(const Stage&) {}  // After the last step of an instant.
   };
 
   Stage(const Scene& scene, Watcher& watcher)
@@ -44,8 +44,8 @@ class Stage {
   const Cluster& cluster() const { return cluster_; }
   const Engine& engine() const { return engine_; }
   Instant now() const { return now_; }
-  // What really holds GPUs, from its start until its end was reported. A job that moves may still
-  // be saving while the new lease waits, but never holds two.
+  // The jobs that hold GPUs, from the start until the end is reported. A job that moves may still
+  // be saving its work while its new lease waits, but it never holds two leases.
   const std::map<JobId, Held>& held() const { return held_; }
 
  private:
@@ -72,7 +72,7 @@ class Stage {
   Instant wake_ = Instant::never();
   std::size_t arrived_ = 0;
   std::vector<Run> runs_;
-  Timetable timetable_;
+  EventQueue event_queue_;
   std::map<JobId, Held> held_;
   std::vector<Event> events_;
 };

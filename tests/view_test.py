@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""muster view, as a browser meets it: runs, a sweep, a study and a trace are opened from one
-directory and read over HTTP; Ctrl-C ends it.
+"""muster view: opens runs, a sweep, a study and a trace from one directory and reads them over HTTP
+like a browser; Ctrl-C ends it.
 
 usage: view_test.py MUSTER
 """
@@ -21,7 +21,7 @@ MUSTER = ""
 
 
 class Page:
-    """A `muster view` that runs."""
+    """A running `muster view`."""
 
     def __init__(self, *words):
         self.process = subprocess.Popen([MUSTER, "view", *words], stdout=subprocess.PIPE,
@@ -38,7 +38,7 @@ class Page:
             answer = error
         with answer:
             text = answer.read()
-            # 404 is also the answer to calls that only a manager has.
+            # Calls that only a manager supports also return 404.
             api_schema.check("GET", f"/{path}", answer.status, answer.headers["Content-Type"], text,
                              also=[404])
             return answer.status, json.loads(text)
@@ -143,7 +143,7 @@ class View(unittest.TestCase):
         (self.dir / "empty").mkdir(exist_ok=True)
         for name, what in (("none", "none: no such file or directory"),
                            ("bad.json", "bad.json: not a page"),
-                           ("grid.yaml", "grid.yaml"), ("empty", "empty: neither a run")):
+                           ("grid.yaml", "grid.yaml"), ("empty", "empty: contains no run")):
             asked = subprocess.run([MUSTER, "view", self.path(name)], capture_output=True,
                                    text=True, timeout=60)
             self.assertEqual(asked.returncode, 2, name)

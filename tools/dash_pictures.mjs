@@ -1,4 +1,4 @@
-// The pictures of the dashboard in README.md, of a real manager with jobs and of real simulated runs.
+// Makes the screenshots of the dashboard in README.md, from a real manager and simulated runs.
 //
 //   MUSTER_PROGRAMS=build/release/bin/muster:build/release/bin/trainer node tools/dash_pictures.mjs docs/img
 
@@ -47,7 +47,7 @@ async function shoot(address, hash, file, options) {
 const manager = new Manager(CONFIG);
 try {
   await manager.start();
-  copyFileSync(TRAINER, path.join(manager.base, 'trainer'));  // A path that means nothing is none to show.
+  copyFileSync(TRAINER, path.join(manager.base, 'trainer'));  // Keeps build paths out of the screenshots.
   chmodSync(path.join(manager.base, 'trainer'), 0o755);
   const {id: one} = (await manager.ask('POST', '/v1/jobs', {name: 'spirals', gpus: 2, tenant: 'speech',
     model: 'deepspeech', estimate: '2h', cwd: manager.base,

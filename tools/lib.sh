@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What ./run and ./test share: installing packages and building a preset. Sourced, not run.
-# Everything here speaks on stderr, so that a caller's stdout stays clean for programs.
+# Functions that ./run and ./test share: install packages and build a preset. To be sourced.
+# All messages go to stderr, so that stdout contains only the output of programs.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf '%s\n' "$*" >&2; }
 
-# Seconds since START, a value of $SECONDS, for a person: "34 s" or "2 min 05 s".
+# elapsed START: prints the time since START, a value of $SECONDS: "34 s" or "2 min 05 s".
 elapsed() {
   local seconds=$((SECONDS - $1))
   if ((seconds < 60)); then
@@ -16,7 +16,7 @@ elapsed() {
   fi
 }
 
-# The packages of one section of tools/packages.txt, one a line.
+# packages_of SECTION: prints the packages of a section of tools/packages.txt, one per line.
 packages_of() {
   awk -v want="[$1]" '
     { sub(/#.*/, ""); gsub(/[ \t\r]/, "") }
@@ -24,12 +24,13 @@ packages_of() {
     inside && $0 != "" { print }' "$root/tools/packages.txt"
 }
 
-# Those of the packages named on stdin that are not installed, and whose command is not there.
+# Reads packages from stdin ("package" or "package|command") and prints the missing ones. A package
+# is not missing if its command exists.
 missing_packages() {
   local package command
   while IFS='|' read -r package command; do
     if [[ -n $command ]] && command -v "$command" >/dev/null; then continue; fi
-    # The format is for dpkg-query to expand, not for the shell.
+    # dpkg-query expands the format, not the shell.
     # shellcheck disable=SC2016
     if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
       printf '%s\n' "$package"
@@ -37,7 +38,7 @@ missing_packages() {
   done
 }
 
-# as_root COMMAND...: with rights to install packages. Asks for a password only at a terminal.
+# as_root COMMAND...: runs the command as root. Asks for a password only at a terminal.
 as_root() {
   if ((EUID == 0)); then
     "$@"
@@ -48,7 +49,7 @@ as_root() {
   fi
 }
 
-# apt_get WORDS...: says nothing when it goes well, and the end of its log when it does not.
+# apt_get ARGUMENTS...: prints nothing on success, and the end of its log on failure.
 apt_get() {
   local attempt log=$root/build/packages.log
   mkdir -p "$root/build"
@@ -56,7 +57,7 @@ apt_get() {
     as_root env DEBIAN_FRONTEND=noninteractive \
       apt-get -qq -o DPkg::Lock::Timeout=120 "$@" >"$log" 2>&1 && return 0
     if ((attempt == 1)); then
-      say "apt-get $1 failed; trying once more"
+      say "apt-get $1 failed; trying again"
       sleep 3
     fi
   done
@@ -65,13 +66,13 @@ apt_get() {
   return 1
 }
 
-# need_packages run|test: installs what is missing, and needs neither rights nor a network if
-# nothing is.
+# need_packages run|test: installs missing packages. Needs neither root nor a network if no package
+# is missing.
 need_packages() {
   local sections=(run) section missing
   if [[ $1 == test ]]; then sections+=(test); fi
   if ! command -v dpkg-query >/dev/null; then
-    say "no dpkg here: trusting that the packages of tools/packages.txt are installed"
+    say "dpkg-query not found; assuming that the packages of tools/packages.txt are installed"
     return 0
   fi
   mapfile -t missing < <(for section in "${sections[@]}"; do packages_of "$section"; done |
@@ -79,25 +80,25 @@ need_packages() {
   if ((${#missing[@]} == 0)); then return 0; fi
   if ((EUID != 0)) && ! command -v sudo >/dev/null; then
     say "missing packages: ${missing[*]}"
-    say "installing them needs root or sudo, and there is neither; as root, run:"
+    say "installing them needs root or sudo; as root, run:"
     say "  apt-get install --no-install-recommends ${missing[*]}"
     return 1
   fi
   say "installing packages: ${missing[*]}"
-  # A stale index may still do, so the install decides.
-  apt_get update || say "could not refresh the package lists; trying with those at hand"
+  # The install may succeed with old package lists, so a failed update is not an error.
+  apt_get update || say "could not update the package lists; using the old ones"
   if ! apt_get install -y --no-install-recommends "${missing[@]}"; then
     say "could not install: ${missing[*]}"
     return 1
   fi
 }
 
-# The dashboard's packages, as web/package-lock.json has them; nothing if they are there.
+# Installs the dashboard's packages of web/package-lock.json, unless they are up to date.
 need_web_packages() {
   local attempt log=$root/build/npm.log start=$SECONDS
   if cmp -s "$root/web/package-lock.json" "$root/web/node_modules/.muster-lock"; then return 0; fi
   mkdir -p "$root/build"
-  printf 'fetching the packages of the dashboard ... ' >&2
+  printf 'installing the packages of the dashboard ... ' >&2
   for attempt in 1 2; do
     if npm ci --prefix "$root/web" --no-audit --no-fund >"$log" 2>&1 &&
       cp "$root/web/package-lock.json" "$root/web/node_modules/.muster-lock"; then
@@ -111,8 +112,8 @@ need_web_packages() {
   return 1
 }
 
-# build PRESET [TARGET...]: configures and builds build/PRESET; all targets if none is named. One
-# line when it goes well; the first failure from the log when it does not.
+# build PRESET [TARGET...]: configures and builds build/PRESET (default: all targets). Prints one
+# line on success, and the first failure in the log otherwise.
 build() {
   local preset=$1 start log
   shift

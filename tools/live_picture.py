@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""live_picture.py MUSTER TRAINER OUT.svg: the README's picture of the live manager.
+"""live_picture.py MUSTER TRAINER OUT.svg: makes the picture of the live manager for the README.
 
-Starts a manager in a directory of its own, gives it jobs, kills it, starts it again, and draws what
-the commands printed as a terminal.
+Starts a manager in a temporary directory, submits jobs, kills the manager, starts it again, and
+draws the output of the commands as a terminal.
 """
 
 import html
@@ -65,7 +65,7 @@ def drawn(lines):
     width = 2 * MARGIN + int(COLUMNS * SIZE * 0.61)
     rows = []
     for i, (kind, text) in enumerate(lines):
-        text = html.escape(text[:COLUMNS]).replace(" ", "&#160;")  # Others are drawn once a row.
+        text = html.escape(text[:COLUMNS]).replace(" ", "&#160;")  # SVG merges normal spaces.
         text = re.sub(r"\b(running|starting)\b", r'<tspan fill="#7ec699">\1</tspan>', text)
         text = re.sub(r"\b(queued|blocked)\b", r'<tspan fill="#e6c07b">\1</tspan>', text)
         if kind == "prompt":

@@ -3,8 +3,8 @@
 
     tools/load_chart.py build/release/bin/muster docs/img/load.svg
 
-Runs muster on generated workloads of 4,000 one-GPU jobs on 128 GPUs under fifo in 300 s rounds and
-takes the mean over jobs 3,000 to 4,000. Standard library only."""
+Simulates generated workloads of 4,000 one-GPU jobs on 128 GPUs under fifo in rounds of 300 s, and
+plots the mean of jobs 3,000 to 4,000. Needs only the standard library."""
 import json
 import subprocess
 import sys
@@ -52,8 +52,8 @@ def draw(rows):
         out.append(f'<text x="{x(rate):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle" '
                    f'fill="#57606a">{rate:g}</text>')
     out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle" '
-               'fill="#57606a">jobs an hour</text>')
-    # Names at the lines' ends, pushed apart where they would overlap.
+               'fill="#57606a">jobs per hour</text>')
+    # Labels at the ends of the lines, moved apart if they would overlap.
     ends = sorted((y(rows[-1][i]), i) for i in range(len(MECHANISMS)))
     label_y, previous = {}, -100.0
     for at, i in ends:

@@ -1,7 +1,6 @@
-// Feeds bytes to the server as a connection would: the reader of requests, cut where the first byte
-// says, the table of addresses, and the parser of submits. Whatever comes, each request becomes a
-// call that keeps its promises or a refusal in one printable line, and where the bytes are cut
-// makes no difference to the requests that are whole.
+// Feeds bytes to the HTTP server like a connection: to the request reader, the table of routes and
+// the parser of submissions. The first byte determines where the input is split. Each request must
+// become a valid call or a printable one-line error. The split must not change complete requests.
 //
 //   cmake --preset fuzz && cmake --build --preset fuzz --target api_fuzz
 //   build/fuzz/tests/api_fuzz -max_total_time=300 /tmp/found tests/fuzz/corpus/api
@@ -25,7 +24,7 @@ constexpr HttpLimits kLimits{2U << 10U, 16U << 10U};
 
 void check_call(const Routed& routed) {
   const Route& route = routes()[routed.route];
-  MUSTER_CHECK(routed.limit <= kMostLogBytes);
+  MUSTER_CHECK(routed.limit <= kMaxLogBytes);
   const auto job_word = [](const std::string& word) {
     MUSTER_CHECK(!word.empty());
     for (const char c : word) MUSTER_CHECK((c >= '0' && c <= '9') || c == '_');
@@ -49,7 +48,7 @@ void check_problem(const Problem& problem) {
   MUSTER_CHECK(std::count(body.begin(), body.end(), '\n') == 1);
 }
 
-// What each request came to, one after the other.
+// Returns the results of all requests in order.
 std::vector<std::string> serve(std::string_view bytes, std::size_t piece) {
   std::vector<std::string> story;
   HttpReader reader(kLimits);
@@ -71,7 +70,7 @@ std::vector<std::string> serve(std::string_view bytes, std::size_t piece) {
     reader.feed(bytes.substr(0, piece));
     bytes.remove_prefix(std::min(piece, bytes.size()));
   }
-  // Not part of the story: of a request that is not all there, the parser may see the fault later.
+  // Excluded from the comparison: in an incomplete request, the parser may find the error later.
   if (reader.state() == HttpReader::State::kBroken) {
     check_problem(Problem(reader.status(), {reader.trouble()}));
   }

@@ -1,6 +1,6 @@
-// Logs and files of signatures, of any bytes. A file must be refused in one printable line that
-// names it, or be usable. Of a log the diagnosis must be fit to be shown, and the same whether the
-// log comes as a whole or line by line.
+// Logs and signature files with arbitrary bytes. A file must be usable, or rejected with one
+// printable line that names it. The diagnosis of a log must be printable, and the same for the
+// whole log and line by line.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +21,7 @@ const Signatures& builtin() {
 }
 
 void check_shown(const std::string& text) {
-  MUSTER_CHECK(text.size() <= kMostEvidenceBytes);
+  MUSTER_CHECK(text.size() <= kMaxEvidenceBytes);
   for (const char c : text) {
     MUSTER_CHECK(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
   }
@@ -48,7 +48,7 @@ void read_log(std::string_view text) {
   attempt.ranks.push_back({1, second, 1, 1, {}, {}});
   const Diagnosis got = classify(attempt, builtin());
   check_shown(got.evidence);
-  MUSTER_CHECK(got.says.size() <= kMostSaysBytes && !got.says.empty());
+  MUSTER_CHECK(got.says.size() <= kMaxSaysBytes && !got.says.empty());
   MUSTER_CHECK(got.log < 2 && got.line >= 0);
   MUSTER_CHECK(got.line <= 1 + std::count(text.begin(), text.end(), '\n'));
   LogScan whole(builtin(), 0);

@@ -1,6 +1,6 @@
-// Feeds bytes to the readers of src/history/, as a libFuzzer target (preset `fuzz`). The first byte
-// chooses the reader. It must refuse the rest in one printable line that names the file, or return
-// what keeps every promise of history.h and makes a trace.
+// Feeds bytes to the readers of src/workload/history and src/workload/philly, as a libFuzzer target
+// (preset `fuzz`). The first byte selects the reader. It must return a valid History that can be
+// converted to a trace, or a printable one-line error that names the file.
 //
 //   cmake --preset fuzz && cmake --build --preset fuzz --target philly_fuzz
 //   build/fuzz/tests/philly_fuzz -max_total_time=300 /tmp/found tests/fuzz/corpus/philly
@@ -37,8 +37,8 @@ void check_attempts(const History& history, const PastJob& job) {
     MUSTER_CHECK(!both || attempt.start <= attempt.end);
     MUSTER_CHECK(std::size_t{attempt.hosts} + attempt.host_count <= history.hosts.size());
     for (const HostShare& share : history.hosts_of(attempt)) {
-      MUSTER_CHECK(share.server < history.servers.size());
-      MUSTER_CHECK(64 - std::countl_zero(share.gpus) <= history.servers[share.server].gpus);
+      MUSTER_CHECK(share.node < history.nodes.size());
+      MUSTER_CHECK(64 - std::countl_zero(share.gpus) <= history.nodes[share.node].gpus);
     }
   }
 }
@@ -64,7 +64,7 @@ void read_log(std::string_view text) {
   history.ok() ? check_history(history.value()) : check_refusal(history.error());
 }
 
-// Objects must not depend on the window.
+// The objects must not depend on the size of the window.
 void cut_log(std::string_view text) {
   const auto objects = [&](std::size_t window) {
     std::size_t count = 0;
@@ -91,7 +91,7 @@ History small_history() {
 void read_use(std::string_view text) {
   History history = small_history();
   UseStudy study;
-  const auto check = [](const Refusal& refusal) {
+  const auto check = [](const MaybeError& refusal) {
     if (refusal) check_refusal(*refusal);
   };
   std::vector<ByteSource> twice = only(ByteSource::of(text, "f"));
@@ -105,11 +105,11 @@ void read_use(std::string_view text) {
 
 void read_machines(std::string_view text) {
   History history = small_history();
-  const Refusal refusal = parse_philly_machines(text, "f", history);
+  const MaybeError refusal = parse_philly_machines(text, "f", history);
   if (refusal) check_refusal(*refusal);
 }
 
-// The three files of a run one after the other, "---" between them.
+// The input is the three files of a run, separated by "---".
 void read_run(std::string_view text) {
   std::array<std::string_view, 3> files;
   for (std::string_view& file : files) {
@@ -123,7 +123,7 @@ void read_run(std::string_view text) {
 void read_outcomes(std::string_view text) {
   History history = small_history();
   history.jobs[0].id = history.ids.intern("a");
-  const Refusal refusal = parse_outcomes(text, "f", history);
+  const MaybeError refusal = parse_outcomes(text, "f", history);
   refusal ? check_refusal(*refusal) : check_history(history);
 }
 

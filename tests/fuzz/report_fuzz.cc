@@ -1,6 +1,6 @@
-// Feeds bytes to the readers of src/compare/, as a libFuzzer target (preset `fuzz`): a sweep's two
-// tables or a run's timeline, by the first byte. They must refuse in one printable line, or give
-// what a page can be made of.
+// Feeds bytes to the readers of src/study/compare, as a libFuzzer target (preset `fuzz`): the two
+// tables of a sweep or the timeline of a run, selected by the first byte. They must return data for
+// a page, or a printable one-line error.
 //
 //   cmake --preset fuzz && cmake --build --preset fuzz --target report_fuzz
 //   build/fuzz/tests/report_fuzz -max_total_time=300 /tmp/found tests/fuzz/corpus/report
@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "base/types/check.h"
-#include "study/compare/run_files.h"
+#include "study/compare/loaded_runs.h"
 #include "study/compare/sweep_page.h"
-#include "study/page/html.h"
+#include "study/page/page_html.h"
 
 namespace muster {
 namespace {
@@ -24,7 +24,7 @@ void check_refusal(const Error& error) {
   for (const char c : error.message) MUSTER_CHECK(c >= 0x20 && c < 0x7f);
 }
 
-// The two files one after the other, "---" between them.
+// The input is the two files, separated by "---".
 void read_sweep(std::string_view text) {
   const std::string_view means = text.substr(0, text.find("---\n"));
   text.remove_prefix(std::min(text.size(), means.size() + 4));
@@ -36,7 +36,7 @@ void read_sweep(std::string_view text) {
 
 void read_timeline(std::string_view text) {
   RunFiles run;
-  if (const Refusal refusal = parse_timeline(text, "f", run)) return check_refusal(*refusal);
+  if (const MaybeError refusal = parse_timeline(text, "f", run)) return check_refusal(*refusal);
   MUSTER_CHECK(run.busy.size() == run.waiting.size());
 }
 

@@ -1,6 +1,6 @@
-// Everything a user hands to `muster submit`, the API or `muster serve`: requests as JSON, jobs'
-// files, scripts for Slurm, the manager's file. A reader must refuse bytes in one printable line
-// that names the file, or return what passes the check and is the same when written and read again.
+// Input of users for `muster submit`, the API and `muster serve`: requests as JSON, job files,
+// Slurm scripts and the configuration file. A reader must return a valid request that writing and
+// reading does not change, or a printable one-line error that names the file.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Everything a shim or the executor reads that somebody else may have written: specs, reports,
-// control requests. What is accepted must come back the same when written and read again.
+// Input of shims and the executor from other processes: specs, reports and control requests.
+// Writing and reading accepted input must not change it.
 
 #include <cstddef>
 #include <cstdint>

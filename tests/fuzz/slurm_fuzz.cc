@@ -1,6 +1,6 @@
-// What Slurm's commands may answer, and what strangers may call their jobs. Any answer is read or
-// refused in one printable line; no name, comment or reason makes a row of its own; no value handed
-// to sbatch becomes an option.
+// Arbitrary output of Slurm's commands, and arbitrary names of external jobs. Each output is read,
+// or rejected with one printable line. No name, comment or reason creates an additional row. No
+// value for sbatch becomes an option.
 
 #include <cstddef>
 #include <cstdint>

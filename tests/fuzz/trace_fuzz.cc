@@ -1,10 +1,10 @@
-// Feeds bytes to every reader of src/trace/, as a libFuzzer target (preset `fuzz`). A reader must
-// refuse them in one printable line that names the file, or return what keeps every promise of
-// trace.h and survives being written in our own format.
+// Feeds bytes to the readers of src/workload/trace, src/workload/input and src/study/layers, as a
+// libFuzzer target (preset `fuzz`). A reader must return a valid result, or a printable one-line
+// error that names the file. A trace must also survive writing and reading in Muster's own format.
 //
 //   cmake --preset fuzz && cmake --build --preset fuzz --target trace_fuzz
 //   build/fuzz/tests/trace_fuzz -max_total_time=300 /tmp/found tests/fuzz/corpus/trace
-//       src/trace/testdata
+//       src/workload/trace/testdata
 
 #include <cstddef>
 #include <cstdint>

@@ -43,7 +43,7 @@ def wait(daemon, job, *states):
 
 
 def live(daemon):
-    """Ends, holds and failures before the second start; a preemption after it."""
+    """Creates ends, holds and failures before the second start, and a preemption after it."""
     daemon.start()
     wait(daemon, submit(daemon, "succeeds", ["true"], estimate=1), "done")
     wait(daemon, submit(daemon, "fails", ["false"], estimate=1), "failed")

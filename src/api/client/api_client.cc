@@ -26,7 +26,7 @@ using Socket = asio::generic::stream_protocol::socket;
 using Clock = std::chrono::steady_clock;
 using Stop = std::function<bool()>;
 
-constexpr std::chrono::milliseconds kTick(100);  // How often `stop` is asked.
+constexpr std::chrono::milliseconds kTick(100);  // Poll interval of `stop`.
 
 HttpHeaders headers_of(const http::response<http::string_body>& message) {
   HttpHeaders headers;
@@ -42,12 +42,12 @@ HttpReply reply_of(http::response<http::string_body>& message) {
 
 }  // namespace
 
-// One connection, plain or with TLS. All waiting is in wait_for(), which ends what takes too long.
+// One connection, plain or TLS. Only wait_for() blocks, and it enforces the time limit.
 class ApiClient::Line {
  public:
-  explicit Line(Where where) : where_(std::move(where)) {}
+  explicit Line(ManagerAddress where) : where_(std::move(where)) {}
 
-  const Where& where() const { return where_; }
+  const ManagerAddress& where() const { return where_; }
   void stop_when(Stop stop) { stop_ = std::move(stop); }
   bool open() const { return socket_ && socket_->is_open(); }
 
@@ -56,20 +56,20 @@ class ApiClient::Line {
     Code ignored;
     socket_->close(ignored);
     io_.restart();
-    io_.poll();  // What was under way hears of it before its objects go.
+    io_.poll();  // Runs the handlers of cancelled operations before their objects are destroyed.
     tls_.reset();
     socket_.reset();
     buffer_.clear();
   }
 
-  Refusal open_again() {
+  MaybeError open_again() {
     close();
-    Refusal refused = where_.socket.empty() ? open_tcp() : open_unix();
+    MaybeError refused = where_.socket.empty() ? open_tcp() : open_unix();
     if (refused) close();
     return refused;
   }
 
-  Refusal send(http::request<http::string_body>& request) {
+  MaybeError send(http::request<http::string_body>& request) {
     request.version(11);
     request.set(http::field::host, where_.authority());
     request.set(http::field::user_agent, "muster");
@@ -80,12 +80,12 @@ class ApiClient::Line {
     const Code code = wait_for(kAnswerWait, {}, [&](auto done) {
       on_stream([&](auto& stream) { http::async_write(stream, request, done); });
     });
-    return code ? Refusal(broken(code)) : std::nullopt;
+    return code ? MaybeError(broken(code)) : std::nullopt;
   }
 
   Result<HttpReply> receive() {
     http::response_parser<http::string_body> parser;
-    parser.body_limit(kMostBodyBytes);
+    parser.body_limit(kMaxBodyBytes);
     const Code code = wait_for(kAnswerWait, {}, [&](auto done) {
       on_stream([&](auto& stream) { http::async_read(stream, buffer_, parser, done); });
     });
@@ -107,7 +107,7 @@ class ApiClient::Line {
     if (code == http::error::body_limit)
       return {where_.text() + ": the answer is too large", ErrorCode::kUnavailable};
     if (code == asio::error::timed_out) {
-      return {"the manager at " + where_.text() + " does not answer within " +
+      return {"the manager at " + where_.text() + " did not answer within " +
                   short_duration(kAnswerWait),
               ErrorCode::kUnavailable};
     }
@@ -121,10 +121,11 @@ class ApiClient::Line {
 
   Error nobody(const std::string& reason = "") const {
     if (reason == "Permission denied") {
-      return {where_.text() +
-                  ": Permission denied: its manager does not let you in, which 'others: "
-                  "true' in its file would",
-              ErrorCode::kForbidden};
+      return {
+          where_.text() +
+              ": Permission denied: the manager does not accept other users; an operator can set "
+              "'others: true' in its configuration file",
+          ErrorCode::kForbidden};
     }
     return {"no manager answers at " + where_.text() +
                 (reason.empty() ? std::string() : " (" + reason + ")") +
@@ -132,7 +133,7 @@ class ApiClient::Line {
             ErrorCode::kUnavailable};
   }
 
-  // Runs one asynchronous operation to its end.
+  // Runs one asynchronous operation until it completes, times out or is stopped.
   template <class Begin>
   Code wait_for(Duration longest, const Stop& stop, Begin begin) {
     std::optional<Code> got;
@@ -146,7 +147,7 @@ class ApiClient::Line {
       if (Clock::now() >= until) ended = asio::error::timed_out;
       if ((stop && stop()) || (stop_ && stop_())) ended = asio::error::operation_aborted;
       Code ignored;
-      if (ended) socket_->close(ignored);  // And the operation ends.
+      if (ended) socket_->close(ignored);  // Completes the operation.
     }
     return ended ? ended : *got;
   }
@@ -165,7 +166,7 @@ class ApiClient::Line {
     return wait_for(kConnectWait, {}, [&](auto done) { socket_->async_connect(endpoint, done); });
   }
 
-  Refusal open_unix() {
+  MaybeError open_unix() {
     const Code code = connect_to(asio::local::stream_protocol::endpoint(where_.socket));
     if (!code) return std::nullopt;
     const bool absent = code == boost::system::errc::no_such_file_or_directory ||
@@ -173,7 +174,7 @@ class ApiClient::Line {
     return absent ? nobody() : nobody(code.message());
   }
 
-  Refusal open_tcp() {
+  MaybeError open_tcp() {
     Code code;
     asio::ip::tcp::resolver resolver(io_);
     const auto addresses = resolver.resolve(where_.host, where_.port, code);
@@ -181,14 +182,14 @@ class ApiClient::Line {
     for (const auto& address : addresses) {
       code = connect_to(address.endpoint());
       if (code) continue;
-      Code ignored;  // A connection that follows for days must notice that the other end is gone.
+      Code ignored;  // Keep-alive detects a dead peer on connections that follow events for days.
       socket_->set_option(asio::socket_base::keep_alive(true), ignored);
-      return where_.tls ? shake_hands() : std::nullopt;
+      return where_.tls ? start_tls_handshake() : std::nullopt;
     }
     return nobody(code.message());
   }
 
-  Refusal shake_hands() {
+  MaybeError start_tls_handshake() {
     Code code;
     context_.emplace(asio::ssl::context::tls_client);
     SSL_CTX_set_min_proto_version(context_->native_handle(), TLS1_2_VERSION);
@@ -199,8 +200,7 @@ class ApiClient::Line {
       context_->load_verify_file(where_.ca_file, code);
     }
     if (code)
-      return Error{"no certificates to trust in " + in_quotes(where_.ca_file),
-                   ErrorCode::kNotFound};
+      return Error{"no trusted certificates in " + in_quotes(where_.ca_file), ErrorCode::kNotFound};
     tls_.emplace(*socket_, *context_);
     tls_->set_verify_callback(asio::ssl::host_name_verification(where_.host), code);
     SSL_set_tlsext_host_name(tls_->native_handle(), where_.host.c_str());
@@ -208,12 +208,12 @@ class ApiClient::Line {
       tls_->async_handshake(asio::ssl::stream_base::client, done);
     });
     if (!code) return std::nullopt;
-    return Error{"no TLS with " + where_.text() + ": " + code.message() +
-                     "; MUSTER_CA names a file of certificates to trust",
+    return Error{"TLS handshake with " + where_.text() + " failed: " + code.message() +
+                     "; set MUSTER_CA to a file of trusted certificates",
                  ErrorCode::kUnavailable};
   }
 
-  Where where_;
+  ManagerAddress where_;
   Stop stop_;
   asio::io_context io_;
   std::optional<asio::ssl::context> context_;
@@ -225,7 +225,7 @@ class ApiClient::Line {
 StreamResult ApiClient::Line::receive_stream(const std::function<bool(const SseEvent&)>& on_event,
                                              const Stop& stop) {
   Parser parser;
-  parser.body_limit(kMostBodyBytes);
+  parser.body_limit(kMaxBodyBytes);
   const auto read_some = [&](auto read, Duration longest) {
     return wait_for(longest, stop,
                     [&](auto done) { on_stream([&](auto& stream) { read(stream, done); }); });
@@ -251,7 +251,7 @@ StreamResult ApiClient::Line::receive_stream(const std::function<bool(const SseE
     if (!parser.get().keep_alive()) close();
     return refused;
   }
-  parser.body_limit(boost::none);  // What has been read is taken out below.
+  parser.body_limit(boost::none);  // The loop below removes the bytes it has read.
   SseParser events;
   while (true) {
     const Result<bool> more = events.take(parser.get().body(), on_event);
@@ -273,21 +273,21 @@ ApiClient::~ApiClient() = default;
 
 void ApiClient::stop_when(std::function<bool()> stop) { line_->stop_when(std::move(stop)); }
 
-const Where& ApiClient::where() const { return line_->where(); }
+const ManagerAddress& ApiClient::where() const { return line_->where(); }
 
-Result<ApiClient> ApiClient::connect(Where where) {
+Result<ApiClient> ApiClient::connect(ManagerAddress where) {
   auto line = std::make_unique<Line>(std::move(where));
-  if (Refusal refused = line->open_again()) return *refused;
+  if (MaybeError refused = line->open_again()) return *refused;
   return ApiClient(std::move(line));
 }
 
 Result<HttpReply> ApiClient::get(const std::string& target) {
   for (bool kept = line_->open();; kept = false) {
     if (!line_->open()) {
-      if (Refusal refused = line_->open_again()) return *refused;
+      if (MaybeError refused = line_->open_again()) return *refused;
     }
     http::request<http::string_body> request(http::verb::get, target, 11);
-    Refusal refused = line_->send(request);
+    MaybeError refused = line_->send(request);
     Result<HttpReply> reply = refused ? Result<HttpReply>(*refused) : line_->receive();
     if (reply.ok()) return reply;
     line_->close();
@@ -298,14 +298,14 @@ Result<HttpReply> ApiClient::get(const std::string& target) {
 Result<HttpReply> ApiClient::post(const std::string& target, const std::string& body,
                                   const HttpHeaders& headers) {
   if (!line_->open()) {
-    if (Refusal refused = line_->open_again()) return *refused;
+    if (MaybeError refused = line_->open_again()) return *refused;
   }
   http::request<http::string_body> request(http::verb::post, target, 11);
   for (const auto& [name, value] : headers) request.set(name, value);
   if (!body.empty()) request.set(http::field::content_type, "application/json");
   request.body() = body;
-  const Refusal refused = line_->send(request);
-  // Whoever does not want the whole of it says why, and closes before it has all been sent.
+  const MaybeError refused = line_->send(request);
+  // A server that rejects the body may answer and close before all of it was sent.
   Result<HttpReply> reply = line_->receive();
   if (!reply.ok() && refused) return *refused;
   return reply;
@@ -317,7 +317,7 @@ StreamResult ApiClient::stream(const std::string& target, const HttpHeaders& hea
   http::request<http::string_body> request(http::verb::get, target, 11);
   for (const auto& [name, value] : headers) request.set(name, value);
   request.set(http::field::accept, "text/event-stream");
-  Refusal refused = line_->open() ? std::nullopt : line_->open_again();
+  MaybeError refused = line_->open() ? std::nullopt : line_->open_again();
   if (!refused) refused = line_->send(request);
   if (refused) {
     line_->close();

@@ -1,8 +1,8 @@
 #pragma once
 
-// Speaks HTTP with the manager over one connection that is kept and, where it has gone, made again.
-// Every call waits a bounded time; an answer of any status is a HttpReply, an Error means that
-// there was no answer at all (nobody there, broken, too slow, too large). Blocking; for one thread.
+// Blocking HTTP client for the manager. It keeps one connection and reopens it if it was closed.
+// Every call has a time limit. An answer with any status is an HttpReply; an Error means that no
+// answer arrived (no manager, broken connection, timeout, answer too large). Not thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "api/client/manager_address.h"
 #include "api/client/sse.h"
-#include "api/client/where.h"
 #include "base/types/result.h"
 #include "base/types/time.h"
 
@@ -28,48 +28,48 @@ struct HttpReply {
 };
 
 enum class StreamEnd : std::uint8_t {
-  kOver,     // The manager ended it, as it should.
-  kEnough,   // on_event or `stop` said so.
-  kBroken,   // The connection went; ask again from where it was.
-  kRefused,  // See reply.
+  kOver,     // The manager ended the stream.
+  kEnough,   // `on_event` or `stop` ended it.
+  kBroken,   // The connection broke; request the stream again from the last event.
+  kRefused,  // The manager did not start a stream; see StreamResult::reply.
 };
 
 struct StreamResult {
   StreamEnd end = StreamEnd::kBroken;
-  HttpReply reply;      // The answer, if it was refused.
-  std::string trouble;  // What broke, in one line.
+  HttpReply reply;      // kRefused only: the manager's answer.
+  std::string trouble;  // kBroken only: the reason, on one line.
 };
 
 class ApiClient {
  public:
-  // Refused if nobody listens there, in one line that says what to do.
-  static Result<ApiClient> connect(Where where);
+  // Returns an error on one line, with a hint what to do, if no manager listens there.
+  static Result<ApiClient> connect(ManagerAddress where);
   ApiClient(ApiClient&&) noexcept;
   ApiClient& operator=(ApiClient&&) noexcept;
   ~ApiClient();
 
-  // A kept connection that turns out closed is made again once.
+  // If the kept connection turns out to be closed, reconnects and sends the request again, once.
   Result<HttpReply> get(const std::string& target);
-  // Sent once: whoever may safely send it twice does so.
+  // Sends the request at most once. A caller whose request is idempotent may retry.
   Result<HttpReply> post(const std::string& target, const std::string& body,
                          const HttpHeaders& headers = {});
 
-  // Events until the manager ends the stream, `on_event` has enough (returns false), or `stop`,
-  // which is asked some ten times a second, says so.
+  // Passes events to `on_event` until the manager ends the stream, `on_event` returns false, or
+  // `stop` returns true. Polls `stop` about ten times per second.
   StreamResult stream(const std::string& target, const HttpHeaders& headers,
                       const std::function<bool(const SseEvent&)>& on_event,
                       const std::function<bool()>& stop);
 
-  // From now on every call ends with an error soon after `stop`, asked some ten times a second,
-  // says so. For a thread that somebody may want to join.
+  // Makes every later call fail soon after `stop` returns true. Calls poll `stop` about ten times
+  // per second. For a client on a thread that another thread joins.
   void stop_when(std::function<bool()> stop);
 
-  const Where& where() const;
+  const ManagerAddress& where() const;
 
   static constexpr Duration kConnectWait = Duration::seconds(5);
   static constexpr Duration kAnswerWait = Duration::seconds(30);
-  static constexpr Duration kStreamWait = Duration::seconds(60);  // Four missed signs of life.
-  static constexpr std::uint64_t kMostBodyBytes = 64U << 20U;
+  static constexpr Duration kStreamWait = Duration::seconds(60);  // Four missed heartbeats.
+  static constexpr std::uint64_t kMaxBodyBytes = 64U << 20U;
 
  private:
   class Line;

@@ -39,8 +39,8 @@ class Script {
     ::unlink(path_.c_str());
   }
 
-  Where where() const {
-    Where where;
+  ManagerAddress where() const {
+    ManagerAddress where;
     where.socket = path_.string();
     return where;
   }
@@ -84,7 +84,7 @@ std::string chunk(const std::string& text) {
 }
 
 TEST(ApiClient, SaysThatNobodyIsThere) {
-  Where where;
+  ManagerAddress where;
   where.socket = "/nonexistent/muster.sock";
   EXPECT_EQ(ApiClient::connect(where).error().message,
             "no manager answers at /nonexistent/muster.sock; start one with 'muster serve'");

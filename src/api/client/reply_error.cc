@@ -23,7 +23,7 @@ Error error_of(const HttpReply& reply) {
   error.message = text_in(body, "error");
   if (error.message.empty()) {
     error.message =
-        "the manager answers with status " + std::to_string(reply.status) + " and no reason";
+        "the manager answered with status " + std::to_string(reply.status) + " and no message";
   }
   return error;
 }

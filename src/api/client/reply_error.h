@@ -1,14 +1,14 @@
 #pragma once
 
-// An answer of the manager that is a refusal, as an error.
+// Conversion of an error answer of the manager to an Error.
 
 #include "api/client/api_client.h"
 #include "base/types/error.h"
 
 namespace muster {
 
-// REQUIRES: !reply.ok(). The message is the manager's own, in "error". The code is that of "code",
-// or else the one nearest to the HTTP status.
+// Returns the manager's message ("error") and code ("code"). Without a "code", uses the code that
+// is closest to the HTTP status. REQUIRES: !reply.ok().
 Error error_of(const HttpReply& reply);
 
 }  // namespace muster

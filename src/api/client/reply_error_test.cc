@@ -20,8 +20,8 @@ TEST(ReplyError, FallsBackToTheStatus) {
   EXPECT_EQ(error_from(400, R"({"error":"x","code":5})").code, ErrorCode::kInvalid);
   const Error proxy = error_from(502, "<html>Bad Gateway</html>");
   EXPECT_EQ(proxy.code, ErrorCode::kUnavailable);
-  EXPECT_EQ(proxy.message, "the manager answers with status 502 and no reason");
-  EXPECT_EQ(error_from(500, "[]").message, "the manager answers with status 500 and no reason");
+  EXPECT_EQ(proxy.message, "the manager answered with status 502 and no message");
+  EXPECT_EQ(error_from(500, "[]").message, "the manager answered with status 500 and no message");
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ Result<bool> SseParser::take(std::string_view bytes,
     after_return_ = false;
     const std::size_t end = bytes.find_first_of("\r\n");
     line_ += bytes.substr(0, end);
-    if (line_.size() + (data_ ? data_->size() : 0) > kMostEventBytes) {
-      return Error{"an event in the stream is too large", ErrorCode::kTooLarge};
+    if (line_.size() + (data_ ? data_->size() : 0) > kMaxEventBytes) {
+      return Error{"the stream contains an event that is too large", ErrorCode::kTooLarge};
     }
     if (end == std::string_view::npos) return true;
     after_return_ = bytes[end] == '\r';

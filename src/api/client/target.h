@@ -1,6 +1,6 @@
 #pragma once
 
-// Request targets, put together from what people typed: every part is escaped.
+// Builds request targets from user input, with percent-encoding.
 
 #include <string>
 #include <string_view>
@@ -9,11 +9,11 @@
 
 namespace muster {
 
-// Letters, digits and "-._~" as they are, everything else as %XX.
+// Percent-encodes all bytes except letters, digits and "-._~".
 std::string escaped(std::string_view text);
 
-// "/v1/jobs" and {{"state", "all"}, {"user", ""}} -> "/v1/jobs?state=all": empty values are left
-// out.
+// Appends the query to `path` and skips parameters with an empty value: "/v1/jobs" and
+// {{"state", "all"}, {"user", ""}} become "/v1/jobs?state=all".
 std::string target(std::string_view path,
                    const std::vector<std::pair<std::string, std::string>>& query);
 

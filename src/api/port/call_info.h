@@ -1,6 +1,6 @@
 #pragma once
 
-// The facts that a call declares about itself. For calls.h.
+// Static properties of an API call. For calls.h and past_calls.h.
 
 #include <string_view>
 
@@ -8,8 +8,8 @@ namespace muster {
 
 struct CallInfo {
   std::string_view name;    // The operationId in openapi.json.
-  bool writes = false;      // Changes jobs, nodes or profiles: answered after it is on disk.
-  bool from_files = false;  // `muster view` answers it.
+  bool writes = false;      // Changes jobs, nodes or profiles; answered after it is on disk.
+  bool from_files = false;  // `muster view` also answers it.
 };
 
 }  // namespace muster

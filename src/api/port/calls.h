@@ -1,8 +1,8 @@
 #pragma once
 
-// The calls of the API. Each is declared once, with its name and whether it changes anything, and
-// is one alternative of Call. Services dispatch a Call with std::visit. Calls about the past are in
-// past_calls.h.
+// The calls of the API. Each struct declares one call: its properties (CallInfo) and arguments.
+// Call is the variant of all of them; a Service dispatches it with std::visit. Calls about the past
+// are in past_calls.h.
 
 #include <array>
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace muster {
 
-// `job` is an id, the beginning of one, or "12_3" for a job of an array; the manager resolves it.
-// Calls that change a job take whole ids only, or "12_*" for all jobs of an array.
+// In all calls, `job` is an id, a prefix of an id, or "12_3" for a job of an array. The manager
+// resolves it. Calls that change a job accept only full ids, or "12_*" for all jobs of an array.
 struct SubmitJob {
   static constexpr CallInfo kInfo{.name = "submitJob", .writes = true};
   JobRequest request;
@@ -30,14 +30,14 @@ inline constexpr std::array<std::string_view, 12> kJobSorts = {
     "priority", "submitted", "started", "ended",  "ran",   "position"};
 struct ListJobs {
   static constexpr CallInfo kInfo{.name = "listJobs"};
-  std::string state;  // States with commas, "active", "ended" or "all".
-  std::string user;   // Empty: of any user.
-  std::string tenant;
+  std::string state;   // Comma-separated states, "active", "ended" or "all".
+  std::string user;    // Empty: all users.
+  std::string tenant;  // Empty: all tenants.
   std::size_t limit = 50;
   std::size_t offset = 0;
   std::uint64_t array = 0;  // Only jobs of this array; 0: all jobs.
-  std::string search = {};  // Part of name, user or tenant, or the beginning of an id.
-  std::string sort = {};    // One of kJobSorts; empty: queue order.
+  std::string search = {};  // Substring of name, user or tenant, or a prefix of an id.
+  std::string sort = {};    // A key from kJobSorts; empty: queue order.
   bool descending = false;
   bool counts = false;  // Adds the number of jobs in each state.
 };
@@ -45,7 +45,7 @@ struct ShowJob {
   static constexpr CallInfo kInfo{.name = "showJob"};
   std::string job;
 };
-struct ExplainJob {  // Reasons for its state, predicted start, and ways to start sooner.
+struct ExplainJob {  // Reasons for the job's state, predicted start, ways to start sooner.
   static constexpr CallInfo kInfo{.name = "explainJob"};
   std::string job;
 };
@@ -69,7 +69,7 @@ struct FindLog {  // Answered with Answer::log.
   static constexpr CallInfo kInfo{.name = "readLog"};
   std::string job;
   std::optional<std::uint32_t> lease;  // Number of the lease, from 1 (default: the latest).
-  std::uint32_t node = 0;              // Index of a node of that lease.
+  std::uint32_t node = 0;              // Index of the node among the lease's nodes.
 };
 struct ListNodes {
   static constexpr CallInfo kInfo{.name = "listNodes"};
@@ -88,20 +88,20 @@ struct ListTenants {
 struct ListProfiles {  // Measured speeds of jobs.
   static constexpr CallInfo kInfo{.name = "listProfiles"};
 };
-struct KeepProfile {  // The caller's measurement of own jobs of one name and command.
+struct KeepProfile {  // Stores a profile for the caller's jobs of one name and command.
   static constexpr CallInfo kInfo{.name = "keepProfile", .writes = true};
-  std::string body;  // JSON, see live/config/learnt.h.
+  std::string body;  // JSON, see live/config/learned_profiles.h.
 };
-struct ListEvents {  // Past events, oldest first; later ones come through Service::watch.
+struct ListEvents {  // Past events, oldest first. Service::watch() delivers later events.
   static constexpr CallInfo kInfo{.name = "listEvents"};
-  std::uint64_t after = 0;  // Only with greater numbers.
+  std::uint64_t after = 0;  // Only events with a greater number.
   std::string job;          // Empty: events of all jobs.
   std::size_t limit = 1000;
 };
-struct ShowMe {  // The caller, and the dashboard screens of this server.
+struct ShowMe {  // The caller, and the dashboard screens that this server offers.
   static constexpr CallInfo kInfo{.name = "showMe", .from_files = true};
 };
-struct ShowWholeJob {  // A job with its events, progress and speed curve.
+struct ShowWholeJob {  // A job and its events, progress and speed curve.
   static constexpr CallInfo kInfo{.name = "showJobPage"};
   std::string job;
 };
@@ -109,16 +109,16 @@ struct RetryJob {  // Submits the request of a finished job again.
   static constexpr CallInfo kInfo{.name = "retryJob", .writes = true};
   std::string job;
 };
-struct ShowFleet {  // Every GPU: its job, or why it has none.
+struct ShowFleet {  // Every GPU with its job, or the reason why it is idle.
   static constexpr CallInfo kInfo{.name = "showFleet"};
 };
-struct ListParts {  // Policies, mechanisms, placements and presets.
+struct ListParts {  // Available policies, mechanisms, placements and presets.
   static constexpr CallInfo kInfo{.name = "listParts"};
 };
-struct ShowHealth {  // For /healthz; needs no rights.
+struct ShowHealth {  // For /healthz; needs no authentication.
   static constexpr CallInfo kInfo{.name = "showHealth", .from_files = true};
 };
-struct ShowMetrics {  // Answered with the text of the exposition format.
+struct ShowMetrics {  // The answer is in the Prometheus text format.
   static constexpr CallInfo kInfo{.name = "showMetrics", .from_files = true};
 };
 

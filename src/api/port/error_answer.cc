@@ -16,7 +16,7 @@ Answer error_answer(const Error& error) {
 }
 
 Error too_many_questions() {
-  return Error{"too many questions at once; ask again in a moment", ErrorCode::kBusy};
+  return Error{"too many pending requests; retry in a moment", ErrorCode::kBusy};
 }
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// The one way to answer a call with an error. The manager, the viewer and the server use it.
+// Error answers of the API. The manager, `muster view` and the HTTP server all use these functions.
 
 #include <string>
 
@@ -9,14 +9,14 @@
 
 namespace muster {
 
-// {"error": MESSAGE, "code": NAME} on one line. Error::place is not shown: it may be a path that is
-// none of the caller's business. Bytes that are not UTF-8 become U+FFFD.
+// Returns {"error": MESSAGE, "code": NAME} on one line. Omits Error::place, which may be a path
+// that the caller must not see. Invalid UTF-8 bytes become U+FFFD.
 std::string error_json(const Error& error);
 
-// The same with http_status() of the code.
+// Returns error_json() as the body, and http_status() of the code as the status.
 Answer error_answer(const Error& error);
 
-// The error of a caller who has too many questions waiting.
+// Returns the kBusy error for a caller with too many pending requests.
 Error too_many_questions();
 
 }  // namespace muster

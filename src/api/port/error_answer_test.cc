@@ -26,7 +26,7 @@ TEST(Status, EveryCodeIsFoundByItsName) {
   EXPECT_EQ(find_error_code("fine"), std::nullopt);
 }
 
-// Of codes that share a status, error_code_of() returns one.
+// If several codes share a status, error_code_of() returns one of them.
 TEST(Status, EveryStatusOfACodeLeadsBackToACodeOfThatStatus) {
   for (const ErrorCode code : kErrorCodes) {
     EXPECT_EQ(http_status(error_code_of(http_status(code))), http_status(code));

@@ -1,6 +1,6 @@
 #pragma once
 
-// A parsed HTTP request: the headers that the server uses, and the body.
+// A parsed HTTP request: the headers that the server uses, and the body. Absent headers are empty.
 
 #include <string>
 
@@ -17,7 +17,7 @@ struct HttpRequest {
   std::string last_event_id;
   std::string body;
   bool keep_alive = false;
-  bool expects_continue = false;  // Waits for "100 Continue" before it sends the body.
+  bool expects_continue = false;  // The client waits for "100 Continue" before it sends the body.
 };
 
 }  // namespace muster

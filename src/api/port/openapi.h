@@ -1,6 +1,6 @@
 #pragma once
 
-// The description of the API, openapi.json of this folder, as the build found it.
+// Returns the text of openapi.json, which the build embeds in the program.
 
 #include <string_view>
 

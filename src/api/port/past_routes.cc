@@ -10,12 +10,12 @@
 namespace muster {
 namespace {
 
-constexpr std::int64_t kMostRunKey = 9'999;
+constexpr std::int64_t kMaxRunKey = 9'999;
 
-// The window and the run of a look at the past.
+// Reads the parameters that all requests about the past share.
 template <class C>
-Refusal read_stretch(const Target& target, C& call) {
-  const Result<std::int64_t> run = whole(target, "run", 0, kMostRunKey, 0);
+MaybeError read_stretch(const RequestTarget& target, C& call) {
+  const Result<std::int64_t> run = whole(target, "run", 0, kMaxRunKey, 0);
   if (!run.ok()) return run.error();
   if (target.find("run") != nullptr) call.run = static_cast<std::size_t>(run.value());
   const Result<std::optional<double>> from = seconds_or_none(target, "from");
@@ -25,21 +25,21 @@ Refusal read_stretch(const Target& target, C& call) {
   call.from = from.value();
   call.to = to.value();
   if (call.from && call.to && *call.from >= *call.to)
-    return Error{"to: not after from", ErrorCode::kInvalid};
+    return Error{"to: must be later than 'from'", ErrorCode::kInvalid};
   return std::nullopt;
 }
 
 }  // namespace
 
-Result<Routed> read_timeline(const Target& target, const HttpRequest&) {
+Result<Routed> read_timeline(const RequestTarget& target, const HttpRequest&) {
   ShowTimeline call;
-  if (const Refusal refusal = read_stretch(target, call)) return *refusal;
+  if (const MaybeError refusal = read_stretch(target, call)) return *refusal;
   return Routed{.call = call};
 }
 
-Result<Routed> read_usage(const Target& target, const HttpRequest&) {
+Result<Routed> read_usage(const RequestTarget& target, const HttpRequest&) {
   ShowUsage call;
-  if (const Refusal refusal = read_stretch(target, call)) return *refusal;
+  if (const MaybeError refusal = read_stretch(target, call)) return *refusal;
   const Result<std::int64_t> points =
       whole(target, "points", 1, 1'000, static_cast<std::int64_t>(call.points));
   if (!points.ok()) return points.error();
@@ -47,17 +47,17 @@ Result<Routed> read_usage(const Target& target, const HttpRequest&) {
   return Routed{.call = call};
 }
 
-Result<Routed> read_compare(const Target& target, const HttpRequest&) {
-  constexpr std::size_t kMostCompared = 8;
+Result<Routed> read_compare(const RequestTarget& target, const HttpRequest&) {
+  constexpr std::size_t kMaxCompared = 8;
   CompareRuns call;
   const std::string* const runs = target.find("runs");
   if (runs == nullptr || runs->empty())
-    return Error{"runs: which? such as runs=0,1", ErrorCode::kInvalid};
+    return Error{"runs: required, such as runs=0,1", ErrorCode::kInvalid};
   for (const std::string_view word : split(*runs, ',')) {
     const Result<std::int64_t> run = parse_int(word);
     if (!run.ok()) return Error{"runs: " + run.error().message, ErrorCode::kInvalid};
-    if (run.value() < 0 || run.value() > kMostRunKey) {
-      return Error{fmt::format("runs: not between 0 and {}: {}", kMostRunKey, run.value()),
+    if (run.value() < 0 || run.value() > kMaxRunKey) {
+      return Error{fmt::format("runs: not between 0 and {}: {}", kMaxRunKey, run.value()),
                    ErrorCode::kInvalid};
     }
     const auto key = static_cast<std::size_t>(run.value());
@@ -66,30 +66,31 @@ Result<Routed> read_compare(const Target& target, const HttpRequest&) {
     }
     call.runs.push_back(key);
   }
-  if (call.runs.size() > kMostCompared) {
-    return Error{fmt::format("runs: {}, more than {}", call.runs.size(), kMostCompared),
+  if (call.runs.size() > kMaxCompared) {
+    return Error{fmt::format("runs: at most {} runs can be compared, not {}", kMaxCompared,
+                             call.runs.size()),
                  ErrorCode::kInvalid};
   }
   const Result<std::int64_t> baseline =
-      whole(target, "baseline", 0, kMostRunKey, static_cast<std::int64_t>(call.runs.front()));
+      whole(target, "baseline", 0, kMaxRunKey, static_cast<std::int64_t>(call.runs.front()));
   if (!baseline.ok()) return baseline.error();
   call.baseline = static_cast<std::size_t>(baseline.value());
   if (std::find(call.runs.begin(), call.runs.end(), call.baseline) == call.runs.end()) {
-    return Error{fmt::format("baseline: {} is not among the runs", call.baseline),
+    return Error{fmt::format("baseline: {} is not one of 'runs'", call.baseline),
                  ErrorCode::kInvalid};
   }
   return Routed{.call = std::move(call)};
 }
 
-Result<Routed> read_page(const Target& target, const HttpRequest&) {
+Result<Routed> read_page(const RequestTarget& target, const HttpRequest&) {
   const Result<std::int64_t> key = parse_int(target.path[2]);
   if (!key.ok() || key.value() < 0) {
-    return Error{"not the number of a page: " + in_quotes(target.path[2]), ErrorCode::kInvalid};
+    return Error{"not a page number: " + in_quotes(target.path[2]), ErrorCode::kInvalid};
   }
   return Routed{.call = ShowPage{static_cast<std::size_t>(key.value())}};
 }
 
-Result<Routed> read_what_if(const Target& target, const HttpRequest&) {
+Result<Routed> read_what_if(const RequestTarget& target, const HttpRequest&) {
   ShowWhatIf call;
   for (const auto& [name, part] : {std::pair("policy", &call.policy),
                                    {"mechanism", &call.mechanism},

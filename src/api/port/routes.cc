@@ -40,11 +40,11 @@ constexpr std::array<std::string_view, 2> kCompareNames = {"runs", "baseline"};
 constexpr std::array<std::string_view, 4> kWhatIfNames = {"policy", "mechanism", "placement",
                                                           "since"};
 
-constexpr std::int64_t kMostNumber = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxNumber = std::numeric_limits<std::int64_t>::max();
 
-// A call without fields, or with the {id} or {name} of the path as its only one.
+// Makes a call that has no fields, or only the {id} or {name} from the path.
 template <class C>
-Result<Routed> make_call(const Target& target, const HttpRequest&) {
+Result<Routed> make_call(const RequestTarget& target, const HttpRequest&) {
   if constexpr (std::is_empty_v<C>) {
     return Routed{.call = C{}};
   } else {
@@ -66,40 +66,42 @@ bool is_json(std::string_view content_type) {
   return lowered(trim(content_type.substr(0, content_type.find(';')))) == "application/json";
 }
 
-Result<Routed> submit(const Target&, const HttpRequest& request) {
-  constexpr std::size_t kMostKeyBytes = 128;
+Result<Routed> submit(const RequestTarget&, const HttpRequest& request) {
+  constexpr std::size_t kMaxKeyBytes = 128;
   const std::string& key = request.idempotency_key;
   const auto printable = [](char c) { return c > ' ' && c <= '~'; };
-  if (key.size() > kMostKeyBytes || !std::all_of(key.begin(), key.end(), printable)) {
-    return Error{fmt::format("Idempotency-Key: at most {} letters, no blanks", kMostKeyBytes),
-                 ErrorCode::kInvalid};
+  if (key.size() > kMaxKeyBytes || !std::all_of(key.begin(), key.end(), printable)) {
+    return Error{
+        fmt::format("Idempotency-Key: must have at most {} printable characters and no blanks",
+                    kMaxKeyBytes),
+        ErrorCode::kInvalid};
   }
   Result<JobRequest> job = read_request(request.body);
   if (!job.ok()) return job.error();
   return Routed{.call = SubmitJob{std::move(job.value()), key}};
 }
 
-Result<Routed> plan(const Target&, const HttpRequest& request) {
+Result<Routed> plan(const RequestTarget&, const HttpRequest& request) {
   Result<JobRequest> job = read_request(request.body);
   if (!job.ok()) return job.error();
   return Routed{.call = PlanJob{std::move(job.value())}};
 }
 
-Result<Routed> keep_profile(const Target&, const HttpRequest& request) {
+Result<Routed> keep_profile(const RequestTarget&, const HttpRequest& request) {
   return Routed{.call = KeepProfile{request.body}};
 }
 
-// What is found of them, and in which order.
-Refusal read_order(const Target& target, ListJobs& list) {
+// Reads the parameters for searching, sorting and counting jobs.
+MaybeError read_order(const RequestTarget& target, ListJobs& list) {
   constexpr std::array<std::string_view, 2> kOrders = {"asc", "desc"};
-  constexpr std::size_t kMostSearchBytes = 128;
+  constexpr std::size_t kMaxSearchBytes = 128;
   const auto word = [&](std::string_view name) {
     const std::string* found = target.find(name);
     return found == nullptr ? std::string() : *found;
   };
   list.search = word("search");
-  if (list.search.size() > kMostSearchBytes) {
-    return Error{fmt::format("search: at most {} bytes", kMostSearchBytes), ErrorCode::kInvalid};
+  if (list.search.size() > kMaxSearchBytes) {
+    return Error{fmt::format("search: at most {} bytes", kMaxSearchBytes), ErrorCode::kInvalid};
   }
   list.sort = word("sort");
   if (!list.sort.empty() &&
@@ -108,15 +110,15 @@ Refusal read_order(const Target& target, ListJobs& list) {
                  ErrorCode::kInvalid};
   }
   if (!list.sort.empty() && list.array != 0)
-    return Error{"sort: not with 'array'", ErrorCode::kInvalid};
+    return Error{"sort: cannot be combined with 'array'", ErrorCode::kInvalid};
   if (!list.search.empty() && list.array != 0)
-    return Error{"search: not with 'array'", ErrorCode::kInvalid};
+    return Error{"search: cannot be combined with 'array'", ErrorCode::kInvalid};
   const std::string order = word("order");
   if (!order.empty() && std::find(kOrders.begin(), kOrders.end(), order) == kOrders.end()) {
-    return Error{"order: 'asc' or 'desc', not " + in_quotes(order), ErrorCode::kInvalid};
+    return Error{"order: must be 'asc' or 'desc', not " + in_quotes(order), ErrorCode::kInvalid};
   }
   if (!order.empty() && list.sort.empty())
-    return Error{"order: only with 'sort'", ErrorCode::kInvalid};
+    return Error{"order: requires 'sort'", ErrorCode::kInvalid};
   list.descending = order == "desc";
   const Result<bool> counts = yes_or_no(target, "counts");
   if (!counts.ok()) return counts.error();
@@ -124,7 +126,7 @@ Refusal read_order(const Target& target, ListJobs& list) {
   return std::nullopt;
 }
 
-Result<Routed> list_jobs(const Target& target, const HttpRequest&) {
+Result<Routed> list_jobs(const RequestTarget& target, const HttpRequest&) {
   ListJobs list;
   const std::string* state = target.find("state");
   list.state = state == nullptr || state->empty() ? "active" : *state;
@@ -137,14 +139,14 @@ Result<Routed> list_jobs(const Target& target, const HttpRequest&) {
   if (!user.ok()) return user.error();
   Result<std::string> tenant = name_or_none(target, "tenant");
   if (!tenant.ok()) return tenant.error();
-  const Result<std::int64_t> array = whole(target, "array", 1, kMostNumber, 0);
+  const Result<std::int64_t> array = whole(target, "array", 1, kMaxNumber, 0);
   if (!array.ok()) return array.error();
   const Result<std::int64_t> limit = whole(target, "limit", 0, 1'000, 50);
   if (!limit.ok()) return limit.error();
   const Result<std::int64_t> offset = whole(target, "offset", 0, 1'000'000'000, 0);
   if (!offset.ok()) return offset.error();
   list.array = static_cast<std::uint64_t>(array.value());
-  if (const Refusal refusal = read_order(target, list)) return *refusal;
+  if (const MaybeError refusal = read_order(target, list)) return *refusal;
   list.user = std::move(user.value());
   list.tenant = std::move(tenant.value());
   list.limit = static_cast<std::size_t>(limit.value());
@@ -152,25 +154,25 @@ Result<Routed> list_jobs(const Target& target, const HttpRequest&) {
   return Routed{.call = std::move(list)};
 }
 
-Result<Routed> log(const Target& target, const HttpRequest&) {
-  constexpr std::int64_t kMostLease = std::numeric_limits<std::uint32_t>::max();
-  constexpr std::int64_t kMostNode = 65'535;
+Result<Routed> log(const RequestTarget& target, const HttpRequest&) {
+  constexpr std::int64_t kMaxLease = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::int64_t kMaxNode = 65'535;
   FindLog find{target.path[2], std::nullopt, 0};
-  const Result<std::int64_t> lease = whole(target, "lease", 1, kMostLease, 0);
+  const Result<std::int64_t> lease = whole(target, "lease", 1, kMaxLease, 0);
   if (!lease.ok()) return lease.error();
   if (lease.value() > 0) find.lease = static_cast<std::uint32_t>(lease.value());
-  const Result<std::int64_t> node = whole(target, "node", 0, kMostNode, 0);
+  const Result<std::int64_t> node = whole(target, "node", 0, kMaxNode, 0);
   if (!node.ok()) return node.error();
   find.node = static_cast<std::uint32_t>(node.value());
-  const Result<std::int64_t> offset = whole(target, "offset", -kMostNumber, kMostNumber, 0);
+  const Result<std::int64_t> offset = whole(target, "offset", -kMaxNumber, kMaxNumber, 0);
   if (!offset.ok()) return offset.error();
   const Result<std::int64_t> limit =
-      whole(target, "limit", 0, std::int64_t{kMostLogBytes}, std::int64_t{kUsualLogBytes});
+      whole(target, "limit", 0, std::int64_t{kMaxLogBytes}, std::int64_t{kUsualLogBytes});
   if (!limit.ok()) return limit.error();
   const Result<bool> follow = yes_or_no(target, "follow");
   if (!follow.ok()) return follow.error();
   if (follow.value() && target.find("limit") != nullptr) {
-    return Error{"limit: what is followed has no end to count from", ErrorCode::kInvalid};
+    return Error{"limit: cannot be combined with follow=1", ErrorCode::kInvalid};
   }
   return Routed{.reply = follow.value() ? Reply::kFollowLog : Reply::kLog,
                 .call = std::move(find),
@@ -178,19 +180,21 @@ Result<Routed> log(const Target& target, const HttpRequest&) {
                 .limit = static_cast<std::uint64_t>(limit.value())};
 }
 
-// A Last-Event-ID is where a browser or a client that lost its connection goes on; what it was
-// asked for at first stands in the address still.
-Result<std::uint64_t> first_event(const Target& target, const HttpRequest& request, bool follow) {
-  const Result<std::int64_t> after = whole(target, "after", 0, kMostNumber, 0);
+// Last-Event-ID takes precedence over `after`: a client that lost its connection sends it to
+// resume, with the original `after` still in the URL.
+Result<std::uint64_t> first_event(const RequestTarget& target, const HttpRequest& request,
+                                  bool follow) {
+  const Result<std::int64_t> after = whole(target, "after", 0, kMaxNumber, 0);
   if (!after.ok()) return after.error();
   if (!follow || request.last_event_id.empty()) return static_cast<std::uint64_t>(after.value());
   const Result<std::int64_t> last = parse_int(request.last_event_id);
   if (!last.ok()) return Error{"Last-Event-ID: " + last.error().message, ErrorCode::kInvalid};
-  if (last.value() < 0) return Error{"Last-Event-ID: negative", ErrorCode::kInvalid};
+  if (last.value() < 0) return Error{"Last-Event-ID: must not be negative", ErrorCode::kInvalid};
   return static_cast<std::uint64_t>(last.value());
 }
 
-Result<Routed> list_events(const Target& target, const HttpRequest& request, std::string job) {
+Result<Routed> list_events(const RequestTarget& target, const HttpRequest& request,
+                           std::string job) {
   const Result<bool> follow = yes_or_no(target, "follow");
   if (!follow.ok()) return follow.error();
   const Result<std::uint64_t> after = first_event(target, request, follow.value());
@@ -198,30 +202,30 @@ Result<Routed> list_events(const Target& target, const HttpRequest& request, std
   const Result<std::int64_t> limit = whole(target, "limit", 0, 1'000, 1'000);
   if (!limit.ok()) return limit.error();
   if (follow.value() && target.find("limit") != nullptr) {
-    return Error{"limit: what is followed has no end to count from", ErrorCode::kInvalid};
+    return Error{"limit: cannot be combined with follow=1", ErrorCode::kInvalid};
   }
   return Routed{
       .reply = follow.value() ? Reply::kFollowEvents : Reply::kAnswer,
       .call = ListEvents{after.value(), std::move(job), static_cast<std::size_t>(limit.value())}};
 }
 
-Result<Routed> all_events(const Target& target, const HttpRequest& request) {
+Result<Routed> all_events(const RequestTarget& target, const HttpRequest& request) {
   return list_events(target, request, "");
 }
 
-Result<Routed> job_events(const Target& target, const HttpRequest& request) {
+Result<Routed> job_events(const RequestTarget& target, const HttpRequest& request) {
   return list_events(target, request, target.path[2]);
 }
 
-Result<Routed> metrics(const Target&, const HttpRequest&) {
+Result<Routed> metrics(const RequestTarget&, const HttpRequest&) {
   return Routed{.reply = Reply::kMetrics, .call = ShowMetrics{}};
 }
 
-Result<Routed> openapi(const Target&, const HttpRequest&) {
+Result<Routed> openapi(const RequestTarget&, const HttpRequest&) {
   return Routed{.reply = Reply::kOpenApi, .call = ShowHealth{}};
 }
 
-Result<Routed> ticket(const Target&, const HttpRequest&) {
+Result<Routed> ticket(const RequestTarget&, const HttpRequest&) {
   return Routed{.reply = Reply::kTicket, .call = ShowHealth{}};
 }
 
@@ -270,24 +274,24 @@ bool matches(std::string_view pattern, const std::vector<std::string>& path) {
   return part == path.size();
 }
 
-std::optional<Problem> check_parts(const Route& route, const Target& target,
+std::optional<Problem> check_parts(const Route& route, const RequestTarget& target,
                                    const HttpRequest& request) {
   if (route.path.find("{id}") != std::string_view::npos && !is_job_word(target.path[2])) {
-    return invalid("not the id of a job: " + in_quotes(target.path[2]));
+    return invalid("not a job id: " + in_quotes(target.path[2]));
   }
   if (route.path.find("{name}") != std::string_view::npos && !is_name(target.path[2])) {
-    return invalid("not the name of a server: " + in_quotes(target.path[2]));
+    return invalid("not a node name: " + in_quotes(target.path[2]));
   }
-  if (Refusal refusal = check_names(target, route.parameters)) return *refusal;
+  if (MaybeError refusal = check_names(target, route.parameters)) return *refusal;
   if (request.body.empty()) return std::nullopt;
-  if (route.method == "GET") return invalid("a GET has no body");
+  if (route.method == "GET") return invalid("a GET request must not have a body");
   if (!is_json(request.content_type)) {
-    return Problem(415, invalid("the body must be of Content-Type: application/json"));
+    return Problem(415, invalid("the body must have Content-Type: application/json"));
   }
   const bool takes_request =
       route.path == "/v1/jobs" || route.path == "/v1/plan" || route.path == "/v1/profiles";
   if (!takes_request && trim(request.body) != "{}") {
-    return invalid("this call has no body");
+    return invalid("this request must not have a body");
   }
   return std::nullopt;
 }
@@ -301,7 +305,7 @@ bool is_open_to_all(std::string_view target) {
 }
 
 std::variant<Routed, Problem> find_route(const HttpRequest& request) {
-  const Result<Target> target = read_target(request.target);
+  const Result<RequestTarget> target = read_target(request.target);
   if (!target.ok()) return target.error();
   const bool head = request.method == "HEAD";
   const std::string_view method = head ? "GET" : std::string_view(request.method);
@@ -319,14 +323,14 @@ std::variant<Routed, Problem> find_route(const HttpRequest& request) {
     if (!routed.ok()) return routed.error();
     const Reply reply = routed.value().reply;
     if (head && (reply == Reply::kFollowLog || reply == Reply::kFollowEvents)) {
-      return invalid("follow: not with HEAD");
+      return invalid("follow: cannot be combined with HEAD");
     }
     routed.value().route = i;
     routed.value().without_body = head;
     return std::move(routed.value());
   }
-  if (!allow.empty()) return Problem(405, invalid("not with this method"), allow);
-  return Error{"no such address", ErrorCode::kNotFound};
+  if (!allow.empty()) return Problem(405, invalid("method not allowed for this path"), allow);
+  return Error{"no such path", ErrorCode::kNotFound};
 }
 
 }  // namespace muster

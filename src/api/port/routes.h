@@ -1,8 +1,8 @@
 #pragma once
 
-// From a request to the manager's call, or to why not: which addresses there are, with which
-// methods and parameters. Pure; the connection asks it, the fuzzer tries it, and openapi_test.cc
-// holds the description of the API to its table.
+// Table of the API's routes (method, path, parameters), and the translation of an HTTP request to a
+// Call. Pure functions. Called by Connection and by the fuzzer; openapi_test.cc checks that
+// openapi.json agrees with the table.
 
 #include <cstdint>
 #include <span>
@@ -12,64 +12,65 @@
 #include <variant>
 
 #include "api/port/http_request.h"
-#include "api/port/query.h"
+#include "api/port/request_target.h"
 #include "api/port/service.h"
 #include "api/port/status.h"
 
 namespace muster {
 
-// How the answer comes about.
+// How the server produces the response.
 enum class Reply : std::uint8_t {
-  kAnswer,  // What the manager answers.
-  kLog,     // The part of the output that the range says; the call finds the files.
-  kFollowLog,
-  kFollowEvents,  // The call is the ListEvents to begin with.
-  kMetrics,       // What the manager answers, and the server's own figures.
-  kOpenApi,       // No call at all.
-  kTicket,        // Nor here: who calls is what is asked.
+  kAnswer,        // The manager's answer.
+  kLog,           // A byte range of a log; the call (FindLog) finds the log.
+  kFollowLog,     // A log as a stream of events.
+  kFollowEvents,  // A stream of events; the call is the first ListEvents.
+  kMetrics,       // The manager's answer, followed by the server's own metrics.
+  kOpenApi,       // openapi.json, without a call.
+  kTicket,        // A new ticket for the caller, without a call.
 };
 
 struct Routed {
   Reply reply = Reply::kAnswer;
   Call call;
-  std::int64_t offset = 0;    // Of a log; negative: from its end.
-  std::uint64_t limit = 0;    // Of a log, in bytes.
-  std::size_t route = 0;      // Its place in routes().
-  bool without_body = false;  // HEAD.
+  std::int64_t offset = 0;    // Logs only: first byte; negative counts from the end.
+  std::uint64_t limit = 0;    // Logs only: maximum number of bytes.
+  std::size_t route = 0;      // Index in routes().
+  bool without_body = false;  // The method is HEAD.
 };
 
-// Why the server itself refuses a request.
+// The reason why the server itself rejects a request.
 struct Problem {
-  Problem(Error given)  // NOLINT: implicit, so that a function may return the error as it is.
+  Problem(Error given)  // NOLINT: implicit, so that a function can return an Error.
       : status(http_status(given.code)), error(std::move(given)) {}
-  // A status of HTTP itself that belongs to no error code, such as 405.
+  // For an HTTP status without an ErrorCode, such as 405.
   Problem(int http, Error given, std::string methods = {})
       : status(http), error(std::move(given)), allow(std::move(methods)) {}
 
   int status;
   Error error;
-  std::string allow;  // Of 405: the methods there are.
+  std::string allow;  // Status 405 only: the allowed methods.
 };
 
-using MakeRouted = Result<Routed> (*)(const Target& target, const HttpRequest& request);
+using MakeRouted = Result<Routed> (*)(const RequestTarget& target, const HttpRequest& request);
 
 struct Route {
   std::string_view method;
-  std::string_view path;  // With {id} for a job, {name} for a node and {key} for a page.
-  std::string_view call;  // CallInfo::name; empty: the server itself answers.
+  std::string_view path;  // {id} is a job, {name} a node and {key} a page.
+  std::string_view call;  // CallInfo::name; empty: answered by the server itself.
   std::span<const std::string_view> parameters;
-  std::span<const int> statuses;  // All it may be answered with once it was read.
+  std::span<const int> statuses;  // All statuses of answers to well-formed HTTP requests.
   MakeRouted make;
 };
 
 std::span<const Route> routes();
 
+// Parses the request and finds its route. Does no I/O.
 std::variant<Routed, Problem> find_route(const HttpRequest& request);
 
-// Whoever asks; all others must say who they are.
+// Returns whether this target needs no authentication.
 bool is_open_to_all(std::string_view target);
 
-inline constexpr std::uint64_t kUsualLogBytes = 1U << 20U;
-inline constexpr std::uint64_t kMostLogBytes = 8U << 20U;
+inline constexpr std::uint64_t kUsualLogBytes = 1U << 20U;  // Default `limit` of a log request.
+inline constexpr std::uint64_t kMaxLogBytes = 8U << 20U;
 
 }  // namespace muster

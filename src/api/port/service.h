@@ -1,8 +1,8 @@
 #pragma once
 
-// What the HTTP server asks of the manager: the port between the two. The server knows sockets,
-// bytes, limits and who is calling; the manager knows jobs, and who may do what to them. A call may
-// come from any thread; its answer comes later, on a thread of the manager's.
+// Interface between the HTTP server and the manager (or `muster view`). The server handles sockets,
+// limits and authentication. The manager handles jobs and authorization. Calls may come from any
+// thread; the answer arrives later on a thread of the manager.
 
 #include <cstdint>
 #include <functional>
@@ -17,37 +17,38 @@
 
 namespace muster {
 
-// How long the server waits for an answer.
+// Maximum time that the server waits for an answer.
 inline constexpr Duration kAnswerTime = Duration::seconds(60);
 
-// Established by the server: by the socket's peer credentials, by a token or by a ticket.
+// An authenticated user. The server uses the socket's peer credentials, a token or a ticket.
 struct Caller {
   std::string user;
   bool is_operator = false;
 };
 
-// The output of a lease on one of its servers. `open` may be called on any thread, at any time.
+// The output of a lease on one of its nodes. `open` may be called on any thread, at any time.
 struct LogPlace {
   std::function<std::unique_ptr<LogSource>()> open;
   std::uint64_t job = 0;
   std::uint32_t lease = 0;
-  bool over = false;  // Nothing will be added any more.
+  bool over = false;  // The output is complete.
 };
 
 struct Answer {
-  int status = 200;  // As HTTP has them.
-  std::string body;  // JSON; of an error {"error": "one line"}.
-  std::optional<LogPlace> log;
+  int status = 200;             // HTTP status.
+  std::string body;             // JSON; for errors see error_answer.h.
+  std::optional<LogPlace> log;  // FindLog only.
 };
 
-// One thing that happened, for people who follow. `json` is one line.
+// An event for clients that follow events. `json` is one line.
 struct Note {
-  std::uint64_t number = 0;  // Ascending, without end.
+  std::uint64_t number = 0;  // Ascending, never reused.
   std::uint64_t job = 0;     // 0: not about a job.
-  std::string user;          // Whose job; only they and operators may see it. Else everybody may.
-  bool last = false;         // The job is over: nothing about it follows.
+  std::string
+      user;  // Owner of the job; only they and operators may see it. If `job` is 0, all may.
+  bool last = false;  // Last event of this job: it has finished.
   std::string json;
-  std::string full = {};  // The same with others' jobs named, for operators; empty: nothing more.
+  std::string full = {};  // For operators: `json` with the names of other users' jobs; empty: same.
 
   const std::string& for_caller(const Caller& caller) const {
     return caller.is_operator && !full.empty() ? full : json;
@@ -62,8 +63,8 @@ class Service {
   // `done` is called exactly once, unless the manager ends first.
   virtual void call(Caller caller, Call call, std::function<void(Answer)> done) = 0;
 
-  // From now on `news` hears of everything that happens, in order, on the manager's thread; it must
-  // be quick. One watcher at a time; an empty function ends it.
+  // Calls `news` with every later event, in order, on the manager's thread. `news` must not block.
+  // There is one watcher at a time; an empty function removes it.
   virtual void watch(std::function<void(Notes)> news) = 0;
 };
 

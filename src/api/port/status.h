@@ -1,7 +1,7 @@
 #pragma once
 
-// The one mapping from error codes to HTTP statuses and to the names that the API shows, and back.
-// The server and the manager use the first two functions, the client the last two.
+// Mapping between error codes, HTTP statuses and the code names in API answers. The server and the
+// manager use the first two functions; the client uses the last two.
 
 #include <array>
 #include <optional>
@@ -48,15 +48,15 @@ inline constexpr EnumNames<ErrorCode, ErrorCode::kInterrupted> kErrorCodeNames(
     {"invalid", "unauthenticated", "forbidden", "not_found", "conflict", "too_large", "busy",
      "unavailable", "corrupt", "system", "interrupted"});
 
-// The value of "code" beside "error" in an answer.
+// Returns the value of "code" in an error answer.
 inline std::string_view code_name(ErrorCode code) { return kErrorCodeNames[code]; }
 
-// The code of that name, or nullopt if there is none.
+// Returns the code with this name, or nullopt.
 inline std::optional<ErrorCode> find_error_code(std::string_view name) {
   return kErrorCodeNames.find(name);
 }
 
-// The code nearest to a status of 400 or above, for an answer without a "code".
+// Returns the closest code for a status of 400 or above. For answers without a "code".
 constexpr ErrorCode error_code_of(int status) {
   switch (status) {
     case 401:

@@ -17,7 +17,7 @@ namespace muster {
 
 namespace {
 
-// What is shorter than this part of the window is less than a pixel.
+// A bar shorter than this fraction of the window is less than a pixel wide.
 constexpr std::int64_t kPixels = 4'000;
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
@@ -31,11 +31,11 @@ Bars bars_in(const LeaseTimeline& timeline, const TimeWindow& window) {
   return bars;
 }
 
-// Short ones of a row that follow each other become one, no longer than `shortest` unless its last
-// is.
+// Merges consecutive bars of a row that are shorter than `shortest`. All bars in a merged bar begin
+// within `shortest` of its begin.
 Bars merged(const Bars& bars, Duration shortest) {
   Bars out;
-  Duration longest;  // Of those in the last one.
+  Duration longest;  // Longest bar in the last merged bar.
   bool open = false;
   for (const TimelineBar& bar : bars) {
     const Duration length = bar.end - bar.begin;
@@ -57,7 +57,7 @@ Bars merged(const Bars& bars, Duration shortest) {
   return out;
 }
 
-// As few as that by ever coarser strokes.
+// Reduces the number of bars to `most`: doubles the merge length until they fit.
 Bars thin(Bars bars, const TimeWindow& window, std::size_t most, std::string& thinned) {
   if (bars.size() <= most) return bars;
   Duration shortest =
@@ -68,25 +68,24 @@ Bars thin(Bars bars, const TimeWindow& window, std::size_t most, std::string& th
     fewer = merged(bars, shortest);
   }
   std::string left_out;
-  if (fewer.size() > most) {  // More GPUs than that.
-    left_out = fmt::format("; {} more are not drawn", grouped(fewer.size() - most));
+  if (fewer.size() > most) {  // There are more GPUs than bars allowed.
+    left_out = fmt::format("; {} more are omitted", grouped(fewer.size() - most));
     fewer.resize(most);
   }
   thinned = fmt::format(
-      "{} bars: those shorter than {} s are drawn as one with the next, {} in all{}; zoom in to "
-      "see each",
+      "{} bars: bars shorter than {} s are merged, {} bars in total{}; zoom in for details",
       grouped(bars.size()), seconds_text(shortest.us() / 1000 * 1000), grouped(fewer.size()),
       left_out);
   return fewer;
 }
 
-// Of a second, so that a hundredth of a pixel is told.
+// Decimals of a second, so that times are exact to a hundredth of a pixel.
 int decimals_for(const TimeWindow& window) {
   const std::int64_t fine = (window.end - window.begin).us() / (kPixels * 100);
   return fine >= 1'000'000 ? 0 : fine >= 100'000 ? 1 : fine >= 10'000 ? 2 : 3;
 }
 
-// Only jobs that have a bar; the bars are renumbered.
+// Returns only the jobs that have a bar, and renumbers the jobs in `bars`.
 std::vector<const TimelineJob*> jobs_of(const LeaseTimeline& timeline, Bars& bars) {
   std::vector<std::uint32_t> places(timeline.jobs.size(), kNone);
   std::vector<const TimelineJob*> jobs;
@@ -101,12 +100,12 @@ std::vector<const TimelineJob*> jobs_of(const LeaseTimeline& timeline, Bars& bar
   return jobs;
 }
 
-// Means of equal parts of the window.
+// Returns the mean load in each of kMaxLoadPoints equal parts of the window.
 std::vector<TimelineLoad> means_of(std::span<const TimelineLoad> steps, const TimeWindow& window) {
-  const auto parts = static_cast<std::int64_t>(kMostLoadPoints);
+  const auto parts = static_cast<std::int64_t>(kMaxLoadPoints);
   const std::int64_t length = (window.end - window.begin).us();
   std::vector<TimelineLoad> means;
-  std::size_t next = 0;  // The first step after what was summed.
+  std::size_t next = 0;  // First step that is not yet summed up.
   for (std::int64_t i = 0; i < parts; ++i) {
     const Instant begin = window.begin + Duration::micros(length / parts * i);
     const Instant end = i + 1 == parts ? window.end : begin + Duration::micros(length / parts);
@@ -132,10 +131,10 @@ std::vector<TimelineLoad> means_of(std::span<const TimelineLoad> steps, const Ti
 std::vector<TimelineLoad> load_in(const LeaseTimeline& timeline, const TimeWindow& window) {
   const auto before = [](Instant at, const TimelineLoad& step) { return at < step.at; };
   auto first = std::upper_bound(timeline.load.begin(), timeline.load.end(), window.begin, before);
-  if (first != timeline.load.begin()) --first;  // What held when the window began.
+  if (first != timeline.load.begin()) --first;  // The load at the begin of the window.
   const auto last = std::upper_bound(first, timeline.load.end(), window.end, before);
   const std::span<const TimelineLoad> steps(first, last);
-  if (steps.size() > kMostLoadPoints) return means_of(steps, window);
+  if (steps.size() > kMaxLoadPoints) return means_of(steps, window);
   return {steps.begin(), steps.end()};
 }
 
@@ -171,7 +170,7 @@ void append_bars(std::string& out, const Bars& bars, int decimals) {
     out += ',';
   };
   const std::int64_t unit = unit_of(decimals);
-  // Both ends are rounded, so that bars which touched still do.
+  // Both ends are rounded in the same way, so that adjacent bars stay adjacent.
   const auto rounded = [&](Instant at) { return (at.us() + unit / 2) / unit * unit; };
   out += "\"bars\":{";
   numbers("row", &TimelineBar::row);
@@ -243,8 +242,8 @@ std::string timeline_json(const LeaseTimeline& timeline, const TimeWindow& windo
   append_seconds(out, timeline.whole.end.us(), 3);
   out += fmt::format(",\"unit\":\"{}\",\"gpus\":{},\"servers\":", timeline.dates ? "unix" : "run",
                      timeline.gpus);
-  append_column(out, timeline.servers, [](std::string& to, const TimelineServer& server) {
-    to += fmt::format("{{\"name\":{},\"gpus\":{}}}", json_text(server.name), server.gpus);
+  append_column(out, timeline.nodes, [](std::string& to, const TimelineNode& node) {
+    to += fmt::format("{{\"name\":{},\"gpus\":{}}}", json_text(node.name), node.gpus);
   });
   out += ",\"tenants\":";
   append_column(out, timeline.tenants, texts);

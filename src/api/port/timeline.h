@@ -1,8 +1,8 @@
 #pragma once
 
-// Who held which GPU when, as the dashboard draws it: columns of numbers, and no more of them than
-// a browser draws with ease. A reader of the past fills a LeaseTimeline in (view/ from files, live/
-// from the manager's tables), once; each look at a part of it is a call of timeline_json().
+// Leases per GPU over time, as JSON for the dashboard's timeline. A reader builds one LeaseTimeline
+// (study/ from files, live/ from the manager's tables). timeline_json() then renders any window of
+// it, with a bounded number of bars.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,62 +13,63 @@
 
 namespace muster {
 
-// From begin on, before end.
+// Half-open interval [begin, end).
 struct TimeWindow {
   Instant begin, end;
 };
 
 struct TimelineJob {
-  std::string id, name, user;  // Empty: not told, or not to be told.
-  std::uint32_t tenant = 0;    // In LeaseTimeline::tenants.
-  std::uint32_t cause = 0;     // In causes: what it waited for most.
+  std::string id, name, user;  // Empty: unknown, or hidden from the caller.
+  std::uint32_t tenant = 0;    // Index in LeaseTimeline::tenants.
+  std::uint32_t cause = 0;     // Index in `causes`: the main reason for waiting.
   std::int32_t gpus = 0;
 };
 
 struct TimelineBar {
-  std::uint32_t row = 0;  // Of its GPU: those of the servers, one after the other.
-  std::uint32_t job = 0;
-  std::uint32_t how = 0;  // It ended, in LeaseTimeline::ends.
+  std::uint32_t row = 0;  // GPU index, counted over all nodes in order.
+  std::uint32_t job = 0;  // Index in LeaseTimeline::jobs.
+  std::uint32_t how = 0;  // How it ended: index in LeaseTimeline::ends.
   Instant begin, end;
 };
 
-// So much from `at` on.
+// Load from `at` until the next entry.
 struct TimelineLoad {
   Instant at;
-  double busy = 0;     // GPUs.
-  double waiting = 0;  // Jobs.
+  double busy = 0;     // GPUs in use.
+  double waiting = 0;  // Waiting jobs.
 };
 
-struct TimelineServer {
+struct TimelineNode {
   std::string name;
   std::int32_t gpus = 0;
 };
 
 struct LeaseTimeline {
-  TimeWindow whole;    // What there is.
-  bool dates = false;  // Times are since 1970, otherwise since the run's beginning.
+  TimeWindow whole;    // Full range of the data.
+  bool dates = false;  // True: times since 1970. False: since the start of the run.
   std::int64_t gpus = 0;
-  std::vector<TimelineServer> servers;
+  std::vector<TimelineNode> nodes;
   std::vector<std::string> tenants, causes, ends;
   std::vector<TimelineJob> jobs;
   std::vector<TimelineBar> bars;   // In any order until sort_bars().
-  std::vector<TimelineLoad> load;  // Ascending, one an instant.
-  std::string missing;             // What is not in it; empty: nothing.
+  std::vector<TimelineLoad> load;  // Ascending, one entry per instant.
+  std::string missing;             // Describes missing data; empty if complete.
 };
 
-inline constexpr std::size_t kMostTimelineBars = 200'000;
-inline constexpr std::size_t kMostLoadPoints = 2'000;
+inline constexpr std::size_t kMaxTimelineBars = 200'000;
+inline constexpr std::size_t kMaxLoadPoints = 2'000;
 
-// From changes, in any order, to what holds from each instant on.
+// Sums up changes, given in any order, to the load from each instant on. O(n log n).
 std::vector<TimelineLoad> load_of(std::vector<TimelineLoad> changes);
 
-// By row, then by begin: timeline_json() wants them so.
+// Sorts the bars by row, then by begin, as timeline_json() requires.
 void sort_bars(LeaseTimeline& timeline);
 
-// What touches the window, on one line. Where that is too many bars, the short ones that follow
-// each other on a GPU become one, under the name of the longest, and "thinned" says so. Times have
-// as many digits as a screen can show of the window.
+// Returns the part of the timeline that overlaps the window, as one line of JSON. If there are more
+// than `most_bars` bars, consecutive short bars of a GPU are merged into one, shown as the longest
+// of them; "thinned" then describes it. Times are rounded to what a screen can show.
+// REQUIRES: sort_bars() was called, and window.begin <= window.end.
 std::string timeline_json(const LeaseTimeline& timeline, const TimeWindow& window,
-                          std::size_t most_bars = kMostTimelineBars);
+                          std::size_t most_bars = kMaxTimelineBars);
 
 }  // namespace muster

@@ -15,7 +15,7 @@ LeaseTimeline two_gpus() {
   LeaseTimeline timeline;
   timeline.whole = {at(0), at(1000)};
   timeline.gpus = 2;
-  timeline.servers = {{"s1", 2}};
+  timeline.nodes = {{"s1", 2}};
   timeline.tenants = {"", "vision"};
   timeline.causes = {"none", "order"};
   timeline.ends = {"finished", "stopped"};
@@ -52,7 +52,7 @@ TEST(Timeline, HasColumnsInOrder) {
 
 TEST(Timeline, OfAWindowHasWhatTouchesItAndItsJobs) {
   const Json part = shown(two_gpus(), {at(600), at(601)});
-  EXPECT_EQ(part["from"], 0) << "what there is in all stays";
+  EXPECT_EQ(part["from"], 0) << "the full range stays";
   EXPECT_EQ(part["bars"]["job"], Json::parse("[0,0]"));
   EXPECT_EQ(part["jobs"]["id"], Json::parse(R"(["b"])"));
   EXPECT_EQ(part["load"]["t"], Json::parse("[500]")) << "what held when it began";
@@ -65,8 +65,8 @@ TEST(Timeline, DrawsShortBarsAsOne) {
   timeline.ends = {"finished"};
   timeline.causes = {"none"};
   timeline.tenants = {""};
-  timeline.servers = {{"s", 1}};
-  for (std::uint32_t i = 0; i < 4000; ++i) {  // Of 0.1 s each but for every tenth, 0.2 s.
+  timeline.nodes = {{"s", 1}};
+  for (std::uint32_t i = 0; i < 4000; ++i) {  // Each 0.1 s long, every tenth 0.2 s.
     timeline.jobs.push_back({std::to_string(i), "", "", 0, 0, 1});
     timeline.bars.push_back({0, i, 0, at(i * 0.25), at(i * 0.25 + (i % 10 == 3 ? 0.2 : 0.1))});
     timeline.load.push_back({at(i * 0.25), i % 2 == 0 ? 1.0 : 0.0, 7});
@@ -78,23 +78,23 @@ TEST(Timeline, DrawsShortBarsAsOne) {
   EXPECT_EQ(all["bars"]["begin"][1], 1);
   EXPECT_EQ(all["bars"]["length"][1000], 2000);
   EXPECT_EQ(all["jobs"]["id"][0], "3") << "the longest of the first four";
-  EXPECT_NE(all["thinned"].get<std::string>().find("4,001 bars: those shorter than 1 s"),
+  EXPECT_NE(all["thinned"].get<std::string>().find("4,001 bars: bars shorter than 1 s"),
             std::string::npos)
       << all["thinned"];
   EXPECT_EQ(shown(timeline, timeline.whole, 300)["bars"]["row"].size(), 251u);
   EXPECT_EQ(shown(timeline, {at(0), at(10)}, 300)["thinned"], "") << "few in that window";
 
-  EXPECT_EQ(all["load"]["t"].size(), kMostLoadPoints);
+  EXPECT_EQ(all["load"]["t"].size(), kMaxLoadPoints);
   EXPECT_EQ(all["load"]["busy"][10], 0.5);
   EXPECT_EQ(all["load"]["waiting"][10], 7);
 }
 
 TEST(Timeline, MayHaveNothingInIt) {
   LeaseTimeline timeline;
-  timeline.missing = "nobody knows";
+  timeline.missing = "no data";
   const Json all = shown(timeline, {at(0), at(0)});
   EXPECT_TRUE(all["bars"]["row"].empty());
-  EXPECT_EQ(all["thinned"], "nobody knows");
+  EXPECT_EQ(all["thinned"], "no data");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace muster {
 
 namespace {
 
-using Levels = std::vector<double>;  // One a step: means of GPUs.
+using Levels = std::vector<double>;  // Mean number of GPUs per time step.
 
 struct TenantSums {
   Levels used, over, idle, lent;
@@ -34,7 +34,7 @@ class Sums {
   double borrowed_now(std::size_t tenant) const;
   std::int64_t used_now(std::size_t tenant) const { return used_now_[tenant]; }
   Instant begin_of(std::size_t step) const;
-  // Below zero: nobody held anything.
+  // Negative: no tenant used GPUs in this step.
   double fairness(std::size_t step) const;
 
  private:
@@ -43,22 +43,23 @@ class Sums {
   void add_level(std::size_t tenant, TimeWindow part, std::int64_t level);
   void mark_work();
   void lend();
-  struct Parts {  // Of what tenants went beyond their quotas, and of what stood idle of those.
+  struct Parts {  // Lent GPUs as a fraction of all GPUs beyond quotas, and of all unused quota.
     double taken = 0, given = 0;
   };
-  // What went from quota to quota, if these are the sums of both.
+  // Computes the fractions from total GPUs beyond quotas and total unused quota.
   Parts parts_of(double over, double idle) const;
-  // GPUs it holds beyond its quota, if it holds so many.
+  // GPUs beyond the tenant's quota if it uses `level` GPUs.
   std::int64_t beyond(std::size_t tenant, std::int64_t level) const;
-  std::int64_t unused(std::size_t tenant, std::int64_t level) const;  // Of its quota.
-  // Itself and all above it.
+  // Unused GPUs of its quota if it uses `level` GPUs.
+  std::int64_t unused(std::size_t tenant, std::int64_t level) const;
+  // Visits the tenant and all its ancestors.
   template <class Visit>
   void for_path(std::uint32_t tenant, Visit visit) const;
   std::size_t step_at(Instant at) const;
 
   const UsageFacts& facts_;
   bool quotas_ = false;
-  double nobodys_ = 0;  // GPUs that are in nobody's quota.
+  double unassigned_ = 0;  // GPUs outside all quotas.
   std::vector<char> leaf_;
   std::vector<TenantSums> sums_;
   std::vector<std::int64_t> used_now_;
@@ -81,11 +82,11 @@ Sums::Sums(const UsageFacts& facts) : facts_(facts) {
     for_path(static_cast<std::uint32_t>(i),
              [&](std::uint32_t above) { used_now_[above] += tenant.used_now; });
   }
-  nobodys_ = static_cast<double>(facts.gpus);
+  unassigned_ = static_cast<double>(facts.gpus);
   for (std::size_t i = 0; i < tenants; ++i) {
-    if (leaf_[i] != 0) nobodys_ -= static_cast<double>(facts.tenants[i].quota);
+    if (leaf_[i] != 0) unassigned_ -= static_cast<double>(facts.tenants[i].quota);
   }
-  nobodys_ = std::max(0.0, nobodys_);
+  unassigned_ = std::max(0.0, unassigned_);
   charge();
   mark_work();
   lend();
@@ -182,11 +183,11 @@ void Sums::mark_work() {
 }
 
 Sums::Parts Sums::parts_of(double over, double idle) const {
-  const double lent = std::min(idle, over - std::min(over, nobodys_));
+  const double lent = std::min(idle, over - std::min(over, unassigned_));
   return {over > 0 ? lent / over : 0, idle > 0 ? lent / idle : 0};
 }
 
-// Of a parent: what its children lent beyond what they borrowed of others.
+// A parent lends what its children lend, minus what they borrow.
 void Sums::lend() {
   const auto share_out = [this](const auto& over_of, const auto& idle_of, const auto& lent_of) {
     double over = 0, idle = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Who held how much of the cluster, by tenant and over time: what was used, borrowed and lent, and
-// how fair that was. A reader of the past fills a UsageFacts in; the dashboard draws the JSON.
+// GPUs used, borrowed and lent per tenant over time, and their fairness, as JSON for the dashboard.
+// A reader of past data (see timeline.h) fills in a UsageFacts.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,51 +16,52 @@ namespace muster {
 
 struct UsageTenant {
   std::string name;
-  std::optional<std::uint32_t> parent;   // In UsageFacts::tenants, and before this one or after.
-  std::int64_t quota = 0;                // With that of its children. All 0: nobody has one.
-  std::int64_t running = 0, queued = 0;  // Jobs, now; its own and those below.
-  std::int64_t used_now = 0;             // GPUs, its own.
-  bool quota_known = true;               // False: what of its use was borrowed nobody knows.
+  std::optional<std::uint32_t> parent;   // Index in UsageFacts::tenants, in any order.
+  std::int64_t quota = 0;                // GPUs, including children. All 0: no quotas.
+  std::int64_t running = 0, queued = 0;  // Jobs now, including children.
+  std::int64_t used_now = 0;             // GPUs now, without children.
+  bool quota_known = true;               // False: borrowed GPUs are unknown, reported as 0.
 };
 
-// GPUs that a job of the tenant held.
+// GPUs that a job of the tenant held during [begin, end).
 struct TenantHold {
   std::uint32_t tenant = 0;
   Instant begin, end;
   std::int64_t gpus = 0;
 };
 
-// From a job's submission to its end.
+// Interval from a job's submission to its end.
 struct TenantWork {
   std::uint32_t tenant = 0;
   Instant begin, end;
 };
 
-// A job with GPUs beyond its tenant's quota, while jobs of another wait that has some left.
+// A job that holds GPUs beyond its tenant's quota while a tenant with unused quota has waiting
+// jobs.
 struct UsageHolder {
   std::string tenant;
   std::uint64_t job = 0;
-  std::string user, name;  // Empty: not to be told.
+  std::string user, name;  // Empty: hidden from the caller.
   std::int64_t gpus = 0;
   Instant since;
-  std::string of;
+  std::string of;  // The tenant that waits.
 };
 
 struct UsageFacts {
   TimeWindow window;
-  std::size_t points = 1;  // Steps; at least one, and no more than microseconds.
+  std::size_t points = 1;  // Time steps: from 1 to the microseconds of the window.
   std::int64_t gpus = 0;
   std::vector<UsageTenant> tenants;
   std::vector<TenantHold> holds;
   std::vector<TenantWork> work;
   std::vector<UsageHolder> holders;
-  std::string missing;  // What is not in it; empty: nothing.
+  std::string missing;  // Describes missing data; empty if complete.
 };
 
-// On one line. What is lent is what stood idle of the quotas, as far as others went beyond theirs
-// and beyond the GPUs that are in nobody's quota, which are borrowed first.
-// Fairness is Jain's index of used by quota (without quotas: of used) among tenants without
-// children that had work then; null where nobody held anything.
+// Returns the facts as one line of JSON. A tenant borrows the GPUs that it uses beyond its quota.
+// GPUs outside all quotas are borrowed first; the rest is lent by tenants with unused quota.
+// Fairness is Jain's index of used/quota (or of used, without quotas) over the leaf tenants that
+// had jobs in the step; null if none of them used GPUs.
 std::string usage_json(const UsageFacts& facts);
 
 }  // namespace muster

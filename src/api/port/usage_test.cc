@@ -71,7 +71,7 @@ TEST(Usage, WithoutQuotasNothingIsLent) {
   EXPECT_EQ(Json::parse(usage_json(facts))["fairness"], Json::parse("[null,null]"));
 }
 
-// As examples/clusters/three-teams.yaml has it: 8 of 64 GPUs are nobody's.
+// As in examples/clusters/three-teams.yaml: 8 of 64 GPUs are outside all quotas.
 TEST(Usage, WhatIsNobodysIsNotLent) {
   UsageFacts facts;
   facts.window = {usage_at(0), usage_at(10)};
@@ -94,7 +94,7 @@ TEST(Usage, WhatIsNobodysIsNotLent) {
   EXPECT_EQ(all[1]["lent_now"], 8);
 }
 
-// Whose quota nobody knows any more may have been within it.
+// A tenant whose quota is no longer known may have been within it.
 TEST(Usage, WhoseQuotaIsNotKnownHasNotBorrowed) {
   UsageFacts facts = two_tenants();
   facts.points = 1;
@@ -114,7 +114,7 @@ TEST(Usage, SaysWhatIsMissing) {
   EXPECT_EQ(Json::parse(usage_json(facts))["missing"], "what was before");
 }
 
-// What stays among the children of one is not lent by it.
+// GPUs that its children lend to each other are not lent by the parent.
 TEST(Usage, OfAParentIsThatOfItsChildren) {
   UsageFacts facts;
   facts.window = {usage_at(0), usage_at(10)};
@@ -133,7 +133,7 @@ TEST(Usage, OfAParentIsThatOfItsChildren) {
   EXPECT_EQ(all["tenants"][1]["lent_now"], 1);
   EXPECT_EQ(all["tenants"][3]["borrowed_now"], 1);
   EXPECT_EQ(all["holders"], Json::parse(R"([{"tenant":"x","job":7,"gpus":3,"since":4,"of":"y"}])"));
-  facts.gpus = 10;  // Two are nobody's, and half of what was borrowed.
+  facts.gpus = 10;  // Two are outside all quotas: half of the borrowed GPUs.
   const Json less = Json::parse(usage_json(facts))["tenants"];
   EXPECT_EQ(less[2]["lent"][0], 2);
   EXPECT_EQ(less[1]["lent_now"], 0.5);

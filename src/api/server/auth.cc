@@ -17,7 +17,7 @@
 namespace muster {
 namespace {
 
-// "name:80" -> "name", "[::1]:80" -> "::1"; empty if it is neither.
+// "name:80" -> "name", "[::1]:80" -> "::1"; empty if malformed.
 std::string without_port(std::string_view host) {
   const std::size_t end = host.find(host.starts_with('[') ? ']' : ':');
   if (!host.starts_with('[')) return std::string(host.substr(0, end));
@@ -98,7 +98,7 @@ Result<Caller> Auth::local_caller(const std::string& user, bool ours) const {
     caller.is_operator = true;
   }
   if (!caller.is_operator && !settings_.others) {
-    return Error{"this manager is not open to other users", ErrorCode::kForbidden};
+    return Error{"this manager does not accept other users", ErrorCode::kForbidden};
   }
   return caller;
 }
@@ -106,7 +106,7 @@ Result<Caller> Auth::local_caller(const std::string& user, bool ours) const {
 Result<Caller> Auth::token_caller(const std::string& authorization) {
   constexpr std::string_view kScheme = "bearer ";
   if (lowered(authorization.substr(0, kScheme.size())) != kScheme) {
-    return Error{"this call needs a token, as 'Authorization: Bearer TOKEN'",
+    return Error{"this request needs a token in 'Authorization: Bearer TOKEN'",
                  ErrorCode::kUnauthenticated};
   }
   const std::string_view given = trim(std::string_view(authorization).substr(kScheme.size()));
@@ -115,19 +115,17 @@ Result<Caller> Auth::token_caller(const std::string& authorization) {
       return local_caller(*user, std::find(ours_.begin(), ours_.end(), *user) != ours_.end());
     }
   }
-  if (!tokens_)
-    return Error{"not a ticket that is good here, or no longer", ErrorCode::kUnauthenticated};
+  if (!tokens_) return Error{"invalid or expired ticket", ErrorCode::kUnauthenticated};
   const Result<std::optional<Caller>> found = tokens_->find(given);
-  if (!found.ok()) return Error{"the file of tokens cannot be read", ErrorCode::kUnavailable};
-  if (!found.value()) return Error{"not a token that is known here", ErrorCode::kUnauthenticated};
+  if (!found.ok()) return Error{"cannot read the token file", ErrorCode::kUnavailable};
+  if (!found.value()) return Error{"unknown token", ErrorCode::kUnauthenticated};
   return *found.value();
 }
 
 Result<Auth::Given> Auth::give_ticket(const Peer& peer, const Caller& caller) const {
   if (peer.over_tcp)
-    return Error{"tickets are given on the manager's own machine", ErrorCode::kForbidden};
-  if (!tickets_)
-    return Error{"this manager listens on no address for browsers", ErrorCode::kConflict};
+    return Error{"tickets are issued only on the manager's machine", ErrorCode::kForbidden};
+  if (!tickets_) return Error{"this manager has no address for browsers", ErrorCode::kConflict};
   return make_ticket(caller.user, kTicketSeconds);
 }
 
@@ -136,12 +134,12 @@ Auth::Given Auth::make_ticket(const std::string& user, std::int64_t seconds) con
   return {tickets_->make(user, until), until};
 }
 
-Refusal Auth::check_origin(const Peer& peer, const HttpRequest& request) const {
+MaybeError Auth::check_origin(const Peer& peer, const HttpRequest& request) const {
   const std::string host = lowered(request.host);
   if (!request.origin.empty()) {
     const std::string origin = lowered(request.origin);
     if (host.empty() || (origin != "http://" + host && origin != "https://" + host)) {
-      return Error{"called from a page that is not of this server", ErrorCode::kForbidden};
+      return Error{"Origin: the page belongs to another site", ErrorCode::kForbidden};
     }
   }
   if (!peer.over_tcp || settings_.any_host) return std::nullopt;
@@ -149,8 +147,7 @@ Refusal Auth::check_origin(const Peer& peer, const HttpRequest& request) const {
   const bool known =
       std::find(settings_.hosts.begin(), settings_.hosts.end(), name) != settings_.hosts.end();
   if (!known && !is_address(name)) {
-    return Error{"Host: not a name of this server: " + in_quotes(request.host),
-                 ErrorCode::kForbidden};
+    return Error{"Host: unknown host name: " + in_quotes(request.host), ErrorCode::kForbidden};
   }
   return std::nullopt;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Who is calling: on the Unix socket the kernel says so, over TCP a token or a ticket does. And
-// whether a browser sends the call on behalf of a page that is not ours. Asked by the connections,
-// on the server's thread.
+// Authentication: identifies the caller by the kernel's peer credentials on the Unix socket, and by
+// a token or ticket over TCP. Also rejects requests that a browser sends for pages of other sites.
+// Connections call it on the server's thread.
 
 #include <sys/types.h>
 
@@ -19,16 +19,17 @@
 
 namespace muster {
 
-// Where a connection comes from.
+// The remote end of a connection.
 struct Peer {
   bool over_tcp = false;
-  uid_t uid = 0;        // On the Unix socket.
-  std::string address;  // Over TCP, without the port.
+  uid_t uid = 0;        // Unix socket only.
+  std::string address;  // TCP only: IP address without the port.
 
   std::string text() const { return over_tcp ? address : "uid " + std::to_string(uid); }
-  // All of this machine's own addresses, of which anybody here has millions, are one.
+  // Returns the address for per-peer limits. All loopback addresses (127.x.x.x) count as one, since
+  // a local user can use any of them.
   std::string_view place() const {
-    constexpr std::string_view kOldInNew = "::ffff:";  // How IPv6 writes those of version 4.
+    constexpr std::string_view kOldInNew = "::ffff:";  // Prefix of IPv4-mapped IPv6 addresses.
     std::string_view whole = address;
     if (whole.starts_with(kOldInNew)) whole.remove_prefix(kOldInNew.size());
     return whole.starts_with("127.") ? whole.substr(0, 4) : whole;
@@ -37,17 +38,17 @@ struct Peer {
 
 Result<Peer> peer_of(int socket);
 
-// One the machine has no name for is called by number.
+// Returns the user's name, or the number if the machine has no name for it.
 std::string user_name(uid_t uid);
 
-// This machine's own; empty if it has none.
+// Returns the host name of this machine, or an empty string on failure.
 std::string host_name();
 
 struct AuthSettings {
-  std::vector<std::string> operators;  // Beside root and the daemon's own user.
-  bool others = false;             // Whether users other than these and the daemon's own may call.
-  std::vector<std::string> hosts;  // By which names, beside addresses, TCP callers may call us.
-  bool any_host = false;           // By any: TLS has browsers see to the name themselves.
+  std::vector<std::string> operators;  // In addition to root and the daemon's own user.
+  bool others = false;                 // Other users may call, too.
+  std::vector<std::string> hosts;      // Accepted names in Host over TCP, besides IP addresses.
+  bool any_host = false;               // Accept any Host: with TLS, browsers verify the name.
 };
 
 class Auth {
@@ -55,31 +56,31 @@ class Auth {
   Auth(AuthSettings settings, std::optional<TokenFile> tokens,
        std::optional<Tickets> tickets = std::nullopt);
 
-  // Who that is, or 401, 403 or 503.
+  // Returns the caller, or an error: kUnauthenticated, kForbidden or kUnavailable.
   Result<Caller> caller(const Peer& peer, const HttpRequest& request);
 
-  // A browser tells which page a call comes from: only our own may. And a name that is not ours in
-  // Host means that somebody else's name server led it here.
-  Refusal check_origin(const Peer& peer, const HttpRequest& request) const;
+  // Rejects requests whose Origin is another site. Over TCP, also rejects unknown names in Host,
+  // which indicate DNS rebinding.
+  MaybeError check_origin(const Peer& peer, const HttpRequest& request) const;
 
-  // For a browser of the caller's, who must be on the Unix socket: a token says itself what its
-  // owner may do, which a ticket does not.
+  // Creates a ticket for the caller's browser. Only callers on the Unix socket get one: a token has
+  // a role, which a ticket would not keep.
   struct Given {
     std::string ticket;
     std::int64_t until = 0;  // Seconds since 1970.
   };
   Result<Given> give_ticket(const Peer& peer, const Caller& caller) const;
-  Given make_ticket(const std::string& user, std::int64_t seconds) const;  // There are tickets.
+  Given make_ticket(const std::string& user, std::int64_t seconds) const;  // REQUIRES: tickets.
 
  private:
-  // A user of this machine; `ours`: root, or whom the daemon runs as.
+  // A user of this machine. `ours`: the user is root or the daemon's own user.
   Result<Caller> local_caller(const std::string& user, bool ours) const;
   Result<Caller> token_caller(const std::string& authorization);
 
   AuthSettings settings_;
   std::optional<TokenFile> tokens_;
   std::optional<Tickets> tickets_;
-  std::vector<std::string> ours_;  // Names: root's, and of whom the daemon runs as.
+  std::vector<std::string> ours_;  // Names of root and of the daemon's own user.
 };
 
 }  // namespace muster

@@ -36,7 +36,7 @@ TEST(Auth, KnowsLocalUsersByNumber) {
   EXPECT_TRUE(local(helped, 987'654).value().is_operator);
 }
 
-Refusal origin(const std::string& host, const std::string& from, bool tcp) {
+MaybeError origin(const std::string& host, const std::string& from, bool tcp) {
   AuthSettings settings;
   settings.hosts = {"Cluster.example.com"};
   const Auth auth = auth_with(settings);
@@ -116,7 +116,7 @@ TEST(Tokens, AreFoundByTheirFingerprint) {
        {std::string(), ann + "x", ann.substr(1), std::string(10'000, 'x'), bob + '\0'}) {
     EXPECT_FALSE(file.find(wrong).value());
   }
-  // The file's own words are no token.
+  // The hash in the file is not a token.
   const std::string line = token_line(ann, {"ann", true}, "x").value();
   EXPECT_FALSE(file.find(line.substr(0, 64)).value());
   EXPECT_EQ(line.find(ann), std::string::npos);

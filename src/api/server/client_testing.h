@@ -21,8 +21,8 @@
 
 namespace muster {
 
-// Milliseconds until what takes a moment is believed not to happen: the machine may be busy with
-// other things, and only a test that fails waits so long.
+// Timeout in milliseconds for operations that should take a moment. It is long because the machine
+// may be busy; only a failing test waits this long.
 inline constexpr int kPatience = 60'000;
 
 class RawClient {
@@ -50,7 +50,7 @@ class RawClient {
   bool connected() const { return connected_; }
   int get() const { return fd_.get(); }
 
-  // False if the other end does not want it.
+  // Returns false if the server closed the connection.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t n = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -60,7 +60,7 @@ class RawClient {
     return true;
   }
 
-  // Until `end` has come, which stays included; what is beyond is kept. Short at the stream's end.
+  // Reads up to and including `end`; keeps later bytes. Returns less if the stream ends before.
   std::string read_until(const std::string& end, int wait_ms = kPatience) {
     std::size_t at = kept_.find(end);
     while (at == std::string::npos && read_some(wait_ms)) at = kept_.find(end);
@@ -81,7 +81,7 @@ class RawClient {
     return ::poll(&gone, 1, kPatience) == 1 && (gone.revents & POLLHUP) != 0;
   }
 
-  // One whole answer, by its Content-Length.
+  // Reads one complete answer, using its Content-Length.
   std::string answer() {
     std::string head = read_until("\r\n\r\n");
     const std::size_t at = head.find("Content-Length: ");

@@ -16,11 +16,11 @@ namespace {
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kMetricsText = "text/plain; version=0.0.4; charset=utf-8";
 constexpr Duration kDrainTime = Duration::seconds(2);
-constexpr std::size_t kMostDrainBytes = 64U << 20U;
-constexpr std::size_t kMostFeedInput = 64U << 10U;  // A client that follows has nothing to say.
+constexpr std::size_t kMaxDrainBytes = 64U << 20U;
+constexpr std::size_t kMaxFeedInput = 64U << 10U;  // A client of a stream should send nothing.
 constexpr std::size_t kWritePiece = 256U << 10U;
 
-// The page's own files are for everybody: there is nothing in them.
+// The dashboard's files need no authentication: they contain no data.
 const DashFile* file_of(const HttpRequest& request) {
   if (request.method != "GET" && request.method != "HEAD") return nullptr;
   const std::string_view target = request.target;
@@ -31,12 +31,15 @@ std::chrono::microseconds micros(Duration length) { return std::chrono::microsec
 
 }  // namespace
 
-Connection::Connection(ConnectionHouse& house, std::unique_ptr<Wire> wire, Peer peer)
-    : house_(house), wire_(std::move(wire)), peer_(std::move(peer)), reader_(house.limits.http) {}
+Connection::Connection(ConnectionContext& context, std::unique_ptr<ByteStream> wire, Peer peer)
+    : context_(context),
+      wire_(std::move(wire)),
+      peer_(std::move(peer)),
+      reader_(context.limits.http) {}
 
 void Connection::start() {
-  set_deadline(house_.limits.request_time);
-  wire_->shake_hands([self = shared_from_this()](bool ok, std::size_t) {
+  set_deadline(context_.limits.request_time);
+  wire_->start_tls_handshake([self = shared_from_this()](bool ok, std::size_t) {
     if (self->closed()) return;
     if (!ok) return self->close();
     self->state_ = State::kReading;
@@ -45,8 +48,8 @@ void Connection::start() {
 }
 
 void Connection::turn_away() {
-  house_.figures->count_turned_away();
-  wire_->shake_hands([self = shared_from_this()](bool ok, std::size_t) {
+  context_.figures->count_turned_away();
+  wire_->start_tls_handshake([self = shared_from_this()](bool ok, std::size_t) {
     if (self->closed()) return;
     if (!ok) return self->close();
     self->answer(Error{"too many connections", ErrorCode::kBusy});
@@ -67,19 +70,19 @@ void Connection::read_more() {
 
 void Connection::on_read(bool ok, std::size_t bytes) {
   if (!ok) return close();
-  // A request that took too long is being refused; what still comes of it starts nothing.
+  // The request timed out and is being rejected; ignore its remaining bytes.
   if (state_ == State::kAnswering) return;
   if (state_ == State::kDraining || state_ == State::kFeeding) {
     drained_bytes_ += bytes;
-    if (drained_bytes_ > (state_ == State::kFeeding ? kMostFeedInput : kMostDrainBytes)) close();
+    if (drained_bytes_ > (state_ == State::kFeeding ? kMaxFeedInput : kMaxDrainBytes)) close();
     return closed() ? void() : read_more();
   }
-  if (!reader_.begun()) set_deadline(house_.limits.request_time);
+  if (!reader_.begun()) set_deadline(context_.limits.request_time);
   reader_.feed({room_.data(), bytes});
   go_on();
 }
 
-// As far as what has been read allows.
+// Processes the input read so far.
 void Connection::go_on() {
   using Reading = HttpReader::State;
   if (reader_.state() == Reading::kBroken) {
@@ -97,19 +100,19 @@ void Connection::go_on() {
 
 void Connection::read_body() {
   state_ = State::kReading;
-  set_deadline(house_.limits.request_time);
+  set_deadline(context_.limits.request_time);
   read_more();
 }
 
-// Before a body is read: who may not call need not send one.
+// Runs before the body is read, so that unauthorized callers cannot send one.
 bool Connection::admit() {
   const HttpRequest& head = reader_.head();
   admitted_ = true;
   without_body_ = head.method == "HEAD";
   began_ = Clock::now();
-  if (Refusal refusal = house_.auth->check_origin(peer_, head)) return answer(*refusal), false;
+  if (MaybeError refusal = context_.auth->check_origin(peer_, head)) return answer(*refusal), false;
   if (caller_ && !peer_.over_tcp) return true;
-  Result<Caller> found = house_.auth->caller(peer_, head);
+  Result<Caller> found = context_.auth->caller(peer_, head);
   if (found.ok()) {
     caller_ = std::move(found).value();
     shown_.authorization = head.authorization;
@@ -135,18 +138,18 @@ void Connection::answer_file(const DashFile& file) {
 }
 
 void Connection::answer_ticket() {
-  const Result<Auth::Given> given = house_.auth->give_ticket(peer_, *caller_);
+  const Result<Auth::Given> given = context_.auth->give_ticket(peer_, *caller_);
   if (!given.ok()) return answer(given.error());
   const auto& [ticket, until] = given.value();
   const nlohmann::json body = {
-      {"ticket", ticket}, {"until", until}, {"user", caller_->user}, {"url", house_.url}};
+      {"ticket", ticket}, {"until", until}, {"user", caller_->user}, {"url", context_.url}};
   answer(201, body.dump() + "\n", kJson, {});
 }
 
 void Connection::start_call(Routed routed) {
   state_ = State::kAsking;
   route_ = routed.route;
-  set_deadline(house_.limits.answer_time);
+  set_deadline(context_.limits.answer_time);
   switch (routed.reply) {
     case Reply::kTicket:
       return answer_ticket();
@@ -155,7 +158,7 @@ void Connection::start_call(Routed routed) {
     case Reply::kMetrics:
       return ask(std::move(routed.call), [this](const Answer& reply) {
         if (reply.status != 200) return answer(reply.status, reply.body, kJson, {});
-        answer(200, reply.body + house_.figures->text(), kMetricsText, {});
+        answer(200, reply.body + context_.figures->text(), kMetricsText, {});
       });
     case Reply::kAnswer:
       return ask(std::move(routed.call),
@@ -175,13 +178,13 @@ void Connection::start_call(Routed routed) {
 
 void Connection::ask(Call call, std::function<void(Answer)> then) {
   const std::weak_ptr<Connection> self = weak_from_this();
-  auto done = [self, loop = house_.loop, serial = serial_, then = std::move(then)](Answer reply) {
+  auto done = [self, loop = context_.loop, serial = serial_, then = std::move(then)](Answer reply) {
     loop->post([self, serial, then, reply = std::move(reply)]() mutable {
       const std::shared_ptr<Connection> alive = self.lock();
       if (alive && !alive->closed() && alive->serial_ == serial) then(std::move(reply));
     });
   };
-  house_.service->call(caller_.value_or(Caller{}), std::move(call), std::move(done));
+  context_.service->call(caller_.value_or(Caller{}), std::move(call), std::move(done));
 }
 
 void Connection::answer(const Problem& problem) {
@@ -193,20 +196,20 @@ void Connection::answer(const Problem& problem) {
 
 void Connection::answer(int status, std::string_view body, std::string_view content_type,
                         std::string_view headers) {
-  // A slow end may take its time, so not too many of them may take our memory meanwhile.
+  // A slow client holds the answer in memory for long, so the total of large answers is limited.
   if (peer_.over_tcp && body.size() > kWritePiece && !without_body_) {
     const std::string user = caller_ ? caller_->user : "";
-    const auto his = house_.large_of.find(user);
-    const std::size_t has = his == house_.large_of.end() ? 0 : his->second;
-    if (house_.large_bytes + body.size() > house_.limits.large_bytes ||
-        (has > 0 && has + body.size() > house_.limits.large_bytes / 4)) {
-      return answer(Error{"too many large answers are on their way; ask again later",
-                          ErrorCode::kUnavailable});
+    const auto used = context_.large_of.find(user);
+    const std::size_t has = used == context_.large_of.end() ? 0 : used->second;
+    if (context_.large_bytes + body.size() > context_.limits.large_bytes ||
+        (has > 0 && has + body.size() > context_.limits.large_bytes / 4)) {
+      return answer(
+          Error{"too many large answers are being sent; retry later", ErrorCode::kUnavailable});
     }
     large_ = body.size();
     large_user_ = user;
-    house_.large_bytes += large_;
-    house_.large_of[user] = has + large_;
+    context_.large_bytes += large_;
+    context_.large_of[user] = has + large_;
   }
   ++serial_;
   count(status);
@@ -219,8 +222,9 @@ void Connection::answer(int status, std::string_view body, std::string_view cont
 void Connection::count(int status) {
   const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
   const Route* route = route_ ? &routes()[*route_] : nullptr;
-  house_.figures->count(route != nullptr ? route->method : "other",
-                        route != nullptr ? route->path : "other", status, admitted_ ? seconds : 0);
+  context_.figures->count(route != nullptr ? route->method : "other",
+                          route != nullptr ? route->path : "other", status,
+                          admitted_ ? seconds : 0);
 }
 
 void Connection::write(std::string text, void (Connection::*then)()) {
@@ -230,16 +234,16 @@ void Connection::write(std::string text, void (Connection::*then)()) {
   write_piece();
 }
 
-// Each has its own time: whoever takes them steadily gets all, however slow the way.
+// Each piece has its own time limit, so a slow client that reads steadily gets the whole answer.
 void Connection::write_piece() {
-  set_deadline(house_.limits.write_time);
+  set_deadline(context_.limits.write_time);
   const std::string_view piece = std::string_view(writing_).substr(written_, kWritePiece);
   wire_->write(piece, [self = shared_from_this()](bool ok, std::size_t bytes) {
     if (self->closed()) return;
     if (!ok) return self->close();
     self->written_ += bytes;
     if (self->written_ < self->writing_.size()) return self->write_piece();
-    self->writing_ = std::string();  // Not clear(), which would keep the room.
+    self->writing_ = std::string();  // Not clear(), which would keep the memory.
     self->written_ = 0;
     self->let_large_go();
     (self.get()->*self->then_)();
@@ -248,13 +252,13 @@ void Connection::write_piece() {
 
 void Connection::let_large_go() {
   if (large_ == 0) return;
-  const auto his = house_.large_of.find(large_user_);
-  his->second -= large_;
-  if (his->second == 0) house_.large_of.erase(his);
-  house_.large_bytes -= std::exchange(large_, 0);
+  const auto used = context_.large_of.find(large_user_);
+  used->second -= large_;
+  if (used->second == 0) context_.large_of.erase(used);
+  context_.large_bytes -= std::exchange(large_, 0);
 }
 
-// One request is over; the next may have come with it.
+// The answer is sent. The reader may already hold the next request.
 void Connection::answered() {
   if (!keep_alive_) return leave();
   feed_.reset();
@@ -264,13 +268,13 @@ void Connection::answered() {
   ++serial_;
   state_ = State::kReading;
   reader_.next();
-  set_deadline(reader_.begun() ? house_.limits.request_time
-               : stranger()    ? house_.limits.stranger_time
-                               : house_.limits.idle_time);
+  set_deadline(reader_.begun()        ? context_.limits.request_time
+               : is_unauthenticated() ? context_.limits.unauthenticated_idle_time
+                                      : context_.limits.idle_time);
   go_on();
 }
 
-// A socket closed with bytes unread may take the answer with it that the other end has not read.
+// Closing a socket with unread input may discard the answer before the client reads it.
 void Connection::leave() {
   state_ = State::kDraining;
   drained_bytes_ = 0;
@@ -293,35 +297,35 @@ void Connection::tick(Clock::time_point now) {
   if (closed()) return;
   if (deadline_ && now >= *deadline_) return out_of_time();
   if (state_ != State::kFeeding) return;
-  if (now - last_look_ >= micros(house_.limits.rights_time)) {
+  if (now - last_look_ >= micros(context_.limits.rights_time)) {
     last_look_ = now;
     if (!still_may()) return close();
   }
-  if (!promised_ && !ending_ && now - last_put_ >= micros(house_.limits.heartbeat)) put(":\n\n");
+  if (!promised_ && !ending_ && now - last_put_ >= micros(context_.limits.heartbeat)) put(":\n\n");
   feed_->tick();
 }
 
-// A token may be taken away, and a ticket ends, while a stream goes on.
+// A token can be revoked, and a ticket can expire, during a stream.
 bool Connection::still_may() {
   if (!peer_.over_tcp) return true;
-  const Result<Caller> found = house_.auth->caller(peer_, shown_);
+  const Result<Caller> found = context_.auth->caller(peer_, shown_);
   return found.ok() && found.value().user == caller_->user &&
          found.value().is_operator == caller_->is_operator;
 }
 
 void Connection::out_of_time() {
   if (state_ == State::kReading && reader_.begun()) {
-    return answer(Problem(408, {"the request took too long to come", ErrorCode::kUnavailable}));
+    return answer(Problem(408, {"the request was not received in time", ErrorCode::kUnavailable}));
   }
   if (state_ == State::kAsking) {
     keep_alive_ = false;
-    return answer(Error{"the manager does not answer", ErrorCode::kUnavailable});
+    return answer(Error{"the manager did not answer in time", ErrorCode::kUnavailable});
   }
   close();
 }
 
-void Connection::hear(const Notes& news) {
-  if (feed_ && !closed()) feed_->hear(news);
+void Connection::on_events(const Notes& news) {
+  if (feed_ && !closed()) feed_->on_events(news);
 }
 
 void Connection::refuse(Answer reply) { answer(reply.status, reply.body, kJson, {}); }
@@ -338,7 +342,7 @@ void Connection::begin(std::string headers, std::optional<std::uint64_t> length)
   const std::string_view type = length ? "text/plain; charset=utf-8" : "text/event-stream";
   pending_ = head_text({200, type, length, headers, keep_alive_});
   send_pending();
-  // Only by reading is it noticed that the other end of a stream has gone.
+  // Only a pending read detects that the client of a stream has disconnected.
   if (!length) read_more();
 }
 
@@ -347,15 +351,15 @@ void Connection::put(std::string_view bytes) {
   last_put_ = Clock::now();
   if (promised_) *promised_ -= bytes.size();
   pending_ += bytes;
-  if (pending_.size() > house_.limits.queue_bytes) return close();
+  if (pending_.size() > context_.limits.queue_bytes) return close();
   if (writing_.empty()) send_pending();
 }
 
 void Connection::end() {
   if (state_ != State::kFeeding) return;
   ending_ = true;
-  // Not from inside the feed, which the end of the request does away with.
-  house_.loop->post([self = shared_from_this()] {
+  // Posted, because answered() destroys the feed that calls this function.
+  context_.loop->post([self = shared_from_this()] {
     if (self->state_ == State::kFeeding && self->writing_.empty()) self->send_pending();
   });
 }

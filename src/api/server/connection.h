@@ -1,8 +1,8 @@
 #pragma once
 
-// One client: reads its requests one after the other, finds out who it is, asks the manager, and
-// writes the answers. Bounded in time and memory whatever the other end does. Made by ApiServer;
-// lives on its thread, as long as the wire or somebody's answer needs it.
+// One client connection. It reads requests one at a time, authenticates them, calls the manager and
+// writes the answers. Time and memory are bounded for any client behavior. ApiServer creates it and
+// calls it on the server's thread. Pending reads, writes and calls keep it alive.
 
 #include <array>
 #include <chrono>
@@ -16,67 +16,68 @@
 #include "api/port/routes.h"
 #include "api/port/service.h"
 #include "api/server/auth.h"
+#include "api/server/event_loop.h"
 #include "api/server/feed.h"
-#include "api/server/figures.h"
 #include "api/server/http_reader.h"
-#include "api/server/loop.h"
+#include "api/server/server_metrics.h"
 #include "api/web/dash.h"
 
 namespace muster {
 
 struct ConnectionLimits {
   HttpLimits http;
-  Duration request_time = Duration::seconds(10);  // From a request's first byte to its last.
+  Duration request_time = Duration::seconds(10);  // From the first byte of a request to its last.
   Duration idle_time = Duration::seconds(60);     // Between requests.
-  Duration answer_time = kAnswerTime;             // For the manager.
-  Duration write_time = Duration::seconds(30);    // For the other end to take a piece of 256 KiB.
-  Duration stranger_time = Duration::seconds(5);  // Between requests of who showed no token.
-  Duration heartbeat = Duration::seconds(15);     // Between signs of life in a stream of events.
-  Duration rights_time = Duration::seconds(15);   // Between looks at whether its reader still may.
-  std::size_t queue_bytes = 1U << 20U;            // Of a stream, for an end that reads slowly.
-  // Of answers longer than a piece over TCP, all together. No user has more than a quarter, but for
-  // one answer.
+  Duration answer_time = kAnswerTime;             // For the manager's answer.
+  Duration write_time = Duration::seconds(30);    // For the client to accept 256 KiB.
+  Duration unauthenticated_idle_time = Duration::seconds(5);  // Idle time without a token.
+  Duration heartbeat = Duration::seconds(15);    // Interval of heartbeats in event streams.
+  Duration rights_time = Duration::seconds(15);  // Interval of authentication checks.
+  std::size_t queue_bytes = 1U << 20U;           // Maximum unsent bytes per stream.
+  // Maximum total bytes of answers over TCP that are larger than 256 KiB. A user may have at most a
+  // quarter of it, or one answer of any size.
   std::size_t large_bytes = 256U << 20U;
 };
 
-// What all connections share. Outlives them, but for the loop, which late answers keep.
-struct ConnectionHouse {
-  std::shared_ptr<Loop> loop;
+// State shared by all connections; outlives them. Late answers share ownership of the loop.
+struct ConnectionContext {
+  std::shared_ptr<EventLoop> loop;
   Service* service = nullptr;
   Auth* auth = nullptr;
-  Figures* figures = nullptr;
-  std::string url;  // Of the page; empty: there is no address for browsers.
+  ServerMetrics* figures = nullptr;
+  std::string url;  // URL of the dashboard; empty: no TCP address.
   ConnectionLimits limits;
-  std::size_t large_bytes = 0;                  // Of answers that are on their way, see the limits;
-  std::map<std::string, std::size_t> large_of;  // and by user.
+  std::size_t large_bytes = 0;                  // Large answers being sent (see ConnectionLimits),
+  std::map<std::string, std::size_t> large_of;  // and per user.
 };
 
-class Connection final : public std::enable_shared_from_this<Connection>, private Outlet {
+class Connection final : public std::enable_shared_from_this<Connection>, private ResponseWriter {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Connection(ConnectionHouse& house, std::unique_ptr<Wire> wire, Peer peer);
+  Connection(ConnectionContext& context, std::unique_ptr<ByteStream> wire, Peer peer);
 
   void start();
-  void turn_away();  // Instead of start(): there are too many.
+  void turn_away();  // Instead of start(): answers that there are too many connections.
+  // ApiServer calls this every 200 ms: enforces time limits and sends heartbeats.
   void tick(Clock::time_point now);
-  void hear(const Notes& news);
+  void on_events(const Notes& news);
   void close();
 
   bool closed() const { return state_ == State::kClosed; }
   const Peer& peer() const { return peer_; }
-  // Whoever comes by TCP and has shown no token may be anybody.
-  bool stranger() const { return peer_.over_tcp && !caller_; }
+  // Returns whether this is a TCP connection without a valid token so far.
+  bool is_unauthenticated() const { return peer_.over_tcp && !caller_; }
   const std::string* user() const { return caller_ ? &caller_->user : nullptr; }
 
  private:
   enum class State : std::uint8_t {
-    kShaking,    // Hands.
-    kReading,    // A request, or waiting for one.
-    kAsking,     // The manager.
-    kAnswering,  // In one piece.
-    kFeeding,    // Piece by piece.
-    kDraining,   // Answered; reads what still comes so that the answer is not lost.
+    kTlsHandshake,
+    kReading,    // Reads a request, or waits for one.
+    kAsking,     // Waits for the manager.
+    kAnswering,  // Writes a complete answer.
+    kFeeding,    // A feed produces the answer in pieces.
+    kDraining,   // Answered; discards input so that the client still receives the answer.
     kClosed,
   };
 
@@ -111,37 +112,37 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   std::size_t pending() const override { return pending_.size() + writing_.size() - written_; }
   const Caller& caller() const override { return *caller_; }
 
-  ConnectionHouse& house_;
-  std::unique_ptr<Wire> wire_;
+  ConnectionContext& context_;
+  std::unique_ptr<ByteStream> wire_;
   Peer peer_;
-  State state_ = State::kShaking;
+  State state_ = State::kTlsHandshake;
   HttpReader reader_;
   std::array<char, 16U << 10U> room_{};
   bool read_under_way_ = false;
   std::optional<Clock::time_point> deadline_;
-  Clock::time_point began_;  // The request's whole reading.
+  Clock::time_point began_;  // Time when the request, or its head, was complete.
 
-  std::optional<Caller> caller_;  // Of the request; on a Unix socket, of all.
-  HttpRequest shown_;             // What the caller was known by.
+  std::optional<Caller> caller_;  // Per request; on a Unix socket, for all requests.
+  HttpRequest shown_;             // The credentials of caller_.
   bool admitted_ = false;
   bool told_to_continue_ = false;
   bool keep_alive_ = false;
   bool without_body_ = false;
-  std::uint64_t serial_ = 0;  // Of requests: an answer to an earlier one comes too late.
+  std::uint64_t serial_ = 0;  // Number of the request; answers to earlier ones are dropped.
   std::optional<std::size_t> route_;
 
   std::unique_ptr<Feed> feed_;
-  std::string writing_;                    // On the wire now,
-  std::size_t written_ = 0;                // as far as this.
-  void (Connection::*then_)() = nullptr;   // Once it is.
-  std::size_t large_ = 0;                  // Its part of the house's large_bytes,
-  std::string large_user_;                 // and of whose.
-  std::string pending_;                    // Goes next.
-  std::optional<std::uint64_t> promised_;  // Bytes still to come by Content-Length.
+  std::string writing_;                    // Being sent.
+  std::size_t written_ = 0;                // Bytes of writing_ already sent.
+  void (Connection::*then_)() = nullptr;   // Called when writing_ is sent.
+  std::size_t large_ = 0;                  // Bytes counted in context_.large_bytes,
+  std::string large_user_;                 // and for this user.
+  std::string pending_;                    // To be sent after writing_.
+  std::optional<std::uint64_t> promised_;  // Remaining bytes of the announced Content-Length.
   bool ending_ = false;
   std::size_t drained_bytes_ = 0;
   Clock::time_point last_put_;
-  Clock::time_point last_look_;  // At the rights of whom is fed.
+  Clock::time_point last_look_;  // Last authentication check of a stream.
 };
 
 }  // namespace muster

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kPageEvents = 250;
-constexpr std::size_t kMostHeldBytes = 1U << 20U;
+constexpr std::size_t kMaxHeldBytes = 1U << 20U;
 
 void add_event(std::string& out, std::uint64_t number, std::string_view json) {
   fmt::format_to(std::back_inserter(out), "id: {}\ndata: {}\n\n", number, json);
@@ -30,12 +30,11 @@ bool is_over(const Json& job) {
   return std::find(kOver.begin(), kOver.end(), state) != kOver.end();
 }
 
-// News is kept from the start, before the first question, and told after the last answer; what
-// both have is told once, by its number. So it does not matter in which order the manager's news
-// and answers come.
+// Buffers new events from the start and sends them after the last page of past events. The event
+// number removes duplicates. So the order in which answers and new events arrive does not matter.
 class EventFeed final : public Feed {
  public:
-  EventFeed(Outlet& outlet, ListEvents first)
+  EventFeed(ResponseWriter& outlet, ListEvents first)
       : outlet_(outlet), word_(std::move(first.job)), after_(first.after) {}
 
   void start() override { word_.empty() ? ask_page() : ask_job(); }
@@ -45,11 +44,11 @@ class EventFeed final : public Feed {
     more_ ? ask_page() : settle();
   }
 
-  void hear(const Notes& news) override {
+  void on_events(const Notes& news) override {
     if (live_) return tell({news});
     held_.push_back(news);
     for (const Note& note : *news) held_bytes_ += note.json.size() + sizeof note;
-    if (held_bytes_ <= kMostHeldBytes) return;
+    if (held_bytes_ <= kMaxHeldBytes) return;
     held_.clear();
     held_bytes_ = 0;
     missed_ = true;
@@ -92,7 +91,7 @@ class EventFeed final : public Feed {
     if (outlet_.pending() == 0) drained();
   }
 
-  // There is no more history than this, unless more news came meanwhile than could be kept.
+  // All past events are sent. If the buffer of new events overflowed, reads the missed ones first.
   void settle() {
     if (std::exchange(missed_, false)) return word_.empty() ? ask_page() : ask_job();
     live_ = true;
@@ -101,7 +100,7 @@ class EventFeed final : public Feed {
 
   bool concerns(const Note& note) const {
     if (job_ && note.job != *job_) return false;
-    // Of servers everybody may hear.
+    // All users may see events of nodes.
     return note.job == 0 || outlet_.caller().is_operator || note.user == outlet_.caller().user;
   }
 
@@ -109,7 +108,7 @@ class EventFeed final : public Feed {
     std::string text;
     for (const Notes& news : all) {
       for (const Note& note : *news) {
-        if (over_ || !concerns(note)) continue;  // The end is the end, even if more came with it.
+        if (over_ || !concerns(note)) continue;  // Nothing follows the end of the job.
         over_ = job_ && note.last;
         if (note.number <= after_) continue;
         after_ = note.number;
@@ -121,9 +120,9 @@ class EventFeed final : public Feed {
     if (over_) outlet_.end();
   }
 
-  Outlet& outlet_;
-  std::string word_;                  // The job as it was asked for; empty: all.
-  std::optional<std::uint64_t> job_;  // And which that is.
+  ResponseWriter& outlet_;
+  std::string word_;                  // The job as given by the caller; empty: all jobs.
+  std::optional<std::uint64_t> job_;  // Its id.
   std::uint64_t after_;
   bool asking_ = false;
   bool begun_ = false;
@@ -137,7 +136,7 @@ class EventFeed final : public Feed {
 
 }  // namespace
 
-std::unique_ptr<Feed> follow_events(Outlet& outlet, ListEvents first) {
+std::unique_ptr<Feed> follow_events(ResponseWriter& outlet, ListEvents first) {
   return std::make_unique<EventFeed>(outlet, std::move(first));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Answers of the addresses of events with follow=1: what happened, then what happens, each once
-// and in order. Those of one job end with it. Made by Connection, fed by ApiServer's watch.
+// Feed for event requests with follow=1: past events, then new ones, each once and in order. A feed
+// of one job ends when the job finishes. Connection creates it; ApiServer passes it new events.
 
 #include <memory>
 
@@ -10,7 +10,7 @@
 
 namespace muster {
 
-// From what `first` asks for on.
-std::unique_ptr<Feed> follow_events(Outlet& outlet, ListEvents first);
+// `first` specifies the job and the number after which events start.
+std::unique_ptr<Feed> follow_events(ResponseWriter& outlet, ListEvents first);
 
 }  // namespace muster

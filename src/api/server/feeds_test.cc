@@ -74,7 +74,7 @@ TEST(Events, AreHistoryThenNewsWithoutGapOrTwice) {
   auto past = std::make_shared<PastService>();
   past->newest = 1'000;
   FakeService* service = nullptr;
-  // While it is asked for history, things go on happening.
+  // New events occur while the feed reads past events.
   past->at_call = [&](const Call&) {
     for (int i = 0; i < 3; ++i) service->tell({next_note(*past)});
   };
@@ -131,7 +131,7 @@ TEST(Events, OfAJobThatIsOverEndAtOnce) {
   EXPECT_EQ(status_of(test.connect().ask(get("/v1/jobs/2/events?follow=1"))), 404);
 }
 
-// Its last event is in the history already when the news of it comes.
+// The last event is already in the history when the service reports it.
 TEST(Events, OfAJobThatEndsBetweenTheQuestions) {
   auto past = std::make_shared<PastService>();
   past->newest = 4;
@@ -167,7 +167,7 @@ TEST(Events, OfOthersAreForOperators) {
   test.service.tell({note(1, 2, "bob"), note(2, 1, "ann"), note(3, 0, ""), note(4, 1, "ann")});
   const std::string seen = ann.read_until("id: 4\n");
   EXPECT_EQ(seen.find("id: 1\n"), std::string::npos);
-  EXPECT_NE(seen.find("id: 3\n"), std::string::npos) << "of servers everybody hears";
+  EXPECT_NE(seen.find("id: 3\n"), std::string::npos) << "all users see events of nodes";
   EXPECT_NE(op.read_until("id: 4\n").find("id: 3\n"), std::string::npos);
 }
 

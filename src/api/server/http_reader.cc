@@ -24,7 +24,7 @@ struct HttpReader::Parts {
 
   void begin() {
     parser.emplace();
-    parser->header_limit(2 * limits.header_bytes);  // Ours is counted below, the same however cut.
+    parser->header_limit(2 * limits.header_bytes);  // The exact limit is enforced in parse().
     parser->body_limit(limits.body_bytes);
     parser->eager(false);
     state = State::kHead;
@@ -45,9 +45,9 @@ struct HttpReader::Parts {
 
   HttpLimits limits;
   std::optional<http::request_parser<http::string_body>> parser;
-  std::string rest;  // Not parsed yet.
+  std::string rest;  // Input that is not parsed yet.
   HttpRequest head;
-  std::size_t head_bytes = 0;  // Parsed so far.
+  std::size_t head_bytes = 0;  // Bytes of the head parsed so far.
   State state = State::kHead;
   int status = 0;
   std::string trouble;
@@ -56,10 +56,10 @@ struct HttpReader::Parts {
 void HttpReader::Parts::refuse(const beast::error_code& error) {
   if (error == http::error::header_limit) return refuse(431, kLargeHead);
   if (error == http::error::body_limit) return refuse(413, "the body is too large");
-  refuse(400, "not HTTP/1.1: " + error.message());
+  refuse(400, "not a valid HTTP/1.1 request: " + error.message());
 }
 
-// Two different tokens or hosts in one request mean that two programs read it differently.
+// Rejects repeated headers: a proxy could use one value and this server the other.
 void HttpReader::Parts::read_head() {
   const auto& message = parser->get();
   head.method = std::string(message.method_string());
@@ -76,16 +76,16 @@ void HttpReader::Parts::read_head() {
     const auto range = message.equal_range(beast::string_view(name.data(), name.size()));
     if (range.first == range.second) continue;
     if (std::next(range.first) != range.second) {
-      return refuse(400, std::string(name) + " is given twice");
+      return refuse(400, std::string(name) + ": header given twice");
     }
     *place = std::string(range.first->value());
   }
-  // What a body is like that nobody here can read, nobody knows: the next request may be in it.
+  // The end of a body with an unknown encoding is unknown, so the next request cannot be found.
   const auto coded = message.equal_range(http::field::transfer_encoding);
   for (auto each = coded.first; each != coded.second; ++each) {
     if (beast::iequals(each->value(), "chunked") && std::next(coded.first) == coded.second)
       continue;
-    return refuse(501, "Transfer-Encoding: only chunked is known");
+    return refuse(501, "Transfer-Encoding: only 'chunked' is supported");
   }
   head.expects_continue = beast::iequals(message[http::field::expect], "100-continue");
 }
@@ -99,7 +99,7 @@ void HttpReader::Parts::parse() {
     if (state == State::kHead) head_bytes += used;
     if (head_bytes > limits.header_bytes) return refuse(431, kLargeHead);
     if (state == State::kHead && parser->is_header_done()) {
-      // Read before the body, after which there may be more fields: those do not count.
+      // Read before the body, so that trailer fields are ignored.
       state = State::kBody;
       parser->eager(true);
       read_head();
@@ -119,7 +119,7 @@ void HttpReader::feed(std::string_view bytes) {
   if (parts_->state == State::kBroken) return;
   parts_->rest += bytes;
   parts_->parse();
-  // What the parser does not take is a head, a chunk's or what comes after the last one.
+  // Bytes that the parser does not accept belong to a head, a chunk head or a trailer.
   const std::size_t begun = parts_->state == State::kHead ? parts_->head_bytes : 0;
   if (parts_->state != State::kWhole && begun + parts_->rest.size() > parts_->limits.header_bytes) {
     parts_->refuse(431, kLargeHead);

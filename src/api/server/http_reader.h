@@ -1,8 +1,7 @@
 #pragma once
 
-// Requests out of the bytes of a connection, which may be cut anywhere and hold several requests.
-// Bounded in memory whatever comes. The one place that knows Beast's parser; the connection feeds
-// it and the fuzzer does.
+// Incremental HTTP/1.1 request parser, based on Beast. Input arrives in pieces of any size and may
+// contain several requests. Memory is bounded for any input. Used by Connection and by the fuzzer.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace muster {
 
-// What the server looks at of a request. Fields that did not come are empty.
+// Maximum sizes of a request.
 struct HttpLimits {
   std::uint32_t header_bytes = 16U << 10U;
   std::uint64_t body_bytes = 1U << 20U;
@@ -22,6 +21,7 @@ struct HttpLimits {
 
 class HttpReader {
  public:
+  // The next part to read; kWhole: one request is complete; kBroken: invalid, see status().
   enum class State : std::uint8_t { kHead, kBody, kWhole, kBroken };
 
   explicit HttpReader(HttpLimits limits);
@@ -29,18 +29,19 @@ class HttpReader {
   HttpReader& operator=(HttpReader&&) noexcept;
   ~HttpReader();
 
-  // Takes the bytes and goes on as far as one whole request; what is beyond is kept for next().
+  // Adds input and parses at most one complete request; keeps the remaining bytes for next().
   void feed(std::string_view bytes);
 
   State state() const;
-  bool begun() const;  // Some of the request has come.
+  bool begun() const;  // Part of a request was received.
 
-  // All but the body from kBody on. Of a repeated field that must come once, the state is kBroken.
+  // Returns the request without its body. Valid in kBody and kWhole. A repeated header that must be
+  // unique leads to kBroken.
   const HttpRequest& head() const;
-  HttpRequest take();  // In state kWhole.
-  void next();         // Starts on what is left after a request.
+  HttpRequest take();  // Returns the full request. REQUIRES: kWhole.
+  void next();         // Starts to parse the next request.
 
-  // In state kBroken: the status to refuse with, and why.
+  // kBroken only: the HTTP status and the message for the answer.
   int status() const;
   const std::string& trouble() const;
 

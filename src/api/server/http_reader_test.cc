@@ -119,7 +119,7 @@ TEST(HttpReader, RefusesFieldsThatCannotComeTwice) {
   }
 }
 
-// The same however its bytes come.
+// The same result for input in pieces of any size.
 TEST(HttpReader, TheLimitOfAHeadIsExact) {
   for (const std::size_t size : {199U, 200U, 201U, 260U}) {
     std::string head = "GET /v1/jobs HTTP/1.1\r\nHost: here\r\nX: ";

@@ -1,6 +1,6 @@
 #pragma once
 
-// The server's half of HTTP as text: the head of an answer, and JSON strings.
+// Formats HTTP response heads and JSON strings.
 
 #include <cstdint>
 #include <optional>
@@ -12,15 +12,15 @@ namespace muster {
 struct Head {
   int status = 200;
   std::string_view content_type = "application/json";
-  std::optional<std::uint64_t> length;  // None: until the connection ends.
-  std::string_view headers;             // Further lines, each with its end.
+  std::optional<std::uint64_t> length;  // Absent: the body ends with the connection.
+  std::string_view headers;             // Further lines, each with its line end.
   bool keep_alive = true;
 };
 
-// With the empty line that ends it.
+// Returns the status line and headers, including the empty line at the end.
 std::string head_text(const Head& head);
 
-// As a JSON string. What is not UTF-8 is replaced by U+FFFD.
+// Returns `bytes` as a JSON string. Invalid UTF-8 becomes U+FFFD.
 std::string json_string(std::string_view bytes);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What clients may not do to the server: too much, too long, too slowly, and nonsense.
+// Limits of the server: number of connections, sizes, slow clients, and invalid input.
 
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
@@ -21,7 +21,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Time enough for a request that comes at once, also on a busy machine.
+// Enough for a request that is sent immediately, also on a busy machine.
 constexpr Duration kRequestTime = Duration::seconds(2);
 
 ServerSettings quick() {
@@ -163,10 +163,10 @@ TEST(Limits, WaitsForAClientThatIsSlowButSteady) {
   }
   EXPECT_EQ(body, kLarge);
   EXPECT_GT(seconds_since(start), settings.limits.write_time.in_seconds());
-  EXPECT_EQ(status_of(client.ask(get("/healthz"))), 200) << "and the connection goes on";
+  EXPECT_EQ(status_of(client.ask(get("/healthz"))), 200) << "and the connection stays open";
 }
 
-// Slow ones hold their answers for long: not more of them than there is memory for.
+// Slow clients keep their answers in memory for long, so the total size is limited.
 TEST(Limits, LargeAnswersOverTcpAreBoundedTogether) {
   ServerSettings settings;
   settings.tcp_address = "127.0.0.1:0";
@@ -193,12 +193,12 @@ TEST(Limits, LargeAnswersOverTcpAreBoundedTogether) {
   }
   EXPECT_EQ(status_of(ask("/v1/nodes", "bob").answer()), 503);
   EXPECT_EQ(status_of(ask("/v1/nodes").answer()), 503);
-  EXPECT_EQ(status_of(ask("/v1/tenants").answer()), 200) << "small ones go on";
+  EXPECT_EQ(status_of(ask("/v1/tenants").answer()), 200) << "small ones are still answered";
   RawClient local = test.connect();
   EXPECT_EQ(status_of(local.ask(get("/v1/nodes"))), 200) << "so does the socket";
   EXPECT_EQ(slow[0].read_bytes(kLarge).size(), kLarge);
   EXPECT_EQ(status_of(ask("/v1/nodes").answer()), 200);
-  slow.clear();  // Who leaves early gives back as well.
+  slow.clear();  // A client that disconnects early also releases its bytes.
   bool both = false;
   for (int i = 0; i < 3'000 && !both; ++i) {
     RawClient one = ask("/v1/nodes");
@@ -210,8 +210,8 @@ TEST(Limits, LargeAnswersOverTcpAreBoundedTogether) {
   EXPECT_TRUE(both);
 }
 
-// Asks until an answer does not fit into the socket any more; how often that was. So it is if the
-// server takes nothing for `patience`.
+// Sends requests until an answer no longer fits into the socket, and returns their number. That is
+// the case if the server accepts no input for `patience`.
 int fill(RawClient& client, int most, std::chrono::milliseconds patience) {
   const auto unread = [&] {  // Bytes that the server has not taken.
     int bytes = 0;

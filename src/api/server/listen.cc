@@ -18,24 +18,24 @@ namespace {
 constexpr int kBacklog = 128;
 constexpr int kSocketFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
-bool somebody_listens(const sockaddr_un& address) {
+bool has_listener(const sockaddr_un& address) {
   const Fd fd(::socket(AF_UNIX, kSocketFlags, 0));
   if (!fd.open()) return true;
   const int result = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
                                static_cast<socklen_t>(sizeof address));
-  // A full backlog (EAGAIN) is somebody, too.
+  // EAGAIN means that a listener has a full backlog.
   return result == 0 || (errno != ECONNREFUSED && errno != ENOENT);
 }
 
-Refusal clear_place(const std::string& path, const sockaddr_un& address) {
+MaybeError clear_place(const std::string& path, const sockaddr_un& address) {
   struct stat facts {};
   if (::lstat(path.c_str(), &facts) != 0) {
-    return errno == ENOENT ? Refusal() : system_error(path, errno);
+    return errno == ENOENT ? MaybeError() : system_error(path, errno);
   }
   if (!S_ISSOCK(facts.st_mode))
-    return Error{path + ": in the way, and not a socket", ErrorCode::kConflict};
-  if (somebody_listens(address))
-    return Error{path + ": another manager listens there", ErrorCode::kConflict};
+    return Error{path + ": exists and is not a socket", ErrorCode::kConflict};
+  if (has_listener(address))
+    return Error{path + ": another manager listens on this socket", ErrorCode::kConflict};
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_error(path, errno);
   return std::nullopt;
 }
@@ -71,29 +71,28 @@ bool is_loopback(const AnyAddress& address) {
 
 }  // namespace
 
-Refusal check_socket_path(const std::string& path) {
+MaybeError check_socket_path(const std::string& path) {
   constexpr std::size_t kRoom = sizeof(sockaddr_un::sun_path);
   if (path.empty() || path.find('\0') != std::string::npos)
-    return Error{"socket: no path", ErrorCode::kInvalid};
+    return Error{"socket: the path is empty", ErrorCode::kInvalid};
   if (path.size() >= kRoom) {
-    return Error{
-        path + ": too long for a socket, which may have " + std::to_string(kRoom - 1) + " letters",
-        ErrorCode::kInvalid};
+    return Error{path + ": socket path longer than " + std::to_string(kRoom - 1) + " bytes",
+                 ErrorCode::kInvalid};
   }
   return std::nullopt;
 }
 
 Result<UnixListener> UnixListener::open(const std::string& path, mode_t mode) {
-  if (Refusal refusal = check_socket_path(path)) return *refusal;
+  if (MaybeError refusal = check_socket_path(path)) return *refusal;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
-  if (Refusal refusal = clear_place(path, address)) return *refusal;
+  if (MaybeError refusal = clear_place(path, address)) return *refusal;
   UnixListener listener(path, Fd(::socket(AF_UNIX, kSocketFlags, 0)));
   if (!listener.fd_.open()) return system_error(path, errno);
   const int fd = listener.fd_.get();
   struct stat facts {};
-  // Nobody can connect before listen(), so the mode is right in time without the umask.
+  // No client can connect before listen(), so chmod() after bind() is safe for any umask.
   if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::chmod(path.c_str(), mode) != 0 || ::listen(fd, kBacklog) != 0 ||
       ::lstat(path.c_str(), &facts) != 0) {
@@ -115,7 +114,8 @@ void UnixListener::close() {
 
 Result<ListenAddress> read_tcp_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
-  const Error wrong{"not an address as 127.0.0.1:7070 or [::1]:7070: " + in_quotes(text)};
+  const Error wrong{"must be an address such as 127.0.0.1:7070 or [::1]:7070, not " +
+                    in_quotes(text)};
   if (colon == std::string::npos) return wrong;
   ListenAddress address;
   address.host = text.substr(0, colon);
@@ -137,7 +137,7 @@ Result<Fd> listen_tcp(const ListenAddress& address) {
   if (!fd.open() || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&found.bytes), found.length) != 0 ||
       ::listen(fd.get(), kBacklog) != 0) {
-    // Port 0 is none, but any.
+    // Port 0 means any port, so it is not shown.
     const std::string port = address.port == 0 ? "" : ":" + std::to_string(address.port);
     return system_error(address.host + port, errno);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Listening sockets, opened so that nobody gets in who should not: a Unix socket only its owner
-// can reach (or its group), TCP on an address that was spelled out. Used by ApiServer.
+// Listening sockets with restricted access: a Unix socket with given permissions, and TCP on an
+// explicit IP address. Used by ApiServer.
 
 #include <sys/types.h>
 
@@ -13,11 +13,11 @@
 
 namespace muster {
 
-// A Unix socket that goes with its owner, unless another has taken its place.
+// A listening Unix socket. close() removes its file, unless another socket has replaced it.
 class UnixListener {
  public:
-  // Takes the place of a socket nobody listens on; refuses where somebody does, where something
-  // else lies in the way, and paths too long for a socket. `mode` as of chmod.
+  // Replaces a stale socket at `path`. Returns an error if another process listens there, if the
+  // file is not a socket, or if the path is too long. `mode` is the file mode of the socket.
   static Result<UnixListener> open(const std::string& path, mode_t mode);
   UnixListener(UnixListener&&) noexcept = default;
   UnixListener& operator=(UnixListener&&) = delete;
@@ -35,21 +35,21 @@ class UnixListener {
   ino_t inode_ = 0;
 };
 
-// Whether a socket could have this path at all.
-Refusal check_socket_path(const std::string& path);
+// Returns an error if `path` is empty or too long for a Unix socket.
+MaybeError check_socket_path(const std::string& path);
 
 struct ListenAddress {
-  std::string host;  // An IP address, of version 4 or 6.
+  std::string host;  // IPv4 or IPv6 address.
   std::uint16_t port = 0;
   bool loopback = false;
 };
 
-// "127.0.0.1:7070", "[::1]:7070"; no names, which may come to mean something else.
+// Parses "127.0.0.1:7070" or "[::1]:7070". Rejects host names, since their address may change.
 Result<ListenAddress> read_tcp_address(const std::string& text);
 
 Result<Fd> listen_tcp(const ListenAddress& address);
 
-// The one chosen where the address said 0.
+// Returns the actual port, also if the requested port was 0. Returns 0 on failure.
 std::uint16_t port_of(const Fd& listener);
 
 }  // namespace muster

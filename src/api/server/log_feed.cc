@@ -12,11 +12,11 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kPieceBytes = 64U << 10U;
-constexpr int kTicksBetweenQuestions = 5;
+constexpr int kTicksBetweenCalls = 5;
 
 class LogPage final : public Feed {
  public:
-  LogPage(Outlet& outlet, FindLog find, std::int64_t offset, std::uint64_t limit)
+  LogPage(ResponseWriter& outlet, FindLog find, std::int64_t offset, std::uint64_t limit)
       : outlet_(outlet), find_(std::move(find)), offset_(offset), left_(limit) {}
 
   void start() override {
@@ -28,7 +28,7 @@ class LogPage final : public Feed {
   void drained() override {
     if (left_ == 0) return outlet_.end();
     const std::string bytes = source_->read(std::min<std::uint64_t>(left_, kPieceBytes));
-    if (bytes.empty()) return outlet_.end();  // Somebody cut the file meanwhile.
+    if (bytes.empty()) return outlet_.end();  // The file was truncated meanwhile.
     left_ -= bytes.size();
     outlet_.put(bytes);
   }
@@ -42,7 +42,7 @@ class LogPage final : public Feed {
         left_);
   }
 
-  Outlet& outlet_;
+  ResponseWriter& outlet_;
   FindLog find_;
   std::int64_t offset_;
   std::uint64_t left_;
@@ -51,7 +51,7 @@ class LogPage final : public Feed {
 
 class FollowLog final : public Feed {
  public:
-  FollowLog(Outlet& outlet, FindLog find, std::int64_t offset)
+  FollowLog(ResponseWriter& outlet, FindLog find, std::int64_t offset)
       : outlet_(outlet), find_(std::move(find)), offset_(offset) {}
 
   void start() override {
@@ -64,11 +64,11 @@ class FollowLog final : public Feed {
     if (source_) pump();
   }
 
-  // While nothing comes it is asked now and then whether anything still can.
+  // While there is no output, asks the manager once per second whether the output is complete.
   void tick() override {
     if (outlet_.pending() > 0) return;
     pump();
-    if (over_ || outlet_.pending() > 0 || ++idle_ticks_ < kTicksBetweenQuestions) return;
+    if (over_ || outlet_.pending() > 0 || ++idle_ticks_ < kTicksBetweenCalls) return;
     idle_ticks_ = 0;
     outlet_.ask(find_, [this](const Answer& answer) {
       over_ = !answer.log || answer.log->over;
@@ -79,7 +79,7 @@ class FollowLog final : public Feed {
  private:
   void begin(const LogPlace& place) {
     find_.job = std::to_string(place.job);
-    find_.lease = place.lease;  // Not the one after, which the job may get meanwhile.
+    find_.lease = place.lease;  // Stay with this lease if the job gets a new one.
     over_ = place.over;
     source_ = place.open();
     source_->seek(offset_);
@@ -89,7 +89,7 @@ class FollowLog final : public Feed {
   void pump() {
     const bool was_over = over_;
     std::string bytes = std::exchange(cut_, {}) + source_->read(kPieceBytes);
-    const bool all = bytes.size() < 4 && was_over;  // Nothing new, and nothing will be.
+    const bool all = bytes.size() < 4 && was_over;  // The output is complete, and this is its end.
     const std::size_t whole = all ? bytes.size() : whole_characters(bytes);
     cut_ = bytes.substr(whole);
     bytes.resize(whole);
@@ -104,13 +104,13 @@ class FollowLog final : public Feed {
     }
   }
 
-  Outlet& outlet_;
+  ResponseWriter& outlet_;
   FindLog find_;
   std::int64_t offset_;
   bool over_ = false;
   bool ended_ = false;
   std::unique_ptr<LogSource> source_;
-  std::string cut_;  // The beginning of a character.
+  std::string cut_;  // Incomplete UTF-8 character.
   int idle_ticks_ = 0;
 };
 
@@ -119,19 +119,19 @@ class FollowLog final : public Feed {
 std::size_t whole_characters(std::string_view bytes) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(3, bytes.size()); ++back) {
     const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
-    if ((byte & 0xC0U) == 0x80U) continue;  // Goes on with what is before it.
+    if ((byte & 0xC0U) == 0x80U) continue;  // Continuation byte.
     const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
     return length > back ? bytes.size() - back : bytes.size();
   }
   return bytes.size();
 }
 
-std::unique_ptr<Feed> log_page(Outlet& outlet, FindLog find, std::int64_t offset,
+std::unique_ptr<Feed> log_page(ResponseWriter& outlet, FindLog find, std::int64_t offset,
                                std::uint64_t limit) {
   return std::make_unique<LogPage>(outlet, std::move(find), offset, limit);
 }
 
-std::unique_ptr<Feed> follow_log(Outlet& outlet, FindLog find, std::int64_t offset) {
+std::unique_ptr<Feed> follow_log(ResponseWriter& outlet, FindLog find, std::int64_t offset) {
   return std::make_unique<FollowLog>(outlet, std::move(find), offset);
 }
 

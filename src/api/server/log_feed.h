@@ -1,7 +1,7 @@
 #pragma once
 
-// Answers of GET /v1/jobs/ID/log: a part of a lease's output as it is, or all of it as it is
-// written, as events. Made by Connection.
+// Feeds for GET /v1/jobs/ID/log: a byte range of a lease's output, or a stream of events that
+// follows the output while the job writes it. Connection creates them.
 
 #include <cstdint>
 #include <memory>
@@ -12,13 +12,14 @@
 
 namespace muster {
 
-std::unique_ptr<Feed> log_page(Outlet& outlet, FindLog find, std::int64_t offset,
+// Sends at most `limit` bytes from `offset` on, unchanged.
+std::unique_ptr<Feed> log_page(ResponseWriter& outlet, FindLog find, std::int64_t offset,
                                std::uint64_t limit);
 
-// Each event is a JSON string; the last one is "event: end".
-std::unique_ptr<Feed> follow_log(Outlet& outlet, FindLog find, std::int64_t offset);
+// Sends the output from `offset` on. Each event is a JSON string; the last one is "event: end".
+std::unique_ptr<Feed> follow_log(ResponseWriter& outlet, FindLog find, std::int64_t offset);
 
-// How much of it does not end amid a character of UTF-8 that may still be finished.
+// Returns the length of `bytes` without an incomplete UTF-8 character at the end.
 std::size_t whole_characters(std::string_view bytes);
 
 }  // namespace muster

@@ -139,7 +139,7 @@ TEST(OpenApi, RefersOnlyToWhatItHas) {
   }
 }
 
-// The states and limits in words are those that are kept.
+// The states and limits in the description are those that the routes enforce.
 TEST(OpenApi, AllowsWhatTheRoutesAllow) {
   const Json all = description();
   for (const Json& parameter : all["paths"]["/v1/jobs"]["get"]["parameters"]) {

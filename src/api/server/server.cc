@@ -12,30 +12,30 @@
 #include <thread>
 #include <utility>
 
+#include "api/server/event_loop.h"
 #include "api/server/listen.h"
-#include "api/server/loop.h"
 
 namespace muster {
 namespace {
 
 constexpr Duration kTick = Duration::micros(200'000);
 
-// Of those turned away, so many may be told why; the rest is cut off.
-constexpr std::size_t kMostTurnedAway = 32;
+// Maximum number of rejected connections that get an answer; others are just closed.
+constexpr std::size_t kMaxTurnedAway = 32;
 
-Refusal check_settings(const ServerSettings& settings) {
+MaybeError check_settings(const ServerSettings& settings) {
   if (settings.certificate.empty() != settings.key.empty()) {
-    return Error{"a certificate and its key come together", ErrorCode::kInvalid};
+    return Error{"set both the certificate and its key, or neither", ErrorCode::kInvalid};
   }
   if (settings.tcp_address.empty()) return std::nullopt;
   if (settings.token_file.empty() && !settings.ticket_key) {
-    return Error{"TCP needs a file of tokens", ErrorCode::kInvalid};
+    return Error{"TCP requires a token file", ErrorCode::kInvalid};
   }
   const Result<ListenAddress> address = read_tcp_address(settings.tcp_address);
   if (!address.ok()) return address.error();
   if (settings.certificate.empty() && !address.value().loopback && !settings.plain_tcp) {
     return Error{settings.tcp_address +
-                     ": tokens would cross the network in plain text; give a "
+                     ": tokens would be sent over the network unencrypted; set a "
                      "certificate, or listen on 127.0.0.1",
                  ErrorCode::kInvalid};
   }
@@ -46,7 +46,7 @@ bool same_place(const Peer& a, const Peer& b) {
   return a.over_tcp == b.over_tcp && a.uid == b.uid && a.place() == b.place();
 }
 
-// Whom TCP lets in, and how it is encrypted.
+// Tokens and TLS settings of the TCP listener.
 struct Keys {
   std::optional<TokenFile> tokens;
   std::optional<Tls> tls;
@@ -73,8 +73,8 @@ struct ApiServer::Parts {
   Parts(ServerSettings given, std::optional<Tls> how)
       : settings(std::move(given)), tls(std::move(how)) {}
 
-  Refusal open_socket();
-  Refusal open_tcp();
+  MaybeError open_socket();
+  MaybeError open_tcp();
   void serve();
   void accept_all(int listener, bool tcp);
   void take(Fd socket, bool tcp);
@@ -91,16 +91,16 @@ struct ApiServer::Parts {
   std::optional<Auth> auth;
   std::string url;
   std::string tcp_trouble;
-  Figures figures;
-  ConnectionHouse house;
+  ServerMetrics figures;
+  ConnectionContext context;
   std::vector<std::shared_ptr<Connection>> connections;
   std::vector<std::shared_ptr<Connection>> turned_away;
   std::thread thread;
 };
 
-Refusal ApiServer::Parts::open_socket() {
+MaybeError ApiServer::Parts::open_socket() {
   if (settings.socket_path.empty()) return std::nullopt;
-  // Who calls, the system says: the mode only keeps out those who may not call at all.
+  // The kernel identifies each caller; the mode only excludes users who may not call at all.
   Result<UnixListener> listener =
       UnixListener::open(settings.socket_path, settings.auth.others ? 0666 : 0600);
   if (!listener.ok()) return listener.error();
@@ -108,14 +108,14 @@ Refusal ApiServer::Parts::open_socket() {
   return std::nullopt;
 }
 
-Refusal ApiServer::Parts::open_tcp() {
+MaybeError ApiServer::Parts::open_tcp() {
   if (settings.tcp_address.empty()) return std::nullopt;
   ListenAddress address = read_tcp_address(settings.tcp_address).value();
   Result<Fd> listener = listen_tcp(address);
   if (!listener.ok() && settings.or_any_port) {
     address.port = 0;
     listener = listen_tcp(address);
-    if (!listener.ok()) {  // On a machine without loopback, say.
+    if (!listener.ok()) {  // For example, no loopback interface.
       tcp_trouble = listener.error().message;
       return std::nullopt;
     }
@@ -124,7 +124,7 @@ Refusal ApiServer::Parts::open_tcp() {
   tcp_listener = std::move(listener.value());
   const bool v6 = address.host.find(':') != std::string::npos;
   std::string host = address.host;
-  if (host == "0.0.0.0" || host == "::") {  // All of the machine's, and none to call.
+  if (host == "0.0.0.0" || host == "::") {  // Wildcard address, not usable in a URL.
     host = settings.auth.hosts.empty() ? host_name() : settings.auth.hosts.front();
   }
   if (v6 && host == address.host) host = "[" + host + "]";
@@ -133,7 +133,7 @@ Refusal ApiServer::Parts::open_tcp() {
 }
 
 void ApiServer::Parts::serve() {
-  Loop& loop = *house.loop;
+  EventLoop& loop = *context.loop;
   if (unix_listener) {
     loop.when_readable(unix_listener->get(), [this] { accept_all(unix_listener->get(), false); });
   }
@@ -141,10 +141,10 @@ void ApiServer::Parts::serve() {
     loop.when_readable(tcp_listener.get(), [this] { accept_all(tcp_listener.get(), true); });
   }
   loop.every(kTick, [this] { tick(); });
-  thread = std::thread([this] { house.loop->run(); });
+  thread = std::thread([this] { context.loop->run(); });
 }
 
-// No more than one tick's worth at a time, so that those who are in get their turn.
+// Accepts a limited number at a time, so that open connections are served in between.
 void ApiServer::Parts::accept_all(int listener, bool tcp) {
   for (int i = 0; i < 64; ++i) {
     Fd socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -167,7 +167,8 @@ bool ApiServer::Parts::is_crowded(const Peer& peer) const {
 
 bool ApiServer::Parts::is_full(const Peer& peer) const {
   if (connections.size() >= settings.max_connections) return true;
-  // Whoever comes by TCP may be anybody: a quarter of the room is for the Unix socket alone.
+  // Any client can open TCP connections, so a quarter of all connections is reserved for the Unix
+  // socket.
   const auto by_tcp = std::count_if(connections.begin(), connections.end(),
                                     [](const auto& one) { return one->peer().over_tcp; });
   if (peer.over_tcp && static_cast<std::size_t>(by_tcp) * 4 >= settings.max_connections * 3) {
@@ -176,17 +177,19 @@ bool ApiServer::Parts::is_full(const Peer& peer) const {
   return is_crowded(peer);
 }
 
-// Nobody may keep the others out. By TCP a newcomer takes the place of whoever has been here
-// longest of those who only connect; where there is none, of those of a user who has half of all
-// there is.
+// Prevents a client from blocking others. A new TCP connection replaces the oldest connection
+// without a valid token. If there is none, it replaces the oldest one of a user who has more than
+// half of all connections.
 bool ApiServer::Parts::make_room(const Peer& peer) {
   if (!peer.over_tcp) return false;
-  const bool crowded = is_crowded(peer);  // Then only its own neighbours make room.
+  const bool crowded =
+      is_crowded(peer);  // Then only connections from the same address are replaced.
   const auto may_go = [&](const Connection& one) {
     return one.peer().over_tcp && (!crowded || same_place(one.peer(), peer));
   };
-  auto oldest = std::find_if(connections.begin(), connections.end(),
-                             [&](const auto& one) { return one->stranger() && may_go(*one); });
+  auto oldest = std::find_if(connections.begin(), connections.end(), [&](const auto& one) {
+    return one->is_unauthenticated() && may_go(*one);
+  });
   if (oldest == connections.end()) {
     std::map<std::string, std::size_t> of_user;
     for (const auto& one : connections) {
@@ -205,7 +208,7 @@ bool ApiServer::Parts::make_room(const Peer& peer) {
 
 void ApiServer::Parts::take(Fd socket, bool tcp) {
   Result<Peer> peer = peer_of(socket.get());
-  if (!peer.ok()) return;  // Gone already.
+  if (!peer.ok()) return;  // Already disconnected.
   if (tcp) {
     const int on = 1;
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -213,10 +216,10 @@ void ApiServer::Parts::take(Fd socket, bool tcp) {
   std::erase_if(connections, [](const auto& one) { return one->closed(); });
   std::erase_if(turned_away, [](const auto& one) { return one->closed(); });
   const bool full = is_full(peer.value()) && !make_room(peer.value());
-  if (full && turned_away.size() >= kMostTurnedAway) return figures.count_turned_away();
-  std::unique_ptr<Wire> wire = tcp && tls ? house.loop->tls_wire(std::move(socket), *tls)
-                                          : house.loop->plain_wire(std::move(socket));
-  auto connection = std::make_shared<Connection>(house, std::move(wire), std::move(peer.value()));
+  if (full && turned_away.size() >= kMaxTurnedAway) return figures.count_turned_away();
+  std::unique_ptr<ByteStream> wire = tcp && tls ? context.loop->tls_wire(std::move(socket), *tls)
+                                                : context.loop->plain_wire(std::move(socket));
+  auto connection = std::make_shared<Connection>(context, std::move(wire), std::move(peer.value()));
   (full ? turned_away : connections).push_back(connection);
   full ? connection->turn_away() : connection->start();
   figures.set_connections(connections.size());
@@ -232,7 +235,7 @@ void ApiServer::Parts::tick() {
 }
 
 void ApiServer::Parts::stop() {
-  house.loop->finish();
+  context.loop->finish();
   for (auto* list : {&connections, &turned_away}) {
     for (const auto& connection : *list) connection->close();
     list->clear();
@@ -241,8 +244,8 @@ void ApiServer::Parts::stop() {
 
 ApiServer::ApiServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-Refusal ApiServer::check(const ServerSettings& settings) {
-  if (Refusal refusal = check_settings(settings)) return refusal;
+MaybeError ApiServer::check(const ServerSettings& settings) {
+  if (MaybeError refusal = check_settings(settings)) return refusal;
   if (const Result<Keys> keys = read_keys(settings); !keys.ok()) return keys.error();
   const bool tickets = !settings.tcp_address.empty() && settings.ticket_key;
   if (tickets && Tickets::has_key(*settings.ticket_key)) {
@@ -254,14 +257,15 @@ Refusal ApiServer::check(const ServerSettings& settings) {
 }
 
 Result<std::unique_ptr<ApiServer>> ApiServer::open(ServerSettings settings, Service& service) {
-  if (Refusal refusal = check_settings(settings)) return *refusal;
+  if (MaybeError refusal = check_settings(settings)) return *refusal;
   Result<Keys> keys = read_keys(settings);
   if (!keys.ok()) return keys.error();
-  // Led here by somebody else's name, a browser finds a certificate that is not for it.
+  // With TLS, the browser compares the certificate with the host name, which prevents DNS
+  // rebinding.
   if (keys.value().tls) settings.auth.any_host = true;
   auto parts = std::make_unique<Parts>(std::move(settings), std::move(keys.value().tls));
-  if (Refusal refusal = parts->open_socket()) return *refusal;
-  if (Refusal refusal = parts->open_tcp()) return *refusal;
+  if (MaybeError refusal = parts->open_socket()) return *refusal;
+  if (MaybeError refusal = parts->open_tcp()) return *refusal;
   std::optional<Tickets> tickets;
   if (parts->settings.ticket_key && !parts->url.empty()) {
     Result<Tickets> opened = Tickets::open(*parts->settings.ticket_key, parts->url);
@@ -269,16 +273,16 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ServerSettings settings, Serv
     tickets = std::move(opened.value());
   }
   parts->auth.emplace(parts->settings.auth, std::move(keys.value().tokens), std::move(tickets));
-  parts->house.loop = std::make_shared<Loop>();
-  parts->house.service = &service;
-  parts->house.auth = &*parts->auth;
-  parts->house.figures = &parts->figures;
-  parts->house.url = parts->url;
-  parts->house.limits = parts->settings.limits;
+  parts->context.loop = std::make_shared<EventLoop>();
+  parts->context.service = &service;
+  parts->context.auth = &*parts->auth;
+  parts->context.figures = &parts->figures;
+  parts->context.url = parts->url;
+  parts->context.limits = parts->settings.limits;
   Parts* const server = parts.get();
-  service.watch([server, loop = parts->house.loop](Notes news) {
+  service.watch([server, loop = parts->context.loop](Notes news) {
     loop->post([server, news = std::move(news)] {
-      for (const auto& connection : server->connections) connection->hear(news);
+      for (const auto& connection : server->connections) connection->on_events(news);
     });
   });
   parts->serve();
@@ -287,8 +291,8 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ServerSettings settings, Serv
 
 void ApiServer::stop() {
   if (!parts_->thread.joinable()) return;
-  parts_->house.service->watch({});
-  parts_->house.loop->post([this] { parts_->stop(); });
+  parts_->context.service->watch({});
+  parts_->context.loop->post([this] { parts_->stop(); });
   parts_->thread.join();
   if (parts_->unix_listener) parts_->unix_listener->close();
   parts_->tcp_listener.reset();

@@ -1,8 +1,8 @@
 #pragma once
 
-// The manager's HTTP server: a Unix socket, TCP, or both. It has one thread of its own,
-// asks the Service, and never waits for it. `muster serve` opens one after the manager and stops it
-// before the manager ends.
+// HTTP server on a Unix socket, on TCP, or on both. It runs on its own thread and calls the Service
+// without blocking. `muster serve` opens it after the manager and stops it before the manager;
+// `muster view` opens one for its viewer.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,43 +19,45 @@
 namespace muster {
 
 struct ServerSettings {
-  std::string socket_path;  // Made anew; with mode 0600, or 0666 if auth.others. Empty: none.
+  std::string socket_path;  // Mode 0600, or 0666 if auth.others. Empty: no Unix socket.
   AuthSettings auth;
 
-  std::string tcp_address;   // "127.0.0.1:7070"; empty: none. Needs a token file or tickets.
-  bool or_any_port = false;  // Where that port is taken; or none at all, if none is to be had.
-  std::string token_file;    // See tokens.h.
-  std::optional<std::string> ticket_key;  // See Tickets::open(); none: there are no tickets.
-  std::string certificate;                // PEM; both or none. Beyond loopback TLS is a must,
-  std::string key;
-  bool plain_tcp = false;  // unless this says that something else protects the way.
+  std::string tcp_address;  // "127.0.0.1:7070"; empty: no TCP. Needs token_file or ticket_key.
+  bool or_any_port =
+      false;               // If the port is in use, use any port, or no TCP at all (tcp_trouble()).
+  std::string token_file;  // See tokens.h.
+  std::optional<std::string> ticket_key;  // See Tickets::open(); nullopt: no tickets.
+  std::string certificate;                // PEM file, together with `key`; empty: no TLS.
+  std::string key;                        // PEM file.
+  bool plain_tcp = false;                 // Allow TCP without TLS on addresses other than loopback.
 
   std::size_t max_connections = 512;
-  std::size_t max_per_peer = 128;  // Of one user on the Unix socket, or one address.
+  std::size_t max_per_peer = 128;  // Per user on the Unix socket, or per TCP address.
   ConnectionLimits limits;
 };
 
 class ApiServer {
  public:
-  // Whether open() would find everything it needs: addresses, tokens, certificate and key. Takes no
-  // place, so that it can be asked while another serves.
-  static Refusal check(const ServerSettings& settings);
+  // Validates the settings and the files they name, as open() does. Opens no sockets, so it can be
+  // called while another server uses the same address.
+  static MaybeError check(const ServerSettings& settings);
 
-  // Serves from now on, until stop(). The service outlives the server.
+  // Starts to serve, until stop(). `service` must outlive the server.
   static Result<std::unique_ptr<ApiServer>> open(ServerSettings settings, Service& service);
   ~ApiServer();
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
 
-  // Ends at once, whatever clients and the manager are about; answers that come later are dropped.
+  // Closes all connections immediately and joins the thread. Drops answers that arrive later.
   void stop();
 
-  std::uint16_t tcp_port() const;  // 0: none.
-  // What a browser calls the page on TCP, "http://127.0.0.1:7070/"; empty: there is no TCP.
+  std::uint16_t tcp_port() const;  // 0: no TCP.
+  // URL of the dashboard, such as "http://127.0.0.1:7070/"; empty: no TCP.
   const std::string& url() const;
-  // Why there is none although any port would have done; empty otherwise.
+  // With or_any_port: the reason why there is no TCP; empty otherwise.
   const std::string& tcp_trouble() const;
-  // The same with a ticket for this user of the machine, who is signed in by it; there are tickets.
+  // Returns url() with a ticket that signs this user of the machine in, valid for `seconds`.
+  // REQUIRES: ticket_key is set and url() is not empty.
   std::string url_for(const std::string& user, std::int64_t seconds) const;
 
  private:

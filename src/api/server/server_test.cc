@@ -133,7 +133,7 @@ TEST(Server, TakesThePlaceOfADeadOneButNotOfALiveOne) {
   EXPECT_FALSE(RawClient::to_unix(folder / "s").connected());
   first.value().reset();
   EXPECT_FALSE(std::filesystem::exists(folder / "s"));
-  {  // One that was killed leaves its socket behind.
+  {  // A killed server leaves its socket behind.
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, settings.socket_path.data(), settings.socket_path.size());
@@ -146,7 +146,8 @@ TEST(Server, TakesThePlaceOfADeadOneButNotOfALiveOne) {
   ASSERT_FALSE(blocked.ok());
   EXPECT_NE(blocked.error().message.find("not a socket"), std::string::npos);
   settings.socket_path = folder / std::string(200, 'x');
-  EXPECT_NE(ApiServer::open(settings, service).error().message.find("too long"), std::string::npos);
+  EXPECT_NE(ApiServer::open(settings, service).error().message.find("longer than"),
+            std::string::npos);
 }
 
 TEST(Server, StopsWhileClientsAndTheManagerHang) {

@@ -46,7 +46,7 @@ class FakeService final : public Service {
     news_ = std::move(news);
   }
 
-  // On the service's thread, in order with its answers.
+  // Reports events on the service's thread, in order with its answers.
   void tell(std::vector<Note> notes) {
     do_later([this, all = std::make_shared<const std::vector<Note>>(std::move(notes))] {
       std::unique_lock lock(mutex_);
@@ -62,7 +62,7 @@ class FakeService final : public Service {
     ready_.notify_one();
   }
 
-  // On the service's thread, after all that came before; waits for it.
+  // Runs `what` on the service's thread after all earlier work, and waits for it.
   void do_now(const std::function<void()>& what) {
     std::mutex mutex;
     std::condition_variable done;
@@ -103,7 +103,7 @@ class FakeService final : public Service {
   std::condition_variable ready_;
   std::deque<std::function<void()>> queue_;
   std::function<void(Notes)> news_;
-  bool over_ = false;  // This and what follows: the thread's own.
+  bool over_ = false;  // This and the members below are used only by the thread.
   bool hang_ = false;
   std::vector<std::function<void(Answer)>> hung_;
   std::vector<std::pair<Caller, std::string>> calls_;

@@ -1,4 +1,4 @@
-// TCP: tokens, tickets, names, and who makes room for whom.
+// TCP: tokens, tickets, host names, and which connections are replaced by new ones.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(Tcp, KnowsCallersByTheirToken) {
   EXPECT_TRUE(calls[1].first.is_operator);
 }
 
-// As of `muster view`: no socket, no file, one ticket that only whoever began it was told.
+// As in `muster view`: no socket, no file, and one ticket that only its user has.
 TEST(Tcp, ServesWithoutASocketByATicketOfItsOwn) {
   FakeService service;
   ServerSettings settings;
@@ -102,7 +102,7 @@ TEST(Tickets, LetABrowserInAsWhoTheSocketSays) {
   const auto calls = one.test->service.calls();
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0].first.user, given["user"]);
-  EXPECT_TRUE(calls[0].first.is_operator);  // Whoever runs this test runs the server.
+  EXPECT_TRUE(calls[0].first.is_operator);  // The user of this test runs the server.
   EXPECT_EQ(status_of(one.connect().ask(get("/v1/nodes", TcpTest::with(ticket + "0")))), 401);
   EXPECT_EQ(status_of(one.connect().ask(get("/v1/nodes"))), 401);
 }
@@ -143,7 +143,7 @@ TEST(Page, IsOnAnotherPortWhereItsOwnIsTaken) {
   EXPECT_NE(second.server->tcp_port(), 0);
 }
 
-// Anybody on the machine can connect by TCP, from as many addresses as he likes.
+// Any user of the machine can connect by TCP, from any number of addresses.
 TEST(Tcp, CannotTakeTheRoomOfTheSocket) {
   ServerSettings settings;
   settings.max_connections = 8;
@@ -160,7 +160,7 @@ TEST(Tcp, CannotTakeTheRoomOfTheSocket) {
   EXPECT_EQ(status_of(known[0].ask(get("/v1/nodes", TcpTest::with(tcp.ann)))), 200);
 }
 
-// Whether all there is room for, or all that one address may have.
+// Both at the total limit and at the limit of one address.
 TEST(Tcp, WhoOnlyConnectsMakesRoomForWhoHasATicket) {
   for (const bool of_one : {false, true}) {
     ServerSettings settings;
@@ -180,7 +180,7 @@ TEST(Tcp, WhoOnlyConnectsMakesRoomForWhoHasATicket) {
   }
 }
 
-// All come from one address where people come through tunnels.
+// All users come from one address, as through a tunnel.
 TEST(Tcp, OneUserDoesNotKeepTheOthersOut) {
   ServerSettings settings;
   settings.max_per_peer = 6;
@@ -227,7 +227,7 @@ TEST(Tcp, TellsEverybodyItsHealth) {
   EXPECT_EQ(status_of(client.ask(get("/healthz", TcpTest::with("wrong")))), 200);
 }
 
-// As on a machine without loopback. This address is nobody's, by RFC 5737.
+// As on a machine without loopback. RFC 5737 reserves this address for documentation.
 TEST(Tcp, SaysWhyThereIsNoneWhereAnyPortWouldHaveDone) {
   ServerSettings settings;
   settings.tcp_address = "192.0.2.1:7070";
@@ -273,14 +273,15 @@ TEST(Tcp, IsRefusedWhereTokensWouldBeSeen) {
     const auto server = ApiServer::open(settings, service);
     return server.ok() ? "" : server.error().message;
   };
-  EXPECT_NE(error("127.0.0.1:0", "", false).find("needs a file of tokens"), std::string::npos);
-  EXPECT_NE(error("0.0.0.0:0", folder / "t", false).find("plain text"), std::string::npos);
-  EXPECT_NE(error("[::]:0", folder / "t", false).find("plain text"), std::string::npos);
+  EXPECT_NE(error("127.0.0.1:0", "", false).find("requires a token file"), std::string::npos);
+  EXPECT_NE(error("0.0.0.0:0", folder / "t", false).find("unencrypted"), std::string::npos);
+  EXPECT_NE(error("[::]:0", folder / "t", false).find("unencrypted"), std::string::npos);
   EXPECT_EQ(error("0.0.0.0:0", folder / "t", true), "");
   EXPECT_EQ(error("127.0.0.1:0", folder / "t", false), "");
   for (const char* wrong : {"localhost:80", "127.0.0.1", "127.0.0.1:", "1.2.3.4:99999", "::1:80",
                             "[127.0.0.1]:80", ":80", "127.0.0.1:-1"}) {
-    EXPECT_NE(error(wrong, folder / "t", true).find("not an address"), std::string::npos) << wrong;
+    EXPECT_NE(error(wrong, folder / "t", true).find("must be an address"), std::string::npos)
+        << wrong;
   }
   EXPECT_NE(error("127.0.0.1:0", folder / "none", false), "");
 }

@@ -16,7 +16,7 @@
 
 namespace muster {
 
-// A server on a Unix socket in a folder of its own, before a FakeService.
+// A server on a Unix socket in its own folder, with a FakeService.
 struct ServerTest {
   explicit ServerTest(FakeService::Handler handler = nullptr, ServerSettings settings = {})
       : service(std::move(handler)) {
@@ -32,7 +32,7 @@ struct ServerTest {
   std::unique_ptr<ApiServer> server;
 };
 
-// The same on TCP, with two who have tokens.
+// Same as ServerTest, on TCP, with tokens for a user and an operator.
 struct TcpTest {
   explicit TcpTest(ServerSettings settings = {}) {
     ann = make_token().value();

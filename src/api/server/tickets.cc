@@ -21,32 +21,34 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kKind = "ticket1";  // Another form gets another word.
-constexpr std::size_t kMostTicketBytes = 1024;
+constexpr std::string_view kKind = "ticket1";  // Version of the ticket format.
+constexpr std::size_t kMaxTicketBytes = 1024;
 
 using Key = std::array<unsigned char, 32>;
 
 Result<Key> new_key() {
   Key key{};
   if (RAND_bytes(key.data(), static_cast<int>(key.size())) != 1) {
-    return Error{"no random numbers to be had", ErrorCode::kSystem};
+    return Error{"cannot get random bytes from the operating system", ErrorCode::kSystem};
   }
   return key;
 }
 
-// Facts are taken of the open file, so that what is checked is what is read.
+// Checks the open file, not the path, so that the checked file is the one that is read.
 Result<Key> read_key(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct stat facts {};
   if (!fd.open() || ::fstat(fd.get(), &facts) != 0) return system_error(path, errno);
-  if (!S_ISREG(facts.st_mode)) return Error{path + ": not a file", ErrorCode::kCorrupt};
+  if (!S_ISREG(facts.st_mode)) return Error{path + ": not a regular file", ErrorCode::kCorrupt};
   if ((facts.st_mode & 077U) != 0)
-    return Error{path + ": others can read it; chmod 600 it", ErrorCode::kForbidden};
-  if (facts.st_uid != ::geteuid()) return Error{path + ": not ours", ErrorCode::kForbidden};
+    return Error{path + ": other users can read it; run 'chmod 600' on it", ErrorCode::kForbidden};
+  if (facts.st_uid != ::geteuid())
+    return Error{path + ": owned by another user", ErrorCode::kForbidden};
   Key key{};
   if (facts.st_size != static_cast<off_t>(key.size()) ||
       ::pread(fd.get(), key.data(), key.size(), 0) != static_cast<ssize_t>(key.size())) {
-    return Error{path + ": not a key; remove it, and a new one is made", ErrorCode::kCorrupt};
+    return Error{path + ": not a valid key; remove the file to create a new key",
+                 ErrorCode::kCorrupt};
   }
   return key;
 }
@@ -72,7 +74,7 @@ Result<Tickets> Tickets::open(const std::string& path, std::string place) {
     if (!directory.ok()) return directory.error();
     const std::string_view bytes(reinterpret_cast<const char*>(key.value().data()),
                                  key.value().size());
-    const Refusal refusal = write_whole(directory.value(), whole.filename(), bytes);
+    const MaybeError refusal = write_whole(directory.value(), whole.filename(), bytes);
     if (refusal) return Error{whole.parent_path().string() + "/" + refusal->message, refusal->code};
   }
   return Tickets(key.value(), std::move(place));
@@ -97,7 +99,7 @@ std::string Tickets::make(std::string_view user, std::int64_t until) const {
 }
 
 std::optional<std::string> Tickets::user_of(std::string_view ticket, std::int64_t now) const {
-  if (ticket.size() > kMostTicketBytes) return std::nullopt;
+  if (ticket.size() > kMaxTicketBytes) return std::nullopt;
   const std::vector<std::string_view> parts = split(ticket, '.');
   if (parts.size() != 4 || parts[0] != kKind) return std::nullopt;
   const std::string right = sign(ticket.substr(0, ticket.rfind('.')));

@@ -1,11 +1,11 @@
 #pragma once
 
-// Tickets let a browser in over TCP for whom the Unix socket has let in already: there the kernel
-// says who is calling, and gives him a word that says so for some hours. It holds the user's name,
-// until when it is good, and a keyed hash of both and of the address it is for; the key is known to
-// the server alone. So nothing is kept of tickets, and they outlive a restart where the key does,
-// but are no good at another address: who takes ours while we are away, and so is shown tickets by
-// browsers, cannot use them where we went. Used by Auth.
+// Tickets sign a user in over TCP with a browser. The Unix socket, where the kernel identifies the
+// user, issues them. A ticket contains the user name, the expiry time, and an HMAC of both and of
+// the server's URL. Only the server has the key. So the server stores no tickets, and they survive
+// a restart if the key does. They are invalid at any other URL: a process that takes over the
+// address receives tickets from browsers, but cannot use them at the server's new address. Used by
+// Auth.
 
 #include <array>
 #include <cstdint>
@@ -20,17 +20,17 @@ namespace muster {
 
 class Tickets {
  public:
-  // The key is in this file, which is made if it is not there; without a path it is a new one, and
-  // the tickets end with the server. Refused unless only its owner, who is us, can read the file.
-  // `place` is the address, as browsers write it.
+  // Reads the key from the file `path`, or creates the file. With an empty path the key is new, and
+  // tickets become invalid when the server ends. Returns an error if other users can read the file
+  // or own it. `place` is the URL for which the tickets are valid.
   static Result<Tickets> open(const std::string& path, std::string place);
 
-  static bool has_key(const std::string& path);  // Or anything else in its place.
+  static bool has_key(const std::string& path);  // True if any file exists at `path`.
 
-  // Good until this second since 1970.
+  // Returns a ticket that is valid until `until` (seconds since 1970).
   std::string make(std::string_view user, std::int64_t until) const;
 
-  // Whose it is; nothing if it is none of ours, or no longer good at `now`.
+  // Returns the user of a valid ticket; nullopt if it is invalid or expired at `now`.
   std::optional<std::string> user_of(std::string_view ticket, std::int64_t now) const;
 
  private:
@@ -42,6 +42,6 @@ class Tickets {
   std::string place_;
 };
 
-inline constexpr std::int64_t kTicketSeconds = 12 * 3600;
+inline constexpr std::int64_t kTicketSeconds = 12 * 3600;  // Validity of issued tickets.
 
 }  // namespace muster

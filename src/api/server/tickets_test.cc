@@ -57,7 +57,7 @@ TEST_F(TicketsTest, OutliveARestartByTheirKey) {
   EXPECT_EQ(Tickets::open(path(), "here").value().user_of(ticket, 0), "ann");
   EXPECT_EQ(Tickets::open("", "here").value().user_of(ticket, 0), std::nullopt);
   EXPECT_EQ(fs::status(path()).permissions() & fs::perms::all, fs::perms(0600));
-  fs::remove(path());  // The way to end all tickets at once.
+  fs::remove(path());  // This revokes all tickets.
   EXPECT_EQ(Tickets::open(path(), "here").value().user_of(ticket, 0), std::nullopt);
 }
 
@@ -81,11 +81,11 @@ TEST_F(TicketsTest, AKeyThatOthersCanReadOrThatIsNoneIsRefused) {
   ASSERT_TRUE(Tickets::open(path(), "here").ok());
   fs::permissions(path(), fs::perms(0640));
   EXPECT_EQ(Tickets::open(path(), "here").error().message,
-            path() + ": others can read it; chmod 600 it");
+            path() + ": other users can read it; run 'chmod 600' on it");
   fs::permissions(path(), fs::perms(0600));
   std::ofstream(path()) << "short";
   EXPECT_EQ(Tickets::open(path(), "here").error().message,
-            path() + ": not a key; remove it, and a new one is made");
+            path() + ": not a valid key; remove the file to create a new key");
   fs::remove(path());
   fs::create_symlink("/etc/passwd", path());
   EXPECT_FALSE(Tickets::open(path(), "here").ok());

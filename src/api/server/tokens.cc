@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "api/port/query.h"
+#include "api/port/request_target.h"
 #include "base/os/files.h"
 #include "base/text/hex.h"
 #include "base/text/text.h"
@@ -18,8 +18,8 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kMostTokenFile = 1U << 20U;
-constexpr std::size_t kMostTokenBytes = 256;
+constexpr std::size_t kMaxTokenFile = 1U << 20U;
+constexpr std::size_t kMaxTokenBytes = 256;
 
 std::array<unsigned char, 32> fingerprint_of(std::string_view token) {
   std::array<unsigned char, 32> out{};
@@ -39,7 +39,7 @@ bool same_file(const struct stat& a, const struct stat& b) {
 Result<std::string> make_token() {
   std::array<unsigned char, 32> bits{};
   if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1) {
-    return Error{"no random numbers to be had", ErrorCode::kSystem};
+    return Error{"cannot get random bytes from the operating system", ErrorCode::kSystem};
   }
   return "muster-" + to_hex(bits);
 }
@@ -47,15 +47,15 @@ Result<std::string> make_token() {
 Result<std::string> token_line(std::string_view token, const Caller& caller,
                                std::string_view name) {
   if (!is_name(caller.user))
-    return Error{"not the name of a user: " + in_quotes(caller.user), ErrorCode::kInvalid};
-  if (!is_name(name)) return Error{"not a name: " + in_quotes(name), ErrorCode::kInvalid};
+    return Error{"not a valid user name: " + in_quotes(caller.user), ErrorCode::kInvalid};
+  if (!is_name(name)) return Error{"not a valid name: " + in_quotes(name), ErrorCode::kInvalid};
   return fmt::format("{} {} {} {}\n", to_hex(fingerprint_of(token)), caller.user,
                      caller.is_operator ? "operator" : "user", name);
 }
 
 Result<TokenFile> TokenFile::open(std::string path) {
   TokenFile file(std::move(path));
-  if (Refusal refusal = file.refresh()) return *refusal;
+  if (MaybeError refusal = file.refresh()) return *refusal;
   return file;
 }
 
@@ -64,23 +64,25 @@ Result<TokenFile::Entry> TokenFile::read_line(std::string_view line) {
   for (const std::string_view word : split(line, ' ')) {
     if (!word.empty()) words.push_back(word);
   }
-  if (words.size() != 4) return Error{"not 'SHA256 USER ROLE NAME'", ErrorCode::kCorrupt};
+  if (words.size() != 4)
+    return Error{"must have the form 'SHA256 USER ROLE NAME'", ErrorCode::kCorrupt};
   Entry entry{};
   const std::optional<std::string> bytes = from_hex(words[0]);
   if (!bytes || bytes->size() != entry.fingerprint.size()) {
-    return Error{"not 64 small hexadecimal digits", ErrorCode::kCorrupt};
+    return Error{"SHA256: must be 64 lowercase hexadecimal digits", ErrorCode::kCorrupt};
   }
   std::copy(bytes->begin(), bytes->end(), entry.fingerprint.begin());
   if (!is_name(words[1]))
-    return Error{"not the name of a user: " + in_quotes(words[1]), ErrorCode::kCorrupt};
+    return Error{"not a valid user name: " + in_quotes(words[1]), ErrorCode::kCorrupt};
   if (words[2] != "user" && words[2] != "operator") {
-    return Error{"not a role, user or operator: " + in_quotes(words[2]), ErrorCode::kCorrupt};
+    return Error{"ROLE: must be 'user' or 'operator', not " + in_quotes(words[2]),
+                 ErrorCode::kCorrupt};
   }
   entry.caller = {std::string(words[1]), words[2] == "operator"};
   return entry;
 }
 
-Refusal TokenFile::read_lines(std::string_view text) {
+MaybeError TokenFile::read_lines(std::string_view text) {
   std::vector<Entry> entries;
   int number = 0;
   for (std::string_view line : split(text, '\n')) {
@@ -97,8 +99,8 @@ Refusal TokenFile::read_lines(std::string_view text) {
   return std::nullopt;
 }
 
-// Facts are taken of the open file, so that what is checked is what is read.
-Refusal TokenFile::refresh() {
+// Checks the open file, not the path, so that the checked file is the one that is read.
+MaybeError TokenFile::refresh() {
   struct stat now {};
   if (::stat(path_.c_str(), &now) != 0) return system_error(path_, errno);
   if (same_file(now, seen_)) return std::nullopt;
@@ -106,33 +108,32 @@ Refusal TokenFile::refresh() {
   entries_.clear();
   const Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.open() || ::fstat(fd.get(), &now) != 0) return system_error(path_, errno);
-  if (!S_ISREG(now.st_mode)) return Error{path_ + ": not a file", ErrorCode::kCorrupt};
+  if (!S_ISREG(now.st_mode)) return Error{path_ + ": not a regular file", ErrorCode::kCorrupt};
   if ((now.st_mode & 077U) != 0)
-    return Error{path_ + ": others can read it; chmod 600 it", ErrorCode::kForbidden};
+    return Error{path_ + ": other users can read it; run 'chmod 600' on it", ErrorCode::kForbidden};
   if (now.st_uid != ::geteuid() && now.st_uid != 0)
-    return Error{path_ + ": not ours", ErrorCode::kForbidden};
+    return Error{path_ + ": owned by another user", ErrorCode::kForbidden};
   std::string text(static_cast<std::size_t>(now.st_size), '\0');
-  if (text.size() > kMostTokenFile) return Error{path_ + ": too long", ErrorCode::kCorrupt};
+  if (text.size() > kMaxTokenFile) return Error{path_ + ": larger than 1 MiB", ErrorCode::kCorrupt};
   const ssize_t n = ::pread(fd.get(), text.data(), text.size(), 0);
-  if (n != now.st_size)
-    return Error{path_ + ": changed while it was read", ErrorCode::kUnavailable};
-  if (Refusal refusal = read_lines(text)) return refusal;
+  if (n != now.st_size) return Error{path_ + ": changed while being read", ErrorCode::kUnavailable};
+  if (MaybeError refusal = read_lines(text)) return refusal;
   seen_ = now;
   return std::nullopt;
 }
 
 Result<std::optional<Caller>> TokenFile::find(std::string_view token) {
-  if (Refusal refusal = refresh()) {
+  if (MaybeError refusal = refresh()) {
     entries_.clear();
     seen_ = {};
     return *refusal;
   }
-  const Fingerprint wanted = fingerprint_of(token.substr(0, kMostTokenBytes));
+  const Fingerprint wanted = fingerprint_of(token.substr(0, kMaxTokenBytes));
   const Entry* found = nullptr;
   for (const Entry& entry : entries_) {
     if (CRYPTO_memcmp(entry.fingerprint.data(), wanted.data(), wanted.size()) == 0) found = &entry;
   }
-  if (found == nullptr || token.size() > kMostTokenBytes) return std::optional<Caller>();
+  if (found == nullptr || token.size() > kMaxTokenBytes) return std::optional<Caller>();
   return std::optional<Caller>(found->caller);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The tokens that may call over TCP. A token is a random word that its owner keeps; the file has
-// only fingerprints, so that reading it (or a backup of it) lets nobody in. Used by Auth, and by
-// whoever makes tokens. A token stands in no error and in no log.
+// Tokens for callers over TCP. A token is a random string that its owner keeps. The token file
+// holds only SHA-256 hashes, so a copy of the file gives no access. Tokens never appear in errors
+// or logs. Used by Auth and by `muster token`.
 
 #include <sys/stat.h>
 
@@ -18,20 +18,22 @@
 
 namespace muster {
 
-// 256 random bits as text.
+// Returns a new token: "muster-" and 256 random bits in hexadecimal.
 Result<std::string> make_token();
 
-// The line for the token file; `name` says whose or what for, for people. Refuses what is no name.
+// Returns a line for the token file. `name` is a human-readable label. Both names must be
+// is_name().
 Result<std::string> token_line(std::string_view token, const Caller& caller, std::string_view name);
 
-// A file of lines "SHA256 USER ROLE NAME", ROLE being user or operator; empty lines and lines that
-// begin with # are passed over. Read again when it has changed; while it cannot be read, nobody is
-// let in. Refused unless only its owner, who is us or root, can read it.
+// A file of lines "SHA256 USER ROLE NAME", where ROLE is user or operator. Empty lines and lines
+// that begin with # are ignored. It is read again when it changes; while it is unreadable, all
+// tokens are rejected. Only its owner, the daemon's user or root, may be able to read it.
 class TokenFile {
  public:
   static Result<TokenFile> open(std::string path);
 
-  // Whose token it is, if anybody's. Takes the same time for every wrong one.
+  // Returns the owner of the token, or nullopt if it is unknown. Takes the same time for
+  // every unknown token. Returns an error if the file cannot be read.
   Result<std::optional<Caller>> find(std::string_view token);
 
  private:
@@ -42,12 +44,12 @@ class TokenFile {
   };
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
 
-  Refusal refresh();
-  Refusal read_lines(std::string_view text);
+  MaybeError refresh();
+  MaybeError read_lines(std::string_view text);
   static Result<Entry> read_line(std::string_view line);
 
   std::string path_;
-  struct stat seen_ {};
+  struct stat seen_ {};  // State of the file when it was last read.
   std::vector<Entry> entries_;
 };
 

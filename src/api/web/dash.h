@@ -1,8 +1,7 @@
 #pragma once
 
-// The dashboard's files, as the browser gets them. They are made from web/ when Muster is built and
-// are part of the program; the HTTP server hands them to whoever asks, since there is nothing about
-// a cluster in them.
+// Files of the dashboard. The build creates them from web/ and embeds them in the program. The HTTP
+// server serves them without authentication, because they contain no data about a cluster.
 
 #include <span>
 #include <string_view>
@@ -10,18 +9,18 @@
 namespace muster {
 
 struct DashFile {
-  std::string_view path;  // "/app.js"; the page itself is "/".
+  std::string_view path;  // URL path, such as "/app.js"; "/" is the page.
   std::string_view content_type;
-  std::string_view gzip;
+  std::string_view gzip;  // Compressed content.
 };
 
 std::span<const DashFile> dash_files();
 
-// By the path of an address, without its query; null if it is none of these.
+// Finds a file by its URL path without a query; null if there is none.
 const DashFile* find_dash_file(std::string_view path);
 
-// Lines of the answer's head that go with them: what the page may load, and that it may stand in no
-// frame.
+// Returns the response headers for all files: content encoding and security policy (the page loads
+// only its own files and cannot be framed).
 std::string_view dash_headers();
 
 }  // namespace muster

@@ -18,7 +18,7 @@ TEST(Dash, HasThePageItsScriptAndItsStyle) {
   EXPECT_EQ(find_dash_file(""), nullptr);
 }
 
-// What the issue of the dashboard promises to slow lines.
+// Size limit of the dashboard, for slow connections.
 TEST(Dash, IsSmall) {
   std::size_t bytes = 0;
   for (const DashFile& file : dash_files()) bytes += file.gzip.size();

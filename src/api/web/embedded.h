@@ -1,7 +1,7 @@
 #pragma once
 
-// The dashboard's files, gzipped, which the build makes from web/ (see Embed.cmake). For dash.cc
-// only.
+// Gzipped files of the dashboard, which the build creates from web/ (see Embed.cmake). Only for
+// dash.cc.
 
 #include <string_view>
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 18;
 
-// Not the number of the process: machines that share a directory may have it twice.
+// Random, because process ids are not unique among the machines that share a directory.
 std::uint64_t chance() {
   std::uint64_t number = 0;
   MUSTER_CHECK(getrandom(&number, sizeof number, 0) == sizeof number);
@@ -33,7 +33,7 @@ std::uint64_t chance() {
 AtomicFile::AtomicFile(std::string path)
     : path_(std::move(path)), temporary_(fmt::format("{}.tmp{:016x}", path_, chance())) {
   buffer_.reserve(2 * kBufferBytes);
-  // O_EXCL: never follow a link somebody left under that name, nor write into another's file.
+  // O_EXCL: do not follow an existing link of that name, and do not write into an existing file.
   fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd_ < 0) {
     fail("cannot create");
@@ -66,7 +66,7 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-Refusal AtomicFile::close() {
+MaybeError AtomicFile::close() {
   if (fd_ >= 0) {
     flush();
     if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR && !failure_) fail("cannot write");
@@ -74,7 +74,7 @@ Refusal AtomicFile::close() {
   return failure_;
 }
 
-Refusal AtomicFile::publish() {
+MaybeError AtomicFile::publish() {
   MUSTER_CHECK(fd_ < 0 && leftover_ && !failure_);
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
     fail("cannot replace");
@@ -89,14 +89,14 @@ void AtomicFile::fail(const char* what) {
       Error{fmt::format("{}: {}: {}", path_, what, std::strerror(errno)), ErrorCode::kSystem};
 }
 
-Refusal write_atomically(const std::string& path, std::string_view text) {
+MaybeError write_atomically(const std::string& path, std::string_view text) {
   AtomicFile file(path);
   file.append(text);
-  if (Refusal refusal = file.close()) return refusal;
+  if (MaybeError refusal = file.close()) return refusal;
   return file.publish();
 }
 
-Refusal make_directory(const std::string& dir) {
+MaybeError make_directory(const std::string& dir) {
   std::error_code status;
   if (std::filesystem::is_directory(dir, status)) return std::nullopt;
   if (std::filesystem::exists(dir, status))
@@ -104,7 +104,7 @@ Refusal make_directory(const std::string& dir) {
   std::filesystem::create_directories(dir, status);
   std::error_code ignored;
   if (std::filesystem::is_directory(dir, ignored)) return std::nullopt;
-  return Error{fmt::format("{}: cannot make the directory: {}",
+  return Error{fmt::format("{}: cannot create the directory: {}",
                            dir.empty() ? std::string("''") : dir, status.message()),
                ErrorCode::kSystem};
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-// A file that appears whole or not at all. Bytes go through a buffer of bounded size into a
-// temporary file beside the target; publish() renames it into place, replacing what was there. One
-// that is dropped before leaves nothing behind and the old file as it was.
+// A file that is written completely or not at all. append() writes through a bounded buffer into a
+// temporary file in the same directory. publish() renames it to `path` and replaces the old file.
+// Without publish(), the destructor removes the temporary file and the old file stays unchanged.
 //
-// Does not wait for the disk: a power cut right after publish() may lose the file.
+// It does not call fsync: a power failure right after publish() can lose the file.
 
 #include <string>
 #include <string_view>
@@ -20,14 +20,15 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
-  // After the first failure nothing more is written; close() tells of it.
+  // Does nothing after the first failure. close() returns that failure.
   void append(std::string_view text);
 
-  // Hands the last bytes to the system. Refuses, naming the file, if any of it failed so far.
-  Refusal close();
+  // Writes the buffered bytes and closes the temporary file. Returns the first failure so far; its
+  // message begins with the path.
+  MaybeError close();
 
-  // Call once, after close() went well.
-  Refusal publish();
+  // Renames the temporary file to `path`. Call it once, after close() succeeded.
+  MaybeError publish();
 
  private:
   void flush();
@@ -37,14 +38,14 @@ class AtomicFile {
   std::string temporary_;
   std::string buffer_;
   int fd_ = -1;
-  bool leftover_ = false;  // The temporary file is there.
-  Refusal failure_;
+  bool leftover_ = false;  // The temporary file exists.
+  MaybeError failure_;
 };
 
-// All of a file at once.
-Refusal write_atomically(const std::string& path, std::string_view text);
+// Writes `text` as the whole file, through an AtomicFile.
+MaybeError write_atomically(const std::string& path, std::string_view text);
 
-// With its parents, if it is not there.
-Refusal make_directory(const std::string& dir);
+// Creates the directory and its parents. An existing directory is not an error.
+MaybeError make_directory(const std::string& dir);
 
 }  // namespace muster

@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-// Processes of two machines may have one number: all they share is the directory.
+// Processes of two machines can have the same id. They share only the directory.
 TEST(AtomicFile, TwoWritersOfOneFileDoNotDisturbEachOther) {
   const std::filesystem::path dir =
       std::filesystem::temp_directory_path() / ("muster_atomic_" + std::to_string(getpid()));
@@ -23,7 +23,7 @@ TEST(AtomicFile, TwoWritersOfOneFileDoNotDisturbEachOther) {
   EXPECT_FALSE(first.close());
   EXPECT_FALSE(second.close());
   EXPECT_FALSE(second.publish());
-  const Refusal refusal = first.publish();
+  const MaybeError refusal = first.publish();
   EXPECT_FALSE(refusal) << refusal->message;
   std::string text;
   std::getline(std::ifstream(path), text);

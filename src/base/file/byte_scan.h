@@ -1,7 +1,7 @@
 #pragma once
 
-// Looking for bytes many at a time: the inner loops of cutting large texts apart. Reads whole
-// blocks, so the text must have bytes to read after it.
+// Searches for bytes 16 at a time. These are the inner loops of parsers for large files. They read
+// whole blocks, so the memory after the text must be readable too.
 
 #include <bit>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-// Bit i: byte i of the 16 is the wanted one.
+// Returns a mask: bit i is set if bytes[i] == wanted, for 16 bytes.
 inline std::uint32_t equal_in_16(const char* bytes, char wanted) {
 #ifdef __SSE2__
   const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
@@ -26,7 +26,7 @@ inline std::uint32_t equal_in_16(const char* bytes, char wanted) {
 #endif
 }
 
-// The same of 64.
+// Like equal_in_16(), for 64 bytes.
 inline std::uint64_t equal_in_64(const char* bytes, char wanted) {
   std::uint64_t bits = 0;
   for (int i = 0; i < 4; ++i)
@@ -34,7 +34,8 @@ inline std::uint64_t equal_in_64(const char* bytes, char wanted) {
   return bits;
 }
 
-// Bytes before the first that is one of the two. There must be one, and 15 bytes to read after it.
+// Returns the offset of the first `a` or `b` in `text`.
+// REQUIRES: there is one, and the 15 bytes after it are readable.
 inline std::size_t find_either(const char* text, char a, char b) {
   for (std::size_t at = 0;; at += 16) {
     const std::uint32_t found = equal_in_16(text + at, a) | equal_in_16(text + at, b);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where a reader of something too large to hold takes its bytes from, a piece at a time: a file, a
-// pipe, or a text in memory for tests.
+// A stream of bytes from a file, a pipe or, in tests, a text in memory. For readers of input that
+// is too large for memory.
 
 #include <cstddef>
 #include <functional>
@@ -18,21 +18,22 @@ namespace muster {
 
 class ByteSource {
  public:
-  // Refuses what a ReadableFile refuses.
+  // Fails like ReadableFile::open().
   static Result<ByteSource> open(const std::string& path);
-  // The text must outlive it; the name stands for the path in messages.
+  // Reads from memory. The text must outlive the source. Messages show `name` as the path.
   static ByteSource of(std::string_view text, std::string name);
 
-  // As many bytes as asked for; fewer, perhaps none, only at the end.
+  // Reads `most` bytes into `to` and returns the number read; fewer, or 0, only at the end.
   Result<std::size_t> read(char* to, std::size_t most);
 
-  // Called from now on after every read, with the bytes so far and size(): for a progress bar.
+  // Calls the callback after every successful read with the bytes read since watch() and size().
+  // For a progress bar.
   void watch(std::function<void(std::size_t done, std::size_t all)> told) {
     told_ = std::move(told);
   }
 
   const std::string& name() const { return name_; }
-  std::size_t size() const;  // Bytes in all; 0 where that is not known, as of a pipe.
+  std::size_t size() const;  // Total bytes; 0 if unknown, as for a pipe.
 
  private:
   struct Text {
@@ -48,7 +49,7 @@ class ByteSource {
   std::function<void(std::size_t, std::size_t)> told_;
 };
 
-// A list of one, for readers that take several.
+// Returns a list with one source, for readers that accept several.
 inline std::vector<ByteSource> only(ByteSource source) {
   std::vector<ByteSource> sources;
   sources.push_back(std::move(source));

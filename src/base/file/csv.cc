@@ -33,7 +33,7 @@ bool LineReader::next() {
   return true;
 }
 
-Refusal FieldSplitter::split(std::string_view line, Separator separator) {
+MaybeError FieldSplitter::split(std::string_view line, Separator separator) {
   fields_.clear();
   unquoted_.clear();
   if (separator == Separator::kComma) return split_at_commas(line);
@@ -59,16 +59,16 @@ void FieldSplitter::split_at_blanks(std::string_view line) {
   }
 }
 
-Refusal FieldSplitter::split_at_commas(std::string_view line) {
+MaybeError FieldSplitter::split_at_commas(std::string_view line) {
   std::size_t at = 0;
   while (true) {
     std::size_t first = at;
     while (first < line.size() && is_blank(line[first])) ++first;
     if (first < line.size() && line[first] == '"') {
       at = first;
-      if (Refusal refusal = take_quoted(line, &at)) return refusal;
+      if (MaybeError refusal = take_quoted(line, &at)) return refusal;
     } else {
-      std::size_t end = first;  // Fields are short: a plain loop beats a call to memchr.
+      std::size_t end = first;  // Fields are short, so a plain loop is faster than memchr.
       while (end < line.size() && line[end] != ',') ++end;
       fields_.push_back(without_blanks(line.substr(first, end - first)));
       at = end;
@@ -78,7 +78,7 @@ Refusal FieldSplitter::split_at_commas(std::string_view line) {
   }
 }
 
-Refusal FieldSplitter::take_quoted(std::string_view line, std::size_t* at) {
+MaybeError FieldSplitter::take_quoted(std::string_view line, std::size_t* at) {
   unquoted_.reserve(line.size());
   const std::size_t start = unquoted_.size();
   const std::size_t opening = *at;

@@ -1,8 +1,7 @@
 #pragma once
 
-// Comma-separated text and its relatives, cut into lines and fields without copying it. Knows the
-// usual variants (a UTF-8 byte order mark, CRLF, blanks around a field, double quotes) and nothing
-// of what the fields mean. A field ends with its line: there are no line breaks inside quotes.
+// Splits CSV and similar text into lines and fields without copying it. Supports a UTF-8 byte order
+// mark, CRLF, blanks around a field and double quotes. Quoted fields cannot contain line breaks.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace muster {
 // The longest line that readers of text files accept, in bytes.
 inline constexpr std::size_t kLongestLine = 64 * 1024;
 
-// Hands out the lines of a text one by one, without their ends. The text must outlive it.
+// Iterates over the lines of a text, without their line ends. The text must outlive the reader.
 class LineReader {
  public:
   explicit LineReader(std::string_view text);
@@ -33,27 +32,27 @@ class LineReader {
 };
 
 enum class Separator : std::uint8_t {
-  kComma,  // Fields may be in double quotes.
+  kComma,  // Fields can be in double quotes.
   kTab,    // Quotes are like any other character.
-  kBlanks  // Any number of blanks and tabs; so there are no empty fields.
+  kBlanks  // Any number of blanks and tabs, so there are no empty fields.
 };
 
-// Cuts lines into fields, reusing its memory: fields() holds until the next split(). Unquoted
-// fields lose the blanks around them, quoted ones keep theirs.
+// Splits lines into fields and reuses its memory: fields() is valid until the next split(). Blanks
+// around unquoted fields are removed. Quoted fields keep theirs.
 class FieldSplitter {
  public:
-  // The error says what is wrong with the quotes, not where.
-  Refusal split(std::string_view line, Separator separator = Separator::kComma);
+  // Fails if the quotes are wrong. The error has no file and line; the caller adds them.
+  MaybeError split(std::string_view line, Separator separator = Separator::kComma);
   const std::vector<std::string_view>& fields() const { return fields_; }
 
  private:
-  Refusal split_at_commas(std::string_view line);
+  MaybeError split_at_commas(std::string_view line);
   void split_at_tabs(std::string_view line);
   void split_at_blanks(std::string_view line);
-  Refusal take_quoted(std::string_view line, std::size_t* at);
+  MaybeError take_quoted(std::string_view line, std::size_t* at);
 
   std::vector<std::string_view> fields_;
-  std::string unquoted_;  // Never grows while a line is split, so views into it stay good.
+  std::string unquoted_;  // Never grows during split(), so views into it stay valid.
 };
 
 }  // namespace muster

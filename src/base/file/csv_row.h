@@ -1,7 +1,7 @@
 #pragma once
 
-// One line of a CSV file, field by field: all CSV that Muster writes goes through here. csv.h reads
-// it back.
+// Builds one line of a CSV file, field by field. Muster writes all CSV files with this class and
+// reads them with csv.h.
 
 #include <fmt/format.h>
 
@@ -17,12 +17,13 @@ namespace muster {
 class CsvRow {
  public:
   enum class LineBreaks : std::uint8_t {
-    kKept,    // In quotes, for other programs (RFC 4180).
-    kBlanks,  // As blanks: csv.h, which reads traces, wants a row per line.
+    kKept,    // Kept inside quotes, for other programs (RFC 4180).
+    kBlanks,  // Replaced by blanks, because csv.h reads one row per line.
   };
   explicit CsvRow(LineBreaks breaks = LineBreaks::kKept) : breaks_(breaks) {}
 
-  // In quotes where a reader would otherwise take it apart, trim it or skip it as a comment.
+  // Adds a text field. It is quoted if a reader would otherwise split it, trim it or skip it as a
+  // comment.
   void text(std::string_view value) {
     const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
     const bool plain = value.find_first_of(",\"\r\n") == std::string_view::npos &&
@@ -48,11 +49,13 @@ class CsvRow {
     append_millionths(line_, value);
     line_ += ',';
   }
-  // A finite number, in as few digits as give it back.
+  // Adds a finite number with the fewest digits that read back as the same value.
   void real(double value) { fmt::format_to(std::back_inserter(line_), "{},", value); }
+  // Adds an empty field.
   void nothing() { line_ += ','; }
 
-  // Ends the row, which must have a field, and begins the next. `to`: an AtomicFile or a string.
+  // Appends the row to `to` (an AtomicFile or a string) and begins the next one.
+  // REQUIRES: the row has at least one field.
   template <class File>
   void write_to(File& to) {
     line_.back() = '\n';

@@ -17,22 +17,22 @@ bool CsvRows::next() {
   return false;
 }
 
-Refusal CsvRows::split() {
+MaybeError CsvRows::split() {
   if (line().size() > kLongestLine) {
     return fail(fmt::format("line longer than {} bytes: {}", kLongestLine, in_quotes(line())));
   }
-  if (const Refusal refusal = splitter_.split(line())) return fail(refusal->message);
+  if (const MaybeError refusal = splitter_.split(line())) return fail(refusal->message);
   return std::nullopt;
 }
 
-Refusal CsvRows::check_width(std::size_t width) const {
+MaybeError CsvRows::check_width(std::size_t width) const {
   if (fields().size() == width) return std::nullopt;
   return fail(fmt::format("columns: {} where the header has {}: {}", fields().size(), width,
                           in_quotes(line())));
 }
 
-Refusal CsvRows::set_whole(std::string_view column, std::string_view field, std::int64_t max,
-                           std::int64_t& out) const {
+MaybeError CsvRows::set_whole(std::string_view column, std::string_view field, std::int64_t max,
+                              std::int64_t& out) const {
   const Result<std::int64_t> number = parse_int(field);
   if (!number.ok()) return fail(fmt::format("{}: {}", column, number.error().message));
   if (number.value() < 0 || number.value() > max) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// The lines of a small CSV file, for the parsers of node lists, throughputs, layers, pairs and
-// service times: finds the next line that has content, cuts it into fields, and puts the file and
-// the line in front of errors. The text must outlive it.
+// Iterates over the rows of a small CSV file: skips blank lines, splits a line into fields, and
+// adds file and line to errors. The parsers of node lists, throughputs, layers, pairs and service
+// times use it. The text must outlive it.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,35 +22,38 @@ class CsvRows {
  public:
   enum class Comments : std::uint8_t {
     kNone,
-    kHash
-  };  // kHash: lines that begin with # are skipped.
+    kHash  // Lines that begin with # are skipped.
+  };
 
   CsvRows(std::string_view text, std::string file, Comments comments)
       : lines_(text), file_(std::move(file)), comments_(comments) {}
 
-  bool next();  // Goes to the next line that is not blank; false at the end.
-  // Cuts the current line into fields. Refuses lines above kLongestLine and quotes left open.
-  Refusal split();
+  bool next();  // Moves to the next line that is not blank; false at the end.
+  // Splits the current line into fields. Fails for a line longer than kLongestLine and for wrong
+  // quotes.
+  MaybeError split();
 
-  // Calls header() on the current line and row() on each line after it, each time when the line is
-  // split. Stops at the first refusal and returns it.
+  // Calls header() for the current line and row() for each later line, after splitting the line.
+  // Stops at the first error and returns it.
   template <class Header, class Row>
-  Refusal read(Header header, Row row) {
-    if (Refusal refusal = split()) return refusal;
-    if (Refusal refusal = header()) return refusal;
+  MaybeError read(Header header, Row row) {
+    if (MaybeError refusal = split()) return refusal;
+    if (MaybeError refusal = header()) return refusal;
     while (next()) {
-      if (Refusal refusal = split()) return refusal;
-      if (Refusal refusal = row()) return refusal;
+      if (MaybeError refusal = split()) return refusal;
+      if (MaybeError refusal = row()) return refusal;
     }
     return std::nullopt;
   }
 
-  Refusal check_width(std::size_t width) const;  // The line must have as many fields as the header.
-  // Sets `out` to the whole number from 0 to `max` in a field of this column.
-  Refusal set_whole(std::string_view column, std::string_view field, std::int64_t max,
-                    std::int64_t& out) const;
+  // Fails unless the current line has `width` fields, the number in the header.
+  MaybeError check_width(std::size_t width) const;
+  // Parses `field` as a whole number from 0 to `max` into `out`. Errors name `column`.
+  MaybeError set_whole(std::string_view column, std::string_view field, std::int64_t max,
+                       std::int64_t& out) const;
 
-  Error fail(std::string_view what) const;  // "file:line: what".
+  // Return the error "file:line: what", for the current line or for `line`.
+  Error fail(std::string_view what) const;
   Error fail_at(std::int64_t line, std::string_view what) const;
 
   const std::vector<std::string_view>& fields() const { return splitter_.fields(); }

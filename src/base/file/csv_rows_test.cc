@@ -10,7 +10,7 @@ namespace {
 
 using Comments = CsvRows::Comments;
 
-// The first field of each line that is given out, in one text.
+// Returns the first field of each row, joined.
 std::string row_lines_of(std::string_view text, Comments comments) {
   CsvRows rows(text, "f", comments);
   std::string out;
@@ -31,7 +31,7 @@ TEST(CsvRows, StopsAtTheFirstRefusalAndSaysWhere) {
   const auto refusal = [](const std::string& text) {
     CsvRows rows(text, "f", Comments::kHash);
     EXPECT_TRUE(rows.next());
-    return error_text(rows.read([] { return Refusal(); }, [&] { return rows.check_width(2); }));
+    return error_text(rows.read([] { return MaybeError(); }, [&] { return rows.check_width(2); }));
   };
   expect_texts(refusal, {
                             {"a,b\n1,2\n", "accepted"},

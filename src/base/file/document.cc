@@ -20,10 +20,10 @@ namespace muster {
 
 namespace {
 
-// Below, muster:: stands before in_quotes() because <filesystem> brings in std::quoted, which would
-// win for a std::string.
+// Calls to in_quotes() below are qualified with muster::, because <filesystem> declares
+// std::quoted, which overload resolution would prefer for a std::string.
 
-// Thrown by TreeBuilder through yaml-cpp, caught in parse_document, never seen outside.
+// Internal exception: TreeBuilder throws it through yaml-cpp and parse_document() catches it.
 struct Refused {
   int line;
   std::string why;
@@ -34,7 +34,7 @@ bool is_control(char c) {
   return (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7f;
 }
 
-// What yaml-cpp says may repeat a byte of the file as it is.
+// Escapes unprintable bytes, because messages of yaml-cpp can contain raw bytes of the file.
 std::string printable(std::string_view message) {
   std::string out;
   for (const char c : message) {
@@ -46,7 +46,7 @@ std::string printable(std::string_view message) {
 
 int line_of(const YAML::Mark& mark) { return mark.is_null() ? 1 : mark.line + 1; }
 
-// Builds the tree from yaml-cpp's events, refusing what we do not read as soon as it turns up.
+// Builds the tree from yaml-cpp's events. Throws Refused at the first unsupported construct.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   Item take() { return std::move(root_); }
@@ -61,14 +61,14 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    throw Refused{line_of(mark), "aliases are not read here: write the value out"};
+    throw Refused{line_of(mark), "aliases are not supported; write out the value"};
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     refuse_extras(mark, tag, anchor);
-    if (std::any_of(value.begin(), value.end(), is_control)) {  // By an escape: "\e".
-      throw Refused{line_of(mark), "a control character in " + in_quotes(value)};
+    if (std::any_of(value.begin(), value.end(), is_control)) {  // From an escape such as "\e".
+      throw Refused{line_of(mark), "control character in " + in_quotes(value)};
     }
     if (wants_key()) {
       accept_key(mark, value);
@@ -91,7 +91,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
  private:
   struct Open {
-    Item* item;  // Stays put: only the innermost open item grows.
+    Item* item;  // Stays valid, because only the innermost open item grows.
     bool key_read = false;
     std::string key;
     int key_line = 0;
@@ -103,11 +103,11 @@ class TreeBuilder final : public YAML::EventHandler {
 
   static void refuse_extras(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     if (anchor != YAML::NullAnchor) {
-      throw Refused{line_of(mark), "anchors are not read here: write the value out"};
+      throw Refused{line_of(mark), "anchors are not supported; write out the value"};
     }
-    // yaml-cpp's own words: "?" for a plain value, "!" for a quoted one.
+    // yaml-cpp reports the tag "?" for a plain value and "!" for a quoted one.
     if (!tag.empty() && tag != "?" && tag != "!") {
-      throw Refused{line_of(mark), "tags are not read here: " + in_quotes(tag)};
+      throw Refused{line_of(mark), "tags are not supported: " + in_quotes(tag)};
     }
   }
 
@@ -117,8 +117,8 @@ class TreeBuilder final : public YAML::EventHandler {
     if (map.item->find(key) != nullptr) {
       throw Refused{line_of(mark), "key given twice: " + in_quotes(key)};
     }
-    if (map.item->items.size() == kMostKeys) {
-      throw Refused{line_of(mark), fmt::format("more than {} keys in one map", kMostKeys)};
+    if (map.item->items.size() == kMaxKeys) {
+      throw Refused{line_of(mark), fmt::format("more than {} keys in one map", kMaxKeys)};
     }
     map.key = key;
     map.key_line = line_of(mark);
@@ -126,8 +126,8 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   Item& add(const YAML::Mark& mark, Item::Kind kind) {
-    if (++count_ > kMostItems) {
-      throw Refused{line_of(mark), fmt::format("more than {} values", kMostItems)};
+    if (++count_ > kMaxItems) {
+      throw Refused{line_of(mark), fmt::format("more than {} values", kMaxItems)};
     }
     Item item;
     item.kind = kind;
@@ -151,9 +151,9 @@ class TreeBuilder final : public YAML::EventHandler {
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
             Item::Kind kind) {
     refuse_extras(mark, tag, anchor);
-    if (wants_key()) throw Refused{line_of(mark), "a key must be a word"};
-    if (open_.size() == kMostDepth) {
-      throw Refused{line_of(mark), fmt::format("nested deeper than {}", kMostDepth)};
+    if (wants_key()) throw Refused{line_of(mark), "a key must be plain text"};
+    if (open_.size() == kMaxDocumentDepth) {
+      throw Refused{line_of(mark), fmt::format("nested deeper than {}", kMaxDocumentDepth)};
     }
     Open opened;
     opened.item = &add(mark, kind);
@@ -165,9 +165,9 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t count_ = 0;
 };
 
-Refusal check_text(std::string_view text, const std::string& name) {
-  if (text.size() > kMostFileBytes) {
-    return Error{fmt::format("{}: larger than {} MiB", name, kMostFileBytes >> 20U)};
+MaybeError check_text(std::string_view text, const std::string& name) {
+  if (text.size() > kMaxFileBytes) {
+    return Error{fmt::format("{}: larger than {} MiB", name, kMaxFileBytes >> 20U)};
   }
   const auto found = std::find_if(text.begin(), text.end(), is_control);
   if (found != text.end()) {
@@ -203,15 +203,15 @@ Result<Item> read_document(const std::string& path, IfEmpty if_empty) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{fmt::format("{}: cannot be read: {}", name, std::strerror(errno))};
-  std::string text(kMostFileBytes + 1, '\0');
+  std::string text(kMaxFileBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return Error{name + ": cannot be read to its end"};
+  if (file.bad()) return Error{name + ": cannot be read completely"};
   text.resize(static_cast<std::size_t>(file.gcount()));
   return parse_document(text, name, if_empty);
 }
 
 Result<Item> parse_document(std::string_view text, const std::string& name, IfEmpty if_empty) {
-  if (const Refusal refusal = check_text(text, name)) return *refusal;
+  if (const MaybeError refusal = check_text(text, name)) return *refusal;
   TreeBuilder builder;
   try {
     std::istringstream stream{std::string(text)};
@@ -219,8 +219,8 @@ Result<Item> parse_document(std::string_view text, const std::string& name, IfEm
     parser.HandleNextDocument(builder);
     TreeBuilder rest;
     if (parser.HandleNextDocument(rest)) {
-      return Error{
-          fmt::format("{}:{}: a second document; one file holds one", name, rest.take().line)};
+      return Error{fmt::format("{}:{}: a second document; a file can contain only one", name,
+                               rest.take().line)};
     }
   } catch (const Refused& refused) {
     return Error{fmt::format("{}:{}: {}", name, refused.line, refused.why)};

@@ -1,4 +1,5 @@
-// Run by the build: writes the C++ source that holds a YAML file, already read.
+// Build tool: parses a YAML file and writes a C++ source file that contains it in the item_text.h
+// format.
 //
 //   embed_document FILE.yaml OUT.cc FUNCTION
 

@@ -40,7 +40,7 @@ std::int64_t Fields::whole(const char* key, std::int64_t least, std::int64_t mos
   }
   const auto number = value->get<std::int64_t>();
   if (number >= least && number <= most) return number;
-  complain(std::string(key) + ": " + std::to_string(number) + " is not within " +
+  complain(std::string(key) + ": " + std::to_string(number) + " is not between " +
            std::to_string(least) + " and " + std::to_string(most));
   return least;
 }
@@ -55,7 +55,7 @@ double Fields::number(const char* key) {
 bool Fields::flag(const char* key) {
   const nlohmann::json* value = find(key, true);
   if (value == nullptr) return false;
-  if (!value->is_boolean()) complain(std::string(key) + ": neither true nor false");
+  if (!value->is_boolean()) complain(std::string(key) + ": not true or false");
   return value->is_boolean() && value->get<bool>();
 }
 
@@ -63,7 +63,7 @@ std::string Fields::text(const char* key, std::optional<std::string> fallback) {
   const nlohmann::json* value = find(key, !fallback);
   if (value == nullptr) return fallback.value_or("");
   if (!value->is_string()) {
-    complain(std::string(key) + ": not a text");
+    complain(std::string(key) + ": not a string");
     return "";
   }
   return value->get<std::string>();
@@ -75,7 +75,7 @@ std::vector<std::string> Fields::texts(const char* key) {
   if (value == nullptr) return list;
   if (!value->is_array()) complain(std::string(key) + ": not a list");
   for (const auto& item : value->is_array() ? *value : nlohmann::json::array()) {
-    if (!item.is_string()) complain(std::string(key) + ": not a list of texts");
+    if (!item.is_string()) complain(std::string(key) + ": not a list of strings");
     list.push_back(item.is_string() ? item.get<std::string>() : "");
   }
   return list;
@@ -104,7 +104,7 @@ std::map<std::string, std::string> Fields::pairs(const char* key) {
     return list;
   }
   for (const auto& [name, item] : value->items()) {
-    if (!item.is_string()) complain(std::string(key) + ": " + in_quotes(name) + " is not a text");
+    if (!item.is_string()) complain(std::string(key) + ": " + in_quotes(name) + " is not a string");
     list.emplace(name, item.is_string() ? item.get<std::string>() : "");
   }
   return list;
@@ -122,7 +122,7 @@ std::vector<Fields> Fields::objects(const char* key) {
   return list;
 }
 
-Refusal Fields::trouble() const {
+MaybeError Fields::trouble() const {
   if (!complaint_.empty()) return Error{complaint_, ErrorCode::kInvalid};
   for (const auto& [key, value] : object_.items()) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads the flat JSON objects of records and control requests strictly: every key known, every
-// value of its type and within its range; the first thing wrong is kept as one line. Used by the
-// shim's readers; each says the fields it knows and then asks for trouble().
+// Strict reader for the flat JSON objects of lease records and control requests. Every key must be
+// known, and every value must have its type and range. The caller reads each field it knows and
+// then calls trouble() once, which returns the first error.
 
 #include <cstdint>
 #include <map>
@@ -19,11 +19,12 @@ namespace muster {
 
 class Fields {
  public:
-  // The object of a text of at most `most` bytes.
+  // Parses a JSON object of at most `most` bytes.
   static Result<Fields> parse(std::string_view text, std::size_t most);
   explicit Fields(nlohmann::json object) : object_(std::move(object)) {}
 
-  // Each gives the value, or the fallback and a complaint. With no fallback the key must be there.
+  // Each returns the value of `key`. A missing key gives the fallback; without a fallback it is an
+  // error. A wrong value gives a default value and is recorded as an error.
   std::int64_t whole(const char* key, std::int64_t least, std::int64_t most,
                      std::optional<std::int64_t> fallback = {});
   double number(const char* key);
@@ -34,9 +35,10 @@ class Fields {
   std::map<std::string, std::string> pairs(const char* key);
   std::vector<Fields> objects(const char* key);
 
+  // Records an error, unless there is an earlier one.
   void complain(std::string what);
-  // The first complaint, else one about a key nobody asked for.
-  Refusal trouble() const;
+  // Returns the first recorded error, or an error for a key that the caller did not read.
+  MaybeError trouble() const;
 
  private:
   const nlohmann::json* find(const char* key, bool required);

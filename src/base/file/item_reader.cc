@@ -15,7 +15,7 @@ const Item& nothing() {
   return item;
 }
 
-// What stands there, for the end of a message.
+// Describes the item at the end of a message.
 std::string shown(const Item& item) {
   switch (item.kind) {
     case Item::Kind::kText:
@@ -110,14 +110,14 @@ std::string ItemReader::name(const Item& item) {
 }
 
 void ItemReader::check_name(const Item& item, std::string_view word) {
-  constexpr std::size_t kMostLetters = 64;
+  constexpr std::size_t kMaxLetters = 64;
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("._-+:/").find(c) != std::string_view::npos;
   };
   if (word.empty()) refuse(item, "empty name");
-  if (word.size() > kMostLetters) {
-    refuse(item, fmt::format("name longer than {} letters: {}", kMostLetters, in_quotes(word)));
+  if (word.size() > kMaxLetters) {
+    refuse(item, fmt::format("name longer than {} characters: {}", kMaxLetters, in_quotes(word)));
   }
   if (!std::all_of(word.begin(), word.end(), allowed)) {
     refuse(item, "a name has only letters, digits and . _ - + : /: " + in_quotes(word));

@@ -1,8 +1,8 @@
 #pragma once
 
-// Takes values out of a document's tree, strictly. It remembers the first thing that is wrong and
-// from then on hands out harmless values, so the code that walks a file reads straight down and
-// asks failed() once, before it builds anything.
+// Strict reader for the values of a document's tree. It records the first error and returns
+// harmless values after it. Callers therefore read a whole file and check failed() once before they
+// use it.
 
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace muster {
 
-// Both ends belong.
+// A range that includes both ends.
 struct Bounds {
   double low;
   double high;
@@ -26,36 +26,36 @@ class ItemReader {
   explicit ItemReader(std::string file) : file_(std::move(file)) {}
 
   bool failed() const { return refusal_.has_value(); }
-  // Only when failed(): "FILE:LINE: field: fact: 'culprit'".
+  // "FILE:LINE: field: message: 'value'". REQUIRES: failed().
   const Error& error() const { return *refusal_; }
 
-  // "FILE:LINE: field", for notes.
+  // Returns "FILE:LINE: field", for notes.
   std::string at(const Item& item) const;
 
-  // Refuses with the given words at the item's line, unless something was refused before.
+  // Records the error `why` at the item's line, unless there is an earlier error.
   void refuse(const Item& item, std::string_view why);
 
-  // Refuses anything but a map, and a map with other keys than these.
+  // Records an error unless the item is a map and all its keys are in `known`.
   void allow_keys(const Item& map, std::span<const std::string_view> known);
 
-  // A member that must be there; an empty item when it is not.
+  // Returns a required member, or records an error and returns an empty item.
   const Item& member(const Item& map, std::string_view key);
-  // One that must be a list and hold something.
+  // Returns a required member that must be a non-empty list.
   const Item& list(const Item& map, std::string_view key);
   void expect_list(const Item& item);
 
   double number(const Item& item, Bounds bounds);
   std::int64_t whole(const Item& item, Bounds bounds);
-  // A word for people and tables: letters, digits and . _ - + : / only, at most 64.
+  // A human-readable name: up to 64 letters, digits and . _ - + : /.
   std::string name(const Item& item);
   void check_name(const Item& item, std::string_view word);
-  // Text of one line, not empty: a path, or what somebody else will read.
+  // Non-empty text on one line, such as a path.
   std::string line(const Item& item);
   bool flag(const Item& item);  // "true" or "false".
-  // "300s", "5m", "2h"; both ends belong.
+  // "300s", "5m", "2h"; from `least` to `most`, inclusive.
   Duration duration(const Item& item, Duration least, Duration most);
 
-  // The same for a member that may be left out.
+  // The same for an optional member; `fallback` if it is missing.
   double number_or(const Item& map, std::string_view key, Bounds bounds, double fallback);
   std::int64_t whole_or(const Item& map, std::string_view key, Bounds bounds,
                         std::int64_t fallback);
@@ -63,7 +63,7 @@ class ItemReader {
 
  private:
   std::string file_;
-  Refusal refusal_;
+  MaybeError refusal_;
 };
 
 }  // namespace muster

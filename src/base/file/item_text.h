@@ -1,9 +1,9 @@
 #pragma once
 
-// A document already read, as plain lines that are read back without a YAML parser. For what is
-// built into the program: reading the zoo's YAML anew took half of every start.
+// Serializes a parsed document as plain lines that can be read without a YAML parser. Used for data
+// built into the program: parsing the YAML of the zoo took half of the startup time.
 //
-//   one item a line, children after their parent:  kind line children<TAB>key<TAB>text
+//   one item per line, children after their parent:  kind line children<TAB>key<TAB>text
 
 #include <string>
 #include <string_view>
@@ -12,10 +12,10 @@
 
 namespace muster {
 
-// The build calls this, through embed_main.cc.
+// Called at build time, by embed_main.cc.
 std::string to_lines(const Item& root);
 
-// Only for what to_lines() wrote: it CHECKs instead of explaining.
+// Reads the output of to_lines(). Aborts (MUSTER_CHECK) on any other input.
 Item from_lines(std::string_view lines);
 
 }  // namespace muster

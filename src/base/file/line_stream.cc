@@ -58,7 +58,7 @@ Result<bool> LineStream::next() {
     if (!got.ok()) return got.error();
     if (got.value()) continue;
     if (filled_ == 0) return false;
-    buffer_[filled_] = '\n';  // Nothing ends the last line, and older bytes lie behind it.
+    buffer_[filled_] = '\n';  // Ends the last line, which has old bytes after it.
     take(filled_);
     at_ = filled_;
     return true;

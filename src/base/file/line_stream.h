@@ -1,6 +1,6 @@
 #pragma once
 
-// The lines of a text too large to hold, one at a time: only a block of it is in memory.
+// Iterates over the lines of a text that is too large for memory. It holds one block at a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,24 +16,26 @@ class LineStream {
  public:
   static constexpr std::size_t kBlock = std::size_t{256} << 10;
   static constexpr std::size_t kLongestLine = std::size_t{64} << 10;
-  // Bytes that may be read after a line. The first of them is of its end, the others are anything.
+  // Number of readable bytes after a line. The first belongs to the line end, the others are
+  // arbitrary.
   static constexpr std::size_t kPadding = 16;
 
-  // The block must be longer than the longest line.
+  // REQUIRES: `block` is larger than kLongestLine.
   explicit LineStream(ByteSource source, std::size_t block = kBlock);
 
-  // Goes to the next line; false at the end. Refuses lines longer than kLongestLine.
+  // Moves to the next line; false at the end. Fails for a line longer than kLongestLine.
   Result<bool> next();
 
-  // Without its end, \n or \r\n, and without a byte order mark; good until the next next().
+  // The current line without its end (\n or \r\n) and without a byte order mark. Valid until the
+  // following call of next().
   std::string_view line() const { return line_; }
   std::int64_t number() const { return number_; }  // The first line is 1.
 
-  // "file:line: what".
+  // Returns the error "file:line: what".
   Error fail(std::string_view what) const;
 
  private:
-  Result<bool> more();  // Reads on, keeping what is not used up; false at the end.
+  Result<bool> more();  // Reads the next block and keeps unused bytes; false at the end.
   void take(std::size_t length);
   Error too_long();
 

@@ -51,7 +51,7 @@ TEST(LineStream, RefusesALineWithoutEnd) {
   EXPECT_EQ(stream.next().error().message, "file:2: line longer than 65536 bytes");
 }
 
-// The same line wherever it lies in a block.
+// The same line at every position in a block.
 TEST(LineStream, RefusesALongLineWithAnEndToo) {
   const std::string text = std::string(70'000, 'x') + "\n";
   EXPECT_EQ(LineStream(ByteSource::of(text, "file")).next().error().message,

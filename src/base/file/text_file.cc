@@ -21,19 +21,19 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
-// "; did you mean 'jobs.csv'?" when a file of nearly that name stands beside it.
+// Returns "; did you mean 'jobs.csv'?" if the same directory has a file with a similar name.
 std::string nearby_file(const std::string& path) {
   namespace fs = std::filesystem;
-  constexpr std::size_t kMostLooked = 1000;
+  constexpr std::size_t kMaxLooked = 1000;
   const fs::path wanted(path);
   const fs::path folder = wanted.has_parent_path() ? wanted.parent_path() : fs::path(".");
   std::error_code status;
   std::vector<std::string> names;
   for (fs::directory_iterator i(folder, status), end; !status && i != end; i.increment(status)) {
-    if (names.size() == kMostLooked) break;
+    if (names.size() == kMaxLooked) break;
     names.push_back(i->path().filename().string());
   }
-  std::sort(names.begin(), names.end());  // A directory has no order of its own.
+  std::sort(names.begin(), names.end());  // Directory entries have no fixed order.
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string_view near = nearest(wanted.filename().string(), candidates);
   if (near.empty()) return "";
@@ -46,7 +46,7 @@ Error unreadable(const std::string& path, int reason) {
 }
 
 Error too_large(const std::string& path) {
-  return {fmt::format("{}: larger than {} MiB, the most we read", path, kLargestFile >> 20)};
+  return {fmt::format("{}: larger than the limit of {} MiB", path, kLargestFile >> 20)};
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ Result<ReadableFile> ReadableFile::open(const std::string& path, Pipes pipes) {
   if (!S_ISREG(facts.st_mode) && !pipe) {
     return Error{path + (pipes == Pipes::kTaken ? ": neither a file nor a pipe" : ": not a file")};
   }
-  // Without waiting, should it have become a pipe meanwhile.
+  // O_NONBLOCK: open() must not block if a pipe has replaced the file since stat().
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | (pipe ? 0 : O_NONBLOCK));
   if (descriptor < 0) return unreadable(path, errno);
   return ReadableFile(path, descriptor,
@@ -103,7 +103,7 @@ Result<std::string> read_text_file(const std::string& path, Pipes pipes) {
   const std::size_t size = file.value().size();
   if (size > kLargestFile) return too_large(path);
 
-  // One byte more than the file should have, so that its end is seen without growing.
+  // One extra byte, so that the loop finds the end of the file without growing the buffer.
   std::string text(std::max(size + 1, kChunk), '\0');
   std::size_t filled = 0;
   while (true) {

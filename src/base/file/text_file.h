@@ -1,7 +1,6 @@
 #pragma once
 
-// Files from the outside world: a whole one into memory, or one line that says why not; and the
-// open file behind it, for readers that take theirs a piece at a time.
+// Reads input files: a whole text file into memory, or an open file piece by piece.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,17 +11,19 @@
 
 namespace muster {
 
+// The largest file that read_text_file() accepts, in bytes.
 inline constexpr std::size_t kLargestFile = std::size_t{2} << 30;
 
+// Whether open() accepts a named pipe.
 enum class Pipes : std::uint8_t { kTaken, kRefused };
 
-// A regular file or a pipe (so /dev/stdin works), open for reading until the object goes. Every
-// error begins with the path.
+// A regular file or a pipe (so /dev/stdin works), open for reading. The destructor closes it. Every
+// error message begins with the path.
 class ReadableFile {
  public:
-  // Refuses directories and devices; for a missing file names the nearest one in the same
-  // directory. Pipes are for those that a user names; one that lies in a directory would be waited
-  // for in vain.
+  // Rejects directories and devices. The error for a missing file suggests a similar name in the
+  // same directory. Use kRefused for files that the user did not name: a read from a pipe could
+  // block forever.
   static Result<ReadableFile> open(const std::string& path, Pipes pipes = Pipes::kTaken);
 
   ReadableFile(ReadableFile&& other) noexcept;
@@ -31,11 +32,11 @@ class ReadableFile {
   ReadableFile& operator=(const ReadableFile&) = delete;
   ~ReadableFile();
 
-  // At most so many bytes, perhaps fewer, none only at the end.
+  // Reads up to `most` bytes into `to` and returns the number read; 0 only at the end.
   Result<std::size_t> read(char* to, std::size_t most);
 
   const std::string& path() const { return path_; }
-  std::size_t size() const { return size_; }  // When it was opened; 0 of a pipe.
+  std::size_t size() const { return size_; }  // In bytes, when it was opened; 0 for a pipe.
 
  private:
   ReadableFile(std::string path, int descriptor, std::size_t size);
@@ -45,11 +46,11 @@ class ReadableFile {
   std::size_t size_ = 0;
 };
 
-// Reads files and pipes of at most kLargestFile bytes. Refuses what a ReadableFile refuses and what
-// begins like a binary file.
+// Returns the content of a file or pipe of at most kLargestFile bytes. Fails if
+// ReadableFile::open() fails or if looks_binary() is true for the content.
 Result<std::string> read_text_file(const std::string& path, Pipes pipes = Pipes::kTaken);
 
-// True when the first kilobyte has a byte no text has.
+// Whether the first kilobyte contains a byte that does not occur in text.
 bool looks_binary(std::string_view text);
 
 }  // namespace muster

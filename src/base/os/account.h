@@ -1,6 +1,6 @@
 #pragma once
 
-// Users of this machine, as whom jobs may be submitted.
+// User accounts of this machine. Jobs run as one of them.
 
 #include <sys/types.h>
 
@@ -12,15 +12,15 @@ namespace muster {
 
 struct Account {
   uid_t user = 0;
-  gid_t group = 0;  // His own.
+  gid_t group = 0;  // Primary group.
   std::string name;
 };
 
-// By name, or by number where no name is such.
+// Find an account by name, or by number if there is no such name. Fail with kNotFound.
 Result<Account> find_account(const std::string& user);
 Result<Account> find_account(uid_t user);
 
-// Whether two names are of one user, who may have several.
+// Whether two names belong to the same user id. One user id can have several names.
 bool is_same_account(const std::string& a, const std::string& b);
 
 }  // namespace muster

@@ -1,17 +1,17 @@
 #pragma once
 
-// One instant as two clocks show it.
+// One instant on two clocks.
 
 #include <cstdint>
 
 namespace muster {
 
-// The same instant on both clocks: the wall clock for people, boot time (which does not jump and
-// counts suspension) for lengths.
-struct TwoClocks {
+// The same instant on the wall clock and on the boot clock, in microseconds. The wall clock is for
+// display. The boot clock measures durations: it never jumps and it includes suspended time.
+struct ClockPair {
   std::int64_t wall_us = 0;
   std::int64_t boot_us = 0;
-  friend bool operator==(const TwoClocks&, const TwoClocks&) = default;
+  friend bool operator==(const ClockPair&, const ClockPair&) = default;
 };
 
 }  // namespace muster

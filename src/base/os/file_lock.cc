@@ -15,7 +15,7 @@ namespace muster {
 
 namespace {
 
-// " (process 4711)" if the lock file says so; another program may be writing it just now.
+// Returns " (process 4711)" from the lock file, or "" if the holder has not written its id yet.
 std::string holder(int descriptor) {
   char text[16] = {};
   const ssize_t size = pread(descriptor, text, sizeof text, 0);
@@ -27,7 +27,7 @@ std::string holder(int descriptor) {
 }  // namespace
 
 Result<FileLock> FileLock::take(const std::string& path) {
-  // Two names of one file have one lock.
+  // Resolve links, so that two names of one file share one lock.
   std::error_code ignored;
   const std::filesystem::path real = std::filesystem::weakly_canonical(path, ignored);
   const std::string name = (real.empty() ? path : real.string()) + ".lock";
@@ -41,7 +41,7 @@ Result<FileLock> FileLock::take(const std::string& path) {
     }
     return Error{fmt::format("cannot lock: {}", std::strerror(errno)), ErrorCode::kSystem, path};
   }
-  // Only a courtesy to whoever comes second: a full disk is no reason not to start.
+  // The id is only for error messages, so a failure to write it (full disk) is ignored.
   const std::string process = fmt::format("{}\n", getpid());
   if (ftruncate(descriptor, 0) == 0) {
     [[maybe_unused]] const ssize_t written = pwrite(descriptor, process.data(), process.size(), 0);

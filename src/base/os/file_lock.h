@@ -1,7 +1,8 @@
 #pragma once
 
-// One holder of a file at a time: a lock file beside it that names the process holding it. The
-// system lets go of it when the process is gone, however it went; the lock file stays.
+// Exclusive lock on a file, through the lock file PATH.lock, which contains the id of the process
+// that holds it. The system releases the lock when the process ends for any reason. The lock file
+// remains.
 
 #include <string>
 #include <utility>
@@ -12,7 +13,8 @@ namespace muster {
 
 class FileLock {
  public:
-  // Takes PATH.lock, or says who has it.
+  // Locks PATH.lock without blocking. Fails with kConflict if another process holds it; the message
+  // contains its process id if known.
   static Result<FileLock> take(const std::string& path);
 
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

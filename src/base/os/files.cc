@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-Refusal write_all(int fd, const std::string& name, std::string_view text) {
+MaybeError write_all(int fd, const std::string& name, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
@@ -70,13 +70,13 @@ Result<std::string> read_file(int directory, const char* path, std::size_t most)
   }
 }
 
-Refusal write_whole(const Fd& directory, const std::string& name, std::string_view text) {
+MaybeError write_whole(const Fd& directory, const std::string& name, std::string_view text) {
   const std::string fresh = name + ".new";
-  // Without waiting, should a job have put a pipe there.
+  // O_NONBLOCK: open() must not block if a job has put a pipe there.
   constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const Fd fd(::openat(directory.get(), fresh.c_str(), kFlags, 0600));
   if (!fd.open()) return system_error(fresh, errno);
-  // Over what was reserved, and only then cut to length: the blocks stay ours throughout.
+  // Overwrite the reserved blocks and truncate afterwards. This keeps the reserved space.
   if (auto refusal = write_all(fd.get(), fresh, text)) return refusal;
   if (::ftruncate(fd.get(), static_cast<off_t>(text.size())) != 0 || ::fsync(fd.get()) != 0) {
     return system_error(fresh, errno);
@@ -88,7 +88,7 @@ Refusal write_whole(const Fd& directory, const std::string& name, std::string_vi
   return std::nullopt;
 }
 
-Refusal write_for_owner(const Fd& directory, const std::string& name, std::string_view text) {
+MaybeError write_for_owner(const Fd& directory, const std::string& name, std::string_view text) {
   const std::string fresh = name + ".new";
   struct stat facts {};
   if (::fstat(directory.get(), &facts) != 0) return system_error(name, errno);
@@ -110,7 +110,7 @@ Refusal write_for_owner(const Fd& directory, const std::string& name, std::strin
   return std::nullopt;
 }
 
-Refusal reserve(const Fd& directory, const std::string& name, std::size_t bytes) {
+MaybeError reserve(const Fd& directory, const std::string& name, std::size_t bytes) {
   const std::string fresh = name + ".new";
   constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   const Fd fd(::openat(directory.get(), fresh.c_str(), kFlags, 0600));

@@ -1,8 +1,8 @@
 #pragma once
 
-// Files of a record directory, always reached through the directory's own descriptor, so that
-// neither a long path nor a renamed parent matters. What is written is on disk, whole, when the
-// call returns; what is read is bounded. Used by the shim and the executor.
+// Reads and writes the files of a record directory through the descriptor of the directory, so that
+// long paths and renamed parents do not matter. Writes are atomic and durable when the call
+// returns. Reads have a size limit. The shim and the executor use these functions.
 
 #include <cstddef>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace muster {
 
-// An open file descriptor, closed with its owner.
+// Owns a file descriptor and closes it.
 class Fd {
  public:
   Fd() = default;
@@ -30,23 +30,25 @@ class Fd {
   int fd_ = -1;
 };
 
-// "spec.json: No such file or directory": the words of errno.
+// Returns an error with the text of an errno value: "spec.json: No such file or directory".
 Error system_error(std::string_view what, int error_number);
 
 Result<Fd> open_directory(const std::string& path);
 bool file_exists(const Fd& directory, const char* name);
 
+// Returns the content of a file. Fails if it is longer than `most` bytes.
 Result<std::string> read_file(int directory, const char* path, std::size_t most);
 
-// Writes name.new, fsyncs, renames it to name, fsyncs the directory.
-Refusal write_whole(const Fd& directory, const std::string& name, std::string_view text);
+// Writes a file atomically and durably: writes name.new, fsyncs it, renames it, fsyncs the
+// directory.
+MaybeError write_whole(const Fd& directory, const std::string& name, std::string_view text);
 
-// The same in a directory that may be another user's, who can put there what he likes: the file is
-// a new one and belongs to whom the directory does, before it has its name.
-Refusal write_for_owner(const Fd& directory, const std::string& name, std::string_view text);
+// Like write_whole(), for a directory of another user, who can put any file there. It always
+// creates a new file and gives it to the owner of the directory before it renames it to `name`.
+MaybeError write_for_owner(const Fd& directory, const std::string& name, std::string_view text);
 
-// Sets space aside for a later write_whole of that name, so that a disk filled meanwhile cannot
-// keep it from being written.
-Refusal reserve(const Fd& directory, const std::string& name, std::size_t bytes);
+// Reserves disk space for a later write_whole() of `name`, so that the write succeeds even if the
+// disk is full by then. Does nothing on file systems without this feature.
+MaybeError reserve(const Fd& directory, const std::string& name, std::size_t bytes);
 
 }  // namespace muster

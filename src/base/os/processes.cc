@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kMostProcBytes = 8 << 20;
+constexpr std::size_t kMaxProcBytes = 8 << 20;
 
 std::int64_t clock_micros(clockid_t clock) {
   timespec t{};
@@ -26,10 +26,11 @@ std::int64_t clock_micros(clockid_t clock) {
 
 Result<std::string> read_proc(pid_t pid, const char* name) {
   const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
-  return read_file(AT_FDCWD, path.c_str(), kMostProcBytes);
+  return read_file(AT_FDCWD, path.c_str(), kMaxProcBytes);
 }
 
-// Field n of /proc/PID/stat as proc(5) counts them; the name in brackets may contain anything.
+// Returns field n of /proc/PID/stat, numbered as in proc(5). The name in brackets can contain any
+// byte.
 std::int64_t stat_field(std::string_view stat, int n) {
   const std::size_t bracket = stat.rfind(')');
   if (bracket == std::string_view::npos || bracket + 2 > stat.size()) return 0;
@@ -40,7 +41,7 @@ std::int64_t stat_field(std::string_view stat, int n) {
   return value.ok() ? value.value() : 0;
 }
 
-// The number after "key" at the start of a line.
+// Returns the number after `key` at the start of a line.
 std::int64_t line_number(std::string_view text, std::string_view key) {
   for (const std::string_view line : split(text, '\n')) {
     if (!line.starts_with(key)) continue;
@@ -52,7 +53,7 @@ std::int64_t line_number(std::string_view text, std::string_view key) {
   return 0;
 }
 
-// The names in a directory of /proc that are numbers.
+// Returns the entries of a /proc directory that are numbers.
 std::vector<pid_t> numbers_in(const std::string& path) {
   std::vector<pid_t> found;
   DIR* directory = ::opendir(path.c_str());
@@ -69,7 +70,7 @@ void add_children(pid_t pid, std::vector<pid_t>& list) {
   const std::string tasks = "/proc/" + std::to_string(pid) + "/task/";
   for (const pid_t task : numbers_in(tasks)) {
     const std::string path = tasks + std::to_string(task) + "/children";
-    const auto text = read_file(AT_FDCWD, path.c_str(), kMostProcBytes);
+    const auto text = read_file(AT_FDCWD, path.c_str(), kMaxProcBytes);
     if (!text.ok()) continue;
     for (const std::string_view word : split(trim(text.value()), ' ')) {
       const auto child = parse_int(word);
@@ -80,7 +81,8 @@ void add_children(pid_t pid, std::vector<pid_t>& list) {
 
 enum class Carries { kNo, kYes, kUnsure };
 
-// Why a process shows no environment: it has none for good, is not ours, or is between two.
+// Classifies a process with an unreadable environment. kNo: it never has one, or it is not ours.
+// kUnsure: it is in exec or about to end.
 Carries without_environment(pid_t pid, std::int64_t since) {
   constexpr std::int64_t kKernelThread = 0x00200000;  // PF_KTHREAD
   constexpr int kFlags = 9;
@@ -96,7 +98,7 @@ Carries without_environment(pid_t pid, std::int64_t since) {
   if (stat_field(stat.value(), kStart) < since) return Carries::kNo;
   const auto status = read_proc(pid, "status");
   if (!status.ok()) return Carries::kNo;
-  // "Uid:  real  effective  ...": what runs with other rights shows us nothing, ever.
+  // "Uid:  real  effective  ...": the environment of other users' processes is never readable.
   const std::size_t line = status.value().find("\nUid:\t");
   if (line == std::string::npos) return Carries::kNo;
   const auto ids = split(std::string_view(status.value()).substr(line + 6, 40), '\t');
@@ -115,7 +117,7 @@ Carries carries(pid_t pid, std::string_view entry, std::int64_t since) {
 
 }  // namespace
 
-TwoClocks now_on_both_clocks() {
+ClockPair now_on_both_clocks() {
   return {.wall_us = clock_micros(CLOCK_REALTIME), .boot_us = boot_micros()};
 }
 
@@ -138,7 +140,9 @@ Result<Fd> open_process(pid_t pid, std::int64_t start) {
   const auto found = process_start(pid);
   if (!found.ok()) return found.error();
   if (found.value() != start) {
-    return Error{"process " + std::to_string(pid) + ": another one by now", ErrorCode::kNotFound};
+    return Error{
+        "process " + std::to_string(pid) + ": has ended, and its id belongs to another process",
+        ErrorCode::kNotFound};
   }
   return fd;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// What /proc says: who a process is, what a tree of processes uses, which processes carry a
-// lease's token. Everything here may be stale when it returns, so signals are sent only to what a
-// pidfd holds fast, or to a caller's own children.
+// Reads /proc: the identity of a process, the resource usage of a process tree, and the processes
+// that have the token of a lease. Results can be stale when a function returns. Signals are
+// therefore sent only through a pidfd or to child processes of the caller.
 
 #include <sys/types.h>
 
@@ -17,47 +17,51 @@
 
 namespace muster {
 
-TwoClocks now_on_both_clocks();
-std::int64_t boot_micros();  // CLOCK_BOOTTIME.
+ClockPair now_on_both_clocks();
+std::int64_t boot_micros();  // CLOCK_BOOTTIME, in microseconds.
 
-std::string boot_id();
+std::string boot_id();  // The kernel's id of this boot; empty if it cannot be read.
 
-// Start of the process in ticks since boot, or an error if there is none.
+// Returns the start time of a process in ticks since boot. Fails if the process does not exist.
 Result<std::int64_t> process_start(pid_t pid);
 
-// A handle on exactly that process, or an error if it is gone or the pid is another's by now.
+// Returns a pidfd of the process with this pid and start time. Fails if that process has ended,
+// even if another process has the pid now.
 Result<Fd> open_process(pid_t pid, std::int64_t start);
 
-// All children of the process, and theirs, zombies too. For oneself or one's own tree.
+// Returns all descendants of a process, including zombies. For the caller's own process tree.
 std::vector<pid_t> descendants(pid_t pid);
 
 struct TreeUse {
-  double cpu_s = 0;            // Of the live ones and of those they have waited for.
-  std::int64_t rss_bytes = 0;  // Pages shared by two count twice.
+  double cpu_s = 0;            // Includes ended children that were waited for.
+  std::int64_t rss_bytes = 0;  // Counts shared pages once per process.
 };
 TreeUse tree_use(const std::vector<pid_t>& pids);
-// Pages shared by n count as 1/n each. Slow: reads every mapping.
+// Returns the proportional set size: a page shared by n processes counts as 1/n for each. Slow,
+// because the kernel reads every mapping.
 std::int64_t tree_pss_bytes(const std::vector<pid_t>& pids);
 
+// Bytes since the start of the process.
 struct IoUse {
   std::int64_t read = 0, written = 0, disk_read = 0, disk_written = 0;
 };
-// Of this process and of those it has waited for. The text it was read from is in the next one's
-// `read`, so it is told here. (A zombie's own figures are root's alone to read.)
+// Returns the I/O of this process and of the ended children it has waited for. Sets `text_bytes` to
+// the bytes that this call read from /proc, which the `read` of the next call includes. (Only root
+// can read the I/O of a zombie.)
 IoUse own_io_use(std::int64_t& text_bytes);
 
 struct TokenKill {
   int killed = 0;
-  // Processes of ours without a readable environment just now: in the middle of an exec, or of
-  // their end; rarely one that hides it for good. Look again.
+  // Own processes whose environment is not readable at present, because they are in exec or about
+  // to end. A few hide it permanently. The caller retries.
   int unsure = 0;
 };
-// SIGKILLs every process whose environment has MUSTER_LEASE=token. What began before `since`, in
-// ticks as process_start() gives them, cannot be one, so it is never unsure.
+// Sends SIGKILL to every process whose environment has MUSTER_LEASE=token. A process that started
+// before `since` (in the ticks of process_start()) never counts as unsure.
 TokenKill kill_by_token(std::string_view token, std::int64_t since = 0);
 
-// Memory of the processes whose environment has MUSTER_LEASE=token, shared memory too, but not what
-// is merely cached of the files they read.
+// Returns the memory in bytes of all processes whose environment has MUSTER_LEASE=token. It
+// includes shared memory but not the page cache.
 std::int64_t own_bytes_by_token(std::string_view token);
 
 }  // namespace muster

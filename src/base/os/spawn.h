@@ -1,7 +1,7 @@
 #pragma once
 
-// The two argument blocks of posix_spawn, freed with their owner. Executors start shims and
-// commands with it.
+// Owns the file actions and attributes of a posix_spawn() call. Executors use it to start shims and
+// commands.
 
 #include <signal.h>
 #include <spawn.h>
@@ -15,8 +15,8 @@ struct SpawnPlan {
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawnattr_init(&attributes);
   }
-  // A session of its own, no signal blocked or ignored, nothing open but the first three. After
-  // what else is done about files.
+  // Isolates the child: a new session, no blocked or ignored signals, no open descriptors except 0
+  // to 2. Call it after all other file actions.
   void set_apart() {
     ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
     sigset_t none;

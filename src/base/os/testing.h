@@ -1,7 +1,7 @@
 #pragma once
 
-// A directory of a test's own under the temporary directory, removed with all in it at the end.
-// Tests of all folders that may use files take this one.
+// A new directory for one test, under the temporary directory. The destructor removes it and its
+// content. Tests of all modules that use files use this class.
 
 #include <stdlib.h>
 

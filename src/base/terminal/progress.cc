@@ -23,7 +23,7 @@ std::string clock_text(std::int64_t seconds) {
 }
 
 void put(int fd, std::string_view text) {
-  // Best effort: a bar that cannot be drawn is no reason to stop the work.
+  // Errors are ignored: the work must continue even if the bar cannot be drawn.
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
     if (written <= 0) return;
@@ -48,7 +48,7 @@ void ProgressBar::update(std::uint64_t done, std::uint64_t total) {
   if (now < next_) return;
   next_ = now + kBetweenDrawings;
   const auto elapsed = std::chrono::duration_cast<std::chrono::microseconds>(now - begin_);
-  // One column short of the edge, where some terminals would wrap.
+  // Leave the last column empty, because some terminals wrap after it.
   put(fd_, "\r" +
                progress_line(what_, done, total, Duration::micros(elapsed.count()),
                              terminal_width(fd_) - 1, unit_) +
@@ -74,7 +74,7 @@ std::string progress_line(std::string_view what, std::uint64_t done, std::uint64
   const double fraction = static_cast<double>(done) / static_cast<double>(total);
   std::string tail = fmt::format("{:3}%  {} of {} {}  {}", done * 100 / total, grouped(done),
                                  grouped(total), unit, clock_text(seconds));
-  if (fraction >= 0.01 && done < total) {  // Earlier, a forecast would be a guess.
+  if (fraction >= 0.01 && done < total) {  // An earlier forecast would be too inaccurate.
     const double left = elapsed.in_seconds() * (1 - fraction) / fraction;
     tail += fmt::format(", about {} left", clock_text(static_cast<std::int64_t>(left + 0.5)));
   }

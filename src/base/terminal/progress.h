@@ -1,6 +1,6 @@
 #pragma once
 
-// A progress bar for a person who waits. The one place in the house's reports that reads a clock.
+// A progress bar on a terminal. It is the only part of the reports that reads a clock.
 
 #include <chrono>
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace muster {
 
-// Draws on one line of a terminal and erases it when it goes; writes nothing where there is no
-// terminal (or a dumb one), and nothing for work shorter than `quiet`. The work calls update() as
-// often as it likes, from one thread; ten times a second something is drawn. What it shows is what
-// the caller counted: it never creeps ahead. Call finish() before printing anything else.
+// Draws on one line of a terminal; the destructor erases the line. Writes nothing if there is no
+// terminal or TERM is "dumb", and nothing during the first `quiet` of the work. update() can be
+// called at any rate, from one thread, and draws at most ten times per second. The bar shows
+// exactly the counts of the caller. Call finish() before printing anything else.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string what, int fd = 2, Duration quiet = Duration::seconds(1),
@@ -38,8 +38,8 @@ class ProgressBar {
   Clock::time_point next_;
 };
 
-// The line it draws, no longer than `width`: "simulating [#####-----]  50%  5 of 10 jobs  0:03,
-// about 0:03 left". The percentage is rounded down; without a total only the count is shown.
+// Returns the line to draw, at most `width` columns: "simulating [#####-----]  50%  5 of 10 jobs
+// 0:03, about 0:03 left". The percentage is rounded down. If `total` is 0, only the count is shown.
 std::string progress_line(std::string_view what, std::uint64_t done, std::uint64_t total,
                           Duration elapsed, int width, std::string_view unit = "jobs");
 

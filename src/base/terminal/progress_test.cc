@@ -49,10 +49,10 @@ TEST(ProgressBar, WritesNothingWhereThereIsNoTerminal) {
   close(ends[0]);
 }
 
-// What a bar does on a terminal of our own, with TERM as given.
+// Returns the output of a bar on a pseudo-terminal with the given TERM.
 std::string drawn_on_terminal(const char* term, Duration quiet) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY);
-  if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return "no terminal to be had";
+  if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return "no terminal available";
   const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
   const char* old = getenv("TERM");
   const std::string old_term = old == nullptr ? "" : old;
@@ -60,7 +60,7 @@ std::string drawn_on_terminal(const char* term, Duration quiet) {
   {
     ProgressBar bar("simulating", terminal, quiet);
     bar.update(5, 10);
-    bar.update(6, 10);  // Too soon to be drawn.
+    bar.update(6, 10);  // Too early to draw.
   }
   old == nullptr ? unsetenv("TERM") : setenv("TERM", old_term.c_str(), 1);
   fcntl(master, F_SETFL, O_NONBLOCK);

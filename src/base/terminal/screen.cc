@@ -22,7 +22,7 @@ void put(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // The terminal has gone; its signal comes next.
+    if (n <= 0) return;  // The terminal is closed; SIGHUP follows.
     text.remove_prefix(static_cast<std::size_t>(n));
   }
 }
@@ -79,7 +79,7 @@ void Screen::enter() {
     raw.c_cc[VTIME] = 0;
     ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
   }
-  put("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J");  // Another screen, no cursor, long lines are cut.
+  put("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J");  // Alternate screen, no cursor, no line wrap.
 }
 
 void Screen::leave() {
@@ -91,7 +91,7 @@ void Screen::draw(const std::vector<std::string>& lines) {
   std::string text = "\x1b[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) text += "\r\n";
-    text += "\x1b[2K" + lines[i];  // Erased before, since after a full line it would lose its end.
+    text += "\x1b[2K" + lines[i];  // Erasing after a full line would erase its last column.
   }
   put(text + "\x1b[J");
 }
@@ -104,7 +104,7 @@ ScreenEvent Screen::wait(int milliseconds) {
   if (keys_ && ready[2].revents != 0) {
     char bytes[256];
     const ssize_t n = ::read(STDIN_FILENO, bytes, sizeof bytes);
-    keys_ = n > 0;  // Otherwise nobody can type any more, and what was set cannot be set back.
+    keys_ = n > 0;  // After the end of the input, there are no keys and no mode to restore.
     if (keys_) typed_.assign(bytes, static_cast<std::size_t>(n));
     return typed_.empty() ? ScreenEvent::kNothing : take_key();
   }
@@ -122,13 +122,13 @@ ScreenEvent Screen::take_signal() {
   if (signal_ != SIGTSTP) return ScreenEvent::kTerminated;
   leave();
   ::raise(SIGSTOP);
-  enter();  // The shell has brought it back.
+  enter();  // The shell has resumed the process.
   return ScreenEvent::kResized;
 }
 
 ScreenEvent Screen::take_key() {
   std::size_t size = 1;
-  if (typed_.front() == '\x1b') {  // Up to the letter or '~' that ends the sequence.
+  if (typed_.front() == '\x1b') {  // An escape sequence ends with a letter or '~'.
     size = std::min(typed_.find_first_not_of("[O0123456789;", 1), typed_.size() - 1) + 1;
   }
   const ScreenEvent event = event_of(std::string_view(typed_).substr(0, size));

@@ -31,7 +31,7 @@ constexpr EnumNames<Tint, Tint::kDim> kTintCodes({"", "\x1b[32m", "\x1b[31m", "\
 std::string cut_text(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   std::string out;
-  std::size_t used = 1;  // The dots.
+  std::size_t used = 1;  // The ellipsis.
   while (!text.empty()) {
     const std::string_view next = text.substr(0, first_utf8_char(text).bytes);
     used += display_width(next);
@@ -70,14 +70,14 @@ std::vector<std::size_t> Table::widths(std::size_t width) const {
   return widths;
 }
 
-std::string Table::render(Ink ink, std::size_t width) const {
+std::string Table::render(ColorMode colors, std::size_t width) const {
   const std::vector<std::size_t> wide = widths(width);
   const auto line = [&](auto&& cell, auto&& tint) {
     std::string text;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string content = cut_text(cell(i), wide[i]);
       const std::string pad(wide[i] - display_width(content), ' ');
-      const std::string_view color = ink == Ink::kColor ? kTintCodes[tint(i)] : "";
+      const std::string_view color = colors == ColorMode::kColor ? kTintCodes[tint(i)] : "";
       const std::string shown =
           color.empty() ? content : fmt::format("{}{}{}", color, content, kNormal);
       if (i > 0) text += kGap;
@@ -88,7 +88,7 @@ std::string Table::render(Ink ink, std::size_t width) const {
   };
   const auto untinted = [](std::size_t) { return Tint::kNone; };
   std::string out = line([&](std::size_t i) { return columns_[i].header; }, untinted);
-  if (ink == Ink::kColor) {
+  if (colors == ColorMode::kColor) {
     out = fmt::format("{}{}{}\n", kDim, std::string_view(out).substr(0, out.size() - 1), kNormal);
   } else {
     out += line([&](std::size_t i) { return std::string(wide[i], '-'); }, untinted);

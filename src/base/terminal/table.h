@@ -1,7 +1,7 @@
 #pragma once
 
-// Aligned tables for a terminal. Every cell is made safe to print (see printable()); lines end
-// without blanks; the text ends in a newline.
+// Formats aligned tables for a terminal. All cells are made safe to print (see printable()). Lines
+// have no trailing blanks, and the text ends with a newline.
 
 #include <cstddef>
 #include <string>
@@ -20,25 +20,26 @@ struct Column {
   Align align = Align::kLeft;
 };
 
-// The text, or its beginning and "…" where it would take more than `width` columns.
+// Returns the text, cut with "…" at the end if it has more than `width` columns.
 std::string cut_text(std::string_view text, std::size_t width);
 
 enum class Tint { kNone, kGreen, kRed, kYellow, kDim };
 
-// Rows of text under headers, each column as wide as its widest cell. In plain ink the headers are
-// underlined, in color they are dim.
+// A table with headers. Each column is as wide as its widest cell. Without color the headers are
+// underlined; with color they are dim.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // As many cells as there are columns.
+  // REQUIRES: one cell per column.
   void add_row(std::vector<std::string> cells);
   std::size_t row_count() const { return rows_.size(); }
-  // A cell of the last row, where there is color.
+  // Sets the color of a cell of the last row. Has no effect in plain mode.
   void tint(std::size_t column, Tint tint);
 
-  // The last column is cut so that no line is longer than `width`; 0: as long as it takes.
-  std::string render(Ink ink = Ink::kPlain, std::size_t width = 0) const;
+  // Returns the table as text. Cuts the last column so that no line is longer than `width` columns;
+  // 0 means no limit.
+  std::string render(ColorMode colors = ColorMode::kPlain, std::size_t width = 0) const;
 
  private:
   struct Spot {
@@ -50,7 +51,7 @@ class Table {
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
-  std::vector<Spot> tints_;  // By row.
+  std::vector<Spot> tints_;  // Sorted by row.
 };
 
 }  // namespace muster

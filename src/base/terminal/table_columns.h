@@ -1,6 +1,6 @@
 #pragma once
 
-// Short forms of a table's columns: Table table({right("ID"), left("NAME")}).
+// Shorthand for the columns of a table: Table table({right("ID"), left("NAME")}).
 
 #include <string>
 #include <utility>

@@ -29,7 +29,7 @@ TEST(Table, AlignsAndUnderlines) {
 TEST(Table, WithColorDimsTheHeaderInstead) {
   Table table({{"a", Align::kLeft}, {"b", Align::kRight}});
   table.add_row({"1", "22"});
-  EXPECT_EQ(table.render(Ink::kColor), "\x1b[2ma   b\x1b[0m\n1  22\n");
+  EXPECT_EQ(table.render(ColorMode::kColor), "\x1b[2ma   b\x1b[0m\n1  22\n");
 }
 
 TEST(Table, CountsColumnsNotBytes) {
@@ -47,13 +47,13 @@ TEST(Table, CutsTheLastColumnToTheTerminal) {
   Table table({{"id", Align::kRight}, {"why", Align::kLeft}});
   table.add_row({"1", "waits for 8 GPUs"});
   table.add_row({"12", "ends"});
-  EXPECT_EQ(table.render(Ink::kPlain, 12),
+  EXPECT_EQ(table.render(ColorMode::kPlain, 12),
             "id  why\n"
             "--  --------\n"
             " 1  waits f…\n"
             "12  ends\n");
-  EXPECT_EQ(table.render(Ink::kPlain, 3), "id  why\n--  ---\n 1  wa…\n12  en…\n");
-  EXPECT_EQ(table.render(Ink::kPlain, 80), table.render());
+  EXPECT_EQ(table.render(ColorMode::kPlain, 3), "id  why\n--  ---\n 1  wa…\n12  en…\n");
+  EXPECT_EQ(table.render(ColorMode::kPlain, 80), table.render());
 }
 
 TEST(Table, TintsOnlyWhereThereIsColor) {
@@ -62,7 +62,7 @@ TEST(Table, TintsOnlyWhereThereIsColor) {
   table.add_row({"xx", "y"});
   table.tint(0, Tint::kRed);
   EXPECT_EQ(table.render(), "a   b\n--  -\nx   y\nxx  y\n");
-  EXPECT_EQ(table.render(Ink::kColor), "\x1b[2ma   b\x1b[0m\nx   y\n\x1b[31mxx\x1b[0m  y\n");
+  EXPECT_EQ(table.render(ColorMode::kColor), "\x1b[2ma   b\x1b[0m\nx   y\n\x1b[31mxx\x1b[0m  y\n");
 }
 
 TEST(Table, CutsBetweenCharacters) {
@@ -87,10 +87,10 @@ TEST(Wording, GroupsThousands) {
 }
 
 TEST(Wording, MillionthsReadAsSecondsDo) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   for (const std::int64_t value :
        {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{100'000},
-        std::int64_t{1'500'000}, std::int64_t{-90'000'010}, kMost, -kMost - 1}) {
+        std::int64_t{1'500'000}, std::int64_t{-90'000'010}, kMax, -kMax - 1}) {
     std::string text;
     append_millionths(text, value);
     EXPECT_EQ(text, seconds_text(value));

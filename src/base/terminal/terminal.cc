@@ -19,8 +19,8 @@ std::string_view environment(const char* name) {
 
 bool is_terminal(int fd) { return isatty(fd) == 1 && environment("TERM") != "dumb"; }
 
-Ink ink_for(int fd) {
-  return is_terminal(fd) && environment("NO_COLOR").empty() ? Ink::kColor : Ink::kPlain;
+ColorMode color_mode_for(int fd) {
+  return is_terminal(fd) && environment("NO_COLOR").empty() ? ColorMode::kColor : ColorMode::kPlain;
 }
 
 int terminal_width(int fd) {

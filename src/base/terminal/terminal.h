@@ -1,18 +1,18 @@
 #pragma once
 
-// What the other end of a file descriptor can show.
+// Capabilities of the terminal behind a file descriptor.
 
 namespace muster {
 
-enum class Ink { kPlain, kColor };
+enum class ColorMode { kPlain, kColor };
 
-// Whether a person's terminal is there that can also move its cursor (TERM is not "dumb").
+// Whether `fd` is a terminal that can move its cursor (TERM is not "dumb").
 bool is_terminal(int fd);
 
-// Color only on such a terminal, and not when NO_COLOR is set (to anything but empty).
-Ink ink_for(int fd);
+// Returns kColor if is_terminal(fd) and NO_COLOR is unset or empty.
+ColorMode color_mode_for(int fd);
 
-// Columns of the terminal; 80 when it does not say.
+// Returns the number of columns of the terminal; 80 if unknown.
 int terminal_width(int fd);
 
 }  // namespace muster

@@ -1,6 +1,7 @@
 #pragma once
 
-// JSON written without a tree in between, for answers of some megabytes. Inside page/ only.
+// Writes JSON arrays directly into a string, without a JSON tree. For responses of several
+// megabytes: the usage and timeline data in api/port.
 
 #include <cstdint>
 #include <string>
@@ -10,23 +11,23 @@
 
 namespace muster {
 
-// In quotes; bad UTF-8 becomes U+FFFD.
+// Returns the text as a JSON string with quotes. Invalid UTF-8 becomes U+FFFD.
 std::string json_text(std::string_view text);
 
-// The microseconds that the last of so many decimals of a second stands for.
+// Returns the unit of the last of `decimals` decimals of a second, in microseconds.
 constexpr std::int64_t unit_of(int decimals) {
   std::int64_t unit = 1'000'000;
   for (int i = 0; i < decimals; ++i) unit /= 10;
   return unit;
 }
 
-// Microseconds as seconds with so many decimals at most, rounded.
+// Appends microseconds as seconds, rounded to at most `decimals` decimals.
 void append_seconds(std::string& out, std::int64_t us, int decimals);
 
-// Up to two decimals.
+// Appends a number, rounded to at most two decimals.
 void append_level(std::string& out, double value);
 
-// "[a,b,c]", each written by write(out, item).
+// Appends "[a,b,c]". Calls write(out, item) for each item.
 template <class Items, class Write>
 void append_column(std::string& out, const Items& items, Write write) {
   out += '[';

@@ -10,29 +10,29 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "DigitPairs counts bytes from the low");
 
-// Eight characters at once, the bytes of one word: a log has three times a job, and reading them a
-// digit at a time took an eighth of the whole. The shape has '0' where a digit must be; its other
-// characters must be there as they are.
+// Parses eight characters at the same time, as the bytes of one word. A log has three timestamps
+// per job, and parsing digit by digit took 12% of the total time. The pattern has '0' where a digit
+// must be. All other characters must match exactly.
 struct DigitPairs {
   consteval explicit DigitPairs(const char (&text)[9]) {
     for (int i = 0; i < 8; ++i) {
-      shape |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
+      pattern |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
       room |= (text[i] == '0' ? 0x76ULL : 0x7fULL) << (8 * i);
     }
   }
 
-  // Byte i of the result is the number that the digits i and i + 1 make.
+  // Byte i of the result is the value of the digits i and i + 1.
   std::uint64_t read(const char* text, std::uint64_t& wrong) const {
     std::uint64_t word = 0;
     std::memcpy(&word, text, sizeof(word));
-    word ^= shape;  // Digits are 0 to 9 now, the rest 0 if right.
+    word ^= pattern;  // Digits become 0 to 9; other characters become 0 if they match.
     wrong |= ((word + room) | word) & 0x8080808080808080ULL;
     return word * 10 + (word >> 8);
   }
 
-  std::uint64_t shape = 0;
-  std::uint64_t room =
-      0;  // What can be added to a byte that is right without reaching its top bit.
+  std::uint64_t pattern = 0;
+  // The largest value that can be added to each valid byte without setting its top bit.
+  std::uint64_t room = 0;
 };
 
 unsigned byte_of(std::uint64_t word, int i) { return word >> (8 * i) & 0xff; }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Date and time of day as logs write them.
+// Parses a date and time of day as they appear in logs.
 
 #include <cstdint>
 #include <optional>
@@ -8,8 +8,9 @@
 
 namespace muster {
 
-// "2017-10-09 07:02:33" as seconds since 1970-01-01 00:00:00, without a time zone. Years 0000 to
-// 9999, so it may be negative. Returns nullopt for anything else, such as a 31 June.
+// Parses "2017-10-09 07:02:33" and returns the seconds since 1970-01-01 00:00:00, without a time
+// zone. Negative before 1970; the years 0000 to 9999 are valid. Returns nullopt for any other text,
+// for example for 31 June.
 std::optional<std::int64_t> parse_date_time(std::string_view text);
 
 }  // namespace muster

@@ -24,7 +24,7 @@ TEST(DateTime, RefusesImpossibleDatesAndTimes) {
   }
 }
 
-// Every character of a time that is right, changed to every other byte.
+// Changes each character of a valid time to every other byte.
 TEST(DateTime, LooksAtEveryCharacter) {
   const std::string right = "2017-10-09 07:02:33";
   for (std::size_t i = 0; i < right.size(); ++i) {

@@ -12,10 +12,10 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kLength = std::string_view("2020-06-09 18:41:01").size();
-constexpr std::int64_t kYear2001 = 978'307'200;  // Seconds since 1970, as the next.
+constexpr std::int64_t kYear2001 = 978'307'200;  // Seconds since 1970, like the next constant.
 constexpr std::int64_t kYear2100 = 4'102'444'800;
 
-// Seconds east of Greenwich; empty when it is no zone.
+// Returns the offset from UTC in seconds, positive to the east; nullopt if `zone` is not a zone.
 std::optional<std::int64_t> zone_offset(std::string_view zone) {
   if (zone == "Z") return 0;
   if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':') return std::nullopt;
@@ -49,7 +49,7 @@ Result<Date> parse_date(std::string_view text) {
     date.has_zone = true;
   }
   if (*seconds < kYear2001 || *seconds >= kYear2100) {
-    return Error{"not of the years 2001 to 2099: " + in_quotes(text)};
+    return Error{"the year must be from 2001 to 2099: " + in_quotes(text)};
   }
   date.seconds = *seconds - kYear2001 - east;
   return date;

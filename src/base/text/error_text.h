@@ -1,6 +1,6 @@
 #pragma once
 
-// Errors as text.
+// Formats errors as text.
 
 #include <string>
 #include <string_view>
@@ -9,13 +9,13 @@
 
 namespace muster {
 
-// "place: message", or the message alone if the error has no place. For the command line and for
-// log files; the HTTP API shows the message alone.
+// Returns "place: message", or only the message if the error has no place. For the command line and
+// log files. The HTTP API shows only the message.
 inline std::string full_text(const Error& error) {
   return error.place.empty() ? error.message : error.place + ": " + error.message;
 }
 
-// The same error with `before` at the beginning of its message.
+// Returns the error with `before` added at the beginning of its message.
 inline Error prefixed(std::string_view before, Error error) {
   error.message.insert(0, before);
   return error;

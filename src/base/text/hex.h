@@ -1,6 +1,6 @@
 #pragma once
 
-// Bytes as small hexadecimal digits and back, for ids, tokens, tickets and addresses.
+// Converts bytes to lowercase hexadecimal digits and back, for ids, tokens, tickets and addresses.
 
 #include <optional>
 #include <span>
@@ -9,11 +9,12 @@
 
 namespace muster {
 
-int hex_digit(char c);  // Large ones too; -1: it is none.
+// Returns the value of a hexadecimal digit of either case; -1 for any other character.
+int hex_digit(char c);
 
 std::string to_hex(std::span<const unsigned char> bytes);
 
-// Nothing unless it is digits in pairs, at least one, and those from a to f small.
+// Returns the bytes, or nullopt unless the text is one or more pairs of lowercase digits.
 std::optional<std::string> from_hex(std::string_view text);
 
 }  // namespace muster

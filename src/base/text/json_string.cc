@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "base/text/text.h"
+#include "base/text/utf8.h"
 
 namespace muster {
 

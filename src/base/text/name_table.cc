@@ -10,9 +10,9 @@ namespace muster {
 namespace {
 
 constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
-constexpr std::size_t kFirstBuckets = 16;  // A power of two, as every later size.
+constexpr std::size_t kFirstBuckets = 16;  // A power of two, like all later sizes.
 
-// Reads whole words, so its value differs between machines; ids never depend on it.
+// Hashes whole words, so the value depends on the machine. Ids do not depend on it.
 std::uint32_t hash_text(std::string_view text) {
   std::uint64_t hash = kOdd + text.size();
   std::uint64_t word = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Dense ids for texts.
+// Maps strings to dense ids.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,30 +11,32 @@
 
 namespace muster {
 
-// Hands out a dense id for each distinct text, in order of first sight. Id 0 is always "", so a
-// field nobody filled in reads as the empty text. Iteration is by id, never by hash order.
+// Assigns a dense id to each distinct string, in the order of the first intern(). Id 0 is always
+// "", so an unset field reads as the empty string. Iteration is by id and never depends on the
+// hash.
 class NameTable {
  public:
   NameTable();
 
+  // Returns the id of the string and adds it if it is new. O(1) on average.
   std::uint32_t intern(std::string_view text);
   std::optional<std::uint32_t> find(std::string_view text) const;
-  // Has the memory for an intern() that comes soon fetched meanwhile. Pays in large tables, whose
-  // places are far from each other.
+  // Prefetches the memory that an intern() of the same string will read soon. Useful for tables
+  // that are larger than the cache.
   void expect(std::string_view text) const;
   const std::string& operator[](std::uint32_t id) const { return names_[id]; }
-  std::size_t size() const { return names_.size(); }  // With the "" of id 0.
+  std::size_t size() const { return names_.size(); }  // Includes the "" of id 0.
 
   friend bool operator==(const NameTable& a, const NameTable& b) { return a.names_ == b.names_; }
 
  private:
-  // Of a table with open addressing. The hash stands beside the name's number so that names, which
-  // lie all over memory, are looked at only where they are most likely the right ones.
+  // Bucket of a hash table with open addressing. It stores the hash, so that a lookup reads a name
+  // from memory only if the hashes match.
   struct Bucket {
     std::uint32_t name = 0;  // 0: empty; otherwise id + 1.
     std::uint32_t hash = 0;
   };
-  // Where it is, or where it would go.
+  // Returns the bucket that has the string, or the free bucket where it belongs.
   std::size_t slot_of(std::string_view text, std::uint32_t hash) const;
   void grow();
 

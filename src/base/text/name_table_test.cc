@@ -34,7 +34,7 @@ TEST(NameTable, KeepsIdsWhileGrowing) {
   }
 }
 
-// Eight-byte words are hashed at a time; the last, short one must not confuse lengths.
+// The hash reads words of eight bytes. Strings of different lengths must stay distinct.
 TEST(NameTable, TellsApartTextsThatShareWords) {
   NameTable table;
   const std::string zeros(20, '\0');

@@ -16,7 +16,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 
 std::optional<Duration> plain_seconds(std::string_view text) {
   const std::size_t point = std::min(text.find('.'), text.size());
-  const std::size_t decimals = text.size() - point;  // With the point itself.
+  const std::size_t decimals = text.size() - point;  // Includes the decimal point.
   if (point == 0 || point > 11 || decimals == 1 || decimals > 7) return std::nullopt;
   std::int64_t us = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Quick number parsing for large files: without the cost of an error message. Where these return
-// nothing, base/text/text.h has the functions that say why.
+// Fast number parsing for large files, without error messages. If these functions return nullopt,
+// callers use the functions in base/text/text.h to get the message.
 
 #include <cstdint>
 #include <optional>
@@ -13,8 +13,8 @@ namespace muster {
 
 std::optional<std::int64_t> whole_number(std::string_view text);
 
-// "12" or "12.345" to the microsecond, which a double cannot hold for long times; what we write
-// must read back as it was. Empty for every other way to write a number.
+// Parses "12" or "12.345" exactly, to the microsecond. A double is not exact for long times, and
+// times that Muster writes must read back unchanged. Returns nullopt for all other notations.
 std::optional<Duration> plain_seconds(std::string_view text);
 
 }  // namespace muster

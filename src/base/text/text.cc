@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 namespace muster {
 
 namespace {
 
-// Letters inserted, dropped, changed or swapped to turn one word into the other.
+// Edit distance: the number of insertions, deletions, changes and swaps of letters.
 int edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<int>> rows(a.size() + 1, std::vector<int>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) rows[i][0] = static_cast<int>(i);
@@ -30,7 +31,8 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 Result<Duration> to_duration(double seconds, std::string_view text) {
   if (seconds < 0) return Error{"negative: " + in_quotes(text)};
-  if (seconds > kLongestDuration.in_seconds()) return Error{"too long a time: " + in_quotes(text)};
+  if (seconds > kLongestDuration.in_seconds())
+    return Error{"longer than 100 years: " + in_quotes(text)};
   return Duration::micros(std::llround(seconds * 1e6));
 }
 
@@ -84,13 +86,13 @@ Result<double> parse_number(std::string_view text) {
 }
 
 Result<Duration> parse_seconds(std::string_view text) {
-  // Most traces have whole seconds; reading those as integers is both exact and quick.
+  // Most traces have whole seconds. Parsing them as integers is exact and fast.
   if (const Result<std::int64_t> whole = parse_int(text); whole.ok()) {
     if (whole.value() < 0) return Error{"negative: " + in_quotes(text)};
     if (whole.value() <= kLongestDuration.us() / 1'000'000) {
       return Duration::seconds(whole.value());
     }
-    return Error{"too long a time: " + in_quotes(text)};
+    return Error{"longer than 100 years: " + in_quotes(text)};
   }
   const Result<double> seconds = parse_number(text);
   if (!seconds.ok()) return seconds.error();
@@ -116,10 +118,10 @@ Result<Duration> parse_duration(std::string_view text) {
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
   int best_distance = std::max(1, static_cast<int>(word.size()) / 3) + 1;
-  if (word.size() > 64) return best;  // Nobody mistypes that much; do not spend time on it.
+  if (word.size() > 64) return best;  // Not a typing error, and slow to compare.
   for (const std::string_view candidate : candidates) {
     const int distance = candidate.size() > 64 ? 64 : edit_distance(word, candidate);
-    // On a tie, a word cut short ("cpu" of "cpus") is likelier than one mistyped ("cpu" for "gpu").
+    // On a tie, prefer the candidate that `word` abbreviates: "cpu" means "cpus", not "gpu".
     const bool cut_short = candidate.starts_with(word) && !best.starts_with(word);
     if (distance < best_distance || (distance == best_distance && !best.empty() && cut_short)) {
       best_distance = distance;
@@ -127,6 +129,19 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     }
   }
   return best;
+}
+
+std::string few_suggestions(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kMaxSuggestions = 3;
+  std::vector<std::string_view> left(candidates.begin(), candidates.end());
+  std::string text;
+  for (std::size_t count = 0; count < kMaxSuggestions; ++count) {
+    const std::string_view near = nearest(word, left);
+    if (near.empty()) break;
+    text += fmt::format("{}'{}'", text.empty() ? "" : ", ", near);
+    std::erase(left, near);
+  }
+  return text.empty() ? "" : fmt::format("; did you mean {}?", text);
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string_view> candidates) {
@@ -137,8 +152,8 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 }
 
 std::string first_few(std::span<const std::string> names) {
-  constexpr std::size_t kMostShown = 4;
-  const std::span<const std::string> shown = names.first(std::min(names.size(), kMostShown));
+  constexpr std::size_t kMaxShown = 4;
+  const std::span<const std::string> shown = names.first(std::min(names.size(), kMaxShown));
   std::string text = fmt::format("{}", fmt::join(shown.begin(), shown.end(), ", "));
   if (shown.size() < names.size()) {
     text += fmt::format(" and {} more", names.size() - shown.size());
@@ -153,9 +168,9 @@ std::string shell_word(std::string_view word) {
 }
 
 std::string in_quotes(std::string_view text) {
-  constexpr std::size_t kMost = 60;
+  constexpr std::size_t kMax = 60;
   std::string out = "'";
-  for (const char c : text.substr(0, kMost)) {
+  for (const char c : text.substr(0, kMax)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte >= 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
@@ -163,7 +178,7 @@ std::string in_quotes(std::string_view text) {
       out += c;
     }
   }
-  if (text.size() > kMost) out += "...";
+  if (text.size() > kMax) out += "...";
   return out + "'";
 }
 

@@ -86,7 +86,7 @@ TEST(Text, ParsesDurations) {
             "not a duration: '5 m'; write 300s, 5m, 2h or 1d");
   EXPECT_EQ(parse_duration("s").error().message, "not a duration: 's'; write 300s, 5m, 2h or 1d");
   EXPECT_EQ(parse_duration("-5m").error().message, "negative: '-5m'");
-  EXPECT_EQ(parse_duration("1e300d").error().message, "too long a time: '1e300d'");
+  EXPECT_EQ(parse_duration("1e300d").error().message, "longer than 100 years: '1e300d'");
 }
 
 TEST(Text, ParsesSecondsOfTraces) {
@@ -95,9 +95,9 @@ TEST(Text, ParsesSecondsOfTraces) {
   EXPECT_EQ(parse_seconds("1e2").value().us(), 100'000'000);
   EXPECT_EQ(parse_seconds("-1").error().message, "negative: '-1'");
   EXPECT_EQ(parse_seconds("-0.5").error().message, "negative: '-0.5'");
-  EXPECT_EQ(parse_seconds("3155760001").error().message, "too long a time: '3155760001'");
+  EXPECT_EQ(parse_seconds("3155760001").error().message, "longer than 100 years: '3155760001'");
   EXPECT_EQ(parse_seconds("99999999999999999999").error().message,
-            "too long a time: '99999999999999999999'");
+            "longer than 100 years: '99999999999999999999'");
   EXPECT_EQ(parse_seconds("5m").error().message, "not a number: '5m'");
 }
 
@@ -117,13 +117,20 @@ TEST(Text, PrefersAWordCutShortToOneMistyped) {
   EXPECT_EQ(nearest("cpu", kWords), "cpus");
 }
 
+TEST(Text, SuggestsAtMostThree) {
+  static constexpr std::string_view kCommands[] = {"cart", "card", "care", "carp", "dog"};
+  EXPECT_EQ(few_suggestions("car", kCommands), "; did you mean 'cart', 'card', 'care'?");
+  EXPECT_EQ(few_suggestions("dig", kCommands), "; did you mean 'dog'?");
+  EXPECT_EQ(few_suggestions("elephant", kCommands), "");
+}
+
 TEST(Text, SuggestsOrLists) {
   constexpr std::array<std::string_view, 2> kWords = {"fifo", "srtf"};
   EXPECT_EQ(suggestion("fif", kWords), "; did you mean 'fifo'?");
   EXPECT_EQ(suggestion("banana", kWords), "; one of: fifo, srtf");
 }
 
-// Named in full because gtest brings in std::quoted, which would win for a std::string.
+// Qualified, because gtest declares std::quoted, which would be preferred for a std::string.
 TEST(Text, QuotesSafely) {
   EXPECT_EQ(in_quotes("a b"), "'a b'");
   EXPECT_EQ(in_quotes("a\n\x1b[31m\xff"), "'a\\x0a\\x1b[31m\\xff'");

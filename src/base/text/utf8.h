@@ -1,8 +1,8 @@
 #pragma once
 
-// UTF-8 text from files and people: validation, iteration over characters, and what is safe to
-// print. Names and ids come from files of unknown origin, so text that goes to a terminal or into
-// JSON passes through here first. Pure functions on top of utf8proc; independent of the locale.
+// Validates UTF-8 text, iterates over its characters and makes it safe to print. Names and ids come
+// from untrusted files, so all text for a terminal or for JSON passes through these functions. They
+// are pure functions based on utf8proc and do not depend on the locale.
 
 #include <cstddef>
 #include <string>
@@ -16,24 +16,24 @@ struct Utf8Char {
   bool valid = true;
 };
 
-// The first character of a text that is not empty. A byte that begins no well-formed sequence
-// (RFC 3629) is not valid, is one byte long and reads as U+FFFD, so that a loop over any bytes
-// ends.
+// Returns the first character of a non-empty text. A byte that does not begin a well-formed
+// sequence (RFC 3629) is returned as an invalid character of one byte, U+FFFD. A loop over any
+// bytes therefore ends.
 Utf8Char first_utf8_char(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
-// Why a text cannot be a name in tables, JSON and terminals, or null: it must be UTF-8 without
-// control characters other than tabs.
+// Returns why the text cannot be a name in tables, JSON and terminals, or null if it can. A valid
+// name is UTF-8 without control characters other than tabs.
 const char* text_fault(std::string_view text);
 
-// The text with everything that could move the cursor, hide or reorder letters shown as '?', and
-// bad UTF-8 as U+FFFD. These are control and format characters, line and paragraph separators, and
-// code points that are not assigned.
+// Returns the text with '?' for each character that could move the cursor or hide or reorder other
+// characters, and with U+FFFD for invalid UTF-8. The replaced characters are control and format
+// characters, line and paragraph separators, and unassigned code points.
 std::string printable(std::string_view text);
 
-// Columns a printable text takes on a terminal: two for East Asian wide characters and emoji, none
-// for combining marks, otherwise one.
+// Returns the number of terminal columns of a printable text: two for East Asian wide characters
+// and emoji, zero for combining marks, one for all others.
 std::size_t display_width(std::string_view text);
 
 }  // namespace muster

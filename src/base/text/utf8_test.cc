@@ -45,7 +45,7 @@ TEST(Utf8, PrintsNothingThatMovesHidesOrReorders) {
   EXPECT_EQ(printable("gr\u00fc\u00dfe \u4e2d\U0001f600 e\u0301"),
             "gr\u00fc\u00dfe \u4e2d\U0001f600 e\u0301");
   EXPECT_EQ(printable("\x1b[31m\a\x7f\n\u0085"), "?[31m????");
-  // Zero width, direction of writing, separators, byte order mark, no characters.
+  // Zero width, text direction, separators, byte order mark, noncharacters.
   for (const char* const text :
        {"\u200b", "\u200d", "\u202e", "\u2028", "\u2029", "\u2066", "\u061c", "\ufeff",
         "\U000e0041", "\xef\xbf\xbe", "\xef\xbf\xbf"}) {
@@ -60,7 +60,7 @@ TEST(Utf8, CountsColumns) {
   EXPECT_EQ(display_width("e\u0301"), 1U);
   EXPECT_EQ(display_width("\u2026\u2500\u28ff"), 3U);
   EXPECT_EQ(display_width("\u4e2d\uff21\U0001f680"), 6U);
-  EXPECT_EQ(display_width("\u093f\u05b0"), 0U);  // Marks of other scripts.
+  EXPECT_EQ(display_width("\u093f\u05b0"), 0U);  // Combining marks of other scripts.
 }
 
 }  // namespace

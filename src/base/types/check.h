@@ -1,7 +1,7 @@
 #pragma once
 
-// CHECK stops the program at a broken promise of our own code: always on, in every build.
-// It is for bugs only. What the outside world gets wrong is a Result; a job that fails is data.
+// MUSTER_CHECK aborts the program if a condition is false, in every build type. It detects bugs in
+// Muster only. Wrong input is reported as a Result, and a failed job is normal data.
 
 #include <cstdio>
 #include <cstdlib>

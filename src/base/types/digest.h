@@ -1,7 +1,7 @@
 #pragma once
 
-// A 64-bit fingerprint of a sequence of numbers: two runs that made the same decisions in the same
-// order have the same digest, whatever the compiler. Not for security.
+// A 64-bit hash of a sequence of numbers. Two runs that make the same decisions in the same order
+// have the same digest, with any compiler. Not cryptographic.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ class Digest {
   std::uint64_t value() const { return state_; }
   std::string hex() const;
 
-  // The finaliser of splitmix64: every bit of the input moves every bit of the output.
+  // The finalizer of splitmix64: every input bit affects every output bit.
   static constexpr std::uint64_t mix(std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Names of the enumerators of an enumeration, in one table for both directions. The enumerators
-// must count 0, 1, 2, ... up to kLast; a table of another length does not compile.
+// A table of enumerator names, for lookups in both directions. The enumerators must be 0, 1, 2, ...
+// up to kLast. A table of another length does not compile.
 //
 //     constexpr EnumNames<Fruit, Fruit::kPear> kFruitNames({"apple", "pear"});
 //     kFruitNames[Fruit::kPear]     "pear"
@@ -21,7 +21,7 @@ class EnumNames {
  public:
   static constexpr std::size_t kCount = static_cast<std::size_t>(kLast) + 1;
 
-  // The names in the order of the enumerators.
+  // `names` must be in the order of the enumerators.
   template <std::size_t kGiven>
   explicit constexpr EnumNames(const std::string_view (&names)[kGiven]) {
     static_assert(kGiven == kCount, "one name per enumerator");
@@ -34,7 +34,7 @@ class EnumNames {
     return names_[row];
   }
 
-  // Returns the first enumerator of this name, or nothing. Linear in the number of names.
+  // Returns the first enumerator with this name, or nullopt. O(n) for n names.
   std::optional<Enum> find(std::string_view name) const {
     for (std::size_t i = 0; i < kCount; ++i) {
       if (names_[i] == name) return static_cast<Enum>(i);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The error of a failed operation: a sentence for the user, a code for programs, and the place.
+// The error of a failed operation: a message for the user, a code for programs, and the place.
 
 #include <cstdint>
 #include <string>
@@ -11,24 +11,24 @@ namespace muster {
 enum class ErrorCode : std::uint8_t {
   kInvalid,          // The input is wrong. The default, because most errors come from parsers.
   kUnauthenticated,  // The caller is unknown.
-  kForbidden,        // The caller is known but may not do this.
+  kForbidden,        // The caller is known but not permitted to do this.
   kNotFound,
-  kConflict,     // The operation does not fit the present state, for example: the job has finished.
+  kConflict,     // The current state forbids the operation, for example: the job has finished.
   kTooLarge,     // The input exceeds a size limit.
   kBusy,         // A queue is full. A retry may succeed.
-  kUnavailable,  // A component that is needed does not answer. A retry may succeed.
+  kUnavailable,  // A required component does not respond. A retry may succeed.
   kCorrupt,      // Stored data cannot be read back.
-  kSystem,       // The operating system refused an operation.
+  kSystem,       // A system call failed.
   kInterrupted,  // The user or a shutdown stopped the operation.
 };
 
 struct Error {
-  // One line for a person: the fact, the value, and the nearest valid value if there is one, as in
-  // "num_gpu: not a whole number: 'two'".
+  // One human-readable line: the problem, the value, and the most similar valid value if there is
+  // one. Example: "num_gpu: not a whole number: 'two'".
   std::string message;
   ErrorCode code = ErrorCode::kInvalid;
-  // The file and line or the path, as in "jobs.csv:7". Empty: the message says it, or there is
-  // none. The command line prints it before the message; the HTTP API does not show it to callers.
+  // The path, or the file and line, such as "jobs.csv:7". Empty if the message contains it or there
+  // is none. The command line prints it before the message; the HTTP API does not return it.
   std::string place = {};
 };
 

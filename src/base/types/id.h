@@ -1,6 +1,6 @@
 #pragma once
 
-// Dense indices that know what they count, and vectors that only their own index opens.
+// Typed dense ids, and vectors that are indexed by one id type.
 
 #include <compare>
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace muster {
 
-// A JobId and a NodeId are four bytes each; neither converts to the other, to an integer or from
-// one. Tables hand ids out in order and never reuse one.
+// A dense index of one kind of object, in four bytes. It converts implicitly neither to other id
+// types nor to or from integers. Tables assign ids in order and never reuse one.
 template <class Tag>
 class Id {
  public:
-  constexpr Id() = default;  // The first id; only for members filled in later.
+  constexpr Id() = default;  // Id 0. Only for members that are set later.
   constexpr explicit Id(std::uint32_t index) : index_(index) {}
   constexpr explicit Id(std::size_t index) : index_(static_cast<std::uint32_t>(index)) {}
   constexpr explicit Id(int index) : index_(static_cast<std::uint32_t>(index)) {}
@@ -33,9 +33,9 @@ using GpuTypeId = Id<struct GpuTypeTag>;
 using ProfileId = Id<struct ProfileTag>;
 using TenantId = Id<struct TenantTag>;
 using UserId = Id<struct UserTag>;
-using NameId = Id<struct NameTag>;  // What a user called a job; runs of one experiment share it.
+using NameId = Id<struct NameTag>;  // The name of a job. Runs of one experiment share it.
 
-// A vector whose elements are reached by one kind of id.
+// A vector that is indexed by one id type.
 template <class IdType, class T>
 class IdVector {
  public:

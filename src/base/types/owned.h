@@ -1,8 +1,8 @@
 #pragma once
 
-// A value of some class derived from Base, owned and copied like any other value. What holds one of
-// an open list of parts (a policy, a placement, a whole planner) is copied with it and needs no
-// clone() of theirs: an Owned remembers the class it was made from.
+// An owning pointer to an object of a class derived from Base. A copy of the pointer copies the
+// object, with the class it had at construction. Classes that contain a policy, a placement or a
+// planner can therefore be copied, and those need no clone().
 
 #include <concepts>
 #include <memory>

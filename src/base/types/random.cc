@@ -44,7 +44,7 @@ std::uint64_t Random::next() {
 
 std::uint64_t Random::below(std::uint64_t bound) {
   MUSTER_CHECK(bound > 0);
-  const std::uint64_t unfair = (0 - bound) % bound;  // So many low values would come up too often.
+  const std::uint64_t unfair = (0 - bound) % bound;  // The number of low values to reject.
   std::uint64_t draw = next();
   while (draw < unfair) draw = next();
   return draw % bound;
@@ -57,7 +57,7 @@ double Random::uniform(double low, double high) { return low + (high - low) * un
 double Random::exponential(double mean) { return -mean * portable_log(1.0 - uniform()); }
 
 double Random::normal() {
-  // Marsaglia's polar method: needs no trigonometry, whose last bits differ between machines.
+  // Marsaglia's polar method. It avoids sine and cosine, which differ between machines.
   while (true) {
     const double u = 2.0 * uniform() - 1.0;
     const double v = 2.0 * uniform() - 1.0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Seeded random numbers that are the same on every machine and compiler. The standard library's
-// distributions are not (their algorithms are unspecified), and neither are libm's log and exp to
-// the last bit, so both have their own versions here.
+// Seeded random numbers that are the same on every machine and with every compiler. The standard
+// distributions and the last bits of libm's log and exp differ between platforms, so this file has
+// its own versions of both.
 
 #include <cstdint>
 #include <string_view>
@@ -13,10 +13,11 @@ class Random {
  public:
   explicit Random(std::uint64_t seed);
 
-  // An independent stream for one purpose, so that one new draw here does not shift the others.
+  // Returns an independent stream for one purpose. A new draw from one stream does not change the
+  // others.
   Random fork(std::string_view purpose) const;
 
-  std::uint64_t next();                      // Any 64 bits.
+  std::uint64_t next();                      // 64 random bits.
   std::uint64_t below(std::uint64_t bound);  // 0 <= result < bound, without bias; bound > 0.
   double uniform();                          // 0 <= result < 1.
   double uniform(double low, double high);
@@ -28,8 +29,8 @@ class Random {
   std::uint64_t state_[4];
 };
 
-// Natural logarithm and exponential from additions and multiplications alone, good to about 1e-15.
-// portable_log wants x > 0; portable_exp wants |x| < 700.
+// Natural logarithm and exponential, computed from additions and multiplications only. The relative
+// error is about 1e-15. REQUIRES: x > 0 for portable_log, |x| < 700 for portable_exp.
 double portable_log(double x);
 double portable_exp(double x);
 

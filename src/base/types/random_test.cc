@@ -10,14 +10,14 @@
 namespace muster {
 namespace {
 
-// Relative, and absolute where the true value is zero.
+// Relative error, or absolute error if the true value is zero.
 double difference(double ours, double theirs) {
   return theirs == 0.0 ? std::abs(ours) : std::abs(ours - theirs) / std::abs(theirs);
 }
 
 TEST(Random, IsTheSameEverywhere) {
   Random random(42);
-  // Computed apart from this code, from the papers' xoshiro256** and splitmix64.
+  // Computed independently, from the published xoshiro256** and splitmix64.
   const std::uint64_t expected[] = {0x15780b2e0c2ec716ULL, 0x6104d9866d113a7eULL,
                                     0xae17533239e499a1ULL, 0xecb8ad4703b360a1ULL};
   for (const std::uint64_t word : expected) EXPECT_EQ(random.next(), word);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A value, or why the outside world did not let us have it.
+// Result<T>: a value or an error. For operations that can fail because of input or the system.
 
 #include <optional>
 #include <string>
@@ -15,10 +15,10 @@ namespace muster {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit, so
-  Result(Error error)
-      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: a function
-                                                             // may return either.
+  // The constructors are implicit, so that a function can return a value or an error.
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  // value() REQUIRES ok(); error() REQUIRES !ok(). Both abort otherwise.
   bool ok() const { return state_.index() == 0; }
   const T& value() const& {
     MUSTER_CHECK(ok());
@@ -41,7 +41,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// For what yields nothing but may be refused: empty when all went well.
-using Refusal = std::optional<Error>;
+// The result of an operation without a value: nullopt if it succeeded.
+using MaybeError = std::optional<Error>;
 
 }  // namespace muster

@@ -1,7 +1,8 @@
 #pragma once
 
-// Sums and products that stop at the largest number instead of running over it. For totals of time
-// times amount, which a hostile trace (a century on a million GPUs) can push past 64 bits.
+// Sums and products that return the largest or smallest value instead of overflowing. For totals of
+// time multiplied by amount, which exceed 64 bits in a malicious trace (100 years on a million
+// GPUs).
 
 #include <cstdint>
 #include <limits>

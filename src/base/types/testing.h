@@ -1,7 +1,7 @@
 #pragma once
 
-// Helpers for tests of functions that take or give text: tables of inputs with the expected text,
-// and randomly damaged input. All folders may use it in their tests.
+// Helpers for tests of functions that read or return text: tables of inputs with expected texts,
+// and randomly damaged input. Tests of all modules can use it.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ template <class T>
 std::string error_text(const Result<T>& result) {
   return result.ok() ? "accepted" : result.error().message;
 }
-inline std::string error_text(const Refusal& refusal) {
+inline std::string error_text(const MaybeError& refusal) {
   return refusal ? refusal->message : "accepted";
 }
 

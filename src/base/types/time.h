@@ -1,7 +1,7 @@
 #pragma once
 
-// Time is whole microseconds, everywhere. An Instant is a point on the cluster's clock (zero is
-// where the trace or the journal begins), a Duration is a length; mixing them up does not compile.
+// Time types, in whole microseconds. An Instant is a point on the cluster's clock, where zero is
+// the start of the trace or journal. A Duration is a length. Mixing them up does not compile.
 
 #include <compare>
 #include <cstdint>
@@ -54,11 +54,11 @@ class Instant {
   std::int64_t us_ = 0;
 };
 
-// The longest time anybody may write down: a hundred years. Readers refuse more.
+// The longest duration that input can contain: 100 years. Parsers reject longer ones.
 inline constexpr Duration kLongestDuration = Duration::seconds(3'155'760'000);
 
-// Nothing is computed to happen later than this, some 127,000 years on: sums of a few times stay
-// far from overflow.
+// The latest instant in any computation, about 127,000 years. Sums of a few such times do not
+// overflow.
 inline constexpr Instant kHorizon = Instant::micros(4'000'000'000'000'000'000);
 
 }  // namespace muster

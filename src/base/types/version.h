@@ -1,6 +1,6 @@
 #pragma once
 
-// Which Muster this is: what `muster --version` and the API say.
+// The version of Muster that `muster --version` and the API report.
 
 namespace muster {
 

@@ -32,7 +32,7 @@ int complain(Streams streams, std::string_view message) {
 }
 
 int complain(Streams streams, const Error& error) {
-  std::string line;  // One line, whatever a name contained.
+  std::string line;  // Names may contain line breaks, so control characters are escaped.
   for (const char c : full_text(error)) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The one mapping from error codes to exit statuses. Exit status: 0 done, 1 failed, 2 bad usage or
-// bad input, 130 interrupted.
+// Maps error codes to exit statuses. Exit status: 0 success, 1 failure, 2 bad usage or bad input,
+// 130 interrupted.
 
 #include "base/types/error.h"
 
@@ -32,8 +32,8 @@ constexpr int exit_code(ErrorCode code) {
   return kExitFailed;
 }
 
-// The same error as an error of the command's input, such as a file that an option names. The
-// command then ends as it does for a wrong option.
+// Returns `error` as an error in the command's input, such as a file that an option names. The
+// command then exits with status 2, as for a wrong option.
 inline Error bad_input(Error error) {
   error.code = ErrorCode::kInvalid;
   return error;

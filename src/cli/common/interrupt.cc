@@ -15,8 +15,8 @@ std::atomic<bool> g_watching = false;
 
 }  // namespace
 
-// A thread waits for the signal instead of a handler: the solver behind `opt` installs a handler of
-// its own while it solves, and would swallow a Ctrl-C that came just then.
+// A thread waits for the signal, because a handler would not be reliable: the solver behind `opt`
+// installs its own handler while it runs, and would swallow a Ctrl-C.
 void catch_interrupts() {
   if (g_watching.exchange(true)) return;
   sigset_t interrupts;

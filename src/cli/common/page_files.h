@@ -1,6 +1,6 @@
 #pragma once
 
-// A page as files, for `muster analyze` and `muster report`.
+// Writes a Page to files, for `muster analyze` and `muster report`.
 
 #include <string>
 
@@ -9,11 +9,11 @@
 
 namespace muster {
 
-// One file, whole or not at all; its directory is made if it is not there.
-Refusal write_html(const std::string& path, const Page& page);
+// Writes one HTML file atomically. Creates its directory if needed.
+MaybeError write_html(const std::string& path, const Page& page);
 
-// index.html, the CSV behind each table and plot, and page.json, which `muster view` opens, into a
-// directory that is made if need be.
-Refusal write_page(const std::string& dir, const Page& page);
+// Writes index.html, a CSV file per table and plot, and page.json, which `muster view` opens.
+// Creates the directory if needed.
+MaybeError write_page(const std::string& dir, const Page& page);
 
 }  // namespace muster

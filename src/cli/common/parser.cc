@@ -13,7 +13,7 @@ namespace {
 
 bool is_any(const CLI::App*) { return true; }
 
-// The command that was chosen last, and the words that chose it.
+// The innermost chosen command, and the words that select it, such as "trace info".
 struct Chosen {
   const CLI::App* app;
   std::string words;
@@ -28,7 +28,7 @@ Chosen find_chosen(const CLI::App& app) {
   return chosen;
 }
 
-// The library's message names the word but not the words that it could have been.
+// Extends CLI11's message: it contains the unknown word but no suggestions.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const Chosen chosen = find_chosen(app);
   std::string message = error.what();
@@ -42,10 +42,14 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
                           !chosen.app->get_subcommands(is_any).empty();
   if ((lacks_verb || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) && !left.empty()) {
     const std::string word = left.front().substr(0, left.front().find('='));
-    message = "unknown " + std::string(word.starts_with('-') ? "option " : "word ") +
-              in_quotes(word) + suggestion(word, names);
+    message = "unknown " +
+              std::string(word.starts_with('-') ? "option "
+                          : lacks_verb          ? "command "
+                                                : "argument ") +
+              in_quotes(word) +
+              (lacks_verb ? few_suggestions(word, names) : suggestion(word, names));
   } else if (lacks_verb) {
-    message = "say what to do" + suggestion("", names);
+    message = "a command is required" + suggestion("", names);
   } else if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
     // "Could not convert: --seed = abc".
     const std::size_t colon = message.find(": ");
@@ -154,10 +158,10 @@ std::vector<Option> Command::options() const {
   return options;
 }
 
-Refusal Command::refuse_empty(std::initializer_list<const char*> options) const {
+MaybeError Command::refuse_empty(std::initializer_list<const char*> options) const {
   for (const char* option : options) {
     for (const std::string& text : app_->get_option(option)->results()) {
-      if (text.empty()) return Error{std::string(option) + ": empty"};
+      if (text.empty()) return Error{std::string(option) + ": must not be empty"};
     }
   }
   return std::nullopt;
@@ -178,8 +182,7 @@ Parser::Outcome Parser::parse(std::span<const std::string> words) const {
     app_->parse(reversed);
     return {};
   } catch (const CLI::CallForHelp&) {
-    const Chosen chosen = find_chosen(*app_);
-    return {Outcome::Kind::kPrint, chosen.app->help(chosen.words), ""};
+    return {Outcome::Kind::kPrint, app_->help(), ""};  // CLI11 descends into the chosen command.
   } catch (const CLI::CallForVersion& version) {
     return {Outcome::Kind::kPrint, std::string(version.what()) + "\n", ""};
   } catch (const CLI::ParseError& error) {

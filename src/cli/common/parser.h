@@ -1,11 +1,11 @@
 #pragma once
 
-// Declares the commands and options of `muster` and parses the command line. Only parser.cc
-// includes the library for that (CLI11), whose headers take seconds to compile. Names are the
-// library's.
+// Declares the commands and options of `muster` and parses the command line. Wraps CLI11, whose
+// headers take seconds to compile, so only parser.cc includes them. Function names are those of
+// CLI11.
 //
-// Command and Option are handles, as cheap to copy as a pointer. They stay valid as long as the
-// Parser that they come from. A handle that was made by default must be assigned before it is used.
+// Command and Option are handles, as cheap to copy as a pointer. They are valid as long as the
+// Parser that they come from. A default-constructed handle must be assigned before it is used.
 
 #include <cstddef>
 #include <functional>
@@ -26,7 +26,7 @@ namespace muster {
 
 class Option {
  public:
-  // Returns an error message for a word, or an empty text if the word is valid.
+  // Returns an error message for an argument, or an empty text if it is valid.
   using Check = std::function<std::string(const std::string&)>;
 
   Option() = default;
@@ -35,7 +35,7 @@ class Option {
   Option required() const;
   Option type_name(const std::string& name) const;
   Option group(const std::string& name) const;
-  Option capture_default_str() const;  // Shows the present value of the target in the help.
+  Option capture_default_str() const;  // Shows the target's current value in the help.
   Option allow_extra_args(bool allow) const;
   Option expected(int count) const;
   Option expected(int min, int max) const;
@@ -47,13 +47,13 @@ class Option {
   Option check_not_negative() const;
 
   std::string name() const;
-  std::vector<std::string> all_names() const;  // With dashes, long ones first; of a flag or option.
+  std::vector<std::string> all_names() const;  // With dashes, long names first.
   std::string description() const;
   std::string type_name() const;
   bool is_positional() const;
   bool takes_value() const;
   std::size_t count() const;
-  std::string text() const;  // The value as it was written. REQUIRES: count() > 0.
+  std::string text() const;  // The value as typed. REQUIRES: count() > 0.
 
  private:
   CLI::Option* option_ = nullptr;
@@ -68,7 +68,7 @@ class Command {
   void require_subcommand() const;
   void footer(const std::string& text) const;
   void group(const std::string& name) const;
-  void callback(const std::function<void()>& run) const;  // parse() runs it if it was chosen.
+  void callback(const std::function<void()>& run) const;  // parse() runs it for a chosen command.
 
   // `target` must outlive the parser. Types: string, vector of strings, double, int, int64_t,
   // uint16_t, uint32_t, uint64_t, and optional of the last two.
@@ -87,9 +87,9 @@ class Command {
   std::vector<Option> options() const;
   bool parsed() const;
   std::size_t count(const std::string& option) const;
-  // Refuses an option that was given without a text: a script's variable that is not set must not
-  // mean the default.
-  Refusal refuse_empty(std::initializer_list<const char*> options) const;
+  // Returns an error for an option that was given an empty text. An unset variable in a script must
+  // not select the default.
+  MaybeError refuse_empty(std::initializer_list<const char*> options) const;
 
  private:
   CLI::App* app_ = nullptr;
@@ -97,7 +97,7 @@ class Command {
 
 class Parser {
  public:
-  // The name begins the usage line and the commands named in messages.
+  // `name` is the program name in the usage line and in messages.
   explicit Parser(const std::string& name = "", const std::string& what = "");
   ~Parser();
   Parser(const Parser&) = delete;
@@ -109,10 +109,10 @@ class Parser {
   struct Outcome {
     enum class Kind { kRun, kPrint, kRefuse };
     Kind kind = Kind::kRun;
-    std::string text;  // kPrint: the help or the version. kRefuse: what is wrong and where to look.
-    std::string reason;  // kRefuse: the library's message.
+    std::string text;  // kPrint: the help or the version. kRefuse: the error and a pointer to help.
+    std::string reason;  // kRefuse: CLI11's message.
   };
-  // Sets the targets of the options. Once.
+  // Parses `words` and sets the targets of the options. Call it once.
   Outcome parse(std::span<const std::string> words) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// For the tests of the program: it is run with words as a shell would, each test in a scratch
-// directory of its own.
+// Helpers of the tests of the whole program. Each test has its own temporary directory and runs the
+// program with a list of arguments.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ inline Output muster_words(const std::vector<std::string>& words) {
   return {status, out.str(), err.str()};
 }
 
-// Words apart by single blanks.
+// Runs the program with the arguments in `line`, separated by single spaces.
 inline Output muster(const std::string& line) {
   std::vector<std::string> words;
   for (const std::string_view word : split(line, ' ')) words.emplace_back(word);
@@ -70,7 +70,7 @@ class ScratchTest : public testing::Test {
     return path(name);
   }
 
-  // One line that says `what`, nothing printed, status 2.
+  // Expects status 2, no output, and one error line that contains `what`.
   static void expect_refused(const Output& got, const std::string& what) {
     EXPECT_EQ(got.status, kExitBadInput) << got.err;
     EXPECT_EQ(got.out, "");
@@ -79,7 +79,7 @@ class ScratchTest : public testing::Test {
     EXPECT_TRUE(has(got.err, what)) << "wanted: " << what << "\ngot: " << got.err;
   }
 
-  // The same of `begin` followed by each input.
+  // Calls expect_refused() for `begin` followed by each input.
   static void expect_refusals(const std::string& begin, std::initializer_list<TextCase> rows) {
     for (const TextCase& row : rows) {
       SCOPED_TRACE(row.input);

@@ -1,5 +1,5 @@
-// muster cancel, hold, release, retry, drain, undrain: one call for each name. An error does not
-// keep the rest from being done, but shows in the exit status.
+// muster cancel, hold, release, retry, drain, undrain: one request per name. After an error, the
+// command continues with the next name, and the exit status is that of the last error.
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "api/client/target.h"
 #include "base/text/error_text.h"
 #include "base/text/wording.h"
-#include "cli/live/live.h"
+#include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
 
 namespace muster {
@@ -49,9 +49,9 @@ int act_on_jobs(const LiveOptions& options, Streams streams, const std::string& 
     if (job.contains("jobs")) return array_line(job);
     const std::uint64_t id = count_at(job, "id");
     std::string line = fmt::format("job {}: {}", id, printable(text_at(job, "state")));
-    // To a user of Slurm the first job's id is the array's.
+    // Slurm users expect the first job's id to mean the whole array.
     if (count_at(job, "array") == id) {
-      line += fmt::format("; the rest of its array is not: muster {} '{}_*'", act, id);
+      line += fmt::format("; for the whole array: muster {} '{}_*'", act, id);
     }
     return line;
   });

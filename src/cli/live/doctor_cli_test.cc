@@ -35,7 +35,7 @@ TEST_F(DoctorCli, JsonHasTheChecks) {
 
 TEST_F(DoctorCli, RefusesWhatIsNoTime) {
   expect_refused(muster("doctor --timeout soon"), "--timeout: ");
-  expect_refused(muster("doctor --timeout 0s"), "--timeout: not from 1s to 10m: '0s'");
+  expect_refused(muster("doctor --timeout 0s"), "--timeout: must be from 1s to 10m: '0s'");
 }
 
 TEST_F(DoctorCli, TakesTheConfiguration) {

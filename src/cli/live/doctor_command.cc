@@ -9,10 +9,10 @@
 #include "base/terminal/terminal.h"
 #include "base/text/text.h"
 #include "base/types/enum_names.h"
-#include "cli/live/live.h"
-#include "live/config/instance.h"
+#include "cli/live/live_session.h"
 #include "live/config/serve_file.h"
 #include "live/config/site.h"
+#include "live/config/state_directory.h"
 
 namespace muster {
 namespace {
@@ -33,22 +33,22 @@ std::string verdict(const SiteFindings& findings) {
   std::string text = fails == 0 ? "Muster can run on this Slurm"
                                 : "Muster cannot run on this Slurm yet: " + std::to_string(fails) +
                                       (fails == 1 ? " check fails" : " checks fail");
-  if (warns == 1) text += "; one thing will work less well than it could";
-  if (warns > 1) text += fmt::format("; {} things will work less well than they could", warns);
+  if (warns > 0) text += fmt::format("; {} warning{}", warns, warns == 1 ? "" : "s");
   return text + ".\n";
 }
 
 std::string tinted(Level level) {
   const std::string text = fmt::format("{:<4}", kLevelNames[level]);
-  if (ink_for(1) == Ink::kPlain) return text;
+  if (color_mode_for(1) == ColorMode::kPlain) return text;
   const int color = level == Level::kOk ? 32 : level == Level::kWarn ? 33 : 31;
   return fmt::format("\x1b[{}m{}\x1b[0m", color, text);
 }
 
-// The words in lines of `width`, all but the first after `indent` blanks; 0: in one line.
+// Wraps `words` to lines of `width` columns and indents all lines except the first. Width 0 means
+// one line.
 std::string wrapped(std::string_view words, std::size_t indent, std::size_t width) {
-  constexpr std::size_t kLeast = 30;
-  const std::size_t room = width < indent + kLeast ? std::string_view::npos : width - indent;
+  constexpr std::size_t kMin = 30;
+  const std::size_t room = width < indent + kMin ? std::string_view::npos : width - indent;
   std::string text;
   while (words.size() > room) {
     std::size_t end = words.rfind(' ', room);
@@ -85,28 +85,33 @@ std::string json_of(const SiteFindings& findings) {
 }  // namespace
 
 void DoctorCommand::add_to(Command app) {
-  command_ = app.add_subcommand("doctor", "check whether this site's Slurm is fit for Muster");
+  command_ =
+      app.add_subcommand("doctor", "check whether this site's Slurm meets Muster's requirements");
   command_.footer(
-      "Says of each thing what will not work, why, and what to do. Changes nothing; --deep runs a\n"
-      "job of a second on each node that has room. Exit status 1 if something fails.\n"
+      "Prints for each failed check the problem, its cause and what to do. Changes nothing; "
+      "--deep\n"
+      "runs a job of one second on each node with free resources. Exit status: 1 if a check "
+      "fails.\n"
       "Example:\n"
       "  muster doctor --partition gpu --deep\n"
       "  muster doctor --config muster.yaml");
   command_.add_option("--partition", question_.partition,
-                      "where jobs are to run; else the default");
-  command_.add_option("--reservation", question_.reservation, "in which jobs are to run");
-  command_.add_option("--account", question_.account, "that jobs are charged to");
-  command_.add_option("--qos", question_.qos, "quality of service of the jobs");
-  command_.add_option("--user", question_.user, "whose jobs are tried, if you are root");
-  command_.add_option("--config", config_, "file for muster serve: its section slurm, its grace");
-  command_.add_option("--home", home_, "directory of the manager, else as muster serve has it");
-  command_.add_option("--timeout", timeout_, "what each command of Slurm has (15s)");
-  command_.add_flag("--deep", question_.deep, "look from the nodes too, by a small job on each");
-  command_.add_flag("--json", json_, "the answer as a JSON object");
+                      "Slurm partition for the jobs (default: the default partition)");
+  command_.add_option("--reservation", question_.reservation, "Slurm reservation for the jobs");
+  command_.add_option("--account", question_.account, "Slurm account that the jobs are charged to");
+  command_.add_option("--qos", question_.qos, "Slurm quality of service of the jobs");
+  command_.add_option("--user", question_.user, "user whose jobs are tested, if you are root");
+  command_.add_option("--config", config_,
+                      "configuration file of muster serve; its slurm section and grace are used");
+  command_.add_option("--home", home_,
+                      "state directory of the manager (default: that of muster serve)");
+  command_.add_option("--timeout", timeout_, "timeout of each Slurm command (default: 15s)");
+  command_.add_flag("--deep", question_.deep, "also run a short test job on each node");
+  command_.add_flag("--json", json_, "print the result as a JSON object");
 }
 
-// What an option says goes before what the file says.
-Refusal DoctorCommand::read_config() {
+// Options take precedence over the file.
+MaybeError DoctorCommand::read_config() {
   const Result<ServeFile> file = read_serve_file(config_, true, executor_names());
   if (!file.ok()) return file.error();
   const ServeSlurm& slurm = file.value().slurm;
@@ -124,15 +129,15 @@ Refusal DoctorCommand::read_config() {
   return std::nullopt;
 }
 
-Refusal DoctorCommand::fill_question() {
+MaybeError DoctorCommand::fill_question() {
   if (!config_.empty()) {
-    if (Refusal refusal = read_config()) return refusal;
+    if (MaybeError refusal = read_config()) return refusal;
   }
   if (!timeout_.empty()) {
     const Result<Duration> timeout = parse_duration(timeout_);
     if (!timeout.ok()) return Error{"--timeout: " + timeout.error().message};
     if (timeout.value() < Duration::seconds(1) || timeout.value() > Duration::seconds(600)) {
-      return Error{"--timeout: not from 1s to 10m: " + in_quotes(timeout_)};
+      return Error{"--timeout: must be from 1s to 10m: " + in_quotes(timeout_)};
     }
     question_.timeout = timeout.value();
   }
@@ -147,21 +152,21 @@ Refusal DoctorCommand::fill_question() {
 }
 
 int DoctorCommand::run(Streams streams) {
-  if (const Refusal refusal = fill_question()) return complain(streams, *refusal);
+  if (const MaybeError refusal = fill_question()) return complain(streams, *refusal);
   Commands commands;
   SiteFindings findings;
   if (other_executor_) {
     findings.push_back(
         {Level::kWarn, "config",
-         "muster serve would run jobs on its own machine; to use this Slurm the file "
-         "must say executor: slurm"});
+         "muster serve would run jobs on its own machine; to use this Slurm, set executor: slurm "
+         "in the file"});
   }
   for (SiteFinding& finding : check_site(commands, question_)) {
     findings.push_back(std::move(finding));
   }
   if (json_) {
     streams.out << json_of(findings);
-  } else if (findings.size() == 1) {  // No Slurm at all: no table for one line.
+  } else if (findings.size() == 1) {  // Slurm was not found: one line needs no table.
     streams.out << findings[0].check << ": " << findings[0].words << '\n';
   } else {
     streams.out << text_of(findings);

@@ -1,7 +1,7 @@
 #pragma once
 
-// muster doctor: is this site's Slurm fit for Muster? Exit status 0 if nothing fails, 1 if
-// something does, 2 for bad usage.
+// muster doctor: checks whether this site's Slurm meets the requirements of Muster. Exit status: 0
+// no check fails, 1 a check fails, 2 bad usage.
 
 #include "cli/common/command.h"
 #include "cli/common/parser.h"
@@ -16,13 +16,13 @@ class DoctorCommand {
   bool chosen() const { return command_.parsed(); }
 
  private:
-  Refusal read_config();
-  Refusal fill_question();
+  MaybeError read_config();
+  MaybeError fill_question();
 
   Command command_;
   SiteQuestion question_;
   std::string config_, timeout_, home_;
-  bool other_executor_ = false;  // The file's.
+  bool other_executor_ = false;  // The configuration file does not select the Slurm executor.
   bool json_ = false;
 };
 

@@ -1,4 +1,4 @@
-// muster events, muster wait: what happens to jobs, and how it ends.
+// muster events: prints the events of jobs. muster wait: waits until jobs are finished.
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include "base/text/error_text.h"
 #include "base/text/text.h"
 #include "base/text/wording.h"
+#include "cli/live/answer_text.h"
 #include "cli/live/follow.h"
-#include "cli/live/listing.h"
-#include "cli/live/live_text.h"
+#include "cli/live/job_table.h"
 #include "cli/live/live_verbs.h"
 
 namespace muster {
@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kPage = 1000;  // The most the manager gives at a time.
+constexpr std::uint64_t kPage = 1000;  // The manager's maximum per request.
 constexpr int kExitTimeUp = 124;
 
 std::string event_line(const Json& event, bool json) {
@@ -37,7 +37,8 @@ std::string event_line(const Json& event, bool json) {
   return text;
 }
 
-// Prints what there is, in order, and returns the number of the last; with `tail`, the last of it.
+// Prints all past events in order, or only the last ones with `tail`. Returns the number of the
+// last event.
 Result<std::uint64_t> print_past(ApiClient& client, const std::string& path,
                                  const LiveOptions& options, Streams streams) {
   std::uint64_t after = 0;
@@ -62,10 +63,10 @@ Result<std::uint64_t> print_past(ApiClient& client, const std::string& path,
   }
 }
 
-// Of the job `id`, or of all if it is empty.
+// Prints new events of the job `id`, or of all jobs if `id` is empty.
 int follow_events(ApiClient& client, const std::string& path, const std::string& id,
                   std::uint64_t last, const LiveOptions& options, Streams streams) {
-  Patience patience;
+  ReconnectBackoff patience;
   while (true) {
     const StreamResult result = client.stream(
         path + "?follow=1", {{"Last-Event-ID", std::to_string(last)}},
@@ -96,7 +97,7 @@ int follow_events(ApiClient& client, const std::string& path, const std::string&
   }
 }
 
-// With the ids of all its jobs in place of an array.
+// Returns `names` with each array replaced by the ids of its jobs.
 Result<std::vector<std::string>> whole_arrays(ApiClient& client,
                                               const std::vector<std::string>& names) {
   std::vector<std::string> ids;
@@ -106,7 +107,7 @@ Result<std::vector<std::string>> whole_arrays(ApiClient& client,
       ids.push_back(name);
       continue;
     }
-    const Result<Listing> jobs = list_array(client, *array);
+    const Result<JobTable> jobs = list_array(client, *array);
     if (!jobs.ok()) return jobs.error();
     for (const Json& job : jobs.value().jobs) ids.push_back(whole_id(job));
   }
@@ -154,7 +155,7 @@ int run_wait(const LiveOptions& options, Streams streams) {
       }
       const std::string line = options.json ? json_line(job.value()) : fate_line(job.value());
       if (!is_over(job.value())) {
-        complain(streams, fmt::format("the time is up: {}", fate_line(job.value())));
+        complain(streams, fmt::format("--timeout expired: {}", fate_line(job.value())));
         return kExitTimeUp;
       }
       streams.out << line << std::endl;

@@ -7,7 +7,7 @@
 
 #include "api/client/target.h"
 #include "base/text/wording.h"
-#include "cli/live/live_text.h"
+#include "cli/live/answer_text.h"
 
 namespace muster {
 
@@ -15,10 +15,10 @@ namespace {
 using Json = nlohmann::json;
 }  // namespace
 
-bool Patience::try_again() {
-  constexpr int kMostTries = 35;
+bool ReconnectBackoff::try_again() {
+  constexpr int kMaxTries = 35;
   constexpr std::chrono::milliseconds kTick(50);
-  if (++tries_ > kMostTries) return false;
+  if (++tries_ > kMaxTries) return false;
   const auto until = std::chrono::steady_clock::now() +
                      std::chrono::milliseconds(std::min(2000, 100 << std::min(tries_, 10)));
   while (std::chrono::steady_clock::now() < until) {
@@ -29,10 +29,10 @@ bool Patience::try_again() {
 }
 
 Result<Json> job_now(ApiClient& client, const std::string& id) {
-  Patience patience;
+  ReconnectBackoff patience;
   while (true) {
     const Result<HttpReply> reply = client.get("/v1/jobs/" + escaped(id));
-    // 503: it is there, but just starting or ending.
+    // 503: the manager is starting or stopping.
     const bool answered = reply.ok() && reply.value().status != 503;
     if (answered || !patience.try_again()) return object_of(reply);
   }
@@ -69,7 +69,7 @@ Result<Json> await_end(ApiClient& client, const std::string& id,
   EventWatch watch(client, whole_id(job.value()));
   while (job.ok() && !is_over(job.value()) && !stop()) {
     if (!watch.next(stop) && !stop())
-      return Error{"the manager says no more of this job", ErrorCode::kUnavailable};
+      return Error{"the manager no longer reports events of this job", ErrorCode::kUnavailable};
     job = job_now(client, whole_id(job.value()));
   }
   return job;
@@ -79,7 +79,7 @@ std::string fate_line(const Json& job) {
   const std::string ran =
       number_at(job, "ran_s") > 0 ? " after " + brief_time(number_at(job, "ran_s")) : "";
   const std::string why = text_at(job, "state") == "done" ? "" : text_at(job, "why");
-  return printable(fmt::format("job {} ({}): {}{}{}{}", count_at(job, "id"), name_text(job),
+  return printable(fmt::format("job {} ({}): {}{}{}{}", job_id_text(job), name_text(job),
                                state_text(job), ran, why.empty() ? "" : ": ", why));
 }
 

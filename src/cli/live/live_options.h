@@ -1,8 +1,8 @@
 #pragma once
 
-// The verbs that talk to the live manager, as the command line has them: `queue`, `status`,
-// `submit`... Options are declared in live_options.cc; what a verb does is a function of these
-// plain values, declared in live_verbs.h.
+// Options of the commands for the live manager: `queue`, `status`, `submit` and so on.
+// live_options.cc declares them on the command line. Each command is a function of these plain
+// values, declared in live_verbs.h.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ namespace muster {
 
 struct QueueOptions {
   std::string user, tenant;
-  std::string array;  // Only of this one.
+  std::string array;  // Id of an array: list only its jobs. Empty: list all.
   std::string state = "active";
   bool mine = false;
   bool all = false;
@@ -28,11 +28,12 @@ struct QueueOptions {
 struct LogsOptions {
   std::optional<std::uint32_t> lease;
   std::uint32_t node = 0;
-  std::optional<std::uint64_t> tail;  // Lines.
+  std::optional<std::uint32_t> rank;
+  std::optional<std::uint64_t> tail;  // Print only this many last lines or events.
   bool follow = false;
 };
 
-// A flag that sets a field of the request, as it was written.
+// An option that sets a field of the job request, with its value as typed.
 struct SubmitField {
   std::string flag;
   std::string field;
@@ -47,9 +48,9 @@ struct SubmitOptions {
   bool follow = false;
   bool dry_run = false;
   bool plan = false;
-  std::vector<std::string> tries;  // Of plan: "gpus=4,priority=2".
+  std::vector<std::string> tries;  // For `plan`: "gpus=4,priority=2".
   std::vector<std::string> words;  // A file and its arguments, or a command.
-  bool command = false;            // Which of the two.
+  bool command = false;            // `words` is a command.
 };
 
 struct TokenOptions {
@@ -57,7 +58,7 @@ struct TokenOptions {
   bool is_operator = false;
 };
 
-struct ProfileOptions {  // With what submit has.
+struct ProfileOptions {  // In addition to SubmitOptions.
   std::string most_cpus, dataset, dataset_size;
   std::uint64_t epoch_steps = 0;
   Duration budget = Duration::seconds(180);
@@ -70,10 +71,10 @@ struct LiveOptions {
   std::string server;
   bool json = false;
   bool verbose = false;
-  std::vector<std::string> names;  // Of jobs, of nodes, or of a user.
+  std::vector<std::string> names;  // Names of jobs or nodes, or one user name.
   QueueOptions queue;
   LogsOptions logs;
-  std::optional<Duration> timeout;  // Of wait.
+  std::optional<Duration> timeout;  // For `wait`.
   SubmitOptions submit;
   TokenOptions token;
   ProfileOptions profile;
@@ -82,7 +83,8 @@ struct LiveOptions {
 class LiveCommands {
  public:
   void add_to(Command app);
-  // Keeps what comes after the options of `submit`, and returns the words before it.
+  // Stores the arguments that follow the options of `submit`, `plan` or `profile`: a file or a
+  // command. Returns the arguments before them, which the parser reads.
   std::vector<std::string> keep_tail(std::span<const std::string> words);
   bool chosen() const { return run_ != nullptr; }
   int run(Streams streams) const { return run_(options_, streams); }
@@ -97,10 +99,10 @@ class LiveCommands {
   void add_submit(Command app);
   void add_plan(Command app);
   void add_followers(Command app);  // logs, events, wait
-  Command plain_verb(Command app, const char* name, const char* what, const char* example,
-                     Run act);  // Without --server and --json.
-  Command text_verb(Command app, const char* name, const char* what, const char* example,
-                    Run act);  // Without --json.
+  // Adds a command without --server and --json.
+  Command plain_verb(Command app, const char* name, const char* what, const char* example, Run act);
+  // Adds a command without --json.
+  Command text_verb(Command app, const char* name, const char* what, const char* example, Run act);
   void add_token(Command app);
   void add_profile(Command app);
 

@@ -1,12 +1,12 @@
-// muster nodes, muster tenants: what there is and who has it.
+// muster nodes, muster tenants: list nodes and tenants with their resources and usage.
 
 #include <fmt/format.h>
 
 #include <ostream>
 
 #include "base/terminal/table_columns.h"
-#include "cli/live/live.h"
-#include "cli/live/live_text.h"
+#include "cli/live/answer_text.h"
+#include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
 
 namespace muster {
@@ -19,7 +19,7 @@ std::string used_of(const Json& node, const char* all, const char* free) {
   return fmt::format("{:.4g}/{:.4g}", total - number_at(node, free), total);
 }
 
-// A server that is closed has GPUs that are neither used nor free.
+// An unschedulable node has GPUs that are neither used nor free, so "used" is not total minus free.
 std::string gpus_of(const Json& node) {
   if (!node.contains("gpus_used")) return used_of(node, "gpus", "gpus_free");
   return fmt::format("{}/{}", count_at(node, "gpus_used"), count_at(node, "gpus"));
@@ -33,9 +33,8 @@ std::string jobs_on(const Json& node) {
   return text;
 }
 
-// Why it is not all it could be; several notes on one line, each up to its reason, which is long
-// and stands in --json. Of a quarantine, and of one that cannot be used, the reason is what
-// matters.
+// Returns the node's notes on one line. Each note is cut at its reason, which is long; --json has
+// the full notes. If the node is in quarantine or unusable, the first note keeps its reason.
 std::string notes_on(const Json& node) {
   if (const std::string note = text_at(node, "notes"); !note.empty()) return note;
   const bool closed_for_long = node.contains("quarantine") || node.contains("why");
@@ -51,7 +50,7 @@ std::string notes_on(const Json& node) {
 }
 
 std::string nodes_text(const Json& answer) {
-  if (list_at(answer, "nodes").empty()) return "no servers\n";
+  if (list_at(answer, "nodes").empty()) return "no nodes\n";
   Table table({left("NODE"), left("STATE"), right("GPUS"), left("TYPE"), right("CPUS"),
                right("MEM GIB"), left("ISOLATION"), left("JOBS"), left("NOTES")});
   for (const Json& node : list_at(answer, "nodes")) {
@@ -73,7 +72,7 @@ std::string nodes_text(const Json& answer) {
                   : state == "quarantined" || state == "unusable" ? Tint::kRed
                                                                   : Tint::kYellow);
   }
-  return table.render(ink_for(1), output_width());
+  return table.render(color_mode_for(1), output_width());
 }
 
 std::string tenants_text(const Json& answer) {
@@ -88,7 +87,7 @@ std::string tenants_text(const Json& answer) {
                    std::to_string(count_at(tenant, "running")),
                    std::to_string(count_at(tenant, "queued"))});
   }
-  return table.render(ink_for(1), output_width());
+  return table.render(color_mode_for(1), output_width());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// muster plan: what would become of a job, and of the same job with other fields.
+// muster plan: predicts when a job would start, and when it would start with other fields.
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include "base/terminal/terminal.h"
 #include "base/text/text.h"
 #include "base/text/wording.h"
-#include "cli/live/live.h"
-#include "cli/live/live_text.h"
+#include "cli/live/answer_text.h"
+#include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
 #include "cli/live/submit_request.h"
 #include "engine/model/fields.h"
@@ -24,17 +24,17 @@ constexpr int kExitQueue = 3;
 constexpr int kExitNever = 4;
 
 struct Variant {
-  std::string name;  // Empty: as given.
+  std::string name;  // The text of --try. Empty: the job as given.
   JobRequest request;
 };
 
-// "gpus=4,priority=2" over the fields that were given.
+// Returns `given` with the fields in `text`, such as "gpus=4,priority=2", replaced.
 Result<SubmitOptions> with_fields(const SubmitOptions& given, const std::string& text) {
   SubmitOptions options = given;
   for (const std::string_view part : split(text, ',')) {
     const std::size_t at = part.find('=');
     if (at == std::string_view::npos || at == 0) {
-      return Error{"--try: wanted FIELD=VALUE, got " + in_quotes(part)};
+      return Error{"--try: must be FIELD=VALUE: " + in_quotes(part)};
     }
     const std::string field(part.substr(0, at));
     if (request_field(field) == nullptr) {
@@ -82,7 +82,7 @@ std::string table_of(const std::vector<Variant>& variants, const std::vector<Jso
                    printable(text_at(answers[i], "verdict")),
                    printable(text_at(answers[i], "says"))});
   }
-  return table.render(ink_for(1), output_width());
+  return table.render(color_mode_for(1), output_width());
 }
 
 int plan(ApiClient& client, const std::vector<Variant>& variants, const LiveOptions& options,
@@ -109,7 +109,7 @@ int plan(ApiClient& client, const std::vector<Variant>& variants, const LiveOpti
 int run_plan(const LiveOptions& options, Streams streams) {
   std::error_code code;
   const std::string cwd = std::filesystem::current_path(code).string();
-  if (code) return complain(streams, "where this runs is gone: " + code.message());
+  if (code) return complain(streams, "the current directory no longer exists: " + code.message());
   const Result<std::vector<Variant>> variants = variants_of(options.submit, cwd, streams);
   if (!variants.ok()) return complain(streams, variants.error());
   return with_manager(options, streams, [&](ApiClient& client) {

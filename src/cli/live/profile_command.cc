@@ -1,4 +1,4 @@
-// muster profile: how a job's speed depends on CPU and memory, found out in a few short runs.
+// muster profile: measures in a few short runs how a job's speed depends on CPU and memory.
 
 #include <fmt/format.h>
 
@@ -6,18 +6,18 @@
 #include <fstream>
 #include <ostream>
 
-#include "api/client/where.h"
+#include "api/client/manager_address.h"
 #include "base/file/atomic_file.h"
 #include "base/file/document.h"
 #include "base/terminal/progress.h"
 #include "base/terminal/table.h"
 #include "base/terminal/table_columns.h"
 #include "base/text/text.h"
-#include "cli/live/live.h"
+#include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
 #include "cli/live/profile_run.h"
 #include "cli/live/submit_request.h"
-#include "live/config/learnt.h"
+#include "live/config/learned_profiles.h"
 #include "study/page/curve.h"
 
 namespace muster {
@@ -32,7 +32,7 @@ CurvePlot plot_of(const ProfileResult& result) {
   CurvePlot plot;
   plot.title = result.profile.name + ": speed by CPUs";
   plot.x_label = result.profile.gpus == 1 ? "CPUs" : "CPUs of the whole job";
-  plot.y_label = "steps a second";
+  plot.y_label = "steps per second";
   plot.line.push_back({0, 0});
   for (const CurvePoint& point : curve.points()) {
     plot.points.push_back({cpus_of(point.cpu_milli), point.rate, point.rate * point.error});
@@ -48,10 +48,10 @@ std::string cost_words(const ProfileResult& result) {
   const GridCost grid = grid_cost(result.profile, measured.time);
   const double took = measured.time.in_seconds();
   return fmt::format(
-      "cost      {:.0f} s at {} shares of CPU; the grid of {} would take {:.0f} s: {:.1f}x less\n",
+      "cost      {:.0f} s at {} CPU limits; the full grid of {} would take {:.0f} s ({:.1f}x)\n",
       took, measured.curve.points().size(),
-      grid.points > 24 ? "24 by 11 shares of CPU and memory" : "24 shares of CPU",
-      grid.time.in_seconds(), took > 0 ? grid.time.in_seconds() / took : 0);
+      grid.points > 24 ? "24 CPU and 11 memory limits" : "24 CPU limits", grid.time.in_seconds(),
+      took > 0 ? grid.time.in_seconds() / took : 0);
 }
 
 std::string need_lines(const ProfileResult& result) {
@@ -61,64 +61,64 @@ std::string need_lines(const ProfileResult& result) {
   const auto fair = static_cast<std::int64_t>(result.fair_cpus * 1000 * gpus);
   std::string out;
   if (curve.is_flat()) {
-    out = fmt::format("needs     {:.3g} CPU{} beside each GPU; more brings nothing\n", need,
+    out = fmt::format("needs     {:.3g} CPU{} per GPU; more do not increase the speed\n", need,
                       need == 1 ? "" : "s");
   } else {
-    out =
-        fmt::format("needs     {:.3g} CPUs beside each GPU or more: it was still gaining\n", need);
+    out = fmt::format(
+        "needs     at least {:.3g} CPUs per GPU: the speed still increased at this limit\n", need);
   }
   out += fmt::format(
-      "speed     {:.4g} steps/s there; {:.4g} ({:.0f}%) with the {:.3g} CPUs a GPU "
-      "that are its share here\n",
+      "speed     {:.4g} steps/s with these; {:.4g} ({:.0f}%) with {:.3g} CPUs per GPU, the "
+      "proportional share on this machine\n",
       curve.best(), curve.at(fair), 100 * curve.at(fair) / curve.best(), result.fair_cpus);
   if (result.profile.data) {
     const double step = 1 / curve.best();
     const double gb =
         static_cast<double>(least_full_speed_mem_mib(step, *result.profile.data)) / 1024 / gpus;
-    out += fmt::format("memory    {:.3g} GB beside each GPU, {:.3g} of them for itself\n", gb,
+    out += fmt::format("memory    {:.3g} GB per GPU, {:.3g} of them for the process itself\n", gb,
                        result.profile.data->base_mem_mib / 1024 / gpus);
   }
   return out + cost_words(result);
 }
 
 std::string points_table(const SpeedCurve& curve) {
-  Table table({right("CPUs"), right("steps/s"), right("within"), right("of the best")});
+  Table table({right("CPUs"), right("steps/s"), right("error"), right("of maximum")});
   for (const CurvePoint& point : curve.points()) {
     table.add_row({fmt::format("{:.2f}", cpus_of(point.cpu_milli)),
                    fmt::format("{:.4g}", point.rate), fmt::format("{:.1f}%", 100 * point.error),
                    fmt::format("{:.0f}%", 100 * point.rate / curve.best())});
   }
-  return table.render(ink_for(1));
+  return table.render(color_mode_for(1));
 }
 
 Json measured_json(const ProfileResult& result, const JobRequest& request) {
-  Learnt learnt;
-  learnt.name = request.name;
-  learnt.measured = result.profile;
-  learnt.time = result.measured.time;
-  Json out = Json::parse(learnt_json(learnt));
+  LearnedProfile learned;
+  learned.name = request.name;
+  learned.measured = result.profile;
+  learned.time = result.measured.time;
+  Json out = Json::parse(learned_profile_json(learned));
   for (const char* key : {"key", "user", "unix_s", "reach"}) out.erase(key);
   out["command"] = request.command;
   return out;
 }
 
-// Whether a manager is there that goes by it from now on.
+// Sends the profile to the manager. Returns the result as text; empty if there is no manager.
 std::string hand_over(const LiveOptions& options, const Json& measured) {
-  const Result<Where> where = find_manager(options.server, process_environment());
+  const Result<ManagerAddress> where = find_manager(options.server, process_environment());
   if (!where.ok()) return "";
   Result<ApiClient> client = ApiClient::connect(where.value());
   if (!client.ok()) return "";
   const Result<Json> answer =
       object_of(client.value().post("/v1/profiles", json_line(measured), {}));
-  return answer.ok() ? "the manager goes by it from now on"
-                     : "the manager did not take it: " + answer.error().message;
+  return answer.ok() ? "the manager uses it from now on"
+                     : "the manager rejected it: " + answer.error().message;
 }
 
-Refusal fill_order(const ProfileOptions& options, ProfileOrder& order) {
+MaybeError fill_order(const ProfileOptions& options, ProfileOrder& order) {
   if (!options.most_cpus.empty()) {
     const Result<CpuAmount> most = parse_cpus(options.most_cpus);
     if (!most.ok()) return Error{"--most-cpus: " + most.error().message};
-    if (most.value().milli < 20) return Error{"--most-cpus: less than 0.02"};
+    if (most.value().milli < 20) return Error{"--most-cpus: must be at least 0.02"};
     order.most_cpus = most.value();
   }
   if (!options.dataset_size.empty()) {
@@ -136,10 +136,10 @@ std::string out_path(const ProfileOptions& options, const JobRequest& request) {
   return options.out.empty() ? request.name + ".profile.yaml" : options.out;
 }
 
-// Before minutes are spent on it.
-Refusal refuse_out(const std::string& path) {
+// Checks that the output can be written, before minutes are spent on the measurement.
+MaybeError refuse_out(const std::string& path) {
   if (std::filesystem::path(path).extension() == ".svg") {
-    return Error{"--out: the profile is YAML, and its drawing has this name: " + in_quotes(path)};
+    return Error{"--out: must not end in .svg, which is the name of the plot: " + in_quotes(path)};
   }
   std::error_code code;
   const bool there = std::filesystem::exists(path, code);
@@ -157,15 +157,16 @@ int show_result(const ProfileResult& result, const JobRequest& request, const Li
   MeasuredProfile written = result.profile;
   written.remarks = {"Measured by muster profile at " +
                      std::to_string(result.measured.curve.points().size()) +
-                     " shares of CPU; docs/formats.md says what each key means."};
+                     " CPU limits; docs/reference/formats.md describes the keys."};
   for (const std::string& remark : result.remarks) written.remarks.push_back(remark);
   const Json measured = measured_json(result, request);
   const std::string kept = profile.alone ? "" : hand_over(options, measured);
   const Result<std::string> yaml = profile_yaml(written);
   if (!yaml.ok())
-    return complain(streams, Error{"what was measured is no profile: " + yaml.error().message,
-                                   ErrorCode::kCorrupt});
-  for (const Refusal& refusal :
+    return complain(streams,
+                    Error{"the measured values are not a valid profile: " + yaml.error().message,
+                          ErrorCode::kCorrupt});
+  for (const MaybeError& refusal :
        {write_atomically(path, yaml.value()), write_atomically(svg, curve_svg(plot_of(result)))}) {
     if (refusal) return complain(streams, *refusal);
   }
@@ -181,7 +182,7 @@ int show_result(const ProfileResult& result, const JobRequest& request, const Li
     streams.out << json_line(out) << '\n';
     return kExitDone;
   }
-  streams.out << curve_text(plot_of(result), ink_for(1)) << '\n'
+  streams.out << curve_text(plot_of(result), color_mode_for(1)) << '\n'
               << points_table(result.profile.curve) << '\n'
               << need_lines(result);
   for (const std::string& remark : result.remarks) streams.out << "          " << remark << '\n';
@@ -199,7 +200,8 @@ int list_profiles(const LiveOptions& options, Streams streams) {
                        fmt::format("{:.3g}", number_at(each, "need_cpus")),
                        std::to_string(list_at(each, "points").size()), text_at(each, "words")});
       }
-      return table.row_count() == 0 ? std::string("no profiles yet\n") : table.render(ink_for(1));
+      return table.row_count() == 0 ? std::string("no profiles yet\n")
+                                    : table.render(color_mode_for(1));
     });
   });
 }
@@ -213,10 +215,10 @@ int run_profile(const LiveOptions& options, Streams streams) {
   for (const std::string& note : made.value().notes) streams.err << "note: " << note << '\n';
   ProfileOrder order;
   order.request = made.value().request;
-  if (const Refusal refusal = fill_order(options.profile, order)) {
+  if (const MaybeError refusal = fill_order(options.profile, order)) {
     return complain(streams, *refusal);
   }
-  if (const Refusal refusal = refuse_out(out_path(options.profile, order.request))) {
+  if (const MaybeError refusal = refuse_out(out_path(options.profile, order.request))) {
     return complain(streams, *refusal);
   }
   order.shim = find_shim();
@@ -224,7 +226,7 @@ int run_profile(const LiveOptions& options, Streams streams) {
   if (home.ok()) order.notes = home.value() + "/bandwidth";
   catch_interrupts();
   order.interrupted = interrupted;
-  ProgressBar bar("profiling, of at most " + std::to_string(order.budget.us() / 1'000'000) + " s");
+  ProgressBar bar("profiling, at most " + std::to_string(order.budget.us() / 1'000'000) + " s");
   order.watch = [&](const Session& session) {
     bar.update(static_cast<std::uint64_t>(session.measured().in_seconds()),
                static_cast<std::uint64_t>(order.budget.in_seconds()));

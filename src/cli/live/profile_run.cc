@@ -11,7 +11,7 @@
 
 #include "exec/machine/bandwidth.h"
 #include "exec/machine/dataset.h"
-#include "exec/machine/node.h"
+#include "exec/machine/machine_facts.h"
 #include "live/lease/launch.h"
 
 namespace muster {
@@ -20,15 +20,15 @@ namespace {
 
 constexpr const char* kProfileGroup = "/muster-profile";
 constexpr double kMemoryHeadroom = 1.25;
-constexpr double kLeastMib = 64;
-constexpr int kSlots = 4;  // GPUs of a machine without any, as the manager has it.
+constexpr double kMinMib = 64;
+constexpr int kSlots = 4;  // Virtual GPUs of a machine without GPUs, as in the manager.
 
 Error instead(const std::string& why) {
-  return Error{why + ": nothing is known of its speed, and it gets its proportional share",
+  return Error{why + ": no speed data; the job gets its proportional share",
                ErrorCode::kUnavailable};
 }
 
-// A directory of our own that goes with us.
+// A temporary directory, removed with its contents by the destructor.
 class Scratch {
  public:
   Scratch() {
@@ -54,15 +54,15 @@ class Scratch {
 
 Result<LaunchSpec> launch_of(const ProfileOrder& order, const NodeFacts& machine) {
   if (static_cast<std::size_t>(order.request.gpus) > machine.gpus.size()) {
-    return Error{fmt::format("gpus: {} of them, and this machine has {}{}", order.request.gpus,
-                             machine.gpus.size(), machine.gpus_virtual ? " virtual ones" : ""),
+    return Error{fmt::format("gpus: {} requested, but this machine has {}{}", order.request.gpus,
+                             machine.gpus.size(), machine.gpus_virtual ? " (virtual)" : ""),
                  ErrorCode::kConflict};
   }
   LiveJob job;
   job.id = 1;
   job.request = order.request;
   if (const auto array = std::exchange(job.request.array, std::nullopt)) {
-    job.array = job.id;  // One of them stands for all.
+    job.array = job.id;  // The first job of the array is measured.
     job.index = array->first;
   }
   Order start;
@@ -76,13 +76,13 @@ Result<LaunchSpec> launch_of(const ProfileOrder& order, const NodeFacts& machine
   settings.instance = fmt::format("profile-{}-{}", ::getpid(),
                                   std::chrono::system_clock::now().time_since_epoch().count());
   settings.grace = Duration::seconds(10);
-  // Should we die on the way, it ends by itself.
+  // The job ends by itself if this process dies.
   start.time_limit = Duration::micros(3 * order.budget.us()) + Duration::seconds(600);
   settings.cgroup_parent = kProfileGroup;
   return launch_specs(job, start, settings).front();
 }
 
-// What memory would change, if the job's data is known.
+// Returns the data for the memory model; nullopt if no data set was given.
 Result<std::optional<DataFacts>> data_of(const ProfileOrder& order, ProfileResult& result,
                                          int cpus) {
   if (order.dataset.empty() && !order.dataset_size) return std::optional<DataFacts>();
@@ -93,20 +93,19 @@ Result<std::optional<DataFacts>> data_of(const ProfileOrder& order, ProfileResul
     const Result<DatasetSize> size = dataset_size(order.dataset);
     if (!size.ok()) return size.error();
     data.dataset_mib = static_cast<double>(size.value().bytes) / (1 << 20);
-    result.remarks.push_back(fmt::format("data set: {:.4g} GB in {} files{}",
-                                         data.dataset_mib / 1024, size.value().files,
-                                         size.value().complete ? "" : ", and there is more"));
+    result.remarks.push_back(fmt::format("data set: {}{:.4g} GB in {} files",
+                                         size.value().complete ? "" : "more than ",
+                                         data.dataset_mib / 1024, size.value().files));
   }
   const double steps = order.epoch_steps > 0 ? static_cast<double>(order.epoch_steps)
                                              : result.measured.steps_per_epoch;
   if (steps <= 0) {
-    return Error{"steps of an epoch: the job has not told of a whole epoch; say --epoch-steps N",
+    return Error{"steps per epoch: the job did not report a whole epoch; give --epoch-steps N",
                  ErrorCode::kConflict};
   }
   data.mib_per_step = data.dataset_mib / steps;
-  // It was looked at a few times only, and with less than it needs it is killed.
-  data.base_mem_mib =
-      kMemoryHeadroom * static_cast<double>(result.measured.own_mem_mib) + kLeastMib;
+  // Memory was sampled only a few times, and a job that gets too little is killed: add headroom.
+  data.base_mem_mib = kMemoryHeadroom * static_cast<double>(result.measured.own_mem_mib) + kMinMib;
   const Result<Bandwidth> memory = memory_bandwidth(std::max(1, cpus), order.notes);
   if (!memory.ok()) return memory.error();
   data.mem_mib_per_s = memory.value().mib_per_s;
@@ -115,17 +114,17 @@ Result<std::optional<DataFacts>> data_of(const ProfileOrder& order, ProfileResul
   if (!storage.ok()) return storage.error();
   data.storage_mib_per_s = storage.value().mib_per_s;
   result.remarks.push_back(fmt::format(
-      "memory is modelled: {:.3g} MB a step, {:.4g} MB/s from storage, {:.4g} MB/s from memory{}",
+      "memory model: {:.3g} MB per step, {:.4g} MB/s from storage, {:.4g} MB/s from memory{}",
       data.mib_per_step, data.storage_mib_per_s, data.mem_mib_per_s,
-      storage.value().remembered ? ", as measured before" : ""));
-  if (const Refusal refusal = check_data(data)) return *refusal;
+      storage.value().remembered ? " (from an earlier measurement)" : ""));
+  if (const MaybeError refusal = check_data(data)) return *refusal;
   return std::optional(data);
 }
 
 }  // namespace
 
 Result<ProfileResult> run_profile_order(const ProfileOrder& order) {
-  if (!order.dataset.empty()) {  // Before minutes are spent on it.
+  if (!order.dataset.empty()) {  // Checked before minutes are spent on the measurement.
     const Result<DatasetSize> there =
         walk_dataset(order.dataset, {},
                      [](const std::string&, std::int64_t, const DatasetSize&) { return false; });
@@ -138,7 +137,7 @@ Result<ProfileResult> run_profile_order(const ProfileOrder& order) {
   }
   const Scratch scratch;
   if (scratch.path().empty())
-    return Error{"no directory for the run can be made", ErrorCode::kSystem};
+    return Error{"cannot create a temporary directory; check $TMPDIR", ErrorCode::kSystem};
   Result<LaunchSpec> spec = launch_of(order, machine.value());
   if (!spec.ok()) return spec.error();
   MeasureOrder measuring;
@@ -158,12 +157,12 @@ Result<ProfileResult> run_profile_order(const ProfileOrder& order) {
   if (result.measured.trouble && result.measured.curve.points().size() < 2) {
     Error error = instead(*result.measured.trouble);
     if (!result.measured.last_words.empty()) {
-      error.message += "; it said last: " + result.measured.last_words;
+      error.message += "; last output: " + result.measured.last_words;
     }
     return error;
   }
   if (result.measured.trouble) {
-    result.remarks.push_back("measured in part: " + *result.measured.trouble);
+    result.remarks.push_back("measurement incomplete: " + *result.measured.trouble);
   }
   result.profile.name = order.request.name;
   result.profile.gpus = order.request.gpus;
@@ -175,7 +174,7 @@ Result<ProfileResult> run_profile_order(const ProfileOrder& order) {
     result.profile.data = data.value();
   } else {
     result.remarks.push_back(data.error().message +
-                             ": nothing is known of memory, of which it keeps its share");
+                             ": no memory data; the job keeps its proportional share of memory");
   }
   return result;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// One profile from beginning to end, for `muster profile`: the job run under few limits of CPU, its
-// data looked at, and what comes of it as a profile.
+// Measures one profile for `muster profile`: runs the job under a few CPU limits, measures its data
+// set and builds a profile.
 
 #include <functional>
 #include <optional>
@@ -18,25 +18,26 @@ namespace muster {
 
 struct ProfileOrder {
   JobRequest request;
-  std::optional<CpuAmount> most_cpus;  // None: all of this machine's.
-  std::string dataset;                 // A path; empty: nothing is known of memory.
+  std::optional<CpuAmount> most_cpus;  // None: all CPUs of this machine.
+  std::string dataset;                 // A path. Empty, without dataset_size: no memory model.
   std::optional<MemAmount> dataset_size;
-  std::int64_t epoch_steps = 0;  // Zero: as the job says.
+  std::int64_t epoch_steps = 0;  // Steps per training epoch. 0: as the job reports.
   Duration budget = Duration::seconds(180);
   std::string shim;
-  std::string notes;                          // Where bandwidths are remembered.
-  std::function<void(const Session&)> watch;  // See measure.h, as is the next.
-  std::function<bool()> interrupted;
+  std::string notes;                          // File that caches measured bandwidths.
+  std::function<void(const Session&)> watch;  // See measure.h.
+  std::function<bool()> interrupted;          // See measure.h.
 };
 
 struct ProfileResult {
   MeasuredProfile profile;
   Measured measured;
-  double fair_cpus = 0;              // Beside a GPU, if this machine's CPUs were dealt out by GPUs.
-  std::vector<std::string> remarks;  // Lines for people: what was taken for granted.
+  double fair_cpus = 0;              // CPUs of this machine divided by its GPUs.
+  std::vector<std::string> remarks;  // Assumptions and partial results, one line each.
 };
 
-// An error in one sentence that ends in what the job gets instead.
+// Runs the measurement; takes up to about `order.budget`. If the speed cannot be measured, the
+// error also states which share the job gets instead.
 Result<ProfileResult> run_profile_order(const ProfileOrder& order);
 
 }  // namespace muster

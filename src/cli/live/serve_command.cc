@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "base/text/error_text.h"
-#include "cli/live/live.h"
-#include "live/config/instance.h"
+#include "cli/live/live_session.h"
 #include "live/config/site.h"
+#include "live/config/state_directory.h"
 #include "live/daemon/background.h"
 #include "live/daemon/daemon.h"
-#include "study/page/browser.h"
-#include "study/past/ask.h"
+#include "study/page/dashboard_page.h"
+#include "study/past/what_if.h"
 
 namespace muster {
 
@@ -40,44 +40,54 @@ Result<std::string> what_if(const std::string& home, const ShowWhatIf& asked,
 
 void ServeCommand::add_to(Command app) {
   command_ = app.add_subcommand("serve", "run the live manager on this machine");
-  command_.add_option("--config", config_, "its configuration; config.yaml in the home if left out")
+  command_
+      .add_option("--config", config_,
+                  "configuration file (default: config.yaml in the state directory)")
       .type_name("FILE");
   command_
       .add_option("--home", home_,
-                  "where it keeps its state; $MUSTER_HOME or ~/.local/state/muster if left out")
+                  "state directory (default: $MUSTER_HOME, or ~/.local/state/muster)")
       .type_name("DIR");
-  const Option check =
-      command_.add_flag("--check", check_, "only look whether the configuration is right");
-  command_.add_flag("--json", json_, "with --check: the answer as a JSON object").needs(check);
-  const Option background =
-      command_.add_flag("--background", background_, "go on without this terminal");
-  command_.add_flag("--stop", stop_, "end the one that runs; its jobs go on").excludes(background);
+  const Option check = command_.add_flag("--check", check_, "only check the configuration");
+  command_.add_flag("--json", json_, "with --check: print the result as a JSON object")
+      .needs(check);
+  const Option background = command_.add_flag("--background", background_,
+                                              "run in the background, without this terminal");
+  command_.add_flag("--stop", stop_, "stop the running manager; its jobs keep running")
+      .excludes(background);
   std::string kinds;
   for (const ExecutorKind& kind : executors()) {
     kinds += fmt::format("  executor: {:<8}{}\n", kind.name, kind.doc);
   }
   command_.footer(
-      "Jobs go on when the manager is stopped (Ctrl-C, --stop) or killed; the next one finds "
-      "them.\n"
-      "The configuration says what runs jobs:\n" +
+      "Jobs keep running when the manager is stopped (Ctrl-C, --stop) or killed; the next one\n"
+      "re-adopts them.\n"
+      "The configuration selects the executor, which runs the jobs:\n" +
       kinds + "Example:\n  muster serve --background\n  muster serve --config serve.yaml --check");
 }
 
 int ServeCommand::run_in_background(Streams streams, const DaemonOptions& options) const {
   Result<std::string> socket = socket_of(options);
   if (!socket.ok()) return complain(streams, socket.error());
-  switch (standing_of(options.home, socket.value())) {
-    case Standing::kServes:
-      streams.out << "a manager is serving already on " << socket.value() << '\n';
+  switch (daemon_state(options.home, socket.value())) {
+    case DaemonState::kServes:
+      if (has_changed_config(options)) {
+        return complain(streams,
+                        Error{"a manager is already running on " + socket.value() +
+                                  " with another configuration; restart it to use this one: "
+                                  "muster serve --stop, then repeat this command",
+                              ErrorCode::kConflict});
+      }
+      streams.out << "a manager is already running on " << socket.value() << '\n';
       return kExitDone;
-    case Standing::kSilent:
+    case DaemonState::kSilent:
       return complain(
           streams,
-          Error{fmt::format("a manager has {}/journal.db but does not answer on {}; end it "
+          Error{fmt::format("a manager uses {}/journal.db but does not answer on {}; stop it "
                             "with: muster serve --stop",
                             options.home, socket.value()),
                 ErrorCode::kUnavailable});
-    case Standing::kFree:
+    case DaemonState::kFree:
       break;
   }
   if (const Result<Instance> home = open_instance(options.home); !home.ok()) {
@@ -88,18 +98,18 @@ int ServeCommand::run_in_background(Streams streams, const DaemonOptions& option
     words.insert(words.end(), {"--config", std::filesystem::absolute(options.config).string()});
   }
   const std::string log = options.home + "/serve.log";
-  if (const Refusal refusal = start_in_background(words, log, socket.value())) {
+  if (const MaybeError refusal = start_in_background(words, log, socket.value())) {
     return complain(streams, *refusal);
   }
-  streams.out << "serving on " << socket.value() << "\nits log is " << log
-              << "\nsee it in a browser: muster view\nend it with: muster serve --stop\n";
+  streams.out << "serving on " << socket.value() << "\nlog file: " << log
+              << "\ndashboard: muster view\nstop it with: muster serve --stop\n";
   return kExitDone;
 }
 
 int ServeCommand::check_as_json(Streams streams, DaemonOptions options) {
   std::string said;
   options.say = [&](const std::string& words) { said = words; };
-  const Refusal refusal = run_daemon(options);
+  const MaybeError refusal = run_daemon(options);
   nlohmann::json answer = {{"ok", !refusal}};
   if (refusal) {
     answer["error"] = full_text(*refusal);
@@ -123,10 +133,10 @@ int ServeCommand::run(Streams streams) {
     options.home = std::filesystem::absolute(home_).lexically_normal().string();
   }
   if (stop_) {
-    if (const Refusal refusal = end_manager(options.home)) {
+    if (const MaybeError refusal = end_manager(options.home)) {
       return complain(streams, *refusal);
     }
-    streams.out << "the manager in " << options.home << " has ended; its jobs go on\n";
+    streams.out << "the manager in " << options.home << " has stopped; its jobs keep running\n";
     return kExitDone;
   }
   if (background_) return run_in_background(streams, options);
@@ -141,12 +151,12 @@ int ServeCommand::run(Streams streams) {
     return what_if(options.home, asked, go_on);
   };
   if (json_) return check_as_json(streams, options);
-  if (Refusal refusal = run_daemon(options)) {
-    // A configuration that is named or checked is the input of this command.
+  if (MaybeError refusal = run_daemon(options)) {
+    // With --config or --check, a wrong configuration is an error in this command's input.
     refusal->code = check_ || !config_.empty() ? ErrorCode::kInvalid : ErrorCode::kSystem;
     return complain(streams, *refusal);
   }
-  if (check_) streams.out << "the configuration is right\n";
+  if (check_) streams.out << "the configuration is valid\n";
   return kExitDone;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// muster serve: the live manager on this machine.
+// muster serve: runs the live manager on this machine, checks its configuration or stops it.
 
 #include <string>
 

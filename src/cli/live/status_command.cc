@@ -1,4 +1,4 @@
-// muster status: all about one job.
+// muster status: shows one job in detail.
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include "base/terminal/table_columns.h"
 #include "base/text/utf8.h"
 #include "base/text/wording.h"
-#include "cli/live/listing.h"
-#include "cli/live/live.h"
-#include "cli/live/live_text.h"
+#include "cli/live/answer_text.h"
+#include "cli/live/job_table.h"
+#include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
 
 namespace muster {
@@ -41,7 +41,7 @@ std::string given(const Json& job) {
   return text;
 }
 
-// A command as a shell would take it, a list with commas, anything else as it is.
+// Formats a value: a command as a shell command line, a list with commas, other values unchanged.
 std::string value_text(const std::string& key, const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   const bool is_time =
@@ -58,8 +58,7 @@ std::string value_text(const std::string& key, const Json& value) {
   if (value.is_object()) {
     for (const auto& [name, inner] : value.items()) {
       if (key == "env" && name == "PATH") {
-        text +=
-            (text.empty() ? "" : " ") + std::string("PATH=…");  // Long, and seldom the question.
+        text += (text.empty() ? "" : " ") + std::string("PATH=…");  // Long, and rarely relevant.
         continue;
       }
       text += (text.empty() ? "" : " ") + name + "=" + value_text("", inner);
@@ -69,7 +68,7 @@ std::string value_text(const std::string& key, const Json& value) {
   return json_line(value);
 }
 
-// A script given as a word of the command has lines.
+// An argument of the command may be a script with several lines.
 std::string on_one_line(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '\n' ? std::string("\\n") : std::string(1, c);
@@ -87,7 +86,7 @@ void add_request(Facts& facts, const Json& job) {
   }
 }
 
-// What is said of an end, and "0" of a good one, of which there is nothing to say.
+// Returns how the lease ended. The manager sends no text for success: that is "0".
 std::string exit_text(const Json& lease) {
   const std::string said = text_at(lease, "exit");
   return said.empty() && text_at(lease, "state") == "finished" ? "0" : said;
@@ -107,7 +106,7 @@ std::string leases_text(const Json& leases, double now) {
                    lease.contains("mem_peak_gib") ? gib(lease, "mem_peak_gib") : "-",
                    text_at(lease, "isolation"), exit_text(lease)});
   }
-  return "\n" + table.render(ink_for(1), output_width());
+  return "\n" + table.render(color_mode_for(1), output_width());
 }
 
 std::string progress_line(const Json& job, double now) {
@@ -158,7 +157,7 @@ std::string status_text(const Json& job) {
     facts.add("array", fmt::format("{}, index {}", count_at(job, "array"), count_at(job, "index")));
   }
   add_request(facts, job);
-  return fmt::format("job {}  {}  {}\n", count_at(job, "id"), printable(name_text(job)),
+  return fmt::format("job {}  {}  {}\n", job_id_text(job), printable(name_text(job)),
                      printable(state_text(job))) +
          facts.text() + leases_text(list_at(job, "leases"), now);
 }
@@ -168,7 +167,7 @@ std::string status_text(const Json& job) {
 int run_status(const LiveOptions& options, Streams streams) {
   return with_manager(options, streams, [&](ApiClient& client) {
     if (const std::optional<std::string> array = array_in(options.names.front())) {
-      const Result<Listing> jobs = list_array(client, *array);
+      const Result<JobTable> jobs = list_array(client, *array);
       if (!jobs.ok()) return complain(streams, jobs.error());
       streams.out << (options.json ? json_line(listing_json(jobs.value())) + "\n"
                                    : listing_text(jobs.value()));

@@ -1,5 +1,5 @@
-// muster submit: hands a job to the manager. Sent with a key, so that it can be sent again when an
-// answer is lost without becoming two jobs.
+// muster submit: submits a job to the manager. The idempotency key allows a retry after a lost
+// answer without creating a second job.
 
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -35,8 +35,8 @@ Result<Json> send(ApiClient& client, const JobRequest& request, const std::strin
   }
   if (!reply.ok()) {
     return Error{reply.error().message +
-                     "; whether the job was taken is not known, but it is safe to submit it again "
-                     "with --key " +
+                     "; the job may have been submitted; to retry safely, submit it again with "
+                     "--key " +
                      key,
                  reply.error().code};
   }
@@ -53,7 +53,7 @@ std::vector<std::string> ids_of(const Json& answer) {
 std::string friendly_line(const std::vector<std::string>& ids, const JobRequest& request,
                           bool seen) {
   const std::string gpus = fmt::format("{} GPU{}", request.gpus, request.gpus == 1 ? "" : "s");
-  const char* const did = seen ? "submitted before:" : "submitted";
+  const char* const did = seen ? "already submitted:" : "submitted";
   if (ids.size() > 1) {
     return fmt::format("{} jobs {} to {} ({}, {} jobs of {}); watch them: muster queue --mine\n",
                        did, ids.front(), ids.back(), request.name, ids.size(), gpus);
@@ -81,7 +81,7 @@ int stay(ApiClient& client, const std::vector<std::string>& ids, const LiveOptio
   if (options.submit.follow) status = follow_output(client, ids.front(), options, streams);
   if (status != kExitInterrupted) status = await_all(client, ids, streams);
   if (status == kExitInterrupted) {
-    streams.err << fmt::format("job {} goes on; to end it: muster cancel {}\n", ids.front(),
+    streams.err << fmt::format("job {} keeps running; to end it: muster cancel {}\n", ids.front(),
                                ids.front());
   }
   return status;
@@ -93,7 +93,7 @@ int submit(ApiClient& client, const JobRequest& request, const LiveOptions& opti
   const Result<Json> answer = send(client, request, key);
   if (!answer.ok()) return complain(streams, answer.error());
   const std::vector<std::string> ids = ids_of(answer.value());
-  // What is followed has standard output for itself.
+  // With --follow, standard output contains only the job's output.
   std::ostream& out = options.submit.follow ? streams.err : streams.out;
   if (options.json) {
     out << json_line(answer.value()) << std::endl;
@@ -115,7 +115,7 @@ int run_submit(const LiveOptions& options, Streams streams) {
   const JobRequest& request = made.value().request;
   for (const std::string& note : made.value().notes) streams.err << "note: " << note << '\n';
   if (options.submit.follow && request.array) {
-    return complain(streams, "--follow: an array is many jobs; use --wait");
+    return complain(streams, "--follow: cannot be combined with an array; use --wait");
   }
   if (options.submit.dry_run) {
     streams.out << request_json(request) << '\n';

@@ -18,15 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a program needs to start as it would in the caller's shell. The rest of an environment is
-// full of secrets, which would be kept with the job.
+// Variables that a program needs to start as in the caller's shell. Other variables are not passed,
+// because they may contain secrets, and Muster stores them with the job.
 constexpr const char* kUsual[] = {"PATH",         "HOME",       "VIRTUAL_ENV",
                                   "CONDA_PREFIX", "PYTHONPATH", "LD_LIBRARY_PATH"};
 
 struct SubmitDraft {
   SubmitRequest made;
   bool usual_environment = true;
-  std::vector<std::string> variables;  // To be passed as the caller has them.
+  std::vector<std::string> variables;  // Names of variables to copy from the caller.
 };
 
 bool is_job_file(std::string_view path) {
@@ -35,7 +35,7 @@ bool is_job_file(std::string_view path) {
 
 Result<std::string> read_script(const std::string& path) {
   std::error_code code;
-  if (fs::is_directory(path, code)) return Error{path + ": a directory"};
+  if (fs::is_directory(path, code)) return Error{path + ": a directory, not a file"};
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return Error{
@@ -43,16 +43,16 @@ Result<std::string> read_script(const std::string& path) {
                     "muster submit -- {}",
                     in_quotes(path), path)};
   }
-  std::string text(kMostRequestBytes + 1, '\0');
+  std::string text(kMaxRequestBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMostRequestBytes) {
-    return Error{fmt::format("{}: more than {} KiB", path, kMostRequestBytes >> 10U)};
+  if (text.size() > kMaxRequestBytes) {
+    return Error{fmt::format("{}: more than {} KiB", path, kMaxRequestBytes >> 10U)};
   }
   if (!text.starts_with("#!") && text.find("#SBATCH") == std::string::npos) {
     return Error{path +
-                 ": neither a job file (.yaml, .yml, .json) nor a script that begins with "
-                 "#!; to run a command, put -- before it"};
+                 ": must be a job file (.yaml, .yml, .json) or a script that begins with #!; to "
+                 "run a command, put -- before it"};
   }
   return text;
 }
@@ -73,8 +73,8 @@ Result<SubmitDraft> from_words(const SubmitOptions& options, const std::string& 
   const std::vector<std::string>& words = options.words;
   if (words.empty()) {
     return Error{
-        "say what to run: a job file, a script, or -- and a command; see "
-        "'muster submit --help'"};
+        "a job is required: a job file, a script, or -- and a command; see 'muster submit "
+        "--help'"};
   }
   SubmitDraft draft;
   if (options.command) {
@@ -95,8 +95,8 @@ Result<SubmitDraft> from_words(const SubmitOptions& options, const std::string& 
   return draft;
 }
 
-// A flag instead of what the file says. Lists are written with commas.
-Refusal set_by_flag(JobRequest& request, const SubmitField& given) {
+// Overrides a field of the file with an option. The option lists values with commas.
+MaybeError set_by_flag(JobRequest& request, const SubmitField& given) {
   const RequestField* const field = request_field(given.field);
   MUSTER_CHECK(field != nullptr);
   std::visit([&](auto member) { request.*member = JobRequest().*member; }, field->member);
@@ -104,15 +104,15 @@ Refusal set_by_flag(JobRequest& request, const SubmitField& given) {
       field->takes_list() ? split(given.text, ',') : std::vector<std::string_view>{given.text};
   for (const std::string_view part : parts) {
     const Written written{Written::As::kPlain, part};
-    const Refusal refused = field->takes_list() ? add_to_field(request, *field, written)
-                                                : set_field(request, *field, written);
+    const MaybeError refused = field->takes_list() ? add_to_field(request, *field, written)
+                                                   : set_field(request, *field, written);
     if (refused) return Error{given.flag + ": " + refused->message};
   }
   return std::nullopt;
 }
 
-// "NAME=value", or "NAME" for the caller's own.
-Refusal set_variable(JobRequest& request, const std::string& text, const Environment& env) {
+// Sets a variable from "NAME=value", or copies the caller's value for "NAME".
+MaybeError set_variable(JobRequest& request, const std::string& text, const Environment& env) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
   if (equals != std::string::npos) {
@@ -120,7 +120,9 @@ Refusal set_variable(JobRequest& request, const std::string& text, const Environ
     return std::nullopt;
   }
   const char* const value = env(name.c_str());
-  if (value == nullptr) return Error{"--env: " + in_quotes(name) + " is not set here"};
+  if (value == nullptr) {
+    return Error{"--env: " + in_quotes(name) + " is not set; give " + name + "=VALUE"};
+  }
   request.env[name] = value;
   return std::nullopt;
 }
@@ -130,7 +132,7 @@ void pass_environment(SubmitDraft& draft, const Environment& env) {
   if (draft.usual_environment) names.insert(names.end(), std::begin(kUsual), std::end(kUsual));
   for (const std::string& name : names) {
     const char* const value = env(name.c_str());
-    // What the file says itself stays.
+    // emplace() keeps variables that the file sets.
     if (value != nullptr && *value != '\0') draft.made.request.env.emplace(name, value);
   }
 }
@@ -144,21 +146,21 @@ Result<SubmitRequest> make_request(const SubmitOptions& options, const std::stri
   pass_environment(draft.value(), env);
   JobRequest& request = draft.value().made.request;
   for (const SubmitField& field : options.fields) {
-    if (Refusal refused = set_by_flag(request, field)) return *refused;
+    if (MaybeError refused = set_by_flag(request, field)) return *refused;
   }
   for (const std::string& text : options.env) {
-    if (Refusal refused = set_variable(request, text, env)) return *refused;
+    if (MaybeError refused = set_variable(request, text, env)) return *refused;
   }
   request.cwd = (fs::path(cwd) / request.cwd).lexically_normal().string();
   complete_request(request);
-  if (Refusal refused = check_request(request)) return *refused;
+  if (MaybeError refused = check_request(request)) return *refused;
   return std::move(draft.value().made);
 }
 
 Result<SubmitRequest> make_request_here(const SubmitOptions& options) {
   std::error_code code;
   const std::string cwd = fs::current_path(code).string();
-  if (code) return Error{"where this runs is gone: " + code.message()};
+  if (code) return Error{"the current directory no longer exists: " + code.message()};
   return make_request(options, cwd, process_environment());
 }
 

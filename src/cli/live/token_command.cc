@@ -1,5 +1,5 @@
-// muster token: lets somebody call the manager by TCP. The token is printed once; the file, which
-// the manager reads again by itself, gets only its fingerprint.
+// muster token: creates a token that gives a user access to the manager over TCP. It prints the
+// token once and stores only its fingerprint in the token file. The manager reloads the file.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,9 +10,9 @@
 
 #include "api/server/tokens.h"
 #include "base/os/files.h"
-#include "cli/live/live.h"
+#include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
-#include "live/config/instance.h"
+#include "live/config/state_directory.h"
 
 namespace muster {
 namespace {
@@ -21,13 +21,13 @@ Result<std::string> token_file(const TokenOptions& options) {
   if (!options.file.empty()) return options.file;
   Result<std::string> home = default_home();
   if (!home.ok()) return home;
-  // Tokens are made before a manager that wants them can start.
+  // Tokens must be created before a manager that requires them can start.
   if (const Result<Instance> made = open_instance(home.value()); !made.ok()) return made.error();
   return home.value() + "/tokens";
 }
 
-// Only to a file that is one of tokens, or to none yet; the line is written in one piece.
-Refusal append_line(const std::string& path, std::string line) {
+// Appends a line with one write. The file must be a valid token file, or not exist yet.
+MaybeError append_line(const std::string& path, std::string line) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) == 0) {
     const Result<TokenFile> file = TokenFile::open(path);
@@ -61,7 +61,7 @@ int run_token(const LiveOptions& options, Streams streams) {
   const Result<std::string> line = token_line(token.value(), {user, wanted.is_operator},
                                               wanted.name.empty() ? user : wanted.name);
   if (!line.ok()) return complain(streams, line.error());
-  if (const Refusal refusal = append_line(path.value(), line.value())) {
+  if (const MaybeError refusal = append_line(path.value(), line.value())) {
     return complain(streams, *refusal);
   }
   if (options.json) {

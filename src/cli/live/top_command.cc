@@ -1,5 +1,5 @@
-// muster top: the cluster on one screen, every second. One thread asks the manager, the other
-// draws, so that keys work however slow the manager is.
+// muster top: shows the cluster on one screen and updates it every second. One thread polls the
+// manager and another draws, so keys work even if the manager is slow.
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 
 #include "api/client/target.h"
 #include "base/terminal/screen.h"
-#include "cli/live/live.h"
-#include "cli/live/live_text.h"
+#include "cli/live/answer_text.h"
+#include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
 #include "cli/live/top_frame.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kMostInTop = 1000;  // The most the manager gives at a time.
+constexpr std::uint64_t kMaxInTop = 1000;  // The manager's maximum per request.
 constexpr std::chrono::seconds kPause(1);
 
 Result<TopData> ask_manager(ApiClient& client) {
@@ -29,9 +29,9 @@ Result<TopData> ask_manager(ApiClient& client) {
   const Result<Json> nodes = object_of(client.get("/v1/nodes"));
   if (!nodes.ok()) return nodes.error();
   for (const Json& node : list_at(nodes.value(), "nodes")) data.nodes.push_back(node);
-  // Those that run, and then who is next.
+  // The manager lists running jobs first, then waiting jobs in queue order.
   const Result<Json> jobs = object_of(
-      client.get(target("/v1/jobs", {{"state", "active"}, {"limit", std::to_string(kMostInTop)}})));
+      client.get(target("/v1/jobs", {{"state", "active"}, {"limit", std::to_string(kMaxInTop)}})));
   if (!jobs.ok()) return jobs.error();
   for (const Json& job : list_at(jobs.value(), "jobs")) {
     if (job.is_object()) data.jobs.push_back(job);
@@ -42,7 +42,7 @@ Result<TopData> ask_manager(ApiClient& client) {
   return data;
 }
 
-// What the asking thread has for the drawing one.
+// The last answer, which the polling thread passes to the drawing thread.
 struct Latest {
   std::mutex mutex;
   std::condition_variable_any changed;
@@ -63,14 +63,14 @@ void keep_asking(const std::stop_token& stop, ApiClient& client, Latest& latest,
       if (data.ok()) {
         latest.data = std::move(data).value();
       } else {
-        latest.data.trouble = data.error().message;  // Beside what is known from before.
+        latest.data.trouble = data.error().message;  // The old data stays on the screen.
       }
     }
     screen.wake();
   }
 }
 
-// False when it is to end.
+// Returns false if the program must end.
 bool act_on(ScreenEvent event, TopView& view) {
   const std::size_t page = view.height / 2;
   switch (event) {
@@ -114,7 +114,7 @@ int watch(ApiClient& client, TopData first) {
     const std::jthread asking(
         [&](const std::stop_token& stop) { keep_asking(stop, client, latest, screen); });
     TopView view;
-    view.ink = ink_for(1);
+    view.colors = color_mode_for(1);
     do {
       view.width = static_cast<std::size_t>(screen.columns());
       view.height = static_cast<std::size_t>(screen.rows());

@@ -9,8 +9,8 @@
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 #include "base/text/wording.h"
-#include "cli/live/live.h"
-#include "cli/live/live_text.h"
+#include "cli/live/answer_text.h"
+#include "cli/live/live_session.h"
 #include "sim/results/run_tables.h"
 
 namespace muster {
@@ -53,7 +53,7 @@ Lines header(const TopData& data, std::size_t running) {
   lines.push_back(fmt::format("muster  {}  {}", printable(data.where), local_time(data.at)));
   lines.push_back(fmt::format(
       "nodes {}{}   GPUs {} {:.0f}/{:.0f}{}   CPUs {:.4g}/{:.4g}   running {}   waiting {}",
-      data.nodes.size(), all.closed > 0 ? fmt::format(" ({} closed)", all.closed) : "",
+      data.nodes.size(), all.closed > 0 ? fmt::format(" ({} unschedulable)", all.closed) : "",
       bar(all.gpus_used, all.gpus, 20), all.gpus_used, all.gpus, all.made_up ? " (virtual)" : "",
       all.cpus - all.cpus_free, all.cpus, grouped(running),
       grouped(data.active - std::min<std::uint64_t>(data.active, running))));
@@ -73,11 +73,10 @@ Table running_table(const std::vector<Json>& jobs, double now) {
   Table table({right("ID"), left("NAME"), left("USER"), left("STATE"), right("GPUS"), right("TIME"),
                right("STEP"), right("LOSS"), right("RATE/S"), left("WHERE")});
   for (const Json& job : jobs) {
-    table.add_row({std::to_string(count_at(job, "id")),
-                   cut_text(printable(name_text(job)), kTopNameWidth), text_at(job, "user"),
-                   state_text(job), std::to_string(count_at(job, "gpus")), time_text(job, now),
-                   figure(job, "step"), figure(job, "loss"), figure(job, "rate"),
-                   text_at(job, "where")});
+    table.add_row({job_id_text(job), cut_text(printable(name_text(job)), kTopNameWidth),
+                   text_at(job, "user"), state_text(job), std::to_string(count_at(job, "gpus")),
+                   time_text(job, now), figure(job, "step"), figure(job, "loss"),
+                   figure(job, "rate"), text_at(job, "where")});
     table.tint(3, state_tint(job));
   }
   return table;
@@ -87,16 +86,16 @@ Table waiting_table(const std::vector<Json>& jobs, double now) {
   Table table({right("ID"), left("NAME"), left("USER"), left("TENANT"), left("STATE"),
                right("GPUS"), right("WAITED"), left("WHY")});
   for (const Json& job : jobs) {
-    table.add_row({std::to_string(count_at(job, "id")),
-                   cut_text(printable(name_text(job)), kTopNameWidth), text_at(job, "user"),
-                   tenant_text(job), state_text(job), std::to_string(count_at(job, "gpus")),
-                   time_text(job, now), text_at(job, "why")});
+    table.add_row({job_id_text(job), cut_text(printable(name_text(job)), kTopNameWidth),
+                   text_at(job, "user"), tenant_text(job), state_text(job),
+                   std::to_string(count_at(job, "gpus")), time_text(job, now),
+                   text_at(job, "why")});
     table.tint(4, state_tint(job));
   }
   return table;
 }
 
-// A table of which rows from `first` on are shown, under its headers.
+// A table that shows its headers and `shown` rows, starting with row `first`.
 struct JobSection {
   Lines headers;
   Lines rows;
@@ -114,7 +113,7 @@ struct JobSection {
 
 JobSection section_of(const Table& table, const TopView& view) {
   JobSection section;
-  const std::string text = table.render(view.ink, view.width);
+  const std::string text = table.render(view.colors, view.width);
   for (const std::string_view line :
        split(std::string_view(text).substr(0, text.size() - 1), '\n')) {
     section.rows.emplace_back(line);
@@ -125,7 +124,7 @@ JobSection section_of(const Table& table, const TopView& view) {
   return section;
 }
 
-// Who runs gets what it needs as long as a third is left for who waits.
+// Running jobs get the rows that they need, but at least a third of the rows are for waiting jobs.
 void share_rows(JobSection& running, JobSection& waiting, std::size_t room, TopView& view) {
   const std::size_t all = running.rows.size();
   const std::size_t rest = room - std::min(room, all);
@@ -136,7 +135,7 @@ void share_rows(JobSection& running, JobSection& waiting, std::size_t room, TopV
   waiting.first = view.scroll - running.first;
 }
 
-// Without colors and the room they take.
+// Returns the width of a line in columns, without its color codes.
 std::size_t shown_width(std::string_view line) {
   std::size_t width = 0;
   while (!line.empty()) {
@@ -149,7 +148,7 @@ std::size_t shown_width(std::string_view line) {
   return width;
 }
 
-// What fits of a line that may have colors in it, and a sign that there is more.
+// Cuts a line, which may contain color codes, to `width` columns and marks the cut with "…".
 std::string clipped(std::string_view line, std::size_t width) {
   if (shown_width(line) <= width) return std::string(line);
   width -= std::min<std::size_t>(width, 1);
@@ -179,7 +178,7 @@ std::vector<std::string> top_lines(const TopData& data, TopView& view) {
   Lines lines = header(data, run.size());
   JobSection running = section_of(running_table(run, data.at), view);
   JobSection waiting = section_of(waiting_table(wait, data.at), view);
-  // Headers of both, a line between them and one below.
+  // The header lines, both table headers, a line between the tables and one below.
   const std::size_t fixed = lines.size() + running.headers.size() + waiting.headers.size() + 2;
   share_rows(running, waiting, view.height - std::min(view.height, fixed), view);
   running.append_to(lines);

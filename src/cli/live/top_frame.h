@@ -1,6 +1,6 @@
 #pragma once
 
-// What `muster top` shows, as lines of text: a function of what the manager said last and the size
+// Formats the screen of `muster top` as lines of text, from the manager's last answer and the size
 // of the screen.
 
 #include <cstddef>
@@ -14,22 +14,22 @@
 namespace muster {
 
 struct TopData {
-  std::vector<nlohmann::json> jobs;  // Active ones, sorted: all that run, and who waits first.
-  std::uint64_t active = 0;          // How many there are in all.
+  std::vector<nlohmann::json> jobs;  // Active jobs: running jobs first, then the queue in order.
+  std::uint64_t active = 0;          // Number of active jobs; may exceed jobs.size().
   std::vector<nlohmann::json> nodes;
-  std::string where;    // The manager.
-  std::string trouble;  // Why this is not news, or empty.
-  double at = 0;        // When it was, in seconds since 1970.
+  std::string where;    // Address of the manager.
+  std::string trouble;  // Why the data could not be updated; empty: it is current.
+  double at = 0;        // Time of the answer, in seconds since 1970.
 };
 
 struct TopView {
-  std::size_t width = 80;  // 0: as wide as it takes.
+  std::size_t width = 80;  // In columns. 0: unlimited.
   std::size_t height = 24;
-  std::size_t scroll = 0;  // Rows of running jobs, then of waiting ones; brought within bounds.
-  Ink ink = Ink::kPlain;
+  std::size_t scroll = 0;  // Rows to skip: first running jobs, then waiting jobs.
+  ColorMode colors = ColorMode::kPlain;
 };
 
-// No more than `view.height` lines.
+// Returns at most `view.height` lines. Limits `view.scroll` to the number of hidden rows.
 std::vector<std::string> top_lines(const TopData& data, TopView& view);
 
 }  // namespace muster

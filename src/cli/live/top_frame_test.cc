@@ -35,7 +35,7 @@ TEST(TopFrame, FitsAnyScreen) {
     for (const std::size_t waiting : {0U, 1U, 10U, 100U}) {
       const TopData data = data_of(running, waiting);
       for (std::size_t height = 0; height < 60; ++height) {
-        TopView view{33, height, 1'000'000, Ink::kPlain};
+        TopView view{33, height, 1'000'000, ColorMode::kPlain};
         const std::vector<std::string> lines = top_lines(data, view);
         ASSERT_LE(lines.size(), height);
         for (const std::string& line : lines) ASSERT_LE(display_width(line), 33U);
@@ -47,7 +47,7 @@ TEST(TopFrame, FitsAnyScreen) {
 
 TEST(TopFrame, ScrollingShowsEveryJobOnce) {
   const TopData data = data_of(40, 30);
-  TopView view{80, 20, 0, Ink::kPlain};
+  TopView view{80, 20, 0, ColorMode::kPlain};
   std::set<std::size_t> seen;
   for (std::size_t scroll = 0;; ++scroll) {
     view.scroll = scroll;
@@ -58,14 +58,14 @@ TEST(TopFrame, ScrollingShowsEveryJobOnce) {
     for (std::size_t i = 0; i < 30; ++i) {
       if (shows(lines, 5000 + i)) seen.insert(5000 + i);
     }
-    EXPECT_TRUE(shows(lines, 5000) || scroll > 0);  // Who is next is in sight from the beginning.
+    EXPECT_TRUE(shows(lines, 5000) || scroll > 0);  // The next job to start is visible at first.
     if (view.scroll < scroll) break;
   }
   EXPECT_EQ(seen.size(), 70U);
 }
 
 TEST(TopFrame, CutsColoredLinesByWhatIsSeen) {
-  TopView view{26, 24, 0, Ink::kColor};
+  TopView view{26, 24, 0, ColorMode::kColor};
   const std::vector<std::string> lines = top_lines(data_of(1, 0), view);
   const std::string row = lines[4];
   EXPECT_NE(row.find("\x1b[32m"), std::string::npos) << row;

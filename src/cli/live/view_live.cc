@@ -1,10 +1,10 @@
-// muster view without files: where the live manager's dashboard is, with a ticket that lets its
-// reader in.
+// muster view without files: prints the address of the live manager's dashboard, with a login
+// ticket.
 
 #include <ostream>
 
-#include "cli/live/live.h"
-#include "cli/live/live_text.h"
+#include "cli/live/answer_text.h"
+#include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
 
 namespace muster {
@@ -20,7 +20,7 @@ int run_view_live(const LiveOptions& options, Streams streams) {
     streams.out << text_at(given.value(), "url") << "#ticket=" << text_at(given.value(), "ticket")
                 << std::endl;
     streams.err << "open it in a browser; it signs you in as " << text_at(given.value(), "user")
-                << ", until " << local_time(number_at(given.value(), "until")) << '\n';
+                << " until " << local_time(number_at(given.value(), "until")) << '\n';
     return kExitDone;
   });
 }

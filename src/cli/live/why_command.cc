@@ -1,4 +1,4 @@
-// muster why, muster eta: what the manager makes of a job that waits; the words are its own.
+// muster why, muster eta: print the manager's explanation of why a job waits and when it starts.
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 
 #include "api/client/target.h"
 #include "base/text/wording.h"
-#include "cli/live/live.h"
-#include "cli/live/live_text.h"
+#include "cli/live/answer_text.h"
+#include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
 
 namespace muster {
@@ -26,7 +26,7 @@ const Json& part_of(const Json& answer, const char* key) {
   return found == answer.end() || !found->is_object() ? kNone : *found;
 }
 
-// A label and what there is to say under it.
+// A label and the lines under it.
 struct Branch {
   std::string label;
   std::vector<std::string> says;
@@ -42,33 +42,33 @@ std::string count_of(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// The numbers behind it; with --verbose only.
+// Returns the numbers behind the explanation, for --verbose.
 std::vector<Branch> numbers(const Json& answer) {
   const Json& facts = part_of(answer, "facts");
   std::vector<Branch> all;
   const std::string constraint = printable(text_at(answer, "constraint"));
   if (constraint != "none") all.push_back({"because", {constraint}});
   if (facts.contains("needs")) {
-    all.push_back(
-        {"GPUs",
-         {fmt::format(
-             "{} wanted, {} of {} free{}, at most {} on one server{}",
-             count_at(facts, facts.contains("asked") ? "asked" : "needs"), count_at(facts, "free"),
-             count_at(facts, "gpus"),
-             facts.contains("kept") ? fmt::format(", {} kept for job {}", count_at(facts, "kept"),
-                                                  count_at(facts, "kept_for"))
-                                    : "",
-             count_at(facts, "most_on_one"),
-             facts.contains("best_node") ? " (" + printable(text_at(facts, "best_node")) + ")"
-                                         : "")}});
+    all.push_back({"GPUs",
+                   {fmt::format("{} requested, {} of {} free{}, at most {} on one node{}",
+                                count_at(facts, facts.contains("asked") ? "asked" : "needs"),
+                                count_at(facts, "free"), count_at(facts, "gpus"),
+                                facts.contains("kept") ? fmt::format(", {} reserved for job {}",
+                                                                     count_at(facts, "kept"),
+                                                                     count_at(facts, "kept_for"))
+                                                       : "",
+                                count_at(facts, "most_on_one"),
+                                facts.contains("best_node")
+                                    ? " (" + printable(text_at(facts, "best_node")) + ")"
+                                    : "")}});
     all.push_back({"order",
-                   {fmt::format("{} to start before it, wanting {}",
+                   {fmt::format("{} ahead in the queue, requesting {}",
                                 count_of(count_at(facts, "ahead"), "job"),
                                 count_of(count_at(facts, "ahead_gpus"), "GPU"))}});
   }
   if (facts.contains("policy")) {
     all.push_back(
-        {"by",
+        {"with",
          {fmt::format("policy {}, mechanism {}, placement {}", printable(text_at(facts, "policy")),
                       printable(text_at(facts, "mechanism")),
                       printable(text_at(facts, "placement")))}});
@@ -81,14 +81,14 @@ std::vector<Branch> numbers(const Json& answer) {
   }
   all.push_back(std::move(waited));
   all.push_back(branch_of("closed", list_at(facts, "servers")));
-  all.push_back(branch_of("held by", list_at(facts, "holders")));
+  all.push_back(branch_of("used by", list_at(facts, "holders")));
   return all;
 }
 
 std::vector<Branch> branches(const Json& answer, bool verbose) {
   std::vector<Branch> all;
   const std::string end = printable(text_at(answer, "end"));
-  // Where the first line has not said it in full.
+  // Only if the first line was cut.
   if (printable(text_at(answer, "why")).ends_with("…")) all.push_back({"end", {end}});
   const std::string evidence = printable(evidence_text(answer));
   if (!evidence.empty()) all.push_back({"evidence", {evidence}});
@@ -114,8 +114,8 @@ std::vector<Branch> branches(const Json& answer, bool verbose) {
   return all;
 }
 
-// The sentence; below it the first thing of each kind there is to say, or with --verbose all of it
-// as a tree.
+// Returns the explanation in one sentence. Below it, the first line of each branch, or with
+// --verbose all lines as a tree.
 std::string why_text(const Json& answer, bool verbose) {
   std::string text =
       fmt::format("job {} {}\n", count_at(answer, "id"), printable(text_at(answer, "why")));

@@ -35,7 +35,7 @@ TEST_F(Cli, RefusesABadTraceInOneLineThatSaysWhereAndWhat) {
       {"job_id,submit_s,gpus,duration_s\n1,soon,1,10\n", ":2: submit_s: not a number: 'soon'"},
       {"job_id,submit_s,gpus,duration_s\n1,0,0,10\n", ":2: gpus: must be at least 1: '0'"},
       {"job_id,submit_s,gpus,duration_s\n1,0,1,1\n1,0,1,1\n", ":3: job_id: given twice: '1'"},
-      {"job_id,submit_s,gpus,duration_s\n1,9,1,1\n2,3,1,1\n", ":3: submit_s: 3 is before 9"},
+      {"job_id,submit_s,gpus,duration_s\n1,9,1,1\n2,3,1,1\n", ":3: submit_s: 3 is earlier than 9"},
       {"submit_s,gpus,duration_s,model\n0,1,1,res5O\n",
        ":2: model: no profile of that name: 'res5O'; did you mean 'res50'?"},
       {"", ":1: no jobs: the file is empty"},
@@ -69,21 +69,21 @@ TEST_F(Cli, RefusesABadOptionInOneLineWithTheNearestRightValue) {
       {"--format tiresia", "'tiresia'; did you mean 'tiresias'?"},
       {"--compat tiresas", "--compat: unknown simulator 'tiresas'; did you mean 'tiresias'?"},
       {"--estimates orcle", "--estimates: unknown source 'orcle'; did you mean 'oracle'?"},
-      {"--estimates progress", "--estimates: 'progress' is what live jobs say of themselves"},
+      {"--estimates progress", "--estimates: 'progress' needs progress reports of live jobs"},
       {"--estimates noisy:x", "--estimates noisy: not a number: 'x'"},
       {"--estimates noisy:-1", "sigma is not between 0 and 10: '-1'"},
-      {"--cluster 4", "--cluster '4': not a file, and not SERVERSxGPUS"},
-      {"--cluster 0x4", "servers: 0 is not between 1 and 100000"},
-      {"--cluster 4x100", "GPUs a server: 100 is not between 1 and 64"},
+      {"--cluster 4", "--cluster '4': not a file, and not NODESxGPUS"},
+      {"--cluster 0x4", "nodes: 0 is not between 1 and 100000"},
+      {"--cluster 4x100", "GPUs per node: 100 is not between 1 and 64"},
       {"--cluster 4x4,cpu=3", "unknown key 'cpu'; did you mean 'cpus'?"},
       {"--cluster none.yaml", "none.yaml: no such file"},
       {"--profiles none.yaml", "none.yaml: no such file"},
-      {"--round 0", "--round: zero"},
+      {"--round 0", "--round: must be positive"},
       {"--round -5", "--round: negative: '-5'"},
       {"--round 5x", "--round: not a duration: '5x'; write 300s"},
       {"--checkpoint-cost x", "--checkpoint-cost: not a duration: 'x'"},
       {"--window 5", "--window '5': write FIRST:LAST"},
-      {"--window 3:2", "FIRST is not below LAST"},
+      {"--window 3:2", "FIRST must be less than LAST"},
       {"--window 0:9", "--window '0:9': the trace has 4 jobs"},
       {"--window a:b", "--window 'a:b': not a whole number: 'a'"},
       {"--seed abc", "--seed: not a whole number: 'abc'"},
@@ -91,7 +91,7 @@ TEST_F(Cli, RefusesABadOptionInOneLineWithTheNearestRightValue) {
       {"--seed 99999999999999999999", "--seed: number too large"},
       {"--polcy fifo", "unknown option '--polcy'; did you mean '--policy'?"},
       {"--policy", "--policy: 1 required"},
-      {"more", "unknown word 'more'"},
+      {"more", "unknown argument 'more'"},
   };
   for (const auto& bad : cases) {
     SCOPED_TRACE(bad.options);
@@ -99,20 +99,32 @@ TEST_F(Cli, RefusesABadOptionInOneLineWithTheNearestRightValue) {
   }
 }
 
+TEST_F(Cli, WithoutArgumentsShowsTheMostUsedCommandsByTask) {
+  const Output got = muster_words({});
+  EXPECT_EQ(got.status, kExitDone);
+  EXPECT_EQ(got.err, "");
+  for (const char* each :
+       {"Run jobs:\n", "  submit    ", "  queue     ", "Compare schedulers:\n"}) {
+    EXPECT_NE(got.out.find(each), std::string::npos) << each << got.out;
+  }
+  EXPECT_EQ(got.out.find("  sweep"), std::string::npos);
+}
+
 TEST_F(Cli, RefusesWordsItDoesNotKnow) {
-  expect_refused(muster_words({}), "say what to do; one of: ");
+  EXPECT_EQ(muster("nothing-like-it").err,
+            "muster: unknown command 'nothing-like-it'; see 'muster --help'\n");
   expect_refusals("", {
-                          {"simm", "unknown word 'simm'; did you mean 'sim'?"},
-                          {"trace", "say what to do; one of: "},
-                          {"trace inf x", "unknown word 'inf'; did you mean 'info'?"},
+                          {"simm", "unknown command 'simm'; did you mean 'sim'?"},
+                          {"trace", "a command is required; one of: "},
+                          {"trace inf x", "unknown command 'inf'; did you mean 'info'?"},
                           {"trace info", "FILE is required; see 'muster trace info --help'"},
-                          {"policies extra", "unknown word 'extra'"},
+                          {"policies extra", "unknown argument 'extra'"},
                       });
   expect_refusals("trace generate ", {
                                          {"--jobs 0", "--jobs: must be 1 to"},
                                          {"--jobs many", "--jobs: not a number: 'many'"},
                                          {"--rate -1", "--rate: must be above 0"},
-                                         {"--split 1,2", "--split: 2 parts, not 3: '1,2'"},
+                                         {"--split 1,2", "--split: 2 values instead of 3: '1,2'"},
                                          {"--gpu-mix 0:100", "--gpu-mix: GPUs must be 1 to"},
                                          {"--durations x", "--durations 'x': write SHARE"},
                                          {"--seed 1.5", "--seed: not a whole number: '1.5'"},
@@ -128,7 +140,7 @@ TEST_F(Cli, AJobThatCanNeverRunIsNamedAndCountedAndTheRunGoesOn) {
   EXPECT_EQ(json["jobs"], 2);
   EXPECT_EQ(json["finished"], 1);
   EXPECT_EQ(json["rejected"], 1);
-  // Once, however many schedulers are compared.
+  // Printed once for any number of schedulers.
   const Output both = muster("sim --cluster 2x4 --policy fifo,srtf --trace " + trace);
   EXPECT_EQ(both.err, got.err);
   EXPECT_TRUE(has(both.out, "1/2")) << both.out;
@@ -210,12 +222,12 @@ TEST_F(Cli, WhatWouldBeIgnoredOrLostIsRefusedBeforeTheRun) {
     EXPECT_EQ(std::count(got.err.begin(), got.err.end(), '\n'), 1) << got.err;
     return got.err;
   };
-  EXPECT_EQ(muster_words({"sim", "--trace", ""}).err, "muster: --trace: empty\n");
-  EXPECT_EQ(refused("sim --format muster"), "muster: --format: of what? give --trace too\n");
-  EXPECT_EQ(refused("sim --throughputs x"), "muster: --throughputs: of what? give --trace too\n");
+  EXPECT_EQ(muster_words({"sim", "--trace", ""}).err, "muster: --trace: must not be empty\n");
+  EXPECT_EQ(refused("sim --format muster"), "muster: --format: requires --trace\n");
+  EXPECT_EQ(refused("sim --throughputs x"), "muster: --throughputs: requires --trace\n");
   EXPECT_TRUE(has(refused("sim --out " + good_), "not a directory"));
   EXPECT_TRUE(has(refused("sim --compat synergy --round 0.5s"), "shorter than one iteration"));
-  EXPECT_TRUE(has(refused("sim --policy las --round 7s"), "they would never get on"));
+  EXPECT_TRUE(has(refused("sim --policy las --round 7s"), "so they make no progress"));
   EXPECT_TRUE(has(refused("sim --trace a\nb"), "a\\x0ab"));
 }
 
@@ -240,13 +252,13 @@ TEST_F(Cli, OutWritesTheFiveFiles) {
   EXPECT_EQ(std::count(jobs.begin(), jobs.end(), '\n'), 5);
   EXPECT_EQ(Json::parse(slurp(dir_ / "run" / "summary.json"))["finished"], 4);
   EXPECT_TRUE(Json::accept(slurp(dir_ / "run" / "trace.perfetto.json")));
-  // The same bytes again, but for the time it took.
+  // The same bytes again, except the elapsed time.
   EXPECT_EQ(muster(sim + path("again")).status, kExitDone);
   for (const char* const name : files) {
     if (std::string(name) == "summary.json") continue;
     EXPECT_EQ(slurp(dir_ / "run" / name), slurp(dir_ / "again" / name)) << name;
   }
-  // One directory a run, whatever the runs differ in.
+  // One directory per run.
   EXPECT_EQ(muster(sim + path("many") + " --policy fifo,sjf --estimates oracle,noisy:1").status,
             kExitDone);
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_ / "many"), fs::directory_iterator()), 4);

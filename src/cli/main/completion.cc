@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kJobs = "muster queue --limit 0 2>/dev/null | awk 'NR > 2 {print $1}'";
 constexpr std::string_view kNodes = "muster nodes 2>/dev/null | awk 'NR > 2 {print $1}'";
 
-// In single quotes; `escape` is what a single quote within them becomes.
+// Returns the first line of `text` in single quotes, with `escape` for each single quote in it.
 std::string quoted(std::string_view text, std::string_view escape) {
   std::string out = "'";
   for (const char c : text.substr(0, text.find('\n'))) {
@@ -37,7 +37,8 @@ std::string verb_names(const VerbWords& verb) {
   return names;
 }
 
-// Calls add(first word, second word or empty, verb): those with two words first.
+// Calls add(first word, second word or empty, verb). Two-word commands come before their parent,
+// because the scripts use the first match.
 template <class Add>
 void for_each_verb(const VerbWords& root, Add add) {
   for (const VerbWords& verb : root.verbs) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Scripts that teach a shell to complete muster's verbs and options, made from the verbs and
-// options there are; ids of jobs and names of servers are asked of the manager when needed.
+// Generates shell scripts that complete the commands and options of muster. The scripts ask the
+// manager for job ids and node names when needed.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace muster {
 
 struct OptionWord {
-  std::string name;  // With its dashes.
+  std::string name;  // With dashes.
   std::string what;
 };
 
@@ -18,14 +18,15 @@ struct VerbWords {
   std::string name;
   std::string what;
   std::vector<OptionWord> options;
-  std::vector<VerbWords> verbs;  // "info" of "trace".
+  std::vector<VerbWords> verbs;  // Subcommands, such as "info" for "trace".
   bool takes_jobs = false;
   bool takes_nodes = false;
 };
 
 inline constexpr std::string_view kShells[] = {"bash", "zsh", "fish"};
 
-// `root` is the program itself. The shell is one of kShells.
+// Returns the completion script. `root` describes the whole program.
+// REQUIRES: `shell` is one of kShells.
 std::string completion_script(std::string_view shell, const VerbWords& root);
 
 }  // namespace muster

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "base/terminal/table.h"
 #include "base/text/text.h"
@@ -36,7 +38,7 @@ void list_parts(const Entries& entries, const char* title, std::ostream& out) {
   for (const auto& entry : entries) {
     table.add_row({std::string(entry.name), std::string(entry.doc)});
   }
-  out << table.render(ink_for(1));
+  out << table.render(color_mode_for(1));
 }
 
 int list_all(Streams streams) {
@@ -50,7 +52,7 @@ int list_all(Streams streams) {
   return kExitDone;
 }
 
-// All verbs and options, as a shell completes them.
+// Returns all commands and options, for shell completion.
 VerbWords words_of(Command command) {
   VerbWords words{command.name(), command.description(), {}, {}, false, false};
   for (const Option option : command.options()) {
@@ -66,12 +68,41 @@ VerbWords words_of(Command command) {
   return words;
 }
 
+// The commands that `muster` without arguments shows, by task.
+struct Task {
+  const char* title;
+  std::vector<std::string> commands;
+};
+const std::vector<Task>& first_tasks() {
+  static const std::vector<Task> tasks = {
+      {"Run jobs", {"submit", "queue", "status", "logs", "why", "cancel"}},
+      {"Watch the cluster", {"nodes", "view"}},
+      {"Operate a manager", {"serve"}},
+      {"Compare schedulers", {"sim"}},
+  };
+  return tasks;
+}
+
+std::string overview(Command root) {
+  std::string text = root.description() + "\n";
+  for (const Task& task : first_tasks()) {
+    text += fmt::format("\n{}:\n", task.title);
+    for (const Command command : root.subcommands()) {
+      if (std::ranges::find(task.commands, command.name()) == task.commands.end()) continue;
+      text += fmt::format("  {:<8}  {}\n", command.name(), command.description());
+    }
+  }
+  return text +
+         "\nExample:\n  muster submit --gpus 1 -- python3 train.py\n"
+         "\nAll commands: muster --help. Options of one command: muster submit --help\n";
+}
+
 // Every subcommand, with the values of its options.
 class AllCommands {
  public:
   explicit AllCommands(Command root);
   LiveCommands& live() { return live_; }
-  // Runs the one that was chosen. `command` is the whole line, for the files that some write.
+  // Runs the chosen subcommand. `command` is the whole command line, which some write to files.
   int run(Streams streams, const std::string& command);
 
  private:
@@ -97,7 +128,7 @@ class AllCommands {
 AllCommands::AllCommands(Command root) : root_(root) {
   root.require_subcommand();
   root.footer(
-      "Example: what would tuning CPU and memory gain on 16 servers of 8 GPUs?\n"
+      "Example: compare CPU and memory tuning with proportional shares on 16 nodes of 8 GPUs:\n"
       "  muster sim --cluster 16x8 --mechanism proportional,tune --round 300s");
   sim_.add_to(root);
   sweep_.add_to(root);
@@ -111,14 +142,14 @@ AllCommands::AllCommands(Command root) : root_(root) {
   layers_.add_to(root);
   doctor_.add_to(root);
   live_.add_to(root);
-  policies_ = root.add_subcommand("policies", "list every policy, mechanism and placement");
+  policies_ = root.add_subcommand("policies", "list all policies, mechanisms and placements");
   policies_.footer("Example:\n  muster policies");
   add_completion();
 }
 
 void AllCommands::add_completion() {
   completion_ =
-      root_.add_subcommand("completion", "print a script by which a shell completes muster");
+      root_.add_subcommand("completion", "print a script for command completion in a shell");
   completion_.footer("Example:\n  source <(muster completion bash)");
   completion_.add_option("shell", shell_, "bash, zsh or fish")
       .required()
@@ -153,10 +184,15 @@ int AllCommands::run(Streams streams, const std::string& command) {
 }  // namespace
 
 int run_muster(std::span<const std::string> words, Streams streams) {
-  const Parser parser(
-      "muster", "Muster decides who runs next on a shared GPU cluster, with how much, and where.");
+  const Parser parser("muster",
+                      "Muster schedules jobs on shared GPU clusters: when they run, where and with "
+                      "which resources.");
   parser.set_version(fmt::format("muster {}", kMusterVersion));
   AllCommands commands(parser.root());
+  if (words.empty()) {
+    streams.out << overview(parser.root());
+    return kExitDone;
+  }
   const Parser::Outcome outcome = parser.parse(commands.live().keep_tail(words));
   switch (outcome.kind) {
     case Parser::Outcome::Kind::kPrint:

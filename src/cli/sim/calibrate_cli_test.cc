@@ -40,9 +40,9 @@ TEST_F(CalibrateCli, SaysThatBandsHoldAsPromised) {
   EXPECT_EQ(got.status, kExitDone) << got.out << got.err;
   const std::string first = got.out.substr(0, got.out.find('\n'));
   EXPECT_LT(first.size(), 120U);
-  EXPECT_TRUE(first.starts_with("the 80% band held ")) << first;
-  EXPECT_TRUE(first.ends_with(" later): as promised")) << first;
-  EXPECT_TRUE(has(got.out, "\nstarted at once ")) << got.out;
+  EXPECT_TRUE(first.starts_with("the 80% band contained ")) << first;
+  EXPECT_TRUE(first.ends_with(" later): calibrated")) << first;
+  EXPECT_TRUE(has(got.out, "\nstarted immediately ")) << got.out;
 
   const Output numbers = muster(words(trace) + " --json");
   EXPECT_EQ(numbers.status, kExitDone);
@@ -69,15 +69,15 @@ TEST_F(CalibrateCli, AsksAboutOneInSoMany) {
 }
 
 TEST_F(CalibrateCli, IsNotContentWithTooManyEither) {
-  // Two waits, both as anybody would have said: all within their bands, which is not 80%.
+  // Two waits that are easy to predict: all are within their bands, which is not 80%.
   std::string text = "job_id,submit_s,gpus,duration_s\n";
   for (int i = 0; i < 20; ++i)
     text += std::to_string(i) + "," + std::to_string(i * 200) + ",4,100\n";
   text += "20,4000,4,100\n21,4000,4,100\n22,4000,4,100\n";
   const Output got = muster("calibrate --cluster 1x4 --trace " + file("jobs.csv", text));
   EXPECT_EQ(got.status, kExitFailed) << got.out << got.err;
-  EXPECT_TRUE(has(got.out, "held 100.0% of 2 starts")) << got.out;
-  EXPECT_TRUE(has(got.out, ": not as promised\n")) << got.out;
+  EXPECT_TRUE(has(got.out, "contained 100.0% of 2 starts")) << got.out;
+  EXPECT_TRUE(has(got.out, ": not calibrated\n")) << got.out;
 }
 
 TEST_F(CalibrateCli, JudgesNothingWhereNobodyWaits) {
@@ -85,7 +85,7 @@ TEST_F(CalibrateCli, JudgesNothingWhereNobodyWaits) {
       file("jobs.csv", "job_id,submit_s,gpus,duration_s\n1,0,3,50\n2,9,1,5\n");
   const Output got = muster("calibrate --cluster 1x4 --trace " + trace);
   EXPECT_EQ(got.status, kExitDone) << got.err;
-  EXPECT_EQ(got.out, "nobody had to wait: nothing to judge\n");
+  EXPECT_EQ(got.out, "no job had to wait: no forecasts to check\n");
   const Output numbers = muster("calibrate --cluster 1x4 --json --trace " + trace);
   EXPECT_EQ(numbers.status, kExitDone);
   EXPECT_TRUE(Json::parse(numbers.out)["share"].is_null()) << numbers.out;
@@ -99,7 +99,7 @@ TEST_F(CalibrateCli, RefusesWhatMakesNoSense) {
   expect_refusals(begin, {
                              {" --policy fifi", "unknown policy 'fifi'; did you mean 'fifo'?"},
                              {" --cluster 4by4", "4by4"},
-                             {" --cluster ", "--cluster: empty"},
+                             {" --cluster ", "--cluster: must not be empty"},
                              {" --every 0", "--every"},
                              {" --every -3", "--every"},
                              {" --drives 0", "--drives"},

@@ -19,15 +19,15 @@ namespace muster {
 
 namespace {
 
-constexpr double kLeastShare = 0.75;
-constexpr double kMostShare = 0.85;
-constexpr int kMostDrives = 1'000;
-// Unless --every says otherwise: enough to go by, and a large trace takes minutes and not hours.
+constexpr double kMinShare = 0.75;
+constexpr double kMaxShare = 0.85;
+constexpr int kMaxDrives = 1'000;
+// Default sample size: large enough to be significant, small enough for large traces.
 constexpr std::size_t kEnoughAsked = 2'000;
-constexpr std::size_t kMostEvery = 25;
+constexpr std::size_t kMaxEvery = 25;
 
-std::vector<Newcomer> history_of(const Trace& trace) {
-  std::vector<Newcomer> history;
+std::vector<FutureArrival> history_of(const Trace& trace) {
+  std::vector<FutureArrival> history;
   history.reserve(trace.jobs.size());
   for (const TraceJob& job : trace.jobs) {
     JobSpec spec;
@@ -39,7 +39,7 @@ std::vector<Newcomer> history_of(const Trace& trace) {
   return history;
 }
 
-// As a live manager has it: run times are not told but learnt.
+// Estimates run times from earlier jobs, as a live manager does.
 Engine engine_for(const Cluster& cluster, const SchedulerParts& parts) {
   PlannerOptions wanted;
   wanted.parts = parts;
@@ -51,7 +51,7 @@ Engine engine_for(const Cluster& cluster, const SchedulerParts& parts) {
 }
 
 bool as_promised(const CalibrationReport& report) {
-  return report.asked == 0 || (report.share() >= kLeastShare && report.share() <= kMostShare);
+  return report.asked == 0 || (report.share() >= kMinShare && report.share() <= kMaxShare);
 }
 
 double percent_of(std::size_t part, std::size_t all) {
@@ -59,25 +59,25 @@ double percent_of(std::size_t part, std::size_t all) {
 }
 
 std::string report_text(const CalibrationReport& report) {
-  if (report.asked == 0) return "nobody had to wait: nothing to judge\n";
+  if (report.asked == 0) return "no job had to wait: no forecasts to check\n";
   std::string text = fmt::format(
-      "the 80% band held {:.1f}% of {} starts ({:.1f}% were earlier, {:.1f}% later): {}\n\n",
+      "the 80% band contained {:.1f}% of {} starts ({:.1f}% were earlier, {:.1f}% later): {}\n\n",
       percent_of(report.inside, report.asked), grouped(report.asked),
       percent_of(report.before, report.asked), percent_of(report.after, report.asked),
-      as_promised(report) ? "as promised" : "not as promised");
+      as_promised(report) ? "calibrated" : "not calibrated");
   const auto add = [&](const char* what, const std::string& value) {
     text += fmt::format("{:<30}{:>10}\n", what, value);
   };
   add("jobs", grouped(report.jobs));
-  add("started at once", grouped(report.at_once));
-  add("asked about", grouped(report.asked));
+  add("started immediately", grouped(report.at_once));
+  add("forecasts checked", grouped(report.asked));
   add("inside the band", grouped(report.inside));
-  add("before it", grouped(report.before));
-  add("after it", grouped(report.after));
+  add("before the band", grouped(report.before));
+  add("after the band", grouped(report.after));
   add("median wait", short_duration(report.wait));
   add("median width of the band", short_duration(report.width));
-  add("median miss of \"likely\"", short_duration(report.miss));
-  add("held by the drives alone",
+  add("median error of \"likely\"", short_duration(report.miss));
+  add("inside the uncorrected band",
       fmt::format("{:.1f}%", percent_of(report.raw_inside, report.asked)));
   return text;
 }
@@ -91,36 +91,37 @@ std::string in_json(std::string_view text) {
 }  // namespace
 
 void CalibrateCommand::add_to(Command app) {
-  command_ = app.add_subcommand("calibrate", "how good forecasts of starts are, on a trace");
+  command_ = app.add_subcommand("calibrate", "measure on a trace how accurate start forecasts are");
   command_.add_option("--trace", trace_, "workload file").required();
   trace_options_.add_to(command_);
   command_
-      .add_option("--cluster", cluster_, "file, or SERVERSxGPUS[,cpus=,mem=,storage=,racks=,gpu=]")
+      .add_option("--cluster", cluster_,
+                  "cluster: file, or NODESxGPUS[,cpus=,mem=,storage=,racks=,gpu=]")
       .capture_default_str();
-  command_.add_option("--policy", policy_, "who is next").capture_default_str();
+  command_.add_option("--policy", policy_, "policy that orders the queue").capture_default_str();
   command_
       .add_option(
           "--every", every_,
-          fmt::format("of the jobs that wait, ask about one in so many (default: so that of {} "
-                      "jobs all are asked about, of twice as many half; {} at most)",
-                      grouped(kEnoughAsked), kMostEvery))
+          fmt::format("check one in N waiting jobs (default: the number of jobs divided by {}; at "
+                      "least 1, at most {})",
+                      grouped(kEnoughAsked), kMaxEvery))
       .check_range(1, std::numeric_limits<int>::max());
-  command_.add_option("--drives", drives_, "futures imagined for each answer")
-      .check_range(1, kMostDrives)
+  command_.add_option("--drives", drives_, "simulations per forecast")
+      .check_range(1, kMaxDrives)
       .capture_default_str();
-  command_.add_flag("--json", json_, "print numbers for programs");
+  command_.add_flag("--json", json_, "print the result as JSON");
   command_.footer(
-      "Exit status: 0 if the band that promises 80% held 75 to 85% of the starts, otherwise 1.\n"
+      "Exit status: 0 if the 80% band contained 75 to 85% of the starts, otherwise 1.\n"
       "Example:\n  muster calibrate --trace jobs.csv --cluster 80x8 --policy fifo");
 }
 
 int CalibrateCommand::run(Streams streams) {
-  const Refusal empty =
+  const MaybeError empty =
       command_.refuse_empty({"--trace", "--format", "--throughputs", "--cluster", "--policy"});
   if (empty) return complain(streams, *empty);
   SchedulerParts parts;
   parts.policy = policy_;
-  if (const Refusal refusal = check_parts(parts)) {
+  if (const MaybeError refusal = check_parts(parts)) {
     return complain(streams, "--policy: " + refusal->message);
   }
   const Result<ClusterFile> file = load_cluster(cluster_, streams.err);
@@ -135,7 +136,7 @@ int CalibrateCommand::run(Streams streams) {
   const std::size_t jobs = trace.value().jobs.size();
   CalibrationOptions options;
   options.every = every_ > 0 ? static_cast<std::size_t>(every_)
-                             : std::clamp<std::size_t>(jobs / kEnoughAsked, 1, kMostEvery);
+                             : std::clamp<std::size_t>(jobs / kEnoughAsked, 1, kMaxEvery);
   options.eta.most_drives = drives_;
   catch_interrupts();
   ProgressBar bar("calibrating");

@@ -1,13 +1,13 @@
 #pragma once
 
-// muster calibrate: lives a trace through again and says whether forecasts of when jobs start held
-// as often as they promise. Exit status 1 if they did not.
+// muster calibrate: replays a trace and reports whether start forecasts are correct as often as
+// they claim. Exit status 1 if they are not.
 
 #include <string>
 
 #include "cli/common/command.h"
-#include "cli/common/inputs.h"
 #include "cli/common/parser.h"
+#include "cli/common/trace_inputs.h"
 
 namespace muster {
 
@@ -27,7 +27,7 @@ class CalibrateCommand {
   Command command_;
   std::string trace_, cluster_ = "16x8", policy_ = "fifo";
   TraceOptions trace_options_;
-  int every_ = 0;  // By the number of jobs.
+  int every_ = 0;  // 0: chosen by the number of jobs.
   int drives_ = 8;
   bool json_ = false;
 };

@@ -13,17 +13,17 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kMostSeeds = 10'000;
+constexpr std::size_t kMaxSeeds = 10'000;
 constexpr std::array<std::string_view, 1> kGridKeys = {"sim"};
 
-// "3-7" as 3, 4, ... 7; nothing if it is no such range.
+// Returns 3, 4, ... 7 for "3-7"; an empty list if `text` is not such a range.
 std::vector<std::string> seeds_of(std::string_view text) {
   const std::vector<std::string_view> ends = split(text, '-');
   if (ends.size() != 2) return {};
   const Result<std::int64_t> first = parse_int(ends[0]);
   const Result<std::int64_t> last = parse_int(ends[1]);
   if (!first.ok() || !last.ok() || first.value() < 0 || last.value() < first.value()) return {};
-  if (last.value() - first.value() >= static_cast<std::int64_t>(kMostSeeds)) return {};
+  if (last.value() - first.value() >= static_cast<std::int64_t>(kMaxSeeds)) return {};
   std::vector<std::string> seeds;
   for (std::int64_t seed = first.value(); seed <= last.value(); ++seed) {
     seeds.push_back(std::to_string(seed));
@@ -39,7 +39,7 @@ class GridReader {
     reader_.allow_keys(root, kGridKeys);
     const Item& options = reader_.member(root, "sim");
     if (!reader_.failed() && options.kind != Item::Kind::kMap) {
-      reader_.refuse(options, "not a map of options of muster sim");
+      reader_.refuse(options, "must be a map from options of muster sim to values");
     }
     std::size_t cells = 1;
     for (const Item& option : options.items) {
@@ -47,8 +47,8 @@ class GridReader {
       Grid& grid = grid_;
       grid.axes.push_back(read_axis(option));
       cells *= std::max<std::size_t>(1, grid.axes.back().values.size());
-      if (cells > kMostCells) {
-        reader_.refuse(option, fmt::format("more than {} cells", kMostCells));
+      if (cells > kMaxCells) {
+        reader_.refuse(option, fmt::format("more than {} cells", kMaxCells));
       }
     }
     if (reader_.failed()) return reader_.error();
@@ -66,7 +66,8 @@ class GridReader {
       return axis;
     }
     reader_.expect_list(option);
-    if (!reader_.failed() && option.items.empty()) reader_.refuse(option, "no value");
+    if (!reader_.failed() && option.items.empty())
+      reader_.refuse(option, "empty list; give a value");
     for (const Item& value : option.items) {
       if (value.kind != Item::Kind::kText) reader_.refuse(value, "not a value");
       if (std::find(axis.values.begin(), axis.values.end(), value.text) != axis.values.end()) {

@@ -32,7 +32,8 @@ TEST(GridFile, OnlySeedsAreRanges) {
 }
 
 TEST(GridFile, RefusesWhatIsNoGrid) {
-  EXPECT_EQ(refused("sim: [a]"), "grid.yaml:1: sim: not a map of options of muster sim");
+  EXPECT_EQ(refused("sim: [a]"),
+            "grid.yaml:1: sim: must be a map from options of muster sim to values");
   EXPECT_EQ(refused("sim:\n  policy: [fifo, fifo]\n"), "grid.yaml:2: policy: given twice: 'fifo'");
   EXPECT_EQ(refused("sim:\n  policy: [[fifo]]\n"), "grid.yaml:2: policy: not a value");
   EXPECT_NE(refused("sims:\n  policy: fifo\n").find("did you mean 'sim'?"), std::string::npos);

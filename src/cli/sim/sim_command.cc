@@ -8,9 +8,9 @@
 
 #include "base/terminal/progress.h"
 #include "base/text/text.h"
-#include "sim/results/files.h"
-#include "sim/results/json.h"
+#include "sim/results/result_files.h"
 #include "sim/results/run_tables.h"
+#include "sim/results/summary_json.h"
 
 namespace muster {
 
@@ -23,12 +23,12 @@ Duration since(std::chrono::steady_clock::time_point begin) {
   return Duration::micros(std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count());
 }
 
-// Each job once, also when several runs reject it.
+// Prints each rejected job once, even if several runs reject it.
 void name_rejected(const SimResult& result, const Trace& trace, std::vector<bool>& named,
                    std::ostream& err) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
-    if (result.jobs[i].fate != Fate::kRejected || named[i]) continue;
+    if (result.jobs[i].fate != JobResult::kRejected || named[i]) continue;
     named[i] = true;
     if (count++ < kRejectionsShown) {
       err << fmt::format("note: job {} can never run: {}\n", in_quotes(trace.jobs[i].id),
@@ -43,14 +43,15 @@ void name_rejected(const SimResult& result, const Trace& trace, std::vector<bool
 }  // namespace
 
 void SimCommand::add_to(Command app) {
-  command_ = app.add_subcommand("sim", "replay a workload under one scheduler or several");
+  command_ = app.add_subcommand("sim", "simulate a workload under one or more schedulers");
   request_.add_options(command_);
-  command_.add_option("--out", out_, "write jobs, leases, timeline and summary, for muster report");
-  command_.add_flag("--json", json_, "print numbers for programs");
+  command_.add_option("--out", out_,
+                      "directory for jobs, leases, timeline and summary; muster report reads it");
+  command_.add_flag("--json", json_, "print the summary as JSON");
   command_.footer(
       "Example: two policies, with and without tuning CPU and memory, on 128 GPUs:\n"
       "  muster sim --cluster 16x8 --policy fifo,srtf --mechanism proportional,tune --round 300s\n"
-      "Example: what a live manager decided, decided again, and what tiresias would have done:\n"
+      "Example: repeat the decisions of a live manager, then compare them with tiresias:\n"
       "  muster sim --from-live ~/.local/state/muster\n"
       "  muster sim --from-live ~/.local/state/muster --since 7d --scheduler tiresias");
 }
@@ -63,20 +64,20 @@ void SimCommand::print(const SimPlan& plan, const std::vector<RunRow>& rows,
   } else if (plan.runs.size() == 1) {
     out << summary_text(rows[0].summary, rows[0].label);
     if (plan.runs[0].failures.any()) {
-      out << '\n' << failure_table(rows[0].summary.failures, ink_for(1));
+      out << '\n' << failure_table(rows[0].summary.failures, color_mode_for(1));
     }
-    if (plan.tenants) out << '\n' << waiting_table(rows[0].summary.waiting, ink_for(1));
+    if (plan.tenants) out << '\n' << waiting_table(rows[0].summary.waiting, color_mode_for(1));
   } else {
-    out << comparison_table(rows, ink_for(1))
+    out << comparison_table(rows, color_mode_for(1))
         << (request_.compares_schedulers() || compares_policies(rows)
-                ? "gain: mean JCT of the first row over this row's\n"
-                : "gain: mean JCT of the first row of the same policy over this row's\n");
+                ? "gain: mean JCT of the first row divided by that of this row\n"
+                : "gain: mean JCT of the policy's first row divided by that of this row\n");
   }
 }
 
 int SimCommand::run(Streams streams, const std::string& command) {
   if (command_.count("--out") > 0 && out_.empty()) {
-    return complain(streams, "--out: empty");
+    return complain(streams, "--out: must not be empty");
   }
   if (std::error_code ignored; !out_.empty() && std::filesystem::exists(out_, ignored) &&
                                !std::filesystem::is_directory(out_, ignored)) {
@@ -108,7 +109,8 @@ int SimCommand::run(Streams streams, const std::string& command) {
     name_rejected(result, plan->trace, named, streams.err);
     if (!out_.empty()) {
       const std::string dir = plan->runs.size() == 1 ? out_ : out_ + "/" + name;
-      const Refusal refusal = write_run(dir, result, summary, label, plan->trace, plan->topology);
+      const MaybeError refusal =
+          write_run(dir, result, summary, label, plan->trace, plan->topology);
       if (refusal) {
         return complain(streams, *refusal);
       }

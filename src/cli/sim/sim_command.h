@@ -1,7 +1,7 @@
 #pragma once
 
-// muster sim: replays a workload under one scheduler or several and compares them; with --from-live
-// that of a live manager, and then against what really happened.
+// muster sim: replays a workload under one or more schedulers and compares them. With --from-live,
+// replays the past of a live manager and compares the result with what happened.
 
 #include <string>
 
@@ -14,12 +14,13 @@ namespace muster {
 class SimCommand {
  public:
   void add_to(Command app);
-  int run(Streams streams, const std::string& command);  // The latter for the files it writes.
+  // `command` is the whole command line, which the written files contain.
+  int run(Streams streams, const std::string& command);
   bool chosen() const { return command_.parsed(); }
 
  private:
   void print(const SimPlan& plan, const std::vector<RunRow>& rows, std::ostream& out) const;
-  // sim_live_command.cc
+  // These are defined in sim_live_command.cc.
   int run_live(Streams streams, const std::string& command);
   int reproduce(const LivePast& past, Streams streams, const std::string& command) const;
   int what_if(const LivePast& past, Streams streams, const std::string& command);

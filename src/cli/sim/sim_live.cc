@@ -1,5 +1,5 @@
-// `muster sim --from-live`: the past of a live manager as what is to be simulated. Whatever the
-// options do not say is as the manager has it.
+// `muster sim --from-live`: prepares a simulation of a live manager's past. Options that are not
+// given default to the manager's settings.
 
 #include <fmt/format.h>
 
@@ -12,10 +12,10 @@
 #include "base/text/error_text.h"
 #include "base/text/text.h"
 #include "cli/common/command.h"
-#include "cli/live/live_text.h"
+#include "cli/live/answer_text.h"
 #include "cli/sim/sim_request.h"
 #include "live/config/settings.h"
-#include "study/past/ask.h"
+#include "study/past/what_if.h"
 
 namespace muster {
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kUnixOf2001 = 978'307'200;
 
-// "7d" before now, or a date, which is UTC where it has no zone.
+// Parses "7d" (before now) or a date (UTC if it has no time zone). Returns microseconds since 1970.
 Result<std::int64_t> parse_since(const std::string& text) {
   if (const Result<Duration> ago = parse_duration(text); ago.ok()) {
     return static_cast<std::int64_t>(now_since_1970() * 1e6) - ago.value().us();
@@ -31,7 +31,8 @@ Result<std::int64_t> parse_since(const std::string& text) {
   const bool day = text.size() == std::string_view("2026-11-01").size();
   const Result<Date> date = parse_date(day ? text + "T00:00:00" : text);
   if (date.ok()) return (date.value().seconds + kUnixOf2001) * 1'000'000;
-  return Error{"--since: " + in_quotes(text) + ": neither a time such as 7d nor a date such as " +
+  return Error{"--since: " + in_quotes(text) +
+               ": must be a duration such as 7d or a date such as " +
                "2026-11-01 or 2026-11-01T12:00:00"};
 }
 
@@ -57,10 +58,12 @@ std::string SimRequest::asked_otherwise() const {
 }
 
 Result<LivePast> SimRequest::read_live(std::ostream& notes) const {
-  if (const Refusal refusal = refuse_empty()) return *refusal;
-  if (from_live_.empty()) return Error{"--since: of what? give --from-live too"};
+  if (const MaybeError refusal = refuse_empty()) return *refusal;
+  if (from_live_.empty()) return Error{"--since: requires --from-live"};
   for (const char* option : {"--trace", "--format", "--throughputs", "--compat", "--window"}) {
-    if (command_.count(option) > 0) return Error{std::string(option) + ": not with --from-live"};
+    if (command_.count(option) > 0) {
+      return Error{std::string(option) + ": cannot be combined with --from-live"};
+    }
   }
   const Result<std::string> database = find_live_database(from_live_);
   if (!database.ok()) return Error{"--from-live: " + full_text(database.error())};
@@ -70,11 +73,11 @@ Result<LivePast> SimRequest::read_live(std::ostream& notes) const {
   const Result<std::int64_t> since = parse_since(since_);
   if (!since.ok()) return since.error();
   keep_since(past.value().history, since.value());
-  if (past.value().history.jobs.empty()) notes << "note: no job was submitted since\n";
+  if (past.value().history.jobs.empty()) notes << "note: no job was submitted after --since\n";
   return past;
 }
 
-// As if they had been typed.
+// Sets options that were not given to the manager's settings.
 void SimRequest::take_defaults(const RosterSettings& settings) {
   const auto unless_given = [this](const char* option, std::string& value, std::string ours) {
     if (command_.count(option) == 0) value = std::move(ours);
@@ -102,8 +105,8 @@ void SimRequest::take_defaults(const RosterSettings& settings) {
   unless_given("--spread", spread_, "off");
 }
 
-Refusal SimRequest::read_live_files(const RosterSettings& settings, SimPlan& plan,
-                                    std::ostream& notes) const {
+MaybeError SimRequest::read_live_files(const RosterSettings& settings, SimPlan& plan,
+                                       std::ostream& notes) const {
   plan.topology = settings.topology;
   plan.tenants = settings.tenants;
   plan.profiles = settings.profiles;
@@ -127,18 +130,18 @@ Result<LivePlan> SimRequest::prepare_live(const LiveHistory& history, std::ostre
   LivePlan plan;
   plan.workload = as_workload(history);
   if (plan.workload.trace.jobs.empty()) return Error{history.source + ": no job has run yet"};
-  if (!pairs_.empty()) return Error{"--pairs: not with --from-live"};
+  if (!pairs_.empty()) return Error{"--pairs: cannot be combined with --from-live"};
   plan.other = std::make_unique<SimPlan>();
   SimPlan& other = *plan.other;
   other.trace = plan.workload.trace;
-  if (const Refusal refusal = read_live_files(settings, other, notes)) return *refusal;
+  if (const MaybeError refusal = read_live_files(settings, other, notes)) return *refusal;
   Result<SimOptions> common = read_common();
   if (!common.ok()) return common.error();
   common.value().quantum = settings.engine.quantum;
   Result<std::vector<SimOptions>> runs = read_runs(common.value());
   if (!runs.ok()) return runs.error();
   other.runs = std::move(runs).value();
-  if (const Refusal refusal = check_trace(other)) return *refusal;
+  if (const MaybeError refusal = check_trace(other)) return *refusal;
   for (SimOptions& options : other.runs)
     options.tenants = other.tenants ? &*other.tenants : nullptr;
 
@@ -148,7 +151,7 @@ Result<LivePlan> SimRequest::prepare_live(const LiveHistory& history, std::ostre
   same.topology = settings.topology;
   same.profiles = settings.profiles;
   same.tenants = settings.tenants;
-  SimOptions options = own_options(settings, common.value());  // With the costs asked for.
+  SimOptions options = own_options(settings, common.value());  // With the requested costs.
   options.spread = other.runs.front().spread;
   options.tenants = same.tenants ? &*same.tenants : nullptr;
   same.runs.push_back(std::move(options));

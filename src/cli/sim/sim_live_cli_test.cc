@@ -9,19 +9,20 @@ namespace {
 using SimLiveCli = ScratchTest;
 
 TEST_F(SimLiveCli, RefusesWhatIsNoManagersPast) {
-  expect_refused(muster("sim --from-live " + path("none")), "name a manager's home");
+  expect_refused(muster("sim --from-live " + path("none")), "name a state directory");
   expect_refused(muster("sim --from-live " + dir_.string()), "journal.db");
   const std::string text = file("journal.db", "submit_s,gpus,duration_s\n0,1,2\n");
   expect_refused(muster("sim --from-live " + text), text);
-  expect_refused(muster_words({"sim", "--from-live", ""}), "--from-live: empty");
+  expect_refused(muster_words({"sim", "--from-live", ""}), "--from-live: must not be empty");
 }
 
 TEST_F(SimLiveCli, RefusesOptionsThatMakeNoSenseBesideIt) {
-  expect_refused(muster("sim --since 7d"), "give --from-live too");
+  expect_refused(muster("sim --since 7d"), "--since: requires --from-live");
   const std::string live = "sim --from-live " + path("none");
-  expect_refused(muster(live + " --trace a.csv"), "--trace: not with --from-live");
-  expect_refused(muster(live + " --compat synergy"), "--compat: not with --from-live");
-  expect_refused(muster(live + " --window 0:5"), "--window: not with --from-live");
+  expect_refused(muster(live + " --trace a.csv"), "--trace: cannot be combined with --from-live");
+  expect_refused(muster(live + " --compat synergy"),
+                 "--compat: cannot be combined with --from-live");
+  expect_refused(muster(live + " --window 0:5"), "--window: cannot be combined with --from-live");
 }
 
 TEST_F(SimLiveCli, IsNothingForASweep) {

@@ -1,5 +1,5 @@
-// `muster sim --from-live`: decides again what a live manager decided, or simulates its past under
-// another scheduler.
+// `muster sim --from-live`: repeats the decisions of a live manager from its journal, or simulates
+// its past under another scheduler.
 
 #include <fmt/format.h>
 
@@ -11,15 +11,15 @@
 
 #include "base/terminal/progress.h"
 #include "base/text/text.h"
-#include "cli/live/live_text.h"
+#include "cli/live/answer_text.h"
 #include "cli/sim/sim_command.h"
 #include "live/config/settings.h"
-#include "sim/results/files.h"
-#include "sim/results/json.h"
+#include "sim/results/result_files.h"
 #include "sim/results/run_tables.h"
-#include "study/page/json.h"
-#include "study/page/text.h"
-#include "study/past/ask.h"
+#include "sim/results/summary_json.h"
+#include "study/page/page_json.h"
+#include "study/page/page_text.h"
+#include "study/past/what_if.h"
 #include "study/past/what_if_page.h"
 #include "workload/history/notes.h"
 
@@ -27,9 +27,9 @@ namespace muster {
 
 namespace {
 
-constexpr const char* kHappened = "as-it-happened";  // The first of the runs by name.
+constexpr const char* kHappened = "as-it-happened";  // Sorts before the names of the other runs.
 
-// The runs of one workload, each written to a directory of its own if there is one for all.
+// The runs of one workload. With --out, writes each run to its own subdirectory.
 class LiveRuns {
  public:
   LiveRuns(const SimRequest& request, const Workload& workload, std::string out,
@@ -66,14 +66,14 @@ class LiveRuns {
     return keep(name, *results_.back(), plan.topology, std::move(label), dir);
   }
 
-  const Refusal& failed() const { return failed_; }  // To write.
+  const MaybeError& failed() const { return failed_; }  // The first error when writing a run.
 
  private:
   const SimRequest& request_;
   const Workload& workload_;
   std::string out_, command_;
   std::vector<std::unique_ptr<SimResult>> results_;
-  Refusal failed_;
+  MaybeError failed_;
 };
 
 }  // namespace
@@ -97,7 +97,7 @@ int SimCommand::reproduce(const LivePast& past, Streams streams, const std::stri
   for (const std::string& note : workload.trace.notes) streams.err << "note: " << note << '\n';
   if (!out_.empty()) {
     label.command = command;
-    const Refusal refusal =
+    const MaybeError refusal =
         write_run(out_, workload.happened, summary, label, workload.trace, topology);
     if (refusal) {
       return complain(streams, *refusal);
@@ -119,9 +119,8 @@ int SimCommand::reproduce(const LivePast& past, Streams streams, const std::stri
   }
   streams.out << fmt::format(
       "{} decisions, {} leases, digest {}: equal to what happened\n"
-      "decided again from the journal's {} entries since {}, one by one; what was before is in "
-      "the\n"
-      "tables only, and counts below\n\n",
+      "repeated from the journal's {} entries since {}; the summary below also includes\n"
+      "earlier jobs, which are only in the tables\n\n",
       era.decisions, era.leases, era.digest, era.entries, local_time(since));
   streams.out << summary_text(summary, label);
   return kExitDone;
@@ -154,7 +153,7 @@ int SimCommand::what_if(const LivePast& past, Streams streams, const std::string
   if (runs.failed()) return complain(streams, *runs.failed());
   Page page = what_if_page(plan.workload, happened, same, others);
   page.commands.push_back(command);
-  streams.out << (json_ ? page_json(page) : page_text(page, terminal_width(1), ink_for(1)));
+  streams.out << (json_ ? page_json(page) : page_text(page, terminal_width(1), color_mode_for(1)));
   if (!out_.empty()) streams.err << "note: written to " << out_ << '\n';
   return kExitDone;
 }

@@ -1,4 +1,4 @@
-// The options of `muster sim` that take more than a line to read.
+// Parses the more complex options of `muster sim`.
 
 #include "cli/sim/sim_options.h"
 
@@ -17,8 +17,8 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kMostQueues = 100;
-constexpr int kMostPatience = 1'000'000;
+constexpr std::size_t kMaxQueues = 100;
+constexpr int kMaxPatience = 1'000'000;
 
 }  // namespace
 
@@ -43,16 +43,16 @@ Result<PolicyOptions> SimRequest::read_policy_options(Compat compat) const {
     for (const std::string_view word : words_of(queues_)) {
       const Result<Duration> threshold = parse_option("--queues", word);
       if (!threshold.ok()) return threshold.error();
-      if (threshold.value() == Duration()) return Error{"--queues: zero; thresholds are positive"};
+      if (threshold.value() == Duration()) return Error{"--queues: thresholds must be positive"};
       if (!options.thresholds.empty() && threshold.value() <= options.thresholds.back()) {
-        return Error{fmt::format("--queues: not ascending: {} after {}",
+        return Error{fmt::format("--queues: thresholds must be ascending: {} after {}",
                                  short_duration(threshold.value()),
                                  short_duration(options.thresholds.back()))};
       }
       options.thresholds.push_back(threshold.value());
     }
-    if (options.thresholds.size() > kMostQueues) {
-      return Error{fmt::format("--queues: more than {}", kMostQueues)};
+    if (options.thresholds.size() > kMaxQueues) {
+      return Error{fmt::format("--queues: more than {} thresholds", kMaxQueues)};
     }
   }
   if (!service_.empty()) {
@@ -63,7 +63,7 @@ Result<PolicyOptions> SimRequest::read_policy_options(Compat compat) const {
   if (!gittins_quantum_.empty()) {
     const Result<Duration> quantum = parse_option("--gittins-quantum", gittins_quantum_);
     if (!quantum.ok()) return quantum.error();
-    if (quantum.value() == Duration()) return Error{"--gittins-quantum: zero"};
+    if (quantum.value() == Duration()) return Error{"--gittins-quantum: must be positive"};
     options.gittins_quantum = quantum.value();
   }
   if (compat != Compat::kNone) options.promote_permille = 0;
@@ -71,25 +71,25 @@ Result<PolicyOptions> SimRequest::read_policy_options(Compat compat) const {
     options.promote_permille = 0;
   } else if (!promote_.empty()) {
     const Result<double> factor = parse_number(promote_);
-    if (!factor.ok() || factor.value() <= 0 || factor.value() > kMostPatience) {
-      return Error{fmt::format("--promote: {}: not off or a number up to {}", in_quotes(promote_),
-                               kMostPatience)};
+    if (!factor.ok() || factor.value() <= 0 || factor.value() > kMaxPatience) {
+      return Error{fmt::format("--promote: {}: must be off or a number above 0, at most {}",
+                               in_quotes(promote_), kMaxPatience)};
     }
     options.promote_permille = std::max<std::int64_t>(1, std::llround(factor.value() * 1000.0));
   }
   return options;
 }
 
-Refusal SimRequest::read_failures(SimOptions& common) const {
+MaybeError SimRequest::read_failures(SimOptions& common) const {
   FailureOptions& failures = common.failures;
   if (failures_ == "on") {
     failures.faults.rate = 1;
   } else if (!failures_.empty() && failures_ != "off") {
     const Result<double> rate = parse_number(failures_);
     if (!rate.ok())
-      return Error{"--failures: " + in_quotes(failures_) + ": not on, off or a number"};
+      return Error{"--failures: " + in_quotes(failures_) + ": must be on, off or a number"};
     failures.faults.rate = rate.value();
-    if (const Refusal refusal = check_options(failures.faults)) {
+    if (const MaybeError refusal = check_options(failures.faults)) {
       return Error{"--failures: " + refusal->message};
     }
   }
@@ -97,24 +97,25 @@ Refusal SimRequest::read_failures(SimOptions& common) const {
   if (!retry.ok()) return retry.error();
   common.retry = retry.value();
   failures.pre_run = pre_run_;
-  if (!server_mtbf_.empty()) {
-    const Result<Duration> mtbf = parse_option("--server-mtbf", server_mtbf_);
+  if (!node_mtbf_.empty()) {
+    const Result<Duration> mtbf = parse_option("--server-mtbf", node_mtbf_);
     if (!mtbf.ok()) return mtbf.error();
-    if (mtbf.value() < Duration::seconds(60)) return Error{"--server-mtbf: less than a minute"};
-    failures.servers.mtbf = mtbf.value();
-    const Result<Duration> repair = parse_option("--server-repair", server_repair_);
+    if (mtbf.value() < Duration::seconds(60)) return Error{"--server-mtbf: must be at least 1m"};
+    failures.nodes.mtbf = mtbf.value();
+    const Result<Duration> repair = parse_option("--server-repair", node_repair_);
     if (!repair.ok()) return repair.error();
-    failures.servers.repair = repair.value();
+    failures.nodes.repair = repair.value();
   }
   if (failures.pre_run && failures.faults.rate <= 0) {
-    return Error{"--pre-run: nothing to catch; give --failures too"};
+    return Error{"--pre-run: requires --failures"};
   }
   return std::nullopt;
 }
 
-// From the option, or else from the cluster's file.
-Refusal SimRequest::read_tenants_option(const Trace& trace, const Topology& topology,
-                                        std::optional<TenantTree>& tenants) const {
+// Sets the tenants from --tenants. Without it, keeps those of the cluster file. Checks them against
+// the trace.
+MaybeError SimRequest::read_tenants_option(const Trace& trace, const Topology& topology,
+                                           std::optional<TenantTree>& tenants) const {
   const std::int32_t gpus = topology.total().gpus;
   if (tenants_ == "infer") {
     std::vector<TenantDemand> demand;
@@ -131,7 +132,7 @@ Refusal SimRequest::read_tenants_option(const Trace& trace, const Topology& topo
     tenants = std::move(read).value();
   }
   if (!tenants) return std::nullopt;
-  if (Refusal refusal = tenants->check(gpus)) return refusal;
+  if (MaybeError refusal = tenants->check(gpus)) return refusal;
   return check_tenants(trace, *tenants);
 }
 

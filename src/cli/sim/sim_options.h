@@ -1,6 +1,6 @@
 #pragma once
 
-// Words that several options of `muster sim` have in common.
+// Parsers of option values, shared by several options of `muster sim`.
 
 #include <string_view>
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace muster {
 
-// "fifo, srtf" as a person writes it.
+// Splits a list such as "fifo, srtf" at commas and trims each word.
 std::vector<std::string_view> words_of(std::string_view list);
 
-// A duration, with the option named in what is wrong with it.
+// Parses a duration. The error message starts with the name of the option.
 Result<Duration> parse_option(std::string_view option, std::string_view text);
 
 }  // namespace muster

@@ -15,7 +15,7 @@ namespace muster {
 
 namespace {
 
-// The workload used when none is named: more than a proportional cluster of 128 GPUs can digest.
+// The default workload: more load than 128 GPUs with proportional shares can handle.
 GeneratorOptions builtin_workload(std::uint64_t seed) {
   GeneratorOptions options;
   options.jobs = 3000;
@@ -43,7 +43,7 @@ Result<Window> parse_window(std::string_view text, std::size_t jobs) {
   if (!first.ok()) return fail(first.error().message);
   if (!last.ok()) return fail(last.error().message);
   if (first.value() < 0 || first.value() >= last.value()) {
-    return fail("FIRST is not below LAST");
+    return fail("FIRST must be less than LAST, and not negative");
   }
   if (static_cast<std::size_t>(last.value()) > jobs) {
     return fail(fmt::format("the trace has {} jobs", jobs));
@@ -51,22 +51,23 @@ Result<Window> parse_window(std::string_view text, std::size_t jobs) {
   return Window{static_cast<std::size_t>(first.value()), static_cast<std::size_t>(last.value())};
 }
 
-// What some ways to simulate need to know of every job's model.
-Refusal check_models(const Trace& trace, const ProfileTable& profiles, const SimOptions& options) {
+// Checks that every job's model has the data that the scheduler or simulator needs.
+MaybeError check_models(const Trace& trace, const ProfileTable& profiles,
+                        const SimOptions& options) {
   const bool losses = std::holds_alternative<OptimusOptions>(options.whole);
   for (const TraceJob& job : trace.jobs) {
     const Profile& profile = profiles[profiles.find(trace.models[job.model])];
     if (losses && !profile.loss()) {
       return Error{
-          fmt::format("--scheduler optimus: job {}: model {}: its profile has no loss "
-                      "curve (key loss), from which optimus tells when it will end",
+          fmt::format("--scheduler optimus: job {}: model {}: the profile has no loss curve (key "
+                      "loss), which optimus needs to predict run times",
                       in_quotes(job.id), in_quotes(profile.name()))};
     }
     if (options.compat == Compat::kSynergy && job.iterations > 0 &&
         profile.iteration_seconds() > options.round.in_seconds()) {
       return Error{
-          fmt::format("--round: {} s is shorter than one iteration of '{}' ({} s), and "
-                      "--compat synergy credits whole ones",
+          fmt::format("--round: {} s is shorter than one iteration of '{}' ({} s); --compat "
+                      "synergy only counts whole iterations",
                       options.round.in_seconds(), profile.name(), profile.iteration_seconds())};
     }
   }
@@ -83,120 +84,143 @@ void SimRequest::add_options(Command command) {
   add_planner_options(command);
   add_failure_options(command);
   command.add_option("--compat", compat_, "imitate another simulator: tiresias or synergy");
-  command.add_option("--window", window_, "statistics over jobs FIRST:LAST in arrival order only");
-  command.add_option("--seed", seed_, "of everything random")
+  command.add_option("--window", window_,
+                     "limit statistics to the jobs FIRST:LAST in arrival order");
+  command.add_option("--seed", seed_, "seed of the random numbers")
       .check(refuse_seed)
       .capture_default_str();
 }
 
 void SimRequest::add_workload_options(Command command) {
-  command.add_option("--trace", trace_, "workload file (default: a built-in one)");
+  command.add_option("--trace", trace_, "workload file (default: a built-in workload)");
   trace_options_.add_to(command);
   command.add_option("--from-live", from_live_,
-                     "a live manager's own past: its home, socket or journal.db");
+                     "past of a live manager: its state directory, socket or journal.db");
   command.add_option("--since", since_,
-                     "of that, jobs submitted since: 7d, or 2026-11-01T12:00:00");
+                     "with --from-live: only jobs submitted since: 7d, or 2026-11-01T12:00:00");
   command
-      .add_option("--cluster", cluster_, "file, or SERVERSxGPUS[,cpus=,mem=,storage=,racks=,gpu=]")
+      .add_option("--cluster", cluster_,
+                  "cluster: file, or NODESxGPUS[,cpus=,mem=,storage=,racks=,gpu=]")
       .capture_default_str();
 }
 
 void SimRequest::add_part_options(Command command) {
   command.add_option("--scheduler", scheduler_,
-                     "as its paper has it, instead of parts: philly, tiresias, gandiva, "
-                     "optimus, synergy; a list compares");
+                     "scheduler as published, instead of parts: philly, tiresias, gandiva, "
+                     "optimus, synergy; a list compares them");
   command.add_option("--policy", policy_,
-                     "who is next; a list compares: fifo,srtf (default: fifo)");
+                     "policy that orders the queue; a list compares: fifo,srtf (default: fifo)");
   command.add_option("--mechanism", mechanism_,
-                     "how much CPU and memory; may be a list (default: proportional)");
-  command.add_option(
-      "--placement", placement_,
-      "where; may be a list (default: consolidate; with --compat: count or first-fit)");
+                     "mechanism that assigns CPU and memory; or a list (default: proportional)");
+  command.add_option("--placement", placement_,
+                     "placement that chooses nodes; or a list (default: consolidate; with "
+                     "--compat: count or first-fit)");
   command.add_option("--queues", queues_,
-                     "of mlfq-*: GPU time at which a job leaves each but the last (3250s,7200s)");
-  command.add_flag("--queues-by-time", queues_by_time_, "of mlfq-*: plain time, not GPU time");
+                     "mlfq-* only: attained GPU time at which a job moves to the next queue: "
+                     "3250s,7200s (default: 3250s)");
+  command.add_flag("--queues-by-time", queues_by_time_,
+                   "mlfq-* only: use run time instead of GPU time");
   command.add_option("--promote", promote_,
-                     "of mlfq-*: back to the first queue after waiting so many times what it ran");
+                     "mlfq-* only: move a job to the first queue after it waited N times its run "
+                     "time, or off (default: 8; with --compat: off)");
   command.add_option("--service", service_,
-                     "of *gittins: GPU-seconds of earlier jobs, one a line (default: learnt)");
-  command.add_option("--gittins-quantum", gittins_quantum_, "of gittins (default: 3250s)");
-  command.add_option("--round", round_, "plan every so often (default: at every event)");
+                     "*gittins only: file of GPU-seconds of earlier jobs, one per line (default: "
+                     "learned)");
+  command.add_option("--gittins-quantum", gittins_quantum_,
+                     "gittins only: service quantum (default: 3250s)");
+  command.add_option("--round", round_, "interval between plans (default: plan at every event)");
   command
       .add_option("--estimates", estimates_,
-                  "run times believed: oracle, noisy:SIGMA, user, history; may be a list")
+                  "source of run-time estimates: oracle, noisy:SIGMA, user, history; or a list")
       .capture_default_str();
-  command.add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
+  command.add_option("--profiles", profiles_,
+                     "file of model profiles (default: the built-in profiles)");
 }
 
 void SimRequest::add_cost_options(Command command) {
-  command.add_option("--checkpoint-cost", checkpoint_, "GPU time lost when stopped")
+  command.add_option("--checkpoint-cost", checkpoint_, "time lost when a job is stopped")
       .capture_default_str();
-  command.add_option("--restart-cost", restart_, "and when started again").capture_default_str();
-  command.add_option("--migration-cost", migration_, "and on top when moved").capture_default_str();
-  command.add_option("--suspend-cost", suspend_, "and in each turn on a GPU that jobs share")
+  command.add_option("--restart-cost", restart_, "time lost when a job is started again")
+      .capture_default_str();
+  command
+      .add_option("--migration-cost", migration_,
+                  "additional time lost when a job moves to other nodes")
+      .capture_default_str();
+  command
+      .add_option("--suspend-cost", suspend_,
+                  "time lost in each time slice on a GPU that several jobs share")
       .capture_default_str();
   command
       .add_option("--checkpoint-interval", checkpoint_interval_,
-                  "how often a running job saves its work")
+                  "interval between checkpoints of a running job")
       .capture_default_str();
   command.add_option("--min-run", min_run_,
-                     "nobody is stopped for another sooner (default: a checkpoint interval)");
+                     "minimum run time before a job can be preempted (default: the checkpoint "
+                     "interval)");
 }
 
 void SimRequest::add_planner_options(Command command) {
   command.add_option("--tenants", tenants_,
-                     "quotas: file, a=64,b=32[,share=weight][,reclaim=0.9], or infer");
+                     "tenant quotas: file, a=64,b=32[,share=weight][,reclaim=0.9], or infer");
   command.add_option("--spread", spread_,
-                     "on: gangs over several servers are slower (default: with --scheduler)");
-  command.add_option("--acquire-timeout", acquire_, "of philly: wait so long for servers asked for")
+                     "on: gangs on several nodes run slower; or off (default: on with --scheduler, "
+                     "otherwise off)");
+  command
+      .add_option("--acquire-timeout", acquire_,
+                  "philly only: how long a job waits for the nodes it requested")
       .capture_default_str();
-  command.add_option("--back-off", back_off_, "of philly: then give up for so long")
+  command
+      .add_option("--back-off", back_off_, "philly only: back-off time after the acquire timeout")
       .capture_default_str();
   command
       .add_option("--relax-after", relax_after_,
-                  "of philly: tries before less locality will do, or never")
+                  "philly only: attempts before a job accepts less locality, or never")
       .capture_default_str();
-  command.add_option("--slice", slice_, "of gandiva: a turn on a GPU that jobs share")
+  command.add_option("--slice", slice_, "gandiva only: time slice on a GPU that several jobs share")
       .capture_default_str();
-  command.add_option("--jobs-per-gpu", jobs_per_gpu_, "of gandiva: so many share one at most")
+  command
+      .add_option("--jobs-per-gpu", jobs_per_gpu_,
+                  "gandiva only: maximum number of jobs that share a GPU")
       .capture_default_str();
   command.add_option("--pairs", pairs_,
-                     "of gandiva: speeds of two models on one GPU (default: no packing)");
+                     "gandiva only: file of speeds of two models on one GPU (default: no packing)");
   command.add_option("--elastic", elastic_,
-                     "gandiva, optimus: all jobs run on FEWEST-MOST GPUs, or those declared so "
-                     "(default: declared; optimus: 1-16)");
+                     "gandiva and optimus only: MIN-MAX GPUs for all jobs, or declared: only jobs "
+                     "with a declared range are elastic (default: declared; optimus: 1-16)");
   command
       .add_option("--report-noise", report_noise_,
-                  "of speeds and losses that jobs report, as a part of them")
+                  "relative noise of the speeds and losses that jobs report")
       .check_range(0.0, 1.0)
       .capture_default_str();
 }
 
 void SimRequest::add_failure_options(Command command) {
   command.add_option("--failures", failures_,
-                     "attempts fail: on as in Philly's table, or so many times as often (0.5)");
-  command.add_option("--retry", retry_, "failed jobs: none, fixed:N or adaptive")
+                     "injected failures: on (rates of the Philly study), a factor of these rates "
+                     "such as 0.5, or off (default: off)");
+  command.add_option("--retry", retry_, "retry policy for failed jobs: none, fixed:N or adaptive")
       .capture_default_str();
-  command.add_flag("--pre-run", pre_run_, "try multi-GPU jobs on one GPU of a pool first");
-  command.add_option("--server-mtbf", server_mtbf_, "servers fail so often on average, and return");
-  command.add_option("--server-repair", server_repair_, "after so long on average")
+  command.add_flag("--pre-run", pre_run_, "run multi-GPU jobs on one GPU of a pool first");
+  command.add_option("--server-mtbf", node_mtbf_,
+                     "mean time between failures of a node (default: nodes do not fail)");
+  command.add_option("--server-repair", node_repair_, "mean repair time of a node")
       .capture_default_str();
 }
 
-Refusal SimRequest::refuse_empty() const {
-  Refusal refusal =
+MaybeError SimRequest::refuse_empty() const {
+  MaybeError refusal =
       command_.refuse_empty({"--trace", "--format", "--throughputs", "--profiles", "--cluster",
                              "--tenants", "--pairs", "--policy", "--mechanism", "--placement",
                              "--scheduler", "--round", "--from-live", "--since"});
   if (refusal) return refusal;
   for (const char* option : {"--format", "--throughputs"}) {
     if (!trace_.empty() || command_.count(option) == 0) continue;
-    return Error{std::string(option) + ": of what? give --trace too"};
+    return Error{std::string(option) + ": requires --trace"};
   }
   return std::nullopt;
 }
 
-Refusal SimRequest::read_files(SimPlan& plan, std::ostream& notes) const {
+MaybeError SimRequest::read_files(SimPlan& plan, std::ostream& notes) const {
   Result<ClusterFile> cluster = load_cluster(cluster_, notes);
   if (!cluster.ok()) return cluster.error();
   plan.topology = std::move(cluster.value().topology);
@@ -217,7 +241,7 @@ Result<SimOptions> SimRequest::read_common() const {
   const Result<Compat> compat = parse_compat(compat_);
   if (!compat.ok()) return compat.error();
   common.compat = compat.value();
-  if (const Refusal refusal = read_failures(common)) return *refusal;
+  if (const MaybeError refusal = read_failures(common)) return *refusal;
   common.seed = seed_;
   common.report_noise = report_noise_;
   const std::array<std::tuple<const char*, const std::string*, Duration*>, 6> durations = {{
@@ -239,8 +263,8 @@ Result<SimOptions> SimRequest::read_common() const {
 }
 
 Result<std::size_t> SimRequest::count_runs() const {
-  if (const Refusal refusal = refuse_empty()) return *refusal;
-  if (from_live()) return Error{"--from-live: of muster sim only"};
+  if (const MaybeError refusal = refuse_empty()) return *refusal;
+  if (from_live()) return Error{"--from-live: only for muster sim"};
   const Result<SimOptions> common = read_common();
   if (!common.ok()) return common.error();
   const Result<std::vector<SimOptions>> runs = read_runs(common.value());
@@ -248,9 +272,9 @@ Result<std::size_t> SimRequest::count_runs() const {
   return runs.value().size();
 }
 
-Refusal SimRequest::check_trace(const SimPlan& plan) const {
+MaybeError SimRequest::check_trace(const SimPlan& plan) const {
   for (const SimOptions& options : plan.runs) {
-    if (Refusal refusal = check_models(plan.trace, plan.profiles, options)) return refusal;
+    if (MaybeError refusal = check_models(plan.trace, plan.profiles, options)) return refusal;
   }
   const bool user_estimates =
       std::any_of(plan.runs.begin(), plan.runs.end(), [](const SimOptions& options) {
@@ -266,9 +290,9 @@ Refusal SimRequest::check_trace(const SimPlan& plan) const {
 }
 
 Result<std::unique_ptr<SimPlan>> SimRequest::prepare(std::ostream& notes) const {
-  if (const Refusal refusal = refuse_empty()) return *refusal;
+  if (const MaybeError refusal = refuse_empty()) return *refusal;
   auto plan = std::make_unique<SimPlan>();
-  if (const Refusal refusal = read_files(*plan, notes)) return *refusal;
+  if (const MaybeError refusal = read_files(*plan, notes)) return *refusal;
   Result<SimOptions> common = read_common();
   if (!common.ok()) return common.error();
   if (!pairs_.empty()) common.value().pairs = &plan->pairs;
@@ -281,13 +305,13 @@ Result<std::unique_ptr<SimPlan>> SimRequest::prepare(std::ostream& notes) const 
   plan->trace = std::move(trace).value();
   if (trace_.empty()) plan->trace.source = "built-in";
   for (const std::string& note : plan->trace.notes) notes << "note: " << note << '\n';
-  if (const Refusal refusal = check_trace(*plan)) return *refusal;
+  if (const MaybeError refusal = check_trace(*plan)) return *refusal;
   if (!window_.empty()) {
     const Result<Window> window = parse_window(window_, plan->trace.jobs.size());
     if (!window.ok()) return window.error();
     plan->window = window.value();
   }
-  if (const Refusal refusal = read_tenants_option(plan->trace, plan->topology, plan->tenants)) {
+  if (const MaybeError refusal = read_tenants_option(plan->trace, plan->topology, plan->tenants)) {
     return *refusal;
   }
   if (plan->tenants) {

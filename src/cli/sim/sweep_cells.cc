@@ -23,7 +23,7 @@ namespace {
 // Options whose value may be a file.
 constexpr std::array<std::string_view, 7> kFiles = {"trace", "throughputs", "cluster", "profiles",
                                                     "pairs", "tenants",     "service"};
-constexpr std::size_t kMostResultBytes = 1 << 20;
+constexpr std::size_t kMaxResultBytes = 1 << 20;
 
 Error at(const std::string& file, const GridAxis& axis, std::string_view what) {
   return Error{fmt::format("{}:{}: {}: {}", file, axis.line, axis.option, what)};
@@ -48,9 +48,9 @@ Result<std::unique_ptr<CellRequest>> CellRequest::make(const Grid& grid, std::si
   for (std::size_t i = 0; i < grid.axes.size(); ++i) {
     const GridAxis& axis = grid.axes[i];
     if (std::find(known.begin(), known.end(), axis.option) == known.end()) {
-      return at(
-          file, axis,
-          "no option of muster sim: " + in_quotes(axis.option) + suggestion(axis.option, known));
+      return at(file, axis,
+                "not an option of muster sim: " + in_quotes(axis.option) +
+                    suggestion(axis.option, known));
     }
     words.push_back(fmt::format("--{}={}", axis.option, values[i]));
   }
@@ -61,15 +61,16 @@ Result<std::unique_ptr<CellRequest>> CellRequest::make(const Grid& grid, std::si
   const Result<std::size_t> runs = request->sim_.count_runs();
   const Error told = runs.ok() ? Error{""} : runs.error();
   if (runs.ok() && runs.value() == 1) return request;
-  for (std::size_t i = 0; i < grid.axes.size(); ++i) {  // Whose fault it is, if that can be told.
+  for (std::size_t i = 0; i < grid.axes.size();
+       ++i) {  // Find the axis with the error, if possible.
     const bool list = runs.ok() && values[i].find(',') != std::string_view::npos &&
                       (grid.axes[i].option == "policy" || grid.axes[i].option == "scheduler" ||
                        grid.axes[i].option == "mechanism" || grid.axes[i].option == "placement" ||
                        grid.axes[i].option == "estimates");
     if (list) {
-      return at(
-          file, grid.axes[i],
-          in_quotes(values[i]) + ": several in one cell; write [" + std::string(values[i]) + "]");
+      return at(file, grid.axes[i],
+                in_quotes(values[i]) + ": several values in one cell; write [" +
+                    std::string(values[i]) + "]");
     }
     if (!runs.ok() && told.message.starts_with("--" + grid.axes[i].option + ":")) {
       return at(file, grid.axes[i], trim(told.message.substr(grid.axes[i].option.size() + 3)));
@@ -83,14 +84,14 @@ Result<std::unique_ptr<CellStore>> CellStore::open(const std::string& dir) {
   std::error_code status;
   std::filesystem::create_directories(dir + "/cells", status);
   if (status) {
-    return Error{fmt::format("--out {}: cannot make the directory: {}", dir, status.message())};
+    return Error{fmt::format("--out {}: cannot create the directory: {}", dir, status.message())};
   }
   std::unique_ptr<CellStore> store(new CellStore(dir));
   const std::string lock = dir + "/lock";
   store->lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (store->lock_ < 0) return Error{fmt::format("{}: {}", lock, std::strerror(errno))};
   if (flock(store->lock_, LOCK_EX | LOCK_NB) != 0) {
-    return Error{fmt::format("--out {}: another sweep is at work there", dir)};
+    return Error{fmt::format("--out {}: another sweep is using this directory", dir)};
   }
   store->tidy();
   return store;
@@ -119,7 +120,7 @@ Result<std::string> CellStore::file_digest(const std::string& path) {
 
 Result<std::string> CellStore::key(const Grid& grid, std::size_t cell) {
   const std::vector<std::string_view> values = grid.cell(cell);
-  std::map<std::string_view, std::string_view> options;  // Whatever their order in the grid.
+  std::map<std::string_view, std::string_view> options;  // Sorted: the grid's order is irrelevant.
   for (std::size_t i = 0; i < values.size(); ++i) options[grid.axes[i].option] = values[i];
   Digest digest;
   digest.add(kCellVersion);
@@ -139,21 +140,21 @@ Result<std::string> CellStore::key(const Grid& grid, std::size_t cell) {
 std::optional<std::string> CellStore::find(const std::string& key) const {
   std::error_code status;
   const std::uintmax_t size = std::filesystem::file_size(path(key), status);
-  if (status || size > kMostResultBytes) return std::nullopt;
+  if (status || size > kMaxResultBytes) return std::nullopt;
   std::ifstream file(path(key), std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!nlohmann::json::accept(text)) return std::nullopt;
   return text;
 }
 
-Refusal CellStore::save(const std::string& key, const std::string& result) const {
-  // Twice: a sweep that is just starting may take what we are writing for a killed one's.
+MaybeError CellStore::save(const std::string& key, const std::string& result) const {
+  // Tried twice: a sweep that starts now may delete the temporary file as one of a killed worker.
   if (!write_atomically(path(key), result)) return std::nullopt;
   return write_atomically(path(key), result);
 }
 
 std::size_t CellStore::take_up(std::vector<SweepCell>& cells) const {
-  // One listing, however many cells there are: the directory may be on another machine.
+  // Lists the directory once instead of looking up each cell, because it may be on a network disk.
   std::set<std::string> there;
   for (std::string& name : names_in(dir_ + "/cells")) there.insert(std::move(name));
   std::size_t taken = 0;

@@ -1,9 +1,9 @@
 #pragma once
 
-// The cells of a sweep and what is known of each: a cell is named by a digest of its options and of
-// the files they name, and its result is one small file under that name. So a sweep that was
-// interrupted, or whose grid grew, repeats no finished cell, and one whose trace changed repeats
-// them all.
+// The cells of a sweep and their stored results. The key of a cell is a digest of its options and
+// of the files that they name. Its result is one small file named after the key. A sweep that was
+// interrupted, or whose grid grew, therefore repeats no finished cell. If the trace changed, it
+// repeats all cells.
 
 #include <map>
 #include <memory>
@@ -18,19 +18,19 @@
 
 namespace muster {
 
-// Results of one version say nothing of another's.
+// Part of each key: results of different versions are not comparable.
 inline constexpr std::string_view kCellVersion = "muster 0.1.0 cells 1";
 
 struct SweepCell {
-  std::size_t number = 0;  // Of the grid, from 0; people count from 1.
+  std::size_t number = 0;  // Index in the grid, from 0. Messages count from 1.
   std::string key;
-  std::string result;  // JSON; empty until it is known.
+  std::string result;  // JSON; empty until the cell is finished.
 };
 
-// A request as the cell's options say it, read by the same code as the command line.
+// The simulation request of one cell, parsed by the same code as the command line.
 class CellRequest {
  public:
-  // Refuses with the grid's line an option that there is not, or a value that will not do.
+  // Returns an error with the grid's line number for an unknown option or an invalid value.
   static Result<std::unique_ptr<CellRequest>> make(const Grid& grid, std::size_t cell,
                                                    const std::string& file);
   const SimRequest& sim() const { return sim_; }
@@ -44,28 +44,30 @@ class CellRequest {
 
 class CellStore {
  public:
-  // Makes the directory. One sweep at a time: refuses while another holds it.
+  // Creates the directory and locks it. Returns an error while another sweep holds the lock.
   static Result<std::unique_ptr<CellStore>> open(const std::string& dir);
-  // Beside the sweep that holds it and for its sake, so that it may be on another machine.
+  // Opens the directory without the lock, for a task of the sweep that holds it. The task may run
+  // on another node.
   static std::unique_ptr<CellStore> join(const std::string& dir);
   ~CellStore();
   CellStore(const CellStore&) = delete;
   CellStore& operator=(const CellStore&) = delete;
 
-  // Refuses a file that cannot be read.
+  // Returns the key of a cell, or an error if one of its files cannot be read.
   Result<std::string> key(const Grid& grid, std::size_t cell);
-  // Digests of all files that keys were made of, by the names that the grid gives them.
+  // Digests of all files that key() has read, by their path in the grid.
   const std::map<std::string, std::string>& inputs() const { return digests_; }
   Result<std::string> file_digest(const std::string& path);
 
-  // The result as it was saved, a JSON object; nothing if there is none. Bytes that are not whole
-  // count as none.
+  // Returns the saved result, a JSON text, or nullopt if there is none. An incomplete file counts
+  // as none.
   std::optional<std::string> find(const std::string& key) const;
-  // May be called by several threads and machines, whatever their keys: one whole result stays.
-  Refusal save(const std::string& key, const std::string& result) const;
-  // Of the cells that have no result, takes up those that are there by now; how many.
+  // Saves a result atomically. Safe to call from several threads and nodes at the same time, even
+  // with the same key: one complete result remains.
+  MaybeError save(const std::string& key, const std::string& result) const;
+  // Loads results that were saved since, for cells without a result. Returns their number.
   std::size_t take_up(std::vector<SweepCell>& cells) const;
-  // Removes what killed workers were writing.
+  // Removes incomplete files of killed workers.
   void tidy() const;
 
   const std::string& dir() const { return dir_; }
@@ -76,10 +78,10 @@ class CellStore {
 
   std::string dir_;
   int lock_ = -1;
-  std::map<std::string, std::string> digests_;  // Of files.
+  std::map<std::string, std::string> digests_;  // By file path.
 };
 
-// In any order; as far as the directory can be read.
+// Returns the names in a directory, in any order; fewer if it cannot be read to the end.
 std::vector<std::string> names_in(const std::string& dir);
 
 }  // namespace muster

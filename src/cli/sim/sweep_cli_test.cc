@@ -54,7 +54,7 @@ TEST_F(SweepCli, RepeatsNoFinishedCellAndGivesTheSameBytes) {
   std::ofstream(fs::directory_iterator(dir_ / "out/cells")->path()) << "{\"half\": ";
   const Output again = sweep(" --threads 1");
   ASSERT_EQ(again.status, kExitDone) << again.err;
-  EXPECT_TRUE(has(again.err, "of 6 cells were done before")) << again.err;
+  EXPECT_TRUE(has(again.err, "of 6 cells were already finished")) << again.err;
   EXPECT_EQ(slurp(dir_ / "out/results.csv"), results);
   EXPECT_EQ(slurp(dir_ / "out/means.csv"), means);
   EXPECT_EQ(cells(), 6U);
@@ -66,7 +66,7 @@ TEST_F(SweepCli, AChangedTraceIsANewCell) {
   std::ofstream(trace_, std::ios::app) << "5,40,1,7\n";
   const Output again = sweep();
   ASSERT_EQ(again.status, kExitDone);
-  EXPECT_FALSE(has(again.err, "done before")) << again.err;
+  EXPECT_FALSE(has(again.err, "already finished")) << again.err;
   EXPECT_EQ(cells(), 2U);
 }
 
@@ -87,13 +87,14 @@ TEST_F(SweepCli, RefusesAGridThatMakesNoSenseBeforeAnythingRuns) {
     const char* options;
     const char* what;
   } cases[] = {
-      {"  polcy: fifo\n", "grid.yaml:4: polcy: no option of muster sim: 'polcy'; did you mean "},
+      {"  polcy: fifo\n",
+       "grid.yaml:4: polcy: not an option of muster sim: 'polcy'; did you mean "},
       {"  policy: [fifo, srft]\n",
        "grid.yaml:4: policy: unknown policy 'srft'; did you mean 'srtf'?"},
       {"  policy: \"fifo,srtf\"\n",
-       "grid.yaml:4: policy: 'fifo,srtf': several in one cell; write [fifo,srtf]"},
-      {"  slice: 0\n  scheduler: gandiva\n", "grid.yaml:4: slice: zero"},
-      {"  out: x\n", "no option of muster sim: 'out'"},
+       "grid.yaml:4: policy: 'fifo,srtf': several values in one cell; write [fifo,srtf]"},
+      {"  slice: 0\n  scheduler: gandiva\n", "grid.yaml:4: slice: must be positive"},
+      {"  out: x\n", "not an option of muster sim: 'out'"},
       {"  seed: [1, x]\n", "grid.yaml: cell 2: "},
   };
   for (const auto& each : cases) {
@@ -153,7 +154,7 @@ TEST_F(SweepSlices, TogetherDoWhatTheSweepDoes) {
     EXPECT_EQ(slurp(entry.path()), slurp(dir_ / "out/cells" / entry.path().filename()));
   }
   const Output gathered = sweep();
-  EXPECT_TRUE(has(gathered.err, "6 of 6 cells were done before")) << gathered.err;
+  EXPECT_TRUE(has(gathered.err, "6 of 6 cells were already finished")) << gathered.err;
   EXPECT_EQ(slurp(dir_ / "out/results.csv"), slurp(dir_ / "here/results.csv"));
 }
 
@@ -172,7 +173,7 @@ TEST_F(SweepSlices, ACellThatCannotBeDoneIsToldAsTheSweepTellsIt) {
 }
 
 TEST_F(SweepSlices, WhatATaskSaidLastIsKnown) {
-  EXPECT_EQ(words_in(path("none")), std::nullopt) << "nobody could write there";
+  EXPECT_EQ(words_in(path("none")), std::nullopt) << "no task could write there";
   file("task-1.log", "");
   EXPECT_EQ(words_in(dir_.string()), "");
   file("task-2.log", "first\nsh: muster: not\tfound\n\n");
@@ -183,12 +184,12 @@ TEST_F(SweepSlices, RefusesAPlanThatIsNotOneAndInputsThatAreNotTheSame) {
   write_grid("  policy: fifo\n");
   const std::string good = write(plan());
   expect_refused(slice(path("none.json"), "1/1"), "none.json: cannot read: No such file");
-  expect_refused(slice(good, "0/1"), "--slice: not NUMBER/OF, such as 3/12: '0/1'");
+  expect_refused(slice(good, "0/1"), "--slice: must be NUMBER/TOTAL, such as 3/12: '0/1'");
   expect_refused(slice(good, "2/1"), "--slice: ");
   expect_refused(muster("sweep --plan " + good), "--plan requires --slice");
   expect_refused(muster("sweep"), "grid is required; see 'muster sweep --help'");
   std::ofstream(trace_, std::ios::app) << "5,40,1,7\n";
-  expect_refused(slice(good, "1/1"), "jobs.csv: is not on ");
+  expect_refused(slice(good, "1/1"), "jobs.csv: differs on ");
   fs::remove(trace_);
   expect_refused(slice(good, "1/1"), "jobs.csv: cannot read: No such file or directory (on ");
   SweepPlan bad = read_plan(good).value();
@@ -201,11 +202,11 @@ TEST_F(SweepSlices, RefusesAPlanThatIsNotOneAndInputsThatAreNotTheSame) {
 TEST_F(SweepCli, WhatSlurmIsToldIsCheckedFirst) {
   write_grid("  policy: fifo\n");
   expect_refused(sweep(" --on slrm"), "--on: unknown place 'slrm'; did you mean 'slurm'?");
-  expect_refused(sweep(" --partition cpu"), "--partition: only with --on slurm");
-  expect_refused(sweep(" --jobs-at-once 4"), "--jobs-at-once: only with --on slurm");
+  expect_refused(sweep(" --partition cpu"), "--partition: requires --on slurm");
+  expect_refused(sweep(" --jobs-at-once 4"), "--jobs-at-once: requires --on slurm");
   expect_refused(sweep(" --on slurm --jobs-at-once 0"), "--jobs-at-once: ");
   expect_refused(sweep(" --on slurm --mem 4"), "--mem: no unit: '4'; write 4G or 4M");
-  expect_refused(sweep(" --on slurm --time-limit 0"), "--time-limit: zero");
+  expect_refused(sweep(" --on slurm --time-limit 0"), "--time-limit: must be positive");
   EXPECT_FALSE(fs::exists(dir_ / "out"));
 }
 

@@ -12,27 +12,29 @@
 #include "cli/sim/sweep_plan.h"
 #include "cli/sim/sweep_work.h"
 #include "engine/model/job_request.h"
-#include "sim/results/sweep.h"
+#include "sim/results/sweep_tables.h"
 
 namespace muster {
 
 namespace {
 
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 constexpr std::array<std::string_view, 2> kPlaces = {"here", "slurm"};
 
 }  // namespace
 
 void SweepCommand::add_to(Command app) {
-  command_ = app.add_subcommand("sweep", "simulate every cell of a grid on all cores, or by Slurm");
-  command_.add_option("grid", grid_, "YAML file: options of muster sim, each with its values");
-  command_.add_option("--out", out_, "directory of results; going on finds finished cells there")
+  command_ = app.add_subcommand("sweep", "simulate every cell of a grid, on all cores or on Slurm");
+  command_.add_option("grid", grid_, "YAML file: options of muster sim and their values");
+  command_
+      .add_option("--out", out_,
+                  "directory for results; a repeated sweep reuses the cells finished there")
       .capture_default_str();
   command_
       .add_option("--threads", threads_,
-                  "cells at a time (default: one a core; of a task of Slurm's: 1)")
-      .check_range(1, kMostThreads);
-  command_.add_option("--on", on_, "where: here, or slurm, whose nodes share the directory --out")
+                  "cells at a time (default: one per core; with --on slurm: 1 per task)")
+      .check_range(1, kMaxThreads);
+  command_.add_option("--on", on_, "where to run: here, or slurm; its nodes must share --out")
       .capture_default_str()
       .check([](const std::string& text) {
         const bool known =
@@ -60,21 +62,22 @@ void SweepCommand::add_slurm_options() {
     slurm_options_.push_back(option);
     return option;
   };
-  add("--partition", order_.partition, "where to submit (default: Slurm's own)");
-  add("--jobs-at-once", order_.jobs_at_once, "tasks at a time at the most (default: any number)")
+  add("--partition", order_.partition, "Slurm partition (default: the default partition)");
+  add("--jobs-at-once", order_.jobs_at_once, "maximum number of running tasks (default: no limit)")
       .check_range(1, 1'000'000);
-  add("--mem", mem_, "memory for each cell at a time").capture_default_str();
-  add("--time-limit", time_limit_, "of a task: 30m, 12h (default: the partition's)");
-  add("--account", order_.account, "whose account to charge");
-  add("--qos", order_.qos, "quality of service");
-  add("--reservation", order_.reservation, "take the nodes of a reservation");
+  add("--mem", mem_, "memory per cell that runs at the same time").capture_default_str();
+  add("--time-limit", time_limit_,
+      "time limit per task: 30m, 12h (default: that of the partition)");
+  add("--account", order_.account, "Slurm account to charge");
+  add("--qos", order_.qos, "Slurm quality of service");
+  add("--reservation", order_.reservation, "Slurm reservation to use");
 
   const Option plan =
-      command_.add_option("--plan", plan_, "do a part of what --on slurm planned, with --slice");
+      command_.add_option("--plan", plan_, "plan of a sweep with --on slurm; requires --slice");
   const Option slice =
-      command_.add_option("--slice", slice_, "which part: 3/12 is the third of twelve");
+      command_.add_option("--slice", slice_, "part of the plan: 3/12 is the third of twelve");
   for (const Option option : {plan, slice}) {
-    option.group("What tasks of Slurm are started with");
+    option.group("Internal: set by the tasks in Slurm");
   }
   plan.needs(slice);
   slice.needs(plan);
@@ -83,27 +86,28 @@ void SweepCommand::add_slurm_options() {
 Result<SlurmOrder> SweepCommand::read_order() const {
   for (const Option option : slurm_options_) {
     if (on_ != "slurm" && option.count() > 0) {
-      return Error{option.name() + ": only with --on slurm"};
+      return Error{option.name() + ": requires --on slurm"};
     }
   }
   SlurmOrder order = order_;
   const Result<MemAmount> mem = parse_mem(mem_);
   if (!mem.ok()) return Error{"--mem: " + mem.error().message};
-  if (mem.value().mib < 1 || mem.value() > kMostRequestMem) {
-    return Error{"--mem: not from 1M to " + mem_text(kMostRequestMem) + ": " + in_quotes(mem_)};
+  if (mem.value().mib < 1 || mem.value() > kMaxRequestMem) {
+    return Error{"--mem: must be from 1M to " + mem_text(kMaxRequestMem) + ": " + in_quotes(mem_)};
   }
   order.mem_mib = mem.value().mib;
   order.cells_per_task = std::max(1, threads_);
   if (time_limit_.empty()) return order;
   const Result<Duration> limit = parse_duration(time_limit_);
   if (!limit.ok()) return Error{"--time-limit: " + limit.error().message};
-  if (limit.value() == Duration()) return Error{"--time-limit: zero"};
+  if (limit.value() == Duration()) return Error{"--time-limit: must be positive"};
   order.time_limit = limit.value();
   return order;
 }
 
-// Before hours of work: whether every cell's options make sense, and the first one's files.
-Refusal SweepCommand::check(const Grid& grid, Streams streams) const {
+// Checks the options of every cell and the files of the first one before the sweep starts, because
+// a sweep may take hours.
+MaybeError SweepCommand::check(const Grid& grid, Streams streams) const {
   for (std::size_t i = 0; i < grid.cells(); ++i) {
     const Result<std::unique_ptr<CellRequest>> request = CellRequest::make(grid, i, grid_);
     if (!request.ok()) return request.error();
@@ -114,8 +118,8 @@ Refusal SweepCommand::check(const Grid& grid, Streams streams) const {
   return std::nullopt;
 }
 
-Refusal SweepCommand::look_up(const Grid& grid, CellStore& store,
-                              std::vector<SweepCell>& cells) const {
+MaybeError SweepCommand::look_up(const Grid& grid, CellStore& store,
+                                 std::vector<SweepCell>& cells) const {
   for (std::size_t i = 0; i < grid.cells(); ++i) {
     const Result<std::string> key = store.key(grid, i);
     if (!key.ok()) return key.error();
@@ -124,8 +128,8 @@ Refusal SweepCommand::look_up(const Grid& grid, CellStore& store,
   return std::nullopt;
 }
 
-Refusal SweepCommand::simulate_here(const Grid& grid, const CellStore& store,
-                                    std::vector<SweepCell>& cells) const {
+MaybeError SweepCommand::simulate_here(const Grid& grid, const CellStore& store,
+                                       std::vector<SweepCell>& cells) const {
   const auto missing = static_cast<std::size_t>(std::count_if(
       cells.begin(), cells.end(), [](const SweepCell& cell) { return cell.result.empty(); }));
   ProgressBar bar("simulating", 2, Duration::seconds(1), "cells");
@@ -133,7 +137,7 @@ Refusal SweepCommand::simulate_here(const Grid& grid, const CellStore& store,
   const std::optional<CellFailure> failure =
       simulate_cells(grid, grid_, store, cells, threads_, [&] { bar.update(++done, missing); });
   bar.finish();
-  return failure ? Refusal(failure->error) : std::nullopt;
+  return failure ? MaybeError(failure->error) : std::nullopt;
 }
 
 int SweepCommand::run_task(Streams streams) const {
@@ -149,14 +153,14 @@ int SweepCommand::run(Streams streams) {
   if (!order.ok()) return complain(streams, order.error());
   const Result<Grid> grid = read_grid(grid_);
   if (!grid.ok()) return complain(streams, grid.error());
-  if (out_.empty()) return complain(streams, "--out: empty");
-  if (const Refusal refusal = check(grid.value(), streams)) {
+  if (out_.empty()) return complain(streams, "--out: must not be empty");
+  if (const MaybeError refusal = check(grid.value(), streams)) {
     return complain(streams, *refusal);
   }
   const Result<std::unique_ptr<CellStore>> store = CellStore::open(out_);
   if (!store.ok()) return complain(streams, store.error());
   std::vector<SweepCell> cells;
-  if (const Refusal refusal = look_up(grid.value(), *store.value(), cells)) {
+  if (const MaybeError refusal = look_up(grid.value(), *store.value(), cells)) {
     return complain(streams, *refusal);
   }
   const auto known = [&] {
@@ -165,22 +169,23 @@ int SweepCommand::run(Streams streams) {
   };
   const auto before = known();
   if (before > 0) {
-    streams.err << fmt::format("note: {} of {} cells were done before\n", before, cells.size());
+    streams.err << fmt::format("note: {} of {} cells were already finished\n", before,
+                               cells.size());
   }
   catch_interrupts();
   std::optional<SlurmSweep> slurm;
-  Refusal trouble;
+  MaybeError trouble;
   if (on_ == "slurm") {
     slurm.emplace(order.value(), plan_for(grid.value(), *store.value()), *store.value(), streams);
     trouble = slurm->run(cells);
-  } else if (const Refusal refusal = simulate_here(grid.value(), *store.value(), cells)) {
+  } else if (const MaybeError refusal = simulate_here(grid.value(), *store.value(), cells)) {
     trouble = Error{refusal->message, ErrorCode::kSystem};
   }
   if (trouble) return complain(streams, *trouble);
   if (interrupted()) {
     streams.err << fmt::format(
-        "note: interrupted with {} of {} cells done; the same command goes on from there\n",
-        known(), cells.size());
+        "note: interrupted with {} of {} cells finished; repeat the command to resume\n", known(),
+        cells.size());
     return kExitInterrupted;
   }
   const int status = gather(grid.value(), cells, streams);
@@ -191,7 +196,7 @@ int SweepCommand::run(Streams streams) {
 SweepPlan SweepCommand::plan_for(const Grid& grid, const CellStore& store) const {
   SweepPlan plan;
   plan.file = grid_;
-  std::error_code ignored;  // The store is there, and so are we.
+  std::error_code ignored;  // The store has created the directory.
   plan.cwd = std::filesystem::current_path(ignored).string();
   plan.out = std::filesystem::canonical(out_, ignored).string();
   plan.grid = grid;
@@ -206,10 +211,10 @@ int SweepCommand::gather(const Grid& grid, std::vector<SweepCell>& cells, Stream
     const std::vector<std::string_view> values = grid.cell(cell.number);
     table.rows.push_back({{values.begin(), values.end()}, std::move(cell.result)});
   }
-  if (const Refusal refusal = write_sweep(out_, table)) {
+  if (const MaybeError refusal = write_sweep(out_, table)) {
     return complain(streams, *refusal);
   }
-  streams.out << sweep_text(table, ink_for(1)) << std::flush;
+  streams.out << sweep_text(table, color_mode_for(1)) << std::flush;
   streams.err << fmt::format("note: written to {}/results.csv and {}/means.csv\n", out_, out_);
   return kExitDone;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// muster sweep: simulates every cell of a grid, several at a time, here or on a cluster of Slurm,
-// and can be interrupted and gone on with.
+// muster sweep: simulates every cell of a grid, several at a time, on this machine or on a Slurm
+// cluster. An interrupted sweep can be resumed.
 
 #include <string>
 #include <vector>
@@ -20,10 +20,10 @@ class SweepCommand {
   bool chosen() const { return command_.parsed(); }
 
  private:
-  Refusal check(const Grid& grid, Streams streams) const;
-  Refusal look_up(const Grid& grid, CellStore& store, std::vector<SweepCell>& cells) const;
-  Refusal simulate_here(const Grid& grid, const CellStore& store,
-                        std::vector<SweepCell>& cells) const;
+  MaybeError check(const Grid& grid, Streams streams) const;
+  MaybeError look_up(const Grid& grid, CellStore& store, std::vector<SweepCell>& cells) const;
+  MaybeError simulate_here(const Grid& grid, const CellStore& store,
+                           std::vector<SweepCell>& cells) const;
   int run_task(Streams streams) const;
   void add_slurm_options();
   Result<SlurmOrder> read_order() const;
@@ -34,7 +34,7 @@ class SweepCommand {
   std::string grid_, out_ = "sweep";
   int threads_ = 0;
   std::string on_ = "here", time_limit_, mem_ = "2G";
-  SlurmOrder order_;  // But for what is still text.
+  SlurmOrder order_;  // Without the options that read_order() parses from text.
   std::vector<Option> slurm_options_;
   std::string plan_, slice_;
 };

@@ -22,8 +22,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kFailed = "failed-";
-constexpr std::size_t kMostFailureBytes = 4096;
-constexpr std::size_t kMostTaskLogBytes = 16 << 10;
+constexpr std::size_t kMaxFailureBytes = 4096;
+constexpr std::size_t kMaxTaskLogBytes = 16 << 10;
 
 std::string read_text(const std::string& path, std::size_t most) {
   std::ifstream file(path, std::ios::binary);
@@ -33,7 +33,7 @@ std::string read_text(const std::string& path, std::size_t most) {
   return text;
 }
 
-// Keys become names of files.
+// Keys are used as file names, so anything else is rejected.
 bool is_key(const std::string& key) {
   return !key.empty() && key.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
@@ -60,7 +60,7 @@ bool is_sound(const SweepPlan& plan) {
   std::size_t cells = 1;
   for (const GridAxis& axis : plan.grid.axes) {
     cells *= axis.values.size();
-    if (cells == 0 || cells > kMostCells) return false;
+    if (cells == 0 || cells > kMaxCells) return false;
   }
   return plan.out.starts_with('/') &&
          std::all_of(plan.cells.begin(), plan.cells.end(), [&](const SweepCell& cell) {
@@ -74,14 +74,14 @@ std::string node_name() {
   return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "this machine";
 }
 
-// A node may have another disk under a path of the same name: its results would be wrong.
-Refusal check_inputs(const SweepPlan& plan, CellStore& store) {
+// A node may have other files under the same path, which would give wrong results.
+MaybeError check_inputs(const SweepPlan& plan, CellStore& store) {
   for (const auto& [path, digest] : plan.inputs) {
     const Result<std::string> here = store.file_digest(path);
     if (!here.ok()) return Error{fmt::format("{} (on {})", here.error().message, node_name())};
     if (here.value() == digest) continue;
-    return Error{
-        fmt::format("{}: is not on {} what it was where the sweep began", path, node_name())};
+    return Error{fmt::format("{}: differs on {} from the file where the sweep was started", path,
+                             node_name())};
   }
   return std::nullopt;
 }
@@ -98,7 +98,7 @@ std::string plan_text(const SweepPlan& plan) {
   const Json json = {{"version", kCellVersion},  {"file", plan.file},     {"cwd", plan.cwd},
                      {"out", plan.out},          {"inputs", plan.inputs}, {"axes", std::move(axes)},
                      {"cells", std::move(cells)}};
-  // Paths may have any bytes.
+  // Paths may contain invalid UTF-8.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -111,21 +111,21 @@ Result<SweepPlan> read_plan(const std::string& path) {
   const Json json = Json::parse(file, nullptr, false);
   const bool object = json.is_object() && json.contains("version");
   if (object && json["version"] != kCellVersion) {
-    return Error{fmt::format("{}: written by another version of muster than the one on {}", path,
-                             node_name())};
+    return Error{
+        fmt::format("{}: written by another version of muster than that on {}", path, node_name())};
   }
   try {
     SweepPlan plan = plan_of(json);
     if (object && is_sound(plan)) return plan;
   } catch (const Json::exception&) {
-    // Told below.
+    // Reported below.
   }
   return Error{path + ": not the plan of a sweep"};
 }
 
 Result<Slice> parse_slice(std::string_view text) {
   const std::vector<std::string_view> parts = split(text, '/');
-  const Error wrong{"--slice: not NUMBER/OF, such as 3/12: " + in_quotes(text)};
+  const Error wrong{"--slice: must be NUMBER/TOTAL, such as 3/12: " + in_quotes(text)};
   if (parts.size() != 2) return wrong;
   const Result<std::int64_t> number = parse_int(parts[0]);
   const Result<std::int64_t> of = parse_int(parts[1]);
@@ -140,8 +140,8 @@ std::map<std::string, std::string> failures_in(const std::string& plan_dir) {
   for (const std::string& name : names_in(plan_dir)) {
     if (!name.starts_with(kFailed)) continue;
     const std::string key = name.substr(kFailed.size());
-    if (!is_key(key)) continue;  // One that is being written.
-    failures[key] = read_text(plan_dir + "/" + name, kMostFailureBytes);
+    if (!is_key(key)) continue;  // A temporary file that is still being written.
+    failures[key] = read_text(plan_dir + "/" + name, kMaxFailureBytes);
   }
   return failures;
 }
@@ -152,7 +152,7 @@ std::optional<std::string> words_in(const std::string& plan_dir) {
   if (names.empty()) return std::nullopt;
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
-    const std::string text = read_text(plan_dir + "/" + name, kMostTaskLogBytes);
+    const std::string text = read_text(plan_dir + "/" + name, kMaxTaskLogBytes);
     const std::string_view said = trim(text);
     if (said.empty()) continue;
     std::string line(said.substr(said.rfind('\n') + 1));
@@ -167,12 +167,12 @@ std::optional<std::string> words_in(const std::string& plan_dir) {
 int run_slice(const std::string& plan_path, Slice slice, int threads, Streams streams) {
   Result<SweepPlan> plan = read_plan(plan_path);
   if (!plan.ok()) return complain(streams, plan.error());
-  // One that is not there matters only to files that are sought from it, and those are checked.
+  // A missing working directory only matters for relative paths, and check_inputs() checks those.
   std::error_code ignored;
   const std::string plan_dir = std::filesystem::absolute(plan_path, ignored).parent_path().string();
   std::filesystem::current_path(plan.value().cwd, ignored);
   const std::unique_ptr<CellStore> store = CellStore::join(plan.value().out);
-  if (const Refusal refusal = check_inputs(plan.value(), *store)) {
+  if (const MaybeError refusal = check_inputs(plan.value(), *store)) {
     return complain(streams, *refusal);
   }
   std::vector<SweepCell> cells;
@@ -186,7 +186,7 @@ int run_slice(const std::string& plan_path, Slice slice, int threads, Streams st
   if (!failure) return interrupted() ? kExitInterrupted : kExitDone;
   const int status = complain(streams, Error{failure->error.message, ErrorCode::kSystem});
   const std::string note = fmt::format("{}/{}{}", plan_dir, kFailed, failure->key);
-  if (const Refusal refusal = write_atomically(note, failure->error.message)) {
+  if (const MaybeError refusal = write_atomically(note, failure->error.message)) {
     complain(streams, *refusal);
   }
   return status;

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a sweep hands to machines that share its directory: the grid, which of its cells are to be
-// done, and what its files must be. Each plan has a directory of its own under OUT/slurm, is
-// written once and never changed; a task does a slice of it, and says there what it could not do.
+// The work that a sweep gives to nodes that share its directory: the grid, the cells to simulate,
+// and digests of the input files. Each plan has its own directory under OUT/slurm. It is written
+// once and never changed. A task simulates a slice of the plan and records failed cells there.
 
 #include <map>
 #include <optional>
@@ -18,34 +18,34 @@
 namespace muster {
 
 struct SweepPlan {
-  std::string file;  // The grid's, for messages.
-  std::string cwd;   // What the grid's paths are relative to. This and `out` begin with a slash.
-  std::string out;
+  std::string file;  // Path of the grid file, for messages.
+  std::string cwd;   // Absolute path. The grid's paths are relative to it.
+  std::string out;   // Absolute path of the sweep's directory.
   Grid grid;
-  std::map<std::string, std::string> inputs;  // Digests of the files it names.
+  std::map<std::string, std::string> inputs;  // Digests of the input files, by path.
   std::vector<SweepCell> cells;               // Without results.
 };
 
 std::string plan_text(const SweepPlan& plan);
-Result<SweepPlan> read_plan(const std::string& path);  // Refuses one of another version.
+Result<SweepPlan> read_plan(const std::string& path);  // Rejects plans of other versions.
 
-// "3/12": every twelfth cell of a plan, from the third.
+// "3/12": every twelfth cell of a plan, starting with the third.
 struct Slice {
   std::size_t number = 1, of = 1;
 };
 Result<Slice> parse_slice(std::string_view text);
 
-// The files of a plan's directory.
+// The files in a plan's directory.
 inline constexpr const char* kPlanName = "plan.json";
 std::string task_log(std::string_view slice);  // "task-3.log"; Slurm replaces %a by a number.
-// Why cells could not be done, wherever they might be tried; by their keys.
+// Returns error messages by cell key, for cells that no node can simulate.
 std::map<std::string, std::string> failures_in(const std::string& plan_dir);
-// The last line that the first of the tasks with anything to say said; empty if none did. Nothing
-// if not even the files for it are there.
+// Returns the last line of the first task log that is not empty; an empty text if all logs are
+// empty; nullopt if there are no logs.
 std::optional<std::string> words_in(const std::string& plan_dir);
 
-// A task: does the slice's cells that are not done yet. Its exit status is for Slurm and for
-// people; the sweep goes by the files.
+// Runs a task: simulates the slice's cells that have no result yet. The exit status is for Slurm
+// and for users. The sweep itself only uses the files.
 int run_slice(const std::string& plan_path, Slice slice, int threads, Streams streams);
 
 }  // namespace muster

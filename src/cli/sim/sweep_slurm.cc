@@ -19,12 +19,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kPatience = Duration::seconds(20);  // With a command of Slurm's.
-constexpr int kMostFruitless = 3;                      // In a row that finish no cell.
-constexpr std::size_t kUsualTasks = 256;               // More only if more are to run at once.
+constexpr Duration kPatience = Duration::seconds(20);  // Timeout of a Slurm command.
+constexpr int kMaxFruitless = 3;                       // Consecutive arrays that finish no cell.
+constexpr std::size_t kUsualTasks = 256;               // Exceeded only if --jobs-at-once is larger.
 constexpr auto kBetweenTries = 2s;
-constexpr auto kLastMoments = 5s;  // Of tasks that have nothing left to do.
-constexpr auto kWorthTelling = 5s;
+constexpr auto kLastMoments = 5s;   // Time for tasks without remaining cells to exit.
+constexpr auto kWorthTelling = 5s;  // Pending time before the reason is printed.
 constexpr std::string_view kTag = "muster-sweep:";
 
 std::string random_id() {
@@ -46,7 +46,7 @@ SlurmId array_of(const SlurmJob& job) { return job.array > 0 ? job.array : job.i
 
 std::vector<std::string> queue_argv() {
   std::vector<std::string> argv = squeue_argv("");
-  argv.emplace_back("--me");  // Large sites have many others.
+  argv.emplace_back("--me");  // Large sites have many jobs of other users.
   return argv;
 }
 
@@ -70,58 +70,59 @@ std::size_t task_count(std::size_t cells, const SlurmOrder& order, std::size_t m
 SlurmSweep::SlurmSweep(SlurmOrder order, SweepPlan plan, const CellStore& store, Streams streams)
     : order_(std::move(order)), plan_(std::move(plan)), store_(store), streams_(streams) {}
 
-Refusal SlurmSweep::run(std::vector<SweepCell>& cells) {
+MaybeError SlurmSweep::run(std::vector<SweepCell>& cells) {
   if (undone(cells) == 0) return std::nullopt;
-  if (Refusal trouble = check_site()) return trouble;
-  if (Refusal trouble = take_over()) return trouble;
+  if (MaybeError trouble = check_site()) return trouble;
+  if (MaybeError trouble = take_over()) return trouble;
   int fruitless = 0;
   int lost = 0;
   while (undone(cells) > 0 && !interrupted()) {
     if (live_.empty()) {
-      if (fruitless == kMostFruitless) return give_up(cells);
+      if (fruitless == kMaxFruitless) return give_up(cells);
       const bool first = last_.empty();
-      if (!first) note(cells_text(undone(cells)) + " still to be done" + what_became());
+      if (!first) note(cells_text(undone(cells)) + " not finished yet" + outcome_of());
       if (!first && fruitless > 0) pause(kBetweenTries);
       ++fruitless;
-      Refusal trouble = submit(cells);
-      if (trouble && (first || fruitless == kMostFruitless)) return trouble;
+      MaybeError trouble = submit(cells);
+      if (trouble && (first || fruitless == kMaxFruitless)) return trouble;
       if (trouble) {
         note(trouble->message);
         continue;
       }
     }
     const std::size_t before = undone(cells);
-    Refusal trouble = wait(cells);
+    MaybeError trouble = wait(cells);
     bar_.reset();
     if (trouble || interrupted()) cancel();
     store_.take_up(cells);
     if (trouble) return trouble;
     if (undone(cells) < before) fruitless = 0;
-    // Whoever forgot an array may give numbers of jobs that were, whose tasks nodes refuse for a
-    // while: one that was lost takes no try away.
-    if (fruitless > 0 && !seen_ && ++lost <= kMostFruitless) --fruitless;
+    // A controller that lost an array may reuse old job numbers, whose tasks nodes reject for a
+    // while. A lost array therefore does not count as an attempt.
+    if (fruitless > 0 && !seen_ && ++lost <= kMaxFruitless) --fruitless;
   }
   return std::nullopt;
 }
 
-Refusal SlurmSweep::check_site() {
+MaybeError SlurmSweep::check_site() {
   const CommandResult config = ask(config_argv());
   if (config.how == CommandResult::How::kNotStarted) {
-    return Error{"--on slurm: " + config.words + ": is Slurm installed here?",
+    return Error{"--on slurm: " + config.words + "; check that Slurm is installed here",
                  ErrorCode::kUnavailable};
   }
   if (!config.ok()) return Error{"--on slurm: " + config.words, ErrorCode::kUnavailable};
-  // An array's numbers are below MaxArraySize, and ours begin with 1.
+  // Task numbers in an array must be below MaxArraySize. Sweeps use numbers from 1.
   const auto words = read_config(config.out);
   const Result<std::int64_t> size = parse_int(word_of(words, "MaxArraySize"));
   if (size.ok() && size.value() < 2) {
-    return Error{"--on slurm: this site has no job arrays (MaxArraySize)", ErrorCode::kUnavailable};
+    return Error{"--on slurm: job arrays are disabled at this site (MaxArraySize)",
+                 ErrorCode::kUnavailable};
   }
   if (size.ok()) most_tasks_ = static_cast<std::size_t>(size.value() - 1);
   return check_partition();
 }
 
-Refusal SlurmSweep::check_partition() {
+MaybeError SlurmSweep::check_partition() {
   if (order_.partition.empty()) return std::nullopt;
   const CommandResult all = ask({"sinfo", "--noheader", "--all", "--format=%R"});
   if (!all.ok()) return Error{"--on slurm: " + all.words, ErrorCode::kUnavailable};
@@ -131,21 +132,21 @@ Refusal SlurmSweep::check_partition() {
   }
   for (const std::string_view name : split(order_.partition, ',')) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    return Error{"--partition: Slurm has none called " + in_quotes(name) + suggestion(name, names),
+    return Error{"--partition: unknown partition " + in_quotes(name) + suggestion(name, names),
                  ErrorCode::kInvalid};
   }
   return std::nullopt;
 }
 
-// Goes on with the tasks of a start before this one, if any are left.
-Refusal SlurmSweep::take_over() {
+// Re-adopts the active tasks of an earlier run of this sweep, if there are any.
+MaybeError SlurmSweep::take_over() {
   for (const std::string& id : names_in(store_.dir() + "/slurm")) {
     const Result<SweepPlan> plan = read_plan(plan_dir(id) + "/" + kPlanName);
-    // A copy of the directory has plans that are another's.
+    // A copy of the directory contains plans of another sweep.
     if (plan.ok() && plan.value().out == plan_.out) ours_.insert(id);
   }
   const CommandResult queue = ask(queue_argv());
-  if (const Refusal refusal = hear(queue))
+  if (const MaybeError refusal = hear(queue))
     return Error{"--on slurm: " + refusal->message, ErrorCode::kUnavailable};
   std::set<std::string> at_work;
   std::set<SlurmId> arrays;
@@ -162,7 +163,7 @@ Refusal SlurmSweep::take_over() {
   last_ = *at_work.rbegin();
   array_ = fmt::format("{}", fmt::join(arrays, " and "));
   submitted_ = Clock::now();
-  note(fmt::format("Slurm array {} of an earlier start is still at work: waiting for it", array_));
+  note(fmt::format("Slurm array {} of an earlier run is still active; waiting for it", array_));
   return std::nullopt;
 }
 
@@ -184,7 +185,7 @@ SlurmSubmit SlurmSweep::job_for(const std::string& id, std::size_t tasks) const 
   return job;
 }
 
-Refusal SlurmSweep::submit(const std::vector<SweepCell>& cells) {
+MaybeError SlurmSweep::submit(const std::vector<SweepCell>& cells) {
   plan_.cells.clear();
   std::copy_if(cells.begin(), cells.end(), std::back_inserter(plan_.cells),
                [](const SweepCell& cell) { return cell.result.empty(); });
@@ -193,18 +194,18 @@ Refusal SlurmSweep::submit(const std::vector<SweepCell>& cells) {
   if (status) return Error{"/proc/self/exe: " + status.message(), ErrorCode::kUnavailable};
   const std::string id = random_id();
   const std::string file = plan_dir(id) + "/" + kPlanName;
-  Refusal refusal = make_directory(plan_dir(id));
+  MaybeError refusal = make_directory(plan_dir(id));
   if (!refusal) refusal = write_atomically(file, plan_text(plan_));
   if (refusal) return Error{refusal->message, ErrorCode::kUnavailable};
   const std::size_t tasks = task_count(plan_.cells.size(), order_, most_tasks_);
-  // Not "exec": a shell that stays tells how its program was killed.
+  // No "exec": the shell stays and logs the signal that killed its program.
   const std::string script = fmt::format(
       "#!/bin/sh\n{} sweep --plan {} --slice \"$SLURM_ARRAY_TASK_ID/{}\" "
       "--threads \"${{SLURM_CPUS_ON_NODE:-{}}}\"\n",
       shell_word(muster), shell_word(file), tasks, order_.cells_per_task);
   const CommandResult result = ask(submit_argv(job_for(id, tasks)), script);
   const Result<SlurmId> number = read_submitted(result.out);
-  // One that took too long may have been taken all the same: the queue will show.
+  // After a timeout, Slurm may still have accepted the array: the queue shows it.
   const bool unsure = result.how == CommandResult::How::kTimedOut;
   if (!unsure && (!result.ok() || !number.ok())) {
     std::filesystem::remove_all(plan_dir(id), status);
@@ -213,12 +214,12 @@ Refusal SlurmSweep::submit(const std::vector<SweepCell>& cells) {
   }
   ours_.insert(id);
   last_ = id;
-  array_ = result.ok() ? std::to_string(number.value()) : "(not known)";
+  array_ = result.ok() ? std::to_string(number.value()) : "(unknown)";
   seen_ = false;
   ended_.clear();
   reason_.clear();
   submitted_ = Clock::now();
-  note(unsure ? result.words + "; looking whether it took the array"
+  note(unsure ? result.words + "; checking the queue for the array"
               : fmt::format("Slurm array {}: {} in {} task{}", array_,
                             cells_text(plan_.cells.size()), tasks, tasks == 1 ? "" : "s"));
   return std::nullopt;
@@ -230,18 +231,18 @@ void SlurmSweep::Pace::looked(Clock::time_point since) {
   least = std::min(most, least + least / 4);
 }
 
-// Until no task is left, everything is done, a cell cannot be, or Ctrl-C.
-Refusal SlurmSweep::wait(std::vector<SweepCell>& cells) {
+// Waits until no task is active, all cells are finished, a cell fails, or Ctrl-C.
+MaybeError SlurmSweep::wait(std::vector<SweepCell>& cells) {
   Pace disk{300ms, 2s};
   Pace queue{500ms, 10s};
-  Commands::Ticket asked = 0;  // No command has that number.
+  Commands::Ticket asked = 0;  // 0: no squeue command is active.
   Clock::time_point asked_at;
   while (!interrupted()) {
     if (disk.due()) {
       const Clock::time_point began = Clock::now();
       store_.take_up(cells);
       if (undone(cells) == 0) return std::nullopt;
-      if (Refusal trouble = cannot_be_done(cells)) return trouble;
+      if (MaybeError trouble = cannot_be_done(cells)) return trouble;
       disk.looked(began);
     }
     if (!bar_) {
@@ -257,8 +258,8 @@ Refusal SlurmSweep::wait(std::vector<SweepCell>& cells) {
       if (ticket != asked) continue;
       asked = 0;
       queue.looked(asked_at);
-      const Refusal refusal = hear(result);
-      if (refusal && !silent_) note(refusal->message + "; still looking for finished cells");
+      const MaybeError refusal = hear(result);
+      if (refusal && !silent_) note(refusal->message + "; still checking for finished cells");
       silent_ = refusal.has_value();
       if (refusal) continue;
       if (live_.empty()) {
@@ -273,8 +274,8 @@ Refusal SlurmSweep::wait(std::vector<SweepCell>& cells) {
   return std::nullopt;
 }
 
-// What the tasks found out, as the sweep would tell it had it been its own thread.
-Refusal SlurmSweep::cannot_be_done(const std::vector<SweepCell>& cells) const {
+// Returns the error of a failed cell, as a sweep on this machine would report it.
+MaybeError SlurmSweep::cannot_be_done(const std::vector<SweepCell>& cells) const {
   std::map<std::string, std::string> failures;
   for (const std::string& id : ours_) failures.merge(failures_in(plan_dir(id)));
   for (const SweepCell& cell : cells) {
@@ -285,14 +286,15 @@ Refusal SlurmSweep::cannot_be_done(const std::vector<SweepCell>& cells) const {
   return std::nullopt;
 }
 
-std::string SlurmSweep::what_became() const {
+std::string SlurmSweep::outcome_of() const {
   const std::optional<std::string> words = words_in(plan_dir(last_));
-  if (words && !words->empty()) return fmt::format("; a task of array {} said: {}", array_, *words);
+  if (words && !words->empty())
+    return fmt::format("; a task of array {} reported: {}", array_, *words);
   if (!seen_) return fmt::format("; Slurm lost array {}", array_);
   const std::string ended =
       ended_.empty() ? "" : fmt::format("; a task of array {} ended as {}", array_, ended_);
   if (words) return ended;
-  return ended + fmt::format("; none wrote to {}: is that directory on all nodes?", plan_.out);
+  return ended + fmt::format("; no task wrote to {}: check that all nodes share it", plan_.out);
 }
 
 Error SlurmSweep::give_up(const std::vector<SweepCell>& cells) const {
@@ -300,9 +302,9 @@ Error SlurmSweep::give_up(const std::vector<SweepCell>& cells) const {
   for (const SweepCell& cell : cells) {
     if (cell.result.empty()) names.push_back(std::to_string(cell.number + 1));
   }
-  return Error{fmt::format("{} of {} cells undone after {} tries in a row: cell{} {}{}",
-                           names.size(), cells.size(), kMostFruitless, names.size() == 1 ? "" : "s",
-                           first_few(names), what_became()),
+  return Error{fmt::format("{} of {} cells unfinished after {} attempts in a row: cell{} {}{}",
+                           names.size(), cells.size(), kMaxFruitless, names.size() == 1 ? "" : "s",
+                           first_few(names), outcome_of()),
                ErrorCode::kUnavailable};
 }
 
@@ -310,7 +312,7 @@ CommandResult SlurmSweep::ask(std::vector<std::string> argv, std::string input) 
   return commands_.run(std::move(argv), kPatience, std::move(input));
 }
 
-Refusal SlurmSweep::hear(const CommandResult& queue) {
+MaybeError SlurmSweep::hear(const CommandResult& queue) {
   if (!queue.ok()) return Error{queue.words};
   Result<std::vector<SlurmJob>> jobs = read_squeue(queue.out);
   if (!jobs.ok()) return jobs.error();
@@ -339,12 +341,13 @@ void SlurmSweep::tell_why_waiting() {
   note(fmt::format("no task of array {} runs; Slurm's reason: {}", array_, reason));
 }
 
-// By what Slurm shows now: after a crash of its controller a number may be another's job.
+// Cancels the arrays in the current queue and not `array_`: after a crash of the controller, that
+// number may belong to another job.
 void SlurmSweep::cancel() {
   const CommandResult queue = ask(queue_argv());
-  if (const Refusal refusal = hear(queue)) {
-    note(fmt::format("{}; array {} could not be cancelled: 'scancel {}' does that",
-                     refusal->message, array_, array_));
+  if (const MaybeError refusal = hear(queue)) {
+    note(fmt::format("{}; cannot cancel array {}; cancel it with 'scancel {}'", refusal->message,
+                     array_, array_));
     return;
   }
   std::set<SlurmId> arrays;
@@ -353,13 +356,13 @@ void SlurmSweep::cancel() {
   const std::string names = fmt::format("{}", fmt::join(arrays, " and "));
   const CommandResult result = ask(cancel_argv({arrays.begin(), arrays.end()}));
   note(result.ok() ? fmt::format("Slurm array {} is cancelled", names)
-                   : fmt::format("{}; array {} could not be cancelled", result.words, names));
+                   : fmt::format("{}; cannot cancel array {}", result.words, names));
 }
 
 void SlurmSweep::clean_up() {
   const Clock::time_point end = Clock::now() + kLastMoments;
   const auto at_work = [&] {
-    if (hear(ask(queue_argv()))) return false;  // Tasks that find no plan do nothing.
+    if (hear(ask(queue_argv()))) return false;  // Tasks without a plan exit by themselves.
     std::erase_if(live_, [](const SlurmJob& job) { return job.state == "COMPLETING"; });
     return !live_.empty();
   };
@@ -375,7 +378,7 @@ void SlurmSweep::clean_up() {
 }
 
 void SlurmSweep::note(const std::string& text) {
-  bar_.reset();  // Its line is cleared; the next one counts from here.
+  bar_.reset();  // Clears its line. wait() creates a new bar.
   streams_.err << "note: " << text << std::endl;
 }
 

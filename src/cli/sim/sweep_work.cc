@@ -11,19 +11,19 @@
 #include <thread>
 
 #include "cli/common/command.h"
-#include "sim/results/json.h"
+#include "sim/results/summary_json.h"
 #include "sim/run/simulator.h"
 
 namespace muster {
 
 namespace {
 
-// Nothing when the run was interrupted.
+// Returns the summary as JSON, or nullopt if the run was interrupted.
 Result<std::optional<std::string>> simulate_cell(const Grid& grid, std::size_t number,
                                                  const std::string& file) {
   const Result<std::unique_ptr<CellRequest>> request = CellRequest::make(grid, number, file);
   if (!request.ok()) return request.error();
-  std::ostringstream notes;  // The same for most cells; shown once, before any of them runs.
+  std::ostringstream notes;  // Discarded: SweepCommand::check() has printed them for one cell.
   const Result<std::unique_ptr<SimPlan>> plan = request.value()->sim().prepare(notes);
   if (!plan.ok()) return Error{fmt::format("cell {}: {}", number + 1, plan.error().message)};
   SimOptions options = plan.value()->runs.front();
@@ -44,14 +44,14 @@ std::optional<CellFailure> simulate_cells(const Grid& grid, const std::string& f
   for (SweepCell& cell : cells) {
     if (cell.result.empty()) missing.push_back(&cell);
   }
-  std::mutex mutex;  // Of the failure and done().
+  std::mutex mutex;  // Guards `failure` and calls of done().
   std::optional<CellFailure> failure;
   std::atomic<bool> stop = false;
   const auto work = [&](std::size_t next) {
     if (stop || interrupted()) return;
     SweepCell& cell = *missing[next];
     Result<std::optional<std::string>> result = simulate_cell(grid, cell.number, file);
-    Refusal failed;
+    MaybeError failed;
     if (!result.ok()) {
       failed = result.error();
     } else if (result.value()) {

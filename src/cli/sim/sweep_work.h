@@ -1,7 +1,7 @@
 #pragma once
 
-// Simulates cells of a sweep, several at a time, and saves each as soon as it is done: all of them
-// on this machine, or the slice of a plan that is a Slurm task's.
+// Simulates cells of a sweep, several at a time, and saves each result immediately. Used for a
+// whole sweep on this machine and for the slice of a Slurm task.
 
 #include <functional>
 #include <string>
@@ -16,8 +16,9 @@ struct CellFailure {
   Error error;
 };
 
-// Those without a result; skips the rest once one has failed, or Ctrl-C was pressed. Threads 0: one
-// a core. `done` is called after each, by one thread at a time. The failure is the first there was.
+// Simulates the cells that have no result. Skips the rest after a failure or Ctrl-C. `threads` 0
+// means one thread per core. Calls `done` after each cell, from one thread at a time. Returns the
+// first failure.
 std::optional<CellFailure> simulate_cells(const Grid& grid, const std::string& file,
                                           const CellStore& store, std::vector<SweepCell>& cells,
                                           int threads, const std::function<void()>& done);

@@ -104,15 +104,17 @@ TEST_F(AnalyzeCli, RefusesBadInput) {
   const std::string trace = generated(10);
   expect_refused(muster("analyze " + path("none.csv")), "none.csv: no such file");
   expect_refused(muster("analyze --gpu-use " + trace + " " + trace),
-                 "--gpu-use: of Philly's cluster_job_log only");
-  expect_refused(muster("analyze --machines " + trace + " " + trace), "--machines: of Philly's");
-  expect_refused(muster_words({"analyze", "--gpu-use", "", trace}), "--gpu-use: empty");
-  expect_refused(muster_words({"analyze", "--out", "", trace}), "--out: empty");
+                 "--gpu-use: requires Philly's cluster_job_log as input");
+  expect_refused(muster("analyze --machines " + trace + " " + trace),
+                 "--machines: requires Philly's");
+  expect_refused(muster_words({"analyze", "--gpu-use", "", trace}), "--gpu-use: must not be empty");
+  expect_refused(muster_words({"analyze", "--out", "", trace}), "--out: must not be empty");
   const std::string cut = file("log.json", R"([{"status": "Pass", "vc":)");
   const Output got = muster("analyze " + cut);
   expect_refused(got, "byte ");
   fs::create_directories(dir_ / "empty");
-  expect_refused(muster("analyze " + path("empty")), "neither a run of muster sim --out nor");
+  expect_refused(muster("analyze " + path("empty")),
+                 "contains no run of muster sim --out, no Philly");
 }
 
 TEST_F(AnalyzeCli, ReportsRunsSideBySide) {
@@ -146,13 +148,13 @@ TEST_F(AnalyzeCli, ReportsASweep) {
   ASSERT_EQ(got.status, kExitDone) << got.err;
   EXPECT_TRUE(has(slurp(dir_ / "sweep.html"), "4 cells in 2 groups"));
   expect_refused(muster("report " + path("sweep") + " --baseline fif --out " + path("x.html")),
-                 "--baseline: no such run: 'fif'; did you mean 'fifo'?");
+                 "--baseline: unknown run 'fif'; did you mean 'fifo'?");
 }
 
 TEST_F(AnalyzeCli, RefusesToReportOnNothing) {
   expect_refused(muster("report " + path("none")), path("none") + ": no such directory");
-  expect_refused(muster("report " + dir_.string()), "no summary.json in it");
-  expect_refused(muster("report --window 5h-1h " + dir_.string()), "FROM is not before TO");
+  expect_refused(muster("report " + dir_.string()), "contains no summary.json");
+  expect_refused(muster("report --window 5h-1h " + dir_.string()), "FROM must be before TO");
   expect_refused(muster("report --window 5 " + dir_.string()), "write FROM-TO");
 }
 

@@ -13,8 +13,8 @@
 #include "base/text/text.h"
 #include "cli/common/page_files.h"
 #include "study/analyze/study.h"
-#include "study/page/json.h"
-#include "study/page/text.h"
+#include "study/page/page_json.h"
+#include "study/page/page_text.h"
 #include "study/past/era.h"
 #include "study/past/study_history.h"
 #include "workload/history/outcomes.h"
@@ -41,9 +41,9 @@ bool is_directory(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-// Philly's files of use, with a bar each: they have gigabytes.
-Refusal add_files(const std::vector<std::string>& paths,
-                  const std::function<Refusal(std::vector<ByteSource>)>& add) {
+// Reads Philly's utilization files with a progress bar each, because they contain gigabytes.
+MaybeError add_files(const std::vector<std::string>& paths,
+                     const std::function<MaybeError(std::vector<ByteSource>)>& add) {
   std::vector<ByteSource> sources;
   std::vector<std::unique_ptr<ProgressBar>> bars;
   for (const std::string& path : paths) {
@@ -60,51 +60,59 @@ Refusal add_files(const std::vector<std::string>& paths,
 }  // namespace
 
 void AnalyzeCommand::add_to(Command app) {
-  command_ = app.add_subcommand("analyze", "the study made of Philly, of any cluster's past");
+  command_ = app.add_subcommand("analyze", "repeat the Philly study for the past of any cluster");
   command_
-      .add_option("INPUT", input_,
-                  "a trace, Philly's cluster_job_log, a directory with Philly's files, one that "
-                  "muster sim --out wrote, or a live manager's home, socket or journal.db")
+      .add_option(
+          "INPUT", input_,
+          "a trace; Philly's cluster_job_log or a directory with Philly's files; a directory "
+          "of muster sim --out; or a live manager's state directory, socket or journal.db")
       .required();
   trace_options_.add_to(command_);
   command_.add_option("--outcomes", outcomes_,
-                      "of a trace: what became of its jobs (CSV, as trace generate writes it)");
-  command_.add_option("--machines", machines_, "of a log: Philly's cluster_machine_list");
-  command_.add_option("--gpu-use", gpu_use_, "of a log: Philly's cluster_gpu_util; may be several");
-  command_.add_option("--cpu-use", cpu_use_, "and cluster_cpu_util");
-  command_.add_option("--mem-use", mem_use_, "and cluster_mem_util");
-  command_.add_option("--tenants", tenants_,
-                      "quotas: file, or a=64,b=32 (default: inferred from what each held)");
-  command_.add_option("--profiles", profiles_, "models' losses (default: the built-in zoo)");
-  command_.add_option("--out", out_, "write index.html and a CSV for every table and plot");
-  command_.add_flag("--json", json_, "print numbers for programs");
+                      "traces only: CSV of the jobs' outcomes, as trace generate writes it");
+  command_.add_option("--machines", machines_, "logs only: Philly's cluster_machine_list");
+  command_.add_option("--gpu-use", gpu_use_,
+                      "logs only: Philly's cluster_gpu_util, one or more files");
+  command_.add_option("--cpu-use", cpu_use_,
+                      "logs only: Philly's cluster_cpu_util, one or more files");
+  command_.add_option("--mem-use", mem_use_,
+                      "logs only: Philly's cluster_mem_util, one or more files");
+  command_.add_option(
+      "--tenants", tenants_,
+      "tenant quotas: file, or a=64,b=32 (default: inferred from the GPUs that each "
+      "tenant used)");
+  command_.add_option("--profiles", profiles_,
+                      "file of model profiles, for their loss curves (default: the built-in "
+                      "profiles)");
+  command_.add_option("--out", out_, "directory for index.html and a CSV per table and plot");
+  command_.add_flag("--json", json_, "print the study as JSON");
   command_.footer(
-      "Example: how long do whose jobs wait, and for whom?\n"
+      "Example: which jobs wait, how long, and for which jobs?\n"
       "  muster analyze jobs.csv --out study\n"
-      "Example: the same of a simulated past:\n"
+      "Example: the same study of a simulation:\n"
       "  muster sim --trace jobs.csv --scheduler philly --out run && muster analyze run --out "
       "study\n"
-      "Example: of what a live manager has run:\n"
+      "Example: the same study of a live manager's past:\n"
       "  muster analyze ~/.local/state/muster --out study");
 }
 
-Refusal AnalyzeCommand::refuse_empty() const {
-  if (input_.empty()) return Error{"INPUT: empty"};
+MaybeError AnalyzeCommand::refuse_empty() const {
+  if (input_.empty()) return Error{"INPUT: must not be empty"};
   return command_.refuse_empty({"--format", "--throughputs", "--outcomes", "--machines",
                                 "--gpu-use", "--cpu-use", "--mem-use", "--tenants", "--profiles",
                                 "--out"});
 }
 
-Refusal AnalyzeCommand::refuse_log_options() const {
+MaybeError AnalyzeCommand::refuse_log_options() const {
   for (const char* option : {"--machines", "--gpu-use", "--cpu-use", "--mem-use"}) {
     if (command_.count(option) > 0) {
-      return Error{std::string(option) + ": of Philly's cluster_job_log only"};
+      return Error{std::string(option) + ": requires Philly's cluster_job_log as input"};
     }
   }
   return std::nullopt;
 }
 
-// What was not named is taken from beside the log, where there is a directory of Philly's files.
+// Files that were not given are read from the log's directory, if the input is a directory.
 Result<History> AnalyzeCommand::read_log(const fs::path& log, UseStudy& study) const {
   const auto beside = [&](const char* name, std::vector<std::string> named) {
     if (named.empty() && is_directory(input_) && is_file(log.parent_path() / name)) {
@@ -115,33 +123,35 @@ Result<History> AnalyzeCommand::read_log(const fs::path& log, UseStudy& study) c
   Result<History> history = read_philly_log(log.string());
   if (!history.ok()) return history;
   for (const std::string& path : beside("cluster_machine_list", machines_)) {
-    if (const Refusal refusal = add_philly_machines(path, history.value())) return *refusal;
+    if (const MaybeError refusal = add_philly_machines(path, history.value())) return *refusal;
   }
   const std::vector<std::string> gpu_use = beside("cluster_gpu_util", gpu_use_);
   const auto add_gpu = [&](std::vector<ByteSource> sources) {
     return add_gpu_use(std::move(sources), history.value(), study);
   };
-  if (const Refusal refusal = add_files(gpu_use, add_gpu)) return *refusal;
+  if (const MaybeError refusal = add_files(gpu_use, add_gpu)) return *refusal;
   for (const std::string& path : beside("cluster_cpu_util", cpu_use_)) {
     const auto add = [&](std::vector<ByteSource> one) {
       return add_cpu_use(std::move(one.front()), study);
     };
-    if (const Refusal refusal = add_files({path}, add)) return *refusal;
+    if (const MaybeError refusal = add_files({path}, add)) return *refusal;
   }
   for (const std::string& path : beside("cluster_mem_util", mem_use_)) {
     const auto add = [&](std::vector<ByteSource> one) {
       return add_mem_use(std::move(one.front()), study);
     };
-    if (const Refusal refusal = add_files({path}, add)) return *refusal;
+    if (const MaybeError refusal = add_files({path}, add)) return *refusal;
   }
   return history;
 }
 
 Result<History> AnalyzeCommand::read_live(std::optional<TenantTree>& tenants) const {
   for (const char* option : {"--outcomes", "--format", "--throughputs"}) {
-    if (command_.count(option) > 0) return Error{std::string(option) + ": of a trace only"};
+    if (command_.count(option) > 0) {
+      return Error{std::string(option) + ": requires a trace as input"};
+    }
   }
-  if (const Refusal refusal = refuse_log_options()) return *refusal;
+  if (const MaybeError refusal = refuse_log_options()) return *refusal;
   const Result<std::string> database = find_live_database(input_);
   if (!database.ok()) return database.error();
   const Result<LivePast> past = read_live_past(database.value());
@@ -160,29 +170,31 @@ Result<History> AnalyzeCommand::read_input(const ProfileTable& profiles,
       is_directory(input_) ? fs::path(input_) / "cluster_job_log" : fs::path(input_);
   const bool in_directory = is_directory(input_) && is_file(log);
   if (in_directory || (!is_directory(input_) && is_log(input_, trace_options_))) {
-    if (!outcomes_.empty()) return Error{"--outcomes: of a trace only"};
+    if (!outcomes_.empty()) return Error{"--outcomes: requires a trace as input"};
     return read_log(log, study);
   }
-  if (const Refusal refusal = refuse_log_options()) return *refusal;
+  if (const MaybeError refusal = refuse_log_options()) return *refusal;
   if (is_directory(input_)) {
     for (const char* option : {"--outcomes", "--format", "--throughputs"}) {
-      if (command_.count(option) > 0) return Error{std::string(option) + ": of a trace only"};
+      if (command_.count(option) > 0) {
+        return Error{std::string(option) + ": requires a trace as input"};
+      }
     }
     if (is_file(fs::path(input_) / "summary.json")) return from_run(input_);
     return Error{input_ +
-                 ": neither a run of muster sim --out nor Philly's files nor a live "
-                 "manager's journal in it"};
+                 ": contains no run of muster sim --out, no Philly files and no journal of a live "
+                 "manager"};
   }
   const Result<Trace> trace = load_trace(input_, trace_options_, profiles);
   if (!trace.ok()) return trace.error();
   History history = from_trace(trace.value());
   if (outcomes_.empty()) return history;
-  if (const Refusal refusal = add_outcomes(outcomes_, history)) return *refusal;
+  if (const MaybeError refusal = add_outcomes(outcomes_, history)) return *refusal;
   return history;
 }
 
 Result<Page> AnalyzeCommand::make_page(std::ostream& notes, const std::string& command) const {
-  if (const Refusal refusal = refuse_empty()) return *refusal;
+  if (const MaybeError refusal = refuse_empty()) return *refusal;
   const Result<ProfileTable> profiles = load_profiles(profiles_, notes);
   if (!profiles.ok()) return profiles.error();
   std::optional<TenantTree> tenants;
@@ -207,14 +219,14 @@ int AnalyzeCommand::run(Streams streams, const std::string& command) {
   if (!made.ok()) return complain(streams, made.error());
   const Page& page = made.value();
   if (!out_.empty()) {
-    if (const Refusal refusal = write_page(out_, page)) {
+    if (const MaybeError refusal = write_page(out_, page)) {
       return complain(streams, *refusal);
     }
   }
   if (json_) {
     streams.out << page_json(page);
   } else if (out_.empty()) {
-    streams.out << page_text(page, terminal_width(1), ink_for(1));
+    streams.out << page_text(page, terminal_width(1), color_mode_for(1));
   }
   if (!out_.empty()) streams.err << "note: written to " << out_ << "/index.html\n";
   return kExitDone;

@@ -1,6 +1,6 @@
 #pragma once
 
-// muster analyze: the study that Microsoft made of Philly, of any cluster's past.
+// muster analyze: repeats Microsoft's analysis of the Philly cluster for the past of any cluster.
 
 #include <filesystem>
 #include <iosfwd>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/common/command.h"
-#include "cli/common/inputs.h"
 #include "cli/common/parser.h"
+#include "cli/common/trace_inputs.h"
 #include "engine/model/tenants.h"
 #include "study/page/page.h"
 #include "workload/history/history.h"
@@ -21,19 +21,21 @@ namespace muster {
 class AnalyzeCommand {
  public:
   void add_to(Command app);
-  int run(Streams streams, const std::string& command);  // The latter for the page it writes.
+  // `command` is the whole command line, which the page shows.
+  int run(Streams streams, const std::string& command);
   bool chosen() const { return command_.parsed(); }
-  // What run() shows.
+  // Returns the page that run() prints or writes.
   Result<Page> make_page(std::ostream& notes, const std::string& command) const;
 
  private:
-  Refusal refuse_empty() const;
-  // Of a manager's own past also its quotas, unless others were given.
+  MaybeError refuse_empty() const;
+  // Reads the input. If it is a live manager's past and `tenants` is empty, also sets `tenants` to
+  // the manager's quotas.
   Result<History> read_input(const ProfileTable& profiles, std::optional<TenantTree>& tenants,
                              UseStudy& study) const;
   Result<History> read_live(std::optional<TenantTree>& tenants) const;
   Result<History> read_log(const std::filesystem::path& log, UseStudy& study) const;
-  Refusal refuse_log_options() const;
+  MaybeError refuse_log_options() const;
 
   Command command_;
   std::string input_, profiles_, outcomes_, tenants_, out_;
@@ -42,7 +44,7 @@ class AnalyzeCommand {
   bool json_ = false;
 };
 
-// The study of one input, as `muster analyze PATH` makes it.
+// Returns the page that `muster analyze PATH` makes.
 Result<Page> analysis_of(const std::string& path, std::ostream& notes);
 
 }  // namespace muster

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::size_t kBlock = 4U << 20U;
 constexpr std::string_view kStandardInput = "-";
-constexpr std::size_t kMostLogs = 100'000;
+constexpr std::size_t kMaxLogs = 100'000;
 
-// In blocks of whole lines: a log may be larger than memory.
+// Reads blocks of whole lines, because a log may be larger than memory.
 bool scan_stream(std::istream& in, LogScan& scan) {
   std::string block;
   while (in) {
@@ -36,14 +36,16 @@ bool scan_stream(std::istream& in, LogScan& scan) {
   return !in.bad();
 }
 
-Refusal scan_log(const std::string& path, LogScan& scan) {
+MaybeError scan_log(const std::string& path, LogScan& scan) {
   if (path == kStandardInput) {
     if (!scan_stream(std::cin, scan)) return Error{"standard input: cannot be read"};
     return std::nullopt;
   }
   std::error_code status;
   if (!std::filesystem::exists(path, status)) return Error{shown_path(path) + ": no such file"};
-  if (std::filesystem::is_directory(path, status)) return Error{shown_path(path) + ": a directory"};
+  if (std::filesystem::is_directory(path, status)) {
+    return Error{shown_path(path) + ": a directory, not a file"};
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file || !scan_stream(file, scan)) return Error{shown_path(path) + ": cannot be read"};
   return std::nullopt;
@@ -65,25 +67,25 @@ std::string json_text(std::string_view text) {
 }  // namespace
 
 void ClassifyCommand::add_to(Command app) {
-  command_ = app.add_subcommand("classify", "say why a job failed, from its logs");
+  command_ = app.add_subcommand("classify", "explain from a job's logs why it failed");
   command_
       .add_option("LOG", logs_,
-                  "logs of all processes of one attempt, rank 0 first; - is "
-                  "standard input")
+                  "logs of all processes of one attempt, rank 0 first; - for standard input")
       .required();
-  command_.add_option("--exit-code", exit_code_, "what the job ended with");
-  command_.add_option("--signal", signal_, "the signal that ended it").check([](const auto& text) {
+  command_.add_option("--exit-code", exit_code_, "exit code of the job");
+  command_.add_option("--signal", signal_, "signal that ended the job").check([](const auto& text) {
     const Result<std::int64_t> number = parse_int(text);
     if (!number.ok()) return number.error().message;
     const bool known = number.value() >= 0 && number.value() <= 64;
     return known ? std::string() : "no such signal: " + in_quotes(text);
   });
-  command_.add_option("--rules", rules_, "signatures of your own, before the built-in ones (YAML)");
+  command_.add_option("--rules", rules_,
+                      "YAML file of your own signatures, which precede the built-in ones");
   command_.add_flag("--explain", explain_,
-                    "show every line that matched, and why it was chosen or not");
-  command_.add_flag("--json", json_, "print it for programs");
+                    "also print every matching line and why it was chosen or not");
+  command_.add_flag("--json", json_, "print the result as JSON");
   command_.footer(
-      "Exit status: 0 a signature says why, 1 none does, 2 bad input.\n"
+      "Exit status: 0 a signature matches, 1 none matches, 2 bad input.\n"
       "Example: why did this job fail, and what would Muster do about it?\n"
       "  muster classify rank0.log rank1.log --exit-code 1");
 }
@@ -96,8 +98,8 @@ Result<std::vector<Signature>> ClassifyCommand::load_rules() const {
 }
 
 int ClassifyCommand::run(Streams streams) {
-  if (logs_.size() > kMostLogs) {
-    return complain(streams, fmt::format("LOG: more than {} of them", kMostLogs));
+  if (logs_.size() > kMaxLogs) {
+    return complain(streams, fmt::format("LOG: more than {} logs", kMaxLogs));
   }
   Result<std::vector<Signature>> rules = load_rules();
   if (!rules.ok()) return complain(streams, rules.error());
@@ -105,7 +107,7 @@ int ClassifyCommand::run(Streams streams) {
   std::vector<std::vector<Finding>> findings;
   for (std::size_t i = 0; i < logs_.size(); ++i) {
     LogScan scan(signatures, static_cast<int>(i));
-    if (const Refusal refusal = scan_log(logs_[i], scan)) return complain(streams, *refusal);
+    if (const MaybeError refusal = scan_log(logs_[i], scan)) return complain(streams, *refusal);
     findings.push_back(scan.finish());
   }
   const ProcessEnd end = {-1, exit_code_ != 0 ? std::optional(exit_code_) : std::nullopt,
@@ -135,8 +137,8 @@ std::string ClassifyCommand::text_of(const Diagnosis& diagnosis) const {
   } else if (diagnosis.found()) {
     out += fmt::format("  evidence  {}\n", diagnosis.evidence);
   }
-  out += fmt::format("  reason    {}, bucket {}", info_of(diagnosis.reason).key,
-                     key_of(diagnosis.bucket));
+  out += fmt::format("  reason    {} ({}), bucket {}", words_of(diagnosis.reason),
+                     info_of(diagnosis.reason).key, key_of(diagnosis.bucket));
   if (diagnosis.found()) out += fmt::format("; signature {}", diagnosis.signature);
   out += fmt::format("\n  Muster    would {}\n", sentence_of(diagnosis.reaction));
   if (!diagnosis.advice.empty()) out += fmt::format("  advice    {}\n", diagnosis.advice);

@@ -1,7 +1,7 @@
 #pragma once
 
-// muster classify: why a job failed, from the logs of its processes. Exit status 0 if a signature
-// says why, 1 if none does, 2 for bad input.
+// muster classify: determines from the logs of a job's processes why it failed. Exit status: 0 a
+// signature matches, 1 none matches, 2 bad input.
 
 #include <string>
 #include <vector>

@@ -25,11 +25,11 @@ TEST_F(ConvertCli, ConvertsToOurFormat) {
             "1,0,8,600,u1,vc1,res50\n"
             "3,2,2,60,u2,vc1,\n");
   EXPECT_EQ(got.err,
-            "note: left out: 1 row that asks for no GPU\n"
-            "note: 1 job did not complete (failed 1); taken to be as long as it ran\n"
+            "note: skipped: 1 row that requests no GPU\n"
+            "note: 1 job did not complete (failed 1); its duration is the run time until then\n"
             "note: time 0 is 2020-06-09 18:41:01\n"
             "note: 1 job has a model without a profile: vgg\n"
-            "note: models without a profile were left out of 1 jobs\n");
+            "note: models without a profile were removed from 1 jobs\n");
   EXPECT_EQ(muster("trace convert --format helios --to muster --trace " + helios_ + " --out " +
                    path("jobs.csv"))
                 .status,
@@ -37,7 +37,7 @@ TEST_F(ConvertCli, ConvertsToOurFormat) {
   EXPECT_EQ(muster("trace convert --trace " + path("jobs.csv")).out, got.out);
 }
 
-// What is read and what is written of it are the same workload.
+// A trace and its converted copy are the same workload.
 TEST_F(ConvertCli, AConvertedTraceGivesTheSameRun) {
   muster("trace convert --trace " + helios_ + " --out " + path("jobs.csv"));
   const auto digest = [](const std::string& trace) {
@@ -62,12 +62,12 @@ TEST_F(ConvertCli, RefusesWhatItCannotConvert) {
     return got.err;
   };
   EXPECT_EQ(refused("trace convert --to swf --trace " + helios_),
-            "muster: --to: no such target: 'swf'; one of: muster, batsim\n");
+            "muster: --to: unknown format 'swf'; one of: muster, batsim\n");
   EXPECT_EQ(refused("trace convert --format heliso --trace " + helios_),
             "muster: format: no such trace format: 'heliso'; did you mean 'helios'?\n");
   EXPECT_EQ(refused("trace convert --trace " + gavel_),
             "muster: " + gavel_ +
-                ":1: job_type: its run time is not in the trace, and no throughputs were given: "
+                ":1: job_type: the trace has no run time; use --throughputs FILE: "
                 "'LM (batch size 10)'\n");
   EXPECT_EQ(refused("trace convert"),
             "muster: --trace is required; see 'muster trace convert --help'\n");
@@ -100,7 +100,7 @@ TEST_F(ConvertCli, TakesAListOfServersAsTheCluster) {
   const Output got = muster("sim --json --trace " + helios_ + " --cluster " + nodes);
   EXPECT_EQ(got.status, kExitDone) << got.err;
   EXPECT_EQ(Json::parse(got.out).at("finished"), 2);
-  EXPECT_TRUE(got.err.starts_with("note: " + nodes + ": racks are not given")) << got.err;
+  EXPECT_TRUE(got.err.starts_with("note: " + nodes + ": no racks given")) << got.err;
   const Output bad = muster("sim --cluster " + path("node.csv"));
   EXPECT_EQ(bad.err, "muster: " + path("node.csv") + ": no such file; did you mean 'nodes.csv'?\n");
 }

@@ -36,9 +36,9 @@ TEST_F(LayersCli, FiguresOfTheSources) {
     const char* cut;
   };
   constexpr Figure kFigures[] = {
-      {"vgg16 --listed", "526.8 MiB a step", "55.2 + 3.1 = 58.3 MiB with the cut"},
-      {"alexnet --listed", "235.8 MiB a step", "12.2 + 1.1 = 13.3 MiB with the cut"},
-      {"resnet50", "97.7 MiB a step", "89.9 + 0.25 = 90.1 MiB with the cut"},
+      {"vgg16 --listed", "526.8 MiB per step", "55.2 + 3.1 = 58.3 MiB with the cut"},
+      {"alexnet --listed", "235.8 MiB per step", "12.2 + 1.1 = 13.3 MiB with the cut"},
+      {"resnet50", "97.7 MiB per step", "89.9 + 0.25 = 90.1 MiB with the cut"},
   };
   constexpr const char* kLess[] = {": 9.0x less", ": 17.7x less", ": 1.08x less"};
   for (std::size_t i = 0; i < std::size(kFigures); ++i) {
@@ -52,19 +52,19 @@ TEST_F(LayersCli, FiguresOfTheSources) {
 
 TEST_F(LayersCli, AdvisesInOneSentence) {
   const Output vgg = muster("layers vgg16");
-  EXPECT_TRUE(has(vgg.out, "8.9x less\n            9.0x less by tensors above 1 MiB alone, as"))
+  EXPECT_TRUE(has(vgg.out, "8.9x less\n            9.0x less with only tensors above 1 MiB, as"))
       << vgg.out;
   EXPECT_TRUE(has(vgg.out,
                   "skew        g1 3.47, 6.8 standard errors from normal; one layer "
                   "dominates: skewed\n"))
       << vgg.out;
-  EXPECT_TRUE(has(vgg.out, "cut         behind conv5_3: 13 on the workers, 3 on the parameter"))
+  EXPECT_TRUE(has(vgg.out, "cut         after conv5_3: 13 on the workers, 3 on the parameter"))
       << vgg.out;
   EXPECT_TRUE(has(vgg.out, "step        1.26 s data parallel, 142 ms with the cut")) << vgg.out;
-  EXPECT_TRUE(advice(vgg.out).starts_with("Keep fc6, fc7 and fc8 of vgg16 on the parameter server"))
+  EXPECT_TRUE(advice(vgg.out).starts_with("Keep fc6, fc7 and fc8 of vgg16 only on the parameter"))
       << vgg.out;
   const Output resnet = muster("layers ResNet-50");
-  EXPECT_TRUE(has(resnet.out, "cut         none advised; for comparison, one behind conv5_3/3\n"));
+  EXPECT_TRUE(has(resnet.out, "cut         none advised; for comparison, a cut after conv5_3/3\n"));
   EXPECT_TRUE(has(resnet.out, "and 44 smaller")) << resnet.out;
   EXPECT_TRUE(advice(resnet.out).starts_with("Leave resnet50 data parallel: no layer dominates"))
       << resnet.out;
@@ -108,28 +108,28 @@ TEST_F(LayersCli, MissingColumnIsOneSentenceWithTheFallback) {
   const std::string profiles = file("p.yaml", "profiles:\n  - name: a\n    skew: 0.1\n");
   expect_refused(muster("layers " + table + " --profile " + profiles),
                  "t.csv:1: macs: column missing from the header: "
-                 "'name,type,parameter_bytes,mac,output_bytes'; is it 'mac' there?; nothing was "
-                 "changed: the model stays data parallel");
+                 "'name,type,parameter_bytes,mac,output_bytes'; is 'mac' this column?; no "
+                 "change: the model stays data parallel");
   EXPECT_EQ(slurp(profiles), "profiles:\n  - name: a\n    skew: 0.1\n");
 }
 
 TEST_F(LayersCli, RefusesBadWords) {
   expect_refused(muster("layers vgg1"), "unknown model 'vgg1'; did you mean 'vgg11'?");
   expect_refused(muster("layers " + path("no.csv")), "no.csv: no such file");
-  expect_refusals(
-      "layers vgg16 ",
-      {
-          {"--workers 0", "--workers: not between 1 and 1000000: '0'"},
-          {"--batch x", "--batch: not a whole number: 'x'"},
-          {"--link 56", "--link: not a bandwidth such as 56Gb/s or 7GB/s: '56'"},
-          {"--link -1Gb/s", "--link: not a bandwidth"},
-          {"--compute fast", "--compute: not multiply-adds a second such as 3T or 500G: 'fast'"},
-          {"--name x", "--name"},
-      });
+  expect_refusals("layers vgg16 ",
+                  {
+                      {"--workers 0", "--workers: not between 1 and 1000000: '0'"},
+                      {"--batch x", "--batch: not a whole number: 'x'"},
+                      {"--link 56", "--link: must be a bandwidth such as 56Gb/s or 7GB/s: '56'"},
+                      {"--link -1Gb/s", "--link: must be a bandwidth"},
+                      {"--compute fast",
+                       "--compute: must be multiply-adds per second such as 3T or 500G: 'fast'"},
+                      {"--name x", "--name"},
+                  });
   expect_refused(muster("layers --all vgg16"), "--all: compares the built-in models");
-  expect_refused(muster("layers --profile " + path("p.yaml")), "--profile: say which model");
+  expect_refused(muster("layers --profile " + path("p.yaml")), "--profile: requires MODEL");
   expect_refused(muster("layers vgg16 --profile " + file("bad.yaml", "profiles: 3")),
-                 "bad.yaml:1: profiles: not a list: '3'; nothing was changed");
+                 "bad.yaml:1: profiles: not a list: '3'; the file is unchanged");
   expect_refused(muster("layers vgg16 --profile " + path("p.yaml") + " --name a,b"),
                  "a name has only letters");
   EXPECT_FALSE(fs::exists(path("p.yaml")));

@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostWorkers = 1'000'000;
+constexpr std::int64_t kMaxWorkers = 1'000'000;
 constexpr std::int64_t kLargestBatch = 1'000'000'000;
-constexpr std::size_t kWidthOfFiles = 100;  // Where the output is no terminal.
+constexpr std::size_t kWidthOfFiles = 100;  // If the output is not a terminal.
 
 struct Unit {
   std::string_view name;
@@ -35,7 +35,7 @@ constexpr Unit kLinkUnits[] = {{"Gb/s", 1e9 / 8}, {"Gbit/s", 1e9 / 8}, {"GB/s", 
                                {"Mb/s", 1e6 / 8}, {"Mbit/s", 1e6 / 8}, {"MB/s", 1e6}};
 constexpr Unit kComputeUnits[] = {{"G", 1e9}, {"T", 1e12}, {"P", 1e15}};
 
-// "56Gb/s" or "56 Gb/s"; `what` says what the option wants, with an example.
+// Parses "56Gb/s" or "56 Gb/s". `what` begins the error message: the option and valid examples.
 Result<double> parse_rate(const std::string& text, std::span<const Unit> units,
                           std::string_view what) {
   constexpr double kFastest = 1e18;
@@ -61,42 +61,43 @@ std::string refuse_count(const std::string& text, std::int64_t most) {
 }  // namespace
 
 void LayersCommand::add_to(Command app) {
-  command_ = app.add_subcommand("layers", "advise where to cut a model whose layers are uneven");
+  command_ = app.add_subcommand("layers", "advise where to cut a model with layers of uneven size");
   command_.add_option("MODEL", model_,
-                      "a built-in model, or a table of layers (CSV or JSON); left out: lists what "
-                      "is built in");
-  command_.add_option("--workers", workers_, "workers that train it (8)")
-      .check([](const auto& text) { return refuse_count(text, kMostWorkers); });
-  command_.add_option("--batch", batch_, "samples a step on each worker (32)")
+                      "a built-in model, or a table of layers (CSV or JSON) (default: list the "
+                      "built-in models)");
+  command_.add_option("--workers", workers_, "number of workers that train it (default: 8)")
+      .check([](const auto& text) { return refuse_count(text, kMaxWorkers); });
+  command_.add_option("--batch", batch_, "samples per step on each worker (default: 32)")
       .check([](const auto& text) { return refuse_count(text, kLargestBatch); });
   command_.add_option("--link", link_,
-                      "the parameter server's network: 56Gb/s (bits, the default) or 7GB/s "
-                      "(bytes)");
+                      "network bandwidth of the parameter server: 56Gb/s (bits) or 7GB/s (bytes) "
+                      "(default: 56Gb/s)");
   command_.add_option("--compute", compute_,
-                      "multiply-adds a second that the parameter server sustains: 3T, 500G (3T)");
+                      "multiply-adds per second of the parameter server: 3T, 500G (default: 3T)");
   command_.add_flag("--all", all_, "compare all built-in models");
   command_.add_flag("--listed", listed_,
-                    "count only tensors above 1 MiB, each rounded to 0.1, as published figures "
+                    "count only tensors above 1 MiB, each rounded to 0.1 MiB, as published figures "
                     "do");
   const Option profile = command_.add_option(
-      "--profile", profile_, "write the model's skew into this file of profiles (YAML)");
-  command_.add_option("--name", name_, "the profile's name there; the model's when left out")
+      "--profile", profile_, "YAML file of profiles to write the model's skew into");
+  command_.add_option("--name", name_, "name of the profile there (default: that of the model)")
       .needs(profile);
-  command_.add_flag("--json", json_, "print it for programs");
+  command_.add_flag("--json", json_, "print the result as JSON");
   command_.footer(
-      "Exit status: 0 done, 1 the profile could not be written, 2 bad input.\n"
+      "Exit status: 0 success, 1 the profile could not be written, 2 bad input.\n"
       "Example: is it worth keeping VGG-16's large layers in one place on a slow network?\n"
       "  muster layers vgg16 --workers 16 --link 10Gb/s\n"
-      "Example: from then on the placement 'skew' keeps jobs of this model together\n"
+      "Example: make the placement 'skew' keep jobs of this model together:\n"
       "  muster layers mine.csv --profile profiles.yaml --name mine");
 }
 
 int LayersCommand::run(Streams streams) {
   if (all_ && !model_.empty()) {
-    return complain(streams, "--all: compares the built-in models; leave out " + in_quotes(model_));
+    return complain(
+        streams, "--all: compares the built-in models; remove the argument " + in_quotes(model_));
   }
   if (!profile_.empty() && model_.empty()) {
-    return complain(streams, "--profile: say which model it is about; see 'muster layers'");
+    return complain(streams, "--profile: requires MODEL; 'muster layers' lists the built-in ones");
   }
   if (model_.empty()) return list_models(streams);
   Result<LayerTable> table = load();
@@ -111,13 +112,13 @@ Result<TrainingSetup> LayersCommand::setup() const {
   training.batch = batch_;
   if (!link_.empty()) {
     const Result<double> link =
-        parse_rate(link_, kLinkUnits, "--link: not a bandwidth such as 56Gb/s or 7GB/s");
+        parse_rate(link_, kLinkUnits, "--link: must be a bandwidth such as 56Gb/s or 7GB/s");
     if (!link.ok()) return link.error();
     training.link_bytes_per_second = link.value();
   }
   if (!compute_.empty()) {
     const Result<double> compute = parse_rate(
-        compute_, kComputeUnits, "--compute: not multiply-adds a second such as 3T or 500G");
+        compute_, kComputeUnits, "--compute: must be multiply-adds per second such as 3T or 500G");
     if (!compute.ok()) return compute.error();
     training.macs_per_second = compute.value();
   }
@@ -143,7 +144,7 @@ int LayersCommand::list_models(Streams streams) const {
     for (const LayerStudy& study : studies) list.push_back(layers_json(study));
     streams.out << list.dump(2) << '\n';
   } else if (all_) {
-    streams.out << models_table(studies, ink_for(1));
+    streams.out << models_table(studies, color_mode_for(1));
   } else {
     streams.out << "Built-in models, with their parameters:\n";
     for (const LayerStudy& study : studies) {
@@ -151,7 +152,7 @@ int LayersCommand::list_models(Streams streams) const {
                                  static_cast<double>(study.advice.parameter_bytes) / (1 << 20),
                                  study.layers.size());
     }
-    streams.out << "See 'muster layers vgg16' for one of them, 'muster layers --all' for all, and "
+    streams.out << "See 'muster layers vgg16' for one model, 'muster layers --all' for all, and "
                    "'muster layers FILE' for your own.\n";
   }
   return kExitDone;
@@ -170,7 +171,7 @@ Result<LayerTable> LayersCommand::load() const {
   }
   Result<LayerTable> table = read_layers(model_);
   if (table.ok()) return table;
-  return Error{table.error().message + "; nothing was changed: the model stays data parallel"};
+  return Error{table.error().message + "; no change: the model stays data parallel"};
 }
 
 std::string LayersCommand::profile_of(const LayerStudy& study) const {
@@ -188,13 +189,13 @@ Result<std::string> LayersCommand::edit_profile(const LayerStudy& study) const {
   return with_skew(text, shown_path(profile_), profile_of(study), profile_skew(study.advice));
 }
 
-Refusal LayersCommand::write_profile(const std::string& text) const {
+MaybeError LayersCommand::write_profile(const std::string& text) const {
   std::error_code status;
   const bool is_new = !fs::exists(profile_, status);
-  // The file itself, not a link to it, is what is replaced, and it stays as readable as it was.
+  // Replaces the file that a symbolic link points to, not the link, and keeps its permissions.
   const std::string path = is_new ? profile_ : fs::canonical(profile_, status).string();
   const fs::perms mode = fs::status(path, status).permissions();
-  if (Refusal refusal = write_atomically(path, text)) return refusal;
+  if (MaybeError refusal = write_atomically(path, text)) return refusal;
   if (!is_new) fs::permissions(path, mode, status);
   return std::nullopt;
 }
@@ -206,8 +207,8 @@ int LayersCommand::show(LayerTable table, Streams streams) const {
       study_layers(std::move(table.model), std::move(table.layers), training.value());
   if (!profile_.empty()) {
     const Result<std::string> text = edit_profile(study);
-    if (!text.ok()) return complain(streams, text.error().message + "; nothing was changed");
-    if (const Refusal refusal = write_profile(text.value())) {
+    if (!text.ok()) return complain(streams, text.error().message + "; the file is unchanged");
+    if (const MaybeError refusal = write_profile(text.value())) {
       return complain(streams, *refusal);
     }
   }
@@ -223,7 +224,7 @@ int LayersCommand::show(LayerTable table, Streams streams) const {
   }
   const std::size_t width =
       is_terminal(1) ? static_cast<std::size_t>(terminal_width(1)) : kWidthOfFiles;
-  streams.out << study.model << '\n' << layers_table(study, width, ink_for(1)) << '\n';
+  streams.out << study.model << '\n' << layers_table(study, width, color_mode_for(1)) << '\n';
   streams.out << layers_figures(study);
   if (!profile_.empty()) {
     streams.out << fmt::format(

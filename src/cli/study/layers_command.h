@@ -1,7 +1,8 @@
 #pragma once
 
-// muster layers: whether a model's parameters sit in a few layers, where it would then be cut
-// between workers and parameter server, and what that saves; and into its profile with it.
+// muster layers: reports whether a few layers contain most of a model's parameters, where to cut
+// the model between workers and parameter server, and how much traffic that saves. Can write the
+// skew into the model's profile.
 
 #include <cstdint>
 #include <string>
@@ -30,7 +31,7 @@ class LayersCommand {
   std::vector<LayerStudy> study_all(const TrainingSetup& training) const;
   std::string profile_of(const LayerStudy& study) const;
   Result<std::string> edit_profile(const LayerStudy& study) const;
-  Refusal write_profile(const std::string& text) const;
+  MaybeError write_profile(const std::string& text) const;
 
   Command command_;
   std::string model_, link_, compute_, profile_, name_;

@@ -16,10 +16,10 @@ namespace muster {
 namespace {
 
 constexpr double kMiB = 1024 * 1024;
-constexpr std::size_t kAllShown = 20;  // Layers; of more only the largest are shown.
-constexpr std::size_t kMostShown = 10;
+constexpr std::size_t kAllShown = 20;  // If there are more layers, only the largest are shown.
+constexpr std::size_t kMaxShown = 10;
 
-// "3.1", "0.25": enough figures to add up by eye.
+// "3.1", "0.25": enough digits to add the numbers up.
 std::string mib_number(std::int64_t bytes) {
   const double mib = static_cast<double>(bytes) / kMiB;
   return fmt::format("{:.{}f}", mib, mib < 0.995 && bytes > 0 ? 2 : 1);
@@ -33,7 +33,7 @@ std::string size_text(std::int64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
-// Of multiply-adds: "15.5 G".
+// Formats a number of multiply-adds: "15.5 G".
 std::string amount_text(double amount) {
   constexpr std::pair<double, const char*> kUnits[] = {
       {1e15, " P"}, {1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
@@ -68,7 +68,7 @@ std::string share_bar(double share, std::size_t cells) {
   return text + kEighths[eighths % 8];
 }
 
-// Which to show, in the order of the model.
+// Returns the indices of the layers to show, in the order of the model.
 std::vector<std::size_t> shown_layers(const std::vector<Layer>& layers) {
   std::vector<std::size_t> shown(layers.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
@@ -76,14 +76,14 @@ std::vector<std::size_t> shown_layers(const std::vector<Layer>& layers) {
   std::stable_sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) {
     return layers[a].parameter_bytes() > layers[b].parameter_bytes();
   });
-  shown.resize(kMostShown);
+  shown.resize(kMaxShown);
   std::sort(shown.begin(), shown.end());
   return shown;
 }
 
 std::string skew_words(const LayerAdvice& advice) {
   const LayerSkew& skew = advice.skew;
-  if (skew.standard_error <= 0) return "not skewed: too few layers to tell";
+  if (skew.standard_error <= 0) return "not skewed: too few layers to decide";
   std::string out = fmt::format("g1 {:.2f}, {:.1f} standard errors from normal; ", skew.g1,
                                 skew.g1 / skew.standard_error);
   if (skew.is_skewed()) return out + "one layer dominates: skewed";
@@ -96,9 +96,9 @@ std::string cut_words(const LayerStudy& study) {
   if (advice.shown == study.layers.size()) return "none";
   const std::string behind = cut_text(study.layers[advice.shown - 1].name, 24);
   if (!advice.cuts(study.layers)) {
-    return fmt::format("none advised; for comparison, one behind {}", behind);
+    return fmt::format("none advised; for comparison, a cut after {}", behind);
   }
-  return fmt::format("behind {}: {} on the workers, {} on the parameter server", behind,
+  return fmt::format("after {}: {} on the workers, {} on the parameter server", behind,
                      advice.shown, study.layers.size() - advice.shown);
 }
 
@@ -108,14 +108,14 @@ std::string cut_traffic_words(const LayerAdvice& advice) {
                      mib_number(advice.cut.total()), ratio_text(advice.traffic_ratio()));
 }
 
-// Published figures of the built-in models count large tensors alone; nothing where that comes to
+// Returns the figure with large tensors only, as published for the built-in models; empty if it is
 // the same.
 std::string published_words(const LayerStudy& study) {
   if (!find_layered_model(study.model)) return "";
   const std::string ours = ratio_text(study.advice.traffic_ratio());
   const std::string theirs =
       ratio_text(advise(as_listed(study.layers), study.training).traffic_ratio());
-  return ours == theirs ? "" : theirs + " less by tensors above 1 MiB alone, as published";
+  return ours == theirs ? "" : theirs + " less with only tensors above 1 MiB, as published";
 }
 
 std::string step_words(const LayerStudy& study) {
@@ -123,11 +123,11 @@ std::string step_words(const LayerStudy& study) {
   if (study.advice.shown < study.layers.size()) {
     out += fmt::format(", {} with the cut", seconds_shown(study.advice.cut_seconds));
   }
-  return out + ", by the server's link and computing";
+  return out + ", limited by the parameter server's link and compute";
 }
 
 std::string setup_words(const TrainingSetup& training) {
-  return fmt::format("{} workers, batch {} each, link {:.3g} GB/s, {} multiply-adds a second",
+  return fmt::format("{} workers, batch {} each, link {:.3g} GB/s, {} multiply-adds per second",
                      training.workers, training.batch, training.link_bytes_per_second / 1e9,
                      amount_text(training.macs_per_second));
 }
@@ -141,9 +141,9 @@ LayerStudy study_layers(std::string model, std::vector<Layer> layers,
   return study;
 }
 
-std::string layers_table(const LayerStudy& study, std::size_t width, Ink ink) {
+std::string layers_table(const LayerStudy& study, std::size_t width, ColorMode colors) {
   constexpr std::size_t kWidestType = 14;
-  constexpr std::size_t kFigures = 44;  // What the columns of numbers take.
+  constexpr std::size_t kFigures = 44;  // Width of the columns with numbers.
   const std::vector<std::size_t> shown = shown_layers(study.layers);
   std::size_t type_width = 4;
   for (const std::size_t i : shown) {
@@ -183,7 +183,7 @@ std::string layers_table(const LayerStudy& study, std::size_t width, Ink ink) {
     add(fmt::format("and {} smaller", study.layers.size() - shown.size()), "",
         std::max<std::int64_t>(bytes_left, 0), "", std::max(macs_left, 0.0));
   }
-  return table.render(ink, width);
+  return table.render(colors, width);
 }
 
 std::string layers_figures(const LayerStudy& study) {
@@ -197,12 +197,13 @@ std::string layers_figures(const LayerStudy& study) {
                      ? fmt::format("{}, all with parameters", study.layers.size())
                      : fmt::format("{}, {} of them with parameters", study.layers.size(),
                                    advice.with_parameters));
-  line("parameters", fmt::format("{}, of which the largest layer, {}, has {:.1f} %",
-                                 size_text(advice.parameter_bytes), cut_text(largest.name, 40),
-                                 100 * advice.skew.largest_share));
+  line("parameters",
+       fmt::format("{}; the largest layer, {}, has {:.1f} %", size_text(advice.parameter_bytes),
+                   cut_text(largest.name, 40), 100 * advice.skew.largest_share));
   line("skew", skew_words(advice));
   line("cut", cut_words(study));
-  line("traffic", mib_number(advice.whole.total()) + " MiB a step from each worker, data parallel");
+  line("traffic",
+       mib_number(advice.whole.total()) + " MiB per step from each worker, data parallel");
   if (advice.shown < study.layers.size()) {
     line("", cut_traffic_words(advice));
     if (const std::string words = published_words(study); !words.empty()) line("", words);
@@ -260,10 +261,9 @@ nlohmann::ordered_json layer_list_json(const LayerStudy& study) {
   return list;
 }
 
-std::string models_table(std::span<const LayerStudy> studies, Ink ink) {
-  Table table({left("model"), right("layers"), right("MiB a step"), right("largest"),
-               left("skewed"), left("cut behind"), right("with cut"), right("less"),
-               left("advised")});
+std::string models_table(std::span<const LayerStudy> studies, ColorMode colors) {
+  Table table({left("model"), right("layers"), right("MiB/step"), right("largest"), left("skewed"),
+               left("cut after"), right("with cut"), right("less"), left("advised")});
   for (const LayerStudy& study : studies) {
     const LayerAdvice& advice = study.advice;
     const bool has_cut = advice.shown < study.layers.size();
@@ -275,7 +275,7 @@ std::string models_table(std::span<const LayerStudy> studies, Ink ink) {
                    mib_number(advice.cut.total()), ratio_text(advice.traffic_ratio()),
                    advice.cuts(study.layers) ? "yes" : "no"});
   }
-  return table.render(ink);
+  return table.render(colors);
 }
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 #pragma once
 
-// What `muster layers` shows of a model: for people a table of its layers, figures and advice; for
-// programs the same as JSON.
+// Output of `muster layers` for a model: a table of its layers, figures and advice, as text or as
+// JSON.
 
 #include <nlohmann/json.hpp>
 #include <span>
@@ -26,17 +26,17 @@ struct LayerStudy {
 LayerStudy study_layers(std::string model, std::vector<Layer> layers,
                         const TrainingSetup& training);
 
-// No line is longer than `width`, if names and figures leave it that choice. Of a long model only
-// the largest layers are shown.
-std::string layers_table(const LayerStudy& study, std::size_t width, Ink ink);
+// Returns a table of the layers. Lines are at most `width` columns long if names and figures allow
+// it. For a long model, the table only contains the largest layers.
+std::string layers_table(const LayerStudy& study, std::size_t width, ColorMode colors);
 
-// A line a figure, without the advice.
+// Returns one line per figure, without the advice.
 std::string layers_figures(const LayerStudy& study);
 
 nlohmann::ordered_json layers_json(const LayerStudy& study);
 nlohmann::ordered_json layer_list_json(const LayerStudy& study);
 
-// A line a model, to compare them.
-std::string models_table(std::span<const LayerStudy> studies, Ink ink);
+// Returns a table with one line per model.
+std::string models_table(std::span<const LayerStudy> studies, ColorMode colors);
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// muster report: simulated runs, or a sweep, as one HTML file to send to colleagues.
+// muster report: writes simulated runs, or a sweep, as one HTML file.
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ class ReportCommand {
   Result<Page> of_runs() const;
   Result<Page> of_sweep() const;
   Result<std::size_t> find_baseline(const std::vector<std::string>& names) const;
-  Refusal read_window(RunPageOptions& options) const;
+  MaybeError read_window(RunPageOptions& options) const;
 
   Command command_;
   std::vector<std::string> dirs_;

@@ -71,15 +71,15 @@ TEST_F(TraceCli, WritesWhatBecameOfTheJobs) {
 TEST_F(TraceCli, RefusesWhatAKindDoesNotKnow) {
   const std::string generate = "trace generate --kind ";
   expect_refused(muster(generate + "philly-lik"),
-                 "--kind: no such kind: 'philly-lik'; did you mean");
-  expect_refused(muster(generate + "philly-like --static"), "--static: only with --kind synergy");
+                 "--kind: unknown kind 'philly-lik'; did you mean");
+  expect_refused(muster(generate + "philly-like --static"), "--static: requires --kind synergy");
   expect_refused(muster(generate + "philly-like --split 1,2,97"),
-                 "--split: only with --kind synergy");
-  expect_refused(muster("trace generate --load 9"), "--load: only with --kind philly-like");
-  expect_refused(muster("trace generate --tenants 9"), "--tenants: only with --kind philly-like");
+                 "--split: requires --kind synergy");
+  expect_refused(muster("trace generate --load 9"), "--load: requires --kind philly-like");
+  expect_refused(muster("trace generate --tenants 9"), "--tenants: requires --kind philly-like");
   expect_refusals(generate + "philly-like ",
                   {
-                      {"--load 9 --rate 9", "--load: not with --rate"},
+                      {"--load 9 --rate 9", "--load: cannot be combined with --rate"},
                       {"--load 0", "--load: must be above 0 and at most 1000000 GPUs: '0'"},
                       {"--load 1e99", "--load: must be above 0 and at most"},
                       {"--tenants 0", "--tenants: must be 1 to 1000: '0'"},

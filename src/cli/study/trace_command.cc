@@ -13,7 +13,7 @@
 #include "base/text/json_string.h"
 #include "base/text/text.h"
 #include "workload/generate/generator.h"
-#include "workload/generate/past.h"
+#include "workload/generate/past_outcomes.h"
 #include "workload/generate/philly_like.h"
 #include "workload/trace/distance.h"
 #include "workload/trace/info.h"
@@ -24,9 +24,10 @@ namespace muster {
 
 namespace {
 
-constexpr double kMostLoad = 1e6;  // GPUs.
+constexpr double kMaxLoad = 1e6;  // GPUs.
+constexpr const char* kProfilesHelp = "file of model profiles (default: the built-in profiles)";
 
-// "0.8:1.5-3,3-4": with probability 0.8 the exponent is between 1.5 and 3, otherwise 3 and 4.
+// "0.8:1.5-3,3-4": with probability 0.8 the exponent is from 1.5 to 3, otherwise from 3 to 4.
 Result<DurationLaw> parse_durations(std::string_view text) {
   const Error wrong{"durations " + in_quotes(text) +
                     ": write SHARE:LOW-HIGH,LOW-HIGH, such as 0.8:1.5-3,3-4"};
@@ -98,62 +99,63 @@ int save(const std::string& path, const std::string& text, Streams streams) {
 }  // namespace
 
 void TraceCommand::add_to(Command app) {
-  command_ = app.add_subcommand("trace", "look at workloads, make them, and rewrite them");
+  command_ = app.add_subcommand("trace", "describe, generate and convert workloads");
   command_.require_subcommand();
   command_.footer(
-      "Example: make a workload and look at it:\n"
+      "Example: generate a workload and describe it:\n"
       "  muster trace generate --jobs 500 --out jobs.csv && muster trace info jobs.csv");
-  info_ = command_.add_subcommand("info", "what is in a trace, in numbers and small charts");
-  info_.add_option("FILE", file_, "the trace").required();
+  info_ = command_.add_subcommand("info", "describe a trace with numbers and small charts");
+  info_.add_option("FILE", file_, "trace file").required();
   trace_options_.add_to(info_);
-  info_.add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
+  info_.add_option("--profiles", profiles_, kProfilesHelp);
   info_.add_option("--against", against_,
-                   "another trace: print how far apart the two are (Kolmogorov-Smirnov)");
-  info_.add_flag("--json", json_, "print numbers for programs");
+                   "second trace; prints the Kolmogorov-Smirnov distances between the two");
+  info_.add_flag("--json", json_, "print the result as JSON");
   info_.footer("Example:\n  muster trace info jobs.csv");
 
-  generate_ = command_.add_subcommand("generate", "make one: like Synergy's, or like Philly's");
-  generate_.add_option("--kind", kind_, "synergy or philly-like").capture_default_str();
-  generate_.add_option("--jobs", jobs_, "how many").capture_default_str();
+  generate_ = command_.add_subcommand("generate", "generate a trace like Synergy's or Philly's");
+  generate_.add_option("--kind", kind_, "kind: synergy or philly-like").capture_default_str();
+  generate_.add_option("--jobs", jobs_, "number of jobs").capture_default_str();
   generate_
       .add_option("--rate", rate_,
-                  fmt::format("arrivals an hour; {} if philly-like", kPhillyJobsPerHour))
+                  fmt::format("arrivals per hour (philly-like: {} by default)", kPhillyJobsPerHour))
       .capture_default_str();
   generate_.add_option("--load", load_,
-                       "philly-like, instead of --rate: GPUs busy on average if nobody waits");
-  generate_.add_option("--tenants", tenants_, "philly-like: how many").capture_default_str();
-  generate_.add_option("--split", split_, "percent of image, language and speech jobs")
+                       "philly-like only, instead of --rate: mean busy GPUs without queueing");
+  generate_.add_option("--tenants", tenants_, "philly-like only: number of tenants")
       .capture_default_str();
-  generate_.add_option("--gpu-mix", gpu_mix_, "GPUS:PERCENT,..., or single, or multi")
+  generate_.add_option("--split", split_, "percentages of image, language and speech jobs")
+      .capture_default_str();
+  generate_.add_option("--gpu-mix", gpu_mix_, "GPUs per job: GPUS:PERCENT,..., single, or multi")
       .capture_default_str();
   generate_
       .add_option("--durations", durations_,
-                  "SHARE:LOW-HIGH,LOW-HIGH: 10^x minutes, x from the first range with that share")
+                  "run times SHARE:LOW-HIGH,LOW-HIGH: 10^x minutes, x from range 1 for that share")
       .capture_default_str();
-  generate_.add_flag("--static", static_, "all arrive at once");
-  generate_.add_option("--seed", seed_, "the same seed gives the same trace")
+  generate_.add_flag("--static", static_, "let all jobs arrive at time zero");
+  generate_.add_option("--seed", seed_, "random seed; the same seed gives the same trace")
       .check(refuse_seed)
       .capture_default_str();
-  generate_.add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
+  generate_.add_option("--profiles", profiles_, kProfilesHelp);
   generate_.add_option("--out", out_, "file to write (default: standard output)");
   generate_.add_option("--outcomes", outcomes_,
-                       "also write what became of each job: status, attempts, reasons (CSV)");
+                       "also write a CSV file of job outcomes: status, attempts, reasons");
   generate_.footer(
-      "Example: a steady load of 9 jobs an hour, some on several GPUs:\n"
+      "Example: a steady load of 9 jobs per hour, some on several GPUs:\n"
       "  muster trace generate --jobs 5000 --rate 9 --gpu-mix multi --out jobs.csv\n"
-      "Example: weeks of a busy cluster shared by many, for 640 GPUs:\n"
+      "Example: several weeks of a busy cluster of 640 GPUs with many tenants:\n"
       "  muster trace generate --kind philly-like --jobs 80000 --load 600 --out jobs.csv");
 
-  convert_ = command_.add_subcommand("convert", "write a trace of any format in another one");
-  convert_.add_option("--trace", file_, "the trace").required();
+  convert_ = command_.add_subcommand("convert", "convert a trace to another format");
+  convert_.add_option("--trace", file_, "trace file").required();
   trace_options_.add_to(convert_);
-  convert_.add_option("--profiles", profiles_, "models' speeds (default: the built-in zoo)");
-  convert_.add_option("--to", to_, "muster, or batsim: a jobs.csv like that of Batsim")
+  convert_.add_option("--profiles", profiles_, kProfilesHelp);
+  convert_.add_option("--to", to_, "output format: muster, or batsim (a jobs.csv like Batsim's)")
       .capture_default_str();
   convert_.add_option("--out", out_, "file to write (default: standard output)");
   convert_.footer(
       "Example:\n  muster trace convert --trace cluster_log.csv --format helios --out jobs.csv");
-  formats_ = command_.add_subcommand("formats", "list the trace formats that can be read");
+  formats_ = command_.add_subcommand("formats", "list the trace formats that Muster reads");
   formats_.footer("Example:\n  muster trace formats");
 }
 
@@ -208,10 +210,9 @@ Result<Trace> TraceCommand::philly_like() {
   options.seed = seed_;
   if (generate_.count("--rate") > 0) options.jobs_per_hour = rate_;
   if (generate_.count("--load") > 0) {
-    if (generate_.count("--rate") > 0) return Error{"load: not with --rate"};
-    if (!(load_ > 0 && load_ <= kMostLoad)) {
-      return Error{
-          fmt::format("load: must be above 0 and at most {} GPUs: '{}'", kMostLoad, load_)};
+    if (generate_.count("--rate") > 0) return Error{"load: cannot be combined with --rate"};
+    if (!(load_ > 0 && load_ <= kMaxLoad)) {
+      return Error{fmt::format("load: must be above 0 and at most {} GPUs: '{}'", kMaxLoad, load_)};
     }
     options.jobs_per_hour = rate_for_load(load_);
   }
@@ -224,13 +225,13 @@ Result<Trace> TraceCommand::generated(const ProfileTable& profiles) {
       {"--split", "--gpu-mix", "--durations", "--static"}, {"--load", "--tenants"}};
   if (std::find(std::begin(kKinds), std::end(kKinds), kind_) == std::end(kKinds)) {
     return Error{
-        fmt::format("kind: no such kind: {}{}", in_quotes(kind_), suggestion(kind_, kKinds))};
+        fmt::format("kind: unknown kind {}{}", in_quotes(kind_), suggestion(kind_, kKinds))};
   }
   for (std::size_t i = 0; i < std::size(kKinds); ++i) {
     if (kKinds[i] == kind_) continue;
     for (const std::string& option : own_options[i]) {
       if (generate_.count(option) == 0) continue;
-      return Error{fmt::format("{}: only with --kind {}", option.substr(2), kKinds[i])};
+      return Error{fmt::format("{}: requires --kind {}", option.substr(2), kKinds[i])};
     }
   }
   return kind_ == "philly-like" ? philly_like() : synergy_like(profiles);
@@ -254,14 +255,14 @@ int TraceCommand::list_formats(Streams streams) {
   for (const TraceFormat& format : trace_formats()) {
     table.add_row({std::string(format.name), std::string(format.doc)});
   }
-  streams.out << table.render(ink_for(1));
+  streams.out << table.render(color_mode_for(1));
   return kExitDone;
 }
 
 int TraceCommand::convert(Streams streams) {
   constexpr std::string_view kTargets[] = {"muster", "batsim"};
   if (std::find(std::begin(kTargets), std::end(kTargets), to_) == std::end(kTargets)) {
-    return complain(streams, "--to: no such target: " + in_quotes(to_) + suggestion(to_, kTargets));
+    return complain(streams, "--to: unknown format " + in_quotes(to_) + suggestion(to_, kTargets));
   }
   const Result<ProfileTable> profiles = load_profiles(profiles_, streams.err);
   if (!profiles.ok()) return complain(streams, profiles.error());

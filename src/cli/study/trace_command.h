@@ -1,10 +1,10 @@
 #pragma once
 
-// muster trace: looks at workloads, makes them and rewrites them.
+// muster trace: describes, generates and converts workloads.
 
 #include "cli/common/command.h"
-#include "cli/common/inputs.h"
 #include "cli/common/parser.h"
+#include "cli/common/trace_inputs.h"
 #include "workload/generate/philly_like.h"
 #include "workload/trace/trace.h"
 
@@ -22,7 +22,7 @@ class TraceCommand {
   int convert(Streams streams);
   static int list_formats(Streams streams);
   int write_out(const std::string& text, Streams streams) const;  // To --out or standard output.
-  // By --kind.
+  // Generates the trace that --kind selects.
   Result<Trace> generated(const ProfileTable& profiles);
   Result<Trace> synergy_like(const ProfileTable& profiles);
   Result<Trace> philly_like();

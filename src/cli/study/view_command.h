@@ -1,7 +1,7 @@
 #pragma once
 
-// muster view: where the live manager's dashboard is; or runs, sweeps and analyses in the
-// dashboard, served to a browser on this machine.
+// muster view: prints the address of the live manager's dashboard, or serves runs, sweeps and
+// analyses in the dashboard to a browser on this machine.
 
 #include <cstdint>
 #include <string>
@@ -21,8 +21,8 @@ class ViewCommand {
   bool chosen() const { return command_.parsed(); }
 
  private:
-  int show_live(Streams streams) const;  // Nothing was named.
-  Refusal open_all(Viewer& viewer, Streams streams) const;
+  int show_live(Streams streams) const;  // If no path was given.
+  MaybeError open_all(Viewer& viewer, Streams streams) const;
   int serve(Viewer& viewer, Streams streams) const;  // Until Ctrl-C.
 
   Command command_;

@@ -75,7 +75,7 @@ std::optional<JobId> ArrivalIndex::oldest(Duration longest, std::optional<JobId>
                                     jobs_.begin());
   }
   if (from >= width_) return std::nullopt;
-  // Climb from the first leaf allowed until a subtree to the right holds one, then descend.
+  // Climbs from the first allowed leaf until a subtree to the right has a match, then descends.
   std::size_t i = width_ + from;
   while (shortest_[i] > longest) {
     while (i % 2 == 1) {

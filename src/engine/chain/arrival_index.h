@@ -1,7 +1,7 @@
 #pragma once
 
-// Waiting jobs in order of age, answering "who is the oldest that should take no longer than this?"
-// in log n. For backfilling long queues. Naive twin in the test: a linear scan.
+// Waiting jobs in order of age, for backfilling long queues. Finds the oldest job with an estimate
+// of at most a given length in O(log n). The test compares it with a linear scan.
 
 #include <cstdint>
 #include <optional>
@@ -14,12 +14,13 @@ namespace muster {
 
 class ArrivalIndex {
  public:
-  // Quick when jobs come in order of id; a job that re-enters behind younger ones costs a rebuild.
+  // O(log n) if jobs arrive in order of id. A job that re-enters behind younger jobs costs O(n).
   void insert(JobId job, Duration estimate);
   void remove(JobId job);
   std::size_t size() const { return size_; }
 
-  // The oldest job younger than `after` (any, if empty) whose estimate is at most `longest`.
+  // Returns the oldest job with an estimate of at most `longest` that is younger than `after`. An
+  // empty `after` means any age. Returns nullopt if there is none.
   std::optional<JobId> oldest(Duration longest, std::optional<JobId> after) const;
 
  private:
@@ -27,10 +28,11 @@ class ArrivalIndex {
   void set(std::size_t position, Duration estimate);
   void rebuild(std::size_t width);
 
-  std::size_t width_ = 0;  // Leaves: a power of two, or none yet.
+  std::size_t width_ = 0;  // Number of leaves: a power of two, or 0 at first.
   std::size_t size_ = 0;
-  std::vector<JobId> jobs_;         // Ascending; removed ones stay until the next rebuild.
-  std::vector<Duration> shortest_;  // 1 is the root; Duration::max() where nobody is.
+  std::vector<JobId> jobs_;  // Ascending. Removed jobs stay until the next rebuild.
+  // Minimum estimate of each subtree; 1 is the root. Duration::max(): no job.
+  std::vector<Duration> shortest_;
 };
 
 }  // namespace muster

@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-// The index as simple as can be: look at every job in turn.
+// Reference implementation: a linear scan.
 std::optional<JobId> scan(const std::map<JobId, Duration>& jobs, Duration longest,
                           std::optional<JobId> after) {
   for (const auto& [job, estimate] : jobs) {
@@ -57,7 +57,7 @@ TEST(ArrivalIndexProperty, AgreesWithALinearScan) {
         naive[gone.back()] = estimate;
         gone.pop_back();
       } else {
-        ids += static_cast<std::uint32_t>(random.below(3));  // Ids between belong to other shapes.
+        ids += static_cast<std::uint32_t>(random.below(3));  // Others are in other classes.
         if (naive.contains(JobId(ids))) ++ids;
         std::erase(gone, JobId(ids));
         index.insert(JobId(ids), estimate);

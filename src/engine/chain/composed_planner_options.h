@@ -1,6 +1,6 @@
 #pragma once
 
-// Settings of a Chain, fixed when it is created.
+// Settings of a ComposedPlanner, fixed when it is created.
 
 #include <cstdint>
 
@@ -9,21 +9,21 @@
 
 namespace muster {
 
-struct ChainOptions {
-  std::uint64_t seed = 0;
-  // Forget every placement and rebuild all of them at each plan, in policy order, as Synergy's own
-  // simulator does. Only for comparison with it: it migrates without need.
+struct ComposedPlannerOptions {
+  std::uint64_t seed = 0;  // For random choices of the placement.
+  // Discard all placements and rebuild them at each plan, in policy order, as the simulator of
+  // Synergy does. Only for comparison with it: this migrates jobs without need.
   bool rebuild = false;
-  // Between jobs of equal rank under a policy whose ranks improve, prefer the one that has stood at
-  // that rank for longer, even over a running one. This is what re-sorting one list stably at every
-  // event comes to, as Tiresias' simulator does; and under one whose ranks drift, the older job, as
-  // its paper does. Ours leaves the running job alone.
+  // Tie rule for equal ranks. If ranks improve: prefer the job that has had the rank for longer,
+  // even over a running job. This equals a stable sort of one list at every event, as in the
+  // simulator of Tiresias. If ranks drift: prefer the older job, as in its paper. False: a running
+  // job keeps its GPUs.
   bool stable_ties = false;
-  // Who shares the cluster; none: nobody has a quota. Must outlive the chain.
+  // Tenants of the cluster; nullptr: no quotas. Must outlive the planner.
   const TenantTree* tenants = nullptr;
-  // A job that holds GPUs is not stopped for another before it has held them this long.
+  // Minimum time that a job holds its GPUs before it can be preempted.
   Duration min_run;
-  // How often a running job saves its work: what it did since would be lost with its GPUs.
+  // How often a running job saves its work. Work since then is lost if the job is stopped.
   Duration checkpoint_interval = Duration::seconds(300);
 };
 

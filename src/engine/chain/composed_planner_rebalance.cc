@@ -1,20 +1,20 @@
-// Chain with a mechanism that sets all shares again: adaptive ones, and the rebuild of everything.
+// Plans that set the resources of all jobs again: adaptive mechanisms, and the full rebuild.
 
 #include <algorithm>
 #include <utility>
 
-#include "engine/chain/chain.h"
-#include "engine/core/least_books.h"
+#include "engine/chain/composed_planner.h"
+#include "engine/core/guaranteed_ledger.h"
 
 namespace muster {
 
-void Chain::rebalance(const View& view, Draft& draft) {
+void ComposedPlanner::rebalance(const View& view, Draft& draft) {
   asks_.clear();
-  Books books = draft.books();
+  ResourceLedger ledger = draft.ledger();
   for (const JobId job : view.placed()) {
     const Placement* held = draft.placement(job);
     if (held == nullptr) continue;  // Stopped in this plan.
-    for (const Share& share : *held) books.give(share);
+    for (const Share& share : *held) ledger.give(share);
     asks_.push_back(ask_for(view, job));
     asks_.back().held = held;
   }
@@ -22,7 +22,7 @@ void Chain::rebalance(const View& view, Draft& draft) {
     asks_.push_back(ask_for(view, job));
     asks_.back().held = draft.placement(job);
     if (asks_.back().held == nullptr) continue;
-    for (const Share& share : *asks_.back().held) books.give(share);
+    for (const Share& share : *asks_.back().held) ledger.give(share);
   }
   for (const JobId job : returning_) {
     asks_.push_back(ask_for(view, job));
@@ -30,41 +30,42 @@ void Chain::rebalance(const View& view, Draft& draft) {
     for (Share share : view.placement(job)) {
       share.slots &= view.blocked(share.node);
       share.cpu_milli = share.mem_mib = share.storage_kbps = 0;
-      if (share.slots != 0) books.give(share);
+      if (share.slots != 0) ledger.give(share);
     }
   }
   std::sort(asks_.begin(), asks_.end(), [](const Ask& a, const Ask& b) { return a.job < b.job; });
-  mechanism_->rebalance(*cluster_, *placer_, books, asks_, Fidelity::kOurs);
+  mechanism_->rebalance(*cluster_, *placer_, ledger, asks_, Fidelity::kOurs);
   set_changed_ = false;
   write(draft, view);
 }
 
-// A job may have been stopped for one that then found no place, and its GPUs be free, but not what
-// was beside them. Then it stays where it is, and all shares are set once more.
-void Chain::bring_back(const View& view, Draft& draft) {
+// A job may have been stopped for another job that then found no place. Its GPUs are then free, but
+// perhaps not its CPU and memory. Such a job stays in its place, and all resources are set again.
+void ComposedPlanner::bring_back(const View& view, Draft& draft) {
   std::erase_if(starts_, [&](JobId job) { return draft.placement(job) == nullptr; });
-  std::optional<LeastBooks> least;
+  std::optional<GuaranteedLedger> least;
   if (particular_) least.emplace(*cluster_, view, draft);
   for (const JobId job : view.placed()) {
     const auto free = [&](const Share& share) {
-      const SlotMask left = draft.books().free_slots(share.node) | view.blocked(share.node);
+      const SlotMask left = draft.ledger().free_slots(share.node) | view.blocked(share.node);
       return (left & share.slots) == share.slots;
     };
     const Placement& held = view.placement(job);
     if (draft.placement(job) != nullptr || !std::all_of(held.begin(), held.end(), free)) continue;
-    if (least && !least->keep(view.spec(job), held)) continue;  // It was stopped for its memory.
+    if (least && !least->keep(view.spec(job), held)) continue;  // Stopped to free its memory.
     returning_.push_back(job);
   }
   if (!returning_.empty()) rebalance(view, draft);
 }
 
-void Chain::rebuild(const View& view, Draft& draft) {
+void ComposedPlanner::rebuild(const View& view, Draft& draft) {
   std::vector<RankedJob> all;
   for (const JobId job : view.placed()) all.push_back({job, rank_of(view, job)});
-  for (Shape& shape : shapes_) {
-    shape.queue.advance(view.now());
-    for (shape.walk.begin(shape.queue, view.now()); !shape.walk.done(); shape.walk.next()) {
-      all.push_back(shape.walk.entry());
+  for (DemandClass& demand_class : classes_) {
+    demand_class.queue.advance(view.now());
+    for (demand_class.walk.begin(demand_class.queue, view.now()); !demand_class.walk.done();
+         demand_class.walk.next()) {
+      all.push_back(demand_class.walk.entry());
     }
   }
   std::sort(all.begin(), all.end(),
@@ -78,13 +79,13 @@ void Chain::rebuild(const View& view, Draft& draft) {
     unseat(entry.job, view.now());
     if (traits_.remembers) policy_->started(view.facts(entry.job));
   }
-  Books empty(cluster_->topology(), pooling());
+  ResourceLedger empty(cluster_->topology(), pooling());
   mechanism_->rebalance(*cluster_, *placer_, empty, asks_, Fidelity::kPublished);
   write(draft, view);
 }
 
-// Pencils what the mechanism gave: first everything that changes is given up, then taken anew.
-void Chain::write(Draft& draft, const View& view) {
+// Drafts the result of the mechanism. Releases all changed placements before it takes the new ones.
+void ComposedPlanner::write(Draft& draft, const View& view) {
   for (const Ask& ask : asks_) {
     const Placement* held = draft.placement(ask.job);
     if (held != nullptr && *held != ask.given) draft.stop(ask.job);
@@ -94,7 +95,7 @@ void Chain::write(Draft& draft, const View& view) {
     const bool started = !ask.given.empty() && draft.start(ask.job, std::move(ask.given));
     if (started || view.is_placed(ask.job)) continue;
     enqueue(view, ask.job);
-    shapes_[seats_[ask.job].shape].no_place = true;
+    classes_[seats_[ask.job].demand_class].no_place = true;
   }
 }
 

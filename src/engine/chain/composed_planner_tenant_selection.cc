@@ -1,27 +1,29 @@
-// Chain with tenants and preemption: who should run when each tenant gets its own part first.
+// Plans with tenants and preemption: selects the jobs to run, so that each tenant first gets its
+// entitlement.
 
 #include <algorithm>
 #include <vector>
 
-#include "engine/chain/chain.h"
+#include "engine/chain/composed_planner.h"
 
 namespace muster {
 
-// As select_by_count, in rounds: first those within their tenant's part, then those that borrow
-// what is left, from nearby first. A tenant's waiting jobs displace its own running ones that rank
-// behind, and those of anybody who borrows; not what is another tenant's own.
-class Chain::TenantSelection {
+// Like select_by_count(), but in rounds: first jobs within the entitlement of their tenant, then
+// borrowers, from near to far. Waiting jobs of a tenant displace its own running jobs that rank
+// behind them, and all borrowers. They never displace jobs within the entitlement of another
+// tenant.
+class ComposedPlanner::TenantSelection {
  public:
-  TenantSelection(Chain& chain, const View& view)
-      : chain_(chain), view_(view), tenancy_(*chain.tenancy_), budget_(chain.budget_) {}
+  TenantSelection(ComposedPlanner& chain, const View& view)
+      : planner_(chain), view_(view), tenancy_(*chain.tenancy_), budget_(chain.budget_) {}
   void run();
 
  private:
-  // How many of the GPUs yet to be handed out are not for others: those of running jobs that their
-  // tenant owns and that are not yet come to. Its own waiting jobs may use them up.
+  // GPUs in the budget that are reserved: those of running jobs within the entitlement of their
+  // tenant on which the round has not decided yet. Waiting jobs of the same tenant may use them.
   struct Reserves {
     struct Reserve {
-      std::vector<std::int32_t> ahead;  // GPUs of its running jobs not yet come to, the last first.
+      std::vector<std::int32_t> ahead;  // GPUs of its undecided running jobs, the last one first.
       std::int64_t gpus = 0;
     };
     IdVector<TenantId, Reserve> of;
@@ -35,14 +37,15 @@ class Chain::TenantSelection {
     std::int64_t room(TenantId tenant, const Tenancy& tenancy, std::int64_t budget) const {
       return std::min(tenancy.room(tenant), budget - for_others(tenant));
     }
-    // The next of its running jobs no longer needs to be kept for: if it is its own it is kept now.
-    void come_to(TenantId tenant, const Tenancy& tenancy, std::int64_t budget) {
+    // Ends the reservation for the next running job, if it is within the entitlement: the job keeps
+    // its GPUs now.
+    void release_next(TenantId tenant, const Tenancy& tenancy, std::int64_t budget) {
       Reserve& mine = of[tenant];
       const std::int32_t gpus = mine.ahead.back();
       mine.ahead.pop_back();
       if (gpus <= room(tenant, tenancy, budget)) set(tenant, mine.gpus - gpus);
     }
-    // Anew, when the tenant has been given something else.
+    // Recomputes the reserve after the tenant has got other GPUs.
     void update(TenantId tenant, const Tenancy& tenancy, std::int64_t budget) {
       const std::int64_t room_now = room(tenant, tenancy, budget);
       const std::vector<std::int32_t>& ahead = of[tenant].ahead;
@@ -56,32 +59,34 @@ class Chain::TenantSelection {
 
   void begin();
   void select_round();
-  bool is_eligible(const Shape& shape) const;
-  Shape* first_eligible() const;
-  void come_to_running(std::size_t index);
-  void select_first_of(Shape& shape);
+  bool is_eligible(const DemandClass& demand_class) const;
+  DemandClass* first_eligible() const;
+  void decide_running(std::size_t index);
+  void select_first_of(DemandClass& demand_class);
 
-  Chain& chain_;
+  ComposedPlanner& planner_;
   const View& view_;
   Tenancy& tenancy_;
   std::int32_t& budget_;
   Reserves reserves_;
-  std::vector<std::size_t> later_;  // Running jobs not yet decided on, by index.
-  std::size_t near_ = 0;            // Jobs may borrow from so far away in this round.
-  bool look_ = true;                // Somebody may have become eligible who was not.
+  std::vector<std::size_t> later_;  // Indices of running jobs to decide on.
+  std::size_t near_ = 0;            // Maximum borrowing distance in this round.
+  bool rescan_ = true;              // Another class may have become eligible.
 };
 
-// Counts the GPUs of all running jobs that may be stopped, and what their tenants own of them.
-void Chain::TenantSelection::begin() {
-  reserves_.of.resize(chain_.options_.tenants->size());
+// Adds the GPUs of all running jobs that may be stopped to the budget, and reserves those within
+// entitlements.
+void ComposedPlanner::TenantSelection::begin() {
+  reserves_.of.resize(planner_.options_.tenants->size());
   tenancy_.begin();
-  chain_.young_.clear();
-  for (std::size_t i = 0; i < chain_.running_.size(); ++i) {
-    const JobId job = chain_.running_[i].job;
+  planner_.young_.clear();
+  for (std::size_t i = 0; i < planner_.running_.size(); ++i) {
+    const JobId job = planner_.running_[i].job;
     const JobSpec& spec = view_.spec(job);
-    if (chain_.is_protected(view_, job)) {
-      chain_.young_.push_back(i);
-      chain_.borrowed_[job] = static_cast<std::uint8_t>(tenancy_.distance(spec.tenant, spec.gpus));
+    if (planner_.is_protected(view_, job)) {
+      planner_.young_.push_back(i);
+      planner_.borrowed_[job] =
+          static_cast<std::uint8_t>(tenancy_.distance(spec.tenant, spec.gpus));
       tenancy_.charge(spec);
     } else {
       budget_ += spec.gpus;
@@ -93,43 +98,43 @@ void Chain::TenantSelection::begin() {
     std::reverse(ahead.begin(), ahead.end());
     reserves_.update(TenantId(i), tenancy_, budget_);
   }
-  for (Shape& shape : chain_.shapes_) {
-    shape.queue.advance(view_.now());
-    shape.walk.begin(shape.queue, view_.now());
-    shape.out = chain_.sits_out(view_, shape);
+  for (DemandClass& demand_class : planner_.classes_) {
+    demand_class.queue.advance(view_.now());
+    demand_class.walk.begin(demand_class.queue, view_.now());
+    demand_class.out = planner_.sits_out(view_, demand_class);
   }
 }
 
-bool Chain::TenantSelection::is_eligible(const Shape& shape) const {
-  return !shape.out && !shape.walk.done() &&
-         shape.gpus <= budget_ - reserves_.for_others(shape.tenant) &&
-         (near_ == 0 ? chain_.is_within(shape)
-                     : near_ == tenancy_.farthest() || chain_.distance(shape) <= near_);
+bool ComposedPlanner::TenantSelection::is_eligible(const DemandClass& demand_class) const {
+  return !demand_class.out && !demand_class.walk.done() &&
+         demand_class.gpus <= budget_ - reserves_.for_others(demand_class.tenant) &&
+         (near_ == 0 ? planner_.is_within(demand_class)
+                     : near_ == tenancy_.farthest() || planner_.distance(demand_class) <= near_);
 }
 
-Chain::Shape* Chain::TenantSelection::first_eligible() const {
-  Shape* best = nullptr;
-  for (Shape& shape : chain_.shapes_) {
-    if (!is_eligible(shape)) continue;
-    if (best != nullptr && !goes_before(shape.walk.entry(), best->walk.entry(), view_.now()))
+DemandClass* ComposedPlanner::TenantSelection::first_eligible() const {
+  DemandClass* best = nullptr;
+  for (DemandClass& demand_class : planner_.classes_) {
+    if (!is_eligible(demand_class)) continue;
+    if (best != nullptr && !goes_before(demand_class.walk.entry(), best->walk.entry(), view_.now()))
       continue;
-    best = &shape;
+    best = &demand_class;
   }
   return best;
 }
 
-// The next running job keeps its GPUs, is decided on in a later round, or stops.
-void Chain::TenantSelection::come_to_running(std::size_t index) {
+// Decides on a running job: it keeps its GPUs, is left to a later round, or stops.
+void ComposedPlanner::TenantSelection::decide_running(std::size_t index) {
   const bool own = near_ == 0;
-  const JobId job = chain_.running_[index].job;
+  const JobId job = planner_.running_[index].job;
   const JobSpec& spec = view_.spec(job);
-  if (own && chain_.is_protected(view_, job)) return;
+  if (own && planner_.is_protected(view_, job)) return;
   const std::size_t far = tenancy_.distance(spec.tenant, spec.gpus);
-  chain_.borrowed_[job] = static_cast<std::uint8_t>(far);
-  if (own) reserves_.come_to(spec.tenant, tenancy_, budget_);
-  if (far > near_ && chain_.may_reclaim_) {
+  planner_.borrowed_[job] = static_cast<std::uint8_t>(far);
+  if (own) reserves_.release_next(spec.tenant, tenancy_, budget_);
+  if (far > near_ && planner_.may_reclaim_) {
     later_.push_back(index);
-    look_ = true;
+    rescan_ = true;
     return;
   }
   if (spec.gpus <= budget_ - reserves_.for_others(spec.tenant)) {
@@ -137,67 +142,67 @@ void Chain::TenantSelection::come_to_running(std::size_t index) {
     tenancy_.charge(spec);
     if (far != 0) reserves_.update(spec.tenant, tenancy_, budget_);
   } else {
-    chain_.stops_.push_back(job);
-    look_ = true;
+    planner_.stops_.push_back(job);
+    rescan_ = true;
   }
 }
 
-void Chain::TenantSelection::select_first_of(Shape& shape) {
-  const JobId job = shape.walk.entry().job;
-  chain_.borrowed_[job] = static_cast<std::uint8_t>(chain_.distance(shape));
-  chain_.selected_.push_back(job);
-  budget_ -= shape.gpus;
+void ComposedPlanner::TenantSelection::select_first_of(DemandClass& demand_class) {
+  const JobId job = demand_class.walk.entry().job;
+  planner_.borrowed_[job] = static_cast<std::uint8_t>(planner_.distance(demand_class));
+  planner_.selected_.push_back(job);
+  budget_ -= demand_class.gpus;
   tenancy_.charge(view_.spec(job));
-  reserves_.update(shape.tenant, tenancy_, budget_);
-  shape.walk.next();
-  look_ = true;
+  reserves_.update(demand_class.tenant, tenancy_, budget_);
+  demand_class.walk.next();
+  rescan_ = true;
 }
 
-void Chain::TenantSelection::select_round() {
-  std::vector<std::size_t>& deferred = chain_.deferred_;
+void ComposedPlanner::TenantSelection::select_round() {
+  std::vector<std::size_t>& deferred = planner_.deferred_;
   deferred.swap(later_);
   later_.clear();
   const std::size_t many = deferred.size();
   std::size_t next = 0;
-  Shape* best = nullptr;
-  look_ = true;
+  DemandClass* best = nullptr;
+  rescan_ = true;
   while (true) {
-    if (look_ || (best != nullptr && !is_eligible(*best))) {
-      look_ = false;
+    if (rescan_ || (best != nullptr && !is_eligible(*best))) {
+      rescan_ = false;
       best = first_eligible();
     }
     if (best == nullptr && next == many) return;
     const std::size_t index = next == many ? 0 : deferred[next];
-    if (next < many && (best == nullptr || compare(chain_.running_[index].rank,
+    if (next < many && (best == nullptr || compare(planner_.running_[index].rank,
                                                    best->walk.entry().rank, view_.now()) <= 0)) {
       ++next;
-      come_to_running(index);
+      decide_running(index);
     } else {
       select_first_of(*best);
     }
   }
 }
 
-void Chain::TenantSelection::run() {
+void ComposedPlanner::TenantSelection::run() {
   begin();
-  later_.resize(chain_.running_.size());
+  later_.resize(planner_.running_.size());
   for (std::size_t i = 0; i < later_.size(); ++i) later_[i] = i;
   for (near_ = 0; near_ <= tenancy_.farthest(); ++near_) select_round();
-  chain_.await_growth(view_);
+  planner_.await_growth(view_);
 }
 
 // If nothing was reclaimed because the cluster was not full enough, but it is full now and an owner
-// waits, everything is selected again.
-void Chain::select_by_count_and_tenant(const View& view, std::int32_t free_gpus) {
+// waits, the selection is repeated.
+void ComposedPlanner::select_by_count_and_tenant(const View& view, std::int32_t free_gpus) {
   TenantSelection(*this, view).run();
   if (may_reclaim_ || !tenancy_->may_reclaim(budget_)) return;
-  const auto waits = [&](const Shape& shape) {
-    return !shape.walk.done() && distance(shape) < tenancy_->farthest();
+  const auto waits = [&](const DemandClass& demand_class) {
+    return !demand_class.walk.done() && distance(demand_class) < tenancy_->farthest();
   };
   const auto loses = [&](JobId job) {
     return tenancy_->distance(view.spec(job).tenant, view.spec(job).gpus) < tenancy_->farthest();
   };
-  if (std::none_of(shapes_.begin(), shapes_.end(), waits) &&
+  if (std::none_of(classes_.begin(), classes_.end(), waits) &&
       std::none_of(stops_.begin(), stops_.end(), loses)) {
     return;
   }

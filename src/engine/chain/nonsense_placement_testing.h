@@ -1,7 +1,7 @@
 #pragma once
 
-// Random placements for planners that ask for nonsense: a whole gang on free GPUs, corrupted in one
-// time of three.
+// Random placements for planners that draft nonsense: a whole gang on free GPUs, corrupted in one
+// of three cases.
 
 #include <algorithm>
 #include <cstdint>
@@ -42,7 +42,7 @@ inline void spoil(Random& random, Placement& placement) {
       share.slots = 0;
       break;
     case 6:
-      placement.push_back(placement.front());  // The same server again.
+      placement.push_back(placement.front());  // The same node again.
       break;
     case 7:
       std::reverse(placement.begin(), placement.end());
@@ -53,7 +53,7 @@ inline void spoil(Random& random, Placement& placement) {
   }
 }
 
-// A sane gang on what is free, made insane in one time of three.
+// Returns a valid gang on free GPUs, corrupted in one of three cases.
 inline Placement any_placement(Random& random, const View& view, const Draft& draft, JobId job) {
   const Topology& topology = view.cluster().topology();
   const bool known = job.index() < view.job_count();
@@ -62,14 +62,14 @@ inline Placement any_placement(Random& random, const View& view, const Draft& dr
   std::map<NodeId, Share> shares;
   for (int tries = 0; left > 0 && tries < 6; ++tries) {
     const NodeId node(static_cast<std::size_t>(random.below(topology.node_count())));
-    const std::int32_t count = std::min(left, draft.books().free_gpus(node));
+    const std::int32_t count = std::min(left, draft.ledger().free_gpus(node));
     if (count == 0 || shares.contains(node)) continue;
-    const Books::Room& room = draft.books().room(node);
+    const ResourceLedger::Room& room = draft.ledger().room(node);
     const auto part = [&](std::int64_t amount) {
       return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(amount / 2 + 1)));
     };
-    shares[node] = {node, lowest_slots(draft.books().free_slots(node), count), part(room.cpu_milli),
-                    part(room.mem_mib), part(room.storage_kbps)};
+    shares[node] = {node, lowest_slots(draft.ledger().free_slots(node), count),
+                    part(room.cpu_milli), part(room.mem_mib), part(room.storage_kbps)};
     left -= count;
   }
   Placement placement;

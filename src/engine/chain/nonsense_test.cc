@@ -1,6 +1,6 @@
-// Whatever a planner asks for, however absurd, and whatever comes in as news, however late, the
-// engine never hands out a GPU twice, splits a gang or runs a job twice. Here a planner that asks
-// for nonsense meets a fake cluster that keeps its own book of what really runs where.
+// The engine never assigns a GPU twice, splits a gang or runs a job twice, for any changes of a
+// planner and any late events. A planner that drafts nonsense meets a fake cluster that keeps its
+// own record of what runs where.
 
 #include <gtest/gtest.h>
 
@@ -22,17 +22,17 @@ namespace {
 
 Topology small_cluster() {
   Topology topology;
-  const std::vector<std::pair<const char*, Resources>> servers = {
+  const std::vector<std::pair<const char*, Resources>> nodes = {
       {"a", {4, 4000, 400, 400}}, {"a", {4, 4000, 400, 400}}, {"b", {2, 3000, 100, 0}},
       {"a", {1, 500, 50, 50}},    {"b", {8, 8000, 800, 800}},
   };
-  for (const auto& [type, capacity] : servers) {
+  for (const auto& [type, capacity] : nodes) {
     MUSTER_CHECK(!topology.add_node("s", "r", type, capacity));
   }
   return topology;
 }
 
-// What runs, as the servers would tell: from Start until its end has been reported.
+// The leases that run, as nodes would report: from kStart until their end is reported.
 class FakeCluster {
  public:
   FakeCluster(const Cluster& cluster, std::uint64_t seed)
@@ -46,7 +46,7 @@ class FakeCluster {
   void live(int steps) {
     for (int i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
       if (!one_in(6)) now_ = now_ + Duration::micros(static_cast<std::int64_t>(random_.below(40)));
-      if (wake_ < now_) now_ = wake_;  // The driver keeps its word.
+      if (wake_ < now_) now_ = wake_;  // The driver honors the wake-up time.
       events_.clear();
       if (wake_ == now_) events_.push_back(TimerFired{});
       for (Running& lease : running_) news_of(lease);
@@ -58,7 +58,7 @@ class FakeCluster {
     }
   }
 
-  // Nothing new is asked for, and everything that runs ends.
+  // The planner drafts nothing more, and everything that runs ends.
   void wind_down() {
     planner_->be_quiet();
     for (int i = 0; i < 50 && !running_.empty(); ++i) {
@@ -120,12 +120,12 @@ class FakeCluster {
     }
     if (one_in(8)) {
       const auto left = static_cast<std::int64_t>(one_in(4) ? random_.next() : random_.below(900));
-      events_.push_back(JobForeseen{lease.job, lease.epoch, Duration::micros(left)});
+      events_.push_back(JobPredicted{lease.job, lease.epoch, Duration::micros(left)});
     }
     if (!lease.started && !lease.stopping && one_in(2)) {
       lease.started = true;
       events_.push_back(LeaseStarted{lease.job, lease.epoch});
-      if (one_in(4)) events_.push_back(LeaseStarted{lease.job, lease.epoch});  // Said twice.
+      if (one_in(4)) events_.push_back(LeaseStarted{lease.job, lease.epoch});  // Reported twice.
     } else if (lease.stopping && one_in(4)) {
       end(lease, one_in(5) ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped);
     } else if (lease.started && one_in(25)) {
@@ -138,7 +138,7 @@ class FakeCluster {
     if (!ended_.empty() && !one_in(4)) lease = ended_[random_.below(ended_.size())];
     if (one_in(2)) events_.push_back(LeaseStarted{lease.first, lease.second});
     if (one_in(4)) {
-      events_.push_back(JobForeseen{lease.first, lease.second, Duration::seconds(1)});
+      events_.push_back(JobPredicted{lease.first, lease.second, Duration::seconds(1)});
     }
     const LeaseOutcome outcome = one_in(2) ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped;
     events_.push_back(LeaseEnded{lease.first, lease.second, outcome});
@@ -152,9 +152,9 @@ class FakeCluster {
     }
     std::erase_if(running_, [](const Running& lease) { return lease.ended; });
     if (wake_ == now_) wake_ = Instant::never();
-    for (const Berth& berth : engine_.state().berths) {
-      for (const JobId one : berth.members) {
-        for (const JobId other : berth.members) companions_.emplace(one, other);
+    for (const GpuSharingGroup& sharing_group : engine_.state().sharing_groups) {
+      for (const JobId one : sharing_group.members) {
+        for (const JobId other : sharing_group.members) companions_.emplace(one, other);
       }
     }
     for (const Action& action : actions) ASSERT_NO_FATAL_FAILURE(carry_out(action));
@@ -174,7 +174,7 @@ class FakeCluster {
         running_.push_back({action.job, action.epoch, engine_.lease(action.job).in_force()});
         break;
       case Action::Kind::kStop:
-        if (just_ended(action)) break;  // The order and the news of its end have crossed.
+        if (just_ended(action)) break;  // The stop order crossed the report of its end.
         ASSERT_TRUE(mine != running_.end()) << "a lease stopped that does not run";
         ASSERT_FALSE(mine->stopping) << "a lease stopped twice";
         mine->stopping = true;
@@ -185,7 +185,7 @@ class FakeCluster {
         mine->placement = engine_.lease(action.job).in_force();
         break;
       case Action::Kind::kShare:
-        ASSERT_TRUE(mine != running_.end()) << "company for a lease that does not run";
+        ASSERT_TRUE(mine != running_.end()) << "GPU sharing for a lease that does not run";
         break;
       case Action::Kind::kGiveUp:
         FAIL() << "gave up on a job that has not failed";
@@ -204,8 +204,8 @@ class FakeCluster {
     return std::find(fresh, ended_.end(), std::pair(action.job, action.epoch)) != ended_.end();
   }
 
-  // Whether an earlier one has the very same GPUs, and they were to share them once: one that goes
-  // may still be saving its work when one that was promised its company comes.
+  // Whether an earlier lease has exactly the same GPUs, and the two shared them at some time. A
+  // lease that stops may still save its work when a lease that was promised the shared GPUs starts.
   bool has_company(const Running& lease) const {
     for (const Running& other : running_) {
       if (&other == &lease) return false;
@@ -221,12 +221,12 @@ class FakeCluster {
     const State& state = engine_.state();
     std::map<NodeId, SlotMask> used;
     std::map<NodeId, Resources> amounts;
-    const bool pooled = state.books.pooled();
+    const bool pooled = state.ledger.pooled();
     const Topology& topology = state.cluster->topology();
     std::map<JobId, int> leases;
     std::size_t held = 0;
     for (const Running& lease : running_) {
-      if (has_company(lease)) continue;  // Counted with those it shares with.
+      if (has_company(lease)) continue;  // Counted with its group.
       for (const Share& share : lease.placement) {
         ASSERT_EQ(used[share.node] & share.slots, 0U)
             << "a GPU used twice on " << share.node.index();
@@ -240,17 +240,17 @@ class FakeCluster {
     for (const Running& lease : running_) {
       ASSERT_EQ(++leases[lease.job], 1) << "job " << lease.job.index() << " runs twice";
       const Job& job = state.jobs[lease.job];
-      ASSERT_TRUE(job.spec.may_have(total_of(lease.placement).gpus)) << "a gang not whole";
+      ASSERT_TRUE(job.spec.may_have(total_of(lease.placement).gpus)) << "an incomplete gang";
       const std::int32_t row = lease.stopping ? job.ending : job.lease;
       ASSERT_NE(row, kNoRow) << "the engine has forgotten a lease that runs";
       ASSERT_EQ(state.leases[static_cast<std::size_t>(row)].epoch, lease.epoch);
-      const Lease& believed = state.leases[static_cast<std::size_t>(row)];
-      ASSERT_EQ(believed.in_force(), lease.placement);
+      const Lease& estimated = state.leases[static_cast<std::size_t>(row)];
+      ASSERT_EQ(estimated.in_force(), lease.placement);
       ++held;
     }
     for (const Lease& lease : state.leases) {
       if (lease.state == Lease::State::kUnused || lease.state == Lease::State::kPromised) continue;
-      ASSERT_GT(held--, 0U) << "the engine believes in a lease that does not run";
+      ASSERT_GT(held--, 0U) << "the engine has a lease that does not run";
     }
   }
 
@@ -262,7 +262,7 @@ class FakeCluster {
   std::vector<Running> running_;
   std::vector<std::pair<JobId, Epoch>> ended_;
   std::set<std::pair<JobId, JobId>> companions_;
-  std::size_t ended_before_ = 0;  // As many had ended before this step.
+  std::size_t ended_before_ = 0;  // Number of leases that ended before this step.
   std::vector<Event> events_;
 };
 
@@ -285,11 +285,11 @@ TEST(Nonsense, NeverMakesTheEngineOvercommit) {
     ASSERT_NO_FATAL_FAILURE(fake.wind_down());
     ASSERT_TRUE(fake.all_ended());
     const State& state = fake.engine().state();
-    EXPECT_EQ(state.books.free_gpus(), topology.total().gpus);
+    EXPECT_EQ(state.ledger.free_gpus(), topology.total().gpus);
     EXPECT_TRUE(state.placed.empty());
     EXPECT_EQ(state.unused.size(), state.leases.size()) << "a lease row leaked";
   }
-  EXPECT_GT(accepted, campaign_floor(10'000U));  // Or the nonsense was never worth refusing.
+  EXPECT_GT(accepted, campaign_floor(10'000U));  // Else the test is too weak.
   EXPECT_GT(refused, campaign_floor(10'000U));
   EXPECT_GT(stale, campaign_floor(1000U));
   EXPECT_GT(joined, campaign_floor(1000U));

@@ -1,6 +1,6 @@
 #pragma once
 
-// A planner that asks for nonsense: starts, stops, moves and shares of random jobs.
+// A planner that drafts nonsense: starts, stops, moves and shares of random jobs.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,15 +30,15 @@ class NonsensePlanner final : public Planner {
   void enqueue(const View& view, JobId job) override {
     MUSTER_CHECK(view.job_state(job) == JobState::kWaiting);
   }
-  void forget(const View& view, JobId job, Farewell) override {
+  void forget(const View& view, JobId job, JobExit) override {
     MUSTER_CHECK(job.index() < view.job_count());
   }
   bool drifts() const override { return drifts_; }
 
-  void plan(const View& view, Draft& draft, Occasion) override {
+  void plan(const View& view, Draft& draft, PlanTrigger) override {
     if (quiet_ || view.job_count() == 0) return;
     std::vector<Draft::Mark> marks;
-    const bool sharing = one_in(2);  // Which cannot be rubbed out.
+    const bool sharing = one_in(2);  // Sharing cannot be rolled back.
     const std::uint64_t wishes = random_.below(25);
     for (std::uint64_t i = 0; i < wishes; ++i) {
       const JobId job = any_job(view);
@@ -70,7 +70,7 @@ class NonsensePlanner final : public Planner {
 
  private:
   void wish_together(const View& view, Draft& draft, JobId job) {
-    const Together manner = one_in(2) ? Together::kTurns : Together::kPacked;
+    const SharingMode manner = one_in(2) ? SharingMode::kTimeSliced : SharingMode::kPacked;
     if (one_in(3)) {
       note(draft.set_manner(job, manner));
     } else {
@@ -80,7 +80,7 @@ class NonsensePlanner final : public Planner {
   }
   static bool anyone_shares(const View& view) {
     return std::any_of(view.placed().begin(), view.placed().end(),
-                       [&](JobId job) { return view.berth(job) != nullptr; });
+                       [&](JobId job) { return view.sharing_group(job) != nullptr; });
   }
 
   void note(bool accepted) { ++(accepted ? accepted_ : refused_); }
@@ -88,7 +88,7 @@ class NonsensePlanner final : public Planner {
 
   JobId any_job(const View& view) {
     if (one_in(20)) return JobId(static_cast<std::uint32_t>(random_.next()));
-    // Mostly young ones: the old are done.
+    // Mostly new jobs, because old ones are finished.
     const std::uint64_t back = one_in(3)
                                    ? random_.below(view.job_count())
                                    : random_.below(std::min<std::size_t>(12, view.job_count()));

@@ -6,10 +6,6 @@
 
 namespace muster {
 
-bool RankedQueue::before(Slot a, Slot b, Instant now) const {
-  return goes_before(entries_[a], entries_[b], now);
-}
-
 void RankedQueue::play(std::uint32_t match, Instant now) {
   const Match& left = matches_[2 * match];
   const Match& right = matches_[2 * match + 1];
@@ -37,7 +33,7 @@ void RankedQueue::replay_above(Slot slot, Instant now) {
     const Match last = matches_[match];
     play(match, now);
     const Match& here = matches_[match];
-    // Whoever comes above has seen nothing of this slot, and sees nothing of it now.
+    // The matches above neither had nor have this slot as a winner, so they do not change.
     if (here.winner == last.winner && last.winner != slot && here.holds_until == last.holds_until) {
       return;
     }
@@ -99,7 +95,7 @@ void RankedQueue::Walk::begin(const RankedQueue& queue, Instant now) {
 }
 
 void RankedQueue::Walk::next() {
-  // Whoever lost to the current job on its way up is a candidate now.
+  // All jobs that lost directly to the current job are candidates now.
   const std::vector<Match>& matches = queue_->matches_;
   const auto worse = [&](std::uint32_t a, std::uint32_t b) {
     return queue_->before(matches[b].winner, matches[a].winner, now_);

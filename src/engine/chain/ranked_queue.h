@@ -1,9 +1,9 @@
 #pragma once
 
-// Waiting jobs in a policy's order, for long queues: the first is found at once, insertion and
-// removal cost log n, and the passing of time costs only what it reorders. A tournament tree whose
-// every match knows when its winner will be overtaken (a kinetic tournament); jobs whose ranks
-// stand still are never compared again. Naive twin in the test: sort everything, every time.
+// Waiting jobs in the order of a policy, for long queues. first() is O(1), insert() and remove()
+// are O(log n), and time costs only the changes of order. It is a kinetic tournament: a tournament
+// tree in which each match stores when its winner will be overtaken. Jobs with constant ranks are
+// never compared again. The test compares it with a full sort at each call.
 
 #include <cstdint>
 #include <vector>
@@ -18,20 +18,21 @@ class RankedQueue {
  public:
   using Slot = std::uint32_t;
 
-  // The slot stays valid until removed; the caller keeps it to remove the job again.
+  // Returns a slot, which is valid until remove(slot).
   Slot insert(JobId job, const Rank& rank, Instant now);
   void remove(Slot slot, Instant now);
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  // Brings the order up to `now`, which never goes back. Call before first() or a Walk.
+  // Updates the order to `now`. Call it before first() or Walk::begin(). REQUIRES: `now` never
+  // decreases.
   void advance(Instant now);
 
   using Entry = RankedJob;
-  const Entry& first() const;  // Not when empty.
+  const Entry& first() const;  // REQUIRES: not empty.
 
-  // Every job, in no order.
+  // Visits every job, in no particular order.
   template <class Visit>
   void for_each(const Visit& visit) const {
     for (Slot slot = 0; slot < width_; ++slot) {
@@ -39,8 +40,8 @@ class RankedQueue {
     }
   }
 
-  // Visits the jobs in order, the first at once and each further one in log n. Changing the queue
-  // ends the walk.
+  // Visits the jobs in order. begin() is O(1) and next() is O(log n). A change of the queue
+  // invalidates the walk.
   class Walk {
    public:
     void begin(const RankedQueue& queue, Instant now);
@@ -52,14 +53,16 @@ class RankedQueue {
     const RankedQueue* queue_ = nullptr;
     Instant now_;
     Slot current_ = kNone;
-    std::uint32_t top_ = 1;            // The subtree that `current_` won.
-    std::vector<std::uint32_t> open_;  // Subtrees not yet entered.
+    std::uint32_t top_ = 1;            // Root of the subtree that `current_` won.
+    std::vector<std::uint32_t> open_;  // Roots of subtrees not yet entered.
   };
 
  private:
   static constexpr Slot kNone = ~Slot{0};
 
-  bool before(Slot a, Slot b, Instant now) const;
+  bool before(Slot a, Slot b, Instant now) const {
+    return goes_before(entries_[a], entries_[b], now);
+  }
   void play(std::uint32_t match, Instant now);
   void replay_above(Slot slot, Instant now);
   void advance_below(std::uint32_t match, Instant now);
@@ -67,12 +70,12 @@ class RankedQueue {
 
   struct Match {
     Slot winner = kNone;
-    Instant holds_until = Instant::never();  // For every match of this subtree.
+    Instant holds_until = Instant::never();  // Applies to every match of this subtree.
   };
-  std::uint32_t width_ = 0;  // Leaves: a power of two, or none yet.
+  std::uint32_t width_ = 0;  // Number of leaves: a power of two, or 0 at first.
   std::size_t size_ = 0;
   std::vector<Entry> entries_;  // By slot.
-  std::vector<Match> matches_;  // 1 is the final; match m is played by 2m and 2m + 1.
+  std::vector<Match> matches_;  // 1 is the final; 2m and 2m + 1 play match m.
   std::vector<Slot> free_;
 };
 

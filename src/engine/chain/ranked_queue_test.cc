@@ -10,7 +10,7 @@
 namespace muster {
 namespace {
 
-// The queue as simple as can be: sort everything, every time.
+// Reference implementation: a full sort at each call.
 struct NaiveQueue {
   struct Row {
     JobId job;
@@ -50,7 +50,7 @@ std::vector<std::uint32_t> numbers(const std::vector<JobId>& jobs) {
 struct QueueKind {
   const char* name;
   bool slopes;                // Ranks move with time, like those of finish-time fairness.
-  std::int64_t bases;         // Few, so that jobs draw level often, or many.
+  std::int64_t bases;         // Few, so that ranks are often equal, or many.
   std::int64_t scales;        // 1 for whole numbers.
   std::int64_t ties;          // 1 for none.
   std::int64_t longest_wait;  // Between steps.
@@ -77,7 +77,7 @@ TEST_P(RankedQueueProperty, AgreesWithSortingAtEveryQuestion) {
     NaiveQueue naive;
     Instant now;
     std::uint32_t next_job = 0;
-    const std::size_t target = 1 + random.below(60);  // It hovers about this length.
+    const std::size_t target = 1 + random.below(60);  // The approximate length of the queue.
     for (int step = 0; step < 250; ++step) {
       const bool grows = random.below(2 * target) >= naive.rows.size();
       if (grows) {
@@ -85,7 +85,7 @@ TEST_P(RankedQueueProperty, AgreesWithSortingAtEveryQuestion) {
         const Rank rank = any_rank(GetParam(), random);
         naive.rows.push_back({job, rank, queue.insert(job, rank, now)});
       } else {
-        // Often the first one, as schedulers do.
+        // Often removes the first job, as schedulers do.
         std::size_t at = random.below(naive.rows.size());
         if (random.below(2) == 0) {
           const JobId first = naive.in_order(now).front();
@@ -94,7 +94,7 @@ TEST_P(RankedQueueProperty, AgreesWithSortingAtEveryQuestion) {
         queue.remove(naive.rows[at].slot, now);
         naive.rows.erase(naive.rows.begin() + static_cast<std::ptrdiff_t>(at));
       }
-      // Time passes between changes, too, with nobody looking.
+      // Time also passes between changes without a read.
       const auto wait = static_cast<std::uint64_t>(GetParam().longest_wait);
       if (random.below(3) == 0)
         now = now + Duration::micros(static_cast<std::int64_t>(random.below(wait + 1)));
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(RankedQueue, RankedQueueProperty,
                          }),
                          [](const auto& row) { return row.param.name; });
 
-// Finish-time fairness: who waits with a short estimate overtakes who waits with a long one.
+// Finish-time fairness: a waiting job with a short estimate overtakes one with a long estimate.
 TEST(RankedQueue, LetsTheFasterOvertakeAtTheExactInstant) {
   RankedQueue queue;
   queue.insert(JobId(0), {-100, -1, 100, 0}, Instant());  // -(100 + t) / 100

@@ -1,6 +1,6 @@
-// Estimates that are revised while jobs run and wait. The Chain trusts that what it last knew of a
-// running job's rank is no better than the truth; a revision upwards must not break that. Its twin
-// trusts nothing: it ranks every job anew at every plan.
+// Estimates that are revised while jobs run and wait. The ComposedPlanner relies on stored ranks of
+// running jobs that are never better than the current ranks. An upward revision must not break
+// that. The reference implementation ranks every job again at every plan.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/types/random.h"
-#include "engine/chain/chain.h"
-#include "engine/chain/chain_testing.h"
+#include "engine/chain/composed_planner.h"
+#include "engine/chain/composed_planner_testing.h"
 #include "engine/core/engine.h"
 #include "engine/core/engine_testing.h"
 #include "tests/campaign.h"
@@ -20,12 +20,12 @@
 namespace muster {
 namespace {
 
-using WhenStuck = PolicyTraits::WhenStuck;
+using BlockedHeadRule = PolicyTraits::BlockedHeadRule;
 
-// Shortest remaining time first; the forgetful one asks for every rank anew at every plan.
+// Shortest remaining time first. The reference computes every rank again at every plan.
 class ShortestLeft final : public Policy {
  public:
-  ShortestLeft(WhenStuck when_stuck, bool preempts, bool trusts)
+  ShortestLeft(BlockedHeadRule when_stuck, bool preempts, bool trusts)
       : traits_{when_stuck, preempts, false, true, !trusts} {}
   PolicyTraits traits() const override { return traits_; }
   Rank rank(const JobFacts& job) const override { return {job.remaining().us()}; }
@@ -43,13 +43,13 @@ class ShortestLeft final : public Policy {
 };
 
 struct StepKind {
-  WhenStuck when_stuck = WhenStuck::kSkip;
+  BlockedHeadRule when_stuck = BlockedHeadRule::kSkip;
   bool preempts = true;
   std::int32_t largest = 4;  // Gang.
 };
 
-// Jobs come, end, and are foreseen to take longer or less long than was believed. Servers take
-// their time to stop leases.
+// Jobs arrive, end, and get predictions that are longer or shorter than the estimates. Nodes need
+// time to stop leases.
 class Life {
  public:
   Life(std::uint64_t seed, const StepKind& kind, bool trusts)
@@ -59,16 +59,17 @@ class Life {
         cluster_(topology_, profiles_),
         engine_(
             cluster_,
-            std::make_unique<Chain>(
+            std::make_unique<ComposedPlanner>(
                 cluster_, std::make_unique<ShortestLeft>(kind.when_stuck, kind.preempts, trusts),
-                std::make_unique<FairShare>(), std::make_unique<OneServer>(), ChainOptions()),
+                std::make_unique<FairShare>(), std::make_unique<OneNode>(),
+                ComposedPlannerOptions()),
             EngineOptions()) {}
 
   void live(int steps) {
     for (int i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
       now_ = now_ + Duration::seconds(static_cast<std::int64_t>(random_.below(60)));
       std::vector<Event> events;
-      // More often where they are small, so that some wait.
+      // More often with small gangs, so that some jobs wait.
       if (random_.below(4) * static_cast<std::uint64_t>(kind_.largest) < 4) {
         events.push_back(a_job());
       }
@@ -89,7 +90,7 @@ class Life {
   const Engine& engine() const { return engine_; }
   Instant now() const { return now_; }
   int upwards = 0;        // Revisions of running jobs,
-  int while_waiting = 0;  // and of those that wait again.
+  int while_waiting = 0;  // and of jobs that wait again.
 
  private:
   struct Running {
@@ -98,7 +99,7 @@ class Life {
     bool stopping = false;
   };
 
-  // New, or from before a restart with what was foreseen of it then.
+  // New, or restored with its prediction.
   Event a_job() {
     JobSpec spec;
     spec.gpus =
@@ -111,7 +112,7 @@ class Life {
     back.estimate = Duration::seconds(1 + static_cast<std::int64_t>(random_.below(3000)));
     return back;
   }
-  JobForeseen a_revision(const Running& lease) {
+  JobPredicted a_revision(const Running& lease) {
     const auto left = Duration::seconds(1 + static_cast<std::int64_t>(random_.below(3000)));
     const View view(engine_.state(), now_);
     if (view.is_placed(lease.job) && left > view.facts(lease.job).remaining()) ++upwards;
@@ -147,66 +148,68 @@ class Life {
   std::vector<Running> leases_;
 };
 
-class Foreseen : public EngineTest {
+class Predicted : public EngineTest {
  protected:
   const Job& job() const { return engine_->state().jobs[JobId(0)]; }
 };
 
-TEST_F(Foreseen, TheEstimateIsWhatIsDoneAndWhatIsLeft) {
+TEST_F(Predicted, TheEstimateIsWhatIsDoneAndWhatIsLeft) {
   run_job_0();
-  at(101, {JobForeseen{JobId(0), 1, Duration::micros(400)}});
+  at(101, {JobPredicted{JobId(0), 1, Duration::micros(400)}});
   EXPECT_EQ(job().estimate, Duration::micros(500));
-  EXPECT_TRUE(job().foreseen);
+  EXPECT_TRUE(job().predicted);
   at(201, {JobReported{JobId(0), 1, 0.5, 0, 0, 0}});
-  at(201, {JobForeseen{JobId(0), 1, Duration::micros(1000)}});
+  at(201, {JobPredicted{JobId(0), 1, Duration::micros(1000)}});
   EXPECT_EQ(job().estimate, Duration::micros(200 + 500)) << "at half the speed";
 }
 
-TEST_F(Foreseen, AlsoOfALeaseThatIsStopping) {
+TEST_F(Predicted, AlsoOfALeaseThatIsStopping) {
   preempt_job_0();
-  at(5, {JobForeseen{JobId(0), 1, Duration::micros(70)}});
+  at(5, {JobPredicted{JobId(0), 1, Duration::micros(70)}});
   EXPECT_EQ(job().estimate, Duration::micros(1 + 70));
   at(9, {LeaseEnded{JobId(0), 1, kStopped}});
-  at(10, {JobForeseen{JobId(0), 1, Duration::micros(5)}});
-  EXPECT_EQ(job().estimate, Duration::micros(71)) << "that lease is over";
+  at(10, {JobPredicted{JobId(0), 1, Duration::micros(5)}});
+  EXPECT_EQ(job().estimate, Duration::micros(71)) << "that lease has ended";
   EXPECT_EQ(engine_->counters().stale, 1U);
 }
 
-TEST_F(Foreseen, NonsenseIsIgnoredOrBounded) {
+TEST_F(Predicted, NonsenseIsIgnoredOrBounded) {
   run_job_0();
   const Duration before = job().estimate;
-  at(2, {JobForeseen{JobId(0), 1, Duration()}, JobForeseen{JobId(0), 1, Duration::micros(-5)},
-         JobForeseen{JobId(0), 2, Duration::seconds(1)},
-         JobForeseen{JobId(9), 1, Duration::seconds(1)}});
+  at(2, {JobPredicted{JobId(0), 1, Duration()}, JobPredicted{JobId(0), 1, Duration::micros(-5)},
+         JobPredicted{JobId(0), 2, Duration::seconds(1)},
+         JobPredicted{JobId(9), 1, Duration::seconds(1)}});
   EXPECT_EQ(job().estimate, before);
-  EXPECT_FALSE(job().foreseen);
-  at(3, {JobForeseen{JobId(0), 1, Duration::max()}});
+  EXPECT_FALSE(job().predicted);
+  at(3, {JobPredicted{JobId(0), 1, Duration::max()}});
   EXPECT_LE(job().estimate, kLongestDuration + Duration::seconds(1));
 }
 
-TEST_F(Foreseen, ARestoredJobKeepsIt) {
+TEST_F(Predicted, ARestoredJobKeepsIt) {
   JobRestored back;
   back.spec.gpus = 2;
   back.work_done = Duration::seconds(10);
   back.estimate = Duration::seconds(30);
   at(0, {back});
   EXPECT_EQ(job().estimate, Duration::seconds(30));
-  EXPECT_TRUE(job().foreseen);
+  EXPECT_TRUE(job().predicted);
 }
 
 TEST(Revised, DecidesAsIfEveryRankWereAskedAnew) {
-  const std::vector<StepKind> kinds = {
-      {}, {WhenStuck::kWait}, {WhenStuck::kSkip, false}, {WhenStuck::kReserve, false}};
+  const std::vector<StepKind> kinds = {{},
+                                       {BlockedHeadRule::kWait},
+                                       {BlockedHeadRule::kSkip, false},
+                                       {BlockedHeadRule::kReserve, false}};
   int upwards = 0;
   int while_waiting = 0;
   for (const StepKind& kind : kinds) {
     for (std::uint64_t seed = 1; seed <= campaign_size(40, 40); ++seed) {
       SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
       Life life(seed, kind, true);
-      Life twin(seed, kind, false);
+      Life reference(seed, kind, false);
       life.live(200);
-      twin.live(200);
-      ASSERT_EQ(life.engine().digest(), twin.engine().digest());
+      reference.live(200);
+      ASSERT_EQ(life.engine().digest(), reference.engine().digest());
       EXPECT_GT(life.engine().counters().decisions, 20U);
       upwards += life.upwards;
       while_waiting += life.while_waiting;
@@ -216,9 +219,9 @@ TEST(Revised, DecidesAsIfEveryRankWereAskedAnew) {
   EXPECT_GT(while_waiting, 100);
 }
 
-// With gangs of one, who should run is plain: those with the least left.
+// With gangs of one GPU, the jobs with the least remaining work should run.
 TEST(Revised, WhoHasTheLeastLeftRuns) {
-  Life life(7, {WhenStuck::kSkip, true, 1}, true);
+  Life life(7, {BlockedHeadRule::kSkip, true, 1}, true);
   int compared = 0;
   for (int i = 0; i < 500; ++i) {
     life.live(1);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Running jobs by rank, as of when each was last looked at. A Chain whose policy preempts keeps
-// one. Nearly ordered at all times, so bringing one entry into place is O(1) as a rule.
+// Running jobs by rank, as of the last time each rank was computed. A ComposedPlanner whose policy
+// preempts keeps one. It is always nearly sorted, so moving one entry into place is usually O(1).
 
 #include <cstddef>
 #include <vector>
@@ -14,7 +14,7 @@ namespace muster {
 
 class RunningRanks {
  public:
-  // Makes room for jobs with an id below `count`. Call before add().
+  // Allocates space for jobs with an id below `count`. Call before add().
   void resize(std::size_t count) { ranked_at_.resize(count, Instant::never()); }
 
   void add(JobId job, const Rank& rank, Instant now) {
@@ -23,15 +23,15 @@ class RunningRanks {
     sift_forward(entries_.size() - 1, now);
   }
   void assign(const std::vector<RankedJob>& ordered) { entries_ = ordered; }
-  bool drop(JobId job);  // Returns false if it is not there. O(n).
+  bool drop(JobId job);  // Returns false if the job is not in the list. O(n).
 
-  // Whether the rank of a job was looked at at `now`. note_ranked() records that.
+  // Whether the rank of a job was computed at `now`. note_ranked() records that.
   bool is_ranked(JobId job, Instant now) const { return ranked_at_[job] == now; }
   void note_ranked(JobId job, Instant now) { ranked_at_[job] = now; }
 
-  // Moves one entry forward to where its rank belongs; those before it must be in order.
+  // Moves one entry forward to its position by rank. REQUIRES: the entries before it are sorted.
   void sift_forward(std::size_t at, Instant now) {
-    if (at == 0 || !goes_before(entries_[at], entries_[at - 1], now)) return;  // As a rule.
+    if (at == 0 || !goes_before(entries_[at], entries_[at - 1], now)) return;  // The usual case.
     move_forward(at, now);
   }
 

@@ -34,40 +34,41 @@ void Tenancy::share_out() {
   if (tree_->sharing() != Sharing::kQuota) divide(tree_->top(), total_gpus_);
 }
 
-// Everybody gets in proportion to weight but no more than they hold and want; what some leave goes
-// to the others in the same way. Whole GPUs, the odd ones to the first in the list.
+// Each tenant gets GPUs in proportion to its weight, but at most what it holds and requests. The
+// rest goes to the other tenants in the same way. GPUs that cannot be divided go to the first
+// tenants in the list.
 void Tenancy::divide(const std::vector<TenantId>& beside, std::int64_t gpus) {
-  std::vector<TenantId> hungry;
+  std::vector<TenantId> unsatisfied;
   const auto demand = [&](TenantId id) { return accounts_[id].used + accounts_[id].wanted; };
   for (const TenantId id : beside) {
     accounts_[id].part = 0;
-    if (demand(id) > 0) hungry.push_back(id);
+    if (demand(id) > 0) unsatisfied.push_back(id);
   }
   std::int64_t left = gpus;
-  while (!hungry.empty() && left > 0) {
+  while (!unsatisfied.empty() && left > 0) {
     std::int64_t weights = 0;
-    for (const TenantId id : hungry) weights += weight(id);
+    for (const TenantId id : unsatisfied) weights += weight(id);
     const std::int64_t round = left;
-    bool sated = false;
-    for (const TenantId id : hungry) {
+    bool satisfied = false;
+    for (const TenantId id : unsatisfied) {
       const std::int64_t fair = round * weight(id) / weights;
       const std::int64_t lacking = demand(id) - accounts_[id].part;
       if (lacking > fair) continue;
       accounts_[id].part += lacking;
       left -= lacking;
-      sated = true;
+      satisfied = true;
     }
     const auto full = [&](TenantId id) { return accounts_[id].part == demand(id); };
-    if (sated) {
-      std::erase_if(hungry, full);
+    if (satisfied) {
+      std::erase_if(unsatisfied, full);
       continue;
     }
-    for (const TenantId id : hungry) {
+    for (const TenantId id : unsatisfied) {
       const std::int64_t fair = round * weight(id) / weights;
       accounts_[id].part += fair;
       left -= fair;
     }
-    for (const TenantId id : hungry) {
+    for (const TenantId id : unsatisfied) {
       if (left == 0) break;
       ++accounts_[id].part;
       --left;
@@ -82,7 +83,7 @@ void Tenancy::divide(const std::vector<TenantId>& beside, std::int64_t gpus) {
 std::size_t Tenancy::distance(TenantId tenant, std::int32_t gpus) const {
   if (within(tenant, gpus)) return 0;
   const auto path = tree_->path_to_root(tenant);
-  std::size_t levels = 0;  // From the top down.
+  std::size_t levels = 0;  // Counted from the top.
   for (std::size_t i = path.size(); i-- > 0 && gpus <= room(path[i]);) ++levels;
   return deepest_ - levels;
 }
@@ -124,7 +125,7 @@ int Tenancy::compare_turns(TenantId a, UserId user_a, TenantId b, UserId user_b)
   };
   const auto path_a = tree_->path_to_root(a);
   const auto path_b = tree_->path_to_root(b);
-  // From the top down to where they part.
+  // Compares from the top down to the level where the paths separate.
   std::size_t level = 0;
   while (level < path_a.size() && level < path_b.size()) {
     const TenantId up_a = path_a[path_a.size() - 1 - level];

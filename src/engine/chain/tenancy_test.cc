@@ -52,7 +52,7 @@ class Cast {
     std::int32_t used;
     std::int32_t wanted;
   };
-  // A plan in which these hold and want so much.
+  // A plan with this usage and these requests.
   void plan(std::initializer_list<Claim> claims) {
     tenancy_.begin();
     for (const Claim& claim : claims) {
@@ -67,7 +67,7 @@ class Cast {
   int turns(const char* a, const char* b) const {
     return tenancy_.compare_turns(id(a), UserId(0), id(b), UserId(0));
   }
-  // "4 3 1": every tenant's part, in the order they were listed.
+  // "4 3 1": the entitlement of every tenant, in list order.
   std::string parts() const {
     std::string text;
     for (std::size_t i = 0; i < tree_.size(); ++i) {
@@ -86,7 +86,7 @@ class Cast {
 
 TEST(Tenancy, ByQuotaAPartIsTheQuotaWhoeverHoldsOrWants) {
   Cast cast({{"a", 5}, {"b", 3}, {"c", 0}}, Sharing::kQuota, 10);
-  EXPECT_EQ(cast.parts(), "5 3 0") << "from the beginning: a job may be submitted before a plan";
+  EXPECT_EQ(cast.parts(), "5 3 0") << "from the start: a job may be submitted before a plan";
   cast.plan({{"a", 0, 0}, {"b", 8, 20}, {"c", 2, 9}});
   EXPECT_EQ(cast.parts(), "5 3 0");
 }
@@ -109,12 +109,12 @@ TEST(Tenancy, FairIsEvenWhateverTheWeights) {
 
 TEST(Tenancy, WhatSomeLeaveGoesToTheOthersUntilNobodyIsLeft) {
   Cast cast({{"a"}, {"b"}, {"c"}, {"d"}}, Sharing::kFair, 16);
-  // Four each; a leaves three, so five each; b leaves one, so the others have five and a half.
+  // Four each. a leaves three, so five each. b leaves one, so the others get five and a half.
   cast.plan({{"a", 1, 0}, {"b", 2, 2}, {"c", 16, 0}, {"d", 0, 16}});
   EXPECT_EQ(cast.parts(), "1 4 6 5");
   Cast modest({{"a"}, {"b"}}, Sharing::kFair, 16);
   modest.plan({{"a", 1, 0}, {"b", 2, 2}});
-  EXPECT_EQ(modest.parts(), "1 4") << "nobody is entitled to what nobody wants";
+  EXPECT_EQ(modest.parts(), "1 4") << "no tenant is entitled to GPUs without demand";
 }
 
 TEST(Tenancy, WantsLastFromPlanToPlanAndWhatIsHeldDoesNot) {
@@ -130,7 +130,7 @@ TEST(Tenancy, WantsLastFromPlanToPlanAndWhatIsHeldDoesNot) {
   EXPECT_EQ(cast.parts(), "1 0");
 }
 
-// The level to which water rises in vessels as wide as the weights and as high as what each wants.
+// Water-filling level: vessels are as wide as the weights and as high as the demands.
 std::vector<double> water_filling(const std::vector<double>& width,
                                   const std::vector<double>& demand, double water) {
   const auto poured = [&](double level) {
@@ -149,8 +149,9 @@ std::vector<double> water_filling(const std::vector<double>& width,
   return poured(low);
 }
 
-// Whole GPUs of what a naive twin says in real numbers: who is sated has all it wants, the others
-// their share rounded down, and the odd ones are the first of those in the list.
+// Compares with the reference in real numbers, rounded to whole GPUs. Satisfied tenants have their
+// full demand. The others have their share rounded down, and the first of them in the list get the
+// remainder.
 void expect_poured(const Cast& cast, const std::vector<TenantId>& beside,
                    const std::vector<std::int64_t>& demand, std::int64_t gpus) {
   std::vector<double> width;
@@ -170,44 +171,44 @@ void expect_poured(const Cast& cast, const std::vector<TenantId>& beside,
     SCOPED_TRACE(cast.tree()[beside[i]].name + ": " + std::to_string(part) + " of " +
                  std::to_string(real[i]));
     sum += part;
-    ASSERT_LE(part, demand[beside[i].index()]) << "more than it holds and wants";
+    ASSERT_LE(part, demand[beside[i].index()]) << "more than its usage and requests";
     if (std::abs(real[i] - wanted[i]) < 1e-6) {
       ASSERT_EQ(part, demand[beside[i].index()]);
       continue;
     }
     const auto down = static_cast<std::int64_t>(std::floor(real[i] + 1e-6));
     ASSERT_TRUE(part == down || part == down + 1);
-    ASSERT_FALSE(odd_ones_over && part == down + 1) << "an odd one is not for the first";
+    ASSERT_FALSE(odd_ones_over && part == down + 1) << "the remainder does not go to the first";
     odd_ones_over |= part == down;
   }
-  ASSERT_EQ(sum, std::min(gpus, demands)) << "a GPU lost or made up";
+  ASSERT_EQ(sum, std::min(gpus, demands)) << "a GPU lost or invented";
 }
 
 TEST(Tenancy, DividesAsANaiveTwinPoursWater) {
-  const std::vector<Line> shape = {{"a"},
-                                   {"b"},
-                                   {"c"},
-                                   {"d"},
-                                   {"e"},
-                                   {"a1", 0, 1000, "a"},
-                                   {"a2", 0, 1000, "a"},
-                                   {"a3", 0, 1000, "a"},
-                                   {"b1", 0, 1000, "b"},
-                                   {"b2", 0, 1000, "b"}};
+  const std::vector<Line> demand_class = {{"a"},
+                                          {"b"},
+                                          {"c"},
+                                          {"d"},
+                                          {"e"},
+                                          {"a1", 0, 1000, "a"},
+                                          {"a2", 0, 1000, "a"},
+                                          {"a3", 0, 1000, "a"},
+                                          {"b1", 0, 1000, "b"},
+                                          {"b2", 0, 1000, "b"}};
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
     Random random(seed);
     const auto draw = [&](std::uint64_t bound) {
       return static_cast<std::int32_t>(random.below(bound));
     };
-    std::vector<Line> lines = shape;
+    std::vector<Line> lines = demand_class;
     for (Line& line : lines) line.weight_milli = 1 + draw(4000);
     const Sharing sharing = seed % 2 == 0 ? Sharing::kWeight : Sharing::kFair;
     const std::int32_t gpus = 1 + draw(200);
     Cast cast(lines, sharing, gpus);
     std::vector<std::int64_t> demand(lines.size());
     cast.tenancy().begin();
-    for (std::size_t i = 2; i < lines.size(); ++i) {  // a and b have what those below them have.
+    for (std::size_t i = 2; i < lines.size(); ++i) {  // a and b have the sum of their children.
       const std::int32_t used = draw(3) == 0 ? 0 : draw(60);
       const std::int32_t wanted = draw(3) == 0 ? 0 : draw(60);
       cast.tenancy().charge(TenantId(i), UserId(0), used);
@@ -233,7 +234,7 @@ TEST(Tenancy, AJobIsWithinIfItsTenantHoldsNoMoreThanItsPartWithIt) {
   EXPECT_TRUE(cast.within("vision", 3));
   EXPECT_FALSE(cast.within("vision", 4));
   EXPECT_TRUE(cast.within("speech", 2));
-  EXPECT_FALSE(cast.within("speech", 3)) << "the lab has that many left, speech has not";
+  EXPECT_FALSE(cast.within("speech", 3)) << "the lab has that many left, but speech does not";
   EXPECT_TRUE(cast.within("lab", 5)) << "a job of the lab itself";
   EXPECT_FALSE(cast.within("lab", 6));
   cast.plan({{"vision", 4, 0}, {"speech", 2, 0}, {"other", 4, 0}});
@@ -246,8 +247,8 @@ TEST(Tenancy, WhatIsLentInsideALabIsStillItsOwners) {
             Sharing::kQuota, 10);
   cast.plan({{"vision", 6, 0}});
   EXPECT_EQ(cast.tenancy().used(cast.id("lab")), 6);
-  EXPECT_TRUE(cast.within("speech", 2)) << "vision has borrowed it, but that is no right";
-  EXPECT_FALSE(cast.within("vision", 0)) << "it holds more than its part";
+  EXPECT_TRUE(cast.within("speech", 2)) << "vision has borrowed them, and loans can be reclaimed";
+  EXPECT_FALSE(cast.within("vision", 0)) << "it exceeds its entitlement";
 }
 
 TEST(Tenancy, KnowsHowFarAwayItWouldHaveToBorrow) {
@@ -259,10 +260,10 @@ TEST(Tenancy, KnowsHowFarAwayItWouldHaveToBorrow) {
   EXPECT_EQ(cast.tenancy().farthest(), 2U);
   cast.plan({{"vision", 3, 0}});
   EXPECT_EQ(distance("vision", 1), 0U);
-  EXPECT_EQ(distance("vision", 3), 1U) << "its lab has them";
-  EXPECT_EQ(distance("vision", 4), 2U) << "nor has its lab";
+  EXPECT_EQ(distance("vision", 3), 1U) << "its lab is entitled to them";
+  EXPECT_EQ(distance("vision", 4), 2U) << "its lab is not entitled to them either";
   EXPECT_EQ(distance("other", 2), 0U);
-  EXPECT_EQ(distance("other", 3), 2U) << "there is nobody above it";
+  EXPECT_EQ(distance("other", 3), 2U) << "it has no parent";
 }
 
 TEST(Tenancy, WhoHasTheBetterRightIsDecidedWhereTheTreeParts) {
@@ -276,9 +277,10 @@ TEST(Tenancy, WhoHasTheBetterRightIsDecidedWhereTheTreeParts) {
   EXPECT_FALSE(outranks("speech", 0, "vision", 0));
   EXPECT_FALSE(outranks("speech", 1, "vision", 1)) << "both borrow of the lab";
   EXPECT_FALSE(outranks("speech", 1, "vision", 2)) << "neither owns anything there";
-  EXPECT_TRUE(outranks("vision", 1, "other", 2)) << "it is the lab's, whoever of it has it";
+  EXPECT_TRUE(outranks("vision", 1, "other", 2))
+      << "the lab is entitled to it, for any of its tenants";
   EXPECT_FALSE(outranks("vision", 2, "other", 2));
-  EXPECT_FALSE(outranks("other", 0, "vision", 1)) << "the lab holds no more than its part";
+  EXPECT_FALSE(outranks("other", 0, "vision", 1)) << "the lab is within its entitlement";
   EXPECT_TRUE(outranks("other", 0, "vision", 2));
   EXPECT_TRUE(outranks("vision", 0, "vision", 1)) << "inside a tenant, own before borrowed";
   EXPECT_FALSE(outranks("vision", 0, "vision", 0));
@@ -336,11 +338,11 @@ TEST(Tenancy, FairIsToUsersInsideATenantToo) {
   cast.tenancy().charge(cast.id("b"), UserId(1), 5);
   EXPECT_GT(turns("a", 1, "a", 2), 0);
   EXPECT_LT(turns("a", 2, "a", 1), 0);
-  EXPECT_LT(turns("a", 3, "a", 2), 0) << "who holds nothing is first";
-  EXPECT_EQ(turns("a", 1, "b", 2), 0) << "tenants first, and they are level";
+  EXPECT_LT(turns("a", 3, "a", 2), 0) << "a user without GPUs is first";
+  EXPECT_EQ(turns("a", 1, "b", 2), 0) << "tenants come first, and they are equal";
   cast.tenancy().charge(cast.id("a"), UserId(1), -2);
   EXPECT_LT(turns("a", 1, "a", 2), 0);
-  EXPECT_LT(turns("a", 2, "b", 2), 0) << "a now holds less, whoever of its users asks";
+  EXPECT_LT(turns("a", 2, "b", 2), 0) << "a now holds less, for any of its users";
   cast.tenancy().begin();
   EXPECT_EQ(turns("a", 1, "a", 2), 0) << "a new plan";
 }
@@ -353,7 +355,7 @@ TEST(Tenancy, ByWeightUsersAreAllAlike) {
   EXPECT_EQ(cast.tenancy().compare_turns(cast.id("a"), UserId(1), cast.id("a"), UserId(2)), 0);
 }
 
-// The fewest GPUs that must be in use before what was lent may be taken back.
+// Returns the minimum number of GPUs in use at which lent GPUs may be reclaimed.
 std::int32_t busy_enough(std::int32_t gpus, std::int32_t permille) {
   Cast cast({{"a", 1}}, Sharing::kQuota, gpus, permille);
   std::int32_t busy = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// For the tests of tenants: a small world where every order is carried out at once. Its policy,
-// mechanism and placement are those of tenants_parts_testing.h.
+// For tests of tenants: a small cluster that executes every action immediately.
+// tenants_parts_testing.h has its policy, mechanism and placement.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/chain/chain.h"
+#include "engine/chain/composed_planner.h"
 #include "engine/chain/tenants_parts_testing.h"
 #include "engine/core/engine.h"
 #include "engine/core/world_testing.h"
@@ -20,9 +20,9 @@ namespace muster::tenants_testing {
 
 struct Setting {
   PolicyTraits policy = kFitFirst;
-  bool strict = false;  // A gang only ever on one server.
+  bool strict = false;  // Each gang must fit on one node.
   bool adaptive = false;
-  std::int64_t min_run = 0;  // Seconds, as all times here.
+  std::int64_t min_run = 0;  // In seconds, like all times here.
   std::int64_t checkpoint_interval = 300;
 };
 
@@ -57,9 +57,10 @@ class World {
         cluster_(topology_, profiles_),
         tree_(std::move(tree)),
         engine_(cluster_,
-                std::make_unique<Chain>(cluster_, std::make_unique<ByNumber>(setting.policy),
-                                        std::make_unique<Even>(setting.adaptive),
-                                        std::make_unique<Lowest>(setting.strict), options(setting)),
+                std::make_unique<ComposedPlanner>(
+                    cluster_, std::make_unique<ByNumber>(setting.policy),
+                    std::make_unique<Even>(setting.adaptive),
+                    std::make_unique<Lowest>(setting.strict), options(setting)),
                 EngineOptions()) {}
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -75,7 +76,7 @@ class World {
   }
   static LeaseEnded end(std::uint32_t job, Epoch epoch = 1) { return completed(job, epoch); }
 
-  // What was done about it: "stop 1, start 2 on s0+s1".
+  // Returns the actions: "stop 1, start 2 on s0+s1".
   std::string at(std::int64_t second, std::vector<Event> events) {
     const Instant now = Instant::at(Duration::seconds(second));
     if (wake_ <= now) events.push_back(TimerFired{});
@@ -91,15 +92,15 @@ class World {
     return text.empty() ? text : text.substr(2);
   }
 
-  // In seconds; -1: the engine does not want to be woken.
+  // The wake-up time in seconds; -1: none.
   std::int64_t wake() const {
     return wake_ == Instant::never() ? -1 : wake_.us() / Duration::seconds(1).us();
   }
   const Engine& engine() const { return engine_; }
 
  private:
-  ChainOptions options(const Setting& setting) const {
-    ChainOptions options;
+  ComposedPlannerOptions options(const Setting& setting) const {
+    ComposedPlannerOptions options;
     options.tenants = &tree_;
     options.min_run = Duration::seconds(setting.min_run);
     options.checkpoint_interval = Duration::seconds(setting.checkpoint_interval);

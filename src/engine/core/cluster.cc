@@ -12,7 +12,7 @@ namespace muster {
 
 namespace {
 
-// Each resource by itself, the better or the worse of the two.
+// Applies `pick` (minimum or maximum) to each resource separately.
 Resources each(const Resources& a, const Resources& b,
                const std::int64_t& (*pick)(const std::int64_t&, const std::int64_t&)) {
   return {static_cast<std::int32_t>(pick(a.gpus, b.gpus)), pick(a.cpu_milli, b.cpu_milli),
@@ -21,7 +21,7 @@ Resources each(const Resources& a, const Resources& b,
 
 void widen(Cluster::Extent& extent, const Node& node) {
   const Resources fair = node.per_gpu();
-  if (extent.largest_gpus == 0) {  // The first.
+  if (extent.largest_gpus == 0) {  // The first node.
     extent = {fair, fair, node.capacity, node.capacity.gpus};
     return;
   }
@@ -31,7 +31,8 @@ void widen(Cluster::Extent& extent, const Node& node) {
   extent.largest_gpus = std::max(extent.largest_gpus, node.capacity.gpus);
 }
 
-// Four figures, or all before the point: what was asked for was divided among GPUs, rounded up.
+// Four significant digits, or all digits before the decimal point. Amounts per GPU are rounded up,
+// so more digits would show rounding errors.
 std::string figures(double amount) {
   return amount < 1000 ? fmt::format("{:.4g}", amount) : fmt::format("{:.0f}", amount);
 }
@@ -52,7 +53,7 @@ std::string what_it_asks(const JobSpec& spec) {
     text += (total.cpu_milli > 0 ? " and " : " with ") + mem_text(total.mem_mib) + " of memory";
   }
   if (spec.spread > 0) {
-    text += fmt::format(" on at most {} server{}", spec.spread, spec.spread == 1 ? "" : "s");
+    text += fmt::format(" on at most {} node{}", spec.spread, spec.spread == 1 ? "" : "s");
   }
   return text;
 }
@@ -75,9 +76,9 @@ Cluster::Cluster(const Topology& topology, const ProfileTable& profiles, SpreadF
 }
 
 std::optional<std::string> Cluster::why_never(const JobSpec& spec) const {
-  if (spec.gpus < 1) return fmt::format("asks for {} GPUs", spec.gpus);
+  if (spec.gpus < 1) return fmt::format("requests {} GPUs", spec.gpus);
   if (spec.gpu_type && spec.gpu_type->index() >= topology_->gpu_type_count()) {
-    return "asks for a type of GPU that the cluster does not have";
+    return "the cluster has no GPUs of the requested type";
   }
   const std::int32_t there =
       spec.gpu_type ? topology_->gpus_of_type(*spec.gpu_type) : topology_->total().gpus;
@@ -87,15 +88,16 @@ std::optional<std::string> Cluster::why_never(const JobSpec& spec) const {
                        there);
   }
   if (!spec.is_particular()) return std::nullopt;
-  const std::size_t servers =
+  const std::size_t nodes =
       spec.spread > 0 ? static_cast<std::size_t>(spec.spread) : topology_->node_count();
-  if (gpus_beside(spec, spec.least, servers) >= spec.gpus) return std::nullopt;
+  if (gpus_beside(spec, spec.least, nodes) >= spec.gpus) return std::nullopt;
   return too_much(spec);
 }
 
-// How many of its GPUs so many servers could serve at most, each with this beside it.
+// Returns the maximum number of GPUs of the job that `servers` nodes can serve with `least` per
+// GPU.
 std::int64_t Cluster::gpus_beside(const JobSpec& spec, const Resources& least,
-                                  std::size_t servers) const {
+                                  std::size_t nodes) const {
   std::vector<std::int64_t> each;
   for (const Node& node : topology_->nodes()) {
     if (spec.gpu_type && node.gpu_type != *spec.gpu_type) continue;
@@ -105,20 +107,21 @@ std::int64_t Cluster::gpus_beside(const JobSpec& spec, const Resources& least,
     each.push_back(gpus);
   }
   std::sort(each.begin(), each.end(), std::greater<>());
-  if (each.size() > servers) each.resize(servers);
+  if (each.size() > nodes) each.resize(nodes);
   return std::accumulate(each.begin(), each.end(), std::int64_t{0});
 }
 
-// Which limit it is beyond, with both numbers: of one resource alone, if one alone is too much.
+// Returns which limit the job exceeds, with both numbers. Names a single resource if one alone is
+// too much.
 std::string Cluster::too_much(const JobSpec& spec) const {
-  const auto servers = static_cast<std::size_t>(spec.spread);
-  const std::int64_t together = spec.spread > 0 ? gpus_beside(spec, {}, servers) : spec.gpus;
+  const auto nodes = static_cast<std::size_t>(spec.spread);
+  const std::int64_t together = spec.spread > 0 ? gpus_beside(spec, {}, nodes) : spec.gpus;
   if (together < spec.gpus) {
-    return fmt::format("needs {} GPUs on at most {} server{}, the largest {} {}", spec.gpus,
-                       servers, servers == 1 ? "" : "s",
-                       servers == 1 ? "has" : fmt::format("{} have", servers), together);
+    return fmt::format("needs {} GPUs on at most {} node{}, the largest {} {}", spec.gpus, nodes,
+                       nodes == 1 ? "" : "s", nodes == 1 ? "has" : fmt::format("{} have", nodes),
+                       together);
   }
-  Resources most;  // Of each, what the server with the most of it has.
+  Resources most;  // Largest capacity of a node, for each resource.
   for (const Node& node : topology_->nodes()) {
     if (spec.gpu_type && node.gpu_type != *spec.gpu_type) continue;
     most = each(most, node.capacity, &std::max<std::int64_t>);
@@ -126,7 +129,7 @@ std::string Cluster::too_much(const JobSpec& spec) const {
   const std::size_t all = topology_->node_count();
   const Resources mem_only = {0, 0, spec.least.mem_mib, 0};
   const Resources cpu_only = {0, spec.least.cpu_milli, 0, 0};
-  const bool one_server = spec.gpus == 1 || spec.spread == 1 || all == 1;
+  const bool one_node = spec.gpus == 1 || spec.spread == 1 || all == 1;
   for (const bool mem : {true, false}) {
     if ((mem ? mem_only.mem_mib : cpu_only.cpu_milli) == 0) continue;
     const auto words = [mem](const Resources& amount) {
@@ -135,55 +138,54 @@ std::string Cluster::too_much(const JobSpec& spec) const {
     const auto part = [mem](const Resources& amount) {
       return mem ? amount.mem_mib : amount.cpu_milli;
     };
-    const std::int64_t can = gpus_beside(spec, mem ? mem_only : cpu_only, one_server ? 1 : all);
+    const std::int64_t can = gpus_beside(spec, mem ? mem_only : cpu_only, one_node ? 1 : all);
     if (can >= spec.gpus) continue;
     const Resources total = spec.least * spec.gpus;
     const std::string has = mem ? mem_text(most.mem_mib) : cpu_text(most.cpu_milli);
-    if (one_server && part(total) > part(most)) {
-      return fmt::format("needs {}{}, the largest server has {}", words(total),
-                         spec.gpus > 1 && all > 1 ? " on one server" : "", has);
+    if (one_node && part(total) > part(most)) {
+      return fmt::format("needs {}{}, the largest node has {}", words(total),
+                         spec.gpus > 1 && all > 1 ? " on one node" : "", has);
     }
     if (part(spec.least) > part(most)) {
-      return fmt::format("needs {} beside each GPU, the largest server has {}", words(spec.least),
-                         has);
+      return fmt::format("needs {} per GPU, the largest node has {}", words(spec.least), has);
     }
-    return fmt::format("needs {} beside each of {} GPUs, the cluster has that for {}",
+    return fmt::format("needs {} per GPU for {} GPUs, the cluster has that for {}",
                        words(spec.least), spec.gpus, can);
   }
   return what_it_asks(spec) + " cannot be placed even on the empty cluster";
 }
 
 double Cluster::speed(const JobSpec& spec, const Placement& placement) const {
-  const Profile& believed = profile(spec);
+  const Profile& estimated = profile(spec);
   double slowest = 0;
   for (const Share& share : placement) {
     const std::int64_t gpus = share.gpus();
     const double here =
-        believed.speed(share.cpu_milli / gpus, share.mem_mib / gpus, share.storage_kbps / gpus) *
+        estimated.speed(share.cpu_milli / gpus, share.mem_mib / gpus, share.storage_kbps / gpus) *
         gpu_factor(spec.profile, topology_->node(share.node).gpu_type);
     slowest = &share == &placement.front() ? here : std::min(slowest, here);
   }
-  if (placement.size() > 1) slowest *= spread_factor(believed, placement);
+  if (placement.size() > 1) slowest *= spread_factor(estimated, placement);
   return slowest * scale_factor(spec, placement);
 }
 
-// 1 but for elastic jobs.
+// Returns 1 for jobs that are not elastic.
 double Cluster::scale_factor(const JobSpec& spec, const Placement& placement) const {
   if (spec.fewest_gpus() == spec.most_gpus()) return 1;
   std::int32_t gpus = 0;
   for (const Share& share : placement) gpus += share.gpus();
   if (gpus == spec.gpus) return 1;
-  const Profile& believed = profile(spec);
-  return believed.steps_per_second(gpus) / believed.steps_per_second(spec.gpus);
+  const Profile& estimated = profile(spec);
+  return estimated.steps_per_second(gpus) / estimated.steps_per_second(spec.gpus);
 }
 
-double Cluster::spread_factor(const Profile& believed, const Placement& placement) const {
+double Cluster::spread_factor(const Profile& estimated, const Placement& placement) const {
   const RackId first = topology_->node(placement.front().node).rack;
   const bool one_rack = std::all_of(placement.begin(), placement.end(), [&](const Share& share) {
     return topology_->node(share.node).rack == first;
   });
   if (one_rack) return spread_.one_rack;
-  return believed.is_skewed() ? spread_.racks_skewed : spread_.racks;
+  return estimated.is_skewed() ? spread_.racks_skewed : spread_.racks;
 }
 
 double Cluster::fair_speed(const JobSpec& spec, NodeId node) const {

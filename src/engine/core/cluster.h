@@ -1,22 +1,22 @@
 #pragma once
 
-// What never changes during a run: the servers and what is believed of each model's speed on them.
+// The constant data of a run: the nodes and the estimated speed of each model on them.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/core/books.h"
+#include "engine/core/resource_ledger.h"
 #include "engine/model/job_spec.h"
 #include "engine/model/profile.h"
 #include "engine/model/topology.h"
 
 namespace muster {
 
-// What is left of a gang's speed when it is spread over servers: over one rack's (Philly's test
-// with ResNet-50, systems.md A6), or over racks, where a model whose parameters are skewed suffers
-// more (systems.md J; nobody has measured these two). All 1: spread costs nothing.
+// Relative speed of a gang on several nodes: in one rack (Philly test with ResNet-50, systems.md
+// A6), or across racks, where models with skewed parameters lose more (systems.md J; these two
+// values are not measured). 1: no loss.
 struct SpreadFactors {
   double one_rack = 1;
   double racks = 1;
@@ -24,7 +24,7 @@ struct SpreadFactors {
 };
 inline constexpr SpreadFactors kUsualSpread = {0.85, 0.8, 0.5};
 
-// "8 GPUs with 16 CPUs and 64 GiB of memory on at most 2 servers", for people.
+// Returns the request as text: "8 GPUs with 16 CPUs and 64 GiB of memory on at most 2 nodes".
 std::string what_it_asks(const JobSpec& spec);
 
 class Cluster {
@@ -36,30 +36,30 @@ class Cluster {
   const ProfileTable& profiles() const { return *profiles_; }
   const Profile& profile(const JobSpec& spec) const { return (*profiles_)[spec.profile]; }
 
-  // The GPU-proportional share per GPU of a node.
+  // Returns the proportional share of one GPU: the resources of the node divided by its GPUs.
   const Resources& fair(NodeId node) const { return fair_[uniform_ ? NodeId(0) : node]; }
 
-  // What the servers of one GPU type, or all of them, have in common.
+  // Limits over all nodes, or over the nodes of one GPU type.
   struct Extent {
-    Resources richest_fair;  // Per GPU: the largest proportional share of each resource.
-    Resources poorest_fair;  // And the smallest.
-    Resources smallest;      // Of each resource, what the server with the least of it has.
-    std::int32_t largest_gpus = 0;
+    Resources richest_fair;         // Largest proportional share per GPU, for each resource.
+    Resources poorest_fair;         // Smallest proportional share per GPU, for each resource.
+    Resources smallest;             // Smallest capacity of a node, for each resource.
+    std::int32_t largest_gpus = 0;  // Largest number of GPUs of a node.
   };
   const Extent& extent(std::optional<GpuTypeId> type) const {
     return type ? extent_of_type_[*type] : extent_;
   }
 
-  // Why such a job could not run here if only what servers have counted, and not where a placement
-  // wants to be; nothing if it could. For people.
+  // Returns why the job could never run here, as text for users, or nullopt if it could. Checks
+  // only the capacity of nodes, not the rules of a placement.
   std::optional<std::string> why_never(const JobSpec& spec) const;
 
-  // Speed of a gang, relative to the GPUs it asks for at the reference share: that of its slowest
-  // worker, less what its spread costs; and as many times faster as other GPUs of an elastic job
-  // make it.
+  // Returns the estimated speed of a gang, relative to spec.gpus GPUs at the reference share. It is
+  // that of the slowest worker times the spread factor. For an elastic job it is scaled by the
+  // number of GPUs.
   double speed(const JobSpec& spec, const Placement& placement) const;
 
-  // Speed at the proportional share of `node`: the floor no job may be pushed below.
+  // Returns the speed at the proportional share of `node`: the lower limit for every job.
   double fair_speed(const JobSpec& spec, NodeId node) const;
 
   double gpu_factor(ProfileId profile, GpuTypeId type) const {
@@ -67,10 +67,10 @@ class Cluster {
   }
 
  private:
-  std::int64_t gpus_beside(const JobSpec& spec, const Resources& least, std::size_t servers) const;
+  std::int64_t gpus_beside(const JobSpec& spec, const Resources& least, std::size_t nodes) const;
   std::string too_much(const JobSpec& spec) const;
   double scale_factor(const JobSpec& spec, const Placement& placement) const;
-  double spread_factor(const Profile& believed, const Placement& placement) const;
+  double spread_factor(const Profile& estimated, const Placement& placement) const;
 
   const Topology* topology_;
   const ProfileTable* profiles_;

@@ -1,4 +1,4 @@
-// What it costs a gang to be spread.
+// The cost of spreading a gang over nodes, and requests that can never run.
 
 #include "engine/core/cluster.h"
 
@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-// Two racks of two servers; profiles of a model with and one without a dominant tensor.
+// Two racks of two nodes; profiles of one model with and one without a dominant tensor.
 struct Scene {
   Scene() : topology(parse_cluster_shorthand("4x4,racks=2").value()) {
     for (const auto& [name, skew] : {std::pair("skewed", 0.7), std::pair("even", 0.1)}) {
@@ -20,7 +20,7 @@ struct Scene {
       ids.push_back(profiles.add(std::move(profile)).value());
     }
   }
-  // At the proportional share, on one GPU of each of these servers.
+  // At the proportional share, on one GPU of each of these nodes.
   double speed(ProfileId profile, const std::vector<int>& nodes, SpreadFactors spread,
                std::int64_t last_cpus = 3000) const {
     const Cluster cluster(topology, profiles, spread);
@@ -45,7 +45,7 @@ TEST(ClusterSpread, CostsByHowFarAndWhatModel) {
   EXPECT_EQ(scene.topology.node(NodeId(0)).rack, scene.topology.node(NodeId(1)).rack);
   EXPECT_NE(scene.topology.node(NodeId(1)).rack, scene.topology.node(NodeId(2)).rack);
   for (const ProfileId each : {skewed, even, ProfileTable::kUnknown}) {
-    EXPECT_EQ(scene.speed(each, {2}, kFactors), 1) << "on one server";
+    EXPECT_EQ(scene.speed(each, {2}, kFactors), 1) << "on one node";
     EXPECT_EQ(scene.speed(each, {0, 1}, kFactors), 0.9) << "in the first rack";
     EXPECT_EQ(scene.speed(each, {2, 3}, kFactors), 0.9) << "in the second rack";
   }
@@ -70,7 +70,7 @@ TEST(ClusterSpread, ComesOnTopOfTheSlowestWorker) {
   EXPECT_EQ(scene.speed(scene.ids[0], {1, 2}, kFactors, 1000), 0.5 * 0.3);
 }
 
-// 114.8 images/s on one server, 98.0 on two (systems.md A6); racks as in J.
+// 114.8 images/s on one node, 98.0 on two (systems.md A6); racks as in J.
 TEST(ClusterSpread, UsuallyIsAsThePhillyStudySays) {
   EXPECT_NEAR(kUsualSpread.one_rack, 98.0 / 114.8, 0.005);
   EXPECT_EQ(kUsualSpread.racks, 0.8);
@@ -86,27 +86,25 @@ TEST(Cluster, NamesTheLimitThatAJobIsBeyond) {
   const auto why = [&](std::int32_t gpus, double cpus, std::int64_t gib, std::int32_t spread) {
     JobSpec spec;
     spec.gpus = gpus;
-    spec.least = {0, static_cast<std::int64_t>(cpus * 1000), gib * 1024, 0};  // A GPU.
+    spec.least = {0, static_cast<std::int64_t>(cpus * 1000), gib * 1024, 0};  // Per GPU.
     spec.spread = spread;
     return cluster.why_never(spec).value_or("");
   };
   EXPECT_EQ(why(1, 0, 500, 0), "");
   EXPECT_EQ(why(1, 64, 500, 1), "");
   EXPECT_EQ(why(12, 2, 25, 0), "");
-  EXPECT_EQ(why(1, 0, 900, 0), "needs 900 GiB of memory, the largest server has 500 GiB");
-  EXPECT_EQ(why(1, 65, 0, 0), "needs 65 CPUs, the largest server has 64 CPUs");
-  EXPECT_EQ(why(2, 0, 900, 0),
-            "needs 900 GiB of memory beside each GPU, the largest server has 500 GiB");
+  EXPECT_EQ(why(1, 0, 900, 0), "needs 900 GiB of memory, the largest node has 500 GiB");
+  EXPECT_EQ(why(1, 65, 0, 0), "needs 65 CPUs, the largest node has 64 CPUs");
+  EXPECT_EQ(why(2, 0, 900, 0), "needs 900 GiB of memory per GPU, the largest node has 500 GiB");
   EXPECT_EQ(why(4, 0, 250, 0),
-            "needs 250 GiB of memory beside each of 4 GPUs, the cluster has that for 2");
-  EXPECT_EQ(why(4, 0, 150, 1),
-            "needs 600 GiB of memory on one server, the largest server has 500 GiB");
-  EXPECT_EQ(why(10, 0, 0, 1), "needs 10 GPUs on at most 1 server, the largest has 8");
+            "needs 250 GiB of memory per GPU for 4 GPUs, the cluster has that for 2");
+  EXPECT_EQ(why(4, 0, 150, 1), "needs 600 GiB of memory on one node, the largest node has 500 GiB");
+  EXPECT_EQ(why(10, 0, 0, 1), "needs 10 GPUs on at most 1 node, the largest has 8");
   EXPECT_EQ(why(12, 0, 0, 2), "");
-  EXPECT_EQ(why(8, 1.5, 60, 2), "") << "eight on the large one";
+  EXPECT_EQ(why(8, 1.5, 60, 2), "") << "eight on the large node";
   EXPECT_EQ(why(10, 2.5, 25, 0), "") << "eight and three";
   EXPECT_EQ(why(12, 2, 26, 0),
-            "needs 26 GiB of memory beside each of 12 GPUs, the cluster has that for 11");
+            "needs 26 GiB of memory per GPU for 12 GPUs, the cluster has that for 11");
 }
 
 }  // namespace

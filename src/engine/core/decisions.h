@@ -23,26 +23,27 @@ namespace muster {
 inline constexpr std::uint32_t kEngineVersion = 1;
 
 // The decision about a failed attempt.
-struct Aftermath {
+struct FailureDecision {
   JobId job;
   Epoch epoch = 0;
   Reason reason = Reason::kNoSignature;
   Verdict verdict;
   std::vector<NodeId> avoided;  // Nodes that the next attempt must not use.
 };
-// A node that is closed because attempts failed on it.
+// A node that is quarantined because attempts failed on it.
 struct Quarantine {
-  NodeId server;
+  NodeId node;
   Charge charge;
-  JobId job;  // Its attempt was the last that failed there.
+  JobId job;  // The job whose attempt failed there last.
 };
 // A change that a plan makes to one job: the placement it gets, or none if its lease is stopped.
 struct PlannedChange {
   JobId job;
   Placement placement;
 };
-// The GPUs of a node that no job may get after a plan, because the node is closed or external jobs
-// use it. They depend on the order in which the planner tried changes, so they are recorded.
+// The GPUs of a node that no job may get after a plan, because the node is unschedulable or
+// external jobs use it. They depend on the order in which the planner tried changes, so they are
+// recorded.
 struct BlockedGpus {
   NodeId node;
   SlotMask slots = 0;
@@ -59,10 +60,10 @@ struct Decisions {
   std::optional<std::vector<PlannedChange>> plan;
   std::vector<BlockedGpus> blocked;  // The nodes where the plan changed them.
   // A job no longer avoids nodes that it failed on, which is a reason to plan. A repeating engine
-  // does not know what restored jobs avoid.
+  // cannot compute this, because it has no data about the nodes that restored jobs avoid.
   bool avoidance_ended = false;
   std::vector<Rejection> rejections;
-  std::vector<Aftermath> reactions;
+  std::vector<FailureDecision> reactions;
   std::vector<Quarantine> quarantines;
 };
 

@@ -6,25 +6,25 @@
 
 namespace muster {
 
-Draft::Pencil& Draft::pencil(JobId id) {
+Draft::Drafted& Draft::drafted(JobId id) {
   Job& job = state_->jobs[id];
-  if (job.pencil == kNoRow) {
-    job.pencil = static_cast<std::int32_t>(pencils_.size());
-    Pencil& fresh = pencils_.emplace_back();
+  if (job.drafted == kNoRow) {
+    job.drafted = static_cast<std::int32_t>(drafted_.size());
+    Drafted& fresh = drafted_.emplace_back();
     fresh.job = id;
     if (job.lease != kNoRow) {
       fresh.had = fresh.has = true;
       fresh.placement = state_->leases[static_cast<std::size_t>(job.lease)].placement;
     }
   }
-  return pencils_[static_cast<std::size_t>(job.pencil)];
+  return drafted_[static_cast<std::size_t>(job.drafted)];
 }
 
 const Placement* Draft::placement(JobId id) const {
   const Job& job = state_->jobs[id];
-  if (job.pencil != kNoRow) {
-    const Pencil& pencil = pencils_[static_cast<std::size_t>(job.pencil)];
-    return pencil.has ? &pencil.placement : nullptr;
+  if (job.drafted != kNoRow) {
+    const Drafted& drafted = drafted_[static_cast<std::size_t>(job.drafted)];
+    return drafted.has ? &drafted.placement : nullptr;
   }
   if (job.lease == kNoRow) return nullptr;
   return &state_->leases[static_cast<std::size_t>(job.lease)].placement;
@@ -32,7 +32,7 @@ const Placement* Draft::placement(JobId id) const {
 
 bool Draft::acceptable(const Job& job, const Placement& placement) const {
   if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return false;
-  return (state_->books.can_take(placement) || state_->can_stay(job, placement)) &&
+  return (state_->ledger.can_take(placement) || state_->can_stay(job, placement)) &&
          right_sort(job, placement);
 }
 
@@ -61,14 +61,14 @@ void Draft::give(const Placement& placement) {
   for (const Share& share : placement) state_->give(share);
 }
 
-void Draft::remember(const Pencil& pencil) {
-  if (undoable_) undo_.push_back({pencil.job, pencil.has, pencil.placement});
+void Draft::remember(const Drafted& drafted) {
+  if (undoable_) undo_.push_back({drafted.job, drafted.has, drafted.placement});
 }
 
 bool Draft::start(JobId id, Placement placement) {
   if (!state_->jobs.contains(id) || this->placement(id) != nullptr) return false;
   if (!acceptable(state_->jobs[id], placement)) return false;
-  Pencil& mine = pencil(id);
+  Drafted& mine = drafted(id);
   remember(mine);
   take(placement);
   mine.has = true;
@@ -80,16 +80,17 @@ bool Draft::stop(JobId id) {
   if (!state_->jobs.contains(id)) return false;
   const Placement* held = placement(id);
   if (held == nullptr) return false;
-  MUSTER_CHECK(!undoable_ || state_->berth(id) == nullptr);
-  if (!state_->leave_berth(id)) give(*held);
-  if (!undoable_ && state_->jobs[id].pencil == kNoRow) {  // The common case, without copying it.
-    state_->jobs[id].pencil = static_cast<std::int32_t>(pencils_.size());
-    Pencil& fresh = pencils_.emplace_back();
+  MUSTER_CHECK(!undoable_ || state_->sharing_group(id) == nullptr);
+  if (!state_->leave_sharing_group(id)) give(*held);
+  // The common case, without a copy of the placement.
+  if (!undoable_ && state_->jobs[id].drafted == kNoRow) {
+    state_->jobs[id].drafted = static_cast<std::int32_t>(drafted_.size());
+    Drafted& fresh = drafted_.emplace_back();
     fresh.job = id;
     fresh.had = true;
     return true;
   }
-  Pencil& mine = pencil(id);
+  Drafted& mine = drafted(id);
   remember(mine);
   mine.has = false;
   return true;
@@ -97,10 +98,10 @@ bool Draft::stop(JobId id) {
 
 bool Draft::replace(JobId id, Placement placement) {
   if (!state_->jobs.contains(id) || this->placement(id) == nullptr) return false;
-  Pencil& mine = pencil(id);
-  if (state_->berth(id) != nullptr) {  // What it has stays with the others.
+  Drafted& mine = drafted(id);
+  if (state_->sharing_group(id) != nullptr) {  // The group keeps its GPUs.
     if (!acceptable(state_->jobs[id], placement)) return false;
-    MUSTER_CHECK(!undoable_ && state_->leave_berth(id));
+    MUSTER_CHECK(!undoable_ && state_->leave_sharing_group(id));
   } else {
     give(mine.placement);
     if (!acceptable(state_->jobs[id], placement)) {
@@ -114,7 +115,7 @@ bool Draft::replace(JobId id, Placement placement) {
   return true;
 }
 
-bool Draft::join(JobId id, JobId host, Together manner) {
+bool Draft::join(JobId id, JobId host, SharingMode manner) {
   MUSTER_CHECK(!undoable_);
   if (!state_->jobs.contains(id) || !state_->jobs.contains(host)) return false;
   const Placement* shared = placement(host);
@@ -122,25 +123,28 @@ bool Draft::join(JobId id, JobId host, Together manner) {
   const Job& job = state_->jobs[id];
   if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return false;
   if (!right_sort(job, *shared)) return false;
-  const Berth* berth = state_->berth(host);
-  if (berth != nullptr && (manner == Together::kPacked || berth->manner == Together::kPacked)) {
+  const GpuSharingGroup* sharing_group = state_->sharing_group(host);
+  if (sharing_group != nullptr &&
+      (manner == SharingMode::kPacked || sharing_group->manner == SharingMode::kPacked)) {
     return false;
   }
   Placement mine = *shared;
-  Pencil& guest = pencil(id);
+  Drafted& guest = drafted(id);
   guest.has = true;
   guest.placement = std::move(mine);
-  state_->enter_berth(id, host, manner);
+  state_->enter_sharing_group(id, host, manner);
   return true;
 }
 
-bool Draft::set_manner(JobId id, Together manner) {
+bool Draft::set_manner(JobId id, SharingMode manner) {
   MUSTER_CHECK(!undoable_);
-  if (!state_->jobs.contains(id) || state_->berth(id) == nullptr) return false;
-  Berth& berth = state_->berths[static_cast<std::size_t>(state_->jobs[id].berth)];
-  if (manner == Together::kPacked && berth.members.size() > 2) return false;
-  if (std::exchange(berth.manner, manner) == manner) return true;
-  state_->reseated.insert(state_->reseated.end(), berth.members.begin(), berth.members.end());
+  if (!state_->jobs.contains(id) || state_->sharing_group(id) == nullptr) return false;
+  GpuSharingGroup& sharing_group =
+      state_->sharing_groups[static_cast<std::size_t>(state_->jobs[id].sharing_group)];
+  if (manner == SharingMode::kPacked && sharing_group.members.size() > 2) return false;
+  if (std::exchange(sharing_group.manner, manner) == manner) return true;
+  state_->reseated.insert(state_->reseated.end(), sharing_group.members.begin(),
+                          sharing_group.members.end());
   return true;
 }
 
@@ -152,7 +156,7 @@ Draft::Mark Draft::mark() {
 void Draft::rollback(Mark mark) {
   while (undo_.size() > mark) {
     Undo& last = undo_.back();
-    Pencil& mine = pencil(last.job);
+    Drafted& mine = drafted(last.job);
     if (mine.has) give(mine.placement);
     mine.has = last.has;
     mine.placement = std::move(last.placement);
@@ -162,7 +166,7 @@ void Draft::rollback(Mark mark) {
 }
 
 void Draft::forget_pointless_stops() {
-  for (Pencil& mine : pencils_) {
+  for (Drafted& mine : drafted_) {
     if (!mine.had || mine.has) continue;
     const Job& job = state_->jobs[mine.job];
     const Placement& held = state_->leases[static_cast<std::size_t>(job.lease)].placement;

@@ -1,10 +1,10 @@
 #pragma once
 
-// The pencil: a planner writes its wishes here, and each is checked at once against every hard
-// constraint (slots free, CPU, memory and storage within the server, the whole gang or nothing, the
-// GPU type, the CPU and memory and the number of servers asked for, one lease a job). What breaks
-// one is refused and changes nothing, so a planner can choose badly but not overcommit. The engine
-// inks the whole draft after plan() returns.
+// A plan under construction. start(), stop() and replace() validate each change against all hard
+// constraints: free slots; CPU, memory and storage of the node; the whole gang or nothing; the GPU
+// type, CPU, memory and number of nodes of the job; one lease per job. An invalid change returns
+// false and has no effect, so no planner can overcommit. The engine creates one Draft per plan and
+// commits it as a whole after Planner::plan() returns.
 
 #include <cstdint>
 #include <utility>
@@ -16,38 +16,38 @@ namespace muster {
 
 class Draft {
  public:
-  // The engine opens one per plan. Until it is inked nobody else touches `state`.
+  // Until the engine commits the draft, nothing else may use `state`.
   Draft(State& state, Instant now) : state_(&state), now_(now) {}
 
-  const Books& books() const { return state_->books; }
+  const ResourceLedger& ledger() const { return state_->ledger; }
   Instant now() const { return now_; }
 
-  // The gang as pencilled; nullptr when the job would hold nothing.
+  // Returns the drafted placement of a job, or nullptr if it would hold nothing.
   const Placement* placement(JobId job) const;
 
-  // A waiting job gets this placement.
+  // Gives a waiting job this placement.
   bool start(JobId job, Placement placement);
-  // A job that holds one gives it up. Stops that in the end make room for nobody are forgotten.
+  // Releases the placement of a job. The engine drops stops that free resources for no other job.
   bool stop(JobId job);
-  // A job that holds one gets another: same slots is a resize (of one that does not share), other
-  // slots a move. It may have another number of GPUs if the job is elastic.
+  // Gives a job another placement. The same slots mean a resize, if the job does not share GPUs;
+  // other slots mean a move. The number of GPUs may change if the job is elastic.
   bool replace(JobId job, Placement placement);
 
-  // A job that would hold nothing gets the very GPUs that `host` holds, together with it and
-  // whoever has them already. Only as many as the job may have, of its type; packed only two alone.
-  // Neither of these may be rubbed out: no mark may have been made before.
-  bool join(JobId job, JobId host, Together manner);
-  // Changes how those that share with this job do it.
-  bool set_manner(JobId job, Together manner);
+  // Gives a job without a placement exactly the GPUs of `host`, shared with `host` and its group.
+  // Fails if their number or type does not suit the job. A packed group has only two members.
+  // REQUIRES, also for set_manner(): mark() was not called, because these cannot be rolled back.
+  bool join(JobId job, JobId host, SharingMode manner);
+  // Changes the sharing mode of the group of this job.
+  bool set_manner(JobId job, SharingMode manner);
 
-  // Everything pencilled since the mark can be rubbed out again.
+  // rollback() undoes all changes since the mark.
   using Mark = std::size_t;
   Mark mark();
   void rollback(Mark mark);
 
  private:
   friend class Engine;
-  struct Pencil {
+  struct Drafted {
     JobId job;
     bool had = false;  // Held a lease before the draft.
     bool has = false;  // Holds `placement` now.
@@ -58,23 +58,24 @@ class Draft {
     bool has;
     Placement placement;
   };
-  // On used paper.
-  Draft(State& state, Instant now, std::vector<Pencil> paper)
-      : state_(&state), now_(now), pencils_(std::move(paper)) {
-    pencils_.clear();
+  // Reuses the memory of `scratch`.
+  Draft(State& state, Instant now, std::vector<Drafted> scratch)
+      : state_(&state), now_(now), drafted_(std::move(scratch)) {
+    drafted_.clear();
   }
-  Pencil& pencil(JobId job);
+  Drafted& drafted(JobId job);
   bool acceptable(const Job& job, const Placement& placement) const;
-  bool right_sort(const Job& job, const Placement& placement) const;  // GPUs as it wants them.
+  // Whether GPU type, GPU count, CPU, memory and number of nodes are as the job requests.
+  bool right_sort(const Job& job, const Placement& placement) const;
   void take(const Placement& placement);
   void give(const Placement& placement);
-  void remember(const Pencil& pencil);
+  void remember(const Drafted& drafted);
   void forget_pointless_stops();
 
   State* state_;
   Instant now_;
-  std::vector<Pencil> pencils_;  // In the order the jobs were first touched.
-  std::vector<Undo> undo_;       // Only while somebody holds a mark.
+  std::vector<Drafted> drafted_;  // In the order in which jobs were first changed.
+  std::vector<Undo> undo_;        // Filled only after mark().
   bool undoable_ = false;
 };
 

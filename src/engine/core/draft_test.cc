@@ -16,7 +16,7 @@ namespace {
 
 using PlanScript = std::function<void(const View&, Draft&)>;
 
-// Does what the test tells it to, once.
+// Runs the script of the test once.
 class DraftScript final : public Planner {
  public:
   void will(PlanScript script) { script_ = std::move(script); }
@@ -26,9 +26,9 @@ class DraftScript final : public Planner {
     return std::nullopt;
   }
   void enqueue(const View&, JobId) override {}
-  void forget(const View&, JobId, Farewell) override {}
+  void forget(const View&, JobId, JobExit) override {}
   bool drifts() const override { return false; }
-  void plan(const View& view, Draft& draft, Occasion) override {
+  void plan(const View& view, Draft& draft, PlanTrigger) override {
     if (script_) std::exchange(script_, nullptr)(view, draft);
   }
 
@@ -36,7 +36,7 @@ class DraftScript final : public Planner {
   PlanScript script_;
 };
 
-Topology three_servers() {
+Topology three_nodes() {
   Topology topology;
   MUSTER_CHECK(!topology.add_node("s0", "r", "a", {4, 4000, 400, 40}));
   MUSTER_CHECK(!topology.add_node("s1", "r", "a", {4, 4000, 400, 40}));
@@ -44,8 +44,8 @@ Topology three_servers() {
   return topology;
 }
 
-// Jobs 0 and 1 run on s0, two GPUs each; 2 (two GPUs) and 3 (one GPU of type b) wait; 4 is done,
-// 5 cancelled, 6 rejected.
+// Jobs 0 and 1 run on s0, two GPUs each. Jobs 2 (two GPUs) and 3 (one GPU of type b) wait. Job 4 is
+// completed, 5 cancelled, 6 rejected.
 class DraftTest : public testing::Test {
  protected:
   static constexpr JobId kRunning = JobId(0);
@@ -83,7 +83,7 @@ class DraftTest : public testing::Test {
     return options;
   }
 
-  // The actions but for wake-ups.
+  // The actions except wake-ups.
   std::vector<Action> happen(const std::vector<Event>& events) {
     now_ = now_ + Duration::micros(1);
     std::vector<Action> orders;
@@ -98,7 +98,7 @@ class DraftTest : public testing::Test {
     return happen({});
   }
 
-  const Topology topology_ = three_servers();
+  const Topology topology_ = three_nodes();
   const ProfileTable profiles_;
   const Cluster cluster_{topology_, profiles_};
   DraftScript* planner_ = new DraftScript;  // Owned by the engine.
@@ -106,19 +106,19 @@ class DraftTest : public testing::Test {
   Instant now_;
 };
 
-// All that a draft may change, for comparison.
-struct Picture {
+// Everything that a draft may change, for comparison.
+struct EngineSnapshot {
   std::vector<SlotMask> slots;
   std::vector<std::int64_t> rooms;
   std::vector<Placement> placements;
 
-  friend bool operator==(const Picture&, const Picture&) = default;
+  friend bool operator==(const EngineSnapshot&, const EngineSnapshot&) = default;
 };
-Picture picture(const View& view, const Draft& draft) {
-  Picture result;
+EngineSnapshot picture(const View& view, const Draft& draft) {
+  EngineSnapshot result;
   for (std::size_t i = 0; i < view.cluster().topology().node_count(); ++i) {
-    const Books::Room& room = draft.books().room(NodeId(i));
-    result.slots.push_back(draft.books().free_slots(NodeId(i)));
+    const ResourceLedger::Room& room = draft.ledger().room(NodeId(i));
+    result.slots.push_back(draft.ledger().free_slots(NodeId(i)));
     result.rooms.insert(result.rooms.end(), {room.cpu_milli, room.mem_mib, room.storage_kbps});
   }
   for (std::size_t i = 0; i < view.job_count(); ++i) {
@@ -136,8 +136,8 @@ TEST_F(DraftTest, RefusesPlacementsThatBreakAConstraint) {
       {"a share without GPUs", {{NodeId(1), 0b11, 0, 0, 0}, {NodeId(2), 0, 0, 0, 0}}},
       {"slots of the neighbour", {{NodeId(0), 0b1100, 0, 0, 0}}},
       {"one slot of the neighbour", {{NodeId(0), 0b0110, 0, 0, 0}}},
-      {"slots the server has not", {{NodeId(2), 0b110, 0, 0, 0}}},
-      {"no such server", {{NodeId(3), 0b11, 0, 0, 0}}},
+      {"slots that the node does not have", {{NodeId(2), 0b110, 0, 0, 0}}},
+      {"no such node", {{NodeId(3), 0b11, 0, 0, 0}}},
       {"too many CPUs", {{NodeId(1), 0b11, 4001, 0, 0}}},
       {"too much memory", {{NodeId(1), 0b11, 0, 401, 0}}},
       {"too much storage", {{NodeId(1), 0b11, 0, 0, 41}}},
@@ -145,12 +145,12 @@ TEST_F(DraftTest, RefusesPlacementsThatBreakAConstraint) {
       {"negative memory", {{NodeId(1), 0b11, 0, -1, 0}}},
       {"negative storage", {{NodeId(1), 0b11, 0, 0, -1}}},
       {"huge", {{NodeId(1), 0b11, INT64_MAX, INT64_MAX, INT64_MAX}}},
-      {"servers out of order", {{NodeId(2), 1, 0, 0, 0}, {NodeId(1), 1, 0, 0, 0}}},
-      {"one server twice", {{NodeId(1), 1, 0, 0, 0}, {NodeId(1), 2, 0, 0, 0}}},
+      {"nodes out of order", {{NodeId(2), 1, 0, 0, 0}, {NodeId(1), 1, 0, 0, 0}}},
+      {"one node twice", {{NodeId(1), 1, 0, 0, 0}, {NodeId(1), 2, 0, 0, 0}}},
       {"second share bad", {{NodeId(1), 1, 0, 0, 0}, {NodeId(2), 1, 2001, 0, 0}}},
   };
   const std::vector<Action> orders = plan([&](const View& view, Draft& draft) {
-    const Picture before = picture(view, draft);
+    const EngineSnapshot before = picture(view, draft);
     for (const auto& [what, placement] : bad) {
       EXPECT_FALSE(draft.start(kWaiting, placement)) << what;
       EXPECT_FALSE(draft.replace(kRunning, placement)) << what;
@@ -172,7 +172,7 @@ TEST_F(DraftTest, RefusesOtherGpuTypesThanAskedFor) {
 TEST_F(DraftTest, RefusesJobsInTheWrongState) {
   const Placement one = {{NodeId(1), 0b1, 0, 0, 0}};
   const std::vector<Action> orders = plan([&](const View& view, Draft& draft) {
-    const Picture before = picture(view, draft);
+    const EngineSnapshot before = picture(view, draft);
     for (const JobId job : {kDone, kCancelled, kRejected, kUnknown, JobId(4'000'000'000U)}) {
       EXPECT_FALSE(draft.start(job, one)) << job.index();
       EXPECT_FALSE(draft.stop(job)) << job.index();
@@ -193,7 +193,7 @@ TEST_F(DraftTest, StartsAWaitingJobOnceOnly) {
     ASSERT_NE(draft.placement(kWaiting), nullptr);
     EXPECT_EQ(*draft.placement(kWaiting), kFree);
     EXPECT_FALSE(draft.start(kWaiting, {{NodeId(1), 0b1100, 0, 0, 0}}));
-    EXPECT_EQ(draft.books().free_slots(NodeId(1)), 0b1100U);
+    EXPECT_EQ(draft.ledger().free_slots(NodeId(1)), 0b1100U);
   });
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_EQ(orders[0].kind, Action::Kind::kStart);
@@ -209,7 +209,7 @@ TEST_F(DraftTest, GivesWhatAStoppedJobHeldToAnother) {
     EXPECT_FALSE(draft.stop(kRunning)) << "already stopped";
     EXPECT_TRUE(draft.start(kWaiting, kHeld));
   });
-  ASSERT_EQ(orders.size(), 1U) << "the newcomer starts when the other is gone";
+  ASSERT_EQ(orders.size(), 1U) << "the new job starts when the other lease has ended";
   EXPECT_EQ(orders[0].kind, Action::Kind::kStop);
   EXPECT_EQ(orders[0].job, kRunning);
   EXPECT_EQ(engine_.state().jobs[kRunning].state, JobState::kWaiting);
@@ -223,7 +223,7 @@ TEST_F(DraftTest, ForgetsStopsThatMakeRoomForNobody) {
     EXPECT_TRUE(draft.start(kWaiting, kHeldByNeighbour));
   });
   ASSERT_EQ(orders.size(), 1U);
-  EXPECT_EQ(orders[0].job, kNeighbour) << "the other was in nobody's way";
+  EXPECT_EQ(orders[0].job, kNeighbour) << "the other one blocked no job";
   EXPECT_EQ(engine_.lease(kRunning).state, Lease::State::kRunning);
 }
 
@@ -259,7 +259,7 @@ TEST_F(DraftTest, ReplacingOnOtherSlotsIsAMove) {
       plan([&](const View&, Draft& draft) { EXPECT_TRUE(draft.replace(kRunning, half_own)); });
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_EQ(orders[0].kind, Action::Kind::kStop);
-  EXPECT_EQ(engine_.state().jobs[kRunning].state, JobState::kPlaced) << "it does not queue again";
+  EXPECT_EQ(engine_.state().jobs[kRunning].state, JobState::kPlaced) << "it does not wait again";
   orders = happen({LeaseEnded{kRunning, 1, LeaseOutcome::kStopped}});
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_EQ(orders[0].kind, Action::Kind::kStart);
@@ -273,7 +273,7 @@ TEST_F(DraftTest, TwoJobsMayTradePlaces) {
     EXPECT_TRUE(draft.replace(kRunning, kHeldByNeighbour));
     EXPECT_TRUE(draft.start(kNeighbour, kHeld));
   });
-  EXPECT_EQ(orders.size(), 2U) << "two stops, and the starts when both are gone";
+  EXPECT_EQ(orders.size(), 2U) << "two stops; the starts follow when both have ended";
   EXPECT_EQ(engine_.lease(kRunning).placement, kHeldByNeighbour);
   EXPECT_EQ(engine_.lease(kNeighbour).placement, kHeld);
 }
@@ -281,11 +281,11 @@ TEST_F(DraftTest, TwoJobsMayTradePlaces) {
 TEST_F(DraftTest, RollsBackToTheMark) {
   const std::vector<Action> orders = plan([&](const View& view, Draft& draft) {
     EXPECT_TRUE(draft.start(kPicky, {{NodeId(2), 0b1, 0, 0, 0}}));  // Before any mark: stays.
-    const Picture before = picture(view, draft);
+    const EngineSnapshot before = picture(view, draft);
     const Draft::Mark outer = draft.mark();
     EXPECT_TRUE(draft.stop(kRunning));
     EXPECT_TRUE(draft.start(kWaiting, kHeld));
-    const Picture middle = picture(view, draft);
+    const EngineSnapshot middle = picture(view, draft);
     const Draft::Mark inner = draft.mark();
     EXPECT_TRUE(draft.replace(kWaiting, kFree));
     EXPECT_TRUE(draft.start(kRunning, kHeld));
@@ -304,8 +304,8 @@ TEST_F(DraftTest, RollsBackWhateverWasPencilled) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
     plan([&](const View& view, Draft& draft) {
       Random random(seed);
-      const Picture at_first = picture(view, draft);
-      std::vector<std::pair<Draft::Mark, Picture>> marks = {{draft.mark(), at_first}};
+      const EngineSnapshot at_first = picture(view, draft);
+      std::vector<std::pair<Draft::Mark, EngineSnapshot>> marks = {{draft.mark(), at_first}};
       for (int i = 0; i < 40; ++i) {
         const JobId job(static_cast<std::uint32_t>(random.below(4)));
         const Placement place = {{NodeId(static_cast<std::uint32_t>(random.below(3))),
@@ -317,7 +317,7 @@ TEST_F(DraftTest, RollsBackWhateverWasPencilled) {
         if (wish == 2) draft.start(job, place);
         if (wish == 3) marks.emplace_back(draft.mark(), picture(view, draft));
         if (wish == 4 && marks.size() > 1) {
-          marks.resize(1 + random.below(marks.size() - 1) + 1);  // Past several marks at once.
+          marks.resize(1 + random.below(marks.size() - 1) + 1);  // Past several marks in one call.
           draft.rollback(marks.back().first);
           ASSERT_TRUE(picture(view, draft) == marks.back().second) << "step " << i;
           marks.pop_back();
@@ -326,7 +326,7 @@ TEST_F(DraftTest, RollsBackWhateverWasPencilled) {
       draft.rollback(marks.front().first);
       ASSERT_TRUE(picture(view, draft) == at_first);
     });
-    ASSERT_EQ(engine_.counters().decisions, 3U) << "all was rubbed out: nothing to do";
+    ASSERT_EQ(engine_.counters().decisions, 3U) << "everything was rolled back: nothing to do";
   }
 }
 

@@ -22,7 +22,7 @@ Instant round_after(const EngineOptions& options, Instant when) {
 Engine::Engine(const Cluster& cluster, Owned<Planner> planner, const EngineOptions& options)
     : EngineView(cluster, std::move(planner), options),
       estimator_(options.estimates),
-      servers_(cluster.topology().node_count(), options.servers) {
+      nodes_(cluster.topology().node_count(), options.nodes) {
   MUSTER_CHECK(options.quantum > Duration());
   MUSTER_CHECK(options.checkpoint_interval > Duration());
   state_.stopping.resize(cluster.topology().node_count());
@@ -35,12 +35,12 @@ const Lease& EngineView::lease(JobId job) const {
   return state_.leases[static_cast<std::size_t>(state_.jobs[job].lease)];
 }
 
-std::optional<std::vector<JobId>> EngineView::line(Instant now, std::size_t most) const {
-  return planner_->line(View(state_, std::max(now, now_)), most);
+std::optional<std::vector<JobId>> EngineView::queue_order(Instant now, std::size_t most) const {
+  return planner_->queue_order(View(state_, std::max(now, now_)), most);
 }
 
-std::optional<KeptFree> EngineView::kept_free() const {
-  const std::optional<KeptFree> kept = planner_->kept_free();
+std::optional<BackfillReservation> EngineView::kept_free() const {
+  const std::optional<BackfillReservation> kept = planner_->kept_free();
   const bool waits = kept && state_.jobs[kept->job].state == JobState::kWaiting;
   return waits ? kept : std::nullopt;
 }
@@ -53,7 +53,7 @@ const std::string& EngineView::why_rejected(JobId job) const {
 
 void Engine::emit(Action::Kind kind, JobId job, Epoch epoch, Instant at) {
   actions_.push_back({kind, job, epoch, at});
-  if (kind == Action::Kind::kWakeAt) return;  // A wish, not a decision.
+  if (kind == Action::Kind::kWakeAt) return;  // A request to the driver, not a decision.
   digest_.add(static_cast<std::uint64_t>(kind) | std::uint64_t{epoch} << 8);
   digest_.add((std::uint64_t{job.index()} << 32) ^ static_cast<std::uint64_t>(now_.us()));
   if (kind == Action::Kind::kReject || kind == Action::Kind::kGiveUp) return;
@@ -79,7 +79,7 @@ void Engine::begin_step(Instant now, std::span<const Event> events) {
   for (const Event& event : events) {
     std::visit([this](const auto& e) { apply(e); }, event);
   }
-  release_parked();
+  if (!backing_off_.empty() || !avoidances_.empty() || !drains_.empty()) release_backed_off();
   if (given_ != nullptr && given_->avoidance_ended) news_ = true;
   block();
 }
@@ -91,18 +91,19 @@ std::span<const Action> Engine::step(Instant now, std::span<const Event> events)
     const bool due =
         news_ || review || options_.plan_idle_rounds || (planner_->drifts() && state_.waiting > 0);
     if (on_tick() && due && last_plan_ != now)
-      plan(news_ || review ? Occasion::kTick : Occasion::kIdleTick);
+      plan(news_ || review ? PlanTrigger::kTick : PlanTrigger::kIdleTick);
   } else {
     const bool tick =
         review || (planner_->drifts() && state_.waiting > 0 && on_tick() && last_plan_ != now);
-    if (news_ || tick) plan(tick ? Occasion::kTick : Occasion::kNews);
+    if (news_ || tick) plan(tick ? PlanTrigger::kTick : PlanTrigger::kNews);
   }
   end_step();
   return actions_;
 }
 
 void Engine::end_step() {
-  // What a plan freed where nobody is to be placed is nobody's: who was promised it waits again.
+  // Resources that a plan freed on unschedulable nodes, or where external jobs need them, are not
+  // available. Jobs that were promised them wait again.
   if (state_.closed_count > 0 || !state_.taken.empty()) revoke_misplaced();
   start_cleared();
   tell_reseated();
@@ -110,7 +111,7 @@ void Engine::end_step() {
 }
 
 bool Engine::on_tick() const {
-  if (now_ >= wake_) return true;  // The time asked for, or later if the driver was late.
+  if (now_ >= wake_) return true;  // The requested time, or later if the driver was late.
   if (options_.round == Duration()) return now_.us() % options_.quantum.us() == 0;
   const Duration since = now_ - options_.first_round;
   return since >= Duration() && since.us() % options_.round.us() == 0;
@@ -132,11 +133,11 @@ void Engine::ask_for_wake() {
       wake = Instant::micros((now_.us() / options_.quantum.us() + 1) * options_.quantum.us());
     }
     wake = std::min(wake, review_);
-    if (news_) wake = now_ + Duration::micros(1);  // Of who was promised what is not to be had.
+    if (news_) wake = now_ + Duration::micros(1);  // A promised lease was revoked in end_step().
   }
-  if (!parked_.empty()) wake = std::min(wake, parked_.first().until);
-  drop_void_patience();
-  if (!patience_.empty()) wake = std::min(wake, patience_.first().until);
+  if (!backing_off_.empty()) wake = std::min(wake, backing_off_.first().until);
+  if (!avoidances_.empty()) drop_void_avoidances();
+  if (!avoidances_.empty()) wake = std::min(wake, avoidances_.first().until);
   for (const auto& [until, node] : drains_) wake = std::min(wake, until);
   if (wake == wake_) return;
   wake_ = wake;
@@ -174,42 +175,42 @@ void Engine::apply(const JobRestored& event) {
   job.submitted = event.submitted;
   job.since = now_;
   job.estimate = event.estimate ? *event.estimate : estimator_.estimate(event.spec);
-  job.foreseen = event.estimate.has_value();
+  job.predicted = event.estimate.has_value();
   job.work_done = event.work_done;
   job.gpu_us = event.gpu_us;
   job.cpu_milli_ms = event.cpu_milli_ms;
   job.mem_mib_ms = event.mem_mib_ms;
-  // The lease it keeps gets its old number.
+  // add_lease() increments the epoch, so a kept lease gets its old epoch.
   job.epoch = event.epoch - (event.placement.empty() || event.epoch == 0 ? 0 : 1);
   const JobId id = state_.jobs.push_back(std::move(job));
   if (!event.failures.empty()) {
     failures_[id] = event.failures;
     const Verdict last = retry_rule(event.spec).decide(event.failures.back(), {});
-    if (last.next == Verdict::Next::kRetryElsewhere) avoid(id, event.failures.back().servers);
+    if (last.next == Verdict::Next::kRetryElsewhere) avoid(id, event.failures.back().nodes);
     begin_patience(id);
   }
   if (!admit(id)) return;
-  // To a planner it makes a difference whether an estimate was foreseen.
+  // Planners treat a predicted estimate differently.
   if (event.estimate) planner_->revised(View(state_, now_), id);
   if (event.placement.empty()) return;
-  Draft draft(state_, now_, std::move(paper_));
+  Draft draft(state_, now_, std::move(scratch_drafted_));
   if (!planner_->resume(View(state_, now_), draft, id, event.placement)) {
     state_.jobs[id].epoch = event.epoch;
   }
-  ink(draft);
-  paper_ = std::move(draft.pencils_);
+  commit(draft);
+  scratch_drafted_ = std::move(draft.drafted_);
 }
 
 void Engine::apply(const JobCancelled& event) {
   if (!state_.jobs.contains(event.job)) return;
   Job& job = state_.jobs[event.job];
-  if (job.state == JobState::kParked) {
+  if (job.state == JobState::kBackOff) {
     job.state = JobState::kCancelled;
     state_.avoided.erase(event.job);
     return;
   }
   if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return;
-  planner_->forget(View(state_, now_), event.job, Farewell::kCancelled);
+  planner_->forget(View(state_, now_), event.job, JobExit::kCancelled);
   if (job.state == JobState::kPlaced) {
     give_back(job);
     order_stop(job);
@@ -253,7 +254,7 @@ void Engine::apply(const JobReported& event) {
   planner_->observe(View(state_, now_), event);
 }
 
-void Engine::apply(const JobForeseen& event) {
+void Engine::apply(const JobPredicted& event) {
   const auto row_of = [&](const Job& job) {
     for (const std::int32_t row : {job.lease, job.ending}) {
       if (row == kNoRow) continue;
@@ -271,13 +272,13 @@ void Engine::apply(const JobForeseen& event) {
   if (event.left <= Duration()) return;
   if (job.state != JobState::kWaiting && job.state != JobState::kPlaced) return;
   state_.settle(job, now_);
-  // As it was measured, if it was; of a lease that is stopping what was believed is left.
-  const double believed = state_.leases[static_cast<std::size_t>(row)].speed;
-  const double speed = row == job.lease && job.speed > 0 ? job.speed : believed;
+  // The measured speed, if there is one. A stopping lease has only its estimated speed.
+  const double estimated = state_.leases[static_cast<std::size_t>(row)].speed;
+  const double speed = row == job.lease && job.speed > 0 ? job.speed : estimated;
   const double work = static_cast<double>(event.left.us()) * speed;
   const auto most = static_cast<double>(kLongestDuration.us());
   const auto left = Duration::micros(static_cast<std::int64_t>(std::clamp(work, 1.0, most)));
-  job.foreseen = true;
+  job.predicted = true;
   if (job.estimate == job.work_done + left) return;
   job.estimate = job.work_done + left;
   planner_->revised(View(state_, now_), event.job);
@@ -306,14 +307,13 @@ std::span<const FailedAttempt> EngineView::failures(JobId job) const {
 
 void Engine::apply(const TypeMeasured& event) { planner_->observe(View(state_, now_), event); }
 
-// A lease that was told to stop is gone.
 void Engine::end_stopping(Job& job) {
   const std::int32_t row = std::exchange(job.ending, kNoRow);
   Lease& ended = state_.leases[static_cast<std::size_t>(row)];
   for (const Share& share : ended.placement)
     std::erase(state_.stopping[state_.yard(share.node)], row);
-  // Whoever waited for these servers may start or grow, unless more news or the plan says
-  // otherwise.
+  // Leases that waited for these nodes may start or grow, unless later events or the plan prevent
+  // it.
   for (const Lease::Blocked& waiter : ended.blocked) {
     const std::int32_t waiting_row = state_.jobs[waiter.job].lease;
     if (waiting_row == kNoRow) continue;
@@ -341,7 +341,7 @@ void Engine::apply(const LeaseEnded& event) {
   }
   digest_.add(std::uint64_t{event.epoch} << 8 | 0x80);
   digest_.add((std::uint64_t{event.job.index()} << 32) ^ static_cast<std::uint64_t>(now_.us()));
-  if (current && event.outcome == LeaseOutcome::kStopped) {  // Nobody told it to: it waits again.
+  if (current && event.outcome == LeaseOutcome::kStopped) {  // The engine did not order it.
     give_back(job);
     fall_back(job);
     revoke(job);
@@ -349,20 +349,20 @@ void Engine::apply(const LeaseEnded& event) {
     return;
   }
   if (current) {
-    for (const Share& share : lease(event.job).placement) servers_.succeeded(share.node);
-    planner_->forget(View(state_, now_), event.job, Farewell::kCompleted);
+    for (const Share& share : lease(event.job).placement) nodes_.succeeded(share.node);
+    planner_->forget(View(state_, now_), event.job, JobExit::kCompleted);
     give_back(job);
     revoke(job);
   } else {
     end_stopping(job);
     if (event.outcome == LeaseOutcome::kStopped) return;
-    // It finished before it could be stopped: what we planned for it since is void.
+    // The job finished before it stopped, so the plans made for it since then are void.
     if (job.state == JobState::kPlaced) {
-      planner_->forget(View(state_, now_), event.job, Farewell::kCompleted);
+      planner_->forget(View(state_, now_), event.job, JobExit::kCompleted);
       give_back(job);
       order_stop(job);
     } else if (job.state == JobState::kWaiting) {
-      planner_->forget(View(state_, now_), event.job, Farewell::kCompleted);
+      planner_->forget(View(state_, now_), event.job, JobExit::kCompleted);
       --state_.waiting;
     }
   }

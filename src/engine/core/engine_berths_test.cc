@@ -1,4 +1,4 @@
-// Jobs that hold GPUs together, jobs of more than one size, and what jobs report.
+// GPU-sharing groups, elastic jobs, and progress reports of jobs.
 
 #include <gtest/gtest.h>
 
@@ -10,37 +10,37 @@
 namespace muster {
 namespace {
 
-Script join(JobId job, JobId host, Together manner = Together::kTurns) {
+Script join(JobId job, JobId host, SharingMode manner = SharingMode::kTimeSliced) {
   return [=](const View&, Draft& draft) { EXPECT_TRUE(draft.join(job, host, manner)); };
 }
 
-class BerthTest : public EngineTest {
+class SharingGroupTest : public EngineTest {
  protected:
-  // Jobs 0 and 1 both run on the left.
-  void run_two(Together manner = Together::kTurns) {
+  // Jobs 0 and 1 both run on kLeft.
+  void run_two(SharingMode manner = SharingMode::kTimeSliced) {
     run_job_0();
     EXPECT_EQ(at(2, {submit()}, join(JobId(1), JobId(0), manner)),
               "start 1.1, share 0.1, share 1.1");
     at(3, {LeaseStarted{JobId(1), 1}});
   }
   std::string members(int job) const {
-    const Berth* berth = engine_->state().berth(JobId(job));
-    if (berth == nullptr) return "alone";
-    std::string text = berth->manner == Together::kTurns ? "turns" : "packed";
-    for (const JobId member : berth->members) text += ' ' + std::to_string(member.index());
+    const GpuSharingGroup* sharing_group = engine_->state().sharing_group(JobId(job));
+    if (sharing_group == nullptr) return "alone";
+    std::string text = sharing_group->manner == SharingMode::kTimeSliced ? "turns" : "packed";
+    for (const JobId member : sharing_group->members) text += ' ' + std::to_string(member.index());
     return text;
   }
-  std::int32_t free_gpus() const { return engine_->state().books.free_gpus(); }
+  std::int32_t free_gpus() const { return engine_->state().ledger.free_gpus(); }
 };
 
-TEST_F(BerthTest, GpusHeldByTwoAreTakenOnce) {
+TEST_F(SharingGroupTest, GpusHeldByTwoAreTakenOnce) {
   run_two();
   EXPECT_EQ(free_gpus(), 2);
   EXPECT_EQ(members(0), "turns 0 1");
   EXPECT_EQ(engine_->lease(JobId(1)).placement, kLeft);
 }
 
-TEST_F(BerthTest, WhoeverRemainsKeepsTheGpus) {
+TEST_F(SharingGroupTest, WhoeverRemainsKeepsTheGpus) {
   run_two();
   EXPECT_EQ(at(4, {LeaseEnded{JobId(0), 1, kCompleted}}), "share 1.1");
   EXPECT_EQ(members(1), "alone");
@@ -49,7 +49,7 @@ TEST_F(BerthTest, WhoeverRemainsKeepsTheGpus) {
   EXPECT_EQ(free_gpus(), 4);
 }
 
-TEST_F(BerthTest, OneThatFailsOrIsCancelledLeavesTheOtherAlone) {
+TEST_F(SharingGroupTest, OneThatFailsOrIsCancelledLeavesTheOtherAlone) {
   run_two();
   at(4, {submit()}, join(JobId(2), JobId(1)));
   EXPECT_EQ(members(0), "turns 0 1 2");
@@ -59,29 +59,29 @@ TEST_F(BerthTest, OneThatFailsOrIsCancelledLeavesTheOtherAlone) {
   EXPECT_EQ(free_gpus(), 2);
 }
 
-TEST_F(BerthTest, PackedAreTwoAndNoMore) {
-  run_two(Together::kPacked);
+TEST_F(SharingGroupTest, PackedAreTwoAndNoMore) {
+  run_two(SharingMode::kPacked);
   at(4, {submit()}, [](const View&, Draft& draft) {
-    EXPECT_FALSE(draft.join(JobId(2), JobId(0), Together::kTurns));
-    EXPECT_FALSE(draft.join(JobId(2), JobId(0), Together::kPacked));
-    EXPECT_TRUE(draft.set_manner(JobId(1), Together::kTurns));
-    EXPECT_TRUE(draft.join(JobId(2), JobId(0), Together::kTurns));
-    EXPECT_FALSE(draft.set_manner(JobId(2), Together::kPacked));
+    EXPECT_FALSE(draft.join(JobId(2), JobId(0), SharingMode::kTimeSliced));
+    EXPECT_FALSE(draft.join(JobId(2), JobId(0), SharingMode::kPacked));
+    EXPECT_TRUE(draft.set_manner(JobId(1), SharingMode::kTimeSliced));
+    EXPECT_TRUE(draft.join(JobId(2), JobId(0), SharingMode::kTimeSliced));
+    EXPECT_FALSE(draft.set_manner(JobId(2), SharingMode::kPacked));
   });
   EXPECT_EQ(members(2), "turns 0 1 2");
 }
 
-TEST_F(BerthTest, AChangeOfMannerIsToldWithoutARestart) {
+TEST_F(SharingGroupTest, AChangeOfMannerIsToldWithoutARestart) {
   run_two();
   EXPECT_EQ(at(4, {submit()},
                [](const View&, Draft& draft) {
-                 EXPECT_TRUE(draft.set_manner(JobId(0), Together::kPacked));
+                 EXPECT_TRUE(draft.set_manner(JobId(0), SharingMode::kPacked));
                }),
             "share 0.1, share 1.1");
   EXPECT_EQ(members(1), "packed 0 1");
 }
 
-TEST_F(BerthTest, AMemberMovesAwayAndTheOtherStays) {
+TEST_F(SharingGroupTest, AMemberMovesAwayAndTheOtherStays) {
   run_two();
   EXPECT_EQ(at(4, {submit()},
                [](const View&, Draft& draft) { EXPECT_TRUE(draft.replace(JobId(0), kRight)); }),
@@ -90,13 +90,13 @@ TEST_F(BerthTest, AMemberMovesAwayAndTheOtherStays) {
   EXPECT_EQ(at(5, {LeaseEnded{JobId(0), 1, kStopped}}), "start 0.2");
 }
 
-TEST_F(BerthTest, AMemberMovesInWithAnother) {
+TEST_F(SharingGroupTest, AMemberMovesInWithAnother) {
   run_two();
   at(4, {submit()}, start(JobId(2), kRight));
   EXPECT_EQ(at(5, {submit()},
                [](const View&, Draft& draft) {
                  EXPECT_TRUE(draft.stop(JobId(1)));
-                 EXPECT_TRUE(draft.join(JobId(1), JobId(2), Together::kPacked));
+                 EXPECT_TRUE(draft.join(JobId(1), JobId(2), SharingMode::kPacked));
                }),
             "stop 1.1, share 0.1, share 2.1");
   EXPECT_EQ(at(6, {LeaseEnded{JobId(1), 1, kStopped}}), "start 1.2");
@@ -104,20 +104,20 @@ TEST_F(BerthTest, AMemberMovesInWithAnother) {
   EXPECT_EQ(members(0), "alone");
 }
 
-TEST_F(BerthTest, RefusesWhoDoesNotFit) {
+TEST_F(SharingGroupTest, RefusesWhoDoesNotFit) {
   run_job_0();
   at(2, {submit(1), submit()}, [](const View&, Draft& draft) {
-    EXPECT_FALSE(draft.join(JobId(1), JobId(0), Together::kTurns));  // Another size.
-    EXPECT_FALSE(draft.join(JobId(0), JobId(0), Together::kTurns));  // Itself.
-    EXPECT_FALSE(draft.join(JobId(2), JobId(1), Together::kTurns));  // Who holds nothing.
-    EXPECT_FALSE(draft.join(JobId(9), JobId(0), Together::kTurns));
-    EXPECT_FALSE(draft.set_manner(JobId(0), Together::kTurns));  // Alone.
+    EXPECT_FALSE(draft.join(JobId(1), JobId(0), SharingMode::kTimeSliced));  // A different size.
+    EXPECT_FALSE(draft.join(JobId(0), JobId(0), SharingMode::kTimeSliced));  // Its own host.
+    EXPECT_FALSE(draft.join(JobId(2), JobId(1), SharingMode::kTimeSliced));  // No lease.
+    EXPECT_FALSE(draft.join(JobId(9), JobId(0), SharingMode::kTimeSliced));
+    EXPECT_FALSE(draft.set_manner(JobId(0), SharingMode::kTimeSliced));  // Alone.
     EXPECT_FALSE(draft.replace(JobId(0), {}));
   });
   EXPECT_EQ(members(0), "alone");
 }
 
-TEST_F(BerthTest, OneThatSharesKeepsItsCpus) {
+TEST_F(SharingGroupTest, OneThatSharesKeepsItsCpus) {
   run_two();
   at(4, {submit()}, [](const View&, Draft& draft) {
     Placement less = kLeft;

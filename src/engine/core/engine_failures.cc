@@ -1,4 +1,4 @@
-// The engine when things break: attempts that fail, and what is done about them.
+// Failed attempts, retries and quarantines of the engine.
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// What it did since it last saved its work is lost. Called while it still has its lease.
+// Work since the last checkpoint is lost. Called while the job still has its lease.
 void Engine::fall_back(Job& job) {
   state_.settle(job, now_);
   const Lease& lease = state_.leases[static_cast<std::size_t>(job.lease)];
@@ -32,14 +32,13 @@ void Engine::wait_again(JobId id) {
 
 void Engine::park(JobId id, Duration wait) {
   if (wait == Duration()) return wait_again(id);
-  state_.jobs[id].state = JobState::kParked;
-  parked_.add(now_ + wait, id);
+  state_.jobs[id].state = JobState::kBackOff;
+  backing_off_.add(now_ + wait, id);
 }
 
-// Its lease is gone, and what it held is free.
 void Engine::end_attempt(JobId id) {
   Job& job = state_.jobs[id];
-  planner_->forget(View(state_, now_), id, Farewell::kCancelled);
+  planner_->forget(View(state_, now_), id, JobExit::kCancelled);
   give_back(job);
   fall_back(job);
   revoke(job);
@@ -59,7 +58,7 @@ void Engine::apply(const AttemptFailed& event) {
   Job& job = state_.jobs[event.job];
   const bool current = job.lease != kNoRow &&
                        state_.leases[static_cast<std::size_t>(job.lease)].epoch == event.epoch;
-  if (!current) {  // Told to stop already: that it failed instead makes no difference to the plan.
+  if (!current) {  // It was stopping anyway, so the failure does not change the plan.
     apply(LeaseEnded{event.job, event.epoch, LeaseOutcome::kStopped});
     return;
   }
@@ -68,10 +67,10 @@ void Engine::apply(const AttemptFailed& event) {
   FailedAttempt failed;
   failed.reason = event.reason;
   failed.told = event.told;
-  for (const Share& share : lease(event.job).placement) failed.servers.push_back(share.node);
+  for (const Share& share : lease(event.job).placement) failed.nodes.push_back(share.node);
   std::vector<FailedAttempt>& earlier = failures_[event.job];
   const bool known_bad = inputs_.known_bad(job.spec.user, job.spec.name);
-  const Aftermath* given = given_ != nullptr ? given_reaction(event) : nullptr;
+  const FailureDecision* given = given_ != nullptr ? given_reaction(event) : nullptr;
   const Verdict verdict =
       given != nullptr ? given->verdict : retry_rule(job.spec).decide(failed, earlier, known_bad);
   if (verdict.blames == Verdict::Blames::kUser) {
@@ -81,14 +80,14 @@ void Engine::apply(const AttemptFailed& event) {
   if (given_ != nullptr) {
     repeat_quarantine(event);
   } else {
-    blame_server(event, job, failed, verdict);
+    blame_node(event, job, failed, verdict);
   }
   end_attempt(event.job);
   state_.avoided.erase(event.job);
   if (given != nullptr && !given->avoided.empty()) {
     state_.avoided[event.job] = {given->avoided, Instant::never()};
   } else if (given == nullptr && verdict.next == Verdict::Next::kRetryElsewhere) {
-    avoid(event.job, std::move(failed.servers));
+    avoid(event.job, std::move(failed.nodes));
   }
   const std::span<const NodeId> avoided = View(state_, now_).avoided(event.job);
   decided_.reactions.push_back(
@@ -109,70 +108,72 @@ void Engine::apply(const LeaseLost& event) {
   park(event.job, event.wait);
 }
 
-void Engine::blame_server(const AttemptFailed& event, const Job& job, const FailedAttempt& failed,
-                          const Verdict& verdict) {
-  const NodeId suspect = failed.servers.front();
+void Engine::blame_node(const AttemptFailed& event, const Job& job, const FailedAttempt& failed,
+                        const Verdict& verdict) {
+  const NodeId suspect = failed.nodes.front();
   if (options_.retry.kind() != RetryPolicy::Kind::kAdaptive || state_.closed[suspect] != 0) return;
-  // What may be the jobs' fault is no reason to close the last server: where else could it show?
+  // Failures that jobs may have caused do not close the last node: there is no other node to
+  // compare with.
   const bool last = state_.closed_count + 1 == state_.closed.size();
-  if (last && failed.nature() != Nature::kServer) return;
+  if (last && failed.nature() != RetryClass::kNode) return;
   std::optional<Charge> charge;
-  if (verdict.blames == Verdict::Blames::kServer) {
-    charge = servers_.strike(now_, suspect, job.spec.user, event.reason, failed.nature());
+  if (verdict.blames == Verdict::Blames::kNode) {
+    charge = nodes_.strike(now_, suspect, job.spec.user, event.reason, failed.nature());
   }
-  if (!charge && failed.servers.size() == 1) {
-    charge = servers_.died(now_, suspect, job.spec.user, event.reason, event.ran, failed.nature());
+  if (!charge && failed.nodes.size() == 1) {
+    charge = nodes_.died(now_, suspect, job.spec.user, event.reason, event.ran, failed.nature());
   }
-  if (charge) quarantine({suspect, *charge, event.job}, servers_.drained_until(suspect));
+  if (charge) quarantine({suspect, *charge, event.job}, nodes_.drained_until(suspect));
 }
 
 void Engine::quarantine(Quarantine quarantine, Instant until) {
-  drains_.emplace_back(until, quarantine.server);
-  apply(NodeClosed{quarantine.server});
+  drains_.emplace_back(until, quarantine.node);
+  apply(NodeClosed{quarantine.node});
   decided_.quarantines.push_back(std::move(quarantine));
 }
 
-// If it could run anywhere else, on what is open. Otherwise there is nothing to wait for.
-void Engine::avoid(JobId job, std::vector<NodeId> servers) {
-  std::vector<NodeId> gone = servers;
+// Avoids the nodes only if the job could run on the other schedulable nodes. Otherwise it would
+// wait in vain.
+void Engine::avoid(JobId job, std::vector<NodeId> nodes) {
+  std::vector<NodeId> gone = nodes;
   for (std::size_t i = 0; i < state_.closed.size(); ++i) {
     if (state_.closed[NodeId(i)] != 0) gone.push_back(NodeId(i));
   }
-  if (servers.empty() || !planner_->could_avoid(state_.jobs[job].spec, gone)) return;
-  std::sort(servers.begin(), servers.end());
-  state_.avoided[job] = {std::move(servers), Instant::never()};
+  if (nodes.empty() || !planner_->could_avoid(state_.jobs[job].spec, gone)) return;
+  std::sort(nodes.begin(), nodes.end());
+  state_.avoided[job] = {std::move(nodes), Instant::never()};
 }
 
 void Engine::begin_patience(JobId job) {
   const auto found = state_.avoided.find(job);
   if (found == state_.avoided.end()) return;
   found->second.until = now_ + kPatience;
-  patience_.add(found->second.until, job);
+  avoidances_.add(found->second.until, job);
 }
 
-// Those that have got their GPUs since, or wait for another time.
-void Engine::drop_void_patience() {
-  while (!patience_.empty()) {
-    const auto [until, job] = patience_.first();
+// Drops the entries of jobs that have since got GPUs, or that avoid nodes until another time.
+void Engine::drop_void_avoidances() {
+  while (!avoidances_.empty()) {
+    const auto [until, job] = avoidances_.first();
     const auto found = state_.avoided.find(job);
     if (found != state_.avoided.end() && found->second.until == until &&
         state_.jobs[job].state == JobState::kWaiting) {
       return;
     }
-    patience_.drop_first();
+    avoidances_.drop_first();
   }
 }
 
-void Engine::release_parked() {
-  while (!parked_.empty() && parked_.first().until <= now_) {
-    const JobId job = parked_.first().job;
-    parked_.drop_first();
-    if (state_.jobs[job].state == JobState::kParked) wait_again(job);
+void Engine::release_backed_off() {
+  while (!backing_off_.empty() && backing_off_.first().until <= now_) {
+    const JobId job = backing_off_.first().job;
+    backing_off_.drop_first();
+    if (state_.jobs[job].state == JobState::kBackOff) wait_again(job);
   }
-  for (drop_void_patience(); !patience_.empty() && patience_.first().until <= now_;
-       drop_void_patience()) {
-    const JobId job = patience_.first().job;
-    state_.avoided.erase(job);  // Which makes its entry void.
+  for (drop_void_avoidances(); !avoidances_.empty() && avoidances_.first().until <= now_;
+       drop_void_avoidances()) {
+    const JobId job = avoidances_.first().job;
+    state_.avoided.erase(job);  // This makes its timer void.
     planner_->reseat(View(state_, now_), job);
     decided_.avoidance_ended = true;
     news_ = true;

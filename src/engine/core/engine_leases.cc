@@ -1,4 +1,4 @@
-// The engine's dealings with leases: granting, stopping, resizing, and inking a draft.
+// Leases of the engine: grants, stops, resizes, and the commit of a draft.
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-// Whether some server must give more than before, for the same slots.
+// Whether some node must provide more than before, for the same slots.
 bool asks_for_more(const Placement& now, const Placement& before) {
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i].cpu_milli > before[i].cpu_milli || now[i].mem_mib > before[i].mem_mib ||
@@ -22,7 +22,7 @@ bool asks_for_more(const Placement& now, const Placement& before) {
   return false;
 }
 
-// The smaller amount of each kind on each server, for the same slots.
+// Returns the minimum of each resource on each node, for the same slots.
 Placement lesser_of(Placement a, const Placement& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     a[i].cpu_milli = std::min(a[i].cpu_milli, b[i].cpu_milli);
@@ -35,9 +35,9 @@ Placement lesser_of(Placement a, const Placement& b) {
 }  // namespace
 
 void Engine::give_back(const Job& job) {
-  if (state_.leave_berth(state_.leases[static_cast<std::size_t>(job.lease)].job)) return;
+  if (state_.leave_sharing_group(state_.leases[static_cast<std::size_t>(job.lease)].job)) return;
   for (const Share& share : state_.leases[static_cast<std::size_t>(job.lease)].placement) {
-    state_.books.give(share);
+    state_.ledger.give(share);
   }
 }
 
@@ -62,9 +62,9 @@ void Engine::order_stop(Job& job) {
     revoke(job);
     return;
   }
-  if (lease.resize_due) lease.placement = std::move(lease.told);  // What it holds for real.
+  if (lease.resize_due) lease.placement = std::move(lease.told);  // Its actual resources.
   revoke(job);
-  const std::int32_t ending = state_.unused.back();  // The row just released, kept for the ending.
+  const std::int32_t ending = state_.unused.back();  // Reuses the row that revoke() just released.
   state_.unused.pop_back();
   Lease& stopping = state_.leases[static_cast<std::size_t>(ending)];
   stopping.state = Lease::State::kStopping;
@@ -79,46 +79,51 @@ Draft Engine::open_plan() {
   last_plan_ = now_;
   ++counters_.plans;
   if (options_.record_plans) record_blocked();
-  return {state_, now_, std::move(paper_)};
+  return {state_, now_, std::move(scratch_drafted_)};
 }
 
 void Engine::close_plan(Draft& draft) {
   record_plan(draft);
-  ink(draft);
-  paper_ = std::move(draft.pencils_);
+  commit(draft);
+  scratch_drafted_ = std::move(draft.drafted_);
 }
 
-void Engine::plan(Occasion occasion) {
+void Engine::plan(PlanTrigger trigger) {
   Draft draft = open_plan();
-  planner_->plan(View(state_, now_), draft, occasion);
+  planner_->plan(View(state_, now_), draft, trigger);
   draft.forget_pointless_stops();
   close_plan(draft);
   review_ = planner_->review_at();
   MUSTER_CHECK(review_ > now_);
 }
 
-// The books already say what the draft says; what follows brings the leases in step with them.
-void Engine::ink(Draft& draft) {
-  for (const Draft::Pencil& mine : draft.pencils_) state_.jobs[mine.job].pencil = kNoRow;
-  // Stops first, so that what they free is free; then resizes; then starts.
-  ink_stops(draft);
-  ink_resizes(draft);
-  for (Draft::Pencil& mine : draft.pencils_) {
+// The Draft has already changed the ledger. This brings the leases in line with it.
+void Engine::commit(Draft& draft) {
+  bool resizes = false;
+  for (const Draft::Drafted& mine : draft.drafted_) {
+    Job& job = state_.jobs[mine.job];
+    job.drafted = kNoRow;
+    resizes = resizes || (mine.has && job.lease != kNoRow);
+  }
+  // Stops come first, so that their resources are free; then resizes; then starts.
+  commit_stops(draft);
+  if (resizes) commit_resizes(draft);
+  for (Draft::Drafted& mine : draft.drafted_) {
     if (!mine.has || state_.jobs[mine.job].lease != kNoRow) continue;
     if (!mine.had) --state_.waiting;
     grant(mine.job, std::move(mine.placement));
   }
 }
 
-void Engine::ink_stops(Draft& draft) {
-  for (Draft::Pencil& mine : draft.pencils_) {
+void Engine::commit_stops(Draft& draft) {
+  for (Draft::Drafted& mine : draft.drafted_) {
     if (!mine.had) continue;
     Job& job = state_.jobs[mine.job];
     const Lease& lease = state_.leases[static_cast<std::size_t>(job.lease)];
     if (mine.has && same_slots(lease.placement, mine.placement)) continue;
     if (mine.has && job.ending != kNoRow) {
-      // Still giving up an earlier lease: it cannot give up two at once, so it stays where it is
-      // promised to be unless it never started there.
+      // A job that is still stopping an earlier lease cannot stop a second one. So it may move only
+      // if its planned lease has not started.
       MUSTER_CHECK(lease.state == Lease::State::kPromised);
     }
     order_stop(job);
@@ -131,10 +136,10 @@ void Engine::ink_stops(Draft& draft) {
   }
 }
 
-void Engine::ink_resizes(Draft& draft) {
+void Engine::commit_resizes(Draft& draft) {
   std::vector<JobId> shrinks;
   std::vector<JobId> grows;
-  for (Draft::Pencil& mine : draft.pencils_) {
+  for (Draft::Drafted& mine : draft.drafted_) {
     Job& job = state_.jobs[mine.job];
     if (!mine.has || job.lease == kNoRow) continue;
     Lease& lease = state_.leases[static_cast<std::size_t>(job.lease)];
@@ -143,13 +148,13 @@ void Engine::ink_resizes(Draft& draft) {
     if (!lease.resize_due) lease.told = lease.placement;
     lease.placement = mine.placement;
     lease.total = total_of(lease.placement);
-    // What it waited for is replaced by what it must wait for now.
+    // The new placement cancels the old wait.
     lease.resize_due = false;
     lease.blockers = 0;
     ++lease.wait;
-    if (lease.state == Lease::State::kPromised) {  // Not started: nothing to tell anyone.
+    if (lease.state == Lease::State::kPromised) {  // Not started: no resize to order.
       lease.speed = state_.cluster->speed(job.spec, lease.placement);
-      wait_for_neighbours(lease);
+      wait_for_neighbors(lease);
       continue;
     }
     if (lease.placement == lease.told) continue;
@@ -157,18 +162,18 @@ void Engine::ink_resizes(Draft& draft) {
       shrinks.push_back(mine.job);
       continue;
     }
-    // It may grow into what a stopping neighbour still holds only when that is gone.
-    wait_for_neighbours(lease);
+    // Resources of a stopping neighbor become available only when that lease has ended.
+    wait_for_neighbors(lease);
     if (lease.blockers == 0) {
       grows.push_back(mine.job);
       continue;
     }
-    // What it gives up elsewhere or of another kind it gives up at once: others count on it.
+    // Reductions take effect immediately, because other leases depend on them.
     lease.resize_due = true;
     const Placement least = lesser_of(lease.told, lease.placement);
     if (std::exchange(lease.told, least) != least) shrinks.push_back(mine.job);
   }
-  // Those that give something up come before those that get it.
+  // Shrinks come before grows, so that the resources are free.
   for (const std::vector<JobId>* resized : {&shrinks, &grows}) {
     for (const JobId job : *resized) {
       order_resize(state_.leases[static_cast<std::size_t>(state_.jobs[job].lease)]);
@@ -187,7 +192,7 @@ void Engine::grant(JobId id, Placement placement) {
   Lease& lease = state_.leases[static_cast<std::size_t>(row)];
   lease.state = Lease::State::kPromised;
   lease.ordered = now_;
-  wait_for_neighbours(lease);
+  wait_for_neighbors(lease);
   start_if_clear(lease);
 }
 
@@ -206,7 +211,7 @@ void Engine::start_cleared() {
   cleared_.clear();
 }
 
-// Leases that have not started yet will find their company there when they do.
+// Skips leases that have not started: they read their GPU-sharing group when they start.
 void Engine::tell_reseated() {
   if (state_.reseated.empty()) return;
   std::sort(state_.reseated.begin(), state_.reseated.end());
@@ -221,9 +226,10 @@ void Engine::tell_reseated() {
   state_.reseated.clear();
 }
 
-// A lease starts or grows when every stopping one on its servers is gone, its own job's included.
-// Waiting for a neighbour whose slots it does not want is the price of not counting CPUs twice.
-void Engine::wait_for_neighbours(Lease& lease) {
+// A lease starts or grows when all stopping leases on its nodes, including that of its own job,
+// have ended. It also waits for neighbors whose slots it does not need. Otherwise CPUs could be
+// counted twice.
+void Engine::wait_for_neighbors(Lease& lease) {
   const auto wait_for = [&](std::int32_t stopping) {
     state_.leases[static_cast<std::size_t>(stopping)].blocked.push_back(
         {lease.job, lease.epoch, lease.wait});

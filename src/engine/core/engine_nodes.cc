@@ -1,4 +1,4 @@
-// The engine's servers: those that close and open, and those that others have a part of.
+// Nodes of the engine: unschedulable nodes, and nodes that external jobs use.
 
 #include <algorithm>
 #include <limits>
@@ -7,16 +7,16 @@
 
 #include "base/types/check.h"
 #include "engine/core/engine.h"
-#include "engine/core/least_books.h"
+#include "engine/core/guaranteed_ledger.h"
 
 namespace muster {
 
 namespace {
 
-// Of our leases where strangers are.
-enum class Ours : std::uint8_t { kHeld, kRights };
+// Which resources of leases to sum: those held, or the guaranteed minimums.
+enum class LeaseAmount : std::uint8_t { kHeld, kGuaranteed };
 
-std::map<NodeId, Resources> ours_beside_strangers(const State& state, Ours what) {
+std::map<NodeId, Resources> lease_totals_on_shared_nodes(const State& state, LeaseAmount what) {
   std::map<NodeId, Resources> ours;
   if (state.taken.empty()) return ours;
   for (const auto& [node, taken] : state.taken) ours[node] = Resources();
@@ -24,7 +24,7 @@ std::map<NodeId, Resources> ours_beside_strangers(const State& state, Ours what)
     if (!state.is_first_holder(id)) continue;
     const Placement& held = View(state, Instant()).placement(id);
     const Placement counted =
-        what == Ours::kHeld ? held : least_on(*state.cluster, state.jobs[id].spec, held);
+        what == LeaseAmount::kHeld ? held : least_on(*state.cluster, state.jobs[id].spec, held);
     for (const Share& share : counted) {
       const auto found = ours.find(share.node);
       if (found == ours.end()) continue;
@@ -34,44 +34,45 @@ std::map<NodeId, Resources> ours_beside_strangers(const State& state, Ours what)
   return ours;
 }
 
-// As many of its GPUs as that, if they are free; those above it are to be had again.
-void block_slots(State& state, NodeId node, std::int32_t wanted) {
+// Blocks `target` GPUs of the node, as far as they are free, and unblocks GPUs above that number.
+void block_slots(State& state, NodeId node, std::int32_t target) {
   Share& ours = state.blocked[node];
-  const SlotMask free = state.books.free_slots(node);
+  const SlotMask free = state.ledger.free_slots(node);
   const std::int32_t more =
-      std::min(wanted - std::popcount(ours.slots), static_cast<std::int32_t>(std::popcount(free)));
+      std::min(target - std::popcount(ours.slots), static_cast<std::int32_t>(std::popcount(free)));
   if (more == 0) return;
   Share share;
   share.node = node;
   share.slots = more > 0 ? lowest_slots(free, more) : lowest_slots(ours.slots, -more);
-  more > 0 ? state.books.take(share) : state.books.give(share);
+  more > 0 ? state.ledger.take(share) : state.ledger.give(share);
   ours.slots ^= share.slots;
 }
 
-// For strangers: the CPU and memory they hold, unless our own leases would be left with less than
-// they have a right to there, which nobody takes from them; and so many GPUs that each of the rest
-// has its share of what is left, since no mechanism places anybody below that.
-void set_aside(State& state, NodeId node, const Resources& rights) {
+// Withholds the CPU and memory that external jobs use, but leaves our leases their guaranteed
+// minimum. Blocks enough GPUs that each free GPU still has its proportional share, because no
+// mechanism places a job below that share.
+void set_aside(State& state, NodeId node, const Resources& guaranteed) {
   const Resources& all = state.cluster->topology().node(node).capacity;
   const Resources& fair = state.cluster->fair(node);
   const Resources& taken = state.taken.at(node);
   const auto shares = [](std::int64_t left, std::int64_t share) {
     return share > 0 ? left / share : std::numeric_limits<std::int64_t>::max();
   };
-  const std::int64_t to_be_had =
-      std::min({std::int64_t{all.gpus} - rights.gpus - taken.gpus,
-                shares(all.cpu_milli - rights.cpu_milli - taken.cpu_milli, fair.cpu_milli),
-                shares(all.mem_mib - rights.mem_mib - taken.mem_mib, fair.mem_mib)});
-  const auto open = static_cast<std::int32_t>(std::max<std::int64_t>(to_be_had, 0));
+  const std::int64_t available =
+      std::min({std::int64_t{all.gpus} - guaranteed.gpus - taken.gpus,
+                shares(all.cpu_milli - guaranteed.cpu_milli - taken.cpu_milli, fair.cpu_milli),
+                shares(all.mem_mib - guaranteed.mem_mib - taken.mem_mib, fair.mem_mib)});
+  const auto open = static_cast<std::int32_t>(std::max<std::int64_t>(available, 0));
   if (state.closed[node] == 0) {
     const bool gone = taken == Resources();
-    block_slots(state, node, gone ? 0 : all.gpus - rights.gpus - open);
+    block_slots(state, node, gone ? 0 : all.gpus - guaranteed.gpus - open);
   }
   Share& ours = state.blocked[node];
   const std::int64_t cpu =
-      std::clamp<std::int64_t>(all.cpu_milli - rights.cpu_milli, 0, taken.cpu_milli);
-  const std::int64_t mem = std::clamp<std::int64_t>(all.mem_mib - rights.mem_mib, 0, taken.mem_mib);
-  state.books.withhold(node, cpu - ours.cpu_milli, mem - ours.mem_mib);
+      std::clamp<std::int64_t>(all.cpu_milli - guaranteed.cpu_milli, 0, taken.cpu_milli);
+  const std::int64_t mem =
+      std::clamp<std::int64_t>(all.mem_mib - guaranteed.mem_mib, 0, taken.mem_mib);
+  state.ledger.withhold(node, cpu - ours.cpu_milli, mem - ours.mem_mib);
   ours.cpu_milli = cpu;
   ours.mem_mib = mem;
 }
@@ -82,7 +83,7 @@ void Engine::apply(const NodeClosed& event) {
   if (event.node.index() >= state_.closed.size() || state_.closed[event.node] != 0) return;
   state_.closed[event.node] = 1;
   ++state_.closed_count;
-  // Whoever was only promised a part of it goes back to the queue before the next plan.
+  // Before the next plan, jobs that were only promised GPUs of the node go back to the queue.
   news_ = true;
 }
 
@@ -90,7 +91,7 @@ void Engine::apply(const NodeOpened& event) {
   if (event.node.index() >= state_.closed.size() || state_.closed[event.node] == 0) return;
   state_.closed[event.node] = 0;
   --state_.closed_count;
-  servers_.pardon(event.node);
+  nodes_.pardon(event.node);
   std::erase_if(drains_, [&](const auto& drain) { return drain.second == event.node; });
   unblock(event.node);
   news_ = true;
@@ -100,7 +101,7 @@ void Engine::unblock(NodeId node) {
   Share share;
   share.node = node;
   share.slots = std::exchange(state_.blocked[node].slots, SlotMask{0});
-  if (share.slots != 0) state_.books.give(share);
+  if (share.slots != 0) state_.ledger.give(share);
 }
 
 void Engine::apply(const NodeTaken& event) {
@@ -113,18 +114,20 @@ void Engine::apply(const NodeTaken& event) {
   taken.mem_mib = std::clamp<std::int64_t>(event.taken.mem_mib, 0, all.mem_mib);
   const auto found = state_.taken.find(node);
   if (taken == (found == state_.taken.end() ? Resources() : found->second)) return;
-  state_.taken[node] = taken;  // Nothing is kept until the next block() has given all of it back.
+  // An empty entry stays until the next block(), which releases the resources and erases it.
+  state_.taken[node] = taken;
   news_ = true;
 }
 
-// Before each plan: what has become free on a closed server is not to be had, nor what strangers
-// hold elsewhere.
+// Called before each plan. Withholds free resources of unschedulable nodes and the resources that
+// external jobs use.
 void Engine::block() {
   if (!news_ || (state_.closed_count == 0 && state_.taken.empty())) return;
   do {
     block_closed();
-    for (const auto& [node, right] : ours_beside_strangers(state_, Ours::kRights))
-      set_aside(state_, node, right);
+    for (const auto& [node, guaranteed] :
+         lease_totals_on_shared_nodes(state_, LeaseAmount::kGuaranteed))
+      set_aside(state_, node, guaranteed);
   } while (revoke_misplaced());
   std::erase_if(state_.taken, [](const auto& each) { return each.second == Resources(); });
 }
@@ -136,10 +139,10 @@ void Engine::block_closed() {
   }
 }
 
-// Leases that are only promised, on a server that takes none, or where our leases and strangers
-// together have more than there is. Whatever a plan frees there is not for others to have.
+// Revokes promised leases on unschedulable nodes, and on nodes where leases and external jobs
+// together exceed the capacity. Resources that a plan frees there are not for other jobs.
 bool Engine::revoke_misplaced() {
-  const std::map<NodeId, Resources> ours = ours_beside_strangers(state_, Ours::kHeld);
+  const std::map<NodeId, Resources> ours = lease_totals_on_shared_nodes(state_, LeaseAmount::kHeld);
   const auto is_full = [&](const Share& share) {
     if (state_.closed[share.node] != 0) return true;
     const auto found = ours.find(share.node);

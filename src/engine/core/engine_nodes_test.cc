@@ -1,4 +1,4 @@
-// Servers that others have a part of, as the engine sees them.
+// Nodes that external jobs use, in the engine.
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,13 @@
 namespace muster {
 namespace {
 
-class Strangers : public EngineTest {
+class ExternalJobs : public EngineTest {
  protected:
-  const Books& books() const { return engine_->state().books; }
+  const ResourceLedger& ledger() const { return engine_->state().ledger; }
   static Script refused(JobId job, const Placement& where) {
     return [=](const View&, Draft& draft) { EXPECT_FALSE(draft.start(job, where)); };
   }
-  // Stops job 0 and starts the next one there, if that is to be had.
+  // Stops job 0 and starts the next job there, if the resources are available.
   static Script swap(const Placement& where, bool had) {
     return [=](const View&, Draft& draft) {
       EXPECT_TRUE(draft.stop(JobId(0)));
@@ -23,67 +23,69 @@ class Strangers : public EngineTest {
   const Placement half_left_ = {{NodeId(0), 0b10, 3000, 64'000, 62'500}};
 };
 
-TEST_F(Strangers, HaveWhatTheyHold) {
+TEST_F(ExternalJobs, HaveWhatTheyHold) {
   EXPECT_EQ(at(0, {NodeTaken{NodeId(0), {1, 2000, 1000, 0}}, submit()}, refused(JobId(0), kLeft)),
             "");
-  EXPECT_EQ(books().free_gpus(NodeId(0)), 1);
-  EXPECT_EQ(books().room(NodeId(0)).cpu_milli, 4000);
-  EXPECT_EQ(books().room(NodeId(0)).mem_mib, 127'000);
+  EXPECT_EQ(ledger().free_gpus(NodeId(0)), 1);
+  EXPECT_EQ(ledger().room(NodeId(0)).cpu_milli, 4000);
+  EXPECT_EQ(ledger().room(NodeId(0)).mem_mib, 127'000);
   EXPECT_EQ(at(1, {NodeTaken{NodeId(0), {}}}, start(JobId(0), kLeft)), "start 0.1");
 }
 
-TEST_F(Strangers, WithCpusOrMemoryLeaveNoGpuWithLessThanItsShare) {
+TEST_F(ExternalJobs, WithCpusOrMemoryLeaveNoGpuWithLessThanItsShare) {
   at(0, {NodeTaken{NodeId(0), {0, 1, 0, 0}}});
-  EXPECT_EQ(books().free_gpus(NodeId(0)), 1);
+  EXPECT_EQ(ledger().free_gpus(NodeId(0)), 1);
   at(1, {NodeTaken{NodeId(0), {0, 0, 64'001, 0}}});
-  EXPECT_EQ(books().free_gpus(NodeId(0)), 0);
-  EXPECT_EQ(books().room(NodeId(0)).cpu_milli, 6000);
+  EXPECT_EQ(ledger().free_gpus(NodeId(0)), 0);
+  EXPECT_EQ(ledger().room(NodeId(0)).cpu_milli, 6000);
   at(2, {NodeTaken{NodeId(0), {0, 0, 0, 0}}});
-  EXPECT_EQ(books().free_gpus(NodeId(0)), 2);
+  EXPECT_EQ(ledger().free_gpus(NodeId(0)), 2);
   EXPECT_TRUE(engine_->state().taken.empty());
 }
 
-TEST_F(Strangers, NeverHaveMoreThanThereIs) {
+TEST_F(ExternalJobs, NeverHaveMoreThanThereIs) {
   at(0, {NodeTaken{NodeId(0), {9, 1 << 30, 1 << 30, 0}}, NodeTaken{NodeId(7), {1, 0, 0, 0}},
          NodeTaken{NodeId(1), {-1, -1, -1, 0}}});
-  EXPECT_EQ(books().free_gpus(NodeId(0)), 0);
-  EXPECT_EQ(books().free_gpus(NodeId(1)), 2);
+  EXPECT_EQ(ledger().free_gpus(NodeId(0)), 0);
+  EXPECT_EQ(ledger().free_gpus(NodeId(1)), 2);
   EXPECT_EQ(engine_->state().taken.size(), 1U);
 }
 
-TEST_F(Strangers, TakeNothingFromALeaseAndGetWhatItLeaves) {
+TEST_F(ExternalJobs, TakeNothingFromALeaseAndGetWhatItLeaves) {
   run_job_0();
   EXPECT_EQ(at(2, {NodeTaken{NodeId(0), {1, 3000, 0, 0}}}), "");
   EXPECT_EQ(engine_->lease(JobId(0)).placement, kLeft);
   EXPECT_EQ(at(3, {LeaseEnded{JobId(0), 1, kCompleted}, submit(1)}, start(JobId(1), half_left_)),
             "start 1.1");
-  EXPECT_EQ(books().free_gpus(NodeId(0)), 0);
-  EXPECT_EQ(books().room(NodeId(0)).cpu_milli, 0);
+  EXPECT_EQ(ledger().free_gpus(NodeId(0)), 0);
+  EXPECT_EQ(ledger().room(NodeId(0)).cpu_milli, 0);
 }
 
-TEST_F(Strangers, SendWhoeverWasOnlyPromisedTheirPlaceBack) {
+TEST_F(ExternalJobs, SendWhoeverWasOnlyPromisedTheirPlaceBack) {
   preempt_job_0();
   EXPECT_EQ(at(3, {NodeTaken{NodeId(0), {1, 3000, 0, 0}}}), "");
   EXPECT_EQ(state_of(JobId(1)), JobState::kWaiting);
   EXPECT_EQ(at(4, {LeaseEnded{JobId(0), 1, kStopped}}), "");
 }
 
-// Job 0 and strangers cannot both be there, whoever is late; nobody else takes its place.
-TEST_F(Strangers, AreNotPassedByWhatAPlanFrees) {
+// Job 0 and the external jobs do not fit together, in any order of events. No other job gets the
+// place of job 0.
+TEST_F(ExternalJobs, AreNotPassedByWhatAPlanFrees) {
   run_job_0();
   at(2, {NodeTaken{NodeId(0), {1, 3000, 0, 0}}});
-  EXPECT_EQ(at(3, {submit()}, swap(kLeft, false)), "") << "and a stop for nobody is none";
+  EXPECT_EQ(at(3, {submit()}, swap(kLeft, false)), "")
+      << "a stop that frees nothing for a job is dropped";
   EXPECT_EQ(at(4, {submit()}, swap(half_left_, false)), "");
   EXPECT_EQ(engine_->lease(JobId(0)).placement, kLeft);
 }
 
-TEST_F(Strangers, OneMayBeStoppedAndTakenBackInAPlan) {
+TEST_F(ExternalJobs, OneMayBeStoppedAndTakenBackInAPlan) {
   run_job_0();
   at(2, {NodeTaken{NodeId(0), {1, 3000, 64'000, 0}}});
   const auto back_and_forth = [](const View&, Draft& draft) {
     const Draft::Mark mark = draft.mark();
     EXPECT_TRUE(draft.stop(JobId(0)));
-    EXPECT_EQ(draft.books().free_gpus(NodeId(0)), 1);
+    EXPECT_EQ(draft.ledger().free_gpus(NodeId(0)), 1);
     draft.rollback(mark);
     EXPECT_TRUE(draft.stop(JobId(0)));
     EXPECT_TRUE(draft.start(JobId(0), kLeft));
@@ -95,26 +97,26 @@ TEST_F(Strangers, OneMayBeStoppedAndTakenBackInAPlan) {
   EXPECT_EQ(at(3, {submit()}, back_and_forth), "resize 0.1");
 }
 
-TEST_F(Strangers, AndClosingAreTwoThings) {
+TEST_F(ExternalJobs, AndClosingAreTwoThings) {
   at(0, {NodeTaken{NodeId(0), {1, 3000, 0, 0}}, NodeClosed{NodeId(0)}});
-  EXPECT_EQ(books().free_gpus(NodeId(0)), 0);
+  EXPECT_EQ(ledger().free_gpus(NodeId(0)), 0);
   at(1, {NodeOpened{NodeId(0)}});
-  EXPECT_EQ(books().free_gpus(NodeId(0)), 1);
+  EXPECT_EQ(ledger().free_gpus(NodeId(0)), 1);
   at(2, {NodeClosed{NodeId(0)}, NodeTaken{NodeId(0), {}}});
-  EXPECT_EQ(books().free_gpus(NodeId(0)), 0);
+  EXPECT_EQ(ledger().free_gpus(NodeId(0)), 0);
   at(3, {NodeOpened{NodeId(0)}});
-  EXPECT_EQ(books().free_gpus(NodeId(0)), 2);
-  EXPECT_EQ(books().room(NodeId(0)).cpu_milli, 6000);
+  EXPECT_EQ(ledger().free_gpus(NodeId(0)), 2);
+  EXPECT_EQ(ledger().room(NodeId(0)).cpu_milli, 6000);
 }
 
-TEST_F(Strangers, SaidAgainAreNoNews) {
+TEST_F(ExternalJobs, SaidAgainAreNoNews) {
   at(0, {NodeTaken{NodeId(0), {1, 3000, 0, 0}}});
   const auto plans = engine_->counters().plans;
   at(1, {NodeTaken{NodeId(0), {1, 3000, 0, 0}}, NodeTaken{NodeId(1), {}}});
   EXPECT_EQ(engine_->counters().plans, plans);
 }
 
-// A closed server takes no lease, not even in the place of one that is stopped for it.
+// A closed node accepts no lease, not even to replace one that is stopped for it.
 TEST_F(EngineTest, NobodyIsPromisedAClosedServer) {
   run_job_0();
   const auto swap = [](const View&, Draft& draft) {

@@ -1,4 +1,4 @@
-// Records the decisions of a step, and repeats recorded ones: recovery does so for the journal of
+// Records the decisions of a step and repeats recorded decisions. Recovery repeats the journal of
 // an earlier version.
 
 #include <fmt/format.h>
@@ -22,8 +22,8 @@ void Engine::record_blocked() {
 void Engine::record_plan(const Draft& draft) {
   if (!options_.record_plans) return;
   decided_.plan.emplace();
-  MUSTER_CHECK(state_.berths.empty());  // A record has no place for GPU sharing.
-  for (const Draft::Pencil& mine : draft.pencils_) {
+  MUSTER_CHECK(state_.sharing_groups.empty());  // A record cannot express GPU sharing.
+  for (const Draft::Drafted& mine : draft.drafted_) {
     if (!mine.has && !mine.had) continue;
     const std::int32_t row = state_.jobs[mine.job].lease;
     const bool same = mine.has && mine.had &&
@@ -64,7 +64,7 @@ void Engine::refuse_given(std::string why) {
   if (!misfit_) misfit_ = Error{std::move(why), ErrorCode::kCorrupt};
 }
 
-// Whether the job may get the placement while all leases that change, and all GPUs whose blocking
+// Whether the job may get the placement while all changed leases, and all GPUs whose blocking
 // changes, are free. A lease may take as much CPU and memory as before from a node in debt.
 bool Engine::can_repeat(const PlannedChange& change) const {
   const Job& job = state_.jobs[change.job];
@@ -76,7 +76,7 @@ bool Engine::can_repeat(const PlannedChange& change) const {
       return mine.node == share.node && (share.slots & ~mine.slots) == 0;
     });
   };
-  if (!state_.books.can_return(change.placement)) return false;
+  if (!state_.ledger.can_return(change.placement)) return false;
   return std::all_of(change.placement.begin(), change.placement.end(), [&](const Share& share) {
     return state_.closed[share.node] == 0 || is_held(share);
   });
@@ -88,13 +88,13 @@ void Engine::repeat_plan(const Decisions& given) {
   Draft draft = open_plan();
   for (const PlannedChange& each : *given.plan) {
     const bool known = state_.jobs.contains(each.job);
-    if (!known || state_.jobs[each.job].pencil != kNoRow) {
+    if (!known || state_.jobs[each.job].drafted != kNoRow) {
       refuse_given(fmt::format("the plan names row {}, which {}", each.job.index(),
                                known ? "it has named before" : "does not exist"));
       continue;
     }
-    Draft::Pencil& mine = draft.pencil(each.job);
-    for (const Share& share : mine.placement) state_.books.give(share);
+    Draft::Drafted& mine = draft.drafted(each.job);
+    for (const Share& share : mine.placement) state_.ledger.give(share);
     mine.has = false;
   }
   for (const BlockedGpus& each : given.blocked) {
@@ -102,7 +102,7 @@ void Engine::repeat_plan(const Decisions& given) {
   }
   for (const PlannedChange& each : *given.plan) {
     if (!state_.jobs.contains(each.job)) continue;
-    Draft::Pencil& mine = draft.pencil(each.job);
+    Draft::Drafted& mine = draft.drafted(each.job);
     const bool stops = each.placement.empty();
     const bool fits =
         !mine.has && can_repeat(each) && draft.right_sort(state_.jobs[each.job], each.placement);
@@ -111,7 +111,7 @@ void Engine::repeat_plan(const Decisions& given) {
                                stops ? "stops" : "places", each.job.index()));
       continue;
     }
-    for (const Share& share : each.placement) state_.books.take(share);
+    for (const Share& share : each.placement) state_.ledger.take(share);
     mine.has = !stops;
     mine.placement = each.placement;
   }
@@ -124,7 +124,7 @@ void Engine::repeat_blocked(const std::vector<BlockedGpus>& blocked) {
     const bool is_ours = state_.closed.contains(each.node) &&
                          (state_.closed[each.node] != 0 || state_.taken.contains(each.node)) &&
                          state_.blocked[each.node].slots == 0 &&
-                         (each.slots & ~state_.books.free_slots(each.node)) == 0;
+                         (each.slots & ~state_.ledger.free_slots(each.node)) == 0;
     if (!is_ours) {
       refuse_given(
           fmt::format("the plan blocks GPUs of node {}, which is not possible", each.node.index()));
@@ -134,7 +134,7 @@ void Engine::repeat_blocked(const std::vector<BlockedGpus>& blocked) {
     Share share;
     share.node = each.node;
     share.slots = each.slots;
-    state_.books.take(share);
+    state_.ledger.take(share);
     state_.blocked[each.node].slots = each.slots;
   }
   block_closed();
@@ -147,8 +147,8 @@ std::optional<std::string> Engine::given_rejection(JobId job) const {
   return std::nullopt;
 }
 
-const Aftermath* Engine::given_reaction(const AttemptFailed& event) {
-  for (const Aftermath& each : given_->reactions) {
+const FailureDecision* Engine::given_reaction(const AttemptFailed& event) {
+  for (const FailureDecision& each : given_->reactions) {
     const auto is_here = [this](NodeId node) { return state_.closed.contains(node); };
     if (each.job != event.job || each.epoch != event.epoch) continue;
     if (std::all_of(each.avoided.begin(), each.avoided.end(), is_here)) return &each;
@@ -159,11 +159,11 @@ const Aftermath* Engine::given_reaction(const AttemptFailed& event) {
 
 void Engine::repeat_quarantine(const AttemptFailed& event) {
   for (const Quarantine& each : given_->quarantines) {
-    if (each.job != event.job || !state_.closed.contains(each.server)) continue;
+    if (each.job != event.job || !state_.closed.contains(each.node)) continue;
     const Placement& held = lease(event.job).placement;
-    const bool was_there = std::any_of(
-        held.begin(), held.end(), [&](const Share& share) { return share.node == each.server; });
-    if (was_there && state_.closed[each.server] == 0) quarantine(each, Instant::never());
+    const bool was_there = std::any_of(held.begin(), held.end(),
+                                       [&](const Share& share) { return share.node == each.node; });
+    if (was_there && state_.closed[each.node] == 0) quarantine(each, Instant::never());
   }
 }
 

@@ -86,7 +86,7 @@ TEST_F(EngineTest, DoesNotStartAgainAJobThatCompletedWhileItWasBeingMoved) {
      [](const View&, Draft& draft) { EXPECT_TRUE(draft.replace(JobId(0), kRight)); });
   EXPECT_EQ(at(3, {LeaseEnded{JobId(0), 1, kCompleted}}), "");
   EXPECT_EQ(state_of(JobId(0)), JobState::kDone);
-  EXPECT_EQ(engine_->state().books.free_gpus(), 4);
+  EXPECT_EQ(engine_->state().ledger.free_gpus(), 4);
 }
 
 TEST_F(EngineTest, CancelsAWaitingJob) {
@@ -104,7 +104,7 @@ TEST_F(EngineTest, CancelsAJobThatWasOrderedOrRuns) {
     if (started) at(1, {LeaseStarted{JobId(0), 1}});
     EXPECT_EQ(at(2, {JobCancelled{JobId(0)}}), "stop 0.1");
     EXPECT_EQ(state_of(JobId(0)), JobState::kCancelled);
-    EXPECT_EQ(at(3, {submit()}, start(JobId(1), kLeft)), "") << "the place is not free yet";
+    EXPECT_EQ(at(3, {submit()}, start(JobId(1), kLeft)), "") << "the GPUs are not free yet";
     EXPECT_EQ(at(4, {LeaseEnded{JobId(0), 1, kStopped}}), "start 1.1");
     EXPECT_EQ(state_of(JobId(0)), JobState::kCancelled);
   }
@@ -114,14 +114,14 @@ TEST_F(EngineTest, CancelsAPromisedJobWithoutAWord) {
   preempt_job_0();
   EXPECT_EQ(at(3, {JobCancelled{JobId(1)}}), "");
   EXPECT_EQ(at(4, {LeaseEnded{JobId(0), 1, kStopped}}), "");
-  EXPECT_EQ(engine_->state().books.free_gpus(), 4);
+  EXPECT_EQ(engine_->state().ledger.free_gpus(), 4);
 }
 
 TEST_F(EngineTest, CancelsAJobThatIsBeingStopped) {
   for (const LeaseOutcome outcome : {kStopped, kCompleted}) {
     build(EngineOptions());
     preempt_job_0();
-    EXPECT_EQ(at(3, {JobCancelled{JobId(0)}}), "") << "it was told to stop already";
+    EXPECT_EQ(at(3, {JobCancelled{JobId(0)}}), "") << "its stop was ordered already";
     EXPECT_EQ(at(4, {LeaseEnded{JobId(0), 1, outcome}}), "start 1.1");
     EXPECT_EQ(state_of(JobId(0)), JobState::kCancelled);
     EXPECT_EQ(engine_->state().waiting, 0U);
@@ -144,8 +144,9 @@ TEST_F(EngineTest, IgnoresAndCountsStaleNews) {
   at(3, {LeaseEnded{JobId(0), 1, kStopped}});
   EXPECT_EQ(engine_->counters().stale, 0U);
   const std::uint64_t digest = engine_->digest();
-  EXPECT_EQ(at(4, {LeaseEnded{JobId(0), 1, kStopped}}), "") << "said before";
-  EXPECT_EQ(at(5, {LeaseEnded{JobId(0), 1, kCompleted}}), "") << "another tale of the same lease";
+  EXPECT_EQ(at(4, {LeaseEnded{JobId(0), 1, kStopped}}), "") << "a duplicate";
+  EXPECT_EQ(at(5, {LeaseEnded{JobId(0), 1, kCompleted}}), "")
+      << "a contradiction about the same lease";
   EXPECT_EQ(at(6, {LeaseStarted{JobId(0), 1}}), "") << "too late";
   EXPECT_EQ(at(7, {LeaseEnded{JobId(1), 7, kCompleted}}), "") << "there is no such lease";
   EXPECT_EQ(at(8, {LeaseStarted{JobId(99), 1}, LeaseEnded{JobId(99), 1, kCompleted}}), "");
@@ -187,13 +188,13 @@ TEST_F(EngineTest, RejectsWithTheReason) {
 
 TEST_F(EngineTest, PlansOnNewsAndOnNothingElse) {
   at(0, {submit(), submit()});
-  EXPECT_EQ(engine_->counters().plans, 1U) << "one plan for all that happened at once";
+  EXPECT_EQ(engine_->counters().plans, 1U) << "one plan for all events of an instant";
   at(1, {TimerFired{}});
   at(2, {});
   at(3, {submit(9)});
-  EXPECT_EQ(engine_->counters().plans, 1U) << "a timer, nothing and a rejected job are no news";
+  EXPECT_EQ(engine_->counters().plans, 1U) << "a timer, no event and a rejected job cause no plan";
   at(3, {submit()});
-  EXPECT_EQ(engine_->counters().plans, 2U) << "news of the same instant may come in parts";
+  EXPECT_EQ(engine_->counters().plans, 2U) << "events of one instant may arrive in several steps";
 }
 
 TEST_F(EngineTest, PlansInRoundsOnlyAndOnceEach) {
@@ -202,12 +203,12 @@ TEST_F(EngineTest, PlansInRoundsOnlyAndOnceEach) {
   options.first_round = Instant::micros(50);
   build(options);
   EXPECT_EQ(at(10, {submit()}), "wake 50");
-  EXPECT_EQ(at(20, {submit()}), "") << "it has asked already";
+  EXPECT_EQ(at(20, {submit()}), "") << "it has requested the wake-up already";
   EXPECT_EQ(at(50, {TimerFired{}}, start(JobId(0), kLeft)), "start 0.1, wake never");
   EXPECT_EQ(at(50, {submit()}), "wake 150") << "too late for this round";
   EXPECT_EQ(engine_->counters().plans, 1U);
   EXPECT_EQ(at(150, {TimerFired{}}), "wake never");
-  EXPECT_EQ(at(250, {TimerFired{}}), "") << "nothing is new";
+  EXPECT_EQ(at(250, {TimerFired{}}), "") << "no event";
   EXPECT_EQ(engine_->counters().plans, 2U);
   EXPECT_EQ(planner_->log, " +0 +1 tick +2 tick");
 }
@@ -231,7 +232,7 @@ TEST_F(EngineTest, TicksEveryQuantumWhileADriftingOrderKeepsJobsWaiting) {
   EXPECT_EQ(at(20, {submit()}, start(JobId(0), kLeft)), "start 0.1");
   EXPECT_EQ(at(300, {TimerFired{}}), "wake 600");
   EXPECT_EQ(at(600, {TimerFired{}}, start(JobId(1), kRight)), "start 1.1, wake never");
-  EXPECT_EQ(at(900, {submit()}), "wake 1200") << "news at the very tick is a tick";
+  EXPECT_EQ(at(900, {submit()}), "wake 1200") << "an event exactly at a tick is a tick";
   EXPECT_EQ(planner_->log, " +0 news +1 news tick tick +2 tick");
 }
 
@@ -256,7 +257,7 @@ TEST_F(EngineTest, WillNotGoBackInTime) {
 TEST_F(EngineTest, ALeaseThatStopsUnaskedWaitsAgain) {
   run_job_0();
   EXPECT_EQ(at(5, {LeaseEnded{JobId(0), 1, kStopped}}, start(JobId(0), kRight)), "start 0.2");
-  // What it did since its last checkpoint is lost.
+  // Work since its last checkpoint is lost.
   EXPECT_EQ(engine_->state().jobs[JobId(0)].work_done, Duration());
 }
 

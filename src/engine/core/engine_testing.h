@@ -1,7 +1,6 @@
 #pragma once
 
-// For the tests of the engine: a planner that does as it is told, and an engine on two servers that
-// is driven by hand.
+// For tests of the engine: a scripted planner, and an engine on two nodes that the test drives.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +19,7 @@ namespace muster {
 
 using Script = std::function<void(const View&, Draft&)>;
 
-// Does what the test tells it to at the next plan, and notes what it is told and asked.
+// Runs the script of the test at the next plan, and logs the calls of the engine.
 class ScriptedPlanner final : public Planner {
  public:
   Script script;
@@ -34,18 +33,18 @@ class ScriptedPlanner final : public Planner {
   }
   bool could_avoid(const JobSpec&, std::span<const NodeId>) const override { return can_avoid; }
   void enqueue(const View&, JobId job) override { log += " +" + std::to_string(job.index()); }
-  void forget(const View&, JobId job, Farewell) override {
+  void forget(const View&, JobId job, JobExit) override {
     log += " -" + std::to_string(job.index());
   }
   bool drifts() const override { return drift; }
-  void plan(const View& view, Draft& draft, Occasion occasion) override {
-    log += occasion == Occasion::kTick ? " tick" : " news";
+  void plan(const View& view, Draft& draft, PlanTrigger trigger) override {
+    log += trigger == PlanTrigger::kTick ? " tick" : " news";
     if (script) std::exchange(script, nullptr)(view, draft);
   }
 };
 
-// At the reference share, so that work is done at speed 1.
-inline Topology two_servers() {
+// Nodes at the reference share, so that the speed is 1.
+inline Topology two_nodes() {
   Topology topology;
   MUSTER_CHECK(!topology.add_node("s0", "r", "gpu", {2, 6000, 128'000, 125'000}));
   MUSTER_CHECK(!topology.add_node("s1", "r", "gpu", {2, 6000, 128'000, 125'000}));
@@ -60,7 +59,7 @@ inline const Placement kAcross = {{NodeId(0), 0b01, 3000, 64'000, 62'500},
 inline constexpr auto kStopped = LeaseOutcome::kStopped;
 inline constexpr auto kCompleted = LeaseOutcome::kCompleted;
 
-// Drives an engine by hand; actions read as "start 0.1" (job and epoch), "wake 300".
+// Drives an engine. Actions have the form "start 0.1" (job and lease epoch) or "wake 300".
 class EngineTest : public testing::Test {
  protected:
   void build(const EngineOptions& options) {
@@ -75,7 +74,7 @@ class EngineTest : public testing::Test {
     spec.gpus = gpus;
     return {spec};
   }
-  // In microseconds, and so are wake-ups.
+  // Steps the engine at `now` and returns its actions. All times are in microseconds.
   std::string at(std::int64_t now, const std::vector<Event>& events, Script script = nullptr) {
     planner_->script = std::move(script);
     std::string text;
@@ -110,18 +109,18 @@ class EngineTest : public testing::Test {
     };
   }
   JobState state_of(JobId job) const { return engine_->state().jobs[job].state; }
-  // Job 0 runs on the left.
+  // Makes job 0 run on kLeft.
   void run_job_0() {
     EXPECT_EQ(at(0, {submit()}, start(JobId(0), kLeft)), "start 0.1");
     EXPECT_EQ(at(1, {LeaseStarted{JobId(0), 1}}), "");
   }
-  // Job 0 is being stopped on the left, and job 1 is promised its place.
+  // Makes job 0 stop on kLeft, with job 1 promised its place.
   void preempt_job_0() {
     run_job_0();
     EXPECT_EQ(at(2, {submit()}, swap_in(JobId(0), JobId(1), kLeft)), "stop 0.1");
   }
 
-  const Topology topology_ = two_servers();
+  const Topology topology_ = two_nodes();
   const ProfileTable profiles_;
   const Cluster cluster_{topology_, profiles_};
   ScriptedPlanner* planner_ = nullptr;  // Owned by the engine.

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long a job is believed to run. Where the belief comes from is part of every result.
+// Estimates of job run times. Every result names the source of its estimates.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,24 +14,25 @@
 
 namespace muster {
 
-// "oracle": the truth, supplied by the simulator. "noisy:SIGMA": the truth times a log-normal
-// error. "user": what the user said. "history": learnt from jobs that ended. "progress": the same
-// until a job has said enough of itself, then by that; whoever drives the engine sees to it
-// (JobForeseen).
+// Where estimates come from (--estimates):
+//   oracle: the actual run time, supplied by the simulator.
+//   noisy:SIGMA: the actual run time times a log-normal error.
+//   user: the estimate that the user gave.
+//   history: learned from jobs that completed.
+//   progress: as history, until the driver predicts the job from its progress (JobPredicted).
 struct EstimateSource {
   enum class Kind : std::uint8_t { kOracle, kNoisy, kUser, kHistory, kProgress };
   Kind kind = Kind::kOracle;
-  double sigma = 0;  // kNoisy only.
+  double sigma = 0;  // Standard deviation of the log of the error; kNoisy only.
 
   std::string text() const;
 };
 Result<EstimateSource> parse_estimate_source(std::string_view text);
 
-// Turns a submitted spec into the engine's belief. For all kinds but history and progress the
-// driver supplies the number in JobSpec::estimate. For those two it is the median run time of the
-// last jobs that ended of the same user, name and size; failing those, of the same user and size;
-// then of the same size; then of all. Where nobody gave a number and nothing is known yet:
-// kDefaultEstimate.
+// Estimates the work of submitted jobs. The driver supplies the number in JobSpec::estimate, except
+// for kHistory and kProgress. These two use the median run time of the latest completed jobs of the
+// same user, name and size. If there are none, they use jobs of the same user and size, then of the
+// same size, then all jobs. Without a number and without data the estimate is kDefaultEstimate.
 class Estimator {
  public:
   static constexpr Duration kDefaultEstimate = Duration::seconds(3600);
@@ -39,11 +40,12 @@ class Estimator {
   explicit Estimator(EstimateSource::Kind kind) : kind_(kind) {}
 
   Duration estimate(const JobSpec& spec) const;
-  // A job ended after this much work (time at the reference share).
+  // Records a completed job and its work (time at the reference share). kHistory and kProgress
+  // only.
   void learn(const JobSpec& spec, Duration work);
 
  private:
-  static constexpr std::size_t kRemembered = 31;  // Odd, so the median is one of them.
+  static constexpr std::size_t kRemembered = 31;  // Odd, so that the median is one of the values.
 
   bool learns() const {
     return kind_ == EstimateSource::Kind::kHistory || kind_ == EstimateSource::Kind::kProgress;

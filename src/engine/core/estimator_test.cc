@@ -67,14 +67,14 @@ TEST(Estimator, TakesTheNumberGivenUnlessItLearns) {
 TEST(Estimator, PrefersTheNearestRelatives) {
   Estimator estimator(Kind::kHistory);
   estimator.learn(spec(/*user=*/1, /*name=*/1, /*gpus=*/1), secs(100));
-  EXPECT_EQ(estimator.estimate(spec(9, 9, 9)), secs(100)) << "better any job than none";
+  EXPECT_EQ(estimator.estimate(spec(9, 9, 9)), secs(100)) << "any job is better than none";
   estimator.learn(spec(2, 2, 4), secs(400));
   estimator.learn(spec(2, 2, 4), secs(400));
   EXPECT_EQ(estimator.estimate(spec(9, 9, 1)), secs(100)) << "of the same size";
   EXPECT_EQ(estimator.estimate(spec(9, 9, 9)), secs(400)) << "of all";
   estimator.learn(spec(1, 3, 4), secs(30));
   EXPECT_EQ(estimator.estimate(spec(1, 9, 4)), secs(30)) << "of the same user and size";
-  EXPECT_EQ(estimator.estimate(spec(2, 3, 4)), secs(400)) << "names of other users mean nothing";
+  EXPECT_EQ(estimator.estimate(spec(2, 3, 4)), secs(400)) << "names of other users do not count";
   estimator.learn(spec(1, 4, 4), secs(50));
   estimator.learn(spec(1, 4, 4), secs(50));
   EXPECT_EQ(estimator.estimate(spec(1, 3, 4)), secs(30)) << "of the same user, name and size";
@@ -97,7 +97,7 @@ TEST(Estimator, ForgetsRunTimesOlderThanTheLastThirtyOne) {
   estimator.learn(spec(1, 1, 1), secs(5));
   EXPECT_EQ(estimator.estimate(spec(1, 1, 1)), secs(5)) << "sixteen of the last thirty-one";
   for (int i = 0; i < 16; ++i) estimator.learn(spec(1, 1, 1), secs(7));
-  EXPECT_EQ(estimator.estimate(spec(1, 1, 1)), secs(7)) << "overwritten in turn, all round";
+  EXPECT_EQ(estimator.estimate(spec(1, 1, 1)), secs(7)) << "all values are overwritten in turn";
 }
 
 TEST(Estimator, NeverBelievesInNoWorkAtAll) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// What happens to the engine and what it orders: closed lists, both fit for a journal. A lease is
-// named by its job and epoch; an epoch is never used twice, so news of an old lease is recognised.
+// Events (the inputs of the engine) and actions (its outputs). A journal can store both. (job,
+// epoch) identifies a lease. An epoch is never reused, so an event of an old lease is always
+// recognized.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +12,7 @@
 
 #include "base/types/id.h"
 #include "base/types/time.h"
-#include "engine/core/books.h"
+#include "engine/core/resource_ledger.h"
 #include "engine/failure/reasons.h"
 #include "engine/failure/retry.h"
 #include "engine/model/job_spec.h"
@@ -20,115 +21,115 @@ namespace muster {
 
 using Epoch = std::uint32_t;
 
-struct JobSubmitted {  // Gets the next JobId.
+struct JobSubmitted {  // A new job; gets the next JobId.
   JobSpec spec;
 };
-// A job with a past, which the engine has not seen: it comes from another engine, as after a change
-// of the scheduler. Gets the next JobId. With a placement it holds that as the lease (job, epoch),
-// which is told by a Start; no Start: it could not be kept and waits again, so stop it.
+// A job from another engine, for example after a change of the scheduler. It gets the next JobId.
+// If it has a placement, the engine keeps that as lease (job, epoch) and confirms it with kStart.
+// Without a kStart the lease could not be kept: the job waits, and the driver must stop the lease.
 struct JobRestored {
   JobSpec spec;
   Instant submitted;
-  Epoch epoch = 0;  // Of its latest lease.
+  Epoch epoch = 0;  // Lease epoch of its latest lease; 0: none.
   Duration work_done;
   std::int64_t gpu_us = 0;
   std::int64_t cpu_milli_ms = 0;
   std::int64_t mem_mib_ms = 0;
   std::vector<FailedAttempt> failures;
-  Placement placement;  // Empty: it waits.
-  // In the place of the estimator's, once it was foreseen there.
-  std::optional<Duration> estimate = {};
+  Placement placement;                    // Empty: the job waits.
+  std::optional<Duration> estimate = {};  // A prediction (JobPredicted); replaces the estimator's.
 };
 struct JobCancelled {
   JobId job;
 };
-struct LeaseStarted {  // The job now makes progress (restoring a checkpoint is over).
+struct LeaseStarted {  // The job makes progress from now on: its checkpoint is restored.
   JobId job;
   Epoch epoch;
 };
 enum class LeaseOutcome : std::uint8_t {
-  kCompleted,  // The job is done.
-  kStopped,    // It stopped because we said so; its progress is saved.
+  kCompleted,  // The job completed its work.
+  kStopped,    // The job stopped because the engine ordered it; its progress is saved.
 };
-struct LeaseEnded {  // Everything the lease held is free.
+struct LeaseEnded {  // All resources of the lease are free.
   JobId job;
   Epoch epoch;
   LeaseOutcome outcome;
 };
-struct AttemptFailed {  // The lease is over because the job failed; what it held is free.
+struct AttemptFailed {  // The lease ended because the job failed. Its resources are free.
   JobId job;
   Epoch epoch;
   Reason reason;
-  Duration ran = Duration::max();  // How long it had been up; max(): the driver cannot tell.
-  std::optional<Told> told = {};   // By a signature, which then decides what is done about it.
+  Duration ran = Duration::max();  // Run time of the attempt; max(): unknown.
+  // The reaction that the matching failure signature specifies; it overrides that of `reason`.
+  std::optional<SignatureReaction> told = {};
 };
-struct LeaseLost {  // The lease is over and nobody knows why: no failure of the job.
+struct LeaseLost {  // The lease ended for an unknown reason. Not a failure of the job.
   JobId job;
   Epoch epoch;
-  Duration wait;  // Before the job may start again.
+  Duration wait;  // Back-off time before the job may start again.
 };
-// What a running job says of itself, as it does now and then. The measured speed takes the place of
-// the believed one until the lease changes.
+// A progress report of a running job. The measured speed replaces the estimated speed until the
+// lease changes.
 struct JobReported {
   JobId job;
   Epoch epoch;
-  double speed = 0;   // As Lease::speed. Not finite or negative: the report is ignored.
-  double steps = 0;   // Done in all. The same sort of job on one GPU makes one a second.
-  double passes = 0;  // Over its training data (the epochs of machine learning), done in all.
-  double loss = 0;    // Of validation, there; zero when it says none.
+  double speed = 0;   // As Lease::speed. Negative or not finite: the report is ignored.
+  double steps = 0;   // Total steps. A job of the same class on one GPU makes one per second.
+  double passes = 0;  // Total training epochs.
+  double loss = 0;    // Validation loss at this point; 0: not reported.
 };
-// By what a job says of itself it would take so much longer in this lease, with what it has there.
-// Its estimate is revised, up or down. Not above zero: ignored.
-struct JobForeseen {
+// A prediction of the remaining run time of a job, from its progress reports and with the resources
+// of this lease. The engine revises its estimate up or down.
+struct JobPredicted {
   JobId job;
-  Epoch epoch;  // Of the lease it runs in, or is stopping in.
-  Duration left;
+  Epoch epoch;    // The lease in which it runs or is stopping.
+  Duration left;  // Remaining run time. Zero or negative: ignored.
 };
-// A running job has saved its work: what it has done by now is safe. Who never says so is taken to
-// save at EngineOptions::checkpoint_interval.
+// A running job has saved a checkpoint of its work. The engine assumes that jobs without this event
+// save every EngineOptions::checkpoint_interval.
 struct JobSaved {
   JobId job;
   Epoch epoch;
 };
-// What a short trial run showed: a job of this sort on so many GPUs makes so many steps a second.
+// The result of a short trial run of a job with `profile` on `gpus` GPUs.
 struct TypeMeasured {
   ProfileId profile;
   std::int32_t gpus = 1;
   double steps_per_second = 0;
 };
-// A job of this sort ended after so much work, before this engine was there: for its estimates.
+// The work of a job that completed before this engine existed. The estimator learns from it.
 struct WorkKnown {
   JobSpec spec;
   Duration work;
 };
-struct NodeClosed {  // The server takes no new leases; those on it are ended, or go on, as may be.
+struct NodeClosed {  // The node accepts no new leases. Its leases may end or keep running.
   NodeId node;
 };
 struct NodeOpened {
   NodeId node;
 };
-// So much of the server is held by strangers: by whoever shares it with us and is none of our jobs.
-// Takes the place of what was said before; nothing: they are gone. What our leases hold already
-// stays theirs, but no lease is placed there that would not fit beside the strangers.
+// The resources of a node that external jobs use: processes on the node that are not jobs of
+// Muster. Replaces the earlier value; zero: there are none. Leases keep what they hold, but a new
+// lease on the node must fit in what the external jobs leave free.
 struct NodeTaken {
   NodeId node;
-  Resources taken;  // GPUs, CPU and memory; storage is not counted.
+  Resources taken;  // GPUs, CPU and memory; storage is ignored.
 };
-struct TimerFired {};  // The time asked for by WakeAt has come.
+struct TimerFired {};  // The time of the latest kWakeAt has come.
 
 using Event = std::variant<JobSubmitted, JobRestored, JobCancelled, LeaseStarted, LeaseEnded,
-                           AttemptFailed, LeaseLost, JobReported, JobForeseen, JobSaved,
+                           AttemptFailed, LeaseLost, JobReported, JobPredicted, JobSaved,
                            TypeMeasured, WorkKnown, NodeClosed, NodeOpened, NodeTaken, TimerFired>;
 
 struct Action {
   enum class Kind : std::uint8_t {
     kStart,   // Run the lease (job, epoch) on Engine::lease(job).in_force().
     kStop,    // Save and stop it; LeaseEnded must follow.
-    kResize,  // Same GPUs, other CPU and memory: no restart.
-    kReject,  // The job can never run here; Engine::why_rejected(job) says why.
-    kWakeAt,  // Call step() at `at` with TimerFired. Replaces an earlier wish.
-    kGiveUp,  // The job has failed for good.
-    kShare,   // From now on the lease has its GPUs with others, or alone again: View::berth().
+    kResize,  // Change CPU and memory on the same GPUs, without a restart.
+    kReject,  // The job can never run here; Engine::why_rejected(job) has the reason.
+    kWakeAt,  // Call step() at `at` with TimerFired. Replaces the earlier time; never(): none.
+    kGiveUp,  // The job failed and is not retried.
+    kShare,   // The GPU-sharing group of the lease changed: View::sharing_group().
   };
   Kind kind;
   JobId job;

@@ -28,13 +28,13 @@ FreeGpus count_free_gpus(const EngineView& engine, std::optional<GpuTypeId> type
       count.others += blocked;
       ++count.others_nodes;
     }
-    const std::int32_t unheld = state.books.free_gpus(node);
+    const std::int32_t unheld = state.ledger.free_gpus(node);
     count.free += unheld;
     if (unheld <= count.most_on_one) continue;
     count.most_on_one = unheld;
     count.best = node;
   }
-  const std::optional<KeptFree> kept = engine.kept_free();
+  const std::optional<BackfillReservation> kept = engine.kept_free();
   if (!kept) return count;
   const std::optional<GpuTypeId> kept_type = state.jobs[kept->job].spec.gpu_type;
   if (type && kept_type && *type != *kept_type) return count;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The one count of free GPUs that users see. A GPU is free if no job holds it or is promised it,
-// its node is open, no external job uses it, and no plan keeps it for a waiting job.
+// The number of free GPUs that users see. A GPU is free if no job holds it or is promised it, its
+// node accepts leases, no external job uses it, and no plan keeps it for a waiting job.
 
 #include <cstdint>
 #include <optional>
@@ -19,17 +19,17 @@ struct FreeGpus {
   JobId kept_for;                    // for this waiting job. Valid if kept > 0.
   std::int32_t most_on_one = 0;      // GPUs that no job holds on one node, whether kept or not,
   NodeId best;                       // and that node. Valid if most_on_one > 0.
-  std::int32_t others = 0;           // GPUs that external jobs use on open nodes,
+  std::int32_t others = 0;           // GPUs that external jobs use on schedulable nodes,
   std::int32_t others_nodes = 0;     // and the number of these nodes.
-  std::int32_t closed = 0;           // GPUs that no job holds on closed nodes,
-  std::vector<NodeId> closed_nodes;  // and all closed nodes.
+  std::int32_t closed = 0;           // GPUs that no job holds on unschedulable nodes,
+  std::vector<NodeId> closed_nodes;  // and all these nodes.
 
   std::int32_t unheld() const { return free + kept; }
-  // The GPUs that are kept for `job` are free for it.
+  // Returns the counts from the view of `job`: GPUs that are kept for it count as free.
   FreeGpus seen_by(JobId job) const;
 };
 
-// No type: the GPUs of all types. Costs O(nodes).
+// Counts the GPUs of `type`, or of all types if it is empty. O(nodes).
 FreeGpus count_free_gpus(const EngineView& engine, std::optional<GpuTypeId> type);
 
 }  // namespace muster

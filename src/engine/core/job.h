@@ -1,6 +1,6 @@
 #pragma once
 
-// The engine's row for one job, and the lease it may hold.
+// Data of the engine about one job, and the lease it may hold.
 
 #include <cstdint>
 #include <utility>
@@ -8,8 +8,8 @@
 
 #include "base/types/id.h"
 #include "base/types/time.h"
-#include "engine/core/books.h"
 #include "engine/core/event.h"
+#include "engine/core/resource_ledger.h"
 #include "engine/model/job_spec.h"
 
 namespace muster {
@@ -18,11 +18,11 @@ namespace muster {
 //  kWaiting ----------------> kPlaced ----------------------> kDone
 //      ^------- plan stops it ---/|
 //      |                          | AttemptFailed
-//      +------ kParked <----------+---------------> kFailed
+//      +------ kBackOff <---------+---------------> kFailed
 enum class JobState : std::uint8_t {
   kWaiting,
   kPlaced,
-  kParked,  // Failed, and to be tried again after a while.
+  kBackOff,  // Failed, and will be retried after a delay.
   kDone,
   kFailed,
   kRejected,
@@ -31,58 +31,61 @@ enum class JobState : std::uint8_t {
 
 inline constexpr std::int32_t kNoRow = -1;
 
-// GPUs that several jobs hold together: the books know them once.
-enum class Together : std::uint8_t {
-  kTurns,   // One at a time, each for a slice of time; the servers see to it.
-  kPacked,  // Two at the same time.
+// How jobs share GPUs. The ledger counts shared GPUs once.
+enum class SharingMode : std::uint8_t {
+  kTimeSliced,  // One job at a time, each for a time slice; the nodes enforce it.
+  kPacked,      // Two jobs at the same time.
 };
-struct Berth {
-  std::vector<JobId> members;  // Two at least, in the order they came; all with equal slots.
-  Together manner = Together::kTurns;
+struct GpuSharingGroup {
+  std::vector<JobId> members;  // At least two, in order of entry; all have equal slots.
+  SharingMode manner = SharingMode::kTimeSliced;
 };
 
 struct Job {
   JobSpec spec;
   Instant submitted;
-  Duration estimate;      // Believed work: run time at the reference share.
-  bool foreseen = false;  // The estimate is by what the job says of itself.
+  Duration estimate;       // Estimated total work: run time at the reference share.
+  bool predicted = false;  // The estimate comes from JobPredicted.
   JobState state = JobState::kWaiting;
-  Epoch epoch = 0;               // Of the latest lease; 0 before the first.
-  std::int32_t lease = kNoRow;   // In State::leases: the one it was planned to hold.
-  std::int32_t ending = kNoRow;  // One it was told to give up and has not yet.
-  std::int32_t placed = kNoRow;  // Index in State::placed.
-  std::int32_t pencil = kNoRow;  // Index in the open Draft.
-  std::int32_t berth = kNoRow;   // In State::berths; kNoRow while it has its GPUs to itself.
+  Epoch epoch = 0;                      // Lease epoch of the latest lease; 0 before the first.
+  std::int32_t lease = kNoRow;          // Index in State::leases of the planned lease.
+  std::int32_t ending = kNoRow;         // Index in State::leases of a lease that is stopping.
+  std::int32_t placed = kNoRow;         // Index in State::placed.
+  std::int32_t drafted = kNoRow;        // Index in the open Draft.
+  std::int32_t sharing_group = kNoRow;  // Index in State::sharing_groups; kNoRow: not shared.
 
-  // Progress is lazy: these are true at `since`, and grow from there at `speed` and by what the
-  // lease holds, until something changes and settle() is called.
+  // Progress counters are lazy: they are exact at `since`. From there they grow with `speed` and
+  // the resources of the lease, until State::settle() updates them.
   Instant since;
-  double speed = 0;         // Of work; 0 unless a lease has started.
+  double speed = 0;         // Relative to the reference share; 0 unless a lease runs.
   Duration work_done;       // Time at the reference share.
   std::int64_t gpu_us = 0;  // GPU time held so far.
   std::int64_t cpu_milli_ms = 0;
   std::int64_t mem_mib_ms = 0;
 };
 
+// kPromised: its GPUs are chosen, but it waits for stopping leases. kOrdered: kStart was emitted.
+// kRunning: LeaseStarted arrived. kStopping: kStop was emitted.
 struct Lease {
   enum class State : std::uint8_t { kUnused, kPromised, kOrdered, kRunning, kStopping };
   State state = State::kUnused;
   JobId job;
   Epoch epoch = 0;
-  Instant ordered;       // When it was told to start; of a promised one, when it was promised.
-  Duration work_before;  // What the job had done when it got this lease.
-  Duration saved;        // What it had done when it last said that it saved; zero: it never said.
-  double speed = 0;      // With what it was last told, relative to the reference share.
+  Instant ordered;       // When kStart was emitted; if kPromised, when it was promised.
+  Duration work_before;  // Job::work_done when the job got this lease.
+  Duration saved;        // Job::work_done at the last JobSaved; zero: there was none.
+  double speed = 0;      // Estimated, for in_force(); relative to the reference share.
   Placement placement;
-  Resources total;  // Of `placement`.
-  // Stopping leases whose servers it waits for: to start, while kPromised; otherwise to grow.
+  Resources total;  // Sum of `placement`.
+  // Stopping leases that this one waits for: to start if kPromised, otherwise to grow.
   std::int32_t blockers = 0;
-  bool resize_due = false;  // Runs with `told`, and gets `placement` when nothing blocks it.
+  bool resize_due = false;  // It runs with `told` and gets `placement` when no lease blocks it.
   Placement told;           // Only while resize_due.
-  // What the job holds for real, or will from its start.
+  // The resources that the job actually holds, or will hold from its start.
   const Placement& in_force() const { return resize_due ? told : placement; }
 
-  // Whom it blocks, while kStopping. A wait that was called off has another `wait` by then.
+  // Leases that wait for this one while it is kStopping. An entry is void if Lease::wait of that
+  // lease has changed.
   struct Blocked {
     JobId job;
     Epoch epoch;

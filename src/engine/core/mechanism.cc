@@ -8,11 +8,11 @@ Demand fair_demand(const Ask& ask) {
           ask.salt,  ask.avoid,     spec.least,   spec.spread};
 }
 
-void Mechanism::rebalance(const Cluster& cluster, const Placer& placer, Books& books,
+void Mechanism::rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
                           std::span<Ask> asks, Fidelity) {
   for (Ask& ask : asks) {
-    place(cluster, placer, books, ask);
-    for (const Share& share : ask.given) books.take(share);
+    place(cluster, placer, ledger, ask);
+    for (const Share& share : ask.given) ledger.take(share);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How much CPU and memory each job gets beside its GPUs, in agreement with a Placer on where.
+// Allocation of CPU and memory to jobs, in addition to their GPUs. A Placer finds the nodes.
 
 #include <cstdint>
 #include <span>
@@ -15,44 +15,45 @@ namespace muster {
 struct Ask {
   JobId job;
   const JobSpec* spec = nullptr;
-  const Placement* held = nullptr;  // Where it runs now; nullptr for a new one.
+  const Placement* held = nullptr;  // Its current placement; nullptr for a new job.
   std::uint64_t salt = 0;           // For Demand::salt.
-  // Servers a new place must not be on, since its last attempt failed there; see State::avoided.
+  // Nodes that a new placement must not use, because the last attempt failed there; see
+  // State::avoided.
   std::span<const NodeId> avoid = {};
-  Placement given;  // Out: empty if no place was found.
+  Placement given;  // Output: empty if no place was found.
 };
 
-// The proportional share, or what the job asks for at the least where that is more. No mechanism
-// gives less of anything than it can take back later up to this.
+// Returns the demand for the guaranteed minimum: the larger of the proportional share and
+// JobSpec::least. A mechanism may give a job less only if it can restore this amount later.
 Demand fair_demand(const Ask& ask);
 
-// Whose version of a mechanism to run: ours, or the published simulator's with its quirks, for
-// comparison with its results. The latter serves the asks strictly in the order given.
+// Which version of a mechanism runs: ours, or that of the published simulator with its quirks, to
+// compare with its results. The latter serves the asks strictly in the given order.
 enum class Fidelity : std::uint8_t { kOurs, kPublished };
 
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
 
-  // A mechanism that revises what running jobs hold whenever the set of jobs changes. The others
-  // leave running jobs alone and are only asked to place().
+  // An adaptive mechanism changes the resources of running jobs when the set of jobs changes. Other
+  // mechanisms only place() new jobs.
   virtual bool adaptive() const { return false; }
 
-  // CPU and memory as if the cluster were one server (a bound, not a schedule).
+  // How CPU and memory are counted. kWholeCluster gives a bound, not a schedule.
   virtual Pooling pooling() const { return Pooling::kPerNode; }
 
-  // Whether two jobs of equal GPU count and type may fit differently because of their profiles.
+  // Whether the profile matters: two jobs of equal GPU count and type may fit differently.
   virtual bool depends_on_profile() const { return false; }
 
-  // Gives one new job a place on what is free, or leaves ask.given empty. Nobody else is touched.
-  virtual void place(const Cluster& cluster, const Placer& placer, const Books& books,
+  // Places one new job on free resources, or leaves ask.given empty. Does not change other jobs.
+  virtual void place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
                      Ask& ask) const = 0;
 
-  // Adaptive ones: gives every ask its place and share. `books` is what is free for all of them
-  // together (what they hold counted as free); take from it what is given. There may be more asks
-  // than GPUs; those that find no room stay empty. A job that runs must not end up slower than at
-  // its proportional share, nor with less than its JobSpec::least.
-  virtual void rebalance(const Cluster& cluster, const Placer& placer, Books& books,
+  // Adaptive mechanisms only: gives every ask its place and resources, and takes them from
+  // `ledger`. On entry `ledger` counts what the asks hold as free. If there are more asks than
+  // GPUs, some get nothing. A running job must not get slower than at its proportional share, or
+  // get less than JobSpec::least.
+  virtual void rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
                          std::span<Ask> asks, Fidelity fidelity);
 };
 

@@ -1,11 +1,12 @@
 #pragma once
 
-// Decides what should run. A Planner reads a View and pencils its wishes into a Draft; the engine
-// checks and inks them. Chain (chain.h) is the one that composes policy, mechanism and placement; a
-// scheduler that does not fit that chain is another Planner.
+// Interface of the schedulers. A Planner reads a View and drafts changes in a Draft, which the
+// engine validates and commits. ComposedPlanner (composed_planner.h) combines a policy, a mechanism
+// and a placement. A scheduler that does not fit this scheme is another Planner.
 //
-// A Planner is a function of what it is shown: no clock, file or random source of its own, so one
-// journal always yields one schedule.
+// A Planner depends only on its inputs: it uses no clock, file or random source. So the same
+// journal always leads to the same schedule. The engine makes all calls, on the thread of its
+// driver.
 
 #include <cstdint>
 #include <optional>
@@ -19,28 +20,28 @@
 
 namespace muster {
 
-enum class Occasion : std::uint8_t {
-  kNews,      // Jobs came, ended or were cancelled.
-  kTick,      // A round or quantum begins: leases may be taken away even if nothing is new.
-  kIdleTick,  // The same, and nothing came, ended or was cancelled since the last plan. A planner
-              // that does not drift must leave the draft alone, since such rounds may be skipped.
+enum class PlanTrigger : std::uint8_t {
+  kNews,      // Jobs were submitted, ended or were cancelled.
+  kTick,      // A round or quantum starts: the plan may stop leases even without an event.
+  kIdleTick,  // A tick without an event since the last plan. A planner that does not drift must not
+              // change the draft, because the engine may skip such rounds.
 };
 
-enum class Farewell : std::uint8_t { kCompleted, kCancelled };
+enum class JobExit : std::uint8_t { kCompleted, kCancelled };
 
-// Free GPUs that a plan left alone for the sake of a job that waits.
-struct KeptFree {
+// Free GPUs that a plan keeps for a waiting job.
+struct BackfillReservation {
   JobId job;
   std::int32_t gpus = 0;
-  Instant from = Instant::never();  // When it should start, by the estimates; never(): not known.
+  Instant from = Instant::never();  // Estimated start of the job; never(): unknown.
 
-  friend bool operator==(const KeptFree&, const KeptFree&) = default;
+  friend bool operator==(const BackfillReservation&, const BackfillReservation&) = default;
 };
 
-// What a planner wants to be told of running jobs whenever the driver wakes the engine.
+// Which running jobs must report (JobReported) when the driver wakes the engine.
 enum class Reports : std::uint8_t {
   kNone,
-  kChanged,  // Of those that have run in new circumstances since they last reported.
+  kChanged,  // Jobs whose conditions have changed since their last report.
   kAll,
 };
 
@@ -48,70 +49,76 @@ class Planner {
  public:
   virtual ~Planner() = default;
 
-  // Why this job could never run here, even alone; nothing if it could. Asked once, at submission.
+  // Returns why the job can never run here, even alone, or nullopt if it can. Called once per job,
+  // at submission.
   virtual std::optional<std::string> refuse(const JobSpec& spec) = 0;
 
-  // Whether such a job could run here, alone, if none of these servers were there, and the planner
-  // keeps jobs off the servers that View::avoided() names. A planner that does not says no.
+  // Whether the job could run here, alone, without these nodes. Only planners that respect
+  // View::avoided() override it.
   virtual bool could_avoid(const JobSpec& /*spec*/, std::span<const NodeId> /*servers*/) const {
     return false;
   }
 
-  // The job waits from now on: it was just submitted, or an inked plan stopped it.
+  // The job waits from now on: it was just submitted, a committed plan stopped it, or it is
+  // retried.
   virtual void enqueue(const View& view, JobId job) = 0;
 
-  // After enqueue() of a job that comes with a past: pencils this very placement, as if a plan had
-  // chosen it. False, and nothing pencilled: it cannot be kept, or not by this planner.
+  // Called after enqueue() of a restored job. Drafts exactly this placement, as if a plan had
+  // chosen it. Returns false, without a change, if the planner cannot keep it.
   virtual bool resume(const View& /*view*/, Draft& /*draft*/, JobId /*job*/,
                       Placement /*placement*/) {
     return false;
   }
 
-  // The job is no longer of interest: it ended, or was cancelled.
-  virtual void forget(const View& view, JobId job, Farewell farewell) = 0;
+  // The planner must drop the job: it ended or was cancelled, or its attempt ended.
+  virtual void forget(const View& view, JobId job, JobExit job_exit) = 0;
 
-  // What a waiting job avoids is another than when it was enqueued. Only after could_avoid().
+  // The avoided nodes of a waiting job have changed since enqueue(). Called only after
+  // could_avoid() returned true.
   virtual void reseat(const View& view, JobId job) {
-    forget(view, job, Farewell::kCancelled);
+    forget(view, job, JobExit::kCancelled);
     enqueue(view, job);
   }
 
-  // What a job that waits or is placed is believed to take is another than before: more or less.
-  // Only planners that go by it need to care.
+  // The estimate of a waiting or placed job went up or down. Only planners that use estimates
+  // override it.
   virtual void revised(const View& /*view*/, JobId /*job*/) {}
 
-  // Pencils the changes wanted at view.now(). Called after every event of that instant. An
-  // untouched draft means "carry on".
-  virtual void plan(const View& view, Draft& draft, Occasion occasion) = 0;
+  // Drafts the changes to make at view.now(). Called once all events of the step are applied. An
+  // unchanged draft changes nothing.
+  virtual void plan(const View& view, Draft& draft, PlanTrigger trigger) = 0;
 
-  // Whether who should run changes with time alone while jobs wait, so that ticks are needed.
+  // Whether the set of jobs that should run changes with time alone while jobs wait. The engine
+  // then plans at ticks.
   virtual bool drifts() const = 0;
 
-  // Asked after each plan: the instant at which to plan again (kTick) even if nothing happens until
-  // then; never() for none. With rounds, the first round not before it.
+  // Called after each plan. Returns when to plan again (kTick) even without an event, or never().
+  // Must be later than the plan. With rounds, the engine plans at the first round not before it.
   virtual Instant review_at() const { return Instant::never(); }
 
-  // Both come before the plan of that instant. A report is of a lease that runs.
+  // Both observe() calls precede the plan of the same instant. Reports come from running leases
+  // only.
   virtual Reports wants_reports() const { return Reports::kNone; }
   virtual void observe(const View& /*view*/, const JobReported& /*report*/) {}
   virtual void observe(const View& /*view*/, const TypeMeasured& /*trial*/) {}
 
-  // Why the job has waited so far. What is missing of the whole is kOrder.
+  // Returns the wait time of the job by cause. Any wait time that is missing in it counts as
+  // kOrder.
   virtual WaitSplit waited(JobId /*job*/, Instant /*now*/) const { return {}; }
 
-  // Waiting jobs that the last plan looked at: of each kind, which fit or do not fit alike, the
-  // first; and before the others the one to be served next. For whoever tells people.
-  virtual std::vector<JobId> fronts(Instant /*now*/) const { return {}; }
+  // Returns the first job of each demand class that the last plan considered. The job to be served
+  // next comes first. Explanations for users need it.
+  virtual std::vector<JobId> class_heads(Instant /*now*/) const { return {}; }
 
-  // Waiting jobs in the order in which they are come to: who would start before whom if all fitted
-  // and nobody else came. No more than `most`, and fewer where more would take long to tell.
-  // Nothing: this planner has no such order.
-  virtual std::optional<std::vector<JobId>> line(const View& /*view*/, std::size_t /*most*/) const {
+  // Returns up to `most` waiting jobs in the order in which plan() considers them; fewer if
+  // computing more would be slow. Returns nullopt if this planner has no fixed order.
+  virtual std::optional<std::vector<JobId>> queue_order(const View& /*view*/,
+                                                        std::size_t /*most*/) const {
     return std::nullopt;
   }
 
-  // By the last plan.
-  virtual std::optional<KeptFree> kept_free() const { return std::nullopt; }
+  // Returns the reservation of the last plan, or nullopt.
+  virtual std::optional<BackfillReservation> kept_free() const { return std::nullopt; }
 };
 
 }  // namespace muster

@@ -1,7 +1,8 @@
 #pragma once
 
-// Who is next. A Policy is an order of the jobs and a rule for what happens when the first in that
-// order does not fit; it never sees servers. One small file each in engine/policy, one table there.
+// The order of jobs. A Policy ranks jobs, and its traits say what happens when the first job does
+// not fit. It never sees nodes. Each policy has its own file in engine/policy, with one table of
+// all.
 
 #include <cstdint>
 #include <vector>
@@ -12,20 +13,21 @@
 namespace muster {
 
 struct PolicyTraits {
-  enum class WhenStuck : std::uint8_t {
-    kWait,     // Nobody overtakes the first job that does not fit.
-    kSkip,     // It is passed over.
-    kReserve,  // Passed over by those that, by the estimates, will not delay it (EASY backfill).
-    kAlign,    // There is no first job: the one that suits the free servers best is taken.
+  enum class BlockedHeadRule : std::uint8_t {
+    kWait,     // No job overtakes the first job that does not fit.
+    kSkip,     // Later jobs may overtake it.
+    kReserve,  // Jobs that will not delay it, by the estimates, may overtake it (EASY backfill).
+    kAlign,    // There is no first job: the plan takes the job that best suits the free nodes.
   };
-  WhenStuck when_stuck = WhenStuck::kSkip;
-  bool preempts = false;  // May take GPUs from a running job that ranks behind a waiting one.
-  // Ranks of running jobs worsen as they run, so the order changes without news. Such a policy
-  // preempts only at ticks (rounds, or every quantum), or it would swap jobs without end.
+  BlockedHeadRule when_stuck = BlockedHeadRule::kSkip;
+  bool preempts = false;  // Stops a running job that ranks behind a waiting one, to use its GPUs.
+  // The rank of a running job gets worse as it runs, so the order changes without an event. Such a
+  // policy preempts only at ticks (rounds, or every quantum). Otherwise it would swap jobs
+  // endlessly.
   bool drifts = false;
-  // Ranks of running jobs get better as they run.
+  // The rank of a running job gets better as it runs.
   bool improves = false;
-  // The policy remembers jobs from call to call, and is told what becomes of them: see below.
+  // The policy keeps data about jobs between calls. The planner calls submitted() to ended() below.
   bool remembers = false;
 };
 
@@ -34,22 +36,23 @@ class Policy {
   virtual ~Policy() = default;
   virtual PolicyTraits traits() const = 0;
 
-  // Where the job stands; smaller is sooner, ties fall to the older job. Asked when the job begins
-  // to wait (and must hold, with its slope, until it no longer does) and, if the policy preempts,
-  // again for running jobs at each plan.
+  // Returns the rank of a job; smaller is sooner, and the older job wins a tie. Called when the job
+  // starts to wait: the rank, with its slope, must stay valid until the wait ends. If the policy
+  // preempts, also called for running jobs at each plan.
   virtual Rank rank(const JobFacts& job) const = 0;
 
-  // For those that remember. Each call comes before the job's rank is asked again.
-  virtual void submitted(const JobFacts&) {}  // It waits for the first time.
-  virtual void started(const JobFacts&) {}    // This plan gave it GPUs; in rank order.
-  virtual void stopped(const JobFacts&) {}    // This plan took them away: it waits again.
+  // For policies with PolicyTraits::remembers. Each call precedes the next rank() of the job.
+  virtual void submitted(const JobFacts&) {}  // It starts to wait for the first time.
+  virtual void started(const JobFacts&) {}    // This plan gave it GPUs. Called in rank order.
+  virtual void stopped(const JobFacts&) {}    // This plan stopped it: it waits again.
   virtual void ended(const JobFacts&, bool /*completed*/) {}
 
-  // At the beginning of each plan: every job that holds GPUs, in no particular order, between these
-  // two. The second adds to `moved` the waiting jobs whose rank is no longer what it was.
+  // Called at the start of each plan: review() for each job that holds GPUs, in no particular
+  // order, then reviewed() once. reviewed() adds to `moved` the waiting jobs whose rank has
+  // changed.
   virtual void review(const JobFacts&) {}
   virtual void reviewed(Instant /*now*/, std::vector<JobId>& /*moved*/) {}
-  // After each plan: when ranks change next without news; never() if they do not.
+  // Called after each plan. Returns when ranks change next without an event, or never().
   virtual Instant review_at() const { return Instant::never(); }
 };
 

@@ -10,10 +10,10 @@
 namespace muster {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
-// The value over a common denominator, in numbers small enough that nothing can overflow.
+// The value over a common denominator, with numbers too small to overflow.
 std::int64_t over(const Rank& rank, const Rank& other, std::int64_t now) {
   return (rank.base + rank.slope * now) * other.scale;
 }
@@ -70,26 +70,26 @@ TEST(Rank, LevelsComeFirstAndNeverOvertake) {
 }
 
 TEST(Rank, ComparesTheHugestNumbersWithoutOverflow) {
-  const Rank lowest = {kLeast, -1, 1, 0};
-  const Rank highest = {kMost, 1, 1, 0};
-  const Rank nearly = {kMost - 1, 1, 1, 0};
-  const Rank thin = {kMost, 1, kMost, 0};  // About 1 at time zero, 2 at the end of time.
-  const Instant end = Instant::micros(kMost);
+  const Rank lowest = {kMin, -1, 1, 0};
+  const Rank highest = {kMax, 1, 1, 0};
+  const Rank nearly = {kMax - 1, 1, 1, 0};
+  const Rank thin = {kMax, 1, kMax, 0};  // About 1 at time zero, 2 at the end of time.
+  const Instant end = Instant::micros(kMax);
   EXPECT_LT(compare(lowest, highest, end), 0);
   EXPECT_GT(compare(highest, nearly, end), 0);
   EXPECT_LT(compare(thin, highest, end), 0);
   EXPECT_EQ(compare(thin, Rank{2, 0, 1, 0}, end), 0);
-  EXPECT_LT(compare(lowest, Rank{kLeast, 1, kMost, 0}, end), 0);
+  EXPECT_LT(compare(lowest, Rank{kMin, 1, kMax, 0}, end), 0);
 }
 
-// The first microsecond after `now` at which b stands before a, looked for one by one.
+// The first microsecond after `now` at which b is before a, by linear search.
 std::int64_t naive_overtaken(const Rank& a, const Rank& b, std::int64_t now, bool level_counts) {
   for (std::int64_t t = now + 1; t < now + 200; ++t) {
     const std::int64_t left = over(a, b, t);
     const std::int64_t right = over(b, a, t);
     if (left > right || (level_counts && left == right)) return t;
   }
-  return kMost;
+  return kMax;
 }
 
 TEST(Rank, KnowsWhenItIsOvertaken) {
@@ -103,7 +103,7 @@ TEST(Rank, KnowsWhenItIsOvertaken) {
           if (left > right || (left == right && level_counts)) continue;  // a is not ahead.
           const Instant got = overtaken_at(a, b, Instant::micros(now), level_counts);
           const std::int64_t want = naive_overtaken(a, b, now, level_counts);
-          crossings += want != kMost ? 1 : 0;
+          crossings += want != kMax ? 1 : 0;
           ASSERT_EQ(got.us(), want)
               << a.base << '+' << a.slope << "t/" << a.scale << " ahead of " << b.base << '+'
               << b.slope << "t/" << b.scale << " at " << now << ", level counts " << level_counts;
@@ -111,7 +111,7 @@ TEST(Rank, KnowsWhenItIsOvertaken) {
       }
     }
   }
-  EXPECT_GT(crossings, 1000);  // Or the loop tested nothing.
+  EXPECT_GT(crossings, 1000);  // Otherwise the loop tested nothing.
 }
 
 TEST(Rank, FindsCrossingsOfLargeNumbersToTheMicrosecond) {
@@ -130,19 +130,18 @@ TEST(Rank, FindsCrossingsOfLargeNumbersToTheMicrosecond) {
     if (compare(a, b, now) >= 0) continue;
     const Instant at = overtaken_at(a, b, now, false);
     ASSERT_GT(at, now);
-    const Instant eve = at == Instant::never() ? Instant::micros(kMost) : at - Duration::micros(1);
-    ASSERT_LE(compare(a, b, eve), 0) << "overtaken earlier than said";
+    const Instant eve = at == Instant::never() ? Instant::micros(kMax) : at - Duration::micros(1);
+    ASSERT_LE(compare(a, b, eve), 0) << "overtaken before the returned time";
     if (at == Instant::never()) continue;
     ASSERT_GT(compare(a, b, at), 0) << "not yet overtaken";
   }
 }
 
 TEST(Rank, IsNeverOvertakenBeyondTheEndOfTime) {
-  const Rank first = {kLeast, 1, kMost, 0};
-  const Rank last = {kMost, 0, 1, 0};
-  EXPECT_EQ(overtaken_at(first, last, Instant::micros(kMost - 1), true), Instant::never());
-  EXPECT_EQ(overtaken_at({kLeast, 0, 1, 0}, {kMost, -1, kMost, 0}, Instant(), true),
-            Instant::never());
+  const Rank first = {kMin, 1, kMax, 0};
+  const Rank last = {kMax, 0, 1, 0};
+  EXPECT_EQ(overtaken_at(first, last, Instant::micros(kMax - 1), true), Instant::never());
+  EXPECT_EQ(overtaken_at({kMin, 0, 1, 0}, {kMax, -1, kMax, 0}, Instant(), true), Instant::never());
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #pragma once
 
-// How the swappable parts are listed: one literal table per kind, with a name and one line for
-// people. The command line, the docs and the conformance tests all iterate these tables.
+// Tables of the exchangeable parts (policies, mechanisms and so on): one constant table per kind,
+// with a name and a one-line description. The command line, the documents and the conformance tests
+// iterate over these tables.
 
 #include <memory>
 #include <span>
@@ -15,15 +16,15 @@
 
 namespace muster {
 
-// `Options` is what a user may set of such a part, if anything.
+// `Options` are the user settings of such a part, if any.
 template <class Part, class... Options>
 struct Entry {
   std::string_view name;
-  std::string_view doc;  // One line, no full stop.
+  std::string_view doc;  // One line, without a period.
   Owned<Part> (*make)(const Options&...);
 };
 
-// Makes a part that has no options; for the `make` of an entry.
+// Creates a part that has no options; for the `make` of an entry.
 template <class Part, class T>
 Owned<Part> make_part() {
   return std::make_unique<T>();
@@ -36,7 +37,7 @@ std::vector<std::string_view> names_of(std::span<const Entry<Part, Options...>> 
   return names;
 }
 
-// `kind` is the word for the error message, as in "policy".
+// Returns the entry `name`. The error suggests similar names. `kind` is its noun, such as "policy".
 template <class Part, class... Options>
 Result<const Entry<Part, Options...>*> find_entry(std::span<const Entry<Part, Options...>> table,
                                                   std::string_view kind, std::string_view name) {

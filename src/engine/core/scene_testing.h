@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests of placements: servers with some free GPUs, and the places found on them as text.
+// For tests of placements: nodes with some free GPUs, and the resulting placements as text.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 
 namespace muster {
 
-struct SceneServer {
+struct SceneNode {
   std::int32_t gpus;
   std::int32_t free;
   const char* rack = "r0";
@@ -23,42 +23,42 @@ struct SceneServer {
   std::int64_t free_cpus = -1;  // In thousandths; -1: 1,000 per free GPU.
 };
 
-// A cluster of servers with 1,000 milli-CPUs and 100 MiB per GPU. The lowest GPUs of each server
-// are taken.
+// A cluster of nodes with 1,000 milli-CPUs and 100 MiB per GPU. The lowest GPUs of each node are
+// taken.
 struct Scene {
-  explicit Scene(const std::vector<SceneServer>& servers, Pooling pooling = Pooling::kPerNode,
+  explicit Scene(const std::vector<SceneNode>& nodes, Pooling pooling = Pooling::kPerNode,
                  ProfileTable known = {})
-      : topology(build(servers)),
+      : topology(build(nodes)),
         profiles(std::move(known)),
         cluster(topology, profiles),
-        books(topology, pooling) {
-    for (std::size_t i = 0; i < servers.size(); ++i) {
-      const SceneServer& server = servers[i];
-      const std::int64_t left = server.free_cpus < 0 ? 1000 * server.free : server.free_cpus;
-      const std::int32_t taken = server.gpus - server.free;
+        ledger(topology, pooling) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const SceneNode& node = nodes[i];
+      const std::int64_t left = node.free_cpus < 0 ? 1000 * node.free : node.free_cpus;
+      const std::int32_t taken = node.gpus - node.free;
       if (taken == 0) continue;
-      books.take({NodeId(i), lowest_slots(books.free_slots(NodeId(i)), taken),
-                  1000 * server.gpus - left, 100 * taken, 0});
+      ledger.take({NodeId(i), lowest_slots(ledger.free_slots(NodeId(i)), taken),
+                   1000 * node.gpus - left, 100 * taken, 0});
     }
   }
-  static Topology build(const std::vector<SceneServer>& servers) {
+  static Topology build(const std::vector<SceneNode>& nodes) {
     Topology topology;
-    for (const SceneServer& server : servers) {
-      const Resources capacity = {server.gpus, 1000 * server.gpus, 100 * server.gpus, 0};
-      MUSTER_CHECK(!topology.add_node("s", server.rack, server.type, capacity));
+    for (const SceneNode& node : nodes) {
+      const Resources capacity = {node.gpus, 1000 * node.gpus, 100 * node.gpus, 0};
+      MUSTER_CHECK(!topology.add_node("s", node.rack, node.type, capacity));
     }
     return topology;
   }
 
-  // What `place(cluster, books, out)` found: "0:2 3:1" for two GPUs on server 0 and one on server
-  // 3; "no" when there is no place.
+  // Returns the result of `place(cluster, ledger, out)`: "0:2 3:1" for two GPUs on node 0 and one
+  // on node 3; "no" if there is no place.
   template <class Place>
   std::string found(const Demand& demand, Place place) const {
-    Placement out = {{NodeId(0), 1, 2, 3, 4}};  // Left over from before; must not matter.
-    const bool is_found = place(cluster, books, out);
+    Placement out = {{NodeId(0), 1, 2, 3, 4}};  // Old content, which must not matter.
+    const bool is_found = place(cluster, ledger, out);
     EXPECT_EQ(is_found, !out.empty());
     if (!is_found) return "no";
-    EXPECT_TRUE(books.can_take(out));  // Which wants ascending servers, each once.
+    EXPECT_TRUE(ledger.can_take(out));  // Requires ascending, unique nodes.
     EXPECT_EQ(total_of(out).gpus, demand.gpus);
     return placement_text(out);
   }
@@ -66,7 +66,7 @@ struct Scene {
   Topology topology;
   ProfileTable profiles;
   Cluster cluster;
-  Books books;
+  ResourceLedger ledger;
 };
 
 }  // namespace muster

@@ -16,12 +16,9 @@ Duration work_in(Duration elapsed, double speed) {
   return Duration::micros(static_cast<std::int64_t>(static_cast<double>(elapsed.us()) * speed));
 }
 
-void accrue(const Resources& held, Duration elapsed, std::int64_t& gpu_us,
-            std::int64_t& cpu_milli_ms, std::int64_t& mem_mib_ms) {
-  const std::int64_t ms = elapsed.us() / 1000;
-  gpu_us = saturating_add(gpu_us, saturating_multiply(held.gpus, elapsed.us()));
-  cpu_milli_ms = saturating_add(cpu_milli_ms, saturating_multiply(held.cpu_milli, ms));
-  mem_mib_ms = saturating_add(mem_mib_ms, saturating_multiply(held.mem_mib, ms));
+// `before` plus `amount` for `time`, in the units of both.
+std::int64_t accrue(std::int64_t before, std::int64_t amount, std::int64_t time) {
+  return saturating_add(before, saturating_multiply(amount, time));
 }
 
 }  // namespace
@@ -62,39 +59,41 @@ void State::settle(Job& job, Instant now) {
   const Lease& lease = leases[static_cast<std::size_t>(job.lease)];
   if (lease.state == Lease::State::kPromised) return;
   job.work_done += work_in(elapsed, job.speed);
-  accrue(lease.total, elapsed, job.gpu_us, job.cpu_milli_ms, job.mem_mib_ms);
+  job.gpu_us = accrue(job.gpu_us, lease.total.gpus, elapsed.us());
+  job.cpu_milli_ms = accrue(job.cpu_milli_ms, lease.total.cpu_milli, elapsed.us() / 1000);
+  job.mem_mib_ms = accrue(job.mem_mib_ms, lease.total.mem_mib, elapsed.us() / 1000);
 }
 
-void State::enter_berth(JobId job, JobId host, Together manner) {
-  std::int32_t row = jobs[host].berth;
+void State::enter_sharing_group(JobId job, JobId host, SharingMode manner) {
+  std::int32_t row = jobs[host].sharing_group;
   if (row == kNoRow) {
-    if (unused_berths.empty()) {
-      row = static_cast<std::int32_t>(berths.size());
-      berths.emplace_back();
+    if (unused_sharing_groups.empty()) {
+      row = static_cast<std::int32_t>(sharing_groups.size());
+      sharing_groups.emplace_back();
     } else {
-      row = unused_berths.back();
-      unused_berths.pop_back();
+      row = unused_sharing_groups.back();
+      unused_sharing_groups.pop_back();
     }
-    berths[static_cast<std::size_t>(row)].members = {host};
-    jobs[host].berth = row;
+    sharing_groups[static_cast<std::size_t>(row)].members = {host};
+    jobs[host].sharing_group = row;
   }
-  Berth& berth = berths[static_cast<std::size_t>(row)];
-  berth.members.push_back(job);
-  berth.manner = manner;
-  jobs[job].berth = row;
-  reseated.insert(reseated.end(), berth.members.begin(), berth.members.end());
+  GpuSharingGroup& sharing_group = sharing_groups[static_cast<std::size_t>(row)];
+  sharing_group.members.push_back(job);
+  sharing_group.manner = manner;
+  jobs[job].sharing_group = row;
+  reseated.insert(reseated.end(), sharing_group.members.begin(), sharing_group.members.end());
 }
 
-bool State::leave_berth(JobId job) {
-  const std::int32_t row = std::exchange(jobs[job].berth, kNoRow);
+bool State::leave_sharing_group(JobId job) {
+  const std::int32_t row = std::exchange(jobs[job].sharing_group, kNoRow);
   if (row == kNoRow) return false;
-  Berth& berth = berths[static_cast<std::size_t>(row)];
-  std::erase(berth.members, job);
-  reseated.insert(reseated.end(), berth.members.begin(), berth.members.end());
-  if (berth.members.size() > 1) return true;
-  jobs[berth.members.front()].berth = kNoRow;
-  berth.members.clear();
-  unused_berths.push_back(row);
+  GpuSharingGroup& sharing_group = sharing_groups[static_cast<std::size_t>(row)];
+  std::erase(sharing_group.members, job);
+  reseated.insert(reseated.end(), sharing_group.members.begin(), sharing_group.members.end());
+  if (sharing_group.members.size() > 1) return true;
+  jobs[sharing_group.members.front()].sharing_group = kNoRow;
+  sharing_group.members.clear();
+  unused_sharing_groups.push_back(row);
   return true;
 }
 
@@ -110,34 +109,47 @@ JobFacts View::facts(JobId id) const {
   facts.id = id;
   facts.now = now_;
   facts.submitted = job.submitted;
-  facts.last_ran = job.lease != kNoRow ? now_ : job.since;  // A waiting job was settled last then.
+  // A waiting job was last settled when it stopped running.
+  facts.last_ran = job.lease != kNoRow ? now_ : job.since;
   facts.gpus = job.spec.gpus;
   facts.estimate = job.estimate;
   facts.work_done = job.work_done;
   facts.gpu_us = job.gpu_us;
-  facts.cpu_milli_ms = job.cpu_milli_ms;
-  facts.mem_mib_ms = job.mem_mib_ms;
+  facts.settled_cpu_milli_ms = job.cpu_milli_ms;
+  facts.settled_mem_mib_ms = job.mem_mib_ms;
   facts.cluster_total = &state_->cluster->topology().total();
   if (job.lease == kNoRow) return facts;
   const Lease& lease = state_->leases[static_cast<std::size_t>(job.lease)];
   if (lease.state == Lease::State::kPromised) return facts;
   const Duration elapsed = now_ - job.since;
   facts.work_done += work_in(elapsed, job.speed);
-  accrue(lease.total, elapsed, facts.gpu_us, facts.cpu_milli_ms, facts.mem_mib_ms);
+  facts.gpu_us = accrue(facts.gpu_us, lease.total.gpus, elapsed.us());
+  facts.held = &lease.total;
+  facts.held_for = elapsed;
   return facts;
 }
 
+std::int64_t JobFacts::cpu_milli_ms() const {
+  if (held == nullptr) return settled_cpu_milli_ms;
+  return accrue(settled_cpu_milli_ms, held->cpu_milli, held_for.us() / 1000);
+}
+
+std::int64_t JobFacts::mem_mib_ms() const {
+  if (held == nullptr) return settled_mem_mib_ms;
+  return accrue(settled_mem_mib_ms, held->mem_mib, held_for.us() / 1000);
+}
+
 double JobFacts::dominant_share_us() const {
-  const auto share = [](std::int64_t held, std::int64_t of) {
-    return of > 0 ? static_cast<double>(held) / static_cast<double>(of) : 0.0;
+  const auto share = [](std::int64_t used, std::int64_t of) {
+    return of > 0 ? static_cast<double>(used) / static_cast<double>(of) : 0.0;
   };
   return std::max({share(gpu_us, cluster_total->gpus),
-                   1000.0 * share(cpu_milli_ms, cluster_total->cpu_milli),
-                   1000.0 * share(mem_mib_ms, cluster_total->mem_mib)});
+                   1000.0 * share(cpu_milli_ms(), cluster_total->cpu_milli),
+                   1000.0 * share(mem_mib_ms(), cluster_total->mem_mib)});
 }
 
 void State::give(const Share& share) {
-  books.give(share);
+  ledger.give(share);
   Share back;
   back.node = share.node;
   if (closed[share.node] != 0) {
@@ -147,7 +159,7 @@ void State::give(const Share& share) {
     back.slots = lowest_slots(share.slots, std::clamp(lack, 0, share.gpus()));
   }
   if (back.slots == 0) return;
-  books.take(back);
+  ledger.take(back);
   blocked[share.node].slots |= back.slots;
 }
 
@@ -156,10 +168,10 @@ void State::take(const Share& share) {
   back.node = share.node;
   back.slots = blocked[share.node].slots & share.slots;
   if (back.slots != 0) {
-    books.give(back);
+    ledger.give(back);
     blocked[share.node].slots ^= back.slots;
   }
-  books.take(share);
+  ledger.take(share);
 }
 
 bool State::can_stay(const Job& job, const Placement& placement) const {
@@ -170,48 +182,51 @@ bool State::can_stay(const Job& job, const Placement& placement) const {
     if (share.node.index() >= blocked.size() || share.slots == 0) return false;
     const auto mine = std::find_if(held.begin(), held.end(),
                                    [&](const Share& had) { return had.node == share.node; });
-    SlotMask left = books.free_slots(share.node);
+    SlotMask left = ledger.free_slots(share.node);
     if (mine != held.end()) left |= mine->slots & blocked[share.node].slots;
     if ((share.slots & ~left) != 0) return false;
     no_more = no_more && mine != held.end() && share.cpu_milli <= mine->cpu_milli &&
               share.mem_mib <= mine->mem_mib;
   }
-  return books.has_room_for(placement, no_more);
+  return ledger.has_room_for(placement, no_more);
 }
 
 bool State::is_first_holder(JobId job) const {
-  const Berth* shared = berth(job);
+  const GpuSharingGroup* shared = sharing_group(job);
   return shared == nullptr || shared->members.front() == job;
 }
 
-void State::check_berths() const {
+void State::check_sharing_groups() const {
   std::size_t members = 0;
-  for (std::size_t i = 0; i < berths.size(); ++i) {
-    const Berth& berth = berths[i];
-    members += berth.members.size();
-    MUSTER_CHECK(berth.members.size() != 1);
-    MUSTER_CHECK(berth.manner == Together::kTurns || berth.members.size() <= 2);
-    for (const JobId job : berth.members) {
-      MUSTER_CHECK(jobs[job].berth == static_cast<std::int32_t>(i) && jobs[job].lease != kNoRow);
+  for (std::size_t i = 0; i < sharing_groups.size(); ++i) {
+    const GpuSharingGroup& sharing_group = sharing_groups[i];
+    members += sharing_group.members.size();
+    MUSTER_CHECK(sharing_group.members.size() != 1);
+    MUSTER_CHECK(sharing_group.manner == SharingMode::kTimeSliced ||
+                 sharing_group.members.size() <= 2);
+    for (const JobId job : sharing_group.members) {
+      MUSTER_CHECK(jobs[job].sharing_group == static_cast<std::int32_t>(i) &&
+                   jobs[job].lease != kNoRow);
       const auto held = [&](JobId holder) -> const Placement& {
         return leases[static_cast<std::size_t>(jobs[holder].lease)].placement;
       };
-      MUSTER_CHECK(held(job) == held(berth.members.front()));
+      MUSTER_CHECK(held(job) == held(sharing_group.members.front()));
     }
   }
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (jobs[JobId(i)].berth != kNoRow) --members;
+    if (jobs[JobId(i)].sharing_group != kNoRow) --members;
   }
   MUSTER_CHECK(members == 0);
 }
 
 void State::check_invariants() const {
-  Books expected(cluster->topology(), books.pooled() ? Pooling::kWholeCluster : Pooling::kPerNode);
+  ResourceLedger expected(cluster->topology(),
+                          ledger.pooled() ? Pooling::kWholeCluster : Pooling::kPerNode);
   std::size_t placed_count = 0;
   std::size_t waiting_count = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[JobId(i)];
-    MUSTER_CHECK(job.pencil == kNoRow);
+    MUSTER_CHECK(job.drafted == kNoRow);
     waiting_count += job.state == JobState::kWaiting ? 1 : 0;
     MUSTER_CHECK((job.state == JobState::kPlaced) == (job.lease != kNoRow));
     if (job.lease == kNoRow) continue;
@@ -220,7 +235,7 @@ void State::check_invariants() const {
     MUSTER_CHECK(lease.job == JobId(i) && lease.epoch == job.epoch);
     MUSTER_CHECK(lease.state != Lease::State::kUnused && lease.state != Lease::State::kStopping);
     MUSTER_CHECK(placed[static_cast<std::size_t>(job.placed)] == JobId(i));
-    MUSTER_CHECK(job.spec.may_have(lease.total.gpus));  // A gang: all or nothing.
+    MUSTER_CHECK(job.spec.may_have(lease.total.gpus));  // Gangs are all or nothing.
     MUSTER_CHECK(lease.total == total_of(lease.placement));
     const bool waits = lease.state == Lease::State::kPromised || lease.resize_due;
     MUSTER_CHECK((lease.blockers > 0) == waits);
@@ -231,7 +246,7 @@ void State::check_invariants() const {
       if (is_first_holder(JobId(i))) expected.take(share);
     }
   }
-  check_berths();
+  check_sharing_groups();
   for (std::size_t i = 0; i < blocked.size(); ++i) {
     Share share = blocked[NodeId(i)];
     MUSTER_CHECK(closed[NodeId(i)] != 0 || taken.contains(NodeId(i)) || share.slots == 0);
@@ -242,14 +257,14 @@ void State::check_invariants() const {
   }
   MUSTER_CHECK(placed_count == placed.size());
   MUSTER_CHECK(waiting_count == waiting);
-  MUSTER_CHECK(expected.free_gpus() == books.free_gpus());
+  MUSTER_CHECK(expected.free_gpus() == ledger.free_gpus());
   for (std::size_t i = 0; i < cluster->topology().node_count(); ++i) {
     const NodeId node(i);
-    MUSTER_CHECK(expected.free_slots(node) == books.free_slots(node));
-    MUSTER_CHECK(expected.room(node).cpu_milli == books.room(node).cpu_milli);
-    MUSTER_CHECK(expected.room(node).mem_mib == books.room(node).mem_mib);
-    MUSTER_CHECK(expected.room(node).storage_kbps == books.room(node).storage_kbps);
-    MUSTER_CHECK(expected.in_debt(node) == books.in_debt(node));
+    MUSTER_CHECK(expected.free_slots(node) == ledger.free_slots(node));
+    MUSTER_CHECK(expected.room(node).cpu_milli == ledger.room(node).cpu_milli);
+    MUSTER_CHECK(expected.room(node).mem_mib == ledger.room(node).mem_mib);
+    MUSTER_CHECK(expected.room(node).storage_kbps == ledger.room(node).storage_kbps);
+    MUSTER_CHECK(expected.in_debt(node) == ledger.in_debt(node));
     for (const std::int32_t row : stopping[node]) {
       MUSTER_CHECK(leases[static_cast<std::size_t>(row)].state == Lease::State::kStopping);
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The state as planners and policies see it: constant, and brought up to a given time. state.cc
-// defines both types, next to State::settle(), which counts in the same way.
+// Read-only views of the state for planners and policies, as of a given time. state.cc defines both
+// types next to State::settle(), which counts in the same way.
 
 #include <algorithm>
 #include <optional>
@@ -11,43 +11,53 @@
 
 namespace muster {
 
-// What a policy may know of a job, brought up to now.
+// Data about a job for policies, as of `now`.
 struct JobFacts {
   JobId id;
   Instant now;
   Instant submitted;
-  Instant last_ran;  // Now, if it runs; when it was submitted, if it never did.
+  Instant last_ran;  // `now` if it runs; the submission time if it never ran.
   std::int32_t gpus = 0;
-  Duration estimate;  // Total work believed, at the reference share.
+  Duration estimate;  // Estimated total work at the reference share.
   Duration work_done;
-  std::int64_t gpu_us = 0;        // GPU time held so far.
-  std::int64_t cpu_milli_ms = 0;  // CPU and memory time held so far.
-  std::int64_t mem_mib_ms = 0;
+  std::int64_t gpu_us = 0;  // GPU time held so far.
   const Resources* cluster_total = nullptr;
 
-  // The largest of its time-shares of the cluster's GPUs, CPUs and memory, in microseconds.
+  // CPU and memory time until State::settle() was last called, and the resources held since then
+  // (nullptr: none). cpu_milli_ms() and mem_mib_ms() compute the sums, because few policies need
+  // them.
+  std::int64_t settled_cpu_milli_ms = 0;
+  std::int64_t settled_mem_mib_ms = 0;
+  const Resources* held = nullptr;
+  Duration held_for;
+
+  // CPU and memory time held so far.
+  std::int64_t cpu_milli_ms() const;
+  std::int64_t mem_mib_ms() const;
+
+  // Returns the largest of its time-weighted shares of GPUs, CPUs and memory, in microseconds.
   double dominant_share_us() const;
 
-  // Work believed left. A job that outlives its estimate is believed to end any moment, so that
-  // this only ever falls, unless the estimate is revised.
+  // Estimated remaining work. At least one microsecond, also for a job that exceeds its estimate.
+  // It never grows unless the estimate is revised.
   Duration remaining() const { return std::max(estimate - work_done, Duration::micros(1)); }
 };
 
-// The const window through which planners see the state.
+// Read-only access to the state for planners. Must not outlive it.
 class View {
  public:
   View(const State& state, Instant now) : state_(&state), now_(now) {}
 
   Instant now() const { return now_; }
   const Cluster& cluster() const { return *state_->cluster; }
-  const Books& books() const { return state_->books; }
+  const ResourceLedger& ledger() const { return state_->ledger; }
   const JobSpec& spec(JobId job) const { return state_->jobs[job].spec; }
   std::span<const NodeId> avoided(JobId job) const {
     const auto found = state_->avoided.find(job);
     return found == state_->avoided.end() ? std::span<const NodeId>()
-                                          : std::span<const NodeId>(found->second.servers);
+                                          : std::span<const NodeId>(found->second.nodes);
   }
-  // Of servers that take no leases, and of those that strangers have a part of.
+  // GPUs that no job may get: of unschedulable nodes, and of nodes that external jobs use.
   SlotMask blocked(NodeId node) const { return state_->blocked[node].slots; }
   bool is_on_closed(JobId job) const {
     if (state_->closed_count == 0) return false;
@@ -66,11 +76,12 @@ class View {
   double speed(JobId job) const {
     return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].speed;
   }
-  // With whom it holds its GPUs, itself included; nullptr when alone. In a plan, as pencilled.
-  const Berth* berth(JobId job) const { return state_->berth(job); }
-  // Work of a placed job that would be lost if it ended now, where it said when it saved.
+  // The GPU-sharing group of the job, including itself; nullptr if it has none. In a plan, as
+  // drafted.
+  const GpuSharingGroup* sharing_group(JobId job) const { return state_->sharing_group(job); }
+  // Work that a placed job would lose if it ended now; nullopt if it has not reported a checkpoint.
   std::optional<Duration> unsaved(JobId job) const;
-  // Since when a placed job has held its GPUs, or has been promised them.
+  // Time since which a placed job has held its GPUs or has been promised them.
   Instant held_since(JobId job) const {
     return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].ordered;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Why a job waited, in time that adds up: each moment of waiting has one cause.
+// Wait time by cause. Each moment of waiting has exactly one cause, so the times add up.
 
 #include <array>
 #include <cstddef>
@@ -12,10 +12,10 @@
 namespace muster {
 
 enum class WaitCause : std::uint8_t {
-  kFairShare,      // Its tenant holds so much that this job would be more than its part.
+  kFairShare,      // With this job its tenant would exceed its entitlement.
   kFragmentation,  // Enough GPUs were free, but not where its placement could use them.
-  kOrder,          // The GPUs were others', by the policy's order or until the next round.
-  kBackoff,        // It had given up for a while and did not ask.
+  kOrder,          // Other jobs had the GPUs, by the policy order or until the next round.
+  kBackoff,        // The job was in back-off.
 };
 inline constexpr std::size_t kWaitCauses = 4;
 inline constexpr std::array<std::string_view, kWaitCauses> kWaitCauseNames = {
@@ -23,12 +23,12 @@ inline constexpr std::array<std::string_view, kWaitCauses> kWaitCauseNames = {
 
 struct WaitSplit {
   std::array<Duration, kWaitCauses> by_cause = {};
-  bool over_part_on_arrival = false;  // Its tenant had used its part up when it was submitted.
+  bool over_part_on_arrival = false;  // At submission it exceeded the entitlement of its tenant.
 
   Duration& operator[](WaitCause cause) { return by_cause[static_cast<std::size_t>(cause)]; }
   Duration operator[](WaitCause cause) const { return by_cause[static_cast<std::size_t>(cause)]; }
 
-  // Of the times alone.
+  // These change only by_cause.
   WaitSplit& operator+=(const WaitSplit& other) {
     for (std::size_t i = 0; i < kWaitCauses; ++i) by_cause[i] += other.by_cause[i];
     return *this;
@@ -39,10 +39,10 @@ struct WaitSplit {
   }
 };
 
-// For many jobs that wait for one reason at a time: how long each reason has held, whoever waited.
-// A planner keeps one for each kind of job and learns from it what a single job waited for, at no
-// cost while the job waits.
-class CauseClock {
+// Measures how long each cause has applied to a group of jobs that wait for one cause at a time. A
+// planner keeps one per demand class. The wait times of a single job follow from its start and end,
+// without cost while it waits.
+class WaitCauseTimer {
  public:
   WaitCause cause() const { return cause_; }
   void set(WaitCause cause, Instant now) {
@@ -52,8 +52,8 @@ class CauseClock {
     cause_ = cause;
   }
 
-  // Between these two calls `waited` is off by what the clock said at the first; add at(now) to
-  // know it earlier.
+  // Call join() when a job starts to wait and leave() when it stops. In between its wait time is
+  // `waited` + at(now).
   void join(WaitSplit& waited, Instant now) const { waited -= at(now); }
   void leave(WaitSplit& waited, Instant now) const { waited += at(now); }
 
@@ -66,7 +66,7 @@ class CauseClock {
  private:
   WaitCause cause_ = WaitCause::kOrder;
   Instant since_;
-  WaitSplit total_;  // Until then.
+  WaitSplit total_;  // Up to since_.
 };
 
 }  // namespace muster

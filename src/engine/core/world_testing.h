@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests with a small cluster on which every order is carried out immediately: the events and
-// the loop they share, and what happened as text.
+// For tests with a small cluster that executes every action immediately: common events, the loop,
+// and results as text.
 
 #include <cstdint>
 #include <string>
@@ -44,7 +44,7 @@ void carry_out(Engine& engine, Instant now, std::vector<Event> events, Note note
   }
 }
 
-// "0:2 1:1": two GPUs of the first server, one of the second.
+// "0:2 1:1": two GPUs of the first node, one of the second.
 inline std::string placement_text(const Placement& placement) {
   std::string text;
   for (const Share& share : placement) {

@@ -7,26 +7,26 @@
 
 namespace muster {
 
-ServerBlame::ServerBlame(std::size_t servers, ServerBlameOptions options)
-    : options_(options), servers_(servers) {
+NodeBlame::NodeBlame(std::size_t nodes, NodeBlameOptions options)
+    : options_(options), nodes_(nodes) {
   MUSTER_CHECK(options.strikes >= 1 && options.users >= 1);
   MUSTER_CHECK(options.window >= Duration() && options.drain >= Duration());
 }
 
-void ServerBlame::note(std::vector<Strike>& strikes, const Strike& strike, Duration window) {
+void NodeBlame::note(std::vector<Strike>& strikes, const Strike& strike, Duration window) {
   MUSTER_CHECK(strikes.empty() || strikes.back().at <= strike.at);
   std::erase_if(strikes, [&](const Strike& old) { return strike.at - old.at > window; });
   strikes.push_back(strike);
 }
 
-std::optional<Charge> ServerBlame::strike(Instant now, NodeId server, UserId user, Reason reason,
-                                          Nature nature) {
-  MUSTER_CHECK(servers_.contains(server));
-  if (nature != Nature::kServer && nature != Nature::kSuspect) return std::nullopt;
+std::optional<Charge> NodeBlame::strike(Instant now, NodeId node, UserId user, Reason reason,
+                                        RetryClass nature) {
+  MUSTER_CHECK(nodes_.contains(node));
+  if (nature != RetryClass::kNode && nature != RetryClass::kSuspect) return std::nullopt;
   if (reason == Reason::kNoSignature) return std::nullopt;
-  if (drained(server, now)) return std::nullopt;  // Its other jobs may go on failing: we know.
-  Server& struck = servers_[server];
-  const bool sure = nature == Nature::kServer;
+  if (drained(node, now)) return std::nullopt;  // Its remaining jobs may still fail.
+  HistoryNode& struck = nodes_[node];
+  const bool sure = nature == RetryClass::kNode;
   note(struck.strikes, {now, user, reason, sure}, options_.window);
   std::vector<Strike> alike;
   for (const Strike& each : struck.strikes) {
@@ -35,42 +35,43 @@ std::optional<Charge> ServerBlame::strike(Instant now, NodeId server, UserId use
   return drain(struck, judge(alike, sure ? 1 : options_.users), now);
 }
 
-std::optional<Charge> ServerBlame::died(Instant now, NodeId server, UserId user, Reason reason,
-                                        Duration ran, Nature nature) {
-  MUSTER_CHECK(servers_.contains(server));
-  if (nature == Nature::kDeterministic || nature == Nature::kScheduler) return std::nullopt;
-  if (ran > options_.young || drained(server, now)) return std::nullopt;
-  Server& struck = servers_[server];
+std::optional<Charge> NodeBlame::died(Instant now, NodeId node, UserId user, Reason reason,
+                                      Duration ran, RetryClass nature) {
+  MUSTER_CHECK(nodes_.contains(node));
+  if (nature == RetryClass::kDeterministic || nature == RetryClass::kScheduler) return std::nullopt;
+  if (ran > options_.young || drained(node, now)) return std::nullopt;
+  HistoryNode& struck = nodes_[node];
   note(struck.young, {now, user, reason, false}, options_.young_window);
   std::optional<Charge> charge = judge(struck.young, options_.users);
   if (charge) charge->young = true;
   return drain(struck, charge, now);
 }
 
-std::optional<Charge> ServerBlame::judge(const std::vector<Strike>& alike, int users) const {
-  std::vector<UserId> whose;
+std::optional<Charge> NodeBlame::judge(const std::vector<Strike>& alike, int users) const {
+  std::vector<UserId> distinct;
   for (const Strike& each : alike) {
-    if (std::find(whose.begin(), whose.end(), each.user) == whose.end()) whose.push_back(each.user);
+    if (std::find(distinct.begin(), distinct.end(), each.user) == distinct.end())
+      distinct.push_back(each.user);
   }
   const Charge charge = {alike.back().reason, static_cast<int>(alike.size()),
-                         static_cast<int>(whose.size()), alike.back().at - alike.front().at, false};
+                         static_cast<int>(distinct.size()), alike.back().at - alike.front().at,
+                         false};
   if (charge.failures < options_.strikes || charge.users < users) return std::nullopt;
   return charge;
 }
 
-std::optional<Charge> ServerBlame::drain(Server& server, std::optional<Charge> charge,
-                                         Instant now) {
+std::optional<Charge> NodeBlame::drain(HistoryNode& node, std::optional<Charge> charge,
+                                       Instant now) {
   if (!charge) return std::nullopt;
-  server.strikes.clear();
-  server.young.clear();
-  server.drained_until =
-      options_.drain == Duration::max() ? Instant::never() : now + options_.drain;
+  node.strikes.clear();
+  node.young.clear();
+  node.drained_until = options_.drain == Duration::max() ? Instant::never() : now + options_.drain;
   return charge;
 }
 
-void ServerBlame::succeeded(NodeId server) { servers_[server].young.clear(); }
+void NodeBlame::succeeded(NodeId node) { nodes_[node].young.clear(); }
 
-void ServerBlame::pardon(NodeId server) { servers_[server].drained_until = Instant(); }
+void NodeBlame::pardon(NodeId node) { nodes_[node].drained_until = Instant(); }
 
 InputBlame::InputBlame(int limit) : limit_(limit) { MUSTER_CHECK(limit >= 1); }
 
@@ -95,7 +96,7 @@ void InputBlame::failed(UserId user, NameId name, JobId job, Reason reason) {
   }
   Input& input = inputs_[at];
   if (input.job == job) return;
-  // Another reason is another fault: the user is at work on it.
+  // A different reason is a different fault: the user is working on it.
   input.jobs = input.reason == reason ? input.jobs + 1 : 1;
   input.job = job;
   input.reason = reason;

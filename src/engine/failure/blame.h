@@ -1,8 +1,8 @@
 #pragma once
 
-// What failures say about others than the job that failed: servers that should be left alone for a
-// while, and jobs that fail whenever they are submitted. A driver tells both of every failure for
-// which Verdict::blames names them, in order of time.
+// Conclusions from failures about nodes and inputs: nodes to quarantine, and jobs that fail each
+// time they are submitted. The engine reports each failure whose Verdict::blames names them, in
+// order of time.
 
 #include <cstdint>
 #include <optional>
@@ -14,85 +14,84 @@
 
 namespace muster {
 
-struct ServerBlameOptions {
-  int strikes = 2;                              // So many, at least 1,
-  Duration window = Duration::seconds(86'400);  // within so long, ...
-  // ... and it takes no new jobs for so long; Duration::max(): until it is pardoned.
+struct NodeBlameOptions {
+  int strikes = 2;                              // Failures that quarantine a node; at least 1.
+  Duration window = Duration::seconds(86'400);  // The strikes must be within this time.
+  // Length of the quarantine; Duration::max(): until pardon().
   Duration drain = Duration::seconds(86'400);
-  int users = 2;  // What a program may have caused needs the word of so many users.
-  Duration young = Duration::seconds(60);  // An attempt that lived no longer died young, ...
-  Duration young_window = Duration::seconds(600);  // ... and so long that is held against a server.
+  int users = 2;  // Minimum number of users for failures that a program may have caused.
+  Duration young = Duration::seconds(60);          // Maximum run time of an early failure.
+  Duration young_window = Duration::seconds(600);  // As `window`, for early failures.
 };
 
-// What a server is drained for.
+// Why a node is quarantined.
 struct Charge {
-  Reason reason = Reason::kNoSignature;  // Of the last failure.
-  int failures = 0;                      // That count together, ...
-  int users = 0;                         // ... of so many users, ...
-  Duration within;                       // ... from the first to the last.
-  bool young = false;                    // For deaths of whatever reason, one soon after the other.
+  Reason reason = Reason::kNoSignature;  // The reason of the last failure.
+  int failures = 0;                      // Number of failures that count together.
+  int users = 0;                         // Number of their users.
+  Duration within;                       // Time from the first to the last.
+  bool young = false;                    // They are early failures, for any reasons.
 };
 
-// Strikes against servers. Failures that point at the server count together, whoever's they are.
-// Those that may be the program's (suspect) count only with others of the same reason, and only if
-// enough different users had them on that server; what left no signature is never the same. Other
-// reasons are no strikes.
+// Counts failures against nodes. Failures of class kServer count together, for all users. Failures
+// of class kSuspect may be caused by the program: they count only with failures of the same reason,
+// and only if enough different users had them on that node. Failures without a signature and other
+// classes do not count.
 //
-// A server on which every job dies may show another reason each time. So attempts that died young
-// there count as well, whatever the reason if it is not the program's for sure, until a job ends
-// well there.
-class ServerBlame {
+// A faulty node may cause a different reason each time. So early failures also count, for any
+// reason that is not certainly caused by the program, until a job succeeds on the node.
+class NodeBlame {
  public:
-  ServerBlame(std::size_t servers, ServerBlameOptions options);
+  NodeBlame(std::size_t nodes, NodeBlameOptions options);
 
-  // Of a gang, the server whose worker failed first. A charge if the server is to be drained from
-  // now until drained_until(server). Its strikes are forgotten then, and those it gets while it is
-  // drained are not counted.
-  std::optional<Charge> strike(Instant now, NodeId server, UserId user, Reason reason) {
-    return strike(now, server, user, reason, info_of(reason).nature);
+  // Records a failure on a node; for a gang, the node of the first failed worker. Returns a charge
+  // if the node must be quarantined until drained_until(server). That clears its strikes. Failures
+  // during a quarantine do not count.
+  std::optional<Charge> strike(Instant now, NodeId node, UserId user, Reason reason) {
+    return strike(now, node, user, reason, info_of(reason).nature);
   }
-  // Of a nature that a signature gave it.
-  std::optional<Charge> strike(Instant now, NodeId server, UserId user, Reason reason,
-                               Nature nature);
-  // An attempt on this server alone was over after `ran`. The same.
-  std::optional<Charge> died(Instant now, NodeId server, UserId user, Reason reason, Duration ran) {
-    return died(now, server, user, reason, ran, info_of(reason).nature);
+  // The same, with the retry class that a signature specifies.
+  std::optional<Charge> strike(Instant now, NodeId node, UserId user, Reason reason,
+                               RetryClass nature);
+  // Records an attempt on this node alone that failed after `ran`. Returns a charge as strike().
+  std::optional<Charge> died(Instant now, NodeId node, UserId user, Reason reason, Duration ran) {
+    return died(now, node, user, reason, ran, info_of(reason).nature);
   }
-  std::optional<Charge> died(Instant now, NodeId server, UserId user, Reason reason, Duration ran,
-                             Nature nature);
-  void succeeded(NodeId server);
-  void pardon(NodeId server);  // It is open again, whatever was held against it.
+  std::optional<Charge> died(Instant now, NodeId node, UserId user, Reason reason, Duration ran,
+                             RetryClass nature);
+  void succeeded(NodeId node);
+  void pardon(NodeId node);  // Ends the quarantine.
 
-  bool drained(NodeId server, Instant now) const { return now < drained_until(server); }
-  Instant drained_until(NodeId server) const { return servers_[server].drained_until; }
+  bool drained(NodeId node, Instant now) const { return now < drained_until(node); }
+  Instant drained_until(NodeId node) const { return nodes_[node].drained_until; }
 
  private:
   struct Strike {
     Instant at;
     UserId user;
     Reason reason = Reason::kNoSignature;
-    bool sure = false;  // That it is the server's.
+    bool sure = false;  // The node is certainly the cause.
   };
-  struct Server {
-    std::vector<Strike> strikes;  // No older than the window, in order of time.
-    std::vector<Strike> young;    // Deaths, no older than theirs.
+  struct HistoryNode {
+    std::vector<Strike> strikes;  // Not older than `window`, in order of time.
+    std::vector<Strike> young;    // Early failures, not older than `young_window`.
     Instant drained_until;
   };
   static void note(std::vector<Strike>& strikes, const Strike& strike, Duration window);
   std::optional<Charge> judge(const std::vector<Strike>& alike, int users) const;
-  std::optional<Charge> drain(Server& server, std::optional<Charge> charge, Instant now);
+  std::optional<Charge> drain(HistoryNode& node, std::optional<Charge> charge, Instant now);
 
-  ServerBlameOptions options_;
-  IdVector<NodeId, Server> servers_;
+  NodeBlameOptions options_;
+  IdVector<NodeId, HistoryNode> nodes_;
 };
 
-// Jobs of one user and name of which `limit` in a row failed by their own fault with the same
-// reason. Later ones are known to be bad and get no benefit of the doubt, until one succeeds.
+// Detects users and job names whose last `limit` jobs failed by their own fault with the same
+// reason. Later jobs are known_bad() and get no retry for suspect failures, until one succeeds.
 class InputBlame {
  public:
-  explicit InputBlame(int limit = 2);  // At least 1.
+  explicit InputBlame(int limit = 2);  // REQUIRES: limit is at least 1.
 
-  // Attempts of one job count once.
+  // Records a failed job. Several attempts of one job count once.
   void failed(UserId user, NameId name, JobId job, Reason reason);
   void succeeded(UserId user, NameId name);
 
@@ -102,16 +101,16 @@ class InputBlame {
   struct Input {
     UserId user;
     NameId name;
-    JobId job;  // The last that failed.
+    JobId job;  // The last job that failed.
     Reason reason = Reason::kNoSignature;
-    int jobs = 0;  // In a row, with that reason.
+    int jobs = 0;  // Consecutive jobs with that reason.
   };
-  // The first not before (user, name).
+  // Returns the index of the first input not before (user, name).
   std::size_t position(UserId user, NameId name) const;
   bool is(std::size_t at, UserId user, NameId name) const;
 
   int limit_;
-  std::vector<Input> inputs_;  // By user, then name.
+  std::vector<Input> inputs_;  // Sorted by user, then name.
 };
 
 }  // namespace muster

@@ -13,27 +13,27 @@ namespace muster {
 
 namespace {
 
-constexpr double kNormalP90 = 1.2816;  // So many standard deviations above the mean.
-constexpr double kMostRate = 10;
-constexpr int kTries = 4;  // Of the calibration: once, and three retries.
+constexpr double kNormalP90 = 1.2816;  // In standard deviations above the mean.
+constexpr double kMaxRate = 10;
+constexpr int kTries = 4;  // Attempts in the calibration: one and three retries.
 constexpr double kOneGpu = 1.0;
 constexpr double kEachDoubling = 0.3;
 
-// Streams of one job; the numbers are part of what a seed means.
+// Random streams of one job. Results of a seed depend on these numbers.
 constexpr std::uint64_t kDoom = 1;
 constexpr std::uint64_t kPassing = 2;
 
-// How many quarters of a reason's trials are of doomed jobs.
-std::int64_t dooming_quarters(Nature nature) {
-  if (nature == Nature::kDeterministic) return 4;
-  return nature == Nature::kSuspect ? 3 : 0;
+// Returns how many quarters of the trials of a reason belong to doomed jobs.
+std::int64_t dooming_quarters(RetryClass nature) {
+  if (nature == RetryClass::kDeterministic) return 4;
+  return nature == RetryClass::kSuspect ? 3 : 0;
 }
 
-Trouble draw(std::span<const std::int64_t> weights, std::int64_t sum, Random& random) {
+InjectedFailure draw(std::span<const std::int64_t> weights, std::int64_t sum, Random& random) {
   auto left = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(sum)));
   std::size_t row = 0;
   while (left >= weights[row]) left -= weights[row++];
-  Trouble trouble;
+  InjectedFailure trouble;
   trouble.reason = static_cast<Reason>(row);
   trouble.after = time_to_failure(trouble.reason, random.normal());
   return trouble;
@@ -41,8 +41,8 @@ Trouble draw(std::span<const std::int64_t> weights, std::int64_t sum, Random& ra
 
 }  // namespace
 
-Refusal check_options(const FaultOptions& options) {
-  if (options.rate >= 0 && options.rate <= kMostRate) return std::nullopt;
+MaybeError check_options(const FaultOptions& options) {
+  if (options.rate >= 0 && options.rate <= kMaxRate) return std::nullopt;
   return Error{fmt::format("faults: the rate is not between 0 and 10: '{}'", options.rate)};
 }
 
@@ -61,7 +61,7 @@ FaultModel::FaultModel(FaultOptions options, std::uint64_t seed) : options_(opti
     Column& column = columns_[size];
     for (std::size_t row = 0; row < kReasonCount; ++row) {
       const ReasonInfo& info = reasons()[row];
-      if (info.nature == Nature::kScheduler) continue;
+      if (info.nature == RetryClass::kScheduler) continue;
       const std::int64_t trials = info.trials_by_size[size];
       column.dooming[row] = trials * dooming_quarters(info.nature);
       column.passing[row] = 4 * trials - column.dooming[row];
@@ -76,8 +76,8 @@ const FaultModel::Column& FaultModel::column(std::int32_t gpus) const {
 }
 
 double FaultModel::failures(std::int32_t gpus) const {
-  // Whole doublings, begun ones included: a smooth curve would doom a smaller part of the jobs on 5
-  // GPUs than of those on 4, since another column begins there.
+  // Rounds up to whole doublings. A smooth curve would doom a smaller fraction of the jobs on 5
+  // GPUs than on 4, because another column starts there.
   const auto doublings = static_cast<int>(std::bit_width(static_cast<std::uint32_t>(gpus - 1)));
   return options_.rate * (kOneGpu + kEachDoubling * doublings);
 }
@@ -107,12 +107,12 @@ Random FaultModel::stream(std::uint64_t purpose, JobId job, int attempt) const {
   return Random(digest.value());
 }
 
-std::optional<Trouble> FaultModel::trouble(JobId job, std::int32_t gpus, int attempt,
-                                           Duration run_time) const {
+std::optional<InjectedFailure> FaultModel::trouble(JobId job, std::int32_t gpus, int attempt,
+                                                   Duration run_time) const {
   MUSTER_CHECK(attempt >= 0);
   const Column& of = column(gpus);
   Random fate = stream(kDoom, job, 0);
-  std::optional<Trouble> result;
+  std::optional<InjectedFailure> result;
   if (fate.uniform() < doomed(gpus)) {
     result = draw(of.dooming, of.dooming_sum, fate);
     result->sticky = true;
@@ -120,8 +120,8 @@ std::optional<Trouble> FaultModel::trouble(JobId job, std::int32_t gpus, int att
     Random chance = stream(kPassing, job, attempt);
     if (chance.uniform() < passing(gpus)) result = draw(of.passing, of.passing_sum, chance);
   }
-  // A doomed job that ends before its fault is a good one: it gets no passing trouble instead, so
-  // that a longer run time never means less trouble.
+  // A doomed job that ends before its fault succeeds. It gets no passing failure instead, so that a
+  // longer run time never means fewer failures.
   if (result && result->after >= run_time) return std::nullopt;
   return result;
 }

@@ -42,19 +42,20 @@ TEST(FaultModel, IsTheSameEverywhere) {
   Digest digest;
   for (int job = 0; job < 2000; ++job) {
     for (int attempt = 0; attempt < 3; ++attempt) {
-      const std::optional<Trouble> trouble = model().trouble(JobId(job), 1 << job % 8, attempt);
+      const std::optional<InjectedFailure> trouble =
+          model().trouble(JobId(job), 1 << job % 8, attempt);
       if (!trouble) continue;
       digest.add(static_cast<std::uint64_t>(trouble->reason));
       digest.add(trouble->after.us());
     }
   }
-  EXPECT_EQ(digest.hex(), "74a7d3740001176d") << "a seed must go on meaning what it meant";
+  EXPECT_EQ(digest.hex(), "74a7d3740001176d") << "a seed must keep its meaning";
 }
 
 TEST(FaultModel, DoesNotCareInWhatOrderItIsAsked) {
   constexpr int kJobs = 500;
   constexpr int kAttempts = 4;
-  std::vector<std::optional<Trouble>> forward;
+  std::vector<std::optional<InjectedFailure>> forward;
   for (int job = 0; job < kJobs; ++job) {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       forward.push_back(model().trouble(JobId(job), 8, attempt));
@@ -66,7 +67,7 @@ TEST(FaultModel, DoesNotCareInWhatOrderItIsAsked) {
   for (int job = kJobs - 1; job >= 0; --job) {
     for (int attempt = kAttempts - 1; attempt >= 0; --attempt) {
       EXPECT_EQ(other.trouble(JobId(job), 8, attempt), forward.back());
-      const std::optional<Trouble> foreign = another_seed.trouble(JobId(job), 8, attempt);
+      const std::optional<InjectedFailure> foreign = another_seed.trouble(JobId(job), 8, attempt);
       same_by_another_seed += foreign && foreign == forward.back() ? 1 : 0;
       forward.pop_back();
     }
@@ -78,15 +79,15 @@ TEST(FaultModel, DoomsAJobToTheSameEndEveryTime) {
   int doomed = 0;
   int changing = 0;
   for (int job = 0; job < 2000; ++job) {
-    const std::optional<Trouble> first = model().trouble(JobId(job), 4, 0);
-    const std::optional<Trouble> later = model().trouble(JobId(job), 4, 7);
+    const std::optional<InjectedFailure> first = model().trouble(JobId(job), 4, 0);
+    const std::optional<InjectedFailure> later = model().trouble(JobId(job), 4, 7);
     const bool sticky = first && first->sticky;
     EXPECT_EQ(later && later->sticky, sticky);
     if (sticky) {
       EXPECT_EQ(later, first);
       ++doomed;
-      EXPECT_NE(info_of(first->reason).nature, Nature::kPassing);
-      EXPECT_NE(info_of(first->reason).nature, Nature::kServer);
+      EXPECT_NE(info_of(first->reason).nature, RetryClass::kPassing);
+      EXPECT_NE(info_of(first->reason).nature, RetryClass::kNode);
     } else {
       changing += first != later ? 1 : 0;
       if (first) {
@@ -95,13 +96,13 @@ TEST(FaultModel, DoomsAJobToTheSameEndEveryTime) {
     }
   }
   EXPECT_NEAR(doomed, 2000 * model().doomed(4), 5 * std::sqrt(2000 * 0.33 * 0.67));
-  EXPECT_GT(changing, 300) << "passing trouble is drawn anew for every attempt";
+  EXPECT_GT(changing, 300) << "passing failures are drawn again for every attempt";
 }
 
 TEST(FaultModel, SparesAJobThatEndsBeforeItsTrouble) {
   int seen = 0;
   for (int job = 0; job < 200; ++job) {
-    const std::optional<Trouble> trouble = model().trouble(JobId(job), 8, 0);
+    const std::optional<InjectedFailure> trouble = model().trouble(JobId(job), 8, 0);
     if (!trouble) continue;
     ++seen;
     EXPECT_EQ(model().trouble(JobId(job), 8, 0, trouble->after), std::nullopt);
@@ -120,10 +121,10 @@ TEST(FaultModel, ScalesWithTheRate) {
   int fewer = 0;
   for (int job = 0; job < 1000; ++job) {
     EXPECT_EQ(none.trouble(JobId(job), 8, 0), std::nullopt);
-    const std::optional<Trouble> few = half.trouble(JobId(job), 8, 0);
-    const std::optional<Trouble> many = model().trouble(JobId(job), 8, 0);
+    const std::optional<InjectedFailure> few = half.trouble(JobId(job), 8, 0);
+    const std::optional<InjectedFailure> many = model().trouble(JobId(job), 8, 0);
     if (few) {
-      EXPECT_TRUE(many.has_value()) << "a higher rate takes no trouble away";
+      EXPECT_TRUE(many.has_value()) << "a higher rate removes no failure";
     }
     if (few && few->sticky) {
       EXPECT_EQ(few, many);
@@ -166,7 +167,7 @@ struct Draws {
 Draws draw(std::int32_t gpus, bool sticky, int jobs) {
   Draws draws;
   for (int job = 0; job < jobs; ++job) {
-    const std::optional<Trouble> trouble = model().trouble(JobId(job), gpus, 0);
+    const std::optional<InjectedFailure> trouble = model().trouble(JobId(job), gpus, 0);
     if (!trouble || trouble->sticky != sticky) continue;
     draws.minutes[static_cast<std::size_t>(trouble->reason)].push_back(minutes(trouble->after));
     ++draws.count;
@@ -176,7 +177,7 @@ Draws draw(std::int32_t gpus, bool sticky, int jobs) {
 
 double weight(const ReasonInfo& info, std::size_t size, bool sticky) {
   if (info.reason == Reason::kPreempted) return 0;
-  const double dooming = info.deterministic() ? 1 : info.nature == Nature::kSuspect ? 0.75 : 0;
+  const double dooming = info.deterministic() ? 1 : info.nature == RetryClass::kSuspect ? 0.75 : 0;
   return info.trials_by_size[size] * (sticky ? dooming : 1 - dooming);
 }
 

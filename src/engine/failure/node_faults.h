@@ -1,8 +1,8 @@
 #pragma once
 
-// When servers fail and how long they are away, drawn from a seed. A driver asks for the next
-// outage of a server whenever the last one is over; the answer is a pure function of the seed, the
-// server and the number of the outage, so it is the same under every scheduler.
+// Random outages of simulated nodes. The driver asks for the next outage of a node when the last
+// one ends. The result is a pure function of the seed, the node and the number of the outage, so it
+// is the same under every scheduler.
 
 #include <cstdint>
 #include <optional>
@@ -13,24 +13,25 @@
 namespace muster {
 
 struct NodeFaultOptions {
-  Duration mtbf;                              // Mean time to failure of one server; 0 = never.
-  Duration repair = Duration::seconds(3600);  // Mean time away.
+  Duration mtbf;  // Mean time to failure of one node; 0: nodes never fail.
+  Duration repair = Duration::seconds(3600);  // Mean length of an outage.
 };
 
 struct Outage {
-  Duration after;  // Since the server last came up, or since the start.
-  Duration lasts;
+  Duration after;  // Since the node last came up, or since the start.
+  Duration lasts;  // Length of the outage.
 
   friend bool operator==(const Outage&, const Outage&) = default;
 };
 
-// Times between are exponential: a server that has been up for long is as likely to fail in the
-// next hour as a new one. So are repairs. Both are between a microsecond and kLongestDuration.
+// Times between failures are exponential: a node that has been up for long is as likely to fail in
+// the next hour as a new one. Repair times are exponential, too. Both are between 1 us and
+// kLongestDuration.
 class NodeFaults {
  public:
-  NodeFaults(NodeFaultOptions options, std::uint64_t seed);  // No negative times.
+  NodeFaults(NodeFaultOptions options, std::uint64_t seed);  // REQUIRES: no negative times.
 
-  // The outage after `earlier` others; empty if servers never fail.
+  // Returns outage number `earlier`, counted from 0, or nullopt if nodes never fail.
   std::optional<Outage> outage(NodeId node, std::uint32_t earlier) const;
 
  private:

@@ -25,16 +25,16 @@ TEST(NodeFaults, DependOnTheSeedTheServerAndTheNumberOnly) {
 
 TEST(NodeFaults, AreExponential) {
   const NodeFaults faults({.mtbf = hours(100), .repair = hours(2)}, 1);
-  constexpr int kServers = 200;
+  constexpr int kNodes = 200;
   constexpr int kOutages = 100;
-  constexpr int kDraws = kServers * kOutages;
+  constexpr int kDraws = kNodes * kOutages;
   double up = 0;
   double away = 0;
   int long_up = 0;
   int long_away = 0;
-  for (int server = 0; server < kServers; ++server) {
+  for (int node = 0; node < kNodes; ++node) {
     for (std::uint32_t k = 0; k < kOutages; ++k) {
-      const Outage outage = faults.outage(NodeId(server), k).value();
+      const Outage outage = faults.outage(NodeId(node), k).value();
       EXPECT_GT(outage.lasts, Duration());
       up += outage.after.in_hours() / kDraws;
       away += outage.lasts.in_hours() / kDraws;
@@ -45,15 +45,15 @@ TEST(NodeFaults, AreExponential) {
   // The mean of n exponential times has a standard error of 1 / sqrt(n) = 0.7% of it.
   EXPECT_NEAR(up, 100, 4);
   EXPECT_NEAR(away, 2, 0.08);
-  const double beyond = kDraws * std::exp(-1.0);  // So many last longer than the mean.
+  const double beyond = kDraws * std::exp(-1.0);  // Expected number above the mean.
   EXPECT_NEAR(long_up, beyond, 5 * std::sqrt(beyond));
   EXPECT_NEAR(long_away, beyond, 5 * std::sqrt(beyond));
 }
 
 TEST(NodeFaults, StayWithinBounds) {
   const NodeFaults rare({.mtbf = Duration::max(), .repair = Duration()}, 1);
-  for (int server = 0; server < 100; ++server) {
-    const Outage outage = rare.outage(NodeId(server), 0).value();
+  for (int node = 0; node < 100; ++node) {
+    const Outage outage = rare.outage(NodeId(node), 0).value();
     EXPECT_LE(outage.after, kLongestDuration);
     EXPECT_EQ(outage.lasts, Duration::micros(1));
   }

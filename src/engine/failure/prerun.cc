@@ -4,7 +4,7 @@
 
 namespace muster {
 
-PreRun pre_run(std::int32_t gpus, const std::optional<Trouble>& trouble, Duration run_time,
+PreRun pre_run(std::int32_t gpus, const std::optional<InjectedFailure>& trouble, Duration run_time,
                const PreRunOptions& options) {
   if (gpus < options.least_gpus) return {};
   const Duration longest = std::min(options.limit, run_time);

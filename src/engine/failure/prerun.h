@@ -1,7 +1,7 @@
 #pragma once
 
-// The pre-run: a few minutes on one GPU of a small pool before a job gets its gang, so that what is
-// wrong with the program shows where it is cheap. This is the model of it for a simulation.
+// Model of the pre-run for simulations: a job first runs for a few minutes on one GPU of a small
+// pool, before it gets its gang. So faults of the program appear where they are cheap.
 
 #include <cstdint>
 #include <optional>
@@ -12,22 +12,23 @@
 namespace muster {
 
 struct PreRunOptions {
-  Duration limit = Duration::seconds(300);
-  std::int32_t least_gpus = 2;  // Smaller jobs go without: their gang is no dearer than the pool.
+  Duration limit = Duration::seconds(300);  // Maximum length of a pre-run.
+  // Smaller jobs have no pre-run, because their gang costs no more than the pool.
+  std::int32_t least_gpus = 2;
 };
 
 struct PreRun {
-  Duration takes;       // Zero for a job that goes without.
-  bool caught = false;  // The job failed in it, and need not be run at all.
+  Duration takes;       // Length of the pre-run; zero: none.
+  bool caught = false;  // The job failed in its pre-run and need not run at all.
 
   friend bool operator==(const PreRun&, const PreRun&) = default;
 };
 
-// What the pre-run of a job finds. `trouble` is that of the job's first attempt, by a fault model;
-// `run_time` the job's own. It catches what is wrong with the job itself (sticky), comes before the
-// limit and shows on one GPU; passing trouble of the first attempt is not met in another run.
-// The job is taken to fail as soon on one GPU as on all.
-PreRun pre_run(std::int32_t gpus, const std::optional<Trouble>& trouble, Duration run_time,
+// Returns the outcome of the pre-run of a job. `trouble` is the failure of its first attempt by the
+// fault model, and `run_time` its total run time. The pre-run detects permanent faults (sticky)
+// that occur before the limit and on one GPU. It does not meet passing failures of the first
+// attempt. The job is assumed to fail as soon on one GPU as on all.
+PreRun pre_run(std::int32_t gpus, const std::optional<InjectedFailure>& trouble, Duration run_time,
                const PreRunOptions& options);
 
 }  // namespace muster

@@ -17,31 +17,32 @@ Duration secs(std::int64_t seconds) { return Duration::seconds(seconds); }
 
 TEST(PreRun, CatchesWhatIsWrongWithTheJobAndShowsSoon) {
   const PreRunOptions options;
-  const Trouble early{Reason::kImportError, secs(299), /*sticky=*/true};
+  const InjectedFailure early{Reason::kImportError, secs(299), /*sticky=*/true};
   EXPECT_EQ(pre_run(4, early, secs(9000), options), (PreRun{secs(299), true}));
   EXPECT_EQ(pre_run(4, std::nullopt, secs(9000), options), (PreRun{secs(300), false}));
-  const Trouble late{Reason::kImportError, secs(300), true};
+  const InjectedFailure late{Reason::kImportError, secs(300), true};
   EXPECT_EQ(pre_run(4, late, secs(9000), options), (PreRun{secs(300), false}));
-  const Trouble passing{Reason::kCoreDump, secs(10), false};
+  const InjectedFailure passing{Reason::kCoreDump, secs(10), false};
   EXPECT_EQ(pre_run(4, passing, secs(9000), options), (PreRun{secs(300), false}));
-  const Trouble of_gangs{Reason::kCudaFailure, secs(10), true};
+  const InjectedFailure of_gangs{Reason::kCudaFailure, secs(10), true};
   EXPECT_EQ(pre_run(4, of_gangs, secs(9000), options), (PreRun{secs(300), false}));
 }
 
 TEST(PreRun, TakesNoLongerThanTheJob) {
   EXPECT_EQ(pre_run(4, std::nullopt, secs(20), {}), (PreRun{secs(20), false}));
-  const Trouble after_its_end{Reason::kImportError, secs(30), true};
+  const InjectedFailure after_its_end{Reason::kImportError, secs(30), true};
   EXPECT_EQ(pre_run(4, after_its_end, secs(20), {}), (PreRun{secs(20), false}));
 }
 
 TEST(PreRun, IsForJobsOfSeveralGpus) {
-  const Trouble early{Reason::kImportError, secs(10), true};
+  const InjectedFailure early{Reason::kImportError, secs(10), true};
   EXPECT_EQ(pre_run(1, early, secs(9000), {}), (PreRun{}));
   EXPECT_EQ(pre_run(2, early, secs(9000), {}), (PreRun{secs(10), true}));
   EXPECT_EQ(pre_run(1, early, secs(9000), {.least_gpus = 1}), (PreRun{secs(10), true}));
 }
 
-// The share of the table's trials that a pre-run catches, of deterministic reasons but `without`.
+// Returns the fraction of the trials in the table that a pre-run detects, for deterministic reasons
+// except `without`.
 struct Share {
   bool distributed_only = false;
   std::optional<Reason> without = std::nullopt;
@@ -56,11 +57,11 @@ double caught(const Share& share) {
     if (!info.deterministic() || info.reason == share.without) continue;
     const double count = info.trials - (share.distributed_only ? info.trials_by_size[0] : 0);
     trials += count;
-    // Over the normal density from -5 to 5: the trial is z standard deviations late.
+    // Integrates the normal density from -5 to 5: the trial is z standard deviations late.
     double sum = 0;
     for (int i = 0; i < kSteps; ++i) {
       const double z = -5 + 10 * (i + 0.5) / kSteps;
-      const Trouble trouble{info.reason, time_to_failure(info.reason, z), true};
+      const InjectedFailure trouble{info.reason, time_to_failure(info.reason, z), true};
       if (!pre_run(2, trouble, Duration::max(), options).caught) continue;
       sum += std::exp(-z * z / 2) * 10 / kSteps / std::sqrt(2 * 3.14159265358979);
     }
@@ -69,10 +70,10 @@ double caught(const Share& share) {
   return caught_trials / trials;
 }
 
-// "Avoids a majority of these failures", the study says of pre-runs. By its table: of jobs of two
-// GPUs and more, for which they are meant, yes. Of all jobs, no: two in three of the 26,912
-// deterministic trials come too late, and most of those are one reason's, CPU out of memory, which
-// takes 13 minutes and is nearly always a one-GPU job's.
+// The study says that pre-runs avoid "a majority of these failures". By its table this is true for
+// jobs of two or more GPUs, for which they are meant. It is not true for all jobs: two thirds of
+// the 26,912 deterministic trials come too late. Most of these have one reason, CPU out of memory,
+// which takes 13 minutes and nearly always hits one-GPU jobs.
 TEST(PreRun, CatchesTheMajorityOfUserErrorsOfDistributedJobs) {
   const double distributed = caught({.distributed_only = true});
   RecordProperty("caught_of_distributed", std::to_string(distributed));
@@ -94,7 +95,7 @@ TEST(PreRun, CatchesAsManyOfTheJobsTheModelDraws) {
   int caught_jobs = 0;
   for (const Sample& job : philly_like(60'000, 1)) {
     if (job.gpus < 2) continue;
-    const std::optional<Trouble> trouble = model.trouble(job.id, job.gpus, 0, job.run_time);
+    const std::optional<InjectedFailure> trouble = model.trouble(job.id, job.gpus, 0, job.run_time);
     const PreRun found = pre_run(job.gpus, trouble, job.run_time, {});
     if (!trouble || !trouble->sticky) {
       EXPECT_FALSE(found.caught);

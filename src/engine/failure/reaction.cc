@@ -13,10 +13,10 @@ struct ReactionWords {
   std::string_view sentence;
 };
 constexpr std::array<ReactionWords, kReactionCount> kReactions = {{
-    {"stop", "not try it again: no retry can fix it"},
-    {"retry", "start it again at once"},
-    {"retry-elsewhere", "try it again on other servers"},
-    {"back-off", "try it again after a while, since it may pass"},
+    {"stop", "not retry it: no retry can fix it"},
+    {"retry", "restart it immediately"},
+    {"retry-elsewhere", "retry it on other nodes"},
+    {"back-off", "retry it after a delay, because the cause may pass"},
 }};
 constexpr std::array<Bucket, 4> kBuckets = {Bucket::kUser, Bucket::kEngine, Bucket::kInfrastructure,
                                             Bucket::kUnknown};
@@ -62,20 +62,21 @@ std::optional<Bucket> find_bucket(std::string_view key) {
   return std::nullopt;
 }
 
-Nature nature_of(Reason reason, const std::optional<Told>& told) {
-  const Nature usual = info_of(reason).nature;
+RetryClass nature_of(Reason reason, const std::optional<SignatureReaction>& told) {
+  const RetryClass usual = info_of(reason).nature;
   if (!told) return usual;
   switch (told->reaction) {
     case Reaction::kStop:
-      return Nature::kDeterministic;
-    case Reaction::kRetry:  // Also of a line that says "preempted": we know when we did that.
+      return RetryClass::kDeterministic;
+    // kRetry applies even if the log line reports a preemption: the engine records those itself.
+    case Reaction::kRetry:
     case Reaction::kBackOff:
-      return Nature::kPassing;
+      return RetryClass::kPassing;
     case Reaction::kRetryElsewhere:
       break;
   }
-  const bool servers = usual == Nature::kServer || told->bucket == Bucket::kInfrastructure;
-  return servers ? Nature::kServer : Nature::kSuspect;
+  const bool nodes = usual == RetryClass::kNode || told->bucket == Bucket::kInfrastructure;
+  return nodes ? RetryClass::kNode : RetryClass::kSuspect;
 }
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 #pragma once
 
-// What to do about a failure, as a signature of failure says it. The retry policy acts on it; where
-// there is no signature it goes by the nature of the reason.
+// The reaction to a failure that its signature specifies. The retry policy follows it. Without a
+// signature the policy uses the retry class of the reason.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,32 +12,32 @@
 
 namespace muster {
 
-enum class Reaction : std::uint8_t {  // In the words of Verdict (engine/failure/retry.h), the first
-                                      // time.
-  kStop,                              // No retry can fix it.
-  kRetry,                             // At once, anywhere.
-  kRetryElsewhere,                    // On other servers.
-  kBackOff,                           // After a while: what is wrong may pass.
+// The reaction to the first such failure; Verdict (engine/failure/retry.h) uses the same terms.
+enum class Reaction : std::uint8_t {
+  kStop,            // Do not retry: no retry can fix it.
+  kRetry,           // Retry immediately, on any node.
+  kRetryElsewhere,  // Retry on other nodes.
+  kBackOff,         // Retry after a delay, because the cause may pass.
 };
 inline constexpr std::size_t kReactionCount = 4;
 
-// What the adaptive retry policy does at the first failure for this reason.
+// Returns the reaction of the adaptive retry policy to the first failure for this reason.
 Reaction reaction_to(Reason reason);
 std::string_view key_of(Reaction reaction);       // "retry-elsewhere"
-std::string_view sentence_of(Reaction reaction);  // For people.
+std::string_view sentence_of(Reaction reaction);  // Human-readable: "retry it on other nodes".
 std::optional<Reaction> find_reaction(std::string_view key);
 std::string_view key_of(Bucket bucket);  // "user", "engine", "infrastructure", "unknown".
 std::optional<Bucket> find_bucket(std::string_view key);
 
-// What a signature says of one failure beside its reason.
-struct Told {
+// The data that a signature adds to the reason of a failure.
+struct SignatureReaction {
   Reaction reaction = Reaction::kStop;
   Bucket bucket = Bucket::kUnknown;
-  friend bool operator==(const Told&, const Told&) = default;
+  friend bool operator==(const SignatureReaction&, const SignatureReaction&) = default;
 };
 
-// What the failure says about the next attempt: by the signature, if there was one, since reasons
-// are coarse. A missing file and a file server that hangs are both incorrect inputs.
-Nature nature_of(Reason reason, const std::optional<Told>& told);
+// Returns the retry class of a failure: from the signature, if there is one, because reasons are
+// coarse. For example, a missing file and a file server that hangs are both incorrect inputs.
+RetryClass nature_of(Reason reason, const std::optional<SignatureReaction>& told);
 
 }  // namespace muster

@@ -1,5 +1,7 @@
 #include "engine/failure/reasons.h"
 
+#include <algorithm>
+
 #include "base/types/check.h"
 #include "base/types/enum_names.h"
 
@@ -7,7 +9,7 @@ namespace muster {
 
 namespace {
 
-using enum Nature;
+using enum RetryClass;
 using Buckets = std::array<Bucket, 2>;
 constexpr Buckets kIf = {Bucket::kInfrastructure, Bucket::kInfrastructure};
 constexpr Buckets kAe = {Bucket::kEngine, Bucket::kEngine};
@@ -17,11 +19,12 @@ constexpr Buckets kAeU = {Bucket::kEngine, Bucket::kUser};
 constexpr Buckets kNone = {Bucket::kUnknown, Bucket::kUnknown};
 
 // From the table of failures in Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for
-// DNN Training Workloads" (ATC 2019): 39,776 failed attempts of 96,260 jobs in 75 days. Taken at
-// second hand: the trials from public notes on the paper, the rest from memory, checked by its
-// sums. That incorrect inputs count as infrastructure too is not certain. The nature and the
-// dependence on size are our reading. Columns: reason, name, key; groups, nature, size-dependent,
-// trials, jobs, minutes to failure (p50, p90, p95), trials on 1, on 2 to 4 and on more GPUs.
+// DNN Training Workloads" (ATC 2019): 39,776 failed attempts of 96,260 jobs in 75 days. The values
+// are secondhand: the trials are from public notes on the paper, the rest from memory, checked by
+// the sums. It is not certain that incorrect inputs also count as infrastructure. The retry class
+// and the dependence on size are our interpretation. Columns: reason, name, key; groups, retry
+// class, size-dependent, trials, jobs, minutes to failure (p50, p90, p95), trials on 1, on 2 to 4
+// and on more GPUs.
 // clang-format off
 constexpr std::array<ReasonInfo, kReasonCount> kReasons = {{
     {Reason::kCpuOutOfMemory, "CPU out of memory", "cpu-out-of-memory",
@@ -55,13 +58,13 @@ constexpr std::array<ReasonInfo, kReasonCount> kReasons = {{
     {Reason::kPreempted, "Job preempted", "job-preempted",
      kIf,   kScheduler,     false,   147,   95,  559.08,  2682.85,  5892.23, {   25,   95,   27}},
     {Reason::kCudaInitFailed, "CUDA init failed", "cuda-init-failed",
-     kAe,   kServer,        true,    141,   69,    1.08,     2.18,     4.63, {   16,   66,   59}},
+     kAe,   kNode,        true,    141,   69,    1.08,     2.18,     4.63, {   16,   66,   59}},
     {Reason::kModelDiverged, "Model diverged", "model-diverged",
      kU,    kDeterministic, false,    84,   30,    1.48,    44.37,    76.53, {   78,    5,    1}},
     {Reason::kCudaVersionMismatch, "CUDA ver. mismatch", "cuda-version-mismatch",
      kAe,   kDeterministic, true,     49,   49,    0.83,     1.65,     1.67, {    1,    1,   47}},
     {Reason::kGpuEccError, "GPU ECC error", "gpu-ecc-error",
-     kIf,   kServer,        true,     10,   10,   26.82,   671.92,  2035.02, {    1,    5,    4}},
+     kIf,   kNode,        true,     10,   10,   26.82,   671.92,  2035.02, {    1,    5,    4}},
     {Reason::kOutputNodeError, "Output node error", "output-node-error",
      kU,    kDeterministic, false,     3,    3,    0.85,     0.95,     0.95, {    3,    0,    0}},
     {Reason::kCannotLoadLibraries, "Cannot load libs", "cannot-load-libraries",
@@ -99,6 +102,20 @@ std::optional<Reason> find_reason(std::string_view key) {
     if (info.key == key) return info.reason;
   }
   return std::nullopt;
+}
+
+std::string words_of(Reason reason) {
+  if (reason == Reason::kNoSignature) return "unknown cause";
+  std::string words(info_of(reason).key);
+  std::replace(words.begin(), words.end(), '-', ' ');
+  for (const std::string_view acronym : {"cpu", "gpu", "cuda", "mpi", "ecc"}) {
+    const std::size_t at = words.find(acronym);
+    if (at == std::string::npos) continue;
+    for (std::size_t i = at; i < at + acronym.size(); ++i) {
+      words[i] = static_cast<char>(words[i] - 'a' + 'A');
+    }
+  }
+  return words;
 }
 
 std::string_view name_of(Bucket bucket) {

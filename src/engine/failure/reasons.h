@@ -1,13 +1,15 @@
 #pragma once
 
-// Why attempts fail: the 22 reasons of the Philly study, with how often and how soon. The fault
-// model draws from this table, the retry policy judges by it, reports print its names.
+// The 22 failure reasons of the Philly study, with their frequencies and times to failure. The
+// fault model draws from this table, the retry policy uses its retry classes, and reports print its
+// names.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace muster {
@@ -38,16 +40,16 @@ enum class Reason : std::uint8_t {  // In the order of the study's table.
 };
 inline constexpr std::size_t kReasonCount = 22;
 
-// Who is to blame, as the study groups them. A reason may be in two groups or in none.
+// The cause of a failure, as the study groups them. A reason may be in two groups or in none.
 enum class Bucket : std::uint8_t { kInfrastructure, kEngine, kUser, kUnknown };
 
-// What a failure says about the next attempt.
-enum class Nature : std::uint8_t {
+// The consequence of a failure for the next attempt.
+enum class RetryClass : std::uint8_t {
   kDeterministic,  // The program or its inputs are wrong: no retry can fix it.
-  kSuspect,        // The program or the machine; one look at another server tells.
-  kPassing,        // Storage or network: it goes away with time.
-  kServer,         // Points at the server, which others should avoid as well.
-  kScheduler,      // Our own doing, and no failure of the job.
+  kSuspect,        // The program or the node: one attempt on another node will show.
+  kPassing,        // Storage or network: it passes with time.
+  kNode,           // The node is the cause, so other jobs should also avoid it.
+  kScheduler,      // The scheduler stopped the job: not a failure of the job.
 };
 
 // Number of GPUs of a job, in the classes of the study.
@@ -57,29 +59,31 @@ SizeClass size_class(std::int32_t gpus);
 
 struct ReasonInfo {
   Reason reason;
-  std::string_view name;          // For people.
+  std::string_view name;          // Human-readable.
   std::string_view key;           // For files and options: lower case, dashes.
-  std::array<Bucket, 2> buckets;  // Twice the same where there is one.
-  Nature nature;
-  // Does not show on one GPU: at least 85% of its trials had more, or it is about peers.
+  std::array<Bucket, 2> buckets;  // Two equal values if there is only one group.
+  RetryClass nature;
+  // Does not occur on one GPU: at least 85% of its trials had more, or it is about peers.
   bool size_dependent;
-  std::int32_t trials;   // Attempts that failed so.
-  std::int32_t jobs;     // Jobs that had such an attempt.
-  double p50, p90, p95;  // Run time to failure of an attempt, minutes.
+  std::int32_t trials;   // Number of attempts that failed for this reason.
+  std::int32_t jobs;     // Number of jobs with such an attempt.
+  double p50, p90, p95;  // Percentiles of the run time to failure of an attempt, in minutes.
   std::array<std::int32_t, kSizeClassCount> trials_by_size;
 
-  bool deterministic() const { return nature == Nature::kDeterministic; }
-  bool points_at_server() const { return nature == Nature::kServer; }
-  // The one group to count it in where there must be one: the user before the engine before the
-  // infrastructure, since what the user can mend is worth telling first.
+  bool deterministic() const { return nature == RetryClass::kDeterministic; }
+  bool points_at_node() const { return nature == RetryClass::kNode; }
+  // Returns the group to count it in if only one is allowed: user before engine before
+  // infrastructure. Problems that the user can fix are the most useful to report.
   Bucket bucket() const;
 };
 
-// All reasons; row i is that of Reason(i).
+// Returns all reasons; row i is Reason(i).
 std::span<const ReasonInfo> reasons();
 const ReasonInfo& info_of(Reason reason);
-// By key; empty if there is none such.
+// Returns the reason with this key, or nullopt.
 std::optional<Reason> find_reason(std::string_view key);
+// Returns the reason for a sentence: "core dump", "GPU out of memory", "unknown cause".
+std::string words_of(Reason reason);
 std::string_view name_of(Bucket bucket);
 
 }  // namespace muster

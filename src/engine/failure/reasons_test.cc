@@ -17,6 +17,13 @@ TEST(Reasons, AreInTheOrderOfTheirIds) {
   EXPECT_EQ(info_of(Reason::kNoSignature).name, "No signature");
 }
 
+TEST(Reasons, HaveWordsForSentences) {
+  EXPECT_EQ(words_of(Reason::kCoreDump), "core dump");
+  EXPECT_EQ(words_of(Reason::kGpuOutOfMemory), "GPU out of memory");
+  EXPECT_EQ(words_of(Reason::kGpuEccError), "GPU ECC error");
+  EXPECT_EQ(words_of(Reason::kNoSignature), "unknown cause");
+}
+
 TEST(Reasons, HaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
   std::set<std::string_view> keys;
@@ -60,9 +67,9 @@ TEST(Reasons, AddUpToTheTotalsOfTheStudy) {
   }
   EXPECT_EQ(trials, 39'776);
   EXPECT_EQ(by_size, (std::array<std::int32_t, 3>{26'029, 7'598, 6'149}));
-  EXPECT_EQ(deterministic, 26'912) << "67.7%: what no retry can fix";
-  EXPECT_EQ(deterministic - deterministic_jobs, 15'598) << "attempts that need not have been made";
-  EXPECT_NEAR(1.0 * top_eight / top_eight_jobs, 2.3, 0.05) << "the study's failures a job";
+  EXPECT_EQ(deterministic, 26'912) << "67.7%: failures that no retry can fix";
+  EXPECT_EQ(deterministic - deterministic_jobs, 15'598) << "unnecessary attempts";
+  EXPECT_NEAR(1.0 * top_eight / top_eight_jobs, 2.3, 0.05) << "failures per job in the study";
 }
 
 TEST(Reasons, ShowOnOneGpuUnlessFewOfTheirTrialsDidOrTheyAreAboutPeers) {
@@ -77,8 +84,9 @@ TEST(Reasons, ShowOnOneGpuUnlessFewOfTheirTrialsDidOrTheyAreAboutPeers) {
 TEST(Reasons, PointAtTheServerOnlyWhereTheGpuItselfIsMeant) {
   for (const ReasonInfo& info : reasons()) {
     const bool gpu = info.reason == Reason::kGpuEccError || info.reason == Reason::kCudaInitFailed;
-    EXPECT_EQ(info.points_at_server(), gpu) << info.name;
-    EXPECT_EQ(info.nature == Nature::kScheduler, info.reason == Reason::kPreempted) << info.name;
+    EXPECT_EQ(info.points_at_node(), gpu) << info.name;
+    EXPECT_EQ(info.nature == RetryClass::kScheduler, info.reason == Reason::kPreempted)
+        << info.name;
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Next = Verdict::Next;
 using Blames = Verdict::Blames;
-constexpr int kMostFixed = 100;
+constexpr int kMaxFixed = 100;
 
 using Earlier = std::span<const FailedAttempt>;
 
@@ -23,101 +23,101 @@ Verdict stop(std::string why, Blames blames = Blames::kNobody) {
   return {Next::kStop, Duration(), blames, std::move(why)};
 }
 
-bool on_other_servers(const FailedAttempt& a, const FailedAttempt& b) {
-  if (a.servers.empty() || b.servers.empty()) return false;  // Nobody knows.
-  return std::none_of(a.servers.begin(), a.servers.end(), [&](NodeId server) {
-    return std::find(b.servers.begin(), b.servers.end(), server) != b.servers.end();
+bool on_other_nodes(const FailedAttempt& a, const FailedAttempt& b) {
+  if (a.nodes.empty() || b.nodes.empty()) return false;  // Unknown.
+  return std::none_of(a.nodes.begin(), a.nodes.end(), [&](NodeId node) {
+    return std::find(b.nodes.begin(), b.nodes.end(), node) != b.nodes.end();
   });
 }
 
-// The same reason on entirely other servers: then it is not the servers.
+// The same reason on entirely different nodes means that the nodes are not the cause.
 bool follows_the_job(const FailedAttempt& failed, Earlier earlier) {
   return std::any_of(earlier.begin(), earlier.end(), [&](const FailedAttempt& other) {
-    return other.reason == failed.reason && on_other_servers(other, failed);
+    return other.reason == failed.reason && on_other_nodes(other, failed);
   });
 }
 
-int count_of(Nature nature, Earlier attempts) {
+int count_of(RetryClass nature, Earlier attempts) {
   return static_cast<int>(std::count_if(attempts.begin(), attempts.end(), [&](const auto& attempt) {
     return attempt.nature() == nature;
   }));
 }
 
 Verdict deterministic(const FailedAttempt& failed) {
-  // What a signature lays at another door is not the program's own fault, nor its siblings'.
+  // If the signature names another cause, this program and similar jobs are not blamed.
   const bool users = !failed.told || failed.told->bucket == Bucket::kUser;
   const bool never = info_of(failed.reason).deterministic();
   return stop(never ? "no retry can fix it" : "a retry would not help",
               users ? Blames::kUser : Blames::kNobody);
 }
 
-// Of a suspect that was tried once more, on the servers that were to be had.
+// The message for a suspect failure after its retry, on the nodes that were available.
 std::string failed_again(const FailedAttempt& failed, Earlier earlier) {
   const FailedAttempt* last = nullptr;
   for (const FailedAttempt& each : earlier) {
-    if (each.nature() == Nature::kSuspect) last = &each;
+    if (each.nature() == RetryClass::kSuspect) last = &each;
   }
-  if (last->servers.empty() || failed.servers.empty()) return "it failed again";
-  if (on_other_servers(*last, failed)) return "it failed on another server too";
-  return last->servers == failed.servers ? "it failed again on the same server"
-                                         : "it failed again on a server in common";
+  if (last->nodes.empty() || failed.nodes.empty()) return "it failed again";
+  if (on_other_nodes(*last, failed)) return "it also failed on another node";
+  return last->nodes == failed.nodes ? "it failed again on the same node"
+                                     : "it failed again on one of the same nodes";
 }
 
 Verdict suspect(const FailedAttempt& failed, Earlier earlier, bool known_bad) {
-  if (known_bad) return stop("its like has failed before by its own fault");
+  if (known_bad) return stop("earlier jobs of this user and name failed by their own fault");
   if (follows_the_job(failed, earlier)) {
-    return stop("it failed the same way on other servers", Blames::kUser);
+    return stop("it failed the same way on other nodes", Blames::kUser);
   }
-  if (count_of(Nature::kSuspect, earlier) > 0) return stop(failed_again(failed, earlier));
-  return {Next::kRetryElsewhere, Duration(), Blames::kServer, "perhaps the server's fault"};
+  if (count_of(RetryClass::kSuspect, earlier) > 0) return stop(failed_again(failed, earlier));
+  return {Next::kRetryElsewhere, Duration(), Blames::kNode, "possibly a fault of the node"};
 }
 
 Verdict passing(const FailedAttempt& failed, Earlier earlier) {
-  const int before = count_of(Nature::kPassing, earlier);
-  if (before >= RetryPolicy::kMostRetries) {
+  const int before = count_of(RetryClass::kPassing, earlier);
+  if (before >= RetryPolicy::kMaxRetries) {
     return stop(fmt::format("still failing after {} retries", before));
   }
-  const bool at_once = failed.told && failed.told->reaction == Reaction::kRetry;
+  const bool immediate = failed.told && failed.told->reaction == Reaction::kRetry;
   return {Next::kRetry,
-          at_once ? Duration() : RetryPolicy::kFirstWait * (std::int64_t{1} << before),
-          Blames::kNobody, failed.told ? "" : "storage or network, which may recover"};
+          immediate ? Duration() : RetryPolicy::kFirstWait * (std::int64_t{1} << before),
+          Blames::kNobody, failed.told ? "" : "storage or network may recover"};
 }
 
-// How many servers it failed on that were to blame, this one among them.
+// Counts the nodes of all failures of class kServer, including this one.
 std::string failed_where(const FailedAttempt& failed, Earlier earlier) {
-  std::vector<NodeId> servers = failed.servers;
+  std::vector<NodeId> nodes = failed.nodes;
   for (const FailedAttempt& each : earlier) {
-    if (each.nature() != Nature::kServer) continue;
-    servers.insert(servers.end(), each.servers.begin(), each.servers.end());
+    if (each.nature() != RetryClass::kNode) continue;
+    nodes.insert(nodes.end(), each.nodes.begin(), each.nodes.end());
   }
-  std::sort(servers.begin(), servers.end());
-  const auto distinct = std::unique(servers.begin(), servers.end()) - servers.begin();
-  if (distinct > 1) return fmt::format("failed on {} servers", distinct);
-  return fmt::format("failed {} times on the same server", 1 + count_of(Nature::kServer, earlier));
+  std::sort(nodes.begin(), nodes.end());
+  const auto distinct = std::unique(nodes.begin(), nodes.end()) - nodes.begin();
+  if (distinct > 1) return fmt::format("failed on {} nodes", distinct);
+  return fmt::format("failed {} times on the same node", 1 + count_of(RetryClass::kNode, earlier));
 }
 
-Verdict of_the_server(const FailedAttempt& failed, Earlier earlier) {
+Verdict of_the_node(const FailedAttempt& failed, Earlier earlier) {
   if (follows_the_job(failed, earlier)) {
-    return stop("it failed the same way on other servers", Blames::kUser);
+    return stop("it failed the same way on other nodes", Blames::kUser);
   }
-  if (count_of(Nature::kServer, earlier) >= RetryPolicy::kMostRetries) {
+  if (count_of(RetryClass::kNode, earlier) >= RetryPolicy::kMaxRetries) {
     return stop(failed_where(failed, earlier));
   }
-  return {Next::kRetryElsewhere, Duration(), Blames::kServer, "the server's fault"};
+  return {Next::kRetryElsewhere, Duration(), Blames::kNode, "a fault of the node"};
 }
 
 Verdict by_nature(const FailedAttempt& failed, Earlier earlier, bool known_bad) {
   switch (failed.nature()) {
-    case Nature::kDeterministic:
+    case RetryClass::kDeterministic:
       return deterministic(failed);
-    case Nature::kSuspect:
+    case RetryClass::kSuspect:
       return suspect(failed, earlier, known_bad);
-    case Nature::kPassing:
+    case RetryClass::kPassing:
       return passing(failed, earlier);
-    case Nature::kServer:
-      return of_the_server(failed, earlier);
-    case Nature::kScheduler:
-      break;  // Never comes here.
+    case RetryClass::kNode:
+      return of_the_node(failed, earlier);
+    case RetryClass::kScheduler:
+      break;  // decide() handles it.
   }
   MUSTER_CHECK(false);
   return {};
@@ -126,7 +126,7 @@ Verdict by_nature(const FailedAttempt& failed, Earlier earlier, bool known_bad) 
 }  // namespace
 
 RetryPolicy RetryPolicy::fixed(int retries) {
-  MUSTER_CHECK(retries >= 1 && retries <= kMostFixed);
+  MUSTER_CHECK(retries >= 1 && retries <= kMaxFixed);
   return {Kind::kFixed, retries};
 }
 
@@ -137,14 +137,14 @@ std::string RetryPolicy::text() const {
 
 Verdict RetryPolicy::decide(const FailedAttempt& failed, std::span<const FailedAttempt> earlier,
                             bool known_bad) const {
-  if (failed.nature() == Nature::kScheduler) {
+  if (failed.nature() == RetryClass::kScheduler) {
     return {Next::kRetry, Duration(), Blames::kNobody, "it was preempted"};
   }
   if (kind_ == Kind::kAdaptive) return by_nature(failed, earlier, known_bad);
-  if (kind_ == Kind::kNone) return stop("nothing is retried");
-  const int before = static_cast<int>(earlier.size()) - count_of(Nature::kScheduler, earlier);
-  if (before >= retries_) return stop("tried often enough");
-  return {Next::kRetry, Duration(), Blames::kNobody, "whatever the reason"};
+  if (kind_ == Kind::kNone) return stop("retries are disabled");
+  const int before = static_cast<int>(earlier.size()) - count_of(RetryClass::kScheduler, earlier);
+  if (before >= retries_) return stop("no retries left");
+  return {Next::kRetry, Duration(), Blames::kNobody, "the policy retries every failure"};
 }
 
 Result<RetryPolicy> parse_retry_policy(std::string_view text) {
@@ -154,7 +154,7 @@ Result<RetryPolicy> parse_retry_policy(std::string_view text) {
     const std::string_view number = text.substr(6);
     const Result<std::int64_t> retries = parse_int(number);
     if (!retries.ok()) return Error{"--retry fixed: " + retries.error().message};
-    if (retries.value() < 1 || retries.value() > kMostFixed) {
+    if (retries.value() < 1 || retries.value() > kMaxFixed) {
       return Error{"--retry fixed: not between 1 and 100: " + in_quotes(number)};
     }
     return RetryPolicy::fixed(static_cast<int>(retries.value()));

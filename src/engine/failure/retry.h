@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether a job that failed is tried again, where and when. A driver asks after every failed
-// attempt, with what it has kept of the earlier ones; the policy itself remembers nothing.
+// Decides whether, where and when a failed job is retried. The engine calls decide() after each
+// failed attempt, with the earlier ones. The policy itself is stateless.
 
 #include <cstdint>
 #include <optional>
@@ -18,51 +18,49 @@
 
 namespace muster {
 
-// One failed attempt, and the servers it ran on; none if that is not known.
+// One failed attempt and the nodes it ran on; empty: unknown.
 struct FailedAttempt {
   Reason reason = Reason::kNoSignature;
-  std::vector<NodeId> servers;
-  std::optional<Told> told = {};  // By a signature, if one knew it.
+  std::vector<NodeId> nodes;
+  std::optional<SignatureReaction> told = {};  // From the matching signature, if any.
 
-  Nature nature() const { return nature_of(reason, told); }
+  RetryClass nature() const { return nature_of(reason, told); }
 };
 
 struct Verdict {
   enum class Next : std::uint8_t {
-    kStop,            // The job has failed for good.
-    kRetry,           // Anywhere.
-    kRetryElsewhere,  // On none of the servers of the attempt that just failed, if there are
-                      // others.
+    kStop,            // The job has failed and is not retried.
+    kRetry,           // On any node.
+    kRetryElsewhere,  // On nodes other than those of the failed attempt, if there are any.
   };
   enum class Blames : std::uint8_t {
     kNobody,
-    kServer,  // A strike against the server; see ServerBlame.
-    kUser,    // The program or its inputs; see InputBlame.
+    kNode,  // The node gets a strike; see NodeBlame.
+    kUser,  // The program or its inputs; see InputBlame.
   };
   Next next = Next::kStop;
-  Duration wait;  // Before it may start again.
+  Duration wait;  // Back-off time before the job may start again.
   Blames blames = Blames::kNobody;
-  // For people: "no retry can fix it". Empty where the signature's own words say it best.
+  // Human-readable reason: "no retry can fix it". Empty if the message of the signature is enough.
   std::string why;
 
   bool again() const { return next != Next::kStop; }
 };
 
-// "none": a failed job has failed. "fixed:N": N retries (1 to 100) whatever the reason, at once.
-// "adaptive": by what the signature says, or else the reason.
-//   deterministic     none
-//   suspect           one, elsewhere; none if the job's input is known to be bad
-//   passing           kMostRetries, after 1, 2, 4, ... minutes; at once if the signature says so
-//   of the server     kMostRetries, elsewhere, and a strike against the server
-// Retries are counted by the nature of the failure, so a job with bad luck of several kinds has
-// more in all, but never more than 1 + 2 * kMostRetries. The same suspect or server reason twice,
-// on servers of which none is the same, is taken as the user's fault: none. Only this policy
-// blames. A preemption is no failure: under every policy the job goes on at once, and it does not
-// count.
+// Rule for retries (--retry). "none": no retries. "fixed:N": N immediate retries (1 to 100), for
+// any reason. "adaptive": by the retry class, from the signature or else from the reason:
+//   deterministic     no retry
+//   suspect           one, on other nodes; none if the input of the job is known to be bad
+//   passing           kMaxRetries, after 1, 2, 4, ... minutes, or immediately for Reaction::kRetry
+//   server            kMaxRetries, on other nodes, and a strike against the node
+// Each class has its own count of retries, so a job has at most 1 + 2 * kMaxRetries in total. The
+// same suspect or server reason twice, on entirely different nodes, counts as a fault of the user:
+// no retry. Only "adaptive" blames nodes and users. A preemption is not a failure: under every
+// policy the job restarts immediately, and the preemption does not count.
 class RetryPolicy {
  public:
   enum class Kind : std::uint8_t { kNone, kFixed, kAdaptive };
-  static constexpr int kMostRetries = 3;
+  static constexpr int kMaxRetries = 3;
   static constexpr Duration kFirstWait = Duration::seconds(60);
 
   static RetryPolicy none() { return {Kind::kNone, 0}; }
@@ -70,9 +68,9 @@ class RetryPolicy {
   static RetryPolicy adaptive() { return {Kind::kAdaptive, 0}; }
 
   Kind kind() const { return kind_; }
-  std::string text() const;  // As parse_retry_policy reads it.
+  std::string text() const;  // The format of parse_retry_policy().
 
-  // `earlier`: the job's other failed attempts, in order. `known_bad`: see InputBlame.
+  // `earlier`: earlier failed attempts of the job, in order. `known_bad`: see InputBlame.
   Verdict decide(const FailedAttempt& failed, std::span<const FailedAttempt> earlier,
                  bool known_bad = false) const;
 

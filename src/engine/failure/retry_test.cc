@@ -19,9 +19,9 @@ using testing_failures::live;
 using testing_failures::philly_like;
 using testing_failures::Sample;
 
-FailedAttempt failed(Reason reason, const std::vector<int>& servers = {}) {
+FailedAttempt failed(Reason reason, const std::vector<int>& nodes = {}) {
   FailedAttempt attempt{reason, {}};
-  for (const int server : servers) attempt.servers.emplace_back(server);
+  for (const int node : nodes) attempt.nodes.emplace_back(node);
   return attempt;
 }
 
@@ -59,25 +59,25 @@ constexpr FirstFailure kFirstFailures[] = {
     {Reason::kCpuOutOfMemory, kStop, Blames::kUser, 0},
     {Reason::kIncorrectInputs, kStop, Blames::kUser, 0},
     {Reason::kSemanticError, kStop, Blames::kUser, 0},
-    {Reason::kCoreDump, kElsewhere, Blames::kServer, 0},
-    {Reason::kInvalidMemoryAccess, kElsewhere, Blames::kServer, 0},
+    {Reason::kCoreDump, kElsewhere, Blames::kNode, 0},
+    {Reason::kInvalidMemoryAccess, kElsewhere, Blames::kNode, 0},
     {Reason::kCheckpointError, kRetry, Blames::kNobody, 60},
-    {Reason::kCudaFailure, kElsewhere, Blames::kServer, 0},
+    {Reason::kCudaFailure, kElsewhere, Blames::kNode, 0},
     {Reason::kSyntaxError, kStop, Blames::kUser, 0},
-    {Reason::kTraceback, kElsewhere, Blames::kServer, 0},
+    {Reason::kTraceback, kElsewhere, Blames::kNode, 0},
     {Reason::kMpiError, kRetry, Blames::kNobody, 60},
     {Reason::kGpuOutOfMemory, kStop, Blames::kUser, 0},
     {Reason::kMpiRuntimeFailure, kRetry, Blames::kNobody, 60},
     {Reason::kPermissionError, kStop, Blames::kUser, 0},
     {Reason::kImportError, kStop, Blames::kUser, 0},
     {Reason::kPreempted, kRetry, Blames::kNobody, 0},
-    {Reason::kCudaInitFailed, kElsewhere, Blames::kServer, 0},
+    {Reason::kCudaInitFailed, kElsewhere, Blames::kNode, 0},
     {Reason::kModelDiverged, kStop, Blames::kUser, 0},
     {Reason::kCudaVersionMismatch, kStop, Blames::kUser, 0},
-    {Reason::kGpuEccError, kElsewhere, Blames::kServer, 0},
+    {Reason::kGpuEccError, kElsewhere, Blames::kNode, 0},
     {Reason::kOutputNodeError, kStop, Blames::kUser, 0},
     {Reason::kCannotLoadLibraries, kStop, Blames::kUser, 0},
-    {Reason::kNoSignature, kElsewhere, Blames::kServer, 0},
+    {Reason::kNoSignature, kElsewhere, Blames::kNode, 0},
 };
 
 TEST(Adaptive, GoesByTheReason) {
@@ -96,12 +96,12 @@ TEST(Adaptive, TriesASuspectOnceMore) {
   const std::vector<FailedAttempt> once = {failed(Reason::kCoreDump, {1, 2})};
   const Verdict elsewhere = policy.decide(failed(Reason::kCoreDump, {3, 4}), once);
   EXPECT_EQ(elsewhere.next, kStop);
-  EXPECT_EQ(elsewhere.blames, Blames::kUser) << "not the servers, since none is the same";
+  EXPECT_EQ(elsewhere.blames, Blames::kUser) << "not the nodes, because none is the same";
   const Verdict overlapping = policy.decide(failed(Reason::kCoreDump, {2, 3}), once);
   EXPECT_EQ(overlapping.next, kStop);
-  EXPECT_EQ(overlapping.blames, Blames::kNobody) << "server 2 may be the one";
+  EXPECT_EQ(overlapping.blames, Blames::kNobody) << "node 2 may be the cause";
   const Verdict unknown = policy.decide(failed(Reason::kCoreDump), once);
-  EXPECT_EQ(unknown.blames, Blames::kNobody) << "nobody knows where it ran";
+  EXPECT_EQ(unknown.blames, Blames::kNobody) << "the nodes are unknown";
   const Verdict other = policy.decide(failed(Reason::kTraceback, {3}), once);
   EXPECT_EQ(other.next, kStop);
   EXPECT_EQ(other.blames, Blames::kNobody) << "not the same fault";
@@ -113,12 +113,12 @@ TEST(Adaptive, WaitsLongerEachTimeForWhatPasses) {
   const RetryPolicy policy = RetryPolicy::adaptive();
   std::vector<FailedAttempt> earlier;
   for (const int seconds : {60, 120, 240}) {
-    // Other failures of the job's do not lengthen the wait.
+    // Failures of other classes do not lengthen the wait.
     earlier.push_back(failed(Reason::kPreempted, {1}));
     earlier.push_back(failed(Reason::kGpuEccError, {1}));
     const FailedAttempt now = failed(Reason::kCheckpointError, {seconds});
     const Verdict verdict = policy.decide(now, earlier, /*known_bad=*/true);
-    EXPECT_EQ(verdict.next, kRetry) << "on other servers too: storage serves them all";
+    EXPECT_EQ(verdict.next, kRetry) << "also on other nodes, which share the storage";
     EXPECT_EQ(verdict.wait, Duration::seconds(seconds));
     earlier.push_back(now);
   }
@@ -127,9 +127,9 @@ TEST(Adaptive, WaitsLongerEachTimeForWhatPasses) {
   EXPECT_EQ(last.why, "still failing after 3 retries");
 }
 
-FailedAttempt told(Reason reason, Reaction reaction, Bucket bucket, int server = 1) {
-  FailedAttempt attempt = failed(reason, {server});
-  attempt.told = Told{reaction, bucket};
+FailedAttempt told(Reason reason, Reaction reaction, Bucket bucket, int node = 1) {
+  FailedAttempt attempt = failed(reason, {node});
+  attempt.told = SignatureReaction{reaction, bucket};
   return attempt;
 }
 
@@ -162,7 +162,7 @@ TEST(Adaptive, BlamesTheUserOnlyForWhatASignatureLaysAtTheUsersDoor) {
   EXPECT_EQ(blames(Bucket::kUnknown), Blames::kNobody);
   const Verdict quota =
       policy.decide(told(Reason::kCheckpointError, Reaction::kStop, Bucket::kUser), {});
-  EXPECT_EQ(quota.why, "a retry would not help") << "storage as such may recover";
+  EXPECT_EQ(quota.why, "a retry would not help") << "storage in general may recover";
 }
 
 TEST(Adaptive, ASignatureThatPassesIsTriedThreeTimes) {
@@ -172,35 +172,35 @@ TEST(Adaptive, ASignatureThatPassesIsTriedThreeTimes) {
       const FailedAttempt now = told(reason, reaction, Bucket::kInfrastructure);
       std::vector<FailedAttempt> earlier;
       while (policy.decide(now, earlier).again()) earlier.push_back(now);
-      EXPECT_EQ(earlier.size(), RetryPolicy::kMostRetries) << key_of(reaction);
-      EXPECT_TRUE(policy.decide(now, {}).why.empty()) << "the signature's own words say it";
+      EXPECT_EQ(earlier.size(), RetryPolicy::kMaxRetries) << key_of(reaction);
+      EXPECT_TRUE(policy.decide(now, {}).why.empty()) << "the message of the signature is enough";
     }
   }
 }
 
 TEST(Adaptive, OfTheServerIsWhatASignatureSaysIs) {
   const RetryPolicy policy = RetryPolicy::adaptive();
-  const auto disk = [](int server) {
-    return told(Reason::kIncorrectInputs, Reaction::kRetryElsewhere, Bucket::kInfrastructure,
-                server);
+  const auto disk = [](int node) {
+    return told(Reason::kIncorrectInputs, Reaction::kRetryElsewhere, Bucket::kInfrastructure, node);
   };
-  EXPECT_EQ(policy.decide(disk(1), {}).blames, Blames::kServer);
+  EXPECT_EQ(policy.decide(disk(1), {}).blames, Blames::kNode);
   const std::vector<FailedAttempt> once = {disk(1)};
   EXPECT_EQ(policy.decide(disk(1), once).next, kElsewhere);
-  EXPECT_EQ(policy.decide(disk(2), once).why, "it failed the same way on other servers");
+  EXPECT_EQ(policy.decide(disk(2), once).why, "it failed the same way on other nodes");
 }
 
-// Where there is one server, or the other had another fault, nobody says that another did not help.
+// With one node, or after a different fault on the other node, the message must not say that
+// another node did not help.
 TEST(Adaptive, SaysWhereItFailed) {
   const RetryPolicy policy = RetryPolicy::adaptive();
   const auto why = [&](Reason reason, const std::vector<int>& first, const std::vector<int>& then) {
     const std::vector<FailedAttempt> once = {failed(Reason::kCoreDump, first)};
     return policy.decide(failed(reason, then), once).why;
   };
-  EXPECT_EQ(why(Reason::kCoreDump, {1}, {1}), "it failed again on the same server");
-  EXPECT_EQ(why(Reason::kCoreDump, {1}, {2}), "it failed the same way on other servers");
-  EXPECT_EQ(why(Reason::kTraceback, {1}, {2}), "it failed on another server too");
-  EXPECT_EQ(why(Reason::kCoreDump, {1, 2}, {2, 3}), "it failed again on a server in common");
+  EXPECT_EQ(why(Reason::kCoreDump, {1}, {1}), "it failed again on the same node");
+  EXPECT_EQ(why(Reason::kCoreDump, {1}, {2}), "it failed the same way on other nodes");
+  EXPECT_EQ(why(Reason::kTraceback, {1}, {2}), "it also failed on another node");
+  EXPECT_EQ(why(Reason::kCoreDump, {1, 2}, {2, 3}), "it failed again on one of the same nodes");
   EXPECT_EQ(why(Reason::kCoreDump, {}, {2}), "it failed again");
 }
 
@@ -208,11 +208,11 @@ TEST(Adaptive, SaysOnHowManyServersItFailed) {
   const RetryPolicy policy = RetryPolicy::adaptive();
   const std::vector<FailedAttempt> same(3, failed(Reason::kCudaInitFailed, {1}));
   EXPECT_EQ(policy.decide(failed(Reason::kCudaInitFailed, {1}), same).why,
-            "failed 4 times on the same server");
+            "failed 4 times on the same node");
   const std::vector<FailedAttempt> others = {failed(Reason::kGpuEccError, {1}),
                                              failed(Reason::kCudaInitFailed, {2}),
                                              failed(Reason::kGpuEccError, {1})};
-  EXPECT_EQ(policy.decide(failed(Reason::kGpuEccError, {1, 3}), others).why, "failed on 3 servers");
+  EXPECT_EQ(policy.decide(failed(Reason::kGpuEccError, {1, 3}), others).why, "failed on 3 nodes");
 }
 
 TEST(Adaptive, LooksForAnotherServerUntilItIsClearlyTheUser) {
@@ -243,7 +243,7 @@ TEST(Adaptive, EndsWhateverHappens) {
     }
     most = std::max(most, earlier.size());
   }
-  EXPECT_EQ(most, 1 + 2 * RetryPolicy::kMostRetries);
+  EXPECT_EQ(most, 1 + 2 * RetryPolicy::kMaxRetries);
 }
 
 TEST(Fixed, RetriesAnythingSoManyTimesAtOnce) {
@@ -261,7 +261,7 @@ TEST(Fixed, RetriesAnythingSoManyTimesAtOnce) {
     }
     const Verdict none = RetryPolicy::none().decide(failed(info.reason), {});
     EXPECT_EQ(none.next, kStop) << info.name;
-    EXPECT_EQ(none.why, "nothing is retried") << info.name;
+    EXPECT_EQ(none.why, "retries are disabled") << info.name;
   }
 }
 
@@ -275,14 +275,15 @@ TEST(RetryPolicy, NeverGivesUpAJobThatWasPreempted) {
   }
 }
 
-// Two suspect failures, or the last like an earlier one elsewhere. Bad luck can look like that too.
+// Two suspect failures, or a last failure like an earlier one on other nodes. Bad luck can look the
+// same.
 bool looks_like_the_users_fault(const Life& life) {
   const Reason last = life.failed.back().reason;
   int suspect = 0;
   int alike = 0;
   for (const FailedAttempt& attempt : life.failed) {
-    suspect += info_of(attempt.reason).nature == Nature::kSuspect ? 1 : 0;
-    alike += info_of(last).points_at_server() && attempt.reason == last ? 1 : 0;
+    suspect += info_of(attempt.reason).nature == RetryClass::kSuspect ? 1 : 0;
+    alike += info_of(last).points_at_node() && attempt.reason == last ? 1 : 0;
   }
   return suspect == 2 || alike == 2;
 }

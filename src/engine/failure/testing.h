@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests: a workload with the sizes and run times of Philly, and the life of one job under a
-// retry policy, without a cluster: every attempt starts at once and from nothing.
+// For tests: a workload with the sizes and run times of Philly, and one job under a retry policy.
+// There is no cluster: every attempt starts immediately and from zero.
 
 #include <cmath>
 #include <cstdint>
@@ -41,21 +41,22 @@ inline std::vector<Sample> philly_like(int jobs, std::uint64_t seed) {
 struct Life {
   bool finished = false;
   std::vector<FailedAttempt> failed;
-  double wasted_gpu_hours = 0;  // By attempts that failed.
+  double wasted_gpu_hours = 0;  // GPU hours of failed attempts.
 };
 
 inline Life live(const FaultModel& model, const RetryPolicy& policy, const Sample& job) {
   Life life;
-  NodeId server;
+  NodeId node;
   for (int attempt = 0;; ++attempt) {
-    const std::optional<Trouble> trouble = model.trouble(job.id, job.gpus, attempt, job.run_time);
+    const std::optional<InjectedFailure> trouble =
+        model.trouble(job.id, job.gpus, attempt, job.run_time);
     if (!trouble) break;
     life.wasted_gpu_hours += trouble->after.in_hours() * job.gpus;
-    const FailedAttempt failed = {trouble->reason, {server}};
+    const FailedAttempt failed = {trouble->reason, {node}};
     const Verdict verdict = policy.decide(failed, life.failed);
     life.failed.push_back(failed);
     if (!verdict.again()) return life;
-    if (verdict.next == Verdict::Next::kRetryElsewhere) server = NodeId(server.index() + 1);
+    if (verdict.next == Verdict::Next::kRetryElsewhere) node = NodeId(node.index() + 1);
   }
   life.finished = true;
   return life;

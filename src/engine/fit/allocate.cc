@@ -13,8 +13,8 @@ namespace {
 struct Offer {
   double gain;
   std::size_t job;
-  int more;     // Workers.
-  double time;  // How long the job would take with them.
+  int more;     // Number of additional workers.
+  double time;  // Remaining seconds of the job with them.
 };
 
 struct ComesAfter {
@@ -32,8 +32,8 @@ double time_left(const ElasticJob& job, int workers) {
 
 class Growth {
  public:
-  Growth(std::span<const ElasticJob> jobs, std::vector<int>& workers, const Purse& purse)
-      : jobs_(jobs), workers_(workers), purse_(purse) {}
+  Growth(std::span<const ElasticJob> jobs, std::vector<int>& workers, const GpuBudget& budget)
+      : jobs_(jobs), workers_(workers), budget_(budget) {}
 
   void run() {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -45,28 +45,30 @@ class Growth {
       const Offer offer = offers_.top();
       offers_.pop();
       const std::int64_t gpus = static_cast<std::int64_t>(offer.more) * jobs_[offer.job].cost;
-      if (gpus > purse_.left(offer.job)) {  // What is left only shrinks: never again so many.
+      // The budget only shrinks, so this many never fit later.
+      if (gpus > budget_.left(offer.job)) {
         if (offer.more > 1) make_offer(offer.job, time_left(jobs_[offer.job], workers_[offer.job]));
         continue;
       }
-      purse_.take(offer.job, gpus);
+      budget_.take(offer.job, gpus);
       workers_[offer.job] += offer.more;
       make_offer(offer.job, offer.time);
     }
   }
 
  private:
-  // Puts the job's next workers up, if they bring anything. `time` is what it takes without them.
+  // Queues an offer for the job's next workers if they help. `time` is its remaining time without
+  // them.
   void make_offer(std::size_t i, double time) {
     const ElasticJob& job = jobs_[i];
     const int now = workers_[i];
     const auto fit =
-        static_cast<int>(std::min<std::int64_t>(job.most - now, purse_.left(i) / job.cost));
+        static_cast<int>(std::min<std::int64_t>(job.most - now, budget_.left(i) / job.cost));
     if (fit < 1) return;
     Offer best{0, i, 0, 0};
     const auto consider = [&](int more) {
       const double then = time_left(job, now + more);
-      if (!(then < time)) return false;  // Also where both are infinite.
+      if (!(then < time)) return false;  // Also if both are infinite.
       const double gain = job.priority * (time - then) / (static_cast<double>(job.cost) * more);
       if (!(gain > best.gain)) return false;
       best = {gain, i, more, then};
@@ -77,7 +79,7 @@ class Growth {
       if (now < job.held && job.held - now <= fit) consider(job.held - now);
       if (now == job.held && time > job.restart) {
         for (int more = 2; more <= fit; ++more) {
-          if (!consider(more) && best.more > 0) break;  // From here on they gain less and less.
+          if (!consider(more) && best.more > 0) break;  // More workers gain less from here on.
         }
       }
     }
@@ -86,7 +88,7 @@ class Growth {
 
   std::span<const ElasticJob> jobs_;
   std::vector<int>& workers_;
-  const Purse& purse_;
+  const GpuBudget& budget_;
   std::priority_queue<Offer, std::vector<Offer>, ComesAfter> offers_;
 };
 
@@ -102,15 +104,16 @@ std::vector<int> allocate_by_gain(std::span<const ElasticJob> jobs, std::int64_t
     gpus -= cost;
     workers[i] = job.least;
   }
-  const Purse purse = {[&](std::size_t) { return gpus; },
-                       [&](std::size_t, std::int64_t taken) { gpus -= taken; }};
-  grow_by_gain(jobs, workers, purse);
+  const GpuBudget budget = {[&](std::size_t) { return gpus; },
+                            [&](std::size_t, std::int64_t taken) { gpus -= taken; }};
+  grow_by_gain(jobs, workers, budget);
   return workers;
 }
 
-void grow_by_gain(std::span<const ElasticJob> jobs, std::vector<int>& workers, const Purse& purse) {
+void grow_by_gain(std::span<const ElasticJob> jobs, std::vector<int>& workers,
+                  const GpuBudget& budget) {
   MUSTER_CHECK(workers.size() == jobs.size());
-  Growth(jobs, workers, purse).run();
+  Growth(jobs, workers, budget).run();
 }
 
 }  // namespace muster

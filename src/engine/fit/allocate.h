@@ -1,7 +1,7 @@
 #pragma once
 
-// How many workers each elastic job gets: Optimus' allocation by marginal gain (Peng et al.,
-// EuroSys 2018). A scheduler calls it once a round with the jobs that are to share some GPUs.
+// Optimus' allocation of workers to elastic jobs by marginal gain (Peng et al., EuroSys 2018). The
+// Optimus planner calls it once per round with the jobs that share some GPUs.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,44 +12,46 @@
 namespace muster {
 
 struct ElasticJob {
-  double remaining = 0;              // Work left, such as epochs; not negative.
-  std::function<double(int)> speed;  // Work a second with so many workers, from least to most.
-  int least = 1;                     // Workers without which the job does not run.
-  int most = 1;
-  int cost = 1;         // GPUs of one worker, at least 1.
-  double priority = 1;  // Times the gain. Optimus gives 0.95 to a job just begun, since its
-                        // estimate is not to be trusted yet.
-  // Optimus counts a change of workers as free. Where it is not: the workers a running job has, and
-  // the seconds it loses by getting any other number. None held: nothing is lost.
+  double remaining = 0;              // Remaining work, for example in epochs; not negative.
+  std::function<double(int)> speed;  // Work per second with least to most workers.
+  int least = 1;                     // Minimum number of workers.
+  int most = 1;                      // Maximum number of workers.
+  int cost = 1;                      // GPUs of one worker, at least 1.
+  // Factor on the gain. Optimus uses 0.95 for a new job, because its estimate is still unreliable.
+  double priority = 1;
+  // Workers that a running job holds (0: none), and the seconds it loses if that number changes. In
+  // Optimus a change is free (restart = 0).
   int held = 0;
   double restart = 0;
 };
 
-// Workers for each job, in the order of the jobs; `cost` times workers sum to `gpus` at most. First
-// every job gets its least, in order; one whose least is more than what is left gets nothing, and
-// the next is tried. Then one worker at a time goes where it gains most:
+// Returns the number of workers per job; the sum of workers * cost is at most `gpus`. First each
+// job gets its minimum, in order; a job whose minimum does not fit gets 0. Then the next worker
+// goes repeatedly to the job with the largest gain, the earlier job in a tie:
 //
 //   gain = priority * (remaining / speed(w) - remaining / speed(w + 1)) / cost
 //
-// ties to the earlier job, until no gain is above zero or no next worker fits. A speed of zero (or
-// one that is no number) means that the work would never end.
+// It stops when no gain is positive or no worker fits. A speed that is zero or not a number means
+// that the job would never finish.
 //
-// With a restart time, every number but the one held counts as that much longer; and since one
-// worker seldom makes up for it, those up to the number held, and the first ones beyond it, are
-// also weighed together, by what each of them gains on average. So a worker changes hands only
-// where it saves more than what both jobs lose.
+// If `restart` is set, every number of workers other than `held` takes that much longer. One worker
+// rarely compensates for this. So the workers up to `held`, and several beyond it, are also
+// compared as a group, by average gain. A worker moves only if it saves more time than both jobs
+// lose.
 //
-// Without, each speed is asked for once, and the time is O(workers given * log jobs).
+// Without restart times, each speed is evaluated once and the cost is O(workers * log jobs).
 std::vector<int> allocate_by_gain(std::span<const ElasticJob> jobs, std::int64_t gpus);
 
-// What jobs may still be given, where that is not one number for all: pools, quotas.
-struct Purse {
-  std::function<std::int64_t(std::size_t)> left;        // GPUs for this job. Only falls, by take().
-  std::function<void(std::size_t, std::int64_t)> take;  // So many GPUs, not more than are left.
+// Remaining GPUs per job, for callers with several pools or quotas.
+struct GpuBudget {
+  // GPUs still available to this job; only take() reduces it.
+  std::function<std::int64_t(std::size_t)> left;
+  std::function<void(std::size_t, std::int64_t)> take;  // Takes GPUs; at most left(job).
 };
 
-// The second half of it: jobs that have been given `workers` get more by gain. Those with none stay
-// without.
-void grow_by_gain(std::span<const ElasticJob> jobs, std::vector<int>& workers, const Purse& purse);
+// The second phase of allocate_by_gain(): adds workers by gain to jobs that have some. Jobs with 0
+// workers keep 0.
+void grow_by_gain(std::span<const ElasticJob> jobs, std::vector<int>& workers,
+                  const GpuBudget& budget);
 
 }  // namespace muster

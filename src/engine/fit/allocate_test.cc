@@ -32,7 +32,7 @@ ElasticJob linear(double remaining, int most, int cost = 1) {
   return job(remaining, speeds, cost);
 }
 
-// The naive twin: looks at every job before every worker.
+// Naive reference implementation: considers every job before every worker.
 std::vector<int> allocate_naively(const std::vector<ElasticJob>& jobs, std::int64_t gpus) {
   std::vector<int> workers(jobs.size(), 0);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -120,7 +120,7 @@ TEST(Allocate, TheNextWorkerGoesWhereItSavesMostForItsGpus) {
             (std::vector<int>{1, 2}));
   EXPECT_EQ(allocate_by_gain(std::vector{linear(12, 4), linear(20, 4)}, 5),
             (std::vector<int>{2, 3}));
-  // At two GPUs a worker the second job gains 5 a GPU.
+  // With two GPUs per worker, the second job gains 5 per GPU.
   EXPECT_EQ(allocate_by_gain(std::vector{linear(12, 4), linear(20, 4, 2)}, 4),
             (std::vector<int>{2, 1}));
   // Where its two GPUs are no longer left, the other job gets the one.
@@ -162,7 +162,7 @@ TEST(Allocate, AsksForEachSpeedOnce) {
   for (const int times : asked) EXPECT_LE(times, 1);
 }
 
-// A job that runs on so many workers and loses so many seconds by any other number.
+// A running job with `held` workers that loses the restart time if the number changes.
 ElasticJob running(ElasticJob job, int held, double restart) {
   job.held = held;
   job.restart = restart;
@@ -179,7 +179,7 @@ TEST(Allocate, WorkersChangeHandsOnlyWhereThatIsWorthTwoRestarts) {
   EXPECT_EQ(share(0), (std::vector<int>{5, 5}));
   EXPECT_EQ(share(2), (std::vector<int>{5, 5}));
   EXPECT_EQ(share(20), (std::vector<int>{7, 3}));
-  // One that does not run yet loses nothing by it.
+  // A job that does not run yet loses nothing.
   EXPECT_EQ(allocate_by_gain(std::vector{running(linear(120, 8), 7, 2), linear(100, 8)}, 10),
             (std::vector<int>{5, 5}));
 }
@@ -198,7 +198,7 @@ TEST(Allocate, GrowsIntoWhatIsIdleOnlyWhereThatIsWorthARestart) {
   EXPECT_EQ(workers(0, 9, 100), 2);
 }
 
-// Whoever has been given workers by gain is left alone as long as nothing changes.
+// Workers allocated by gain stay unchanged if nothing changes.
 TEST(Allocate, SettlesDown) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
@@ -224,9 +224,9 @@ TEST(Allocate, GrowsAsFarAsThePurseAllows) {
   const std::vector<ElasticJob> jobs = {linear(10, 9), linear(90, 9), linear(90, 9), linear(90, 9)};
   std::vector<std::int64_t> left = {2, 3, 0, 5};
   std::vector<int> workers = {1, 2, 3, 0};
-  const Purse purse = {[&](std::size_t i) { return left[i]; },
-                       [&](std::size_t i, std::int64_t gpus) { left[i] -= gpus; }};
-  grow_by_gain(jobs, workers, purse);
+  const GpuBudget budget = {[&](std::size_t i) { return left[i]; },
+                            [&](std::size_t i, std::int64_t gpus) { left[i] -= gpus; }};
+  grow_by_gain(jobs, workers, budget);
   EXPECT_EQ(workers, (std::vector<int>{3, 5, 3, 0}));
   EXPECT_EQ(left, (std::vector<std::int64_t>{0, 0, 0, 5}));
 }

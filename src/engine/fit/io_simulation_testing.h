@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests of the memory model: an exact simulation, item by item, of a training job that reads
-// its data through a cache which never evicts.
+// Test helper for the memory model: an exact simulation, per item, of a training job that reads its
+// data through a cache without eviction.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,17 +13,17 @@
 
 namespace muster {
 
-// A training job that reads all items of its data set in a new order every epoch.
+// A training job that reads all items of its data set in a new random order each epoch.
 struct IoScene {
   std::vector<double> item_mib;
-  std::size_t batch = 1;  // Items a step.
+  std::size_t batch = 1;  // Items per step.
   double cache_mib = 0;
-  double mem_mib_per_s = 0, storage_mib_per_s = 0;  // Of all readers together.
-  double compute_seconds = 0;                       // A step.
-  int readers = 1;                                  // Threads, each with one item at a time.
-  std::size_t queue = 2;                            // Steps fetched ahead at most.
-  // One device that serves one item at a time at full bandwidth, instead of a share of the
-  // bandwidth for each reader.
+  double mem_mib_per_s = 0, storage_mib_per_s = 0;  // Total for all readers.
+  double compute_seconds = 0;                       // Per step.
+  int readers = 1;                                  // Threads; each reads one item at a time.
+  std::size_t queue = 2;                            // Maximum number of prefetched steps.
+  // True: one device serves one item at a time at full bandwidth. False: each reader has an equal
+  // share of the bandwidth.
   bool shared_storage = false;
 
   double dataset_mib() const {
@@ -37,12 +37,12 @@ struct IoScene {
 };
 
 struct IoOutcome {
-  double step_seconds = 0;  // From the second epoch on.
-  double missed_mib = 0;    // An epoch, from the second on.
+  double step_seconds = 0;  // Mean, without the first epoch.
+  double missed_mib = 0;    // Mean per epoch, without the first epoch.
 };
 
-// Readers take the items in order, each when it is free and there is room in the queue. A step
-// takes its items when all are there and the step before is done, and makes room at that moment.
+// Readers take items in order, each when it is idle and the queue has space. A step takes its items
+// when all are loaded and the previous step is done; this frees its queue slot.
 class IoSimulation {
  public:
   IoSimulation(const IoScene& scene, std::uint64_t seed)
@@ -87,7 +87,7 @@ class IoSimulation {
     done_ = taken_.back() + scene_.compute_seconds;
   }
 
-  // When it is there.
+  // Returns the time at which the item is loaded.
   double fetch(std::size_t item, double room) {
     const auto reader = std::ranges::min_element(reader_free_);
     const double begin = std::max(*reader, room);
@@ -116,7 +116,7 @@ class IoSimulation {
   std::vector<bool> cached_;
   std::vector<double> reader_free_;
   std::vector<std::size_t> order_;
-  std::vector<double> taken_;  // When each step took its items.
+  std::vector<double> taken_;  // Time at which each step took its items.
   double device_free_ = 0;
   double done_ = 0;
   double held_mib_ = 0;

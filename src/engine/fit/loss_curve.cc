@@ -13,16 +13,17 @@ namespace muster {
 
 namespace {
 
-constexpr double kLaterCountsMore = 16;  // From one third to the next: 1 / (4^-1)^2.
-constexpr double kLeastFall = 1e-6;      // Of the largest loss, from the first point to the last.
-constexpr double kLeastEvidence = 4;     // See explains().
-constexpr double kLastBits = 1e-15;      // Of a number.
+constexpr double kLaterCountsMore = 16;  // Weight ratio of successive thirds: 1 / (4^-1)^2.
+// Minimum fall from first to last point, relative to the largest loss.
+constexpr double kMinFall = 1e-6;
+constexpr double kMinEvidence = 4;   // F statistic; see explains().
+constexpr double kLastBits = 1e-15;  // Relative rounding error.
 
-// The curve is fitted as y = slope / (x + shift) + base with epochs and losses scaled to at most 1:
-// b0 = 1 / slope, b1 = shift / slope, b2 = base but for the scales. For a given shift that is a
-// straight line in 1 / (x + shift) whose errors are those of the loss itself, so the whole search
-// is over one number. (A search over b2 with a line through 1 / (y - b2) distorts the errors, and
-// breaks down where noise takes a loss below b2.)
+// Fits y = slope / (x + shift) + base, with epochs and losses scaled to at most 1. Then b0 = 1 /
+// slope, b1 = shift / slope and b2 = base, apart from the scales. For a given shift this is a
+// straight line in 1 / (x + shift) with the same errors as the loss, so the search has only one
+// dimension. A search over b2 with a line through 1 / (y - b2) would distort the errors and fail if
+// noise puts a loss below b2.
 struct Sample {
   double x;
   double y;
@@ -34,7 +35,7 @@ struct Line {
   double slope = 0;
   double base = 0;
   double square = 0;  // Weighted sum of squared errors.
-  double tilt = 0;    // Above zero where that grows with the shift, below where it falls.
+  double tilt = 0;    // Sign of the derivative of `square` by `shift`.
 
   double at(double x) const { return slope / (x + shift) + base; }
 };
@@ -61,12 +62,12 @@ class Search {
   Line narrow(double low, double high);
 
   std::vector<Sample> samples_;
-  std::vector<double> inverse_;  // Buffer of fit(): 1 / (x + shift) of each.
+  std::vector<double> inverse_;  // Buffer for fit(): 1 / (x + shift) per sample.
   double weight_ = 0;
   double mean_ = 0;
 };
 
-// The best line for this shift with no negative part.
+// Best line for this shift with slope and base not negative.
 Line Search::fit(double shift) {
   double mean = 0;
   for (std::size_t i = 0; i < samples_.size(); ++i) {
@@ -96,7 +97,7 @@ Line Search::fit(double shift) {
     line.slope = product / square;
     line.base = 0;
   }
-  // Slope and base are the best for this shift, so near it only the shift itself counts.
+  // Slope and base are optimal for this shift, so the derivative depends on the shift only.
   for (std::size_t i = 0; i < samples_.size(); ++i) {
     const double error = samples_[i].y - line.slope * inverse_[i] - line.base;
     line.square += samples_[i].weight * error * error;
@@ -105,9 +106,9 @@ Line Search::fit(double shift) {
   return line;
 }
 
-// The lowest near a line of the grid that is no higher than its neighbours. Where it falls at one
-// end and rises at the other it is level in between; there can be two such places only around
-// where the base comes to be zero.
+// Finds the minimum near a grid line that is not higher than its neighbors. If the error falls at
+// one end and rises at the other, the derivative has a zero between. It can have two zeros only
+// near the point where the base becomes zero.
 Line Search::refine(const Line& before, const Line& here, const Line& after) {
   const Line& low = here.tilt < 0 ? here : before;
   const Line& high = here.tilt < 0 ? after : here;
@@ -116,8 +117,8 @@ Line Search::refine(const Line& before, const Line& here, const Line& after) {
   return smooth && low.shift == high.shift ? here : narrow(before.shift, after.shift);
 }
 
-// Regula falsi, where an end that stays put counts half as much each time (Illinois): some ten
-// steps to the last bit.
+// Regula falsi with the Illinois rule: halve the weight of an end that stays. About ten steps reach
+// full precision.
 Line Search::level(Line left, Line right) {
   Line best = left.square <= right.square ? left : right;
   int last_side = 0;
@@ -136,7 +137,7 @@ Line Search::level(Line left, Line right) {
   return best;
 }
 
-// Golden section. The number of steps is what it takes to reach the last bit.
+// Golden-section search. 80 steps reach full precision.
 Line Search::narrow(double low, double high) {
   constexpr double kGolden = 0.6180339887498949;
   Line left = fit(high - kGolden * (high - low));
@@ -156,11 +157,11 @@ Line Search::narrow(double low, double high) {
 }
 
 Line Search::best() {
-  // From 1e-8 to 1e4, four a decade. Beyond, no curve falls by more than a ten-thousandth.
+  // From 1e-8 to 1e4, four per decade. Above that, no curve falls by more than 1e-4.
   constexpr int kShifts = 49;
   constexpr double kStep = 1.7782794100389228;
   std::vector<Line> grid;
-  if (samples_.front().x > 0) grid.push_back(fit(0));  // At epoch 0 it would be infinite.
+  if (samples_.front().x > 0) grid.push_back(fit(0));  // At epoch 0 the loss would be infinite.
   double shift = 1e-8;
   for (int i = 0; i < kShifts; ++i) {
     grid.push_back(fit(shift));
@@ -172,16 +173,16 @@ Line Search::best() {
     const Line& after = grid[i + 1 < grid.size() ? i + 1 : i];
     if (grid[i].square < best.square) best = grid[i];
     if (grid[i].square > before.square || grid[i].square > after.square) continue;
-    if (before.slope + grid[i].slope + after.slope == 0) continue;  // The mean is the best here.
+    if (before.slope + grid[i].slope + after.slope == 0) continue;  // A constant fits best here.
     const Line refined = refine(before, grid[i], after);
     if (refined.square < best.square) best = refined;
   }
   return best;
 }
 
-// The F test of statistics, unweighted: what the curve takes off the squared errors around the
-// mean, for each of its two more parameters, against what it leaves for each spare point. Without
-// it the fit would see a slope in any noise.
+// Unweighted F test: the reduction of squared errors per additional parameter (two), compared with
+// the remaining error per degree of freedom. Without this test, the fit would find a slope in any
+// noise.
 bool Search::explains(const Line& line) const {
   const auto count = static_cast<double>(samples_.size());
   double mean = 0;
@@ -193,10 +194,10 @@ bool Search::explains(const Line& line) const {
     without += (sample.y - mean) * (sample.y - mean);
     with += error * error;
   }
-  return (without - with) / 2 > kLeastEvidence * with / std::max(1.0, count - 3);
+  return (without - with) / 2 > kMinEvidence * with / std::max(1.0, count - 3);
 }
 
-Refusal unusable(std::span<const LossPoint> points) {
+MaybeError unusable(std::span<const LossPoint> points) {
   std::size_t epochs = 0;
   double last = -1;
   for (const LossPoint& point : points) {
@@ -208,14 +209,14 @@ Refusal unusable(std::span<const LossPoint> points) {
     if (point.epoch > last) ++epochs;
     last = point.epoch;
   }
-  if (epochs < 3) return Error{"losses of fewer than three epochs"};
+  if (epochs < 3) return Error{"losses from fewer than three epochs"};
   return std::nullopt;
 }
 
 }  // namespace
 
 Result<LossCurve> fit_loss_curve(std::span<const LossPoint> points) {
-  if (Refusal refusal = unusable(points)) return *refusal;
+  if (MaybeError refusal = unusable(points)) return *refusal;
   const double last = points.back().epoch;
   LossCurve curve;
   for (const LossPoint& point : points) curve.largest = std::max(curve.largest, point.loss);
@@ -232,8 +233,8 @@ Result<LossCurve> fit_loss_curve(std::span<const LossPoint> points) {
   Search search(std::move(samples));
   const Line line = search.best();
   const double fall = line.slope > 0 ? line.at(first) - line.at(1) : 0;
-  if (!(fall > kLeastFall)) return Error{"the losses do not fall"};
-  if (!search.explains(line)) return Error{"the losses follow no falling curve"};
+  if (!(fall > kMinFall)) return Error{"the losses do not fall"};
+  if (!search.explains(line)) return Error{"the losses do not follow a falling curve"};
 
   const double slope = line.slope * curve.largest;
   curve.b0 = 1 / (slope * last);
@@ -241,7 +242,7 @@ Result<LossCurve> fit_loss_curve(std::span<const LossPoint> points) {
   curve.b2 = line.base * curve.largest;
   curve.residual = std::sqrt(line.square / search.weight()) * curve.largest;
   if (!std::isfinite(curve.b0) || !std::isfinite(curve.b1) || !(curve.b0 > 0)) {
-    return Error{"the losses or epochs are too large or too small to reckon with"};
+    return Error{"the losses or epochs are too large or too small to compute with"};
   }
   return curve;
 }
@@ -250,11 +251,11 @@ double remaining_epochs(const Result<LossCurve>& curve, double done, const Conve
   MUSTER_CHECK(done >= 0);
   MUSTER_CHECK(rule.window > 0);
   if (!curve.ok()) return rule.unknown;
-  const double little = rule.threshold * curve.value().largest;
+  const double min_fall = rule.threshold * curve.value().largest;
   const auto falls = [&](int epoch) {
-    return !(curve.value().at(epoch - rule.window) - curve.value().at(epoch) < little);
+    return !(curve.value().at(epoch - rule.window) - curve.value().at(epoch) < min_fall);
   };
-  // It falls less and less, so the first epoch where it hardly does is found by halving.
+  // The fall decreases with the epoch, so binary search finds the first epoch below the threshold.
   int first = rule.window;
   int end = rule.cap + 1;
   while (first < end) {

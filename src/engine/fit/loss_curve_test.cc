@@ -119,7 +119,7 @@ TEST(LossCurve, NoiseLeavesTheParametersRight) {
   }
 }
 
-// The fit is the least there is, with the last third counting most: no neighbour has a smaller
+// The fit is the least there is, with the last third counting most: no neighbor has a smaller
 // error by the weights of Optimus.
 TEST(LossCurve, IsTheBestOfItsNeighbours) {
   int on_the_bound = 0;
@@ -175,7 +175,7 @@ TEST(LossCurve, WhatDoesNotFallIsRefused) {
 }
 
 TEST(LossCurve, NoiseAloneIsRefused) {
-  int believed = 0;
+  int estimated = 0;
   int missed = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     for (const int epochs : {10, 50}) {
@@ -183,10 +183,10 @@ TEST(LossCurve, NoiseAloneIsRefused) {
       missed += fit_loss_curve(flat).ok() ? 0 : 1;
       Random random(seed);
       for (LossPoint& point : flat) point.loss = 2 + 0.1 * random.normal();
-      believed += fit_loss_curve(flat).ok() ? 1 : 0;
+      estimated += fit_loss_curve(flat).ok() ? 1 : 0;
     }
   }
-  EXPECT_LE(believed, 8);  // 2% of 400; half of them would have some slope.
+  EXPECT_LE(estimated, 8);  // 2% of 400; half of them would have some slope.
   EXPECT_EQ(missed, 0);
 }
 
@@ -239,7 +239,7 @@ TEST(RemainingEpochs, FollowTheRule) {
   rule.threshold = 0.001;
   EXPECT_EQ(remaining_epochs(curve, 30, rule), 70);  // The cap.
   EXPECT_EQ(remaining_epochs(curve, 99.5, rule), 0.5);
-  EXPECT_EQ(remaining_epochs(curve, 100, rule), 20);  // It should have ended: nothing is known.
+  EXPECT_EQ(remaining_epochs(curve, 100, rule), 20);  // It should have ended: unknown.
   EXPECT_EQ(remaining_epochs(curve, 180, rule), 20);
   rule.cap = 50;
   EXPECT_EQ(remaining_epochs(curve, 30, rule), 20);

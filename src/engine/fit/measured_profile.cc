@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kRowsBetween = 8;
 constexpr double kNearly = 0.98;
-constexpr double kLeastSpeed = 1e-8;
-constexpr std::size_t kMostLabel = 64;
+constexpr double kMinSpeed = 1e-8;
+constexpr std::size_t kMaxLabel = 64;
 constexpr int kGridCpus = 24;
 constexpr int kGridMems = 11;
 
@@ -22,8 +22,8 @@ void add_point(std::vector<std::int64_t>& points, std::int64_t point) {
   if (place == points.end() || *place != point) points.insert(place, point);
 }
 
-// Of one GPU: what was measured, what it needs, and enough between for whoever deals out CPUs in
-// small change.
+// Rows for one GPU: the measured points, the need, and points between them, for mechanisms that
+// allocate CPUs in small units.
 std::vector<std::int64_t> cpu_rows(const MeasuredProfile& measured) {
   const auto each = [&](std::int64_t cpu_milli) {
     return std::max<std::int64_t>(1, (cpu_milli + measured.gpus - 1) / measured.gpus);
@@ -38,13 +38,13 @@ std::vector<std::int64_t> cpu_rows(const MeasuredProfile& measured) {
   for (int i = 1; i < kRowsBetween; ++i) {
     add_point(rows, std::max(low, (low + (high - low) * i / kRowsBetween + 5) / 10 * 10));
   }
-  // Where it is nearly as fast as it gets is no row: whoever reads the profile takes the cheapest
-  // point that is fast enough for what the job needs, and noise must not make that one slower.
+  // Remove rows that are nearly at full speed. A reader takes the cheapest point that is fast
+  // enough as the job's need; noise must not select a slower point.
   std::erase_if(rows, [&](std::int64_t row) {
     const std::int64_t cpu_milli = row * measured.gpus;
     return cpu_milli < need && measured.curve.at(cpu_milli) > kNearly * measured.curve.best();
   });
-  // At the reference share a speed is 1; a row there makes it just that.
+  // The speed is defined as 1 at the reference share; a row there makes it exact.
   if (low < kReferenceShare.cpu_milli && kReferenceShare.cpu_milli < high) {
     add_point(rows, kReferenceShare.cpu_milli);
   }
@@ -65,8 +65,8 @@ std::vector<std::int64_t> memory_columns(const MeasuredProfile& measured,
   return columns;
 }
 
-// The last hundredths are noise: nobody should be given CPUs for them. Where it was still rising it
-// goes on as between the last two points.
+// From `need` on, the rate is the best rate: the last percent is noise and not worth CPUs. If the
+// curve was still rising, extrapolate from its last two points.
 std::vector<double> rates_of(const MeasuredProfile& measured,
                              const std::vector<std::int64_t>& rows) {
   const SpeedCurve& curve = measured.curve;
@@ -90,10 +90,10 @@ std::vector<double> rates_of(const MeasuredProfile& measured,
   return rates;
 }
 
-// A name as files of profiles have them.
+// Makes a name that is valid in profile files.
 std::string label(std::string_view name) {
   std::string out;
-  for (const char c : name.substr(0, kMostLabel)) {
+  for (const char c : name.substr(0, kMaxLabel)) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                        std::string_view("._-+:/").find(c) != std::string_view::npos;
     out += plain ? c : '_';
@@ -121,19 +121,20 @@ Result<SpeedMatrix> matrix_of(const MeasuredProfile& measured) {
   for (const double rate : rates) {
     for (const std::int64_t mem : matrix.mem_mib) {
       const auto of_job = static_cast<double>(mem * measured.gpus);
-      const double is = measured.data ? 1 / step_seconds(1 / rate, of_job, *measured.data) : rate;
-      double speed = std::max(is / measured.curve.best(), kLeastSpeed);
-      // Never less with more, to the last digit.
+      const double actual =
+          measured.data ? 1 / step_seconds(1 / rate, of_job, *measured.data) : rate;
+      double speed = std::max(actual / measured.curve.best(), kMinSpeed);
+      // Make the speed exactly monotone, despite rounding.
       const std::size_t at = matrix.speed.size();
       if (at % width > 0) speed = std::max(speed, matrix.speed[at - 1]);
       if (at >= width) speed = std::max(speed, matrix.speed[at - width]);
       matrix.speed.push_back(speed);
     }
   }
-  if (const Refusal refusal = check_matrix(matrix)) return *refusal;
+  if (const MaybeError refusal = check_matrix(matrix)) return *refusal;
   const double reference = Profile::matrix("", matrix).speed(kReferenceShare);
   for (double& speed : matrix.speed) speed /= reference;
-  if (const Refusal refusal = check_matrix(matrix)) return *refusal;
+  if (const MaybeError refusal = check_matrix(matrix)) return *refusal;
   return matrix;
 }
 
@@ -142,7 +143,7 @@ Result<Profile> profile_of(const MeasuredProfile& measured, double scale) {
   if (!made.ok()) return made.error();
   SpeedMatrix& matrix = made.value();
   for (double& speed : matrix.speed) speed *= scale;
-  if (const Refusal refusal = check_matrix(matrix)) return *refusal;
+  if (const MaybeError refusal = check_matrix(matrix)) return *refusal;
   Profile profile =
       measured.data ? Profile::matrix(measured.name, matrix)
                     : Profile::cpu_curve(measured.name, matrix.cpu_milli, std::move(matrix.speed));

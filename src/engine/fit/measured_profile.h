@@ -1,7 +1,7 @@
 #pragma once
 
-// What was found out about a job, as a profile: the text that the simulator and the manager read
-// (docs/formats.md, "Profiles").
+// Converts measurements of a job to a Profile or to the profile file that the simulator and the
+// manager read (docs/reference/formats.md, "Profiles").
 
 #include <cstdint>
 #include <optional>
@@ -18,26 +18,28 @@ namespace muster {
 
 struct MeasuredProfile {
   std::string name;
-  std::int32_t gpus = 1;  // Of the job; a profile is about one of them.
-  SpeedCurve curve;       // Of the whole job, with at least one point.
-  // It was still rising at the last point, and is believed to go on so up to here; zero: no.
+  std::int32_t gpus = 1;  // GPUs of the measured job; the profile is per GPU.
+  SpeedCurve curve;       // For the whole job; at least one point.
+  // Milli-CPUs up to which a curve that still rises at its last point is extrapolated; 0: not at
+  // all.
   std::int64_t reach = 0;
   std::optional<DataFacts> data;
-  double skew = 0;                   // See Profile::skew(); zero: not known.
-  std::vector<std::string> remarks;  // Lines of comment at its top.
+  double skew = 0;                   // See Profile::skew(); zero: unknown.
+  std::vector<std::string> remarks;  // Comment lines at the top of the file.
 };
 
-// Per GPU: measured CPUs, with what lies between them; speeds relative to the reference share.
-// With data, memory is modelled; otherwise there is one column, of which nothing is known.
-// Refuses measurements beyond what a profile can hold: speeds a million times apart.
+// Returns the speed matrix per GPU, relative to the reference share: rows are the measured CPUs and
+// points between. With data, memory is modeled; otherwise there is one column and memory is
+// unknown. Fails if the speeds differ by more than a profile can hold (a factor of a million).
 Result<SpeedMatrix> matrix_of(const MeasuredProfile& measured);
 
+// Returns the profile as YAML. Same errors as matrix_of().
 Result<std::string> profile_yaml(const MeasuredProfile& measured);
-// The same for a table at once; speeds times `scale`.
+// Returns the profile itself, with speeds multiplied by `scale`. Same errors as matrix_of().
 Result<Profile> profile_of(const MeasuredProfile& measured, double scale = 1);
 
-// What the whole grid would have cost that few points stand for: as many seconds at each of 24
-// shares of CPU and, with data, 11 of memory (Synergy's grid).
+// Estimated cost of measuring Synergy's full grid instead: 24 CPU shares and, with data, 11 memory
+// shares, each for the same time as a measured point.
 struct GridCost {
   int points = 0;
   Duration time;

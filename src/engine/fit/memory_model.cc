@@ -14,16 +14,16 @@ namespace {
 
 constexpr int kTenths = 10;
 constexpr double kStraightEnough = 0.02;
-constexpr std::size_t kMostPoints = 200;  // A profile's file may have 256.
+constexpr std::size_t kMaxPoints = 200;  // Profile files allow 256.
 
-// So close to a whole MiB that only rounding lies between.
+// Tolerance in MiB for rounding errors.
 constexpr double kWhole = 1e-6;
 
 bool reads(const DataFacts& facts) { return facts.dataset_mib > 0 && facts.mib_per_step > 0; }
 
-// Seconds a MiB, for a job that takes `measured` a step with everything cached. That run is
-// evidence: memory is at least as fast as it was there, whatever the bandwidth measured apart from
-// it. Storage is never taken to be faster than memory, so that caching never slows a job down.
+// Seconds per MiB, for a job whose step takes `measured` with everything cached. Memory is at least
+// as fast as in that run, even if a separate bandwidth measurement was lower. Storage is at most as
+// fast as memory, so that caching never slows a job down.
 struct Rates {
   double cached = 0;
   double missed = 0;
@@ -41,7 +41,7 @@ std::int64_t whole_mib(double mib) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(mib - kWhole)));
 }
 
-// How far the straight line between the speeds at two columns is from the speed between them.
+// Relative error of linear interpolation between the speeds at two columns.
 double bow(double measured, std::int64_t low, std::int64_t high, std::int64_t middle,
            const DataFacts& facts) {
   const auto speed = [&](std::int64_t mem) {
@@ -52,18 +52,18 @@ double bow(double measured, std::int64_t low, std::int64_t high, std::int64_t mi
   return std::abs(straight / speed(middle) - 1.0);
 }
 
-// Halves what is too far from straight, the columns at first being those that must be there.
+// Bisects intervals with a large interpolation error. `points` are the mandatory columns.
 std::vector<std::int64_t> straightened(std::vector<std::int64_t> points,
                                        std::span<const double> measured, const DataFacts& facts) {
   std::vector<std::int64_t> fine;
-  std::reverse(points.begin(), points.end());  // From here on a stack, the least on top.
+  std::reverse(points.begin(), points.end());  // Now a stack with the smallest on top.
   fine.push_back(points.back());
   points.pop_back();
   while (!points.empty()) {
     const std::int64_t low = fine.back();
     const std::int64_t high = points.back();
     const std::int64_t middle = low + (high - low) / 2;
-    const bool full = fine.size() + points.size() >= kMostPoints;
+    const bool full = fine.size() + points.size() >= kMaxPoints;
     const bool bent = middle > low && std::ranges::any_of(measured, [&](double seconds) {
                         return bow(seconds, low, high, middle, facts) > kStraightEnough;
                       });
@@ -79,8 +79,8 @@ std::vector<std::int64_t> straightened(std::vector<std::int64_t> points,
 
 }  // namespace
 
-Refusal check_data(const DataFacts& facts) {
-  const auto check = [](const char* name, double value, bool zero_is_fine) -> Refusal {
+MaybeError check_data(const DataFacts& facts) {
+  const auto check = [](const char* name, double value, bool zero_is_fine) -> MaybeError {
     if (std::isfinite(value) && value <= 1e12 && (value > 0 || (zero_is_fine && value == 0))) {
       return std::nullopt;
     }

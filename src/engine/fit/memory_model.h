@@ -1,23 +1,24 @@
 #pragma once
 
-// What memory does to a job's speed, computed instead of measured. The memory a job has beyond its
-// own need caches its data set. A cache that never evicts (MinIO, of CoorDL) holds the same part of
-// it from the second epoch on, so a fixed part of every step's data comes from memory and the rest
-// from storage; a step takes as long as computing it or as fetching it, whichever is longer
-// (Synergy's optimistic profiling). One run with everything cached is all there is to measure.
+// Computes how memory affects a job's speed, instead of measuring it (Synergy's optimistic
+// profiling). Memory beyond the job's own need caches its data set. A cache without eviction
+// (MinIO, of CoorDL) holds the same part of the data from the second epoch on. So a fixed part of
+// each step's data comes from memory and the rest from storage. A step takes the longer of compute
+// time and fetch time. Only one run, with everything cached, has to be measured.
 //
-// Within 3 % from the second epoch on (memory_model_test.cc has the simulations), provided that:
-// - The loader reads far enough ahead: two steps a reader, as PyTorch does by default. Steps differ
-//   in how much they miss, so where computing and fetching take about as long, a queue of q steps
-//   loses up to v / (2q - 1), with v = (1 - missed) / (items a step * missed), the variance of a
-//   step's fetch time in squares of its mean: a batch of 64 that misses a third wants a queue of 2
-//   steps for 3 %, a batch of 16 wants 3, and one that misses an item in ten 10. And an item that
-//   comes from storage must not hold up the rest: a queue of twice the steps that happen meanwhile.
-// - A reader takes memory's and storage's items one after the other, and the bandwidths are those
-//   of all readers together. Where readers wait for a storage device that they share, others read
-//   memory meanwhile; then the job is up to twice as fast as said here, never slower.
-// - The cache never evicts. One that drops what was used longest ago (LRU, about what the kernel
-//   does) and holds the part h hits only h + (1 - h) ln(1 - h): 15 % instead of 50.
+// The error is at most 3% from the second epoch on (see the simulations in memory_model_test.cc)
+// if:
+// - The loader prefetches enough: two steps per reader, the default of PyTorch. Steps miss
+//   different amounts. If compute and fetch times are similar, a queue of q steps loses up to v /
+//   (2q - 1). Here v = (1 - missed) / (items per step * missed), the relative variance of a step's
+//   fetch time. For 3%, a batch of 64 that misses a third needs a queue of 2 steps, and a batch of
+//   16 needs 3. A batch of 16 that misses one item in ten needs 10. Slow items must not block the
+//   rest: the queue must hold twice the steps that run during one storage read.
+// - A reader loads items from memory and storage one after the other, and the bandwidths are totals
+//   for all readers. If readers wait for a shared storage device, others can read from memory
+//   meanwhile. The job is then up to twice as fast as predicted, never slower.
+// - The cache never evicts. An LRU cache (roughly the kernel's page cache) that holds the fraction
+//   h hits only h + (1 - h) ln(1 - h): 15% instead of 50%.
 
 #include <cstdint>
 #include <span>
@@ -27,44 +28,43 @@
 
 namespace muster {
 
-// Of one job as it is measured, or of one GPU of it; all of the same.
+// Facts about one job, or about one GPU of it; all fields have the same scope.
 struct DataFacts {
-  double dataset_mib = 0;   // Zero: the job reads nothing, and memory beyond its need is of no use.
-  double mib_per_step = 0;  // Read a step, from wherever.
-  double base_mem_mib = 0;  // What the process needs before it caches anything.
+  double dataset_mib = 0;   // Zero: the job reads no data, and extra memory does not help.
+  double mib_per_step = 0;  // Read per step, from memory or storage.
+  double base_mem_mib = 0;  // Memory of the process without cached data.
   double mem_mib_per_s = 0;
   double storage_mib_per_s = 0;
 };
 
-// All finite and not negative; bandwidths above zero where a data set is read. The functions below
-// want facts that pass.
-Refusal check_data(const DataFacts& facts);
+// Returns an error unless all values are finite, not negative and at most 1e12, and the bandwidths
+// are above zero if a data set is read. The functions below require valid facts.
+MaybeError check_data(const DataFacts& facts);
 
-// The part of the data set that is cached with this much memory: 0 to 1.
+// Returns the fraction of the data set that is cached with this much memory: 0 to 1.
 double cached_part(double mem_mib, const DataFacts& facts);
 
-// What a step takes with this much memory, where it takes `measured` (above zero) with as many CPUs
-// and everything cached: the longer of that and of the cached part at memory's bandwidth plus the
-// missed part at storage's. With everything cached it is what was measured, even if the bandwidths
-// say that it cannot be. Never shorter with less memory; below base_mem_mib as at it, since whether
-// a job runs at all there is another question.
+// Returns the seconds per step with this much memory. `measured` (above zero) is the time with the
+// same CPUs and everything cached. The result is the maximum of `measured` and the fetch time
+// (cached part at memory bandwidth plus missed part at storage bandwidth). It never decreases with
+// less memory. Below base_mem_mib it stays constant; whether the job can run there is not modeled.
 double step_seconds(double measured, double mem_mib, const DataFacts& facts);
 
-// The least memory with which a step takes no longer than with everything cached, in whole MiB, at
-// least 1: where storage stops being what the job waits for.
+// Returns the minimum memory with full speed, in whole MiB, at least 1. With less memory, the job
+// waits for storage.
 std::int64_t least_full_speed_mem_mib(double measured, const DataFacts& facts);
 
-// Memory worth a column in a profile's matrix, whose rows are jobs with as many CPUs as each step
-// was measured with: the base and it with every tenth of the data set, each row's bend, and
-// what it takes for the straight lines between columns to be within 2 % of step_seconds().
-// Ascending, all positive; at most 200 with up to 100 rows.
+// Returns the memory columns for a profile matrix, ascending and positive. `measured` has the step
+// time of each row. The columns are the base memory, the base plus each tenth of the data set, the
+// bend of each row, and points that keep linear interpolation within 2% of step_seconds(). At most
+// 200 for up to 100 rows.
 std::vector<std::int64_t> memory_points(std::span<const double> measured, const DataFacts& facts);
 
-// Read from storage an epoch, from the second on.
+// Returns the MiB read from storage per epoch, from the second epoch on.
 double missed_mib_per_epoch(double mem_mib, const DataFacts& facts);
 
-// The storage bandwidth below which a step would take longer than it does. All there is where the
-// job waits for storage; zero where everything is cached.
+// Returns the storage bandwidth that the job uses at most; with less, steps take longer. It is the
+// full bandwidth if the job waits for storage, and zero if everything is cached.
 double storage_wanted_mib_per_s(double measured, double mem_mib, const DataFacts& facts);
 
 }  // namespace muster

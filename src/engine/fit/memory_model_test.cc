@@ -80,7 +80,7 @@ IoScene draw_scene(Random& random, int number) {
   return scene;
 }
 
-// Two steps a reader, as PyTorch has it; the header says when that is not enough.
+// Two steps per reader, as in PyTorch. memory_model.h describes when that is not enough.
 std::size_t queue_for(const IoScene& scene) {
   if (scene.cache_mib >= scene.dataset_mib()) return static_cast<std::size_t>(2 * scene.readers);
   const double longest_item = static_cast<double>(scene.readers) *
@@ -106,7 +106,7 @@ TEST(MemoryModel, IsWithin3PercentOfAnExactSimulation) {
         "{}, compute {:.4f} s",
         number, said, exact.step_seconds, scene.batch, scene.cache_mib / scene.dataset_mib(),
         scene.queue, scene.readers, scene.compute_seconds);
-    // What does not fit in a cache's last corner is an item at most.
+    // At most one item is not cached because the rest of the cache is too small.
     EXPECT_NEAR(missed_mib_per_epoch(facts.base_mem_mib + scene.cache_mib, facts), exact.missed_mib,
                 2 * *std::ranges::max_element(scene.item_mib) + 1e-6);
   }
@@ -226,7 +226,7 @@ TEST(MemoryModel, KnowsWhereStorageStopsBeingTheBottleneck) {
 }
 
 TEST(MemoryModel, WhatWasMeasuredOutweighsTheBandwidths) {
-  // 100 MiB in 1 ms are more than memory is said to give.
+  // 100 MiB in 1 ms exceed the stated memory bandwidth.
   EXPECT_DOUBLE_EQ(step_seconds(0.001, 4096 + 102'400, kFacts), 0.001);
   DataFacts upside_down = kFacts;
   upside_down.storage_mib_per_s = 40'000;
@@ -240,7 +240,7 @@ TEST(MemoryModel, WhatWasMeasuredOutweighsTheBandwidths) {
 }
 
 TEST(MemoryModel, StorageIsWantedForWhatIsMissedOnly) {
-  EXPECT_DOUBLE_EQ(storage_wanted_mib_per_s(0.1, 4096, kFacts), 500);  // Waits for all there is.
+  EXPECT_DOUBLE_EQ(storage_wanted_mib_per_s(0.1, 4096, kFacts), 500);  // Uses the full bandwidth.
   EXPECT_DOUBLE_EQ(storage_wanted_mib_per_s(1.0, 4096, kFacts), 100);
   EXPECT_DOUBLE_EQ(storage_wanted_mib_per_s(1.0, 4096 + 51'200, kFacts), 50 / (1 - 0.0025));
   EXPECT_EQ(storage_wanted_mib_per_s(1.0, 4096 + 102'400, kFacts), 0);

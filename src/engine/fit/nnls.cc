@@ -14,16 +14,15 @@ namespace {
 
 using Column = std::vector<double>;
 
-// A column of length 1 of which less than this points away from the columns before it depends on
-// them.
+// A unit column depends on the earlier columns if its independent component is shorter than this.
 constexpr double kDependent = 1e-10;
 
-// A larger set of unknowns must be better by more than rounding, or the smaller one stays: by this
-// part of the squared residual, and by this part of the squared length of b.
+// A larger set of unknowns must improve the result by more than rounding errors: by kBetter of the
+// squared residual plus kExact of the squared length of b.
 constexpr double kBetter = 1e-12;
 constexpr double kExact = 1e-26;
 
-// The length, without overflow on the way.
+// Euclidean length, computed without overflow.
 double length(const Column& column) {
   double largest = 0;
   for (const double value : column) largest = std::max(largest, std::fabs(value));
@@ -33,8 +32,8 @@ double length(const Column& column) {
   return largest * std::sqrt(sum);
 }
 
-// Makes the column one of length 1, or leaves it zero; says how long it was.
-double normalise(Column& column) {
+// Scales the column to length 1, unless it is zero. Returns the original length.
+double normalize(Column& column) {
   const double norm = length(column);
   if (norm > 0) {
     for (double& value : column) value /= norm;
@@ -53,8 +52,8 @@ Column weighted_column(std::span<const double> a, std::size_t stride, std::size_
   return column;
 }
 
-// Takes from `target` twice its part along `mirror`, whose squared length is `square`, looking at
-// the rows from `first` on: one Householder reflection.
+// One Householder reflection of the rows from `first` on. `square` is the squared length of
+// `mirror`.
 void reflect(Column& target, const Column& mirror, double square, std::size_t first) {
   double dot = 0;
   for (std::size_t i = first; i < target.size(); ++i) dot += mirror[i] * target[i];
@@ -68,7 +67,7 @@ struct Attempt {
   double square = 0;  // Squared residual.
 };
 
-// Plain least squares on these columns by Householder's QR; columns and b are of length 1.
+// Least squares by Householder QR; all columns and b have length 1.
 Attempt least_squares(std::vector<Column> columns, Column b) {
   Attempt attempt;
   const std::size_t count = columns.size();
@@ -80,7 +79,7 @@ Attempt least_squares(std::vector<Column> columns, Column b) {
     std::fill_n(mirror.begin(), j, 0.0);
     const double norm = length(mirror);
     if (norm < kDependent) return attempt;
-    diagonal[j] = mirror[j] > 0 ? -norm : norm;  // The sign that does not cancel.
+    diagonal[j] = mirror[j] > 0 ? -norm : norm;  // This sign avoids cancellation.
     mirror[j] -= diagonal[j];
     double square = 0;
     for (std::size_t i = j; i < rows; ++i) square += mirror[i] * mirror[i];
@@ -100,7 +99,7 @@ Attempt least_squares(std::vector<Column> columns, Column b) {
   return attempt;
 }
 
-// All sets of unknowns as bit masks, small sets first.
+// All non-empty sets of unknowns as bit masks, small sets first.
 std::vector<std::uint32_t> sets_by_size(std::size_t unknowns) {
   std::vector<std::uint32_t> sets;
   for (std::uint32_t set = 1; set < (1u << unknowns); ++set) sets.push_back(set);
@@ -114,7 +113,7 @@ std::vector<std::uint32_t> sets_by_size(std::size_t unknowns) {
 
 NnlsAnswer solve_nnls(std::span<const double> a, std::size_t unknowns, std::span<const double> b,
                       std::span<const double> weights) {
-  MUSTER_CHECK(unknowns <= kMostUnknowns);
+  MUSTER_CHECK(unknowns <= kMaxUnknowns);
   MUSTER_CHECK(a.size() == unknowns * b.size());
   MUSTER_CHECK(weights.empty() || weights.size() == b.size());
   std::vector<double> roots(b.size(), 1.0);
@@ -124,18 +123,17 @@ NnlsAnswer solve_nnls(std::span<const double> a, std::size_t unknowns, std::span
   }
   NnlsAnswer answer{std::vector<double>(unknowns, 0.0), 0};
   Column target = weighted_column(b, 1, 0, roots);
-  const double target_norm = normalise(target);
+  const double target_norm = normalize(target);
   std::vector<Column> columns;
   std::vector<double> norms;
   for (std::size_t j = 0; j < unknowns; ++j) {
     columns.push_back(weighted_column(a, unknowns, j, roots));
-    norms.push_back(normalise(columns.back()));
+    norms.push_back(normalize(columns.back()));
   }
   if (target_norm == 0) return answer;
 
-  // The best x leaves a set of independent columns whose plain least squares is x and has no
-  // negative part: were the columns of x dependent, one could be emptied into the others. So it is
-  // found by looking at all such sets.
+  // The best x has a set of independent columns whose unconstrained least-squares solution is x: if
+  // the columns were dependent, one could be replaced by the others. So trying all sets finds it.
   double best = 1.0;
   for (const std::uint32_t set : sets_by_size(unknowns)) {
     std::vector<Column> chosen;

@@ -33,7 +33,7 @@ struct Problem {
     return sum;
   }
 
-  // The naive twin: one unknown at a time to its best place, over and over.
+  // Naive reference implementation: repeatedly optimizes one unknown at a time.
   std::vector<double> by_descent() const {
     std::vector<double> x(unknowns, 0);
     for (int sweep = 0; sweep < 20'000; ++sweep) {
@@ -95,8 +95,8 @@ TEST(Nnls, IsTheBestThereIsAndNoneIsNegative) {
       bounded += x == 0 ? 1 : 0;
     }
     EXPECT_NEAR(answer.residual * answer.residual, problem.square(answer.x), 1e-9);
-    const std::vector<double> twin = problem.by_descent();
-    for (std::size_t j = 0; j < unknowns; ++j) EXPECT_NEAR(answer.x[j], twin[j], 1e-6);
+    const std::vector<double> reference = problem.by_descent();
+    for (std::size_t j = 0; j < unknowns; ++j) EXPECT_NEAR(answer.x[j], reference[j], 1e-6);
   }
   EXPECT_GT(bounded, campaign_floor(30));  // Many would be negative if they might.
 }
@@ -135,7 +135,7 @@ TEST(Nnls, BadScalingDoesNotMatter) {
 }
 
 TEST(Nnls, DependentColumnsLeaveTheFewestUnknowns) {
-  // Columns 0 and 2 are alike, column 1 is their sum, column 3 is nothing.
+  // Columns 0 and 2 are equal, column 1 is their sum, column 3 is zero.
   Random random(3);
   Problem problem;
   problem.unknowns = 4;

@@ -8,9 +8,9 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kFewestBins = 4;  // For a rate to be called known.
+constexpr std::size_t kMinBins = 4;  // Minimum for known(), unless the time limit is reached.
 
-// Student's t at 97.5 %, for so many degrees of freedom.
+// 97.5% quantile of Student's t distribution with `freedom` degrees of freedom.
 double student(std::size_t freedom) {
   constexpr double kTable[] = {0,     12.71, 4.303, 3.182, 2.776, 2.571, 2.447,
                                2.365, 2.306, 2.262, 2.228, 2.201, 2.179};
@@ -49,10 +49,10 @@ std::optional<Rate> RateMeter::rate() const {
   if (n < 2) return std::nullopt;
   double seconds = 0;
   double steps = 0;
-  double weighted_squares = 0;  // Of the rates.
+  double weighted_squares = 0;  // Sum of steps^2 / seconds.
   double best_score = 0;
   std::optional<Rate> best;
-  // From the end: each turn keeps one bin more.
+  // From the end: each iteration adds one earlier bin.
   for (std::size_t first = n; first-- > 0;) {
     const Bin& bin = bins_[first];
     seconds += bin.seconds;
@@ -75,7 +75,7 @@ bool RateMeter::known(Duration now) const {
   const std::optional<Rate> found = rate();
   if (!found) return false;
   if (now - since_ >= options_.most) return true;
-  return bins_.size() >= kFewestBins && now - since_ >= options_.least &&
+  return bins_.size() >= kMinBins && now - since_ >= options_.least &&
          found->error <= options_.wanted;
 }
 

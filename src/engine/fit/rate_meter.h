@@ -1,7 +1,8 @@
 #pragma once
 
-// How fast a job trains under one limit, from what it says of its steps. Whoever watches the job
-// calls begin() when the limit holds, take() with each thing it says, and asks known() or rate().
+// Measures a job's training speed under one CPU limit, from its progress reports. The observer
+// calls begin() when the limit takes effect and take() for each report, and polls known() or
+// rate().
 
 #include <optional>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace muster {
 
-// By the watcher's clock: until then the job had done so many steps.
+// Number of steps done at time `at` of the observer's clock.
 struct Observation {
   Duration at;
   double step = 0;
@@ -18,16 +19,17 @@ struct Observation {
 
 struct Rate {
   double steps_per_second = 0;
-  double error = 0;  // Half of the 95 % confidence interval, as a part of the rate.
+  double error = 0;  // Half width of the 95% confidence interval, relative to the rate.
 };
 
 struct MeterOptions {
-  // Limits of CPU are dealt out every 100 ms, and jobs load ahead: shorter times tell nothing.
+  // Minimum length of a bin. CPU limits apply per 100 ms and jobs prefetch data, so shorter bins
+  // are meaningless.
   Duration bin = Duration::micros(300'000);
-  Duration settle = Duration::micros(500'000);  // After a change, and after the first word.
-  Duration least = Duration::micros(2'500'000);
-  Duration most = Duration::seconds(15);
-  double wanted = 0.02;  // Error at which a rate is known well enough.
+  Duration settle = Duration::micros(500'000);   // Ignored time after begin().
+  Duration least = Duration::micros(2'500'000);  // Minimum time until known().
+  Duration most = Duration::seconds(15);         // After this, any rate is known().
+  double wanted = 0.02;                          // Relative error below which a rate is known().
 };
 
 class RateMeter {
@@ -35,15 +37,16 @@ class RateMeter {
   explicit RateMeter(MeterOptions options = {}) : options_(options) {}
 
   void begin(Duration now);
-  // Observations that go back in time or in steps begin it anew: the job was restarted.
+  // Adds a report. If time or steps go backwards, the job was restarted and the measurement begins
+  // again.
   void take(const Observation& observation);
 
-  // Long enough and well enough, or as long as it may take and at all.
+  // True if the rate is accurate enough after `least`, or if there is any rate after `most`.
   bool known(Duration now) const;
-  // What is left when the beginning is dropped in which the job was still getting used to the limit
-  // (the cut that makes the rest most certain, as in simulation studies: White's MSER). Nothing
-  // with less than two bins.
+  // Returns the rate without the initial transient, or nullopt with fewer than two bins. The
+  // transient ends at the cut that minimizes the error of the rest (White's MSER).
   std::optional<Rate> rate() const;
+  // Time of the last report since begin(); nullopt: none.
   std::optional<Duration> last_word() const { return last_word_; }
 
  private:
@@ -54,8 +57,8 @@ class RateMeter {
 
   MeterOptions options_;
   Duration since_;
-  std::optional<Duration> last_word_;  // Since begin().
-  std::optional<Observation> open_;    // Where the bin at hand begins.
+  std::optional<Duration> last_word_;  // Reset by begin().
+  std::optional<Observation> open_;    // Start of the current bin.
   std::vector<Bin> bins_;
 };
 

@@ -26,7 +26,7 @@ TEST(RateMeter, AnEvenRateIsKnownSoonAndExactly) {
   EXPECT_LT(meter.rate()->error, 1e-6);
 }
 
-// What was loaded ahead is used up first, and looks like speed.
+// Prefetched data is used first, which looks like a higher speed.
 TEST(RateMeter, TheBeginningIsDropped) {
   RateMeter meter;
   meter.begin(ms(0));

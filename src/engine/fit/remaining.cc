@@ -10,14 +10,14 @@ namespace muster {
 
 namespace {
 
-constexpr double kMost = 1e12;          // Steps, epochs or seconds beyond this are a mistake.
-constexpr std::size_t kStretches = 16;  // Into which the past is cut at most.
-constexpr std::size_t kFewest = 3;      // From which something can be told.
-constexpr double kSpike = 3;
-constexpr double kHalfLife = 1.0 / 3;  // Of the weight, as a part of the past.
-constexpr double kMostAlike = 0.8;     // Correlation of neighbours that is believed.
-constexpr double kFarther = 0.06;      // By which the band grows when it looks twice as far.
-constexpr double kLeastBand = 0.02;    // Of the answer, to each side.
+constexpr double kMax = 1e12;           // Larger numbers of steps, epochs or seconds are invalid.
+constexpr std::size_t kStretches = 16;  // Maximum number of stretches of the past.
+constexpr std::size_t kMin = 3;         // Minimum number of stretches for a prediction.
+constexpr double kSpike = 3;            // Maximum pace ratio to the neighboring stretches.
+constexpr double kHalfLife = 1.0 / 3;   // Half-life of the weights, as a fraction of the past.
+constexpr double kMaxAlike = 0.8;       // Maximum correlation of neighbors.
+constexpr double kFarther = 0.06;       // Relative growth of the band per doubling of the horizon.
+constexpr double kMinBand = 0.02;       // Minimum relative width of the band on each side.
 constexpr int kRefits = 60;
 constexpr std::size_t kRefitPoints = 32;
 
@@ -25,10 +25,10 @@ constexpr double kLogTwo = 0.6931471805599453;
 
 struct Stretch {
   double length = 0;  // Steps.
-  double pace = 0;    // Seconds a step.
+  double pace = 0;    // Seconds per step.
 };
 
-bool is_sane(double value) { return value >= 0 && value <= kMost; }  // Not if it is no number.
+bool is_sane(double value) { return value >= 0 && value <= kMax; }  // False for NaN.
 
 bool are_sane(std::span<const PacePoint> points) {
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -38,8 +38,8 @@ bool are_sane(std::span<const PacePoint> points) {
   return true;
 }
 
-// Between points of one lease that went forward. Time in which nothing was done counts to the next
-// that was.
+// Intervals between successive points of one lease with progress. Time without progress belongs to
+// the next interval.
 std::vector<Stretch> windows_of(std::span<const PacePoint> points) {
   std::vector<Stretch> windows;
   std::optional<PacePoint> from;
@@ -83,20 +83,21 @@ void cut_spikes(std::vector<Stretch>& stretches) {
   }
 }
 
-// What the past says of one step.
+// Statistics of the past pace.
 struct Pace {
-  double mean = 0;    // Seconds.
-  double spread = 0;  // Standard deviation of a stretch's pace; neighbours alike count for it.
-  double count = 0;   // Of stretches, as many as all of one weight would have to be.
-  double length = 0;  // Steps of a stretch, on average.
-  double known = 0;   // Steps of all.
+  double mean = 0;    // Seconds per step.
+  double spread = 0;  // Standard deviation of a stretch's pace, adjusted for correlation.
+  double count = 0;   // Effective number of stretches, given the weights.
+  double length = 0;  // Mean steps per stretch.
+  double known = 0;   // Steps of all stretches.
 
-  // Standard deviation of the time of so many steps to come, as a part of it.
+  // Relative standard deviation of the time for the next `steps` steps.
   double error(double steps) const {
     const double ahead = std::max(steps / length, 1e-6);
     return spread / mean * std::sqrt(1 / count + 1 / ahead);
   }
-  // How many of those the band is wide to each side: Student's 90%, and more for looking far.
+  // Half width of the band in standard deviations: Student's 90% quantile, larger for a long
+  // horizon.
   double widths(double steps) const {
     const double free = std::max(count - 1, 1.0);
     const double student = 1.2816 * (1 + 0.55 / free + 0.85 / (free * free));
@@ -106,7 +107,7 @@ struct Pace {
 
 std::optional<Pace> pace_of(std::span<const PacePoint> points) {
   std::vector<Stretch> stretches = stretches_of(points);
-  if (stretches.size() < kFewest) return std::nullopt;
+  if (stretches.size() < kMin) return std::nullopt;
   cut_spikes(stretches);
   Pace pace;
   for (const Stretch& each : stretches) pace.known += each.length;
@@ -135,9 +136,9 @@ std::optional<Pace> pace_of(std::span<const PacePoint> points) {
     if (i > 0) alike += off * (stretches[i - 1].pace - pace.mean);
   }
   variance *= pace.count / (pace.count - 1);
-  // With few of them they look less alike than they are: by about one in as many.
+  // With few stretches the sample correlation is too low, by about 1 / count.
   const double seen = alone > 0 ? alike / alone + 1 / pace.count : 0;
-  const double correlation = std::clamp(seen, 0.0, kMostAlike);
+  const double correlation = std::clamp(seen, 0.0, kMaxAlike);
   pace.spread = std::sqrt(variance * (1 + correlation) / (1 - correlation));
   if (!(pace.mean > 0) || !std::isfinite(pace.mean) || !std::isfinite(pace.spread)) {
     return std::nullopt;
@@ -145,33 +146,33 @@ std::optional<Pace> pace_of(std::span<const PacePoint> points) {
   return pace;
 }
 
-double together(double one, double other) { return std::sqrt(one * one + other * other); }
+double root_sum_square(double one, double other) { return std::sqrt(one * one + other * other); }
 
 Remaining with_band(Remaining answer, double factor) {
-  factor = std::max(factor, 1 + kLeastBand);
-  answer.low = std::min(answer.seconds / factor, kMost);
-  answer.high = std::min(answer.seconds * factor, kMost);
-  answer.seconds = std::min(answer.seconds, kMost);
+  factor = std::max(factor, 1 + kMinBand);
+  answer.low = std::min(answer.seconds / factor, kMax);
+  answer.high = std::min(answer.seconds * factor, kMax);
+  answer.seconds = std::min(answer.seconds, kMax);
   return answer;
 }
 
-Result<Remaining> by_steps(const JobTold& told) {
+Result<Remaining> by_steps(const JobReports& told) {
   if (!is_sane(*told.total) || !(*told.total > 0)) {
-    return Error{"it has reported a total that cannot be"};
+    return Error{"the job has reported an invalid total"};
   }
-  if (told.steps.empty()) return Error{"it has reported a total, but no steps"};
+  if (told.steps.empty()) return Error{"the job has reported a total, but no steps"};
   Remaining answer;
   answer.done = told.steps.back().at;
   answer.end = *told.total;
   const double steps = answer.end - answer.done;
   if (steps <= 0) return answer;
   const std::optional<Pace> pace = pace_of(told.steps);
-  if (!pace) return Error{"it has reported too few steps yet"};
+  if (!pace) return Error{"the job has reported too few steps yet"};
   answer.seconds = steps * pace->mean;
   return with_band(answer, 1 + pace->widths(steps) * pace->error(steps));
 }
 
-// Of many, the first, the last, and those between evenly.
+// Returns at most kRefitPoints points, evenly spaced, including the first and the last.
 std::vector<LossPoint> thinned(std::span<const LossPoint> points) {
   if (points.size() <= kRefitPoints) return {points.begin(), points.end()};
   std::vector<LossPoint> few;
@@ -181,13 +182,13 @@ std::vector<LossPoint> thinned(std::span<const LossPoint> points) {
   return few;
 }
 
-// Each as likely as the others, in order.
+// Remaining epochs by curves fitted to perturbed points, ascending. All are equally likely.
 std::vector<double> epochs_of_refits(const LossCurve& curve, std::span<const LossPoint> points,
                                      double done, const ConvergenceRule& rule) {
   const std::vector<LossPoint> few = thinned(points);
   const auto count = static_cast<double>(points.size());
-  // A curve of three numbers lies nearer to its points than the truth does; and it is the last
-  // third of them that it is drawn to.
+  // A fitted curve with three parameters is closer to its points than the actual curve, mostly to
+  // the heavily weighted last third. The scale corrects for this.
   const double third = std::max(count / 3, 1.0);
   const double scale = std::sqrt(third / std::max(third - 3, 1.0)) *
                        std::sqrt(static_cast<double>(few.size()) / count);
@@ -202,38 +203,41 @@ std::vector<double> epochs_of_refits(const LossCurve& curve, std::span<const Los
       if (!std::isfinite(again[j].loss)) again[j].loss = few[j].loss;
     }
     const Result<LossCurve> fitted = fit_loss_curve(again);
-    const double most = std::max(0.0, rule.cap - done);  // It might as well never end.
+    // Without a curve, the job might run up to the cap.
+    const double most = std::max(0.0, rule.cap - done);
     epochs.push_back(fitted.ok() ? remaining_epochs(fitted, done, rule) : most);
   }
   std::sort(epochs.begin(), epochs.end());
   return epochs;
 }
 
-Result<Remaining> by_loss(const JobTold& told, const ConvergenceRule& rule) {
-  if (told.epochs.empty()) return Error{"it has reported no epochs, and no total"};
+Result<Remaining> by_loss(const JobReports& told, const ConvergenceRule& rule) {
+  if (told.epochs.empty()) return Error{"the job has reported no epochs and no total"};
   const Result<LossCurve> curve = fit_loss_curve(told.losses);
-  if (!curve.ok()) return Error{"its loss does not say yet when it will have converged"};
+  if (!curve.ok()) return Error{"the reported losses do not yet predict when the job converges"};
   Remaining answer;
   answer.by = Remaining::By::kLoss;
   answer.done = told.epochs.back().at;
   if (answer.done >= rule.cap) {
-    return Error{"its loss should have converged by now, and it goes on"};
+    return Error{"the loss should have converged by now, but the job still runs"};
   }
   const double epochs = remaining_epochs(curve, answer.done, rule);
   answer.end = answer.done + epochs;
-  if (epochs <= 0) return Error{"its loss has converged, and it goes on"};
+  if (epochs <= 0) return Error{"the loss has converged, but the job still runs"};
   const std::optional<Pace> pace = pace_of(told.epochs);
-  if (!pace) return Error{"it has reported too few epochs yet"};
+  if (!pace) return Error{"the job has reported too few epochs yet"};
   answer.seconds = epochs * pace->mean;
   const std::vector<double> refits =
       epochs_of_refits(curve.value(), told.losses, answer.done, rule);
   const double slack = pace->widths(epochs) * pace->error(epochs);
-  const auto tenth = refits.size() / 12;  // A little less: that the curve is one is believed too.
-  // Two causes of error that have nothing to do with each other, as parts of the answer.
+  // Less than a tenth, because the curve model itself is uncertain.
+  const auto tenth = refits.size() / 12;
+  // Combine two independent relative errors: the pace and the number of epochs.
   const double fewer = std::max(epochs - refits[tenth], 0.0) / epochs;
   const double more = std::max(refits[refits.size() - 1 - tenth] - epochs, 0.0) / epochs;
-  const Remaining below = with_band(answer, 1 + together(slack, fewer / std::max(1 - fewer, 0.05)));
-  const Remaining above = with_band(answer, 1 + together(slack, more));
+  const Remaining below =
+      with_band(answer, 1 + root_sum_square(slack, fewer / std::max(1 - fewer, 0.05)));
+  const Remaining above = with_band(answer, 1 + root_sum_square(slack, more));
   answer.seconds = above.seconds;
   answer.low = below.low;
   answer.high = above.high;
@@ -242,13 +246,13 @@ Result<Remaining> by_loss(const JobTold& told, const ConvergenceRule& rule) {
 
 }  // namespace
 
-Result<Remaining> predict_remaining(const JobTold& told, const ConvergenceRule& rule) {
+Result<Remaining> predict_remaining(const JobReports& told, const ConvergenceRule& rule) {
   if (!are_sane(told.steps) || !are_sane(told.epochs)) {
-    return Error{"it has reported numbers that cannot be"};
+    return Error{"the job has reported invalid numbers"};
   }
   if (told.total) return by_steps(told);
   if (!told.losses.empty()) return by_loss(told, rule);
-  return Error{"it has reported no loss and no total"};
+  return Error{"the job has reported no loss and no total"};
 }
 
 }  // namespace muster

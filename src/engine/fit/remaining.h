@@ -1,10 +1,9 @@
 #pragma once
 
-// How long a running job still takes, by what it has said of itself: by its steps where it says how
-// many they will be, otherwise by its loss, which Optimus expects to end when it has converged
-// (loss_curve.h). Nothing of the job is trusted: numbers that cannot be are an Error, as is what
-// does not suffice, in a sentence about the job for its user ("it has reported no loss and no
-// total").
+// Predicts the remaining run time of a job from its progress reports: by steps if it reports a
+// total, otherwise by its loss, assuming that it ends at convergence (loss_curve.h). Reports are
+// untrusted: impossible or insufficient numbers return an Error. Its message is about the job and
+// for its user ("the job has reported no loss and no total").
 
 #include <cstdint>
 #include <optional>
@@ -15,36 +14,36 @@
 
 namespace muster {
 
-// How far a job was when it had run for so long.
+// Progress of a job after a given run time.
 struct PacePoint {
-  double seconds = 0;       // Of running; time in which it had no lease does not count.
-  double at = 0;            // Steps done, or passes over its data.
-  std::uint32_t lease = 0;  // Pauses between two say nothing of its pace.
+  double seconds = 0;       // Run time; time without a lease does not count.
+  double at = 0;            // Steps or training epochs done.
+  std::uint32_t lease = 0;  // Gaps between leases do not count for the pace.
 };
 
-// In order of seconds each.
-struct JobTold {
+// Reports of one job; `steps` and `epochs` are in order of seconds.
+struct JobReports {
   std::span<const PacePoint> steps = {};
-  std::span<const PacePoint> epochs = {};  // Passes over its data.
-  std::span<const LossPoint> losses = {};  // In order of epochs.
-  std::optional<double> total = {};        // Steps of the whole job.
+  std::span<const PacePoint> epochs = {};  // Training epochs.
+  std::span<const LossPoint> losses = {};  // In order of training epochs.
+  std::optional<double> total = {};        // Total steps of the job.
 };
 
 struct Remaining {
   enum class By : std::uint8_t { kSteps, kLoss };
-  double seconds = 0;  // From the last point on.
-  double low = 0;      // In eight of ten cases it is not less than this,
-  double high = 0;     // nor more than that.
+  double seconds = 0;  // From the last point.
+  double low = 0;      // Lower end of the 80% interval.
+  double high = 0;     // Upper end of the 80% interval.
   By by = By::kSteps;
-  double done = 0;  // Steps or epochs, as `by` says, so far
-  double end = 0;   // and when it ends.
+  double done = 0;  // Steps or epochs done, depending on `by`.
+  double end = 0;   // Predicted steps or epochs at the end.
 };
 
-// Its pace is the mean over stretches of about equal length, the latest counting most; of a stretch
-// that took three times as long as both beside it, or a third, no more is believed. The band comes
-// from how the stretches differ, and grows with how far ahead it looks compared with what is known.
-// By the loss it comes from curves fitted again to points as far off the curve as the real ones
-// were, drawn with a seed of its own: the same points always give the same answer.
-Result<Remaining> predict_remaining(const JobTold& told, const ConvergenceRule& rule = {});
+// The pace is a weighted mean over stretches of similar length, with more weight on recent ones. A
+// stretch that is more than three times slower or faster than both neighbors is clamped. The
+// interval depends on the variation of the stretches and grows with the horizon. For losses it
+// comes from curves refitted to randomly perturbed points. The seed is fixed, so equal input gives
+// equal results.
+Result<Remaining> predict_remaining(const JobReports& told, const ConvergenceRule& rule = {});
 
 }  // namespace muster

@@ -16,8 +16,8 @@ namespace {
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// A job of so many steps, each of which takes about a second: what was seen of it every 10 steps,
-// and how long it takes in all. Neighbouring steps are alike by `alike`.
+// A job of `total` steps of about one second each: its progress every 10 steps and its total time.
+// `alike` is the correlation of neighboring steps.
 struct JobRun {
   std::vector<PacePoint> points;
   double whole = 0;
@@ -36,13 +36,13 @@ JobRun run_of(std::uint64_t seed, int total, double noise, double alike, double 
 }
 
 Result<Remaining> after(const JobRun& run, std::size_t points, double total) {
-  JobTold told;
+  JobReports told;
   told.steps = std::span(run.points).first(points);
   told.total = total;
   return predict_remaining(told);
 }
 
-// How often of a hundred the truth was inside the band.
+// Number of runs out of 100 whose actual value was inside the band.
 double covered(int total, std::size_t points, double noise, double alike) {
   int inside = 0;
   constexpr int kRuns = 500;
@@ -153,7 +153,7 @@ TrainingRun training(std::uint64_t seed, int until, double noise) {
   return out;
 }
 Result<Remaining> predicted(const TrainingRun& seen) {
-  JobTold told;
+  JobReports told;
   told.epochs = seen.epochs;
   told.losses = seen.losses;
   return predict_remaining(told);
@@ -186,28 +186,29 @@ TEST(Remaining, ByTheLossAlike) {
 }
 
 TEST(Remaining, SaysWhyItCannotTell) {
-  const auto why = [](const JobTold& told) {
+  const auto why = [](const JobReports& told) {
     const Result<Remaining> left = predict_remaining(told);
     return left.ok() ? "it can" : left.error().message;
   };
   const JobRun run = run_of(1, 100, 0, 0);
   const TrainingRun seen = training(1, 12, 0);
-  EXPECT_EQ(why({}), "it has reported no loss and no total");
-  EXPECT_EQ(why({.steps = run.points}), "it has reported no loss and no total");
-  EXPECT_EQ(why({.total = 100.0}), "it has reported a total, but no steps");
+  EXPECT_EQ(why({}), "the job has reported no loss and no total");
+  EXPECT_EQ(why({.steps = run.points}), "the job has reported no loss and no total");
+  EXPECT_EQ(why({.total = 100.0}), "the job has reported a total, but no steps");
   EXPECT_EQ(why({.steps = std::span(run.points).first(3), .total = 100.0}),
-            "it has reported too few steps yet");
-  EXPECT_EQ(why({.losses = seen.losses}), "it has reported no epochs, and no total");
+            "the job has reported too few steps yet");
+  EXPECT_EQ(why({.losses = seen.losses}), "the job has reported no epochs and no total");
   std::vector<LossPoint> level = seen.losses;
   for (LossPoint& point : level) point.loss = 1;
   EXPECT_EQ(why({.epochs = seen.epochs, .losses = level}),
-            "its loss does not say yet when it will have converged");
+            "the reported losses do not yet predict when the job converges");
   std::vector<PacePoint> late = seen.epochs;
   for (PacePoint& point : late) point.at += 60;
-  EXPECT_EQ(why({.epochs = late, .losses = seen.losses}), "its loss has converged, and it goes on");
+  EXPECT_EQ(why({.epochs = late, .losses = seen.losses}),
+            "the loss has converged, but the job still runs");
   for (PacePoint& point : late) point.at += 60;
   EXPECT_EQ(why({.epochs = late, .losses = seen.losses}),
-            "its loss should have converged by now, and it goes on");
+            "the loss should have converged by now, but the job still runs");
   const Result<Remaining> over = after(run, 10, 90);
   ASSERT_TRUE(over.ok());
   EXPECT_EQ(over.value().seconds, 0) << "all steps are done";
@@ -232,7 +233,7 @@ TEST(Remaining, NonsenseIsAnErrorOrANumber) {
       std::sort(losses.begin(), losses.end(),
                 [](const LossPoint& a, const LossPoint& b) { return a.epoch < b.epoch; });
     }
-    JobTold told;
+    JobReports told;
     told.steps = told.epochs = steps;
     told.losses = losses;
     if (random.below(2) == 0) told.total = any();

@@ -70,7 +70,7 @@ bool comes_after(const PsShare& a, const PsShare& b) {
   return a.ps != b.ps ? a.ps > b.ps : a.workers > b.workers;
 }
 
-// Every way to put the tasks on servers that are alike, once: servers in falling order.
+// All distinct ways to put the tasks on equal nodes: nodes in descending order.
 template <class Visit>
 void for_each_placement(PsShare left, int capacity, SaneShares& so_far, const Visit& visit) {
   if (left == PsShare{}) visit(so_far);
@@ -86,10 +86,9 @@ void for_each_placement(PsShare left, int capacity, SaneShares& so_far, const Vi
   }
 }
 
-// Both numbers at once, so the even spread is the fastest whatever the bandwidth of either sort. By
-// transfer_bound() for every capacity; by what the tasks there really exchange, transfers(), where
-// the servers are filled. Placements may use as many servers as they
-// like.
+// Both numbers at the same time, so the even spread is fastest for any bandwidth. By
+// transfer_bound() for every capacity; by the actual transfers() if the nodes are full. Placements
+// may use any number of nodes.
 TEST(Sanity, J10_EvenSpreadIsOptimalByBruteForce) {
   int placements = 0;
   int worse = 0;
@@ -123,7 +122,7 @@ TEST(Sanity, J10_EvenSpreadIsOptimalByBruteForce) {
   }
   EXPECT_GT(placements, 20'000);
   EXPECT_GT(worse, placements / 2);  // It is not that all placements are equally good.
-  EXPECT_GT(filled, 36);             // More than the trivial one on a single server.
+  EXPECT_GT(filled, 36);             // More than the trivial one on a single node.
 }
 
 }  // namespace

@@ -25,15 +25,15 @@ void Session::end(std::optional<std::string> trouble) {
 
 bool Session::look(Duration now) {
   if (over_) return false;
-  const Duration heard = meter_.last_word().value_or(since_);
+  const Duration last_report = meter_.last_word().value_or(since_);
   if (!meter_.known(now)) {
-    // One point has its time, however small the budget.
+    // Even with a small budget, one point gets enough time.
     const Duration most = std::max(options_.budget, options_.meter.most + options_.meter.settle);
-    if (now - heard < options_.patience && now - since_ < most) return false;
-    end(now - heard >= options_.patience
-            ? fmt::format("it has reported no progress for {:.0f} s",
+    if (now - last_report < options_.patience && now - since_ < most) return false;
+    end(now - last_report >= options_.patience
+            ? fmt::format("the job has reported no progress for {:.0f} s",
                           options_.patience.in_seconds())
-            : fmt::format("it reports too seldom: its speed was not known after {:.0f} s",
+            : fmt::format("the job reports too rarely: its speed was still unknown after {:.0f} s",
                           most.in_seconds()));
     return true;
   }

@@ -10,8 +10,8 @@ namespace {
 
 Duration session_ms(std::int64_t count) { return Duration::micros(count * 1000); }
 
-// A job of so many CPU seconds a step and so many steps a second at most, that loads some steps
-// ahead, and starts up before it says anything.
+// A job with a given CPU time per step and maximum speed, which prefetches some steps and starts up
+// before its first report.
 class Job {
  public:
   Job(double cpu_seconds, double most) : cpu_seconds_(cpu_seconds), most_(most) {}
@@ -69,7 +69,7 @@ TEST(Session, AJobThatSaysNothingIsTrouble) {
   EXPECT_FALSE(session.look(session_ms(9'000)));
   EXPECT_TRUE(session.look(session_ms(10'000)));
   EXPECT_TRUE(session.over());
-  EXPECT_EQ(session.trouble(), "it has reported no progress for 10 s");
+  EXPECT_EQ(session.trouble(), "the job has reported no progress for 10 s");
   EXPECT_FALSE(session.look(session_ms(11'000)));
 }
 

@@ -7,12 +7,12 @@ namespace muster {
 
 namespace {
 
-constexpr double kFlat = 0.02;       // Less than this is noise, not speed.
-constexpr std::int64_t kStep = 10;   // Limits in hundredths of a CPU.
-constexpr std::int64_t kDown = 4;    // How far to go down while the curve is flat.
-constexpr double kNearPoint = 0.05;  // Closer to a point than this, it tells little new.
-constexpr double kHeadroom = 1.05;   // Loads come in bursts, and limits are dealt out evenly.
-constexpr double kNeedKnown = 0.15;  // The need is known when it is known to within this.
+constexpr double kFlat = 0.02;       // Smaller relative differences are noise.
+constexpr std::int64_t kStep = 10;   // Limits are multiples of 0.01 CPUs.
+constexpr std::int64_t kDown = 4;    // Divisor of the lowest limit while the curve is flat.
+constexpr double kNearPoint = 0.05;  // Minimum relative distance of a new point.
+constexpr double kHeadroom = 1.05;   // For bursts: load varies, but the limit is constant.
+constexpr double kNeedKnown = 0.15;  // Relative accuracy at which the need is known.
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 
@@ -21,7 +21,7 @@ double line_at(const CurvePoint& a, const CurvePoint& b, double cpu) {
   return a.rate + slope * (cpu - as_double(a.cpu_milli));
 }
 
-// Where the line from a to b, or beyond b, comes to that rate.
+// Returns the CPUs at which the line through a and b reaches `rate`.
 std::int64_t crossing(const CurvePoint& a, const CurvePoint& b, double rate) {
   if (b.rate <= a.rate) return b.cpu_milli;
   const double part = (rate - a.rate) / (b.rate - a.rate);
@@ -31,11 +31,11 @@ std::int64_t crossing(const CurvePoint& a, const CurvePoint& b, double rate) {
 
 struct Bend {
   double cpu = 0;
-  double gap = 0;  // Between the most and the least it can be there, as a part of the most.
+  double gap = 0;  // Upper minus lower bound at `cpu`, relative to the upper bound.
 };
 
-// Between b and c: above their chord, below the line from a through b and below the one from d
-// through c (beyond the last point: below the last point).
+// Bounds between b and c: above their chord, below the line through a and b, and below the line
+// through c and d. Without d: below c.
 Bend bend_between(const CurvePoint& a, const CurvePoint& b, const CurvePoint& c,
                   const CurvePoint* d) {
   const double rise = (b.rate - a.rate) / as_double(b.cpu_milli - a.cpu_milli);
@@ -64,7 +64,7 @@ void SpeedCurve::add(const CurvePoint& point) {
   }
 }
 
-// Noise can make the curve fall; then neighbours share their mean (pool adjacent violators).
+// Noise can make the curve fall. Neighbors then get their mean (pool adjacent violators).
 std::vector<CurvePoint> SpeedCurve::smooth() const {
   struct Pool {
     double sum;
@@ -128,7 +128,7 @@ std::optional<std::int64_t> SpeedCurve::next(std::int64_t full, std::int64_t lea
   const std::vector<CurvePoint> points = smooth();
   const CurvePoint& lowest = points.front();
   const double enough = (1 - kFlat) * points.back().rate;
-  if (lowest.rate >= enough) {  // Flat so far: where does it bend?
+  if (lowest.rate >= enough) {  // Flat so far: look for the bend below.
     const std::int64_t lower = std::max(least, lowest.cpu_milli / kDown / kStep * kStep);
     if (lower < lowest.cpu_milli) return lower;
     return std::nullopt;
@@ -140,7 +140,7 @@ std::optional<std::int64_t> SpeedCurve::next(std::int64_t full, std::int64_t lea
     const CurvePoint& c = points[i + 1];
     const CurvePoint* d = i + 2 < points.size() ? &points[i + 2] : nullptr;
     Bend bend = bend_between(before, b, c, d);
-    // How soon it may be fast enough, against where the chord says so.
+    // The lowest CPU at which it may be fast enough; the chord gives the highest.
     const double soonest = before.cpu_milli < b.cpu_milli && b.rate > before.rate
                                ? static_cast<double>(crossing(before, b, enough))
                                : as_double(b.cpu_milli);
@@ -158,8 +158,8 @@ std::optional<std::int64_t> SpeedCurve::next(std::int64_t full, std::int64_t lea
     if (bend.gap > widest.gap) widest = bend;
   }
   if (widest.gap == 0) {
-    // Below the first point it is taken to come from nothing in a straight line; where the next
-    // points do not point there, it is higher.
+    // Below the first point the curve is assumed to be a line from zero. If the slope of the next
+    // points contradicts this, it is higher there.
     const std::int64_t lower = std::max(least, lowest.cpu_milli / kDown / kStep * kStep);
     const double most = line_at(lowest, points[1], as_double(lower));
     const double chord = line_at(CurvePoint(), lowest, as_double(lower));

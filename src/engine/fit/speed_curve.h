@@ -1,9 +1,8 @@
 #pragma once
 
-// Steps a second by CPUs, measured at a few points: what is believed between them, what the job
-// needs, and where it would tell most to measure next. A job that is given more CPU never trains
-// slower, and gains less by each further one; so between two points the curve lies above their
-// chord and below what their neighbours point to.
+// Steps per second as a function of CPUs, measured at a few points. The curve is assumed to be
+// rising and concave. So between two points it lies above their chord and below the lines through
+// their neighbors.
 
 #include <cstdint>
 #include <optional>
@@ -14,28 +13,27 @@ namespace muster {
 
 struct CurvePoint {
   std::int64_t cpu_milli = 0;
-  double rate = 0;   // Steps a second.
-  double error = 0;  // As a part of it.
+  double rate = 0;   // Steps per second.
+  double error = 0;  // Relative error of the rate.
 };
 
 class SpeedCurve {
  public:
-  // A point measured again takes the place of the old one.
+  // Adds a point, or replaces the one with equal cpu_milli.
   void add(const CurvePoint& point);
   std::span<const CurvePoint> points() const { return points_; }  // As measured, ascending.
 
-  // What is believed: never falling, straight between points and from nothing at 0 CPUs to the
-  // first, flat beyond the last.
+  // Estimated steps per second: never falling, linear between points and from zero to the first
+  // point, constant after the last.
   double at(std::int64_t cpu_milli) const;
   double best() const;
-  // Whether the last point is hardly faster than the one before it: more CPU would be of no use.
+  // True if the last point is hardly faster than the one before it, so more CPU does not help.
   bool is_flat() const;
-  // The least CPU with which it is as fast as it gets, but for hundredths that are noise, and a
-  // twentieth more.
+  // Minimum CPU for full speed, within 2% (noise), plus 5% headroom.
   std::int64_t need() const;
 
-  // Beginning with `full`: what to measure next, or nothing when the curve is known to within
-  // `tolerance`. Never below `least`.
+  // Returns the next CPU limit to measure, `full` first and never below `least`. Returns nullopt
+  // when the curve is known within `tolerance`.
   std::optional<std::int64_t> next(std::int64_t full, std::int64_t least, double tolerance) const;
 
  private:

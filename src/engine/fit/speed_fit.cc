@@ -17,7 +17,7 @@ namespace {
 
 std::size_t terms_of(Training training) { return training == Training::kSync ? 5 : 4; }
 
-// What theta is multiplied with: the time of a step is the sum, for each worker if asynchronous.
+// Factors of theta: their weighted sum is the time of a step (kAsync: of one worker's step).
 std::array<double, 5> terms(Training training, int ps, int workers, double batch) {
   const double p = ps;
   const double w = workers;
@@ -25,7 +25,7 @@ std::array<double, 5> terms(Training training, int ps, int workers, double batch
   return {1, w / p, w, p, 0};
 }
 
-Refusal unusable(Training training, std::span<const SpeedPoint> points) {
+MaybeError unusable(Training training, std::span<const SpeedPoint> points) {
   std::set<std::tuple<int, int, double>> settings;
   for (const SpeedPoint& point : points) {
     if (point.ps < 1 || point.workers < 1) return Error{"no parameter server or no worker"};
@@ -52,9 +52,9 @@ double SpeedModel::speed(int ps, int workers, double batch) const {
 }
 
 Result<SpeedModel> fit_speed(Training training, std::span<const SpeedPoint> points) {
-  if (Refusal refusal = unusable(training, points)) return *refusal;
+  if (MaybeError refusal = unusable(training, points)) return *refusal;
   const std::size_t unknowns = terms_of(training);
-  // Each row is divided by the time that was measured: the right side is 1, the error is relative.
+  // Divide each row by the measured time, so that the right side is 1 and errors are relative.
   std::vector<double> rows;
   for (const SpeedPoint& point : points) {
     const double time = (training == Training::kSync ? 1 : point.workers) / point.speed;
@@ -63,7 +63,7 @@ Result<SpeedModel> fit_speed(Training training, std::span<const SpeedPoint> poin
   }
   const bool sane =
       std::all_of(rows.begin(), rows.end(), [](double x) { return std::isfinite(x) && x > 0; });
-  if (!sane) return Error{"a speed or batch size is too large or too small to reckon with"};
+  if (!sane) return Error{"a speed or batch size is too large or too small to compute with"};
   const NnlsAnswer answer = solve_nnls(rows, unknowns, std::vector<double>(points.size(), 1.0));
   SpeedModel model{training, {}, answer.residual / std::sqrt(static_cast<double>(points.size()))};
   std::copy(answer.x.begin(), answer.x.end(), model.theta.begin());

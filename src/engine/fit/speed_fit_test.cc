@@ -30,7 +30,7 @@ const Plant kAsync = {{Training::kAsync, {2, 1.5, 0.2, 0.3, 0}, 0}, 1};
 const Plant kBoundSync = {{Training::kSync, {1.02, 2.78, 4.92, 0, 0.02}, 0}, 1};
 const Plant kBoundAsync = {{Training::kAsync, {2.83, 3.92, 0, 0.11, 0}, 0}, 1};
 
-// Every setting of 1 to 10 of each, measured so many times.
+// All settings of 1 to 10 parameter servers and workers, each measured `each` times.
 std::vector<SpeedPoint> grid(const Plant& plant, int each, double noise, std::uint64_t seed) {
   Random random(seed);
   std::vector<SpeedPoint> points;

@@ -23,10 +23,10 @@ PsShare sum_of(std::span<const PsShare> shares) {
 
 }  // namespace
 
-std::optional<std::vector<PsShare>> spread_evenly(int ps, int workers, int servers, int capacity) {
-  MUSTER_CHECK(ps >= 0 && workers >= 0 && servers >= 0 && capacity >= 0);
+std::optional<std::vector<PsShare>> spread_evenly(int ps, int workers, int nodes, int capacity) {
+  MUSTER_CHECK(ps >= 0 && workers >= 0 && nodes >= 0 && capacity >= 0);
   const std::int64_t tasks = static_cast<std::int64_t>(ps) + workers;
-  if (tasks > static_cast<std::int64_t>(servers) * capacity) return std::nullopt;
+  if (tasks > static_cast<std::int64_t>(nodes) * capacity) return std::nullopt;
   if (tasks == 0) return std::vector<PsShare>();
   const auto count = static_cast<int>((tasks + capacity - 1) / capacity);
   const PsShare each = {ps / count, workers / count};

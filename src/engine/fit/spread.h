@@ -1,7 +1,7 @@
 #pragma once
 
-// Where a job's parameter servers (ps) and workers go: Optimus' placement (Peng et al., EuroSys
-// 2018), the fewest servers with equal numbers of both on each, and what the network makes of any
+// Optimus' placement of a job's parameter servers (ps) and workers (Peng et al., EuroSys 2018): as
+// few nodes as possible, with equal numbers of both on each. Also the network cost of any
 // placement.
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace muster {
 
-// What one server holds of a job.
+// Tasks of a job on one node.
 struct PsShare {
   int ps = 0;
   int workers = 0;
@@ -18,34 +18,33 @@ struct PsShare {
   friend bool operator==(const PsShare&, const PsShare&) = default;
 };
 
-// The even spread of both sorts over the fewest of `servers` servers that hold `capacity` tasks
-// each, where either sort counts as one task; nothing if all of them together are too small. Each
-// server gets the same number of ps and of workers, or one more where the division leaves a
-// remainder: the first servers get those of either sort, so that a ps sits where the most workers
-// are; only if that is too much for a server do the last servers get the remaining workers.
-std::optional<std::vector<PsShare>> spread_evenly(int ps, int workers, int servers, int capacity);
+// Spreads ps and workers evenly over the minimum number of nodes (`servers` nodes with `capacity`
+// tasks each; a ps or a worker is one task). Returns nullopt if the total capacity is too small.
+// Remainders go to the first nodes for both kinds, so that a ps is where most workers are. If that
+// exceeds the capacity, the remaining workers go to the last nodes.
+std::optional<std::vector<PsShare>> spread_evenly(int ps, int workers, int nodes, int capacity);
 
-// The cost model. In a step every worker exchanges one part of the parameters, of size S / ps, with
-// every ps. Two tasks on one server do that for nothing. Across servers, each task has a link of
-// its own (Optimus reserves bandwidth for a task): the parts a task exchanges with other servers go
-// through it one after another, and the step waits for the slowest task. With links of B for a ps
-// and b for a worker a step transfers for S / ps * max(at_ps / B, at_worker / b).
+// Cost model: in each step, every worker exchanges a part of the parameters, of size S / ps, with
+// every ps. Exchange within a node is free. Across nodes, each task has its own link (Optimus
+// reserves bandwidth per task). A task transfers its parts one after another, and the step waits
+// for the slowest task. With link bandwidths B (ps) and b (worker), the transfers of a step take S
+// / ps * max(at_ps / B, at_worker / b).
 struct Transfers {
-  int at_ps = 0;      // Parts through the busiest link of a ps: its workers on other servers.
-  int at_worker = 0;  // Parts through the busiest link of a worker: its ps on other servers.
+  int at_ps = 0;      // Parts on the busiest ps link: its workers on other nodes.
+  int at_worker = 0;  // Parts on the busiest worker link: its ps on other nodes.
 };
 
-// What the tasks that are there have to transfer.
+// Returns the transfers of the given placement.
 Transfers transfers(std::span<const PsShare> shares);
 
-// What a ps and a worker would have to transfer on the worst server in use, were there one of each:
-// the same as transfers() where every server in use holds both sorts, an upper bound elsewhere.
+// Returns the transfers if each node in use had a ps and a worker. Equals transfers() if every node
+// in use has both kinds; otherwise it is an upper bound.
 //
-// The theorem of Optimus, tested by brute force: no placement on servers of one capacity makes
-// either number of transfer_bound() smaller than spread_evenly() does, so none is faster for any B
-// and b. Of transfers() itself that is true if the even spread fills its servers to the last task.
-// If it does not, a placement that leaves some servers without a ps can be better: of 2 ps and 6
-// workers on servers for 7 tasks, {2, 5} and {0, 1} transfers 2 parts, {1, 3} and {1, 3} three.
+// Optimus' theorem, tested by brute force: on nodes of equal capacity, spread_evenly() minimizes
+// both numbers of transfer_bound(), so no placement is faster for any B and b. This holds for
+// transfers() only if the even spread fills its nodes completely. Otherwise a placement with nodes
+// without a ps can be better. Example: 2 ps and 6 workers, 7 tasks per node. {2, 5} and {0, 1}
+// transfer 2 parts; {1, 3} and {1, 3} transfer 3.
 Transfers transfer_bound(std::span<const PsShare> shares);
 
 }  // namespace muster

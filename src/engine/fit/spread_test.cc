@@ -61,16 +61,16 @@ TEST(Spread, TransfersAreWhatTasksExchangeWithOtherServers) {
   const Shares shares = {{2, 1}, {0, 3}, {1, 0}, {0, 0}, {1, 2}};
   std::vector<std::size_t> ps;
   std::vector<std::size_t> workers;
-  for (std::size_t server = 0; server < shares.size(); ++server) {
-    ps.insert(ps.end(), static_cast<std::size_t>(shares[server].ps), server);
-    workers.insert(workers.end(), static_cast<std::size_t>(shares[server].workers), server);
+  for (std::size_t node = 0; node < shares.size(); ++node) {
+    ps.insert(ps.end(), static_cast<std::size_t>(shares[node].ps), node);
+    workers.insert(workers.end(), static_cast<std::size_t>(shares[node].workers), node);
   }
   const auto busiest = [](const std::vector<std::size_t>& here,
                           const std::vector<std::size_t>& there) {
     long most = 0;
-    for (const std::size_t server : here) {
+    for (const std::size_t node : here) {
       most = std::max(most, static_cast<long>(there.size()) -
-                                static_cast<long>(std::count(there.begin(), there.end(), server)));
+                                static_cast<long>(std::count(there.begin(), there.end(), node)));
     }
     return most;
   };
@@ -91,7 +91,7 @@ TEST(Spread, TheBoundIsExactWhereEveryServerHoldsBothSorts) {
   EXPECT_EQ(transfer_bound(apart).at_ps, 2);
 }
 
-// What the header warns of.
+// The exception described in spread.h.
 TEST(Spread, OnServersWithRoomToSpareAnUnevenOneCanTransferLess) {
   const std::optional<Shares> even = spread_evenly(2, 6, 2, 7);
   ASSERT_EQ(even, (Shares{{1, 3}, {1, 3}}));

@@ -20,34 +20,34 @@ double total_speed(const Cluster& cluster, std::span<const Ask> asks) {
 
 }  // namespace
 
-void Blend::place(const Cluster& cluster, const Placer& placer, const Books& books,
+void Blend::place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
                   Ask& ask) const {
-  Tune().place(cluster, placer, books, ask);
+  Tune().place(cluster, placer, ledger, ask);
 }
 
-void Blend::rebalance(const Cluster& cluster, const Placer& placer, Books& books,
+void Blend::rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
                       std::span<Ask> asks, Fidelity fidelity) {
   solver_.use(cluster);
-  Books scratch = books;
+  ResourceLedger scratch = ledger;
   Tune().rebalance(cluster, placer, scratch, asks, fidelity);
   const double tuned_speed = total_speed(cluster, asks);
   std::vector<Placement> tuned;
   tuned.reserve(asks.size());
   for (const Ask& ask : asks) tuned.push_back(ask.given);
 
-  if (books.pooled() && !cluster.topology().uniform()) {
-    // As one server the cluster has no one share that nobody may fall below; tune knows each job's.
-    books = std::move(scratch);
+  if (ledger.pooled() && !cluster.topology().uniform()) {
+    // A pool of unequal nodes has no common minimum share. Tune handles each job's own share.
+    ledger = std::move(scratch);
     return;
   }
-  Packing packing(cluster, books, asks, solver_);
+  Packing packing(cluster, ledger, asks, solver_);
   packing.improve();
   if (packing.feasible()) packing.write();
   if (!packing.feasible() || total_speed(cluster, asks) < tuned_speed) {
     for (std::size_t i = 0; i < asks.size(); ++i) asks[i].given = std::move(tuned[i]);
   }
   for (const Ask& ask : asks) {
-    for (const Share& share : ask.given) books.take(share);
+    for (const Share& share : ask.given) ledger.take(share);
   }
 }
 

@@ -1,25 +1,25 @@
 #pragma once
 
-// Our own mechanism. Every job starts at the least that keeps it as fast as its proportional share;
-// what is left of each server's CPU and memory goes where it adds the most speed, over the whole of
-// the jobs' profiles; and jobs change places between servers where their neighbours then gain more.
-// Starts from tune's plan and keeps whichever is better, so it never gives less in total than tune.
+// Muster's own mechanism. Each job gets at least the amount that makes it as fast as its
+// proportional share. The rest of a node's CPU and memory goes where it adds the most speed,
+// according to the full profiles. Jobs move between nodes if the total speed gains by it. Starts
+// from the plan of Tune and keeps the better of both, so the total is never below that of Tune.
 
 #include "engine/core/mechanism.h"
-#include "engine/mechanism/server_solver.h"
+#include "engine/mechanism/node_solver.h"
 
 namespace muster {
 
 class Blend final : public Mechanism {
  public:
   bool adaptive() const override { return true; }
-  void place(const Cluster& cluster, const Placer& placer, const Books& books,
+  void place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
              Ask& ask) const override;
-  void rebalance(const Cluster& cluster, const Placer& placer, Books& books, std::span<Ask> asks,
-                 Fidelity fidelity) override;
+  void rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
+                 std::span<Ask> asks, Fidelity fidelity) override;
 
  private:
-  ServerSolver solver_;
+  NodeSolver solver_;
 };
 
 }  // namespace muster

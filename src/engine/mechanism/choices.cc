@@ -9,7 +9,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kMostChoices = 48;
+constexpr std::size_t kMaxChoices = 48;
 
 std::vector<std::int64_t> cpu_candidates(const Profile& profile, std::int64_t most,
                                          ChoiceGrid grid) {
@@ -24,9 +24,9 @@ std::vector<std::int64_t> cpu_candidates(const Profile& profile, std::int64_t mo
   return points;
 }
 
-// The choices that no other one beats in all respects, ascending by speed, at most kMostChoices.
+// Returns the non-dominated choices, ascending by speed, at most kMaxChoices.
 std::vector<Choice> worth_giving(std::vector<Choice> all) {
-  // Fastest first; of equal speed the cheaper. Then keep what nothing kept so far dominates.
+  // Fastest first, then cheapest. With this order, only kept choices can dominate a later one.
   std::sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) {
     if (a.speed != b.speed) return a.speed > b.speed;
     if (a.cpu_milli != b.cpu_milli) return a.cpu_milli < b.cpu_milli;
@@ -40,10 +40,10 @@ std::vector<Choice> worth_giving(std::vector<Choice> all) {
     if (!beaten) kept.push_back(choice);
   }
   std::reverse(kept.begin(), kept.end());
-  if (kept.size() > kMostChoices) {  // The slowest stay, since somebody may have to take them.
+  if (kept.size() > kMaxChoices) {  // The slowest stays, because some job may need it.
     std::vector<Choice> thinned;
-    for (std::size_t i = 0; i < kMostChoices; ++i) {
-      thinned.push_back(kept[i * (kept.size() - 1) / (kMostChoices - 1)]);
+    for (std::size_t i = 0; i < kMaxChoices; ++i) {
+      thinned.push_back(kept[i * (kept.size() - 1) / (kMaxChoices - 1)]);
     }
     kept = std::move(thinned);
   }
@@ -55,13 +55,13 @@ std::vector<Choice> worth_giving(std::vector<Choice> all) {
 std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
                                 const Resources& fair, ChoiceGrid grid) {
   const Profile& profile = cluster.profile(spec);
-  const Resources& server = cluster.topology().node(node).capacity;
+  const Resources& capacity = cluster.topology().node(node).capacity;
   const double factor = cluster.gpu_factor(spec.profile, cluster.topology().node(node).gpu_type);
   const double floor = profile.speed(fair);
-  // A job on several servers draws on each by its GPUs there; at most it has them to itself.
-  const std::int32_t crowd = std::min(spec.gpus, server.gpus);
-  const std::int64_t most_cpu = server.cpu_milli / crowd;
-  const std::int64_t most_mem = server.mem_mib / crowd;
+  // A job uses each of its nodes in proportion to its GPUs there. At most it has a node alone.
+  const std::int32_t gpus_here = std::min(spec.gpus, capacity.gpus);
+  const std::int64_t most_cpu = capacity.cpu_milli / gpus_here;
+  const std::int64_t most_mem = capacity.mem_mib / gpus_here;
 
   std::vector<Choice> all;
   const auto consider = [&](std::int64_t cpu, std::int64_t mem) {

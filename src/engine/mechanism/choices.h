@@ -1,6 +1,6 @@
 #pragma once
 
-// The amounts of CPU and memory per GPU worth giving a job, from the whole of its profile.
+// Candidate amounts of CPU and memory per GPU for a job, from its full profile.
 
 #include <cstdint>
 #include <vector>
@@ -12,18 +12,17 @@ namespace muster {
 struct Choice {
   std::int64_t cpu_milli;  // Per GPU.
   std::int64_t mem_mib;    // Per GPU.
-  double speed;            // Relative to the reference share, this node's GPU type included.
+  double speed;  // Relative to the reference share; includes the factor of the node's GPU type.
 };
 
 enum class ChoiceGrid : std::uint8_t {
-  kMeasured,  // Only points of the profile, as Synergy-Opt has it.
-  kFine,      // Whole CPUs between them too.
+  kMeasured,  // Only the points of the profile, as in Synergy-Opt.
+  kFine,      // Also whole CPUs between them.
 };
 
-// All choices for a job of this spec on a server like `node` that are as fast as this share or
-// faster (usually the node's proportional share), that a server can give a job of this size, and
-// that no other choice beats in all respects, none below what the job asks for at the least. Never
-// empty: the share itself, raised to that, is always among the candidates. Ascending by speed.
+// Returns all non-dominated choices for a job on a node like `node`, ascending by speed. Each is at
+// least as fast as `share` (usually the node's proportional share), possible on a node for a job of
+// this size, and at least JobSpec::least. Never empty: `share`, raised to `least`, is a candidate.
 std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,
                                 const Resources& share, ChoiceGrid grid);
 inline std::vector<Choice> choices_for(const Cluster& cluster, const JobSpec& spec, NodeId node,

@@ -12,13 +12,13 @@ Demand best_demand(const Cluster& cluster, const Ask& ask) {
   Resources want = profile.ideal();
   const Cluster::Extent& extent = cluster.extent(spec.gpu_type);
   if (!profile.memory_known()) want.mem_mib = extent.richest_fair.mem_mib;
-  const Resources& server = extent.smallest;
-  if (spec.gpus > server.gpus) {
+  const Resources& node = extent.smallest;
+  if (spec.gpus > node.gpus) {
     want.cpu_milli = std::min(want.cpu_milli, extent.poorest_fair.cpu_milli);
     want.mem_mib = std::min(want.mem_mib, extent.poorest_fair.mem_mib);
   } else {
-    want.cpu_milli = std::min(want.cpu_milli, server.cpu_milli / spec.gpus);
-    want.mem_mib = std::min(want.mem_mib, server.mem_mib / spec.gpus);
+    want.cpu_milli = std::min(want.cpu_milli, node.cpu_milli / spec.gpus);
+    want.mem_mib = std::min(want.mem_mib, node.mem_mib / spec.gpus);
   }
   want.storage_kbps = extent.poorest_fair.storage_kbps;
   want = at_least(want, spec.least);

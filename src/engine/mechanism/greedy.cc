@@ -4,9 +4,9 @@
 
 namespace muster {
 
-void Greedy::place(const Cluster& cluster, const Placer& placer, const Books& books,
+void Greedy::place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
                    Ask& ask) const {
-  placer.place(cluster, books, best_demand(cluster, ask), ask.given);
+  placer.place(cluster, ledger, best_demand(cluster, ask), ask.given);
 }
 
 }  // namespace muster

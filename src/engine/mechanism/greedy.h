@@ -1,7 +1,7 @@
 #pragma once
 
-// Every job gets its best-case demand or waits (Synergy-Greedy). Wastes GPUs whose CPUs and memory
-// have gone to others; shown for comparison.
+// Synergy-Greedy: each job gets its best-case demand or waits. GPUs stay idle when other jobs hold
+// the CPUs and memory of their node. For comparison only.
 
 #include "engine/core/mechanism.h"
 
@@ -10,7 +10,7 @@ namespace muster {
 class Greedy final : public Mechanism {
  public:
   bool depends_on_profile() const override { return true; }
-  void place(const Cluster& cluster, const Placer& placer, const Books& books,
+  void place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
              Ask& ask) const override;
 };
 

@@ -1,4 +1,4 @@
-// What every mechanism must keep to, what each is for, and how they compare.
+// Rules for all mechanisms, properties of each, and comparisons.
 
 #include <coin/Cbc_C_Interface.h>
 #include <gtest/gtest.h>
@@ -19,30 +19,30 @@
 namespace muster {
 namespace {
 
-// Enough of a placer for these tests: one server if it fits on one, the tightest, otherwise any
+// Enough of a placer for these tests: one node if it fits on one, the tightest, otherwise any
 // GPUs. (The real ones are a floor below and have their own tests.)
 class TestPlacer final : public Placer {
  public:
-  bool place(const Cluster& cluster, const Books& books, const Demand& demand,
+  bool place(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
              Placement& out) const override {
     out.clear();
     for (std::int32_t free = demand.gpus; free <= cluster.topology().largest_node_gpus(); ++free) {
-      for (NodeId node = books.next_with_exactly(free, NodeId(0)); node != books.no_node();
-           node = books.next_with_exactly(free, NodeId(node.index() + 1))) {
+      for (NodeId node = ledger.next_with_exactly(free, NodeId(0)); node != ledger.no_node();
+           node = ledger.next_with_exactly(free, NodeId(node.index() + 1))) {
         if (!demand.allows(cluster, node)) continue;
-        if (books.gpus_with(node, demand.appetite(cluster, node)) < demand.gpus) continue;
-        out.push_back(make_share(cluster, books, demand, node, demand.gpus));
+        if (ledger.gpus_with(node, demand.appetite(cluster, node)) < demand.gpus) continue;
+        out.push_back(make_share(cluster, ledger, demand, node, demand.gpus));
         return true;
       }
     }
     std::int32_t left = demand.gpus;
-    for (NodeId node = books.next_with_free(NodeId(0)); node != books.no_node() && left > 0;
-         node = books.next_with_free(NodeId(node.index() + 1))) {
+    for (NodeId node = ledger.next_with_free(NodeId(0)); node != ledger.no_node() && left > 0;
+         node = ledger.next_with_free(NodeId(node.index() + 1))) {
       if (!demand.allows(cluster, node)) continue;
       const std::int32_t can =
-          std::min(left, books.gpus_with(node, demand.appetite(cluster, node)));
+          std::min(left, ledger.gpus_with(node, demand.appetite(cluster, node)));
       if (can == 0) continue;
-      out.push_back(make_share(cluster, books, demand, node, can));
+      out.push_back(make_share(cluster, ledger, demand, node, can));
       left -= can;
     }
     if (left > 0) out.clear();
@@ -51,8 +51,8 @@ class TestPlacer final : public Placer {
 };
 
 double run(Mechanism& mechanism, const MechanismWorld& world, std::vector<Ask>& asks) {
-  Books books(world.topology, mechanism.pooling());
-  mechanism.rebalance(world.cluster, TestPlacer(), books, asks, Fidelity::kOurs);
+  ResourceLedger ledger(world.topology, mechanism.pooling());
+  mechanism.rebalance(world.cluster, TestPlacer(), ledger, asks, Fidelity::kOurs);
   return total_speed(world.cluster, asks);
 }
 
@@ -71,17 +71,17 @@ TEST(Mechanisms, NeverOverdrawAndNeverPushAJobBelowItsShare) {
         const Owned<Mechanism> mechanism = entry.make();
         std::vector<Ask> asks = asks_for(specs);
         run(*mechanism, world, asks);
-        Books books(world.topology, mechanism->pooling());
+        ResourceLedger ledger(world.topology, mechanism->pooling());
         for (const Ask& ask : asks) {
           if (ask.given.empty()) {
             EXPECT_EQ(entry.name, "greedy");  // The only one that lets a job wait beside free GPUs.
             continue;
           }
-          ASSERT_TRUE(books.can_take(ask.given));
+          ASSERT_TRUE(ledger.can_take(ask.given));
           std::int32_t gpus = 0;
           double fair = 1e9;
           for (const Share& share : ask.given) {
-            books.take(share);
+            ledger.take(share);
             gpus += share.gpus();
             fair = std::min(fair, world.cluster.fair_speed(*ask.spec, share.node));
           }
@@ -144,14 +144,14 @@ TEST(Blend, NeverGivesLessThanTuneFromTheSameState) {
   }
 }
 
-// The truth for small clusters: servers, whole jobs on them, a choice each; by branch and bound.
+// Exact optimum for small clusters by branch and bound: whole jobs on nodes, one choice per job.
 double true_optimum(const MechanismWorld& world, const std::vector<JobSpec>& specs) {
   std::map<std::pair<std::uint32_t, std::int32_t>, int> kinds;
   for (const JobSpec& spec : specs) ++kinds[{spec.profile.index(), spec.gpus}];
-  const auto servers = static_cast<int>(world.topology.node_count());
+  const auto nodes = static_cast<int>(world.topology.node_count());
   std::vector<int> starts{0}, rows;
   std::vector<double> values, lower, upper, objective, row_lower, row_upper;
-  for (int s = 0; s < servers; ++s) {
+  for (int s = 0; s < nodes; ++s) {
     const Resources& capacity = world.topology.node(NodeId(s)).capacity;
     row_lower.insert(row_lower.end(), 3, 0.0);
     row_upper.push_back(capacity.gpus);
@@ -165,7 +165,7 @@ double true_optimum(const MechanismWorld& world, const std::vector<JobSpec>& spe
     JobSpec spec;
     spec.profile = ProfileId(key.first);
     spec.gpus = key.second;
-    for (int s = 0; s < servers; ++s) {
+    for (int s = 0; s < nodes; ++s) {
       for (const Choice& choice : choices_for(world.cluster, spec, NodeId(s), ChoiceGrid::kFine)) {
         const double gpus = spec.gpus;
         rows.insert(rows.end(), {3 * s, 3 * s + 1, 3 * s + 2, row});
@@ -216,7 +216,7 @@ TEST(Blend, ComesNearTheSuperServerBoundAt128Gpus) {
     for (const JobSpec& spec : specs) pointers.push_back(&spec);
     const Resources& total = world.topology.total();
     const double bound =
-        plan_super_server(world.cluster, pointers, total.cpu_milli, total.mem_mib).speed;
+        plan_combined_node(world.cluster, pointers, total.cpu_milli, total.mem_mib).speed;
     Blend blend;
     sum += run(blend, world, specs) / bound;
   }
@@ -240,9 +240,9 @@ TEST(Opt, SplitsAtMostThreeJobsAServer) {
     std::vector<const JobSpec*> pointers;
     for (const JobSpec& spec : specs) pointers.push_back(&spec);
     const Resources& total = world.topology.total();
-    const SuperServerPlan plan =
-        plan_super_server(world.cluster, pointers, total.cpu_milli, total.mem_mib);
-    const std::vector<double> spread = spread_over_servers(world.cluster, pointers, plan.per_gpu);
+    const CombinedNodePlan plan =
+        plan_combined_node(world.cluster, pointers, total.cpu_milli, total.mem_mib);
+    const std::vector<double> spread = spread_over_nodes(world.cluster, pointers, plan.per_gpu);
     ASSERT_EQ(spread.size(), specs.size() * 4);
     std::size_t split = 0;
     for (std::size_t j = 0; j < specs.size(); ++j) {
@@ -287,8 +287,8 @@ TEST(Tune, WhoIsAsFastWithLessTakesNoMoreFromThoseWhoGain) {
     held[i] = {Share{NodeId(0), SlotMask{1} << i, 3000, 64'000, 62'500}};
     asks[static_cast<std::size_t>(i)].held = &held[i];
   }
-  Books books(world.topology, Pooling::kPerNode);
-  Tune().rebalance(cluster, TestPlacer(), books, asks, Fidelity::kOurs);
+  ResourceLedger ledger(world.topology, Pooling::kPerNode);
+  Tune().rebalance(cluster, TestPlacer(), ledger, asks, Fidelity::kOurs);
   // Both want 6; one can have it, and the others what they need.
   EXPECT_EQ(asks[0].given[0].cpu_milli + asks[1].given[0].cpu_milli, 9'000);
   EXPECT_EQ(asks[2].given[0].cpu_milli, 500);
@@ -329,7 +329,7 @@ TEST(BestDemand, IsCutToTheServerAndToTheShareForGangsLargerThanAServer) {
   EXPECT_EQ(best(world.job("alexnet", 1))->cpu_milli, 12'000);
   EXPECT_EQ(best(world.job("alexnet", 4))->cpu_milli, 6'000);
   EXPECT_EQ(best(world.job("alexnet", 16))->cpu_milli, 3'000);
-  EXPECT_FALSE(best(JobSpec{}));  // Nothing known of it.
+  EXPECT_FALSE(best(JobSpec{}));  // No profile.
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/types/check.h"
-#include "engine/core/least_books.h"
+#include "engine/core/guaranteed_ledger.h"
 #include "engine/mechanism/choices.h"
 #include "engine/mechanism/demand.h"
 
@@ -19,10 +19,10 @@ namespace muster {
 
 namespace {
 
-constexpr int kMostTreeNodes = 2000;          // Effort is counted, not timed, so that runs repeat.
-constexpr double kGoodEnough = 1e-5;          // Relative gap at which the search may stop.
-constexpr std::size_t kMostAnswers = 10'000;  // Remembered at once.
-constexpr double kWhole = 0.999;              // A job this much on one server is not split.
+constexpr int kMaxTreeNodes = 2000;          // Counted, not timed, so that runs are reproducible.
+constexpr double kGoodEnough = 1e-5;         // Relative gap at which the search stops.
+constexpr std::size_t kMaxAnswers = 10'000;  // Maximum size of the cache.
+constexpr double kWhole = 0.999;             // A job with this fraction on one node is not split.
 
 // Sparse columns for the solvers' C interfaces.
 struct Columns {
@@ -44,7 +44,7 @@ struct Columns {
   int count() const { return static_cast<int>(lower.size()); }
 };
 
-// Jobs alike in all that matters to the programs.
+// Jobs that are equal for both programs.
 struct Kind {
   std::vector<std::size_t> jobs;
   std::vector<Choice> choices;
@@ -60,7 +60,8 @@ std::vector<Kind> group(const Cluster& cluster, std::span<const JobSpec* const> 
     Kind& kind =
         kinds[{specs[i]->profile.index(), specs[i]->gpus, type, least.cpu_milli, least.mem_mib}];
     if (kind.jobs.empty()) {
-      // Nobody may fall below the share of whatever server it ends up on, so the richest counts.
+      // A job must not fall below the share of its node, which is not known yet, so use the
+      // richest.
       kind.choices =
           choices_for(cluster, *specs[i], NodeId(0),
                       cluster.extent(specs[i]->gpu_type).richest_fair, ChoiceGrid::kMeasured);
@@ -73,16 +74,16 @@ std::vector<Kind> group(const Cluster& cluster, std::span<const JobSpec* const> 
   return list;
 }
 
-// Where jobs ask for CPU and memory: the newcomers, in the order asked, for whom there is no room
-// if everybody before them and all that run have what they have a right to. Empty if nobody asks.
-std::vector<bool> beyond_room(const Cluster& cluster, const Books& books,
-                              std::span<const Ask> asks) {
+// Marks new jobs, in order, that do not fit if all earlier jobs and all running jobs have their
+// guaranteed minimum. Empty if no job requests CPU or memory.
+std::vector<bool> jobs_that_do_not_fit(const Cluster& cluster, const ResourceLedger& ledger,
+                                       std::span<const Ask> asks) {
   if (std::none_of(asks.begin(), asks.end(),
                    [](const Ask& ask) { return ask.spec->has_least(); })) {
     return {};
   }
   std::vector<bool> refused(asks.size());
-  Books::Room room = books.room(NodeId(0));
+  ResourceLedger::Room room = ledger.room(NodeId(0));
   for (const bool running : {true, false}) {
     for (std::size_t i = 0; i < asks.size(); ++i) {
       if ((asks[i].held != nullptr) != running) continue;
@@ -90,7 +91,7 @@ std::vector<bool> beyond_room(const Cluster& cluster, const Books& books,
       Resources right;
       if (running) {
         right = total_of(least_on(cluster, spec, *asks[i].held));
-      } else {  // Wherever it ends up.
+      } else {  // Its node is not known yet.
         right = at_least(cluster.extent(spec.gpu_type).richest_fair, spec.least) * spec.gpus;
       }
       refused[i] = right.cpu_milli > room.cpu_milli || right.mem_mib > room.mem_mib;
@@ -104,13 +105,13 @@ std::vector<bool> beyond_room(const Cluster& cluster, const Books& books,
 
 }  // namespace
 
-SuperServerPlan plan_super_server(const Cluster& cluster, std::span<const JobSpec* const> specs,
-                                  std::int64_t cpu_milli, std::int64_t mem_mib) {
-  SuperServerPlan plan;
+CombinedNodePlan plan_combined_node(const Cluster& cluster, std::span<const JobSpec* const> specs,
+                                    std::int64_t cpu_milli, std::int64_t mem_mib) {
+  CombinedNodePlan plan;
   plan.per_gpu.resize(specs.size());
   if (specs.empty()) return plan;
   const std::vector<Kind> kinds = group(cluster, specs);
-  // Rows: CPU, memory, then one a kind: every job makes exactly one choice.
+  // Rows: CPU, memory, then one per kind: every job has exactly one choice.
   Columns columns;
   std::vector<double> row_lower = {0.0, 0.0};
   std::vector<double> row_upper = {static_cast<double>(cpu_milli) / 1000.0,
@@ -132,10 +133,10 @@ SuperServerPlan plan_super_server(const Cluster& cluster, std::span<const JobSpe
                   columns.starts.data(), columns.rows.data(), columns.values.data(),
                   columns.lower.data(), columns.upper.data(), columns.objective.data(),
                   row_lower.data(), row_upper.data());
-  Cbc_setObjSense(model.get(), -1.0);  // Maximise.
+  Cbc_setObjSense(model.get(), -1.0);  // Maximize.
   for (int i = 0; i < columns.count(); ++i) Cbc_setInteger(model.get(), i);
   Cbc_setLogLevel(model.get(), 0);
-  Cbc_setMaximumNodes(model.get(), kMostTreeNodes);
+  Cbc_setMaximumNodes(model.get(), kMaxTreeNodes);
   Cbc_setAllowableFractionGap(model.get(), kGoodEnough);
   Cbc_solve(model.get());
   const double* solution = Cbc_getColSolution(model.get());
@@ -151,7 +152,7 @@ SuperServerPlan plan_super_server(const Cluster& cluster, std::span<const JobSpe
         plan.speed += choice.speed;
       }
     }
-    // Should the solver have stopped short, the rest take the cheapest choice.
+    // If the solver stopped early, the remaining jobs get the cheapest choice.
     for (; next < kind.jobs.size(); ++next) {
       const Choice& least = kind.choices.front();
       plan.per_gpu[kind.jobs[next]] = {1, least.cpu_milli, least.mem_mib, 0};
@@ -161,30 +162,29 @@ SuperServerPlan plan_super_server(const Cluster& cluster, std::span<const JobSpe
   return plan;
 }
 
-std::vector<double> spread_over_servers(const Cluster& cluster,
-                                        std::span<const JobSpec* const> specs,
-                                        std::span<const Resources> per_gpu) {
+std::vector<double> spread_over_nodes(const Cluster& cluster, std::span<const JobSpec* const> specs,
+                                      std::span<const Resources> per_gpu) {
   const Topology& topology = cluster.topology();
-  const std::size_t servers = topology.node_count();
-  // Rows: GPUs, CPUs and memory of each server, then one a job: all of it is somewhere.
+  const std::size_t nodes = topology.node_count();
+  // Rows: GPUs, CPUs and memory of each node, then one per job: its fractions sum to 1.
   Columns columns;
-  std::vector<double> row_lower(3 * servers + specs.size(), 0.0);
-  std::vector<double> row_upper(3 * servers + specs.size(), 1.0);
-  for (std::size_t s = 0; s < servers; ++s) {
+  std::vector<double> row_lower(3 * nodes + specs.size(), 0.0);
+  std::vector<double> row_upper(3 * nodes + specs.size(), 1.0);
+  for (std::size_t s = 0; s < nodes; ++s) {
     const Resources& capacity = topology.node(NodeId(s)).capacity;
     row_upper[3 * s] = capacity.gpus;
     row_upper[3 * s + 1] = static_cast<double>(capacity.cpu_milli);
     row_upper[3 * s + 2] = static_cast<double>(capacity.mem_mib);
   }
   for (std::size_t j = 0; j < specs.size(); ++j) {
-    row_lower[3 * servers + j] = 1.0;
+    row_lower[3 * nodes + j] = 1.0;
     const double gpus = specs[j]->gpus;
-    for (std::size_t s = 0; s < servers; ++s) {
+    for (std::size_t s = 0; s < nodes; ++s) {
       const auto row = static_cast<int>(3 * s);
       columns.entry(row, gpus);
       columns.entry(row + 1, gpus * static_cast<double>(per_gpu[j].cpu_milli));
       columns.entry(row + 2, gpus * static_cast<double>(per_gpu[j].mem_mib));
-      columns.entry(static_cast<int>(3 * servers + j), 1.0);
+      columns.entry(static_cast<int>(3 * nodes + j), 1.0);
       const bool allowed =
           !specs[j]->gpu_type || *specs[j]->gpu_type == topology.node(NodeId(s)).gpu_type;
       columns.end_column(0.0, allowed ? 1.0 : 0.0, 0.0);
@@ -202,36 +202,37 @@ std::vector<double> spread_over_servers(const Cluster& cluster,
   return {solution, solution + columns.count()};
 }
 
-void Opt::place(const Cluster& cluster, const Placer& placer, const Books& books, Ask& ask) const {
-  placer.place(cluster, books, fair_demand(ask), ask.given);
+void Opt::place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
+                Ask& ask) const {
+  placer.place(cluster, ledger, fair_demand(ask), ask.given);
 }
 
-// Program 1, unless it was solved for the same jobs and the same room before.
-const SuperServerPlan& Opt::plan_for(const Cluster& cluster, std::span<const JobSpec* const> specs,
-                                     const Books::Room& room) {
+// Solves program 1, or returns the cached result for the same jobs and resources.
+const CombinedNodePlan& Opt::plan_for(const Cluster& cluster, std::span<const JobSpec* const> specs,
+                                      const ResourceLedger::Room& room) {
   Question question{room.cpu_milli, room.mem_mib, {}};
   for (const JobSpec* spec : specs) {
     question.jobs.push_back({spec->profile.index(), spec->gpus,
                              spec->gpu_type ? std::int64_t{spec->gpu_type->index()} : -1,
                              spec->least.cpu_milli, spec->least.mem_mib});
   }
-  if (answers_.size() > kMostAnswers) answers_.clear();
-  const auto [answer, unheard] = answers_.try_emplace(std::move(question));
-  if (unheard) {
-    answer->second = plan_super_server(cluster, specs, room.cpu_milli, room.mem_mib);
+  if (answers_.size() > kMaxAnswers) answers_.clear();
+  const auto [answer, is_new] = answers_.try_emplace(std::move(question));
+  if (is_new) {
+    answer->second = plan_combined_node(cluster, specs, room.cpu_milli, room.mem_mib);
   }
   return answer->second;
 }
 
 namespace {
 
-// The jobs that run, in the order asked, as many as there are GPUs, and what each gets.
+// The jobs that run (in order, as many as there are GPUs) and their resources.
 class Allotment {
  public:
-  Allotment(const Cluster& cluster, Books& books, std::span<Ask> asks)
-      : cluster_(cluster), books_(books) {
-    std::int32_t free = books.free_gpus();
-    const std::vector<bool> refused = beyond_room(cluster, books, asks);
+  Allotment(const Cluster& cluster, ResourceLedger& ledger, std::span<Ask> asks)
+      : cluster_(cluster), ledger_(ledger) {
+    std::int32_t free = ledger.free_gpus();
+    const std::vector<bool> refused = jobs_that_do_not_fit(cluster, ledger, asks);
     for (Ask& ask : asks) {
       const auto index = static_cast<std::size_t>(&ask - asks.data());
       if (ask.spec->gpus > free || (!refused.empty() && refused[index])) continue;
@@ -242,8 +243,8 @@ class Allotment {
   }
   const std::vector<const JobSpec*>& specs() const { return specs_; }
 
-  // Running jobs stay; a fresh start is spread by program 2; new jobs go to free GPUs.
-  void place(const Placer& placer, const SuperServerPlan& plan, const Books::Room& room) {
+  // Running jobs stay. If none runs, program 2 spreads the jobs. Other new jobs go to free GPUs.
+  void place(const Placer& placer, const CombinedNodePlan& plan, const ResourceLedger::Room& room) {
     plan_ = &plan;
     fits_ = fits(room);
     stay_or_spread();
@@ -252,14 +253,14 @@ class Allotment {
       if (!ask.given.empty()) continue;
       Demand bare = fair_demand(ask);
       bare.per_gpu = Resources{1, 0, 0, 0};
-      if (placer.place(cluster_, books_, bare, ask.given)) settle(i);
+      if (placer.place(cluster_, ledger_, bare, ask.given)) settle(i);
     }
   }
 
  private:
-  // Where servers differ, the richest share for everybody may be more than there is; then what each
-  // has a right to, which always fits, is all that can be promised.
-  bool fits(const Books::Room& room) const {
+  // On unequal nodes, the richest share for all jobs may exceed the resources. The guaranteed
+  // minimum always fits, so it is used instead.
+  bool fits(const ResourceLedger::Room& room) const {
     std::int64_t cpu = 0;
     std::int64_t mem = 0;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
@@ -273,19 +274,19 @@ class Allotment {
     const bool fresh = std::none_of(running_.begin(), running_.end(),
                                     [](const Ask* ask) { return ask->held != nullptr; });
     std::vector<double> spread;
-    if (fresh) spread = spread_over_servers(cluster_, specs_, plan_->per_gpu);
-    const std::size_t servers = cluster_.topology().node_count();
+    if (fresh) spread = spread_over_nodes(cluster_, specs_, plan_->per_gpu);
+    const std::size_t nodes = cluster_.topology().node_count();
     for (std::size_t i = 0; i < running_.size(); ++i) {
       Ask& ask = *running_[i];
       if (ask.held != nullptr) {
         ask.given = *ask.held;
         settle(i);
       } else if (!spread.empty()) {
-        for (std::size_t s = 0; s < servers && ask.given.empty(); ++s) {
-          if (spread[i * servers + s] < kWhole || is_among(ask.avoid, NodeId(s))) continue;
-          if (books_.free_gpus(NodeId(s)) < ask.spec->gpus) continue;
+        for (std::size_t s = 0; s < nodes && ask.given.empty(); ++s) {
+          if (spread[i * nodes + s] < kWhole || is_among(ask.avoid, NodeId(s))) continue;
+          if (ledger_.free_gpus(NodeId(s)) < ask.spec->gpus) continue;
           ask.given.push_back(
-              {NodeId(s), lowest_slots(books_.free_slots(NodeId(s)), ask.spec->gpus), 0, 0, 0});
+              {NodeId(s), lowest_slots(ledger_.free_slots(NodeId(s)), ask.spec->gpus), 0, 0, 0});
           settle(i);
         }
       }
@@ -299,24 +300,24 @@ class Allotment {
       share.cpu_milli = each.cpu_milli * share.gpus();
       share.mem_mib = each.mem_mib * share.gpus();
       share.storage_kbps = cluster_.extent(std::nullopt).poorest_fair.storage_kbps * share.gpus();
-      books_.take(share);
+      ledger_.take(share);
     }
   }
 
   const Cluster& cluster_;
-  Books& books_;
+  ResourceLedger& ledger_;
   std::vector<Ask*> running_;
-  std::vector<const JobSpec*> specs_;  // Of `running_`.
-  const SuperServerPlan* plan_ = nullptr;
+  std::vector<const JobSpec*> specs_;  // Specs of `running_`.
+  const CombinedNodePlan* plan_ = nullptr;
   bool fits_ = false;
 };
 
 }  // namespace
 
-void Opt::rebalance(const Cluster& cluster, const Placer& placer, Books& books, std::span<Ask> asks,
-                    Fidelity) {
-  Allotment allotment(cluster, books, asks);
-  const Books::Room room = books.room(NodeId(0));
+void Opt::rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
+                    std::span<Ask> asks, Fidelity) {
+  Allotment allotment(cluster, ledger, asks);
+  const ResourceLedger::Room room = ledger.room(NodeId(0));
   allotment.place(placer, plan_for(cluster, allotment.specs(), room), room);
 }
 

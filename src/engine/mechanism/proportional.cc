@@ -4,9 +4,9 @@
 
 namespace muster {
 
-void Proportional::place(const Cluster& cluster, const Placer& placer, const Books& books,
+void Proportional::place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
                          Ask& ask) const {
-  placer.place(cluster, books, fair_demand(ask), ask.given);
+  placer.place(cluster, ledger, fair_demand(ask), ask.given);
 }
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 #pragma once
 
-// Every job gets the share of CPU and memory that its GPUs are of the server's. What most clusters
-// do, and what every gain is measured against.
+// Each job gets CPU and memory in proportion to its GPUs on the node. Most clusters do this; it is
+// the baseline for all gains.
 
 #include "engine/core/mechanism.h"
 
@@ -9,7 +9,7 @@ namespace muster {
 
 class Proportional final : public Mechanism {
  public:
-  void place(const Cluster& cluster, const Placer& placer, const Books& books,
+  void place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
              Ask& ask) const override;
 };
 

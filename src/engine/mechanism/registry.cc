@@ -12,13 +12,13 @@ namespace {
 
 constexpr Entry<Mechanism> kMechanisms[] = {
     {"proportional", "CPU and memory in proportion to GPUs", &make_part<Mechanism, Proportional>},
-    {"greedy", "each job its best-case demand, or it waits (Synergy-Greedy)",
+    {"greedy", "best-case demand; a job waits until it fits (Synergy-Greedy)",
      &make_part<Mechanism, Greedy>},
-    {"tune", "best-case demand where it fits, never below the proportional share (Synergy-Tune)",
+    {"tune", "best-case demand if it fits, never below the proportional share (Synergy-Tune)",
      &make_part<Mechanism, Tune>},
-    {"opt", "the most any mechanism could give, as if the cluster were one server (Synergy-Opt)",
+    {"opt", "upper bound for all mechanisms, with the cluster as one node (Synergy-Opt)",
      &make_part<Mechanism, Opt>},
-    {"blend", "spare CPU and memory where they add most, jobs moved where that frees more",
+    {"blend", "spare CPU and memory go where they add the most speed; jobs move if that helps",
      &make_part<Mechanism, Blend>},
 };
 

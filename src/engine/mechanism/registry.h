@@ -1,6 +1,6 @@
 #pragma once
 
-// The table of mechanisms.
+// Table of all mechanisms.
 
 #include <span>
 

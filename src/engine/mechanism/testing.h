@@ -1,7 +1,7 @@
 #pragma once
 
-// For the tests of mechanisms: a cluster with a few made-up models, jobs of them, and the sum of
-// speeds a mechanism makes of a set of jobs.
+// Test helpers for mechanisms: a cluster with a few invented models, jobs of these models, and the
+// total speed of a set of jobs.
 
 #include <memory>
 #include <string>
@@ -15,14 +15,16 @@
 
 namespace muster {
 
-// Greedy for CPUs, for memory, for both, a little, and not at all; shaped like measured ones.
+// Profiles that are sensitive to CPUs, memory, both, a little, or not at all; similar to measured
+// ones.
 inline ProfileTable made_up_profiles() {
   ProfileTable table;
   const auto add = [&](const char* name, std::vector<std::int64_t> cpus,
                        std::vector<std::int64_t> mem_gb, std::vector<double> speed) {
     SpeedMatrix matrix;
     for (const std::int64_t cpu : cpus) matrix.cpu_milli.push_back(cpu * 1000);
-    for (const std::int64_t mem : mem_gb) matrix.mem_mib.push_back(mem * 512);  // Halves of a GB.
+    // In units of half a GB.
+    for (const std::int64_t mem : mem_gb) matrix.mem_mib.push_back(mem * 512);
     matrix.speed = std::move(speed);
     MUSTER_CHECK(table.add(Profile::matrix(name, matrix)).ok());
   };
@@ -34,7 +36,7 @@ inline ProfileTable made_up_profiles() {
   add("gnmt", {1, 3}, {42, 125}, {1.0, 1.0, 1.0, 1.0});
   add("lstm", {1, 3}, {42, 125}, {1.0, 1.0, 1.0, 1.0});
   add("deepspeech", {1, 3}, {42, 125}, {0.2, 0.4, 0.3, 1.0});
-  // Nothing known of memory.
+  // Memory sensitivity unknown.
   MUSTER_CHECK(
       table.add(Profile::cpu_curve("measured", {500, 1500, 3000, 5000}, {0.2, 0.6, 1.0, 1.4}))
           .ok());
@@ -59,15 +61,15 @@ struct MechanismWorld {
     spec.profile = ProfileId(1 + random.below(profiles.size() - 1));
     return spec;
   }
-  // Jobs that together fill the cluster: 70% on 1 GPU, 10% on 2, 15% on 4, 5% on 8; two thirds of
-  // them insensitive, as in the default split.
+  // Jobs that fill the cluster: 70% with 1 GPU, 10% with 2, 15% with 4, 5% with 8. Two thirds are
+  // insensitive, as in the default split.
   std::vector<JobSpec> full_load(std::uint64_t seed) const {
     Random random(seed);
     std::vector<JobSpec> specs;
     for (std::int32_t left = topology.total().gpus; left > 0;) {
-      const double lot = random.uniform();
-      const std::int32_t wish = lot < 0.7 ? 1 : lot < 0.8 ? 2 : lot < 0.95 ? 4 : 8;
-      const std::int32_t gpus = std::min(wish, left);
+      const double draw = random.uniform();
+      const std::int32_t size = draw < 0.7 ? 1 : draw < 0.8 ? 2 : draw < 0.95 ? 4 : 8;
+      const std::int32_t gpus = std::min(size, left);
       const bool language = random.uniform() < 0.67;
       specs.push_back(language ? job(random.below(2) == 0 ? "gnmt" : "lstm", gpus)
                                : random_job(random, gpus));

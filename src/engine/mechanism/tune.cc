@@ -5,21 +5,21 @@
 #include <vector>
 
 #include "base/types/check.h"
-#include "engine/core/least_books.h"
+#include "engine/core/guaranteed_ledger.h"
 #include "engine/mechanism/demand.h"
 
 namespace muster {
 
 namespace {
 
-// One rebalance: who is where on the scratch books, and with how much.
+// One rebalance: the placements and resources of all jobs in the scratch ledger.
 class Tuning {
  public:
-  Tuning(const Cluster& cluster, const Placer& placer, Books& books, std::span<Ask> asks,
+  Tuning(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger, std::span<Ask> asks,
          Fidelity fidelity)
       : cluster_(cluster),
         placer_(placer),
-        books_(books),
+        ledger_(ledger),
         asks_(asks),
         published_(fidelity == Fidelity::kPublished),
         best_(asks.size()),
@@ -42,7 +42,7 @@ class Tuning {
   }
 
  private:
-  struct Key {  // Large demands first, then in the order asked.
+  struct Key {  // Large demands first, then in the order of the asks.
     std::int64_t gpus, cpu_milli, mem_mib;
     std::uint32_t ask;
     auto operator<=>(const Key&) const = default;
@@ -53,10 +53,10 @@ class Tuning {
                        [](const Ask& ask) { return ask.spec->has_least(); });
   }
 
-  // Where jobs ask for CPU and memory, what all have a right to may be more than a server has. Then
-  // newcomers go only where it is not, so that what is promised can always be given.
+  // If jobs request CPU or memory, the guaranteed minimums may exceed a node. New jobs then go only
+  // to nodes where all minimums fit, so that every guarantee can be met.
   bool enter_rights() {
-    rights_.emplace(books_);
+    rights_.emplace(ledger_);
     for (const Ask& ask : asks_) {
       if (ask.held != nullptr && !enter(ask, *ask.held)) return false;
     }
@@ -70,26 +70,26 @@ class Tuning {
     return true;
   }
 
-  // They run together, but were not placed by these rules (another mechanism's, before a restart):
-  // nobody is touched, and newcomers get what is really free.
+  // The running jobs were not placed by these rules (for example by another mechanism before a
+  // restart). They stay unchanged, and new jobs get free resources.
   void keep_as_held() {
     for (Ask& ask : asks_) {
-      if (ask.held == nullptr || !books_.can_return(*ask.held)) continue;
+      if (ask.held == nullptr || !ledger_.can_return(*ask.held)) continue;
       ask.given = *ask.held;
-      for (const Share& share : ask.given) books_.take(share);
+      for (const Share& share : ask.given) ledger_.take(share);
     }
     for (Ask& ask : asks_) {
       if (ask.held != nullptr) continue;
-      Tune().place(cluster_, placer_, books_, ask);
-      for (const Share& share : ask.given) books_.take(share);
+      Tune().place(cluster_, placer_, ledger_, ask);
+      for (const Share& share : ask.given) ledger_.take(share);
     }
   }
 
-  // A newcomer, where all have room for what they have a right to: by its ideal if that is such a
-  // place, otherwise by its right alone.
+  // Places a new job on a node where all guaranteed minimums fit: with its best demand if possible,
+  // otherwise with its minimum.
   void serve_within_rights(std::uint32_t i) {
     Ask& ask = asks_[i];
-    if (placer_.place(cluster_, books_, best_[i], ask.given) && enter(ask, ask.given)) {
+    if (placer_.place(cluster_, ledger_, best_[i], ask.given) && enter(ask, ask.given)) {
       return settle(i);
     }
     if (!placer_.place(cluster_, *rights_, fair(i), ask.given)) return;
@@ -101,12 +101,12 @@ class Tuning {
     take_back(i);
   }
 
-  // A running job keeps its GPUs; its CPU and memory are dealt out anew.
+  // A running job keeps its GPUs. Its CPU and memory are allocated again.
   void hold_slots(std::uint32_t i) {
     asks_[i].given = *asks_[i].held;
     for (Share& share : asks_[i].given) {
       share.cpu_milli = share.mem_mib = share.storage_kbps = 0;
-      books_.take(share);
+      ledger_.take(share);
       enlist(i, share.node);
     }
   }
@@ -118,40 +118,40 @@ class Tuning {
       at_fair_[i] = true;
       return take_back(i);
     }
-    if (best_[i].gpus > books_.free_gpus()) return;
+    if (best_[i].gpus > ledger_.free_gpus()) return;
     if (rights_) return serve_within_rights(i);
-    if (placer_.place(cluster_, books_, best_[i], ask.given)) return settle(i);
+    if (placer_.place(cluster_, ledger_, best_[i], ask.given)) return settle(i);
     at_fair_[i] = true;
     const Demand share = modest(i);
-    if (placer_.place(cluster_, books_, share, ask.given)) return settle(i);
+    if (placer_.place(cluster_, ledger_, share, ask.given)) return settle(i);
     if (published_) {
       reclaim_as_published(i, share);
-      if (placer_.place(cluster_, books_, share, ask.given)) settle(i);
+      if (placer_.place(cluster_, ledger_, share, ask.given)) settle(i);
       return;
     }
-    // Where would it go if only GPUs counted? There the others give back what is above their share.
+    // Choose a place by GPUs only. The other jobs there then release what exceeds their share.
     Demand bare = share;
     bare.per_gpu = Resources{1, 0, 0, 0};
-    if (!placer_.place(cluster_, books_, bare, ask.given)) return;
+    if (!placer_.place(cluster_, ledger_, bare, ask.given)) return;
     settle(i);
     take_back(i);
   }
 
-  // What is nobody else's business: its share, or its ideal if that is no more of anything. One who
-  // is as fast with less must not take the rest from those who gain by it.
+  // The demand that a job may enforce: its share, or its best demand if that is not larger in any
+  // resource. A job that is as fast with less must leave the rest to jobs that gain from it.
   Demand modest(std::uint32_t i) const {
     const bool above = exceeds(best_[i], cluster_.extent(std::nullopt).poorest_fair);
     return above ? fair(i) : best_[i];
   }
 
-  // Gives a placed job that, at the cost of those who hold more than their share. One who falls
-  // back may take more memory than before while giving up CPUs, so it may need more than one turn;
-  // but each turn somebody falls back, and when all have, everybody's share fits.
+  // Gives a placed job its modest() demand and reduces jobs that hold more than their share. A
+  // reduced job may take more memory while it releases CPUs, so several rounds may be needed. Each
+  // round reduces at least one job, and when all are reduced, all shares fit.
   void take_back(std::uint32_t i) {
     const Demand want = modest(i);
     while (!grow(i, want)) {
       bool progress = false;
-      if (books_.pooled()) {
+      if (ledger_.pooled()) {
         progress = reclaim(NodeId(0), i, of_demand(i, want, NodeId(0)));
       } else {
         for (const Share& part : asks_[i].given) {
@@ -162,11 +162,11 @@ class Tuning {
     }
   }
 
-  // What a placed job would have, by that demand, of what it draws on near this node.
+  // Resources that a placed job would use on this node (or in the pool) with this demand.
   Resources of_demand(std::uint32_t i, const Demand& demand, NodeId node) const {
     Resources sum;
     for (const Share& share : asks_[i].given) {
-      if (!books_.pooled() && share.node != node) continue;
+      if (!ledger_.pooled() && share.node != node) continue;
       sum += demand.appetite(cluster_, share.node) * share.gpus();
     }
     return sum;
@@ -176,12 +176,12 @@ class Tuning {
 
   void settle(std::uint32_t i) {
     for (const Share& share : asks_[i].given) {
-      books_.take(share);
+      ledger_.take(share);
       enlist(i, share.node);
     }
   }
 
-  // Changes what a placed job holds beside its GPUs, on all its servers or not at all.
+  // Changes the CPU, memory and storage of a placed job on all its nodes, or on none.
   bool grow(std::uint32_t i, const Demand& demand) {
     Placement& given = asks_[i].given;
     std::int64_t cpu = 0;
@@ -189,68 +189,68 @@ class Tuning {
     std::int64_t storage = 0;
     for (const Share& share : given) {
       const Resources want = demand.appetite(cluster_, share.node) * share.gpus();
-      const Books::Room& room = books_.room(share.node);
-      if (!books_.pooled()) cpu = mem = storage = 0;  // Otherwise all draw on the same room.
+      const ResourceLedger::Room& room = ledger_.room(share.node);
+      if (!ledger_.pooled()) cpu = mem = storage = 0;  // A pool counts all shares together.
       cpu += want.cpu_milli - share.cpu_milli;
       mem += want.mem_mib - share.mem_mib;
       storage += want.storage_kbps - share.storage_kbps;
-      if (!books_.pooled() || &share == &given.back()) {
+      if (!ledger_.pooled() || &share == &given.back()) {
         if (cpu > room.cpu_milli || mem > room.mem_mib || storage > room.storage_kbps) return false;
       }
     }
-    for (const Share& share : given) books_.give(share);
+    for (const Share& share : given) ledger_.give_room(share);
     for (Share& share : given) {
       const Resources want = demand.appetite(cluster_, share.node) * share.gpus();
       share.cpu_milli = want.cpu_milli;
       share.mem_mib = want.mem_mib;
       share.storage_kbps = want.storage_kbps;
-      books_.take(share);
+      ledger_.take_room(share);
     }
     return true;
   }
 
-  // Jobs that draw on the same CPUs and memory as `node`: those on it, or all of them when pooled.
-  std::vector<std::uint32_t>& neighbours(NodeId node) {
-    return on_node_[books_.pooled() ? NodeId(0) : node];
+  // Jobs that use the same CPUs and memory as `node`: those on it, or all jobs in a pool.
+  std::vector<std::uint32_t>& neighbors(NodeId node) {
+    return on_node_[ledger_.pooled() ? NodeId(0) : node];
   }
 
   void enlist(std::uint32_t i, NodeId node) {
-    std::vector<std::uint32_t>& list = neighbours(node);
-    if (list.empty() || list.back() != i) list.push_back(i);  // Once, also when pooled.
+    std::vector<std::uint32_t>& list = neighbors(node);
+    if (list.empty() || list.back() != i) list.push_back(i);  // Only once, also in a pool.
   }
 
-  // What a job holds of that.
+  // Resources that a job holds on this node (or in the pool).
   Resources held_near(std::uint32_t i, NodeId node) const {
     Resources held;
     for (const Share& share : asks_[i].given) {
-      if (!books_.pooled() && share.node != node) continue;
+      if (!ledger_.pooled() && share.node != node) continue;
       held += {share.gpus(), share.cpu_milli, share.mem_mib, share.storage_kbps};
     }
     return held;
   }
 
-  // Makes jobs near `node` fall back to their share until `newcomer` could have `wanted` there:
-  // first those on the fewest servers, of those the ones with the most CPU a GPU. True if anybody
-  // did.
-  bool reclaim(NodeId node, std::uint32_t newcomer, const Resources& wanted) {
+  // Reduces jobs on `node` to their share until `new_job` could have `wanted` there. Order: jobs on
+  // the fewest nodes first, then those with the most CPU per GPU. Returns true if a job was
+  // reduced.
+  bool reclaim(NodeId node, std::uint32_t new_job, const Resources& wanted) {
     const auto lacking = [](std::int64_t want, std::int64_t room) {
       return std::max<std::int64_t>(0, want - room);
     };
-    const Resources own = asks_[newcomer].given.empty() ? Resources() : held_near(newcomer, node);
-    const Books::Room& room = books_.room(node);
+    const Resources own = asks_[new_job].given.empty() ? Resources() : held_near(new_job, node);
+    const ResourceLedger::Room& room = ledger_.room(node);
     std::int64_t need_cpu = lacking(wanted.cpu_milli, room.cpu_milli + own.cpu_milli);
     std::int64_t need_mem = lacking(wanted.mem_mib, room.mem_mib + own.mem_mib);
     if (need_cpu == 0 && need_mem == 0) return false;
     victims_.clear();
-    for (const std::uint32_t i : neighbours(node)) {
-      if (i == newcomer) continue;
+    for (const std::uint32_t i : neighbors(node)) {
+      if (i == new_job) continue;
       const Resources held = held_near(i, node);
       victims_.push_back({static_cast<std::int64_t>(asks_[i].given.size()),
                           -held.cpu_milli / held.gpus, -held.mem_mib / held.gpus, i});
     }
     std::sort(victims_.begin(), victims_.end());
     bool progress = false;
-    // The published walk marks whoever it passes; ours leaves those alone who would not help.
+    // The published version reduces every job that it visits. Ours skips jobs that would not help.
     for (const Key& key : victims_) {
       if (need_cpu == 0 && need_mem == 0) break;
       const Resources held = held_near(key.ask, node);
@@ -274,8 +274,8 @@ class Tuning {
     });
     if (!above) return false;
     at_fair_[i] = true;
-    // More memory than the ideal may be part of the share, and others may hold it just now: then
-    // only what is above the share is given up.
+    // The share may include more memory than the best demand, and other jobs may hold it now. In
+    // that case the job only releases what exceeds its share.
     if (grow(i, fair(i))) return true;
     Demand least = best_[i];
     const Resources share =
@@ -286,20 +286,20 @@ class Tuning {
     return true;
   }
 
-  // Whose servers pay for a newcomer, as the original chooses them.
+  // Chooses the nodes where jobs are reduced for a new job, as in the original.
   void reclaim_as_published(std::uint32_t i, const Demand& demand) {
     const std::size_t nodes = cluster_.topology().node_count();
     if (demand.gpus > 1) {
       for (std::size_t n = 0; n < nodes; ++n) {
-        if (books_.free_gpus(NodeId(n)) < demand.gpus) continue;
+        if (ledger_.free_gpus(NodeId(n)) < demand.gpus) continue;
         reclaim(NodeId(n), i, cluster_.fair(NodeId(n)) * demand.gpus);
         return;
       }
     }
     std::vector<std::pair<std::int32_t, NodeId>> by_free;
     for (std::size_t n = 0; n < nodes; ++n) {
-      if (books_.free_gpus(NodeId(n)) > 0)
-        by_free.emplace_back(books_.free_gpus(NodeId(n)), NodeId(n));
+      if (ledger_.free_gpus(NodeId(n)) > 0)
+        by_free.emplace_back(ledger_.free_gpus(NodeId(n)), NodeId(n));
     }
     std::sort(by_free.begin(), by_free.end());
     std::int32_t left = demand.gpus;
@@ -313,26 +313,28 @@ class Tuning {
 
   const Cluster& cluster_;
   const Placer& placer_;
-  Books& books_;
+  ResourceLedger& ledger_;
   std::span<Ask> asks_;
   bool published_;
   std::vector<Demand> best_;
   std::vector<bool> at_fair_;
-  std::optional<Books> rights_;  // Where jobs ask for CPU or memory: all with their right.
+  // All jobs with their guaranteed minimum; set only if a job requests CPU or memory.
+  std::optional<ResourceLedger> rights_;
   IdVector<NodeId, std::vector<std::uint32_t>> on_node_;
   std::vector<Key> victims_;
 };
 
 }  // namespace
 
-void Tune::place(const Cluster& cluster, const Placer& placer, const Books& books, Ask& ask) const {
-  if (placer.place(cluster, books, best_demand(cluster, ask), ask.given)) return;
-  placer.place(cluster, books, fair_demand(ask), ask.given);
+void Tune::place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
+                 Ask& ask) const {
+  if (placer.place(cluster, ledger, best_demand(cluster, ask), ask.given)) return;
+  placer.place(cluster, ledger, fair_demand(ask), ask.given);
 }
 
-void Tune::rebalance(const Cluster& cluster, const Placer& placer, Books& books,
+void Tune::rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
                      std::span<Ask> asks, Fidelity fidelity) {
-  Tuning(cluster, placer, books, asks, fidelity).run();
+  Tuning(cluster, placer, ledger, asks, fidelity).run();
 }
 
 }  // namespace muster

@@ -1,11 +1,11 @@
 #pragma once
 
-// Synergy-Tune (OSDI'22): a job gets its best-case demand if that fits; otherwise its proportional
-// share; and if even that does not fit, because others hold more than theirs, some of those fall
-// back to their share. So nobody who could run waits, and nobody runs slower than at its share.
+// Synergy-Tune (OSDI'22): a job gets its best-case demand if that fits, otherwise its proportional
+// share. If other jobs hold too much for that, some of them are reduced to their share. So no job
+// waits that could run at its share, and no job is slower than at its share.
 //
-// Ours keeps running jobs on their GPUs and serves large demands first; the published simulator's
-// version rebuilds everything in policy order.
+// Our version keeps running jobs on their GPUs and serves large demands first. The published
+// simulator's version rebuilds all placements in policy order.
 
 #include "engine/core/mechanism.h"
 
@@ -14,10 +14,10 @@ namespace muster {
 class Tune final : public Mechanism {
  public:
   bool adaptive() const override { return true; }
-  void place(const Cluster& cluster, const Placer& placer, const Books& books,
+  void place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
              Ask& ask) const override;
-  void rebalance(const Cluster& cluster, const Placer& placer, Books& books, std::span<Ask> asks,
-                 Fidelity fidelity) override;
+  void rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
+                 std::span<Ask> asks, Fidelity fidelity) override;
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Amounts of CPU and memory as people write them.
+// Parsing and formatting of CPU and memory amounts, such as "0.5" and "64G".
 
 #include <fmt/format.h>
 
@@ -12,7 +12,8 @@ namespace muster {
 
 namespace {
 
-constexpr double kTooMuch = 1e15;  // Of MiB or of thousandths: far from where doubles round.
+// Limit in MiB or milli-CPUs. Doubles represent all whole numbers below it exactly.
+constexpr double kTooMuch = 1e15;
 
 struct Unit {
   char letter;
@@ -21,13 +22,13 @@ struct Unit {
 constexpr std::array<Unit, 4> kUnits = {
     {{'K', 1.0 / 1024}, {'M', 1}, {'G', 1024}, {'T', 1024.0 * 1024}}};
 
-// Of "G", "GB" and "GiB", in any case; zero: it is none.
+// Returns the MiB per unit for "G", "GB" or "GiB" in any case, or 0 if the unit is unknown.
 double mib_of(std::string_view unit) {
   if (unit.empty()) return 0;
   const auto upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; };
-  const std::string_view behind = unit.substr(1);
-  const bool bytes = behind.empty() || (behind.size() == 1 && upper(behind[0]) == 'B') ||
-                     (behind.size() == 2 && upper(behind[0]) == 'I' && upper(behind[1]) == 'B');
+  const std::string_view suffix = unit.substr(1);
+  const bool bytes = suffix.empty() || (suffix.size() == 1 && upper(suffix[0]) == 'B') ||
+                     (suffix.size() == 2 && upper(suffix[0]) == 'I' && upper(suffix[1]) == 'B');
   for (const Unit& each : kUnits) {
     if (bytes && each.letter == upper(unit[0])) return each.mib;
   }
@@ -49,10 +50,10 @@ Result<MemAmount> parse_mem(std::string_view text, std::string_view bare_unit) {
   const double mib = mib_of(unit);
   if (mib == 0) {
     return Error{
-        fmt::format("unknown unit {} in {}; K, M, G or T", in_quotes(unit), in_quotes(text))};
+        fmt::format("unknown unit {} in {}; use K, M, G or T", in_quotes(unit), in_quotes(text))};
   }
   const double amount = std::ceil(number.value() * mib);
-  if (!(std::abs(amount) < kTooMuch)) return Error{"too much: " + in_quotes(text)};
+  if (!(std::abs(amount) < kTooMuch)) return Error{"too large: " + in_quotes(text)};
   return MemAmount{static_cast<std::int64_t>(amount)};
 }
 
@@ -66,7 +67,7 @@ Result<CpuAmount> parse_cpus(std::string_view text) {
   const double milli = number.value() * 1000;
   if (!(std::abs(milli) < kTooMuch)) return Error{"too many: " + in_quotes(text)};
   if (std::abs(milli - std::round(milli)) > 1e-6) {
-    return Error{"finer than a thousandth of a CPU: " + in_quotes(text)};
+    return Error{"not a multiple of 0.001 CPUs: " + in_quotes(text)};
   }
   return CpuAmount{static_cast<std::int64_t>(std::round(milli))};
 }

@@ -1,4 +1,4 @@
-// CPUs, memory and servers as a request says them.
+// CPUs, memory and nodes in requests.
 
 #include <gtest/gtest.h>
 
@@ -19,18 +19,18 @@ TEST(Amounts, CpusMemoryAndSpreadAreCheckedByName) {
                          {R"("cpus": -2)", "cpus: not between 0.001 and 1000000: -2"},
                          {R"("cpus": 1e7)", "cpus: not between 0.001 and 1000000: 10000000"},
                          {R"("cpus": 1e300)", "cpus: too many: '1e300'"},
-                         {R"("cpus": 0.0001)", "cpus: finer than a thousandth of a CPU: '0.0001'"},
+                         {R"("cpus": 0.0001)", "cpus: not a multiple of 0.001 CPUs: '0.0001'"},
                          {R"("cpus": "two")", "cpus: not a number of CPUs: 'two'"},
                          {R"("mem": "0G")", "mem: not between 1M and 1048576G: 0G"},
                          {R"("mem": "-1G")", "mem: not between 1M and 1048576G: -1G"},
                          {R"("mem": "2000000T")", "mem: not between 1M and 1048576G: 2048000000G"},
-                         {R"("mem": "1e99G")", "mem: too much: '1e99G'"},
-                         {R"("mem": "64X")", "mem: unknown unit 'X' in '64X'; K, M, G or T"},
+                         {R"("mem": "1e99G")", "mem: too large: '1e99G'"},
+                         {R"("mem": "64X")", "mem: unknown unit 'X' in '64X'; use K, M, G or T"},
                          {R"("mem": "64")", "mem: no unit: '64'; write 64G or 64M"},
                          {R"("mem": "lots")", "mem: not a size such as 64G or 512M: 'lots'"},
                          {R"("mem": 64)", "mem: not text such as \"64G\" or \"512M\": '64'"},
-                         {R"("spread": 0)", "spread: not between 1 and 65536 servers: 0"},
-                         {R"("spread": -1)", "spread: not between 1 and 65536 servers: -1"},
+                         {R"("spread": 0)", "spread: not between 1 and 65536 nodes: 0"},
+                         {R"("spread": -1)", "spread: not between 1 and 65536 nodes: -1"},
                          {R"("spread": 1.5)", "spread: not a whole number: '1.5'"},
                      });
 }

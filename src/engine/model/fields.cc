@@ -38,13 +38,13 @@ Error too_many(std::size_t most, const char* what) {
   return Error{"more than " + std::to_string(most) + " " + what};
 }
 
-Refusal put(std::string& to, Written value) {
+MaybeError put(std::string& to, Written value) {
   if (value.as != As::kText && value.as != As::kPlain) return wrong("text", value);
   to = value.text;
   return std::nullopt;
 }
 
-Refusal put(std::int32_t& to, Written value) {
+MaybeError put(std::int32_t& to, Written value) {
   if (value.as != As::kNumber && value.as != As::kPlain) return wrong("a whole number", value);
   const Result<std::int64_t> number = parse_int(value.text);
   if (!number.ok()) return number.error();
@@ -56,15 +56,15 @@ Refusal put(std::int32_t& to, Written value) {
   return std::nullopt;
 }
 
-Refusal put(std::uint64_t& to, Written value) {
-  if (value.as != As::kNumber && value.as != As::kPlain) return wrong("a job's number", value);
+MaybeError put(std::uint64_t& to, Written value) {
+  if (value.as != As::kNumber && value.as != As::kPlain) return wrong("a job id", value);
   const Result<std::int64_t> number = parse_int(value.text);
-  if (!number.ok() || number.value() < 1) return wrong("a job's number", value);
+  if (!number.ok() || number.value() < 1) return wrong("a job id", value);
   to = static_cast<std::uint64_t>(number.value());
   return std::nullopt;
 }
 
-Refusal put(bool& to, Written value) {
+MaybeError put(bool& to, Written value) {
   const bool fits = value.as == As::kFlag || value.as == As::kPlain;
   if (!fits || (value.text != "true" && value.text != "false")) {
     return wrong("true or false", value);
@@ -73,7 +73,7 @@ Refusal put(bool& to, Written value) {
   return std::nullopt;
 }
 
-Refusal put(Duration& to, Written value) {
+MaybeError put(Duration& to, Written value) {
   if (value.as == As::kFlag || value.as == As::kNothing) return wrong("a duration", value);
   const Result<Duration> duration = parse_duration(value.text);
   if (!duration.ok()) return duration.error();
@@ -81,8 +81,8 @@ Refusal put(Duration& to, Written value) {
   return std::nullopt;
 }
 
-// One of two words; the second sets `is_second`.
-Refusal put_word(bool& is_second, const std::array<std::string_view, 2>& words, Written value) {
+// Accepts one of two words. Sets `is_second` to true if the value is the second word.
+MaybeError put_word(bool& is_second, const std::array<std::string_view, 2>& words, Written value) {
   if (value.as != As::kText && value.as != As::kPlain) {
     return wrong(std::string(words[0]) + " or " + std::string(words[1]), value);
   }
@@ -94,23 +94,23 @@ Refusal put_word(bool& is_second, const std::array<std::string_view, 2>& words, 
   return std::nullopt;
 }
 
-Refusal put(LaunchPer& to, Written value) {
+MaybeError put(LaunchPer& to, Written value) {
   bool per_gpu = false;
-  Refusal refusal = put_word(per_gpu, {"node", "gpu"}, value);
+  MaybeError refusal = put_word(per_gpu, {"node", "gpu"}, value);
   to = per_gpu ? LaunchPer::kGpu : LaunchPer::kNode;
   return refusal;
 }
 
-Refusal put(OnLost::Then& to, Written value) {
+MaybeError put(OnLost::Then& to, Written value) {
   bool fails = false;
-  Refusal refusal = put_word(fails, {"requeue", "fail"}, value);
+  MaybeError refusal = put_word(fails, {"requeue", "fail"}, value);
   to = fails ? OnLost::Then::kFail : OnLost::Then::kRequeue;
   return refusal;
 }
 
-// Sets `to` to the parsed value, or returns its error.
+// Stores the parsed value in `to`, or returns the parse error.
 template <class T>
-Refusal take(const Result<T>& parsed, T& to) {
+MaybeError take(const Result<T>& parsed, T& to) {
   if (!parsed.ok()) return parsed.error();
   to = parsed.value();
   return std::nullopt;
@@ -118,68 +118,70 @@ Refusal take(const Result<T>& parsed, T& to) {
 
 bool is_text(Written value) { return value.as == As::kText || value.as == As::kPlain; }
 
-Refusal put(CpuAmount& to, Written value) {
+MaybeError put(CpuAmount& to, Written value) {
   if (value.as != As::kNumber && value.as != As::kPlain) return wrong("a number of CPUs", value);
   return take(parse_cpus(value.text), to);
 }
 
-Refusal put(MemAmount& to, Written value) {
+MaybeError put(MemAmount& to, Written value) {
   if (!is_text(value)) return wrong("text such as \"64G\" or \"512M\"", value);
   return take(parse_mem(value.text), to);
 }
 
-Refusal put(ArrayRange& to, Written value) {
+MaybeError put(ArrayRange& to, Written value) {
   if (!is_text(value)) return wrong("text such as \"0-9\" or \"0-9:2%3\"", value);
   return take(parse_array(value.text), to);
 }
 
 template <class T>
-Refusal put(std::optional<T>& to, Written value) {
+MaybeError put(std::optional<T>& to, Written value) {
   return put(to.emplace(), value);
 }
 
-Refusal put(std::vector<std::string>& to, Written value) {
+MaybeError put(std::vector<std::string>& to, Written value) {
   if (value.as != As::kText && value.as != As::kPlain) {
-    return wrong("a list of words, nor one text for the shell", value);
+    return wrong("a list of strings or a shell command", value);
   }
   to = {"/bin/sh", "-c", std::string(value.text)};
   return std::nullopt;
 }
 
-Refusal put(std::vector<std::uint64_t>& to, Written value) { return put(to.emplace_back(), value); }
-
-// In one word: what is done at last.
-Refusal put(OnLost& to, Written value) { return put(to.then, value); }
-
-Refusal put(std::map<std::string, std::string>&, Written value) {
-  return wrong("a map of variables", value);
-}
-
-Refusal add(std::vector<std::string>& to, Written value) {
-  if (to.size() == kMostCommandWords) return too_many(kMostCommandWords, "words");
+MaybeError put(std::vector<std::uint64_t>& to, Written value) {
   return put(to.emplace_back(), value);
 }
 
-Refusal add(std::vector<std::uint64_t>& to, Written value) {
-  if (to.size() == kMostDependencies) return too_many(kMostDependencies, "jobs");
+// A single word sets `then`, the action after keep_for.
+MaybeError put(OnLost& to, Written value) { return put(to.then, value); }
+
+MaybeError put(std::map<std::string, std::string>&, Written value) {
+  return wrong("a map of variables", value);
+}
+
+MaybeError add(std::vector<std::string>& to, Written value) {
+  if (to.size() == kMaxCommandWords) return too_many(kMaxCommandWords, "words");
+  return put(to.emplace_back(), value);
+}
+
+MaybeError add(std::vector<std::uint64_t>& to, Written value) {
+  if (to.size() == kMaxDependencies) return too_many(kMaxDependencies, "jobs");
   return put(to.emplace_back(), value);
 }
 
 template <class T>
-Refusal add(T&, Written) {
-  return Error{"takes no list"};
+MaybeError add(T&, Written) {
+  return Error{"must not be a list"};
 }
 
-Refusal add_named(std::map<std::string, std::string>& to, std::string_view name, Written value) {
-  if (to.size() == kMostVariables) return too_many(kMostVariables, "variables");
+MaybeError add_named(std::map<std::string, std::string>& to, std::string_view name, Written value) {
+  if (to.size() == kMaxVariables) return too_many(kMaxVariables, "variables");
   const auto [at, added] = to.try_emplace(std::string(name));
   if (!added) return Error{"given twice"};
   return put(at->second, value);
 }
 
-Refusal add_named(OnLost& to, std::string_view name, Written value) {
+MaybeError add_named(OnLost& to, std::string_view name, Written value) {
   constexpr std::array<std::string_view, 3> kNames = {"keep_for", "then", "stop_on_agent_after"};
-  const auto put_once = [&](auto& member) -> Refusal {
+  const auto put_once = [&](auto& member) -> MaybeError {
     if (member) return Error{"given twice"};
     return put(member, value);
   };
@@ -190,8 +192,8 @@ Refusal add_named(OnLost& to, std::string_view name, Written value) {
 }
 
 template <class T>
-Refusal add_named(T&, std::string_view, Written) {
-  return Error{"takes no map"};
+MaybeError add_named(T&, std::string_view, Written) {
+  return Error{"must not be a map"};
 }
 
 }  // namespace
@@ -220,18 +222,18 @@ std::string unknown_field(std::string_view name) {
   return "unknown key: " + in_quotes(name) + suggestion(name, names);
 }
 
-Refusal set_field(JobRequest& request, const RequestField& field, Written value) {
+MaybeError set_field(JobRequest& request, const RequestField& field, Written value) {
   return std::visit([&](auto member) { return put(request.*member, value); }, field.member);
 }
 
-Refusal add_to_field(JobRequest& request, const RequestField& field, Written value) {
+MaybeError add_to_field(JobRequest& request, const RequestField& field, Written value) {
   return std::visit([&](auto member) { return add(request.*member, value); }, field.member);
 }
 
-Refusal add_to_map(JobRequest& request, const RequestField& field, std::string_view name,
-                   Written value) {
-  Refusal refusal = std::visit([&](auto member) { return add_named(request.*member, name, value); },
-                               field.member);
+MaybeError add_to_map(JobRequest& request, const RequestField& field, std::string_view name,
+                      Written value) {
+  MaybeError refusal = std::visit(
+      [&](auto member) { return add_named(request.*member, name, value); }, field.member);
   if (refusal) refusal->message = in_quotes(name) + ": " + refusal->message;
   return refusal;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// The fields of a request by their names, in one table. The readers of JSON, of job files and of
-// the command line set them through it and the writer of JSON walks it, so a field is added in one
-// place and all of them know it alike.
+// Table of all JobRequest fields by name. The readers of JSON, job files and command-line options
+// set fields through it, and the JSON writer iterates over it. A new field needs only one entry
+// here.
 
 #include <cstdint>
 #include <map>
@@ -26,6 +26,7 @@ using RequestMember =
                  std::vector<std::uint64_t> JobRequest::*,
                  std::map<std::string, std::string> JobRequest::*, OnLost JobRequest::*>;
 
+// One row of the table: the key and the JobRequest member it sets.
 struct RequestField {
   std::string_view name;
   RequestMember member;
@@ -34,30 +35,30 @@ struct RequestField {
   bool takes_map() const;
 };
 
-// In the order they are written.
+// Returns all fields, in the order in which request_json() writes them.
 std::span<const RequestField> request_fields();
 
-// Null if there is none of that name.
+// Returns the field with this name, or nullptr if there is none.
 const RequestField* request_field(std::string_view name);
 
-// "unknown key: 'gpu'; did you mean 'gpus'?"
+// Returns an error text such as "unknown key: 'gpu'; did you mean 'gpus'?"
 std::string unknown_field(std::string_view name);
 
-// One value as somebody wrote it. In JSON one sees what it is meant to be; in YAML and on the
-// command line everything is plain, and becomes what its field wants.
+// One scalar value before conversion. JSON values have a type (null, bool, number or string).
+// Values from YAML and the command line are kPlain: the field determines how they are parsed.
 struct Written {
   enum class As : std::uint8_t { kNothing, kFlag, kNumber, kText, kPlain };
   As as = As::kPlain;
   std::string_view text;
 };
 
-// Each says what is wrong with the value, without the field's name, or nothing. A command given as
-// one value is for the shell; a list of jobs may be one number.
-Refusal set_field(JobRequest& request, const RequestField& field, Written value);
-// One more entry of a field that takes a list.
-Refusal add_to_field(JobRequest& request, const RequestField& field, Written value);
-// One more entry of a field that takes a map.
-Refusal add_to_map(JobRequest& request, const RequestField& field, std::string_view name,
-                   Written value);
+// Sets the field to `value`. Returns an error without the field name if the value is invalid. A
+// single text for `command` becomes a shell command. A list of job ids accepts a single id.
+MaybeError set_field(JobRequest& request, const RequestField& field, Written value);
+// Appends `value` to a list field. Same errors as set_field().
+MaybeError add_to_field(JobRequest& request, const RequestField& field, Written value);
+// Adds `name` and `value` to a map field. The error starts with the quoted name.
+MaybeError add_to_map(JobRequest& request, const RequestField& field, std::string_view name,
+                      Written value);
 
 }  // namespace muster

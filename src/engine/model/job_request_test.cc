@@ -97,25 +97,25 @@ TEST(JobRequest, RefusesJsonThatIsNoRequest) {
           {"{", "not JSON: byte 2, at '{'"},
           {"[]", "not a JSON object"},
           {"7", "not a JSON object"},
-          {"{}", "command: none given"},
-          {R"({"command":[]})", "command: none given"},
-          {R"({"command":[""]})", "command: none given"},
+          {"{}", "command: required"},
+          {R"({"command":[]})", "command: required"},
+          {R"({"command":[""]})", "command: required"},
           {R"({"gpu":1})", "unknown key: 'gpu'; did you mean 'gpus'?"},
           {R"({"gpus":1,"gpus":1})", "key given twice: 'gpus'"},
           {R"({"gpus":"2"})", "gpus: not a whole number: '2'"},
           {R"({"gpus":2.5})", "gpus: not a whole number: '2.5'"},
           {R"({"gpus":null})", "gpus: not a whole number: nothing"},
-          {R"({"gpus":[2]})", "gpus: a list has no place here"},
+          {R"({"gpus":[2]})", "gpus: a list is not allowed here"},
           {R"({"gpus":99999999999})", "gpus: number too large: '99999999999'"},
           {R"({"gpus":99999999999999999999})", "gpus: number too large: '99999999999999999999'"},
-          {R"({"name":{"a":1}})", "name: a map has no place here"},
+          {R"({"name":{"a":1}})", "name: a map is not allowed here"},
           {R"({"name":7})", "name: not text: '7'"},
-          {R"({"command":7})", "command: not a list of words, nor one text for the shell: '7'"},
+          {R"({"command":7})", "command: not a list of strings or a shell command: '7'"},
           {R"({"command":["a",7]})", "command: not text: '7'"},
-          {R"({"command":["a",["b"]]})", "command: a list has no place here"},
-          {R"({"env":["A=1"]})", "env: a list has no place here"},
+          {R"({"command":["a",["b"]]})", "command: a list is not allowed here"},
+          {R"({"env":["A=1"]})", "env: a list is not allowed here"},
           {R"({"env":{"A":1}})", "env: 'A': not text: '1'"},
-          {R"({"env":{"A":{}}})", "env: a map has no place here"},
+          {R"({"env":{"A":{}}})", "env: a map is not allowed here"},
           {R"({"env":{"A":"1","A":"2"}})", "env: 'A': given twice"},
           {R"({"env":"A"})", "env: not a map of variables: 'A'"},
           {R"({"hold":"true"})", "hold: not true or false: 'true'"},
@@ -123,9 +123,9 @@ TEST(JobRequest, RefusesJsonThatIsNoRequest) {
           {R"({"estimate":-1})", "estimate: negative: '-1'"},
           {R"({"estimate":"1 week"})",
            "estimate: not a duration: '1 week'; write 300s, 5m, 2h or 1d"},
-          {R"({"estimate":1e300})", "estimate: too long a time: '1e300'"},
-          {R"({"after_ok":0})", "after_ok: not a job's number: '0'"},
-          {R"({"after_any":[1,-3]})", "after_any: not a job's number: '-3'"},
+          {R"({"estimate":1e300})", "estimate: longer than 100 years: '1e300'"},
+          {R"({"after_ok":0})", "after_ok: not a job id: '0'"},
+          {R"({"after_any":[1,-3]})", "after_any: not a job id: '-3'"},
           {R"({"launch_per":"rank"})", "launch_per: unknown: 'rank'; one of: node, gpu"},
           {R"({"array":3})", "array: not text such as \"0-9\" or \"0-9:2%3\": '3'"},
           {"{\"name\":\"\xff\"}", "not JSON: byte 10, at '\"\\xff'"},
@@ -136,24 +136,24 @@ TEST(JobRequest, RefusesJsonThatIsNoRequest) {
 TEST(JobRequest, DeepAndLongInputIsRefusedAtOnce) {
   EXPECT_EQ(refused(std::string(400'000, '[')), "not a JSON object");
   EXPECT_EQ(refused(R"({"env":{"a":)" + std::string(400'000, '[')),
-            "env: a list has no place here");
-  EXPECT_EQ(refused(std::string(kMostRequestBytes + 1, ' ')), "more than 512 KiB");
+            "env: a list is not allowed here");
+  EXPECT_EQ(refused(std::string(kMaxRequestBytes + 1, ' ')), "more than 512 KiB");
   std::string words = R"({"command":["a")";
-  for (std::size_t i = 0; i < kMostCommandWords; ++i) words += ",\"a\"";
+  for (std::size_t i = 0; i < kMaxCommandWords; ++i) words += ",\"a\"";
   EXPECT_EQ(refused(words + "]}"), "command: more than 4096 words");
   std::string jobs = R"({"command":["a"],"after_ok":[1)";
-  for (std::size_t i = 0; i < kMostDependencies; ++i) jobs += ",1";
+  for (std::size_t i = 0; i < kMaxDependencies; ++i) jobs += ",1";
   EXPECT_EQ(refused(jobs + "]}"), "after_ok: more than 1000 jobs");
 }
 
 TEST(JobRequest, AScriptOfTheKernelsLengthIsTaken) {
   JobRequest request = plain();
-  request.command = {"bash", "-c", std::string(kMostWordBytes - 1, 'x')};
+  request.command = {"bash", "-c", std::string(kMaxWordBytes - 1, 'x')};
   EXPECT_EQ(trouble(request), "accepted");
   request.command[2] += 'x';
   EXPECT_NE(trouble(request).find("a word of 131072 bytes"), std::string::npos);
   request = plain();
-  request.env["A"] = std::string(kMostWordBytes - 3, 'x');
+  request.env["A"] = std::string(kMaxWordBytes - 3, 'x');
   EXPECT_EQ(trouble(request), "accepted");
   request.env["A"] += 'x';
   EXPECT_EQ(trouble(request), "env: 'A' is longer than 131072 bytes");
@@ -166,7 +166,7 @@ TEST(JobRequest, WhatWouldNotBeReadAgainIsRefused) {
   EXPECT_EQ(trouble(request), "accepted");
   EXPECT_EQ(read_request(request_json(request)).value(), request);
   request.command.back() = std::string(100'000, '\x01');
-  EXPECT_EQ(trouble(request), "command: with env more than 512 KiB");
+  EXPECT_EQ(trouble(request), "command: larger than 512 KiB together with env");
 }
 
 TEST(JobRequest, ChecksEachField) {
@@ -192,16 +192,17 @@ TEST(JobRequest, ChecksEachField) {
   EXPECT_EQ(with([](R& r) { r.command.push_back(""); }), "accepted");
   EXPECT_EQ(with([](R& r) { r.env["A"] = std::string("\0", 1); }),
             "env: A: a zero byte in '\\x00'");
-  EXPECT_EQ(with([](R& r) { r.env["A-B"] = ""; }), "env: not a variable's name: 'A-B'");
-  EXPECT_EQ(with([](R& r) { r.env["1A"] = ""; }), "env: not a variable's name: '1A'");
-  EXPECT_EQ(with([](R& r) { r.env[""] = ""; }), "env: not a variable's name: ''");
-  EXPECT_EQ(with([](R& r) { r.env["MUSTER_JOB"] = ""; }), "env: 'MUSTER_JOB' is Muster's to set");
+  EXPECT_EQ(with([](R& r) { r.env["A-B"] = ""; }), "env: not a variable name: 'A-B'");
+  EXPECT_EQ(with([](R& r) { r.env["1A"] = ""; }), "env: not a variable name: '1A'");
+  EXPECT_EQ(with([](R& r) { r.env[""] = ""; }), "env: not a variable name: ''");
+  EXPECT_EQ(with([](R& r) { r.env["MUSTER_JOB"] = ""; }),
+            "env: 'MUSTER_JOB' is reserved; Muster sets all variables named MUSTER_*");
   EXPECT_EQ(with([](R& r) { r.gpus = 0; }), "gpus: not between 1 and 65536: 0");
   EXPECT_EQ(with([](R& r) { r.gpus = 65'537; }), "gpus: not between 1 and 65536: 65537");
-  EXPECT_EQ(with([](R& r) { r.fewest = 2, r.most = 2; }), "fewest: not between 1 and gpus, 1: 2");
-  EXPECT_EQ(with([](R& r) { r.most = 2; }), "fewest: not between 1 and gpus, 1: 0");
+  EXPECT_EQ(with([](R& r) { r.fewest = 2, r.most = 2; }), "fewest: not between 1 and gpus (1): 2");
+  EXPECT_EQ(with([](R& r) { r.most = 2; }), "fewest: not between 1 and gpus (1): 0");
   EXPECT_EQ(with([](R& r) { r.gpus = 3, r.fewest = 1, r.most = 2; }),
-            "most: not between gpus, 3, and 65536: 2");
+            "most: not between gpus (3) and 65536: 2");
   EXPECT_EQ(with([](R& r) { r.priority = 1'001; }), "priority: not between -1000 and 1000: 1001");
   EXPECT_EQ(with([](R& r) { r.retries = -1; }), "retries: not between 0 and 100: -1");
   EXPECT_EQ(with([](R& r) { r.grace = Duration::seconds(3'601); }),
@@ -209,15 +210,18 @@ TEST(JobRequest, ChecksEachField) {
   EXPECT_EQ(with([](R& r) { r.estimate = Duration::micros(-1); }),
             "estimate: not between 0 and 3155760000 seconds: -0.000001");
   EXPECT_EQ(with([](R& r) { r.time_limit = Duration::max(); }).find("time_limit: "), 0U);
-  EXPECT_EQ(with([](R& r) { r.after_ok = {0}; }), "after_ok: not a job's number: 0");
+  EXPECT_EQ(with([](R& r) { r.after_ok = {0}; }), "after_ok: not a job id: 0");
   EXPECT_EQ(with([](R& r) { r.after_any = {UINT64_MAX}; }).find("after_any: "), 0U);
   EXPECT_EQ(with([](R& r) { r.after_ok.assign(600, 1), r.after_any.assign(401, 1); }),
-            "after_ok: waits for more than 1000 jobs");
+            "after_ok: depends on more than 1000 jobs");
   EXPECT_EQ(with([](R& r) {
               r.array = ArrayRange{3, 2, 1, 0};
             }),
-            "array: does not ascend from 0 or more: 3-2");
-  EXPECT_EQ(with([](R& r) { r.array = ArrayRange{0, 2, 0, 0}; }), "array: no step: 0");
+            "array: first index must be from 0 to the last index: 3-2");
+  EXPECT_EQ(with([](R& r) {
+              r.array = ArrayRange{0, 2, 0, 0};
+            }),
+            "array: step must be at least 1: 0");
   EXPECT_EQ(with([](R& r) {
               r.array = ArrayRange{0, 10'000, 1, 0};
             }),
@@ -248,7 +252,8 @@ TEST(JobRequest, SaysWhatBecomesOfItWhenItsServerIsLost) {
   EXPECT_EQ(read(R"({"stop_on_agent_after": 0})"),
             "on_lost: stop_on_agent_after: not between 0.1 and 3155760000 seconds: 0");
   EXPECT_EQ(read(R"({"keep_for": "8m", "stop_on_agent_after": "8m"})"),
-            "on_lost: stop_on_agent_after, 480 s, is not below keep_for, 480 s: the job could run "
+            "on_lost: stop_on_agent_after (480 s) must be less than keep_for (480 s), or the job "
+            "could run "
             "twice");
 }
 
@@ -280,10 +285,11 @@ TEST(JobRequest, ReadsRangesOfArrays) {
                           "0-99999999999", " 1", "0-9%-1", "--"}) {
     const Result<ArrayRange> array = parse_array(bad);
     ASSERT_FALSE(array.ok()) << bad;
-    EXPECT_EQ(array.error().message.find("not an array's range: '"), 0U) << bad;
+    EXPECT_EQ(array.error().message.find("not an array range: '"), 0U) << bad;
   }
-  EXPECT_EQ(parse_array("3-2").error().message, "does not ascend from 0 or more: 3-2");
-  EXPECT_EQ(parse_array("0-9:0").error().message, "no step: 0");
+  EXPECT_EQ(parse_array("3-2").error().message,
+            "first index must be from 0 to the last index: 3-2");
+  EXPECT_EQ(parse_array("0-9:0").error().message, "step must be at least 1: 0");
   EXPECT_EQ(parse_array("0-10000").error().message, "more than 10000 jobs: 10001");
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// How fast two jobs run that are packed on one GPU, as measured: what each keeps of the speed it
-// has alone. Read once (workload/input/pairs_file.h); the simulator takes it for the truth, and a
-// scheduler only learns from it which pairs fit on a GPU at all.
+// Measured speeds of two jobs packed on one GPU, relative to an unshared GPU. Loaded once (see
+// workload/input/pairs_file.h). The simulator uses them as actual speeds. A scheduler uses only the
+// information which pairs fit on a GPU.
 
 #include <cstdint>
 #include <map>
@@ -14,21 +14,21 @@
 namespace muster {
 
 struct PairSpeed {
-  double first = 0;   // Of the first job, relative to being alone.
-  double second = 0;  // Of the second.
+  double first = 0;   // Speed of the first job; 1 is its speed alone on the GPU.
+  double second = 0;  // Speed of the second job.
 
   friend bool operator==(const PairSpeed&, const PairSpeed&) = default;
 };
 
 class PairTable {
  public:
-  // Both not negative and finite; two zeros mean that they do not fit. For gangs of `gpus` each.
-  // Replaces what was known of the two, in either order.
+  // Sets the speeds of two gangs of `gpus` each and replaces an earlier entry for the pair, in
+  // either order. Speeds are finite and not negative; two zeros mean that the pair does not fit.
   void add(ProfileId first, ProfileId second, std::int32_t gpus, PairSpeed speed);
 
-  // Nothing when nobody has measured them, in either order, on so many GPUs.
+  // Returns the speeds in the order of the arguments, or nullopt if the pair was not measured.
   std::optional<PairSpeed> find(ProfileId first, ProfileId second, std::int32_t gpus) const;
-  // Measured, and neither was stopped by the other.
+  // True if the pair was measured and both speeds are above zero.
   bool fits(ProfileId first, ProfileId second, std::int32_t gpus) const;
   bool empty() const { return speeds_.empty(); }
 
@@ -39,7 +39,7 @@ class PairTable {
     std::int32_t gpus;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  std::map<Key, PairSpeed> speeds_;  // By pairs with the lower id first.
+  std::map<Key, PairSpeed> speeds_;  // Each key has the lower profile id first.
 };
 
 }  // namespace muster

@@ -55,7 +55,7 @@ TEST(PairTable, FitsOnlyIfNeitherIsStopped) {
   EXPECT_FALSE(pairs.fits(kA, kB, 1));
   EXPECT_FALSE(pairs.fits(kB, kA, 1));
   EXPECT_TRUE(pairs.fits(kB, kB, 1));
-  EXPECT_TRUE(pairs.find(kA, kA, 1).has_value());  // Measured all the same.
+  EXPECT_TRUE(pairs.find(kA, kA, 1).has_value());  // Measured anyway.
 }
 
 TEST(PairTableDeathTest, ChecksSpeedsAndGpus) {

@@ -11,8 +11,8 @@ namespace muster {
 
 namespace {
 
-// Where `x` lies on an ascending axis: the index of the point at or below it and how far towards
-// the next, clamped at both ends.
+// Position of a value on an ascending axis: the neighboring points and the fraction between them.
+// Values outside the axis are clamped to its ends.
 struct AxisPosition {
   std::size_t low;
   std::size_t high;
@@ -23,7 +23,7 @@ AxisPosition locate(const std::vector<std::int64_t>& axis, std::int64_t x) {
   if (x <= axis.front()) return {0, 0, 0.0};
   if (x >= axis.back()) return {axis.size() - 1, axis.size() - 1, 0.0};
   std::size_t high = 1;
-  while (axis[high] <= x) ++high;  // Axes have about ten points: a plain scan is the quickest.
+  while (axis[high] <= x) ++high;  // Axes have about ten points, so a linear scan is fastest.
   const double span = static_cast<double>(axis[high] - axis[high - 1]);
   return {high - 1, high, static_cast<double>(x - axis[high - 1]) / span};
 }
@@ -41,22 +41,22 @@ double matrix_speed(const SpeedMatrix& m, std::int64_t cpu_milli, std::int64_t m
   return row.fraction == 0.0 ? low : low + (along(row.high) - low) * row.fraction;
 }
 
-// Beyond the last of these the formula's CPU term no longer binds for any plausible model.
+// Above the last point, the CPU term of the formula is not the bottleneck of any plausible model.
 constexpr std::int64_t kFormulaCpuPoints[] = {500,  1000, 1500, 2000,  2500,  3000,  4000,
                                               5000, 6000, 8000, 10000, 12000, 16000, 24000};
 constexpr int kFormulaMemPoints =
-    11;  // A tenth of the data set each, as optimistic profiling does.
+    11;  // Steps of a tenth of the data set, as in optimistic profiling.
 
-// A job is "as fast as it can usefully be" within this of its best speed.
+// Fraction of the best speed that counts as full speed for ideal().
 constexpr double kNearBest = 0.99;
 
-// The curve of inception3 at a batch of 128 on A100s, which is near the median of the 26 measured
-// by the ElasticFlow project (elasticflow_throughputs.csv of the shared data: steps a second of a
-// fixed global batch) at 4, 8 and 16 GPUs. Fitted to 1 to 16 GPUs.
+// Curve of inception3 with batch size 128 on A100 GPUs, fitted to 1 to 16 GPUs. It is near the
+// median of the 26 models that the ElasticFlow project measured on 4, 8 and 16 GPUs. Source:
+// elasticflow_throughputs.csv (steps per second at a fixed global batch size).
 constexpr Scaling kTypicalScaling = {0.90, 0.098, 0.0030};
 
-// A shape and no measurement: from 2.2 down towards 0.2, converged after 38 passes by Optimus'
-// rule.
+// Typical curve, not measured: falls from 2.2 towards 0.2. By the rule of Optimus it converges
+// after 38 training epochs.
 constexpr LossFacts kTypicalLoss = {0.05, 0.5, 0.2};
 
 }  // namespace
@@ -113,7 +113,7 @@ Profile Profile::formula(std::string name, SpeedFormula formula) {
 
 double Profile::formula_steps_per_second(std::int64_t cpu_milli, std::int64_t mem_mib,
                                          std::int64_t storage_kbps) const {
-  constexpr double kStarved = 1e6;  // A step that cannot be fed takes so long that it never pays.
+  constexpr double kStarved = 1e6;  // Seconds per step without input data: practically no progress.
   const double cpus = static_cast<double>(cpu_milli) / 1000.0;
   const double mem = static_cast<double>(mem_mib);
   double step = std::max(formula_.gpu_seconds, 1e-9);
@@ -124,7 +124,7 @@ double Profile::formula_steps_per_second(std::int64_t cpu_milli, std::int64_t me
   const double cache = std::max(0.0, mem - formula_.base_mem_mib);
   if (formula_.mib_per_step > 0 && formula_.dataset_mib > cache) {
     const double missed = formula_.mib_per_step * (1.0 - cache / formula_.dataset_mib);
-    // As with GB, the MB of the MB/s people write is a MiB.
+    // 1 MB/s in user input means 1 MiB/s, as 1 GB means 1 GiB.
     const double mib_per_second = static_cast<double>(storage_kbps) / 1000.0;
     step = std::max(step, mib_per_second > 0 ? missed / mib_per_second : kStarved);
   }
@@ -156,12 +156,12 @@ double Profile::speed(std::int64_t cpu_milli, std::int64_t mem_mib,
                   part(mem_mib, kReferenceShare.mem_mib));
 }
 
-Profile Profile::scalar_twin() const {
+Profile Profile::scalar_reference() const {
   if (kind_ == Kind::kUnknown) return *this;
-  Profile twin = *this;
-  twin.kind_ = Kind::kScalar;
-  if (twin.stated_speedup_ == 0) twin.stated_speedup_ = speed(ideal_);
-  return twin;
+  Profile scalar = *this;
+  scalar.kind_ = Kind::kScalar;
+  if (scalar.stated_speedup_ == 0) scalar.stated_speedup_ = speed(ideal_);
+  return scalar;
 }
 
 double Profile::steps_per_second(std::int32_t gpus) const {
@@ -181,7 +181,8 @@ double Profile::gpu_factor(std::string_view gpu_type) const {
 void Profile::find_ideal() {
   const std::int64_t storage = kReferenceShare.storage_kbps;
   const double enough = kNearBest * speed(cpu_points_.back(), mem_points_.back(), storage);
-  // The smallest sum of what is taken, counted in reference shares, among points near the best.
+  // Among points near the best speed, choose the smallest sum of CPU and memory in reference
+  // shares.
   double best_cost = 0;
   bool found = false;
   for (const std::int64_t cpu : cpu_points_) {
@@ -231,8 +232,9 @@ std::vector<std::string_view> ProfileTable::names() const {
   return names;
 }
 
-Refusal check_matrix(const SpeedMatrix& matrix) {
-  const auto check_axis = [](const std::vector<std::int64_t>& axis, const char* name) -> Refusal {
+MaybeError check_matrix(const SpeedMatrix& matrix) {
+  const auto check_axis = [](const std::vector<std::int64_t>& axis,
+                             const char* name) -> MaybeError {
     if (axis.empty()) return Error{fmt::format("{}: empty axis", name)};
     for (std::size_t i = 0; i < axis.size(); ++i) {
       if (axis[i] <= 0) return Error{fmt::format("{}: axis value {} is not positive", name, i + 1)};
@@ -242,8 +244,8 @@ Refusal check_matrix(const SpeedMatrix& matrix) {
     }
     return std::nullopt;
   };
-  if (const Refusal refusal = check_axis(matrix.cpu_milli, "cpus")) return refusal;
-  if (const Refusal refusal = check_axis(matrix.mem_mib, "mem")) return refusal;
+  if (const MaybeError refusal = check_axis(matrix.cpu_milli, "cpus")) return refusal;
+  if (const MaybeError refusal = check_axis(matrix.mem_mib, "mem")) return refusal;
   const std::size_t width = matrix.mem_mib.size();
   if (matrix.speed.size() != matrix.cpu_milli.size() * width) {
     return Error{fmt::format("speed: {} values for a grid of {} x {}", matrix.speed.size(),
@@ -258,10 +260,10 @@ Refusal check_matrix(const SpeedMatrix& matrix) {
       return Error{where() + fmt::format(": {} is not a positive number", value)};
     }
     if (row > 0 && value < matrix.speed[i - width]) {
-      return Error{where() + ": falls as CPUs grow"};
+      return Error{where() + ": decreases with more CPUs"};
     }
     if (column > 0 && value < matrix.speed[i - 1]) {
-      return Error{where() + ": falls as memory grows"};
+      return Error{where() + ": decreases with more memory"};
     }
   }
   return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
 
-// How fast a job trains, as a function of what it is given beside its GPUs.
+// Training speed as a function of CPU, memory and storage bandwidth per GPU.
 
 #include <cstdint>
 #include <optional>
@@ -16,23 +16,24 @@
 
 namespace muster {
 
-// What is believed of one model's speed. Immutable once in a table; jobs name it by ProfileId.
-// speed() is relative to the reference share; multiply by iterations a second there to get steps.
+// Speed profile of one model. Immutable once in a ProfileTable; jobs refer to it by ProfileId.
+// speed() is relative to the reference share: multiply it by the steps per second there.
 class Profile {
  public:
-  // Sensitivity unknown: full speed at the proportional share, never more, and proportionally less
-  // below it. The name is for models of which other things are known.
+  // Profile without sensitivity data: speed 1 at or above the reference share, and proportionally
+  // less below it. Give a name if the model has other known facts.
   static Profile unknown(std::string name = "");
   static Profile matrix(std::string name, SpeedMatrix matrix);
   static Profile formula(std::string name, SpeedFormula formula);
-  // Speed by CPUs alone; what memory does is not known. Sizes as check_matrix() wants them.
+  // Profile that depends only on CPUs; its memory sensitivity is unknown. The sizes must satisfy
+  // check_matrix().
   static Profile cpu_curve(std::string name, std::vector<std::int64_t> cpu_milli,
                            std::vector<double> speed);
 
   const std::string& name() const { return name_; }
   bool sensitivity_known() const { return kind_ != Kind::kUnknown; }
-  // If not, ideal() and mem_points() say nothing of memory, and the job is to keep its share of it:
-  // with less than it turns out to need it would be killed.
+  // If false, ideal() and mem_points() contain no data about memory. The job must then keep its
+  // proportional share: with less than it needs, it would be killed.
   bool memory_known() const { return memory_known_; }
 
   // Speed with this much CPU, memory and storage bandwidth *per GPU*. Monotone in each.
@@ -41,37 +42,37 @@ class Profile {
     return speed(per_gpu.cpu_milli, per_gpu.mem_mib, per_gpu.storage_kbps);
   }
 
-  // The same profile as Synergy's own simulator reads it: 1 at the reference CPUs, the stated
-  // speed-up at the ideal ones, a straight line between, memory of no account. For comparison with
-  // it only.
-  Profile scalar_twin() const;
+  // Returns this profile as Synergy's simulator models it: 1 at the reference CPUs, the stated
+  // speedup at the ideal CPUs, linear between them, independent of memory. Only for comparisons
+  // with Synergy.
+  Profile scalar_reference() const;
 
-  // Speed on another GPU type relative to the reference type, 1 unless stated.
+  // Speed on `gpu_type` relative to the reference type; 1 unless stated.
   double gpu_factor(std::string_view gpu_type) const;
 
-  // The least CPU and memory per GPU at which the job is as fast as it can usefully be (Synergy's
-  // best-case demand). Storage is always the proportional share.
+  // Minimum CPU and memory per GPU with practically full speed (Synergy's best-case demand).
+  // Storage is always the proportional share.
   Resources ideal() const { return ideal_; }
 
-  // The points worth trying between starving and ideal: the CPU and memory values at which the
-  // curve bends. Ascending.
+  // CPU and memory values per GPU at which the speed curve changes slope, ascending. Mechanisms
+  // choose among these.
   const std::vector<std::int64_t>& cpu_points() const { return cpu_points_; }
   const std::vector<std::int64_t>& mem_points() const { return mem_points_; }
 
-  // Facts the profile may state; zero when it does not.
+  // Facts from the profile file; zero if the file does not state them.
   double iteration_seconds() const { return iteration_seconds_; }  // At the reference share.
-  double stated_speedup() const { return stated_speedup_; }  // At ideal(), against fair share.
-  // The largest tensor's part of all parameters. Where one dominates, workers on several servers
-  // wait for the one that holds it (Tiresias): such a model wants to be together.
+  // At ideal(), relative to the fair share.
+  double stated_speedup() const { return stated_speedup_; }
+  // Largest tensor's fraction of all parameters. If one tensor dominates, workers on several nodes
+  // wait for the node that holds it (Tiresias), so such a model should run on few nodes.
   double skew() const { return skew_; }
   bool is_skewed() const { return skew_ > kSkewLimit; }
 
-  // Steps a second on so many GPUs, at least 1, of which it makes one on a single GPU. A typical
-  // curve unless stated.
+  // Speed on `gpus` GPUs (at least 1), relative to one GPU. Uses a typical curve unless stated.
   double steps_per_second(std::int32_t gpus) const;
-  // Nothing when the profile does not say. Unknown profiles have a typical one.
+  // Loss curve, or nullopt if the profile has none. Unknown profiles have a typical one.
   const std::optional<LossFacts>& loss() const { return loss_; }
-  // The part of a GPU that it keeps busy when alone on it; 1 unless stated.
+  // GPU utilization from 0 to 1 when the job has the GPU alone; 1 unless stated.
   double gpu_use() const { return gpu_use_; }
 
   void state_scaling(const Scaling& scaling) { scaling_ = scaling; }
@@ -102,7 +103,7 @@ class Profile {
   double stated_speedup_ = 0;
   double skew_ = 0;
   double gpu_use_ = 1;
-  Scaling scaling_;  // Set by the constructor to a typical one.
+  Scaling scaling_;  // The constructor sets a typical curve.
   std::optional<LossFacts> loss_;
   std::vector<std::pair<std::string, double>> gpu_factors_;
 };
@@ -113,20 +114,20 @@ class ProfileTable {
   ProfileTable();
   static constexpr ProfileId kUnknown = ProfileId(0);
 
-  // Refuses a name that is taken.
+  // Fails if the name is empty or already used.
   Result<ProfileId> add(Profile profile);
-  // kUnknown when no profile has that name.
+  // Returns kUnknown if no profile has this name. O(n).
   ProfileId find(std::string_view name) const;
   const Profile& operator[](ProfileId id) const { return profiles_[id]; }
   std::size_t size() const { return profiles_.size(); }
-  std::vector<std::string_view> names() const;  // Without the unknown one.
+  std::vector<std::string_view> names() const;  // Without entry 0.
 
  private:
   IdVector<ProfileId, Profile> profiles_;
 };
 
-// Checks what a matrix must satisfy: ascending positive axes, right number of finite, positive
-// values, never falling as CPU or memory grows.
-Refusal check_matrix(const SpeedMatrix& matrix);
+// Returns an error unless both axes are positive and ascending, the number of values matches, and
+// all speeds are finite, positive and never fall with more CPU or memory.
+MaybeError check_matrix(const SpeedMatrix& matrix);
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// The name under which the measured speed of a kind of job is kept.
+// Key under which the measured speed of similar jobs is stored.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// Jobs of one user, name and command are alike: a sweep is measured once.
+// Returns the same key for jobs with equal user, name and command, so a sweep is measured once.
 std::string profile_key(const std::string& user, const JobRequest& request);
 
 }  // namespace muster

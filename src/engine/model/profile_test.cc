@@ -75,7 +75,7 @@ TEST(MatrixProfile, FindsTheCheapestPointNearTheBest) {
 }
 
 TEST(FormulaProfile, IsLimitedByCpuStorageAndGpuInTurn) {
-  // 0.1 s on the GPU, 1.2 core-seconds, 50 MiB a step of a 100 GB data set, 4 GB to run at all.
+  // 0.1 s on the GPU, 1.2 core-seconds, 50 MiB per step of a 100 GB data set, 4 GB base memory.
   const SpeedFormula formula = {0.1, 1.2, 50, 102'400, 4096};
   const Profile profile = Profile::formula("f", formula);
   const double reference = profile.iteration_seconds();
@@ -97,7 +97,7 @@ TEST(FormulaProfile, IsLimitedByCpuStorageAndGpuInTurn) {
 
 TEST(FormulaProfile, IdealFeedsTheGpuAndNoMore) {
   const Profile profile = Profile::formula("f", {0.1, 0.6, 5, 102'400, 4096});
-  // 6 CPUs keep up with the GPU, and 5 MiB a step come from storage in 0.08 s.
+  // 6 CPUs keep up with the GPU, and 5 MiB per step come from storage in 0.08 s.
   EXPECT_EQ(profile.ideal(), (Resources{1, 6000, 4096, 62500}));
 }
 
@@ -165,7 +165,7 @@ TEST(Profile, KeepsItsFactsInTheScalarTwin) {
   profile.state_scaling({1, 0, 0});
   profile.state_loss({0.1, 0.2, 0.3});
   profile.state_gpu_use(0.4);
-  const Profile twin = profile.scalar_twin();
+  const Profile twin = profile.scalar_reference();
   EXPECT_EQ(twin.steps_per_second(8), 8);
   ASSERT_TRUE(twin.loss().has_value());
   EXPECT_EQ(twin.loss()->b2, 0.3);
@@ -217,11 +217,11 @@ TEST(CheckMatrix, SaysWhatIsWrong) {
       {{{1}, {1}, {0}}, "speed: row 1, column 1: 0 is not a positive number"},
       {{{1}, {1}, {nan}}, "speed: row 1, column 1: nan is not a positive number"},
       {{{1}, {1}, {2e6}}, "speed: row 1, column 1: 2000000 is not a positive number"},
-      {{{1, 2}, {1}, {2, 1}}, "speed: row 2, column 1: falls as CPUs grow"},
-      {{{1}, {1, 2}, {2, 1}}, "speed: row 1, column 2: falls as memory grows"},
+      {{{1, 2}, {1}, {2, 1}}, "speed: row 2, column 1: decreases with more CPUs"},
+      {{{1}, {1, 2}, {2, 1}}, "speed: row 1, column 2: decreases with more memory"},
   };
   for (const Row& row : rows) {
-    const Refusal refusal = check_matrix(row.matrix);
+    const MaybeError refusal = check_matrix(row.matrix);
     ASSERT_TRUE(refusal.has_value()) << row.message;
     EXPECT_EQ(refusal->message, row.message);
   }

@@ -16,13 +16,13 @@ using As = Written::As;
 
 // ---- reading
 
-// Hears of the JSON piece by piece and sets the request's fields at once: no tree is built, and
-// what no field takes is refused where it begins, so nothing can nest deeper than a list in a map.
+// SAX handler that sets request fields directly, without a tree. It rejects unexpected values where
+// they begin, so nesting is never deeper than a list in a map.
 class RequestSax final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit RequestSax(JobRequest& request) : request_(request) {}
 
-  const std::string& trouble() const { return trouble_; }
+  const std::string& error() const { return error_; }
 
   bool null() override { return value({As::kNothing, "null"}); }
   bool boolean(bool flag) override { return value({As::kFlag, flag ? "true" : "false"}); }
@@ -76,7 +76,7 @@ class RequestSax final : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t position, const std::string& last,
                    const nlohmann::detail::exception&) override {
-    constexpr std::size_t kShown = 20;  // The last of what was read; it may be very long.
+    constexpr std::size_t kShown = 20;  // Bytes of the last token to show; tokens can be very long.
     const std::string_view end =
         std::string_view(last).substr(last.size() - std::min(last.size(), kShown));
     return refuse(fmt::format("not JSON: byte {}, at {}", position, in_quotes(end)));
@@ -86,21 +86,21 @@ class RequestSax final : public nlohmann::json_sax<nlohmann::json> {
   enum class Inside : std::uint8_t { kNothing, kRequest, kList, kMap };
 
   bool refuse(std::string why) {
-    trouble_ = std::move(why);
+    error_ = std::move(why);
     return false;
   }
 
   bool no_place(const char* what) {
     if (inside_ == Inside::kNothing) return refuse("not a JSON object");
-    return refuse(fmt::format("{}: {} has no place here", field_->name, what));
+    return refuse(fmt::format("{}: {} is not allowed here", field_->name, what));
   }
 
   bool value(Written written) {
     if (inside_ == Inside::kNothing) return refuse("not a JSON object");
-    const Refusal refusal = inside_ == Inside::kMap
-                                ? add_to_map(request_, *field_, variable_, written)
-                            : inside_ == Inside::kList ? add_to_field(request_, *field_, written)
-                                                       : set_field(request_, *field_, written);
+    const MaybeError refusal = inside_ == Inside::kMap
+                                   ? add_to_map(request_, *field_, variable_, written)
+                               : inside_ == Inside::kList ? add_to_field(request_, *field_, written)
+                                                          : set_field(request_, *field_, written);
     if (refusal) return refuse(fmt::format("{}: {}", field_->name, refusal->message));
     return true;
   }
@@ -110,7 +110,7 @@ class RequestSax final : public nlohmann::json_sax<nlohmann::json> {
   const RequestField* field_ = nullptr;
   std::string variable_;
   std::bitset<64> seen_;
-  std::string trouble_;
+  std::string error_;
 };
 
 // ---- writing
@@ -145,7 +145,7 @@ std::string value_json(const OnLost& on_lost) {
 
 template <class T>
 std::string value_json(const std::optional<T>& value) {
-  return value_json(*value);  // None is the default, and that is not written.
+  return value_json(*value);  // Never empty here: empty is the default, which request_json() skips.
 }
 
 template <class T>
@@ -184,14 +184,14 @@ std::string request_json(const JobRequest& request) {
 }
 
 Result<JobRequest> read_request(std::string_view json) {
-  if (json.size() > kMostRequestBytes) {
-    return Error{fmt::format("more than {} KiB", kMostRequestBytes >> 10U)};
+  if (json.size() > kMaxRequestBytes) {
+    return Error{fmt::format("more than {} KiB", kMaxRequestBytes >> 10U)};
   }
   JobRequest request;
   RequestSax sax(request);
-  if (!nlohmann::json::sax_parse(json, &sax)) return Error{sax.trouble()};
+  if (!nlohmann::json::sax_parse(json, &sax)) return Error{sax.error()};
   complete_request(request);
-  if (const Refusal refusal = check_request(request)) return *refusal;
+  if (const MaybeError refusal = check_request(request)) return *refusal;
   return request;
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 
-// Amounts of what a server has and a job holds, as integers.
+// Integer amounts of node capacity and of a job's allocation.
 
 #include <cstdint>
 
 namespace muster {
 
-// CPUs in thousandths, memory in MiB (the GB people write are 1,024 MiB), storage bandwidth in
-// KB/s: fine enough that a fair share of an odd server is a whole number near enough.
+// Milli-CPUs, MiB and KB/s. 1 GB in user input is 1,024 MiB. The units are so fine that rounding a
+// fair share to a whole number hardly changes it.
 struct Resources {
   std::int32_t gpus = 0;
   std::int64_t cpu_milli = 0;
@@ -40,7 +40,7 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
-// Of CPU and memory, the larger of the two each; the rest as in the first.
+// Returns `amount` with CPU and memory raised to at least those of `least`.
 inline Resources at_least(Resources amount, const Resources& least) {
   if (amount.cpu_milli < least.cpu_milli) amount.cpu_milli = least.cpu_milli;
   if (amount.mem_mib < least.mem_mib) amount.mem_mib = least.mem_mib;

@@ -18,14 +18,14 @@ int compare(const GittinsIndex& a, const GittinsIndex& b) {
 
 ServiceDistribution::ServiceDistribution(std::vector<std::int64_t> samples)
     : by_age_(std::move(samples)) {
-  // Sorted first, so that the draw does not depend on the order they came in.
+  // Sort first, so that the random selection does not depend on the input order.
   std::sort(by_age_.begin(), by_age_.end());
   MUSTER_CHECK(by_age_.empty() || by_age_.front() >= 0);
   Random random(0);
   for (std::size_t i = by_age_.size(); i > 1; --i) {
     std::swap(by_age_[i - 1], by_age_[random.below(i)]);
   }
-  if (by_age_.size() > kMostSamples) by_age_.resize(kMostSamples);
+  if (by_age_.size() > kMaxSamples) by_age_.resize(kMaxSamples);
   sorted_ = by_age_;
   std::sort(sorted_.begin(), sorted_.end());
   sum_from(0);
@@ -34,11 +34,11 @@ ServiceDistribution::ServiceDistribution(std::vector<std::int64_t> samples)
 void ServiceDistribution::learn(std::int64_t service) {
   MUSTER_CHECK(service >= 0);
   std::size_t first_changed = sorted_.size();
-  if (by_age_.size() < kMostSamples) {
+  if (by_age_.size() < kMaxSamples) {
     by_age_.push_back(service);
   } else {
     const std::int64_t forgotten = std::exchange(by_age_[oldest_], service);
-    oldest_ = (oldest_ + 1) % kMostSamples;
+    oldest_ = (oldest_ + 1) % kMaxSamples;
     const auto place = std::lower_bound(sorted_.begin(), sorted_.end(), forgotten);
     first_changed = static_cast<std::size_t>(place - sorted_.begin());
     sorted_.erase(place);

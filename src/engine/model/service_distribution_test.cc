@@ -11,7 +11,7 @@
 namespace muster {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 // The definition, word for word.
 GittinsIndex naive_index(const std::vector<std::int64_t>& samples, std::int64_t attained,
@@ -42,7 +42,7 @@ void expect_same(const ServiceDistribution& a, const ServiceDistribution& b) {
 // quanta, which here is what every quantum gives that reaches the longest job (12 and more).
 TEST(ServiceDistribution, SlideOfThreeJobs) {
   const ServiceDistribution jobs({12, 4, 8});
-  for (const std::int64_t quantum : {std::int64_t{12}, std::int64_t{100}, kMost}) {
+  for (const std::int64_t quantum : {std::int64_t{12}, std::int64_t{100}, kMax}) {
     expect_index(jobs.index(0, quantum), 3, 24);
     expect_index(jobs.index(4, quantum), 2, 12);
     expect_index(jobs.index(8, quantum), 1, 4);
@@ -59,7 +59,7 @@ TEST(ServiceDistribution, LastPlaceWhereNothingIsKnownToEnd) {
   const ServiceDistribution jobs({4, 8, 12});
   expect_index(none.index(0, 10), 0, 1);
   expect_index(jobs.index(12, 10), 0, 1);  // Outlived all.
-  expect_index(jobs.index(kMost, 10), 0, 1);
+  expect_index(jobs.index(kMax, 10), 0, 1);
   expect_index(jobs.index(8, 3), 0, 3);  // The next end is beyond the quantum.
   EXPECT_EQ(compare(jobs.index(12, 10), jobs.index(8, 3)), 0);
   EXPECT_LT(compare(jobs.index(8, 3), jobs.index(8, 4)), 0);
@@ -72,7 +72,7 @@ TEST(ServiceDistribution, CountsASampleAtTheBorderOnce) {
 }
 
 TEST(ServiceDistribution, ComparesExactly) {
-  const std::int64_t large = kMost - 1;
+  const std::int64_t large = kMax - 1;
   EXPECT_LT(compare({1, large}, {1, large - 1}), 0);  // Equal as doubles.
   EXPECT_GT(compare({large, large - 1}, {large - 1, large - 1}), 0);
   EXPECT_EQ(compare({2, 6}, {1, 3}), 0);
@@ -80,11 +80,10 @@ TEST(ServiceDistribution, ComparesExactly) {
 }
 
 TEST(ServiceDistribution, DoesNotOverflow) {
-  const auto most = static_cast<std::int64_t>(ServiceDistribution::kMostSamples);
-  const ServiceDistribution jobs(
-      std::vector<std::int64_t>(ServiceDistribution::kMostSamples, kMost));
-  expect_index(jobs.index(0, kMost), 0, most * ServiceDistribution::kLargestQuantum);
-  expect_index(jobs.index(kMost - 3, kMost), most, most * 3);
+  const auto most = static_cast<std::int64_t>(ServiceDistribution::kMaxSamples);
+  const ServiceDistribution jobs(std::vector<std::int64_t>(ServiceDistribution::kMaxSamples, kMax));
+  expect_index(jobs.index(0, kMax), 0, most * ServiceDistribution::kLargestQuantum);
+  expect_index(jobs.index(kMax - 3, kMax), most, most * 3);
 }
 
 TEST(ServiceDistribution, AgreesWithTheDefinition) {
@@ -94,14 +93,14 @@ TEST(ServiceDistribution, AgreesWithTheDefinition) {
     std::vector<std::int64_t> samples(random.below(60));
     for (std::int64_t& sample : samples) sample = static_cast<std::int64_t>(random.below(range));
     const ServiceDistribution jobs(samples);
-    ServiceDistribution learnt;
-    for (const std::int64_t sample : samples) learnt.learn(sample);
+    ServiceDistribution learned;
+    for (const std::int64_t sample : samples) learned.learn(sample);
     for (int i = 0; i < 50; ++i) {
       const auto attained = static_cast<std::int64_t>(random.below(range + 2));
       const auto quantum = static_cast<std::int64_t>(1 + random.below(range));
       const GittinsIndex expected = naive_index(samples, attained, quantum);
       expect_index(jobs.index(attained, quantum), expected.finishing, expected.service);
-      expect_index(learnt.index(attained, quantum), expected.finishing, expected.service);
+      expect_index(learned.index(attained, quantum), expected.finishing, expected.service);
     }
   }
 }
@@ -110,12 +109,12 @@ TEST(ServiceDistribution, ForgetsTheOldest) {
   Random random(8);
   ServiceDistribution jobs;
   std::deque<std::int64_t> latest;
-  for (std::size_t i = 0; i < ServiceDistribution::kMostSamples * 5 / 2; ++i) {
+  for (std::size_t i = 0; i < ServiceDistribution::kMaxSamples * 5 / 2; ++i) {
     // Ever larger, so that forgetting the wrong ones would show.
     const auto service = static_cast<std::int64_t>(i + random.below(1000));
     jobs.learn(service);
     latest.push_back(service);
-    if (latest.size() > ServiceDistribution::kMostSamples) latest.pop_front();
+    if (latest.size() > ServiceDistribution::kMaxSamples) latest.pop_front();
     if (i % 997 != 0) continue;
     ASSERT_EQ(jobs.size(), latest.size());
     const std::vector<std::int64_t> samples(latest.begin(), latest.end());
@@ -133,7 +132,7 @@ TEST(ServiceDistribution, HistoryHasNoOrder) {
   ServiceDistribution upwards(samples);
   std::reverse(samples.begin(), samples.end());
   ServiceDistribution downwards(samples);
-  EXPECT_EQ(upwards.size(), ServiceDistribution::kMostSamples);
+  EXPECT_EQ(upwards.size(), ServiceDistribution::kMaxSamples);
   expect_same(upwards, downwards);
 
   // Replacing half leaves large and small ones alike: some 5,000 of 10,000, half below the middle.

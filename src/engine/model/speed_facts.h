@@ -1,6 +1,6 @@
 #pragma once
 
-// Measured or stated facts about the speed of one model, from which a Profile is made.
+// Measured or stated facts about the speed of one model. Profile is built from them.
 
 #include <cstdint>
 #include <vector>
@@ -9,45 +9,45 @@
 
 namespace muster {
 
-// The share per GPU at which every speed is 1.0 and trace durations are meant: that of the
-// 8-GPU, 24-CPU, 500-GB server of the Synergy paper.
+// Resources per GPU at which every speed is 1.0 and for which trace durations apply. From the
+// 8-GPU, 24-CPU, 500-GB node of the Synergy paper.
 inline constexpr Resources kReferenceShare = {1, 3000, 64000, 62500};
 
-// Speed measured on a grid: rows by CPUs per GPU, columns by memory per GPU, ascending axes.
-// Bilinear between points, clamped outside them.
+// Speed measured on a grid: rows are CPUs per GPU, columns are memory per GPU, both ascending.
+// Speeds between the points are interpolated bilinearly; outside they are clamped.
 struct SpeedMatrix {
   std::vector<std::int64_t> cpu_milli;
   std::vector<std::int64_t> mem_mib;
-  std::vector<double> speed;  // Row by row, cpu_milli.size() * mem_mib.size() values.
+  std::vector<double> speed;  // Row-major, cpu_milli.size() * mem_mib.size() values.
 };
 
-// Speed from first principles, for one GPU and one step: the slowest of computing on the GPU,
-// preparing the data on CPUs, and fetching what the cache does not hold. The cache never evicts, so
-// the part of the data set that fits in memory is read from memory and the rest from storage.
+// Analytic speed model for one GPU. A step takes as long as its slowest part: GPU compute, CPU
+// preprocessing, or reading uncached data from storage. The cache never evicts, so memory caches a
+// fixed part of the data set.
 struct SpeedFormula {
-  double gpu_seconds = 0;   // GPU time a step.
-  double cpu_seconds = 0;   // CPU core-seconds a step.
-  double mib_per_step = 0;  // Bytes read a step.
+  double gpu_seconds = 0;   // GPU time per step.
+  double cpu_seconds = 0;   // CPU core-seconds per step.
+  double mib_per_step = 0;  // Input data read per step.
   double dataset_mib = 0;   // Size of the data set.
-  double base_mem_mib = 0;  // What the process needs before it caches anything.
+  double base_mem_mib = 0;  // Memory of the process without cached data.
 };
 
-// Any limit between 0.14 (inception3) and 0.61 (alexnet) tells the models apart that Tiresias found
-// to suffer from being spread from those that do not (systems.md C5).
+// Skew above which a model suffers from running on several nodes. Tiresias' measurements support
+// any limit between 0.14 (inception3) and 0.61 (alexnet); see systems.md C5.
 inline constexpr double kSkewLimit = 0.3;
 
-// How a job's speed grows with its GPUs, as the time a step takes on w of them: compute / w + fixed
-// + each * w, none negative and not all zero. Only ratios count. (Optimus' function for synchronous
-// training, with a parameter server beside each worker.)
+// Step time on w GPUs: compute / w + fixed + each * w. No term is negative and not all are zero;
+// only their ratios matter. This is Optimus' function for synchronous training with one parameter
+// server per worker.
 struct Scaling {
   double compute = 1;
   double fixed = 0;
   double each = 0;
 };
 
-// How a job's validation loss falls: 1 / (b0 * pass + b1) + b2 after so many passes over its data.
+// Validation loss after e training epochs: 1 / (b0 * e + b1) + b2.
 struct LossFacts {
-  double b0 = 0;  // Zero: it does not fall at all, and the job ends without converging.
+  double b0 = 0;  // Zero: the loss never falls and the job ends without convergence.
   double b1 = 0;  // Above zero.
   double b2 = 0;
 };

@@ -22,8 +22,8 @@ std::string counted_gpus(std::int64_t count) {
   return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
 }
 
-// Divides the GPUs in proportion to demand, at least 1 each, to the last GPU; ties to those first
-// in the list.
+// Divides the GPUs in proportion to demand, with at least 1 each and none left over. In a tie, the
+// first in the list gets the GPU.
 std::vector<std::int64_t> apportion(const std::vector<std::int64_t>& demand, std::int64_t gpus) {
   std::vector<std::size_t> order(demand.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -33,8 +33,8 @@ std::vector<std::int64_t> apportion(const std::vector<std::int64_t>& demand, std
   Wide left = gpus;
   Wide asked = 0;
   for (const std::int64_t amount : demand) asked += amount;
-  // Those whose part is less than 1 GPU have 1, and the others divide the rest. That leaves the
-  // others less, so the next smallest may now be below 1 too; the largest never is.
+  // Entries with a share below 1 GPU get 1, and the others divide the rest. Their shares shrink, so
+  // the next smallest may now be below 1 too; the largest never is.
   std::size_t next = 0;
   while (next < order.size() && left * demand[order[next]] < asked) {
     left -= 1;
@@ -78,28 +78,29 @@ Result<TenantTree> TenantTree::build(const TenantList& list) {
   MUSTER_CHECK(!list.tenants.empty());
   MUSTER_CHECK(list.rules.reclaim_permille >= 0 && list.rules.reclaim_permille <= 1000);
   TenantTree tree(list);
-  if (Refusal refusal = tree.add_names(list)) return *refusal;
-  if (Refusal refusal = tree.add_parents(list)) return *refusal;
-  if (Refusal refusal = tree.add_paths(list)) return *refusal;
+  if (MaybeError refusal = tree.add_names(list)) return *refusal;
+  if (MaybeError refusal = tree.add_parents(list)) return *refusal;
+  if (MaybeError refusal = tree.add_paths(list)) return *refusal;
   tree.add_quotas();
-  if (Refusal refusal = tree.check_parents()) return *refusal;
+  if (MaybeError refusal = tree.check_parents()) return *refusal;
   const auto has_none = [&](TenantId id) { return tree[id].quota == 0; };
   if (tree.sharing() == Sharing::kQuota &&
       std::all_of(tree.top_.begin(), tree.top_.end(), has_none)) {
-    return tree.refuse(list.line, "tenants",
-                       "shared by quota, but nobody has one; give quotas, or share by weight or "
-                       "fair");
+    return tree.refuse(
+        list.line, "tenants",
+        "shared by quota, but no tenant has a quota; set quotas, or share by weight or "
+        "fair");
   }
   return tree;
 }
 
-Refusal TenantTree::add_names(const TenantList& list) {
+MaybeError TenantTree::add_names(const TenantList& list) {
   for (const TenantSpec& spec : list.tenants) {
     MUSTER_CHECK(!spec.name.empty());
-    MUSTER_CHECK(spec.quota.value_or(0) >= 0 && spec.quota.value_or(0) <= kMostQuota);
-    MUSTER_CHECK(spec.weight_milli >= 1 && spec.weight_milli <= kMostWeightMilli);
-    if (tenants_.size() == kMostTenants) {
-      return refuse(spec.name_line, "tenants", fmt::format("more than {}", kMostTenants));
+    MUSTER_CHECK(spec.quota.value_or(0) >= 0 && spec.quota.value_or(0) <= kMaxQuota);
+    MUSTER_CHECK(spec.weight_milli >= 1 && spec.weight_milli <= kMaxWeightMilli);
+    if (tenants_.size() == kMaxTenants) {
+      return refuse(spec.name_line, "tenants", fmt::format("more than {}", kMaxTenants));
     }
     const TenantId id(tenants_.size());
     const auto [first, added] = by_name_.emplace(spec.name, id);
@@ -120,7 +121,7 @@ Refusal TenantTree::add_names(const TenantList& list) {
   return std::nullopt;
 }
 
-Refusal TenantTree::add_parents(const TenantList& list) {
+MaybeError TenantTree::add_parents(const TenantList& list) {
   for (std::size_t i = 0; i < list.tenants.size(); ++i) {
     const TenantSpec& spec = list.tenants[i];
     if (spec.parent.empty()) {
@@ -138,18 +139,18 @@ Refusal TenantTree::add_parents(const TenantList& list) {
   return std::nullopt;
 }
 
-Refusal TenantTree::add_paths(const TenantList& list) {
+MaybeError TenantTree::add_paths(const TenantList& list) {
   for (std::size_t i = 0; i < tenants_.size(); ++i) {
     Tenant& tenant = tenants_[TenantId(i)];
     for (std::optional<TenantId> at = TenantId(i); at; at = tenants_[*at].parent) {
-      if (tenant.path.size() == kMostTenantLevels) return endless(TenantId(i), list);
+      if (tenant.path.size() == kMaxTenantLevels) return endless(TenantId(i), list);
       tenant.path.push_back(*at);
     }
   }
   return std::nullopt;
 }
 
-// Why there is no end in sight above this tenant: it is too deep, or there is a circle.
+// The path to the root is too long: the tenant is too deep or there is a cycle.
 Error TenantTree::endless(TenantId id, const TenantList& list) const {
   std::optional<TenantId> at = id;
   std::size_t levels = 0;
@@ -157,30 +158,31 @@ Error TenantTree::endless(TenantId id, const TenantList& list) const {
   if (!at) {
     return refuse(list.tenants[id.index()].parent_line, "parent",
                   fmt::format("tenant {}: {} levels deep; at most {}", in_quotes(tenants_[id].name),
-                              levels, kMostTenantLevels));
+                              levels, kMaxTenantLevels));
   }
-  // After so many steps we are on the circle. Its first tenant in the list is the one named.
+  // After this many steps `at` is on the cycle. The message starts with its first listed tenant.
   const TenantId start = *at;
   TenantId first = start;
   for (TenantId step = *tenants_[start].parent; step != start; step = *tenants_[step].parent) {
     first = std::min(first, step);
   }
-  std::string circle = tenants_[first].name;
+  std::string cycle = tenants_[first].name;
   std::size_t length = 0;
   for (TenantId step = first; length == 0 || step != first; ++length) {
     step = *tenants_[step].parent;
-    // A long circle is cut: what matters is where it begins.
-    if (length < kMostTenantLevels) circle += " -> " + tenants_[step].name;
+    // Long cycles are abbreviated.
+    if (length < kMaxTenantLevels) cycle += " -> " + tenants_[step].name;
   }
-  if (length > kMostTenantLevels) circle += fmt::format(" -> ... -> {}", tenants_[first].name);
+  if (length > kMaxTenantLevels) cycle += fmt::format(" -> ... -> {}", tenants_[first].name);
   return refuse(
       list.tenants[first.index()].parent_line, "parent",
-      fmt::format("tenant {}: is its own ancestor: {}", in_quotes(tenants_[first].name), circle));
+      fmt::format("tenant {}: is its own ancestor: {}", in_quotes(tenants_[first].name), cycle));
 }
 
 void TenantTree::add_quotas() {
-  // From the deepest level up, so that children know theirs before their parent asks.
-  for (std::size_t level = kMostTenantLevels; level > 1; --level) {
+  // From the deepest level up, so that each child's quota is final before it is added to its
+  // parent's.
+  for (std::size_t level = kMaxTenantLevels; level > 1; --level) {
     for (const Tenant& tenant : tenants_) {
       if (tenant.path.size() != level) continue;
       Tenant& parent = tenants_[*tenant.parent];
@@ -189,30 +191,31 @@ void TenantTree::add_quotas() {
   }
 }
 
-Refusal TenantTree::check_parents() const {
+MaybeError TenantTree::check_parents() const {
   for (const Tenant& tenant : tenants_) {
-    Refusal refusal = check_sum(tenant.children, tenant.quota,
-                                fmt::format("the {} of {}", tenant.quota, in_quotes(tenant.name)));
+    MaybeError refusal =
+        check_sum(tenant.children, tenant.quota,
+                  fmt::format("the {} of {}", tenant.quota, in_quotes(tenant.name)));
     if (refusal) return refusal;
   }
   return std::nullopt;
 }
 
-Refusal TenantTree::check(std::int64_t total_gpus) const {
+MaybeError TenantTree::check(std::int64_t total_gpus) const {
   return check_sum(top_, total_gpus, fmt::format("the cluster's {}", total_gpus));
 }
 
-Refusal TenantTree::check_sum(const std::vector<TenantId>& beside, std::int64_t limit,
-                              const std::string& whose) const {
+MaybeError TenantTree::check_sum(const std::vector<TenantId>& beside, std::int64_t limit,
+                                 const std::string& whose) const {
   std::int64_t left = limit;
   for (const TenantId id : beside) {
     const Tenant& tenant = tenants_[id];
     if (tenant.quota > left) {
-      return refuse(
-          tenant.quota_line, "quota",
-          fmt::format("tenant {}: {}{}, more than {}{}", in_quotes(tenant.name),
-                      counted_gpus(tenant.quota), tenant.quota_stated ? "" : " for those below it",
-                      left == limit ? "" : fmt::format("the {} left of ", left), whose));
+      return refuse(tenant.quota_line, "quota",
+                    fmt::format("tenant {}: {}{}, more than {}{}", in_quotes(tenant.name),
+                                counted_gpus(tenant.quota),
+                                tenant.quota_stated ? "" : " (sum of its children)",
+                                left == limit ? "" : fmt::format("the {} left of ", left), whose));
     }
     left -= tenant.quota;
   }
@@ -227,7 +230,8 @@ std::optional<TenantId> TenantTree::find(std::string_view name) const {
 
 Result<TenantId> TenantTree::tenant_of_job(std::string_view name) const {
   if (const std::optional<TenantId> id = find(tenant_or_default(name))) return *id;
-  if (name.empty()) return Error{fmt::format("no tenant, and none is called '{}'", kDefaultTenant)};
+  if (name.empty())
+    return Error{fmt::format("no tenant given, and there is no tenant named '{}'", kDefaultTenant)};
   return Error{"unknown tenant: " + in_quotes(name) + suggestion(name, names())};
 }
 
@@ -249,9 +253,9 @@ Result<TenantTree> infer_quotas(std::span<const TenantDemand> demand, std::int64
   list.rules = rules;
   std::vector<std::int64_t> amounts;
   std::map<std::string_view, std::size_t> places;
-  const auto add = [&](std::string_view said, std::int64_t gpu_us) {
+  const auto add = [&](std::string_view given_name, std::int64_t gpu_us) {
     MUSTER_CHECK(gpu_us >= 0);
-    const std::string_view name = tenant_or_default(said);
+    const std::string_view name = tenant_or_default(given_name);
     const auto [place, is_new] = places.emplace(name, amounts.size());
     if (is_new) {
       amounts.push_back(0);
@@ -264,11 +268,11 @@ Result<TenantTree> infer_quotas(std::span<const TenantDemand> demand, std::int64
   if (demand.empty()) add(kDefaultTenant, 0);
   if (std::cmp_greater(amounts.size(), total_gpus)) {
     return Error{
-        fmt::format("tenants: {} of them and {}, too few for a quota of 1 each; give "
+        fmt::format("tenants: {} tenants but only {}, too few for a quota of 1 each; set "
                     "quotas with --tenants",
                     amounts.size(), counted_gpus(total_gpus))};
   }
-  // Nobody asks for anything: then all ask for the same.
+  // Without any demand, all tenants get equal quotas.
   const auto idle = [](std::int64_t amount) { return amount == 0; };
   if (std::all_of(amounts.begin(), amounts.end(), idle)) amounts.assign(amounts.size(), 1);
   const std::vector<std::int64_t> quotas = apportion(amounts, total_gpus);

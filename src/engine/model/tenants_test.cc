@@ -21,7 +21,7 @@ TenantSpec tenant(std::string name, std::optional<std::int64_t> quota = std::nul
   return spec;
 }
 
-// Each tenant on three lines of its own, name, parent and quota, from line 11 on.
+// Each tenant has three separate lines for name, parent and quota, starting at line 11.
 TenantList listed(std::vector<TenantSpec> tenants, Sharing sharing = Sharing::kQuota) {
   TenantList list;
   list.source = "t.yaml";
@@ -49,7 +49,7 @@ std::string tenant_refusal(std::vector<TenantSpec> tenants, Sharing sharing = Sh
 }
 
 std::string misfit(const TenantTree& tree, std::int64_t gpus) {
-  const Refusal refused = tree.check(gpus);
+  const MaybeError refused = tree.check(gpus);
   return refused ? refused->message : "fits";
 }
 
@@ -132,7 +132,7 @@ TEST(Tenants, AParentWithoutQuotaHasThatOfItsChildren) {
   EXPECT_EQ(quota(tree, "outer"), 12);
   EXPECT_FALSE(tree[*tree.find("outer")].quota_stated);
   EXPECT_EQ(quota(tree, "borrower"), 0);  // A leaf without one only borrows.
-  EXPECT_EQ(quota(tree, "stated"), 20);   // What is stated stays.
+  EXPECT_EQ(quota(tree, "stated"), 20);   // A stated quota stays.
   EXPECT_TRUE(tree[*tree.find("stated")].quota_stated);
 }
 
@@ -144,16 +144,16 @@ TEST(Tenants, QuotasMustFitTheCluster) {
   EXPECT_EQ(misfit(tree, 63), "t.yaml:13: quota: tenant 'a': 64 GPUs, more than the cluster's 63");
   EXPECT_EQ(misfit(built({tenant("a", 4), tenant("b", 1)}), 4),
             "t.yaml:16: quota: tenant 'b': 1 GPU, more than the 0 left of the cluster's 4");
-  EXPECT_EQ(misfit(built({tenant("p"), tenant("a", 4, "p"), tenant("b", 4, "p")}), 7),
-            "t.yaml:13: quota: tenant 'p': 8 GPUs for those below it, more than the cluster's 7");
+  EXPECT_EQ(
+      misfit(built({tenant("p"), tenant("a", 4, "p"), tenant("b", 4, "p")}), 7),
+      "t.yaml:13: quota: tenant 'p': 8 GPUs (sum of its children), more than the cluster's 7");
 }
 
 TEST(Tenants, SumsOfHugeQuotasDoNotRunOver) {
   std::vector<TenantSpec> tenants = {tenant("p")};
-  for (int i = 1; i < 1000; ++i)
-    tenants.push_back(tenant("t" + std::to_string(i), kMostQuota, "p"));
-  EXPECT_EQ(misfit(built(std::move(tenants)), kMostQuota),
-            "t.yaml:13: quota: tenant 'p': 6393600000 GPUs for those below it, more than the "
+  for (int i = 1; i < 1000; ++i) tenants.push_back(tenant("t" + std::to_string(i), kMaxQuota, "p"));
+  EXPECT_EQ(misfit(built(std::move(tenants)), kMaxQuota),
+            "t.yaml:13: quota: tenant 'p': 6393600000 GPUs (sum of its children), more than the "
             "cluster's 6400000");
 }
 
@@ -166,7 +166,7 @@ TEST(Tenants, QuotasOfChildrenMustFitTheirParent) {
             "t.yaml:13: quota: tenant 'a': 11 GPUs, more than the 10 of 'p'");
   EXPECT_EQ(tenant_refusal(
                 {tenant("p", 10), tenant("q", {}, "p"), tenant("a", 6, "q"), tenant("b", 6, "q")}),
-            "t.yaml:16: quota: tenant 'q': 12 GPUs for those below it, more than the 10 of 'p'");
+            "t.yaml:16: quota: tenant 'q': 12 GPUs (sum of its children), more than the 10 of 'p'");
 }
 
 TEST(Tenants, ANameIsGivenOnce) {
@@ -192,8 +192,8 @@ TEST(Tenants, NobodyIsAboveItself) {
             "t.yaml:12: parent: tenant 'a': is its own ancestor: a -> a");
   EXPECT_EQ(tenant_refusal({tenant("a", 1, "b"), tenant("b", 1, "a")}),
             "t.yaml:12: parent: tenant 'a': is its own ancestor: a -> b -> a");
-  // The first to be looked at only leads to the circle, and is not accused of it; of the circle,
-  // the first in the list is named wherever it is entered.
+  // The first tenant checked only leads to the cycle and is not reported. The first listed tenant
+  // of the cycle is reported, independent of where it is entered.
   EXPECT_EQ(tenant_refusal({tenant("below", 1, "c"), tenant("fine", 1), tenant("a", 1, "b"),
                             tenant("b", 1, "c"), tenant("c", 1, "a")}),
             "t.yaml:18: parent: tenant 'a': is its own ancestor: a -> b -> c -> a");
@@ -232,7 +232,8 @@ TEST(Tenants, LevelsAndNumberAreBounded) {
 
 TEST(Tenants, SharingByQuotaNeedsOne) {
   const std::string message =
-      "t.yaml:10: tenants: shared by quota, but nobody has one; give quotas, or share by weight or "
+      "t.yaml:10: tenants: shared by quota, but no tenant has a quota; set quotas, or share by "
+      "weight or "
       "fair";
   EXPECT_EQ(tenant_refusal({tenant("a"), tenant("b", {}, "a")}), message);
   EXPECT_EQ(tenant_refusal({tenant("a", 0)}), message);
@@ -248,7 +249,8 @@ TEST(Tenants, KnowWhoseAJobIs) {
             "unknown tenant: 'langauge'; did you mean 'language'?");
   EXPECT_EQ(tree.tenant_of_job("x\ny").error().message,
             "unknown tenant: 'x\\x0ay'; one of: vision, language");
-  EXPECT_EQ(tree.tenant_of_job("").error().message, "no tenant, and none is called 'default'");
+  EXPECT_EQ(tree.tenant_of_job("").error().message,
+            "no tenant given, and there is no tenant named 'default'");
   EXPECT_EQ(built({tenant("a", 1), tenant("default")}).tenant_of_job("").value(), TenantId(1));
 }
 
@@ -270,7 +272,7 @@ TEST(InferQuotas, EverybodyHasOne) {
   // 0.08 and 0 come to 1 each; the others divide the 8 left, 4.85 and 3.15, not the 10.
   EXPECT_EQ(inferred({{"tiny", 1}, {"a", 71}, {"none", 0}, {"b", 46}}, 10),
             "tiny 1, a 5, none 1, b 3");
-  // 1.19 of 12 would do, but of the 9 left after the three small ones b's part is 0.91.
+  // 1.19 of 12 is enough, but b's share of the 9 left after the three small tenants is 0.91.
   EXPECT_EQ(inferred({{"a", 8000}, {"b", 900}, {"x", 70}, {"y", 70}, {"z", 70}}, 12),
             "a 8, b 1, x 1, y 1, z 1");
   EXPECT_EQ(inferred({{"a", 1'000'000}, {"b", 1}, {"c", 1}}, 3), "a 1, b 1, c 1");
@@ -289,10 +291,10 @@ TEST(InferQuotas, JobsWithoutTenantAreTheDefaultTenants) {
 
 TEST(InferQuotas, RefusesMoreTenantsThanGpus) {
   EXPECT_EQ(inferred({{"a", 1}, {"b", 1}}, 1),
-            "tenants: 2 of them and 1 GPU, too few for a quota of 1 each; give quotas with "
+            "tenants: 2 tenants but only 1 GPU, too few for a quota of 1 each; set quotas with "
             "--tenants");
   EXPECT_EQ(inferred({{"a", 1}, {"b", 1}, {"c", 1}}, 2),
-            "tenants: 3 of them and 2 GPUs, too few for a quota of 1 each; give quotas with "
+            "tenants: 3 tenants but only 2 GPUs, too few for a quota of 1 each; set quotas with "
             "--tenants");
 }
 
@@ -305,7 +307,7 @@ TEST(InferQuotas, KeepsTheRulesGiven) {
 
 TEST(InferQuotas, HugeDemandDoesNotRunOver) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(inferred({{"a", kLargest}, {"b", kLargest}, {"a", kLargest}}, kMostQuota),
+  EXPECT_EQ(inferred({{"a", kLargest}, {"b", kLargest}, {"a", kLargest}}, kMaxQuota),
             "a 3200000, b 3200000");
 }
 
@@ -330,7 +332,7 @@ TEST(InferQuotas, WhateverTheDemandTheySumToTheCluster) {
       sum += mine;
       EXPECT_GE(mine, 1);
       for (std::size_t j = 0; j < count; ++j) {
-        // Who asks for more never has less.
+        // A tenant with more demand never has a smaller quota.
         const bool more = demand[i].gpu_us > demand[j].gpu_us;
         EXPECT_FALSE(more && mine < tree.value()[TenantId(j)].quota) << round;
       }

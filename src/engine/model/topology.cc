@@ -13,24 +13,24 @@ namespace muster {
 namespace {
 
 constexpr std::array<std::string_view, 5> kKeys = {"cpus", "mem", "storage", "racks", "gpu"};
-constexpr double kLeastAmount = 0.001;  // Less would come to nothing in whole units.
-constexpr double kMostAmount = 1e9;
+constexpr double kMinAmount = 0.001;  // Smaller amounts would round to zero.
+constexpr double kMaxAmount = 1e9;
 
 }  // namespace
 
-Refusal Topology::add_node(std::string name, std::string_view rack, std::string_view gpu_type,
-                           Resources capacity) {
-  if (capacity.gpus < 1 || capacity.gpus > kMostGpusPerNode) {
+MaybeError Topology::add_node(std::string name, std::string_view rack, std::string_view gpu_type,
+                              Resources capacity) {
+  if (capacity.gpus < 1 || capacity.gpus > kMaxGpusPerNode) {
     return Error{
-        fmt::format("gpus: {} a server; a server has 1 to {}", capacity.gpus, kMostGpusPerNode)};
+        fmt::format("gpus: {} per node; must be between 1 and {}", capacity.gpus, kMaxGpusPerNode)};
   }
   if (capacity.cpu_milli < 0 || capacity.mem_mib < 0 || capacity.storage_kbps < 0) {
     return Error{"negative amount of CPUs, memory or storage bandwidth"};
   }
   if (capacity.cpu_milli < capacity.gpus || capacity.mem_mib < capacity.gpus) {
-    return Error{"less than a thousandth of a CPU or 1 MiB of memory for each GPU"};
+    return Error{"less than 0.001 CPUs or 1 MiB of memory per GPU"};
   }
-  if (nodes_.size() == kMostNodes) return Error{fmt::format("more than {} servers", kMostNodes)};
+  if (nodes_.size() == kMaxNodes) return Error{fmt::format("more than {} nodes", kMaxNodes)};
   const auto type_at = std::find(gpu_types_.begin(), gpu_types_.end(), gpu_type);
   const auto type = GpuTypeId(static_cast<std::size_t>(type_at - gpu_types_.begin()));
   if (type_at == gpu_types_.end()) gpu_types_.push_back(std::string(gpu_type));
@@ -54,9 +54,9 @@ Refusal Topology::add_node(std::string name, std::string_view rack, std::string_
 
 namespace {
 
-// What `--cluster SERVERSxGPUS,KEY=VALUE,...` specifies; amounts are per server.
+// Parsed value of `--cluster NODESxGPUS,KEY=VALUE,...`. All amounts are per node.
 struct Shorthand {
-  std::int64_t servers = 0;
+  std::int64_t nodes = 0;
   std::int64_t gpus = 0;
   double cpus = 0;
   double mem = 0;      // GiB.
@@ -69,29 +69,29 @@ Result<Shorthand> read_size(std::string_view part) {
   const std::size_t cross = part.find('x');
   const bool begins_with_number = part.find_first_of("0123456789") == 0;
   if (cross == std::string_view::npos || !begins_with_number) {
-    return Error{"not a file, and not SERVERSxGPUS such as 16x8 or 16x8,cpus=24,mem=500,racks=2"};
+    return Error{"not a file, and not NODESxGPUS such as 16x8 or 16x8,cpus=24,mem=500,racks=2"};
   }
-  const Result<std::int64_t> servers = parse_int(part.substr(0, cross));
+  const Result<std::int64_t> nodes = parse_int(part.substr(0, cross));
   const Result<std::int64_t> gpus = parse_int(part.substr(cross + 1));
-  if (!servers.ok()) return Error{"servers: " + servers.error().message};
-  if (!gpus.ok()) return Error{"GPUs a server: " + gpus.error().message};
-  if (servers.value() < 1 || servers.value() > kMostNodes) {
-    return Error{fmt::format("servers: {} is not between 1 and {}", servers.value(), kMostNodes)};
+  if (!nodes.ok()) return Error{"nodes: " + nodes.error().message};
+  if (!gpus.ok()) return Error{"GPUs per node: " + gpus.error().message};
+  if (nodes.value() < 1 || nodes.value() > kMaxNodes) {
+    return Error{fmt::format("nodes: {} is not between 1 and {}", nodes.value(), kMaxNodes)};
   }
-  if (gpus.value() < 1 || gpus.value() > kMostGpusPerNode) {
+  if (gpus.value() < 1 || gpus.value() > kMaxGpusPerNode) {
     return Error{
-        fmt::format("GPUs a server: {} is not between 1 and {}", gpus.value(), kMostGpusPerNode)};
+        fmt::format("GPUs per node: {} is not between 1 and {}", gpus.value(), kMaxGpusPerNode)};
   }
-  const auto per_server = static_cast<double>(gpus.value());
+  const auto gpus_per_node = static_cast<double>(gpus.value());
   Shorthand size;
-  size.servers = servers.value();
+  size.nodes = nodes.value();
   size.gpus = gpus.value();
-  size.cpus = 3.0 * per_server;
-  size.mem = size.storage = 62.5 * per_server;
+  size.cpus = 3.0 * gpus_per_node;
+  size.mem = size.storage = 62.5 * gpus_per_node;
   return size;
 }
 
-Refusal read_value(std::string_view key, std::string_view value, Shorthand& cluster) {
+MaybeError read_value(std::string_view key, std::string_view value, Shorthand& cluster) {
   if (key == "gpu") {
     if (value.empty()) return Error{"gpu: empty name"};
     cluster.gpu_type = value;
@@ -101,15 +101,15 @@ Refusal read_value(std::string_view key, std::string_view value, Shorthand& clus
     const Result<std::int64_t> count = parse_int(value);
     if (!count.ok()) return Error{"racks: " + count.error().message};
     cluster.racks = count.value();
-    if (cluster.racks >= 1 && cluster.racks <= cluster.servers) return std::nullopt;
-    return Error{fmt::format("racks: {} is not between 1 and the {} servers", cluster.racks,
-                             cluster.servers)};
+    if (cluster.racks >= 1 && cluster.racks <= cluster.nodes) return std::nullopt;
+    return Error{fmt::format("racks: {} is not between 1 and the number of nodes, {}",
+                             cluster.racks, cluster.nodes)};
   }
   const Result<double> amount = parse_number(value);
   if (!amount.ok()) return Error{fmt::format("{}: {}", key, amount.error().message)};
-  if (amount.value() < kLeastAmount || amount.value() > kMostAmount) {
+  if (amount.value() < kMinAmount || amount.value() > kMaxAmount) {
     return Error{
-        fmt::format("{}: {} is not between {} and {:.0f}", key, value, kLeastAmount, kMostAmount)};
+        fmt::format("{}: {} is not between {} and {:.0f}", key, value, kMinAmount, kMaxAmount)};
   }
   (key == "cpus" ? cluster.cpus : key == "mem" ? cluster.mem : cluster.storage) = amount.value();
   return std::nullopt;
@@ -133,7 +133,7 @@ Result<Shorthand> read_shorthand(std::string_view text) {
         return Error{fmt::format("{}: given twice", key)};
       }
     }
-    Refusal refusal = read_value(key, parts[i].substr(equals + 1), cluster.value());
+    MaybeError refusal = read_value(key, parts[i].substr(equals + 1), cluster.value());
     if (refusal) return std::move(*refusal);
   }
   return cluster;
@@ -152,10 +152,10 @@ Result<Topology> parse_cluster_shorthand(std::string_view text) {
                               std::llround(cluster.cpus * 1000), std::llround(cluster.mem * 1024),
                               std::llround(cluster.storage * 1000)};
   Topology topology;
-  for (std::int64_t i = 0; i < cluster.servers; ++i) {
-    const std::int64_t rack = i * cluster.racks / cluster.servers;
-    const Refusal refusal = topology.add_node(fmt::format("s{}", i), fmt::format("r{}", rack),
-                                              cluster.gpu_type, capacity);
+  for (std::int64_t i = 0; i < cluster.nodes; ++i) {
+    const std::int64_t rack = i * cluster.racks / cluster.nodes;
+    const MaybeError refusal = topology.add_node(fmt::format("s{}", i), fmt::format("r{}", rack),
+                                                 cluster.gpu_type, capacity);
     if (refusal) return fail(*refusal);
   }
   return topology;

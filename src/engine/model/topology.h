@@ -1,6 +1,6 @@
 #pragma once
 
-// The cluster as its owner would write it down: servers, what is in them, which rack they stand in.
+// Description of a cluster: its nodes, their capacities and their racks.
 
 #include <cstdint>
 #include <functional>
@@ -15,8 +15,8 @@
 
 namespace muster {
 
-inline constexpr int kMostGpusPerNode = 64;  // A node's GPUs are one 64-bit mask.
-inline constexpr int kMostNodes = 100'000;
+inline constexpr int kMaxGpusPerNode = 64;  // A node's GPUs fit in a 64-bit mask.
+inline constexpr int kMaxNodes = 100'000;
 
 struct Node {
   std::string name;
@@ -24,20 +24,20 @@ struct Node {
   GpuTypeId gpu_type;
   Resources capacity;
 
-  // What one GPU's worth of this server comes to: the GPU-proportional share, rounded down, so that
-  // the shares of all its GPUs always fit.
+  // GPU-proportional share of this node per GPU, rounded down so that the shares of all GPUs fit.
   Resources per_gpu() const {
     return {1, capacity.cpu_milli / capacity.gpus, capacity.mem_mib / capacity.gpus,
             capacity.storage_kbps / capacity.gpus};
   }
 };
 
-// Immutable once built. Nodes, racks and GPU types are numbered in the order they were added.
+// Nodes, racks and GPU types with ids in the order of add_node() calls. Immutable after that.
 class Topology {
  public:
-  // Refuses a node without GPUs or with more than kMostGpusPerNode, and negative amounts.
-  Refusal add_node(std::string name, std::string_view rack, std::string_view gpu_type,
-                   Resources capacity);
+  // Fails if the node has no GPUs or more than kMaxGpusPerNode, negative amounts, less than 0.001
+  // CPUs or 1 MiB per GPU, or if there are already kMaxNodes nodes.
+  MaybeError add_node(std::string name, std::string_view rack, std::string_view gpu_type,
+                      Resources capacity);
 
   const IdVector<NodeId, Node>& nodes() const { return nodes_; }
   const Node& node(NodeId id) const { return nodes_[id]; }
@@ -51,13 +51,13 @@ class Topology {
   std::int32_t gpus_of_type(GpuTypeId id) const { return gpus_of_type_[id]; }
   std::int32_t largest_node_gpus() const { return largest_node_gpus_; }
 
-  // True when every server has the same vector and GPU type, so one fair share serves for all.
+  // True if all nodes have the same capacity and GPU type, so they also have the same fair share.
   bool uniform() const { return uniform_; }
 
  private:
   IdVector<NodeId, Node> nodes_;
   IdVector<RackId, std::string> racks_;
-  std::map<std::string, RackId, std::less<>> rack_ids_;  // There may be as many racks as servers.
+  std::map<std::string, RackId, std::less<>> rack_ids_;  // There may be as many racks as nodes.
   IdVector<GpuTypeId, std::string> gpu_types_;
   IdVector<GpuTypeId, std::int32_t> gpus_of_type_;
   Resources total_;
@@ -65,9 +65,9 @@ class Topology {
   bool uniform_ = true;
 };
 
-// Reads the shorthand people type: "16x8" (servers x GPUs a server), with any of
-// ",cpus=24,mem=500,storage=500,racks=2,gpu=v100" behind it: CPUs, GB, MB/s a server; racks of
-// equal size; GPU type. Left out: 3 CPUs, 62.5 GB and 62.5 MB/s a GPU, one rack, type "gpu".
+// Parses "16x8" (nodes x GPUs per node) with optional
+// ",cpus=24,mem=500,storage=500,racks=2,gpu=v100": CPUs, GB and MB/s per node, number of equal
+// racks, GPU type. Defaults: 3 CPUs, 62.5 GB and 62.5 MB/s per GPU, one rack, type "gpu".
 Result<Topology> parse_cluster_shorthand(std::string_view text);
 
 }  // namespace muster

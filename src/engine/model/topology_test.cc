@@ -34,7 +34,7 @@ TEST(Topology, CountsWhatIsAdded) {
 TEST(Topology, RefusesServersWithNothingBesideTheirGpus) {
   Topology topology;
   EXPECT_EQ(topology.add_node("s0", "r0", "gpu", {8, 7, 512'000, 0})->message,
-            "less than a thousandth of a CPU or 1 MiB of memory for each GPU");
+            "less than 0.001 CPUs or 1 MiB of memory per GPU");
   EXPECT_TRUE(topology.add_node("s0", "r0", "gpu", {8, 8, 7, 0}));
   EXPECT_FALSE(topology.add_node("s0", "r0", "gpu", {8, 8, 8, 0}));
 }
@@ -49,13 +49,13 @@ TEST(Topology, TellsApartServersOfOtherGpuTypes) {
 TEST(Topology, RefusesImpossibleServers) {
   Topology t;
   EXPECT_EQ(t.add_node("a", "r", "g", {0, 1, 1, 1})->message,
-            "gpus: 0 a server; a server has 1 to 64");
+            "gpus: 0 per node; must be between 1 and 64");
   EXPECT_EQ(t.add_node("a", "r", "g", {65, 1, 1, 1})->message,
-            "gpus: 65 a server; a server has 1 to 64");
+            "gpus: 65 per node; must be between 1 and 64");
   EXPECT_EQ(t.add_node("a", "r", "g", {1, -1, 1, 1})->message,
             "negative amount of CPUs, memory or storage bandwidth");
   EXPECT_EQ(t.node_count(), 0U);
-  EXPECT_EQ(t.gpu_type_count(), 0U);  // A refused server leaves nothing behind.
+  EXPECT_EQ(t.gpu_type_count(), 0U);  // A refused node leaves nothing behind.
 }
 
 TEST(Topology, SharesOfAllGpusFitTheServer) {
@@ -105,7 +105,7 @@ TEST(Shorthand, SpreadsRacksEvenly) {
 
 TEST(Shorthand, RefusesBadInputInOneLine) {
   constexpr const char* kForm =
-      ": not a file, and not SERVERSxGPUS such as 16x8 or 16x8,cpus=24,mem=500,racks=2";
+      ": not a file, and not NODESxGPUS such as 16x8 or 16x8,cpus=24,mem=500,racks=2";
   EXPECT_EQ(refusal(""), std::string("--cluster ''") + kForm);
   EXPECT_EQ(refusal("16"), std::string("--cluster '16'") + kForm);
   EXPECT_EQ(refusal("sixteen"), std::string("--cluster 'sixteen'") + kForm);
@@ -114,13 +114,13 @@ TEST(Shorthand, RefusesBadInputInOneLine) {
     const char* why;
   };
   const Row rows[] = {
-      {"16x", "GPUs a server: not a whole number: ''"},
-      {"16x8x2", "GPUs a server: not a whole number: '8x2'"},
-      {"1.5x8", "servers: not a whole number: '1.5'"},
-      {"0x8", "servers: 0 is not between 1 and 100000"},
-      {"100001x8", "servers: 100001 is not between 1 and 100000"},
-      {"16x0", "GPUs a server: 0 is not between 1 and 64"},
-      {"16x65", "GPUs a server: 65 is not between 1 and 64"},
+      {"16x", "GPUs per node: not a whole number: ''"},
+      {"16x8x2", "GPUs per node: not a whole number: '8x2'"},
+      {"1.5x8", "nodes: not a whole number: '1.5'"},
+      {"0x8", "nodes: 0 is not between 1 and 100000"},
+      {"100001x8", "nodes: 100001 is not between 1 and 100000"},
+      {"16x0", "GPUs per node: 0 is not between 1 and 64"},
+      {"16x65", "GPUs per node: 65 is not between 1 and 64"},
       {"16x8,cpu=24", "unknown key 'cpu'; did you mean 'cpus'?"},
       {"16x8,", "unknown key ''; one of: cpus, mem, storage, racks, gpu"},
       {"16x8,cpus", "cpus: no value; write KEY=VALUE"},
@@ -129,7 +129,7 @@ TEST(Shorthand, RefusesBadInputInOneLine) {
       {"16x8,cpus=nan", "cpus: not a number: 'nan'"},
       {"16x8,cpus=1,cpus=2", "cpus: given twice"},
       {"16x8,mem=1e-9", "mem: 1e-9 is not between 0.001 and 1000000000"},
-      {"16x8,racks=17", "racks: 17 is not between 1 and the 16 servers"},
+      {"16x8,racks=17", "racks: 17 is not between 1 and the number of nodes, 16"},
       {"16x8,racks=two", "racks: not a whole number: 'two'"},
       {"16x8,gpu=", "gpu: empty name"},
   };

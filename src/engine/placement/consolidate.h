@@ -1,8 +1,8 @@
 #pragma once
 
-// As few servers as possible, and on each the tightest fit: a gang that fits on one server goes to
-// the fitting server with the fewest free GPUs; a larger one takes the freest servers first and
-// puts its last part where it fits most tightly.
+// Uses as few nodes as possible, with the tightest fit. A gang that fits on one node goes to the
+// fitting node with the fewest free GPUs. A larger gang takes the nodes with the most usable GPUs
+// first and puts the remainder where it fits most tightly.
 
 #include "engine/core/placer.h"
 
@@ -10,7 +10,7 @@ namespace muster {
 
 class Consolidate final : public Placer {
  public:
-  bool place(const Cluster& cluster, const Books& books, const Demand& demand,
+  bool place(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
              Placement& out) const override;
 };
 

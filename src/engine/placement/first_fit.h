@@ -1,7 +1,7 @@
 #pragma once
 
-// The lowest-numbered free GPUs that have the CPU and memory beside them, wherever they are. A gang
-// may end up on many servers; one that asks for few gets the fewest if the first are too many.
+// Takes the lowest-numbered free GPUs with enough CPU and memory on their node. A gang may span
+// many nodes. If that exceeds demand.spread, Consolidate places it.
 
 #include "engine/core/placer.h"
 
@@ -9,11 +9,11 @@ namespace muster {
 
 class FirstFit : public Placer {
  public:
-  bool place(const Cluster& cluster, const Books& books, const Demand& demand,
+  bool place(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
              Placement& out) const override;
 };
 
-// The same with the cluster counted as one server: only the number of GPUs matters.
+// The same, with the cluster as one pool: only the number of GPUs matters.
 class Count final : public FirstFit {
  public:
   Pooling pooling() const override { return Pooling::kWholeCluster; }

@@ -19,8 +19,8 @@ struct PlacementScene : Scene {
 
   std::string place(std::string_view placement, const Demand& demand) const {
     const auto placer = find_entry(placements(), "placement", placement).value()->make();
-    return found(demand, [&](const Cluster& servers, const Books& taken, Placement& out) {
-      return placer->place(servers, taken, demand, out);
+    return found(demand, [&](const Cluster& nodes, const ResourceLedger& taken, Placement& out) {
+      return placer->place(nodes, taken, demand, out);
     });
   }
 };
@@ -28,7 +28,7 @@ struct PlacementScene : Scene {
 struct PlaceCase {
   const char* name;
   const char* placement;
-  std::vector<SceneServer> servers;
+  std::vector<SceneNode> nodes;
   std::int32_t gpus;
   const char* want;
 };
@@ -37,8 +37,7 @@ class PlacementTest : public testing::TestWithParam<PlaceCase> {};
 TEST_P(PlacementTest, PutsTheGangThere) {
   Demand demand;
   demand.gpus = GetParam().gpus;
-  EXPECT_EQ(PlacementScene(GetParam().servers).place(GetParam().placement, demand),
-            GetParam().want);
+  EXPECT_EQ(PlacementScene(GetParam().nodes).place(GetParam().placement, demand), GetParam().want);
 }
 INSTANTIATE_TEST_SUITE_P(
     Placements, PlacementTest,
@@ -109,7 +108,7 @@ TEST(Yarn, SpreadsAGangThatNoServerOfItsTypeCouldHold) {
 }
 
 TEST(RandomPlacement, RepeatsItselfForOneSaltAndVariesWithIt) {
-  const PlacementScene scene(std::vector<SceneServer>(20, SceneServer{4, 4}));
+  const PlacementScene scene(std::vector<SceneNode>(20, SceneNode{4, 4}));
   Demand demand;
   demand.gpus = 6;
   std::set<std::string> places;
@@ -128,16 +127,16 @@ struct AnyCase {
     const std::size_t count = 1 + random.below(6);
     const bool alike = random.below(2) == 0;
     for (std::size_t i = 0; i < count; ++i) {
-      SceneServer server{alike ? 4 : static_cast<std::int32_t>(1 + random.below(8)), 0};
-      server.free =
-          static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(server.gpus) + 1));
-      if (random.below(3) == 0) server.free = server.gpus;
-      server.rack = random.below(3) == 0 ? "r1" : "r0";
-      server.type = random.below(4) == 0 ? "b" : "a";
-      if (random.below(3) == 0 && server.free < server.gpus) {
-        server.free_cpus = static_cast<std::int64_t>(random.below(5000)) % (1000 * server.gpus);
+      SceneNode node{alike ? 4 : static_cast<std::int32_t>(1 + random.below(8)), 0};
+      node.free =
+          static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(node.gpus) + 1));
+      if (random.below(3) == 0) node.free = node.gpus;
+      node.rack = random.below(3) == 0 ? "r1" : "r0";
+      node.type = random.below(4) == 0 ? "b" : "a";
+      if (random.below(3) == 0 && node.free < node.gpus) {
+        node.free_cpus = static_cast<std::int64_t>(random.below(5000)) % (1000 * node.gpus);
       }
-      servers.push_back(server);
+      nodes.push_back(node);
     }
     demand.gpus = static_cast<std::int32_t>(1 + random.below(12));
     demand.salt = random.next();
@@ -149,7 +148,7 @@ struct AnyCase {
   }
 
   Random random;
-  std::vector<SceneServer> servers;
+  std::vector<SceneNode> nodes;
   Demand demand;
   Pooling pooling;
 };
@@ -158,7 +157,7 @@ TEST(PlacementsProperty, FindOnlyWholeGangsThatTheBooksCanTake) {
   int found = 0;
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     AnyCase any(seed);
-    const PlacementScene scene(any.servers, any.pooling);
+    const PlacementScene scene(any.nodes, any.pooling);
     if (any.random.below(3) == 0) {
       any.demand.gpu_type =
           GpuTypeId(static_cast<std::size_t>(any.random.below(scene.topology.gpu_type_count())));
@@ -166,12 +165,12 @@ TEST(PlacementsProperty, FindOnlyWholeGangsThatTheBooksCanTake) {
     for (const Entry<Placer>& entry : placements()) {
       SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed << ", " << entry.name);
       Placement out;
-      if (!entry.make()->place(scene.cluster, scene.books, any.demand, out)) {
+      if (!entry.make()->place(scene.cluster, scene.ledger, any.demand, out)) {
         ASSERT_TRUE(out.empty()) << "no place, but something is left in the answer";
         continue;
       }
       ++found;
-      ASSERT_TRUE(scene.books.can_take(out));  // Which wants ascending servers, each once.
+      ASSERT_TRUE(scene.ledger.can_take(out));  // It requires ascending nodes without duplicates.
       ASSERT_EQ(total_of(out).gpus, any.demand.gpus);
       for (const Share& share : out) {
         ASSERT_TRUE(any.demand.allows(scene.cluster, share.node));
@@ -184,19 +183,19 @@ TEST(PlacementsProperty, FindOnlyWholeGangsThatTheBooksCanTake) {
   EXPECT_GT(found, 4000);
 }
 
-// How many GPUs each server could serve of the demand; none where the type is wrong.
+// How many GPUs each node could serve of the demand; none where the type is wrong.
 std::vector<std::int32_t> servings(const PlacementScene& scene, const Demand& demand) {
   std::vector<std::int32_t> result;
   for (std::size_t i = 0; i < scene.topology.node_count(); ++i) {
     const bool allowed = demand.allows(scene.cluster, NodeId(i));
     result.push_back(
-        allowed ? scene.books.gpus_with(NodeId(i), demand.appetite(scene.cluster, NodeId(i))) : 0);
+        allowed ? scene.ledger.gpus_with(NodeId(i), demand.appetite(scene.cluster, NodeId(i))) : 0);
   }
   return result;
 }
 
-// Tries every set of servers.
-std::optional<std::size_t> fewest_servers(const std::vector<std::int32_t>& can, std::int32_t gpus) {
+// Tries every set of nodes.
+std::optional<std::size_t> min_nodes(const std::vector<std::int32_t>& can, std::int32_t gpus) {
   std::optional<std::size_t> fewest;
   for (std::uint32_t set = 1; set < 1U << can.size(); ++set) {
     std::int32_t sum = 0;
@@ -212,10 +211,10 @@ TEST(ConsolidateProperty, UsesTheFewestServersPossible) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
     const AnyCase any(seed);
-    const PlacementScene scene(any.servers);
+    const PlacementScene scene(any.nodes);
     Placement out;
-    const bool found = placer->place(scene.cluster, scene.books, any.demand, out);
-    const auto fewest = fewest_servers(servings(scene, any.demand), any.demand.gpus);
+    const bool found = placer->place(scene.cluster, scene.ledger, any.demand, out);
+    const auto fewest = min_nodes(servings(scene, any.demand), any.demand.gpus);
     ASSERT_EQ(found, fewest.has_value());
     ASSERT_EQ(out.size(), fewest.value_or(0));
   }
@@ -225,7 +224,7 @@ TEST(FirstFitProperty, FindsAPlaceWheneverThereIsOne) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
     const AnyCase any(seed);
-    const PlacementScene scene(any.servers);
+    const PlacementScene scene(any.nodes);
     std::int32_t sum = 0;
     for (const std::int32_t can : servings(scene, any.demand)) sum += can;
     for (const char* name : {"first-fit", "random"}) {
@@ -234,13 +233,13 @@ TEST(FirstFitProperty, FindsAPlaceWheneverThereIsOne) {
   }
 }
 
-// The rule to the letter, on servers of four GPUs: one server if the gang fits on one; otherwise
-// idle servers of one rack, filled, and at most one more there for what is left.
+// The rule to the letter, on nodes of four GPUs: one node if the gang fits on one; otherwise
+// idle nodes of one rack, filled, and at most one more there for what is left.
 bool yarn_allows(const PlacementScene& scene, const Demand& demand, const Placement& placement) {
   if (demand.gpus <= 4) return placement.size() == 1;
   int partly = 0;
   for (const Share& share : placement) {
-    const bool whole = share.gpus() == 4 && scene.books.free_gpus(share.node) == 4;
+    const bool whole = share.gpus() == 4 && scene.ledger.free_gpus(share.node) == 4;
     partly += whole ? 0 : 1;
     if (scene.topology.node(share.node).rack != scene.topology.node(placement[0].node).rack) {
       return false;
@@ -271,14 +270,14 @@ TEST(YarnProperty, KeepsItsRuleAndFindsWhatItAllows) {
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
     AnyCase any(seed);
-    for (SceneServer& server : any.servers) {
-      server.gpus = 4;
-      server.free = std::min(server.free, 4);
-      server.free_cpus = std::min<std::int64_t>(server.free_cpus, 4000);
+    for (SceneNode& node : any.nodes) {
+      node.gpus = 4;
+      node.free = std::min(node.free, 4);
+      node.free_cpus = std::min<std::int64_t>(node.free_cpus, 4000);
     }
-    const PlacementScene scene(any.servers);
+    const PlacementScene scene(any.nodes);
     Placement out;
-    const bool found = placer->place(scene.cluster, scene.books, any.demand, out);
+    const bool found = placer->place(scene.cluster, scene.ledger, any.demand, out);
     ASSERT_EQ(found, yarn_finds_room(scene, any.demand));
     if (!found) continue;
     large += any.demand.gpus > 4 ? 1 : 0;

@@ -8,16 +8,16 @@
 
 namespace muster {
 
-bool RandomPlacer::place(const Cluster& cluster, const Books& books, const Demand& demand,
+bool RandomPlacer::place(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
                          Placement& out) const {
   out.clear();
-  if (demand.gpus > books.free_gpus()) return false;
-  // One ticket for every GPU that could serve; draw without putting back.
+  if (demand.gpus > ledger.free_gpus()) return false;
+  // One ticket per usable GPU; draw without replacement.
   std::vector<NodeId> tickets;
-  for (NodeId node = books.next_with_free(NodeId(0)); node != books.no_node();
-       node = books.next_with_free(NodeId(node.index() + 1))) {
+  for (NodeId node = ledger.next_with_free(NodeId(0)); node != ledger.no_node();
+       node = ledger.next_with_free(NodeId(node.index() + 1))) {
     if (!demand.allows(cluster, node)) continue;
-    const std::int32_t can = books.gpus_with(node, demand.appetite(cluster, node));
+    const std::int32_t can = ledger.gpus_with(node, demand.appetite(cluster, node));
     tickets.insert(tickets.end(), static_cast<std::size_t>(can), node);
   }
   if (tickets.size() < static_cast<std::size_t>(demand.gpus)) return false;
@@ -33,11 +33,12 @@ bool RandomPlacer::place(const Cluster& cluster, const Books& books, const Deman
   for (std::size_t i = 0; i < drawn.size();) {
     std::size_t end = i;
     while (end < drawn.size() && drawn[end] == drawn[i]) ++end;
-    out.push_back(make_share(cluster, books, demand, drawn[i], static_cast<std::int32_t>(end - i)));
+    out.push_back(
+        make_share(cluster, ledger, demand, drawn[i], static_cast<std::int32_t>(end - i)));
     i = end;
   }
-  if (!demand.narrow_enough(out)) return Consolidate().place(cluster, books, demand, out);
-  if (!books.pooled() || books.can_take(out)) return true;
+  if (!demand.narrow_enough(out)) return Consolidate().place(cluster, ledger, demand, out);
+  if (!ledger.pooled() || ledger.can_take(out)) return true;
   out.clear();
   return false;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Free GPUs anywhere, picked at random: the worst a careless scheduler would do. Seeded, so a run
-// repeats.
+// Takes random free GPUs on any nodes: a worst-case baseline. Seeded by Demand::salt, so runs are
+// reproducible.
 
 #include "engine/core/placer.h"
 
@@ -9,7 +9,7 @@ namespace muster {
 
 class RandomPlacer final : public Placer {
  public:
-  bool place(const Cluster& cluster, const Books& books, const Demand& demand,
+  bool place(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
              Placement& out) const override;
 };
 

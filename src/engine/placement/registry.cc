@@ -11,15 +11,17 @@ namespace muster {
 namespace {
 
 constexpr Entry<Placer> kPlacements[] = {
-    {"count", "all GPUs as one pool; where they are does not matter", &make_part<Placer, Count>},
-    {"first-fit", "the lowest-numbered GPUs with enough CPU and memory beside them",
+    {"count", "all GPUs as one pool, without regard to nodes", &make_part<Placer, Count>},
+    {"first-fit", "the lowest-numbered GPUs with enough CPU and memory",
      &make_part<Placer, FirstFit>},
-    {"consolidate", "fewest servers, then the tightest fit", &make_part<Placer, Consolidate>},
-    {"yarn", "one server, or whole idle servers of one rack; otherwise wait (Tiresias)",
+    {"consolidate", "minimum number of nodes, then the tightest fit",
+     &make_part<Placer, Consolidate>},
+    {"yarn", "one node, or whole idle nodes of one rack; otherwise wait (Tiresias)",
      &make_part<Placer, Yarn>},
-    {"skew", "as consolidate, but models with a dominating tensor wait for the fewest (Tiresias)",
+    {"skew", "as consolidate, but models with a dominant tensor wait for the minimum (Tiresias)",
      &make_part<Placer, Skew>},
-    {"random", "any free GPUs, by a seeded draw", &make_part<Placer, RandomPlacer>},
+    {"random", "any free GPUs, chosen at random with a fixed seed",
+     &make_part<Placer, RandomPlacer>},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// The table of placements.
+// Table of all placements.
 
 #include <span>
 

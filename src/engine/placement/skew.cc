@@ -10,8 +10,8 @@ namespace muster {
 
 namespace {
 
-// On how few servers so many GPUs can be at all, with what they ask for beside them.
-std::size_t fewest_servers(const Cluster& cluster, const Demand& demand) {
+// Minimum number of nodes for this demand in an idle cluster, including its minimum CPU and memory.
+std::size_t min_nodes(const Cluster& cluster, const Demand& demand) {
   std::vector<std::int32_t> sizes;
   const Topology& topology = cluster.topology();
   for (std::size_t i = 0; i < topology.node_count(); ++i) {
@@ -32,13 +32,13 @@ std::size_t fewest_servers(const Cluster& cluster, const Demand& demand) {
 
 }  // namespace
 
-bool Skew::place(const Cluster& cluster, const Books& books, const Demand& demand,
+bool Skew::place(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
                  Placement& out) const {
-  if (!Consolidate().place(cluster, books, demand, out)) return false;
-  const bool together = out.size() == 1 || !cluster.profiles()[demand.profile].is_skewed() ||
-                        out.size() <= fewest_servers(cluster, demand);
-  if (!together) out.clear();
-  return together;
+  if (!Consolidate().place(cluster, ledger, demand, out)) return false;
+  const bool accepted = out.size() == 1 || !cluster.profiles()[demand.profile].is_skewed() ||
+                        out.size() <= min_nodes(cluster, demand);
+  if (!accepted) out.clear();
+  return accepted;
 }
 
 }  // namespace muster

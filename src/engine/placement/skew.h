@@ -1,8 +1,8 @@
 #pragma once
 
-// Together only where it matters, as Tiresias: a model whose largest tensor dominates (its
-// profile's skew) waits for the fewest servers its gang can be on at all; any other takes the
-// fewest there are now and does not wait for better.
+// Consolidates only if it matters, as in Tiresias. A model with a dominant tensor (see
+// Profile::skew()) waits until its gang fits on the minimum number of nodes. Other models take the
+// fewest nodes available now and do not wait.
 
 #include "engine/core/placer.h"
 
@@ -10,7 +10,7 @@ namespace muster {
 
 class Skew final : public Placer {
  public:
-  bool place(const Cluster& cluster, const Books& books, const Demand& demand,
+  bool place(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
              Placement& out) const override;
   bool depends_on_profile() const override { return true; }
 };

@@ -18,8 +18,8 @@ namespace {
 
 // With a model whose parameters are skewed and one whose are not.
 struct SkewScene : Scene {
-  explicit SkewScene(const std::vector<SceneServer>& servers)
-      : Scene(servers, Pooling::kPerNode, two_models()) {}
+  explicit SkewScene(const std::vector<SceneNode>& nodes)
+      : Scene(nodes, Pooling::kPerNode, two_models()) {}
 
   static ProfileTable two_models() {
     ProfileTable table;
@@ -38,8 +38,8 @@ struct SkewScene : Scene {
     demand.gpus = gpus;
     demand.gpu_type = type;
     demand.profile = profile;
-    return found(demand, [&](const Cluster& servers, const Books& taken, Placement& out) {
-      return Skew().place(servers, taken, demand, out);
+    return found(demand, [&](const Cluster& nodes, const ResourceLedger& taken, Placement& out) {
+      return Skew().place(nodes, taken, demand, out);
     });
   }
 
@@ -68,7 +68,7 @@ TEST(Skew, AGangTooLargeForOneServerWaitsForTheFewest) {
 
 TEST(Skew, TheFewestAreCountedOnTheLargestServers) {
   const SkewScene scene({{8, 4}, {4, 4}, {4, 4}});
-  EXPECT_EQ(scene.place(scene.skewed, 8), "no") << "the large server could hold it";
+  EXPECT_EQ(scene.place(scene.skewed, 8), "no") << "the large node could hold it";
   EXPECT_EQ(scene.place(scene.even, 8), "0:4 1:4");
   EXPECT_EQ(scene.place(scene.skewed, 12), "no") << "eight and four";
   const SkewScene empty({{8, 8}, {4, 4}, {4, 4}});
@@ -86,32 +86,32 @@ TEST(Skew, TellsThatJobsOfOneSizeMayFitDifferently) {
   EXPECT_FALSE(Consolidate().depends_on_profile());
 }
 
-// As Consolidate, unless the model is skewed and could be on fewer servers of this cluster.
+// As Consolidate, unless the model is skewed and could be on fewer nodes of this cluster.
 TEST(SkewProperty, IsConsolidateForEvenModelsAndTheFewestForOthers) {
   int waits = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
     Random random(seed);
-    std::vector<SceneServer> servers(1 + random.below(6));
-    for (SceneServer& server : servers) {
-      server = {static_cast<std::int32_t>(1 + random.below(8)), 0};
-      server.free =
-          static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(server.gpus) + 1));
+    std::vector<SceneNode> nodes(1 + random.below(6));
+    for (SceneNode& node : nodes) {
+      node = {static_cast<std::int32_t>(1 + random.below(8)), 0};
+      node.free =
+          static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(node.gpus) + 1));
     }
-    const SkewScene scene(servers);
-    std::vector<SceneServer> nobody = servers;
-    for (SceneServer& server : nobody) server.free = server.gpus;
+    const SkewScene scene(nodes);
+    std::vector<SceneNode> nobody = nodes;
+    for (SceneNode& node : nobody) node.free = node.gpus;
     const SkewScene empty(nobody);
     Demand demand;
     demand.gpus = static_cast<std::int32_t>(1 + random.below(16));
     Placement now;
     Placement at_best;
-    Consolidate().place(scene.cluster, scene.books, demand, now);
-    Consolidate().place(empty.cluster, empty.books, demand, at_best);
+    Consolidate().place(scene.cluster, scene.ledger, demand, now);
+    Consolidate().place(empty.cluster, empty.ledger, demand, at_best);
     for (const ProfileId profile : {scene.even, scene.skewed}) {
       demand.profile = profile;
       Placement out;
-      const bool found = Skew().place(scene.cluster, scene.books, demand, out);
+      const bool found = Skew().place(scene.cluster, scene.ledger, demand, out);
       const bool wait = profile == scene.skewed && now.size() > at_best.size();
       waits += wait ? 1 : 0;
       ASSERT_EQ(found, !now.empty() && !wait);
@@ -141,7 +141,7 @@ TEST(Skew, SeparatesTheNineModelsOfTiresias) {
   for (const Model& model : kModels) {
     EXPECT_NEAR(model.largest_mb / model.total_mb, model.share, 0.001) << model.name;
     Profile profile = Profile::matrix(model.name, {{1000}, {100}, {1.0}});
-    EXPECT_FALSE(profile.is_skewed()) << "unless it says so";
+    EXPECT_FALSE(profile.is_skewed()) << "unless it is stated";
     profile.state_skew(model.share);
     EXPECT_EQ(profile.is_skewed(), model.sensitive) << model.name;
   }

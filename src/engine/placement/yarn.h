@@ -1,8 +1,8 @@
 #pragma once
 
-// Strict locality, as Tiresias' "yarn" scheme: a gang that fits on one server must be on one, the
-// first that has room; a larger one needs whole idle servers of one rack, and one more server there
-// for the rest. Otherwise it waits.
+// Strict locality, as in Tiresias' "yarn" scheme. A gang that fits on one node must be on one node,
+// the first with enough free resources. A larger gang needs whole idle nodes of one rack, plus one
+// node there for the rest. Otherwise it waits.
 
 #include "engine/core/placer.h"
 
@@ -10,7 +10,7 @@ namespace muster {
 
 class Yarn final : public Placer {
  public:
-  bool place(const Cluster& cluster, const Books& books, const Demand& demand,
+  bool place(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
              Placement& out) const override;
 };
 

@@ -16,7 +16,8 @@ Gandiva::Gandiva(const Cluster& cluster, const GandivaOptions& options)
 }
 
 std::optional<std::string> Gandiva::refuse(const JobSpec& spec) {
-  if (spec.is_particular()) return "asks for CPUs, memory or a spread, which Gandiva does not heed";
+  if (spec.is_particular())
+    return "requests CPUs, memory or a spread, which Gandiva does not support";
   return cluster_->why_never(spec);
 }
 
@@ -25,7 +26,7 @@ void Gandiva::enqueue(const View& view, JobId job) {
   requeued_ = true;
 }
 
-void Gandiva::forget(const View& view, JobId job, Farewell /*farewell*/) {
+void Gandiva::forget(const View& view, JobId job, JobExit /*job_exit*/) {
   floor_.forget(view, job);
 }
 
@@ -33,12 +34,12 @@ void Gandiva::observe(const View& /*view*/, const JobReported& report) { floor_.
 
 WaitSplit Gandiva::waited(JobId job, Instant now) const { return floor_.queue().waited(job, now); }
 
-void Gandiva::plan(const View& view, Draft& draft, Occasion occasion) {
-  if (occasion == Occasion::kIdleTick) return;
-  const Pen pen{view, draft};
+void Gandiva::plan(const View& view, Draft& draft, PlanTrigger trigger) {
+  if (trigger == PlanTrigger::kIdleTick) return;
+  const PlanWriter pen{view, draft};
   last_plan_ = view.now();
   requeued_ = false;
-  floor_.begin_plan(view.books());
+  floor_.begin_plan(view.ledger());
   growth_.judge(pen, floor_);
   packs_.judge(pen, floor_);
   room_.serve_overdue(pen, floor_);
@@ -50,39 +51,41 @@ void Gandiva::plan(const View& view, Draft& draft, Occasion occasion) {
   if (!room_.keeps_any()) {
     rebalance(pen, floor_);
     gather(pen, floor_);
-    const Seats& seats = floor_.seats();
-    const bool at_ease = seats.in_turns() == 0 && seats.packed().empty() && floor_.queue().empty();
-    if (at_ease) growth_.grow(pen, floor_);
+    const GpuSeats& seats = floor_.seats();
+    const bool uncontended =
+        seats.time_sliced() == 0 && seats.packed().empty() && floor_.queue().empty();
+    if (uncontended) growth_.grow(pen, floor_);
   }
   exchange_.attempt(pen, floor_);
   packs_.attempt(pen, floor_);
-  floor_.queue().note_causes(pen.books(), pen.now());
+  floor_.queue().note_causes(pen.ledger(), pen.now());
 }
 
-void Gandiva::admit_all(Pen pen, bool own) {
+void Gandiva::admit_all(PlanWriter pen, bool own) {
   const auto worth = [&](const Group& group) { return worth_a_try(pen, group, own); };
   while (Group* group = floor_.queue().next(own, worth)) {
-    if (!admit(pen, *group, own)) group->out = true;  // The others of its kind fare no better.
+    if (!admit(pen, *group, own)) group->out = true;  // The other jobs of the group would fail too.
   }
 }
 
-// Cheap, for it is asked of every group in every plan.
-bool Gandiva::worth_a_try(Pen pen, const Group& group, bool own) const {
-  if (pen.books().free_gpus(group.gpu_type) >= group.gpus) return true;
+// Must be cheap: called for every group in every plan.
+bool Gandiva::worth_a_try(PlanWriter pen, const Group& group, bool own) const {
+  if (pen.ledger().free_gpus(group.gpu_type) >= group.gpus) return true;
   if (!floor_.grown().empty()) return true;
-  if (own && floor_.queue().may_reclaim(pen.view.books().free_gpus())) return true;
+  if (own && floor_.queue().may_reclaim(pen.view.ledger().free_gpus())) return true;
   return can_join(group) && room_.may_join(group.oldest(), own);
 }
 
 bool Gandiva::can_join(const Group& group) const {
-  const Seats& seats = floor_.seats();
+  const GpuSeats& seats = floor_.seats();
   if (most_jobs_ > 2 && seats.packed().contains(group.gpus)) return true;
   const auto level = seats.levels().lower_bound({group.gpus, 1});
   return level != seats.levels().end() && level->first.first == group.gpus &&
          level->first.second < most_jobs_;
 }
 
-// The job's own, or if idle GPUs of some types are not for it, one for each of the others.
+// Returns the job's demand. If idle GPUs of some types are reserved for other jobs, returns one
+// demand per remaining type.
 std::vector<Demand> Gandiva::demands_of(const JobSpec& spec, JobId job, bool own) const {
   std::vector<Demand> demands;
   Demand demand = floor_.demand_of(spec);
@@ -98,7 +101,7 @@ std::vector<Demand> Gandiva::demands_of(const JobSpec& spec, JobId job, bool own
   return demands;
 }
 
-bool Gandiva::admit(Pen pen, const Group& group, bool own) {
+bool Gandiva::admit(PlanWriter pen, const Group& group, bool own) {
   const JobId job = group.oldest();
   const std::vector<Demand> demands = demands_of(pen.spec(job), job, own);
   for (const Demand& demand : demands) {
@@ -108,23 +111,23 @@ bool Gandiva::admit(Pen pen, const Group& group, bool own) {
     if (growth_.shrink_for(pen, floor_, job, demand)) return true;
   }
   if (own && room_.reclaim(pen, floor_, job)) return true;
-  return room_.may_join(job, own) && join_somebody(pen, job);
+  return room_.may_join(job, own) && join_other_job(pen, job);
 }
 
-bool Gandiva::start_on_idle(Pen pen, JobId job, const Demand& demand) {
-  if (pen.books().free_gpus(demand.gpu_type) < demand.gpus) return false;
+bool Gandiva::start_on_idle(PlanWriter pen, JobId job, const Demand& demand) {
+  if (pen.ledger().free_gpus(demand.gpu_type) < demand.gpus) return false;
   Placement place;
-  if (!place_together(*cluster_, pen.books(), floor_.seats(), demand, place)) {
+  if (!place_together(*cluster_, pen.ledger(), floor_.seats(), demand, place)) {
     if (defragment(pen, floor_, job, demand)) return true;
-    if (!place_spread(*cluster_, pen.books(), demand, place)) return false;
+    if (!place_spread(*cluster_, pen.ledger(), demand, place)) return false;
   }
   return floor_.start(pen, job, std::move(place));
 }
 
-bool Gandiva::join_somebody(Pen pen, JobId job) {
+bool Gandiva::join_other_job(PlanWriter pen, JobId job) {
   const std::int32_t gpus = pen.spec(job).gpus;
-  const Seats& seats = floor_.seats();
-  const auto at_home = [&](Seats::Row row) {
+  const GpuSeats& seats = floor_.seats();
+  const auto all_nodes_match = [&](GpuSeats::Row row) {
     const Placement& placement = seats[row].placement;
     return std::all_of(placement.begin(), placement.end(),
                        [&](const Share& share) { return seats.has_affinity(share.node, gpus); });
@@ -133,37 +136,37 @@ bool Gandiva::join_somebody(Pen pen, JobId job) {
        level != seats.levels().end() && level->first.first == gpus &&
        level->first.second < most_jobs_;
        ++level) {
-    for (const bool home : {true, false}) {
-      for (const Seats::Row row : level->second) {
-        if (at_home(row) == home && join_seat(pen, job, row)) return true;
+    for (const bool affinity : {true, false}) {
+      for (const GpuSeats::Row row : level->second) {
+        if (all_nodes_match(row) == affinity && join_seat(pen, job, row)) return true;
       }
     }
   }
   const auto packed = seats.packed().find(gpus);
   if (most_jobs_ <= 2 || packed == seats.packed().end()) return false;
-  const std::vector<Seats::Row> rows(packed->second.begin(), packed->second.end());
+  const std::vector<GpuSeats::Row> rows(packed->second.begin(), packed->second.end());
   return std::any_of(rows.begin(), rows.end(),
-                     [&](Seats::Row row) { return join_seat(pen, job, row); });
+                     [&](GpuSeats::Row row) { return join_seat(pen, job, row); });
 }
 
-bool Gandiva::join_seat(Pen pen, JobId job, Seats::Row row) {
-  const Seats::Seat& seat = floor_.seats()[row];
+bool Gandiva::join_seat(PlanWriter pen, JobId job, GpuSeats::Row row) {
+  const GpuSeats::Seat& seat = floor_.seats()[row];
   if (!floor_.suits(pen.spec(job), seat.placement) || floor_.is_suspect(seat.placement)) {
     return false;
   }
   if (GandivaFloor::is_grown(pen, seat)) return false;
   if (!seat.packed()) return floor_.join(pen, job, row);
   if (floor_.trial(seat.members.front()) != 0) return false;
-  floor_.set_manner(pen, row, Together::kTurns);
+  floor_.set_manner(pen, row, SharingMode::kTimeSliced);
   if (floor_.join(pen, job, row)) return true;
-  floor_.set_manner(pen, row, Together::kPacked);
+  floor_.set_manner(pen, row, SharingMode::kPacked);
   return false;
 }
 
 Instant Gandiva::review_at() const {
   const Instant soon = last_plan_ + Duration::seconds(1);
   Instant next = std::min({growth_.next(), packs_.next(floor_), room_.next(floor_)});
-  if (requeued_) next = soon;  // Those it stopped, and they may join somebody.
+  if (requeued_) next = soon;  // The plan stopped jobs, and these may now join other jobs.
   if (floor_.shall_look_again()) {
     const std::int64_t slice = floor_.slice().us();
     next = std::min(next, Instant::micros((last_plan_.us() / slice + 1) * slice));

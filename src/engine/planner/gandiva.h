@@ -1,24 +1,24 @@
 #pragma once
 
-// Gandiva's scheduler (Xiao et al., OSDI 2018): a job starts at once if there is any way, if need
-// be by taking turns on GPUs that others hold; and what was done in haste is mended by looking at
-// how fast jobs really run. CPU and memory are always the proportional share.
+// Gandiva's scheduler (Xiao et al., OSDI 2018). A job starts immediately if possible, if necessary
+// by time-slicing GPUs with other jobs. Measured speeds are then used to improve placements. CPU
+// and memory are always the proportional share.
 //
-// A waiting job, the oldest of the tenant whose turn it is, gets the first of these that there is:
-//   1  a server with its affinity (that gangs of its size are on), the least loaded
-//   2  a server that nobody is on
-//   3  any server with enough idle GPUs; one that small jobs are moved away from; several servers
-//   4  what grown jobs give back
-//   5  what its tenant has lent
-//   6  turns with the fewest others that hold exactly as many GPUs, or with two that are packed on
-//      them and take turns from then on
+// The oldest waiting job of the tenant whose turn it is gets the first available option:
+//   1  the least loaded node with its affinity (used by gangs of its size)
+//   2  an idle node
+//   3  any node with enough idle GPUs; a node from which small jobs can move away; several nodes
+//   4  GPUs released by grown jobs
+//   5  GPUs lent by its tenant
+//   6  time-slicing with as few jobs as possible that hold exactly as many GPUs, or with two packed
+//      jobs, which are then time-sliced too
 //
-// Idle GPUs that nobody of those waiting could use go to members of crowded seats, to gangs that
-// are spread, and to elastic jobs (gandiva_moves.h, gandiva_growth.h). While GPUs are held in
-// turns, pairs of jobs are tried at the same time (gandiva_packs.h).
+// Idle GPUs that no waiting job can use go to members of shared seats, to spread gangs and to
+// elastic jobs (gandiva_moves.h, gandiva_growth.h). While GPUs are time-sliced, pairs of jobs are
+// packed as a trial (gandiva_packs.h).
 //
-// Nobody starves: who has waited for longer than a while has younger jobs stopped in its favour, so
-// that from then on it waits for older ones alone (gandiva_room.h).
+// No job starves: younger jobs are stopped for a job that is overdue, so it then waits only for
+// older jobs (gandiva_room.h).
 
 #include <cstdint>
 #include <optional>
@@ -36,22 +36,22 @@
 namespace muster {
 
 struct GandivaOptions {
-  Duration slice = Duration::seconds(60);  // Of jobs that take turns; and how long a trial lasts.
-  std::int32_t most_jobs = 4;              // On one GPU, taking turns. At least 1.
-  const PairTable* pairs = nullptr;        // Which jobs fit together; null: no packing.
-  const TenantTree* tenants = nullptr;     // Must outlive the planner, like `pairs`.
-  Duration min_run;                        // As ChainOptions::min_run.
+  Duration slice = Duration::seconds(60);  // Time slice; also the length of a trial.
+  std::int32_t most_jobs = 4;           // Maximum number of time-sliced jobs per GPU; at least 1.
+  const PairTable* pairs = nullptr;     // Pairs that can be packed; nullptr: no packing.
+  const TenantTree* tenants = nullptr;  // Must outlive the planner, as must `pairs`.
+  Duration min_run;                     // As ComposedPlannerOptions::min_run.
 };
 
 class Gandiva final : public Planner {
  public:
-  // `cluster` must outlive it.
+  // `cluster` must outlive the planner.
   Gandiva(const Cluster& cluster, const GandivaOptions& options);
 
   std::optional<std::string> refuse(const JobSpec& spec) override;
   void enqueue(const View& view, JobId job) override;
-  void forget(const View& view, JobId job, Farewell farewell) override;
-  void plan(const View& view, Draft& draft, Occasion occasion) override;
+  void forget(const View& view, JobId job, JobExit job_exit) override;
+  void plan(const View& view, Draft& draft, PlanTrigger trigger) override;
   bool drifts() const override { return false; }
   Instant review_at() const override;
   Reports wants_reports() const override { return Reports::kChanged; }
@@ -62,14 +62,14 @@ class Gandiva final : public Planner {
  private:
   using Group = GandivaQueue::Group;
 
-  void admit_all(Pen pen, bool own);
-  bool worth_a_try(Pen pen, const Group& group, bool own) const;
-  bool admit(Pen pen, const Group& group, bool own);
+  void admit_all(PlanWriter pen, bool own);
+  bool worth_a_try(PlanWriter pen, const Group& group, bool own) const;
+  bool admit(PlanWriter pen, const Group& group, bool own);
   std::vector<Demand> demands_of(const JobSpec& spec, JobId job, bool own) const;
-  bool start_on_idle(Pen pen, JobId job, const Demand& demand);
+  bool start_on_idle(PlanWriter pen, JobId job, const Demand& demand);
   bool can_join(const Group& group) const;
-  bool join_somebody(Pen pen, JobId job);
-  bool join_seat(Pen pen, JobId job, Seats::Row row);
+  bool join_other_job(PlanWriter pen, JobId job);
+  bool join_seat(PlanWriter pen, JobId job, GpuSeats::Row row);
 
   const Cluster* cluster_;
   std::size_t most_jobs_;
@@ -79,7 +79,7 @@ class Gandiva final : public Planner {
   GandivaGrowth growth_;
   GandivaPacks packs_;
   Instant last_plan_;
-  bool requeued_ = false;  // Somebody was stopped by the last plan.
+  bool requeued_ = false;  // A job was enqueued since the last plan began.
 };
 
 }  // namespace muster

@@ -17,7 +17,7 @@ GandivaFloor::GandivaFloor(const Cluster& cluster, const TenantTree* tenants, Du
 
 void GandivaFloor::enqueue(const View& view, JobId job) {
   if (tickets_.size() < view.job_count()) tickets_.resize(view.job_count());
-  if (seats_.has(job)) {  // It lost its GPUs otherwise than by a plan.
+  if (seats_.has(job)) {  // It lost its GPUs, but not by a plan.
     leave(job);
     queue_.refund(view.spec(job));
   }
@@ -35,18 +35,18 @@ void GandivaFloor::observe(const JobReported& report) {
   if (seats_.has(report.job)) tickets_[report.job].reported = report.speed;
 }
 
-void GandivaFloor::begin_plan(const Books& books) {
+void GandivaFloor::begin_plan(const ResourceLedger& ledger) {
   queue_.begin_plan();
-  std::erase_if(suspects_, [&](NodeId node) { return books.free_gpus(node) > 0; });
+  std::erase_if(suspects_, [&](NodeId node) { return ledger.free_gpus(node) > 0; });
   const Topology& topology = cluster_->topology();
-  if (books.free_gpus() + seats_.held() < topology.total().gpus) {
+  if (ledger.free_gpus() + seats_.held() < topology.total().gpus) {
     for (std::size_t i = 0; i < topology.node_count(); ++i) {
       const NodeId node(i);
       const std::int32_t gpus = topology.node(node).capacity.gpus;
-      if (books.free_gpus(node) + seats_.held(node) < gpus) suspects_.insert(node);
+      if (ledger.free_gpus(node) + seats_.held(node) < gpus) suspects_.insert(node);
     }
   }
-  moves_left_ = kMostMoves;
+  moves_left_ = kMaxMoves;
   look_again_ = false;
 }
 
@@ -58,7 +58,7 @@ void GandivaFloor::seated(const View& view, JobId job) {
 }
 
 void GandivaFloor::leave(JobId job) {
-  const Seats::Row row = seats_.row_of(job);
+  const GpuSeats::Row row = seats_.row_of(job);
   seats_.leave(job);
   tickets_[job].reported.reset();
   tickets_[job].trial = 0;
@@ -67,7 +67,7 @@ void GandivaFloor::leave(JobId job) {
   company_changed(row);
 }
 
-void GandivaFloor::company_changed(Seats::Row row) {
+void GandivaFloor::company_changed(GpuSeats::Row row) {
   for (const JobId member : seats_[row].members) {
     tickets_[member].reported.reset();
     tickets_[member].trial = 0;
@@ -86,7 +86,7 @@ bool GandivaFloor::is_suspect(const Placement& placement) const {
                      [this](const Share& share) { return suspects_.contains(share.node); });
 }
 
-bool GandivaFloor::start(Pen pen, JobId job, Placement placement) {
+bool GandivaFloor::start(PlanWriter pen, JobId job, Placement placement) {
   if (!pen.draft.start(job, placement)) return refused(placement);
   queue_.remove(pen.view, job);
   queue_.charge(pen.spec(job));
@@ -95,18 +95,19 @@ bool GandivaFloor::start(Pen pen, JobId job, Placement placement) {
   return true;
 }
 
-bool GandivaFloor::join(Pen pen, JobId job, Seats::Row row) {
-  const Seats::Seat& seat = seats_[row];
-  if (!pen.draft.join(job, seat.members.front(), Together::kTurns)) return refused(seat.placement);
+bool GandivaFloor::join(PlanWriter pen, JobId job, GpuSeats::Row row) {
+  const GpuSeats::Seat& seat = seats_[row];
+  if (!pen.draft.join(job, seat.members.front(), SharingMode::kTimeSliced))
+    return refused(seat.placement);
   queue_.remove(pen.view, job);
   queue_.charge(pen.spec(job));
-  seats_.join(job, row, Together::kTurns);
+  seats_.join(job, row, SharingMode::kTimeSliced);
   seated(pen.view, job);
   company_changed(row);
   return true;
 }
 
-bool GandivaFloor::move(Pen pen, JobId job, Placement placement) {
+bool GandivaFloor::move(PlanWriter pen, JobId job, Placement placement) {
   if (!pen.draft.replace(job, placement)) return refused(placement);
   leave(job);
   seats_.sit(job, std::move(placement));
@@ -114,26 +115,26 @@ bool GandivaFloor::move(Pen pen, JobId job, Placement placement) {
   return true;
 }
 
-bool GandivaFloor::pack(Pen pen, JobId job, Seats::Row row) {
-  const Seats::Row before = seats_.row_of(job);
+bool GandivaFloor::pack(PlanWriter pen, JobId job, GpuSeats::Row row) {
+  const GpuSeats::Row before = seats_.row_of(job);
   const Ticket ticket = tickets_[job];
-  MUSTER_CHECK(seats_[before].takes_turns() && pen.draft.stop(job));
+  MUSTER_CHECK(seats_[before].is_time_sliced() && pen.draft.stop(job));
   leave(job);
-  const bool welcome = pen.draft.join(job, seats_[row].members.front(), Together::kPacked);
-  if (!welcome) {  // Back to those it was with.
-    MUSTER_CHECK(pen.draft.join(job, seats_[before].members.front(), Together::kTurns));
+  const bool packed = pen.draft.join(job, seats_[row].members.front(), SharingMode::kPacked);
+  if (!packed) {  // Return to its previous seat.
+    MUSTER_CHECK(pen.draft.join(job, seats_[before].members.front(), SharingMode::kTimeSliced));
   }
-  const Seats::Row now = welcome ? row : before;
-  seats_.join(job, now, welcome ? Together::kPacked : Together::kTurns);
+  const GpuSeats::Row now = packed ? row : before;
+  seats_.join(job, now, packed ? SharingMode::kPacked : SharingMode::kTimeSliced);
   seated(pen.view, job);
   company_changed(now);
-  if (welcome) return true;
+  if (packed) return true;
   tickets_[job] = ticket;
   return refused(seats_[row].placement);
 }
 
-GandivaFloor::Lifted GandivaFloor::lift(Pen pen, Seats::Row row) {
-  const Seats::Seat& seat = seats_[row];
+GandivaFloor::Lifted GandivaFloor::lift(PlanWriter pen, GpuSeats::Row row) {
+  const GpuSeats::Seat& seat = seats_[row];
   Lifted lifted{seat.members, {}, seat.manner, seat.placement};
   for (const JobId job : lifted.members) lifted.tickets.push_back(tickets_[job]);
   for (const JobId job : lifted.members) {
@@ -143,8 +144,8 @@ GandivaFloor::Lifted GandivaFloor::lift(Pen pen, Seats::Row row) {
   return lifted;
 }
 
-// All or nobody.
-bool GandivaFloor::set_down(Pen pen, const Lifted& lifted, const Placement& placement) {
+// Seats all members or none.
+bool GandivaFloor::set_down(PlanWriter pen, const Lifted& lifted, const Placement& placement) {
   const JobId first = lifted.members.front();
   for (const JobId job : lifted.members) {
     if (job == first) {
@@ -161,15 +162,15 @@ bool GandivaFloor::set_down(Pen pen, const Lifted& lifted, const Placement& plac
   return true;
 }
 
-// Where somebody holds GPUs already, the draft takes it again.
-void GandivaFloor::put_back(Pen pen, const Lifted& lifted) {
+// The draft always accepts a job back on the GPUs that it holds.
+void GandivaFloor::put_back(PlanWriter pen, const Lifted& lifted) {
   MUSTER_CHECK(set_down(pen, lifted, lifted.placement));
   for (std::size_t i = 0; i < lifted.members.size(); ++i) {
     tickets_[lifted.members[i]] = lifted.tickets[i];
   }
 }
 
-bool GandivaFloor::rearrange(Pen pen, const std::vector<Shift>& shifts) {
+bool GandivaFloor::rearrange(PlanWriter pen, const std::vector<Shift>& shifts) {
   std::vector<Lifted> lifted;
   for (const Shift& shift : shifts) lifted.push_back(lift(pen, shift.row));
   std::size_t done = 0;
@@ -183,10 +184,10 @@ bool GandivaFloor::rearrange(Pen pen, const std::vector<Shift>& shifts) {
   return true;
 }
 
-bool GandivaFloor::start_instead(Pen pen, JobId job, Placement placement,
-                                 const std::vector<Seats::Row>& rows) {
+bool GandivaFloor::start_instead(PlanWriter pen, JobId job, Placement placement,
+                                 const std::vector<GpuSeats::Row>& rows) {
   std::vector<Lifted> lifted;
-  for (const Seats::Row row : rows) lifted.push_back(lift(pen, row));
+  for (const GpuSeats::Row row : rows) lifted.push_back(lift(pen, row));
   const bool started = start(pen, job, std::move(placement));
   for (const Lifted& each : lifted) {
     if (!started) put_back(pen, each);
@@ -197,7 +198,7 @@ bool GandivaFloor::start_instead(Pen pen, JobId job, Placement placement,
   return started;
 }
 
-void GandivaFloor::set_manner(Pen pen, Seats::Row row, Together manner) {
+void GandivaFloor::set_manner(PlanWriter pen, GpuSeats::Row row, SharingMode manner) {
   MUSTER_CHECK(pen.draft.set_manner(seats_[row].members.front(), manner));
   seats_.set_manner(row, manner);
   company_changed(row);
@@ -217,8 +218,8 @@ Demand GandivaFloor::demand_of(const JobSpec& spec) {
   return {spec.gpus, spec.gpu_type, std::nullopt, spec.profile, 0};
 }
 
-// Those of its members that ask for a type ask for the same.
-Demand GandivaFloor::demand_of(Pen pen, const Seats::Seat& seat) {
+// All members that request a GPU type request the same type.
+Demand GandivaFloor::demand_of(PlanWriter pen, const GpuSeats::Seat& seat) {
   Demand demand = demand_of(pen.spec(seat.members.front()));
   demand.gpus = seat.gpus;
   for (const JobId job : seat.members) {
@@ -227,7 +228,7 @@ Demand GandivaFloor::demand_of(Pen pen, const Seats::Seat& seat) {
   return demand;
 }
 
-bool GandivaFloor::is_grown(Pen pen, const Seats::Seat& seat) {
+bool GandivaFloor::is_grown(PlanWriter pen, const GpuSeats::Seat& seat) {
   return seat.gpus > pen.spec(seat.members.front()).gpus;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the parts of Gandiva's scheduler have in common: who waits, who sits where, and the pen with
-// which both are changed in step with the draft. It carries out and decides nothing.
+// State shared by the parts of Gandiva's scheduler: the queue and the seats, and functions that
+// change them together with the draft. It makes no decisions.
 
 #include <cstdint>
 #include <initializer_list>
@@ -16,85 +16,87 @@
 
 namespace muster {
 
-// One plan in the making.
-struct Pen {
+// The view and the draft of one plan.
+struct PlanWriter {
   const View& view;
   Draft& draft;
 
   Instant now() const { return view.now(); }
-  const Books& books() const { return draft.books(); }
+  const ResourceLedger& ledger() const { return draft.ledger(); }
   const JobSpec& spec(JobId job) const { return view.spec(job); }
 };
 
 class GandivaFloor {
  public:
-  // Moves cost the jobs that are moved, so a plan moves no more than these: enough to clear a
-  // usual server of jobs with one GPU each.
-  static constexpr int kMostMoves = 8;
-  // A trial lasts a slice, and so many more at most while not all has been reported.
+  // Maximum moves per plan, because a move costs the job time. Enough to clear a typical node of
+  // 1-GPU jobs.
+  static constexpr int kMaxMoves = 8;
+  // Maximum extra slices of a trial while reports are missing.
   static constexpr std::int32_t kMoreSlices = 3;
 
-  // Both must outlive it; `tenants` may be null.
+  // `cluster` and `tenants` must outlive it; `tenants` may be nullptr.
   GandivaFloor(const Cluster& cluster, const TenantTree* tenants, Duration slice, Duration min_run);
 
   const Cluster& cluster() const { return *cluster_; }
-  const Seats& seats() const { return seats_; }
+  const GpuSeats& seats() const { return seats_; }
   GandivaQueue& queue() { return queue_; }
   const GandivaQueue& queue() const { return queue_; }
   Duration slice() const { return slice_; }
   Duration min_run() const { return min_run_; }
 
-  // Between plans, as Planner's functions of these names.
+  // Called between plans, as the Planner functions of the same names.
   void enqueue(const View& view, JobId job);
   void forget(const View& view, JobId job);
   void observe(const JobReported& report);
 
-  void begin_plan(const Books& books);
-  // What follows changes the draft too. Where the draft refuses, nothing is changed, the servers
-  // are suspect of being closed, and the answer is false.
-  bool start(Pen pen, JobId job, Placement placement);
-  bool join(Pen pen, JobId job, Seats::Row row);  // In turns.
-  bool move(Pen pen, JobId job, Placement placement);
-  // Leaves those it shares with for a job that is alone, to run at the same time.
-  bool pack(Pen pen, JobId job, Seats::Row row);
-  void set_manner(Pen pen, Seats::Row row, Together manner);
-  // All who sit there go to these places at once.
+  void begin_plan(const ResourceLedger& ledger);
+  // The following functions also change the draft. If the draft rejects the change, they change
+  // nothing, mark the nodes as suspected unschedulable, and return false.
+  bool start(PlanWriter pen, JobId job, Placement placement);
+  bool join(PlanWriter pen, JobId job, GpuSeats::Row row);  // Time-sliced.
+  bool move(PlanWriter pen, JobId job, Placement placement);
+  // Moves a time-sliced job to the seat of a lone job, packed with it.
+  bool pack(PlanWriter pen, JobId job, GpuSeats::Row row);
+  void set_manner(PlanWriter pen, GpuSeats::Row row, SharingMode manner);
+  // Moves all members of each seat to the new place, all at the same time.
   struct Shift {
-    Seats::Row row;
+    GpuSeats::Row row;
     Placement place;
   };
-  bool rearrange(Pen pen, const std::vector<Shift>& shifts);
-  // Starts a waiting job where these sit, who wait again.
-  bool start_instead(Pen pen, JobId job, Placement placement, const std::vector<Seats::Row>& rows);
-  // Some of it is on a server that seems to be closed. Nobody says which are, but what becomes free
-  // there is not to be had; so of one that is full it is not known.
+  bool rearrange(PlanWriter pen, const std::vector<Shift>& shifts);
+  // Starts a waiting job on the GPUs of these seats. Their members are stopped and wait again.
+  bool start_instead(PlanWriter pen, JobId job, Placement placement,
+                     const std::vector<GpuSeats::Row>& rows);
+  // True if a node of the placement is suspected to be unschedulable. The planner is not notified
+  // about this; it infers it from GPUs that are neither free nor held. It cannot detect it on a
+  // full node.
   bool is_suspect(const Placement& placement) const;
 
   static Demand demand_of(const JobSpec& spec);
-  static Demand demand_of(Pen pen, const Seats::Seat& seat);
-  static bool is_grown(Pen pen, const Seats::Seat& seat);
+  static Demand demand_of(PlanWriter pen, const GpuSeats::Seat& seat);
+  static bool is_grown(PlanWriter pen, const GpuSeats::Seat& seat);
   bool suits(const JobSpec& spec, const Placement& placement) const;
-  // It has had its GPUs that long, not counting changes pencilled in this plan.
+  // True if the job has held its GPUs for `time`, ignoring changes drafted in this plan.
   bool has_held(const View& view, JobId job, Duration time) const;
-  // It has had them long enough to be moved, and nothing is being tried with it.
+  // True if the job has held its GPUs long enough to be moved and is not in a trial.
   bool may_move(const View& view, JobId job) const;
 
   int moves_left() const { return moves_left_; }
   void spend_moves(int moves) { moves_left_ -= moves; }
-  // Something would be possible now but for the time it takes, or for what was not reported yet.
+  // Requests another plan soon, because an action only lacks run time or a report.
   void look_again() { look_again_ = true; }
   bool shall_look_again() const { return look_again_; }
 
-  // Of a job that is seated: since when it is planned to be there; its speed as it said itself, in
-  // the place and company it has now.
+  // For a seated job: the time of the plan that placed it, and its reported speed on its current
+  // seat with its current members.
   Instant placed(JobId job) const { return tickets_[job].placed; }
   std::optional<double> reported(JobId job) const { return tickets_[job].reported; }
-  // Something is tried with these jobs, under a number of its own. It is over as soon as the place
-  // or company of one of them changes; then, as before, its number is 0.
+  // Starts a trial with these jobs and returns its id. The trial ends when the seat or the members
+  // of one of them change; trial() is 0 without a trial.
   std::uint32_t begin_trial(std::initializer_list<JobId> jobs);
   void end_trial(std::initializer_list<JobId> jobs);
   std::uint32_t trial(JobId job) const { return tickets_[job].trial; }
-  // Of the jobs that hold GPUs, those that may have more than they asked for, and those that have.
+  // Seated jobs that may grow beyond their request, and seated jobs that have grown.
   const std::set<JobId>& elastic() const { return elastic_; }
   const std::set<JobId>& grown() const { return grown_; }
 
@@ -104,26 +106,26 @@ class GandivaFloor {
     std::optional<double> reported;
     std::uint32_t trial = 0;
   };
-  // Those of a seat while they hold nothing, and all that it takes to put them back.
+  // The members of a cleared seat, with everything needed to restore it.
   struct Lifted {
     std::vector<JobId> members;
     std::vector<Ticket> tickets;
-    Together manner;
+    SharingMode manner;
     Placement placement;
   };
-  Lifted lift(Pen pen, Seats::Row row);
-  bool set_down(Pen pen, const Lifted& lifted, const Placement& placement);
-  void put_back(Pen pen, const Lifted& lifted);
+  Lifted lift(PlanWriter pen, GpuSeats::Row row);
+  bool set_down(PlanWriter pen, const Lifted& lifted, const Placement& placement);
+  void put_back(PlanWriter pen, const Lifted& lifted);
   bool refused(const Placement& placement);
   void seated(const View& view, JobId job);
   void leave(JobId job);
-  void company_changed(Seats::Row row);
+  void company_changed(GpuSeats::Row row);
 
   const Cluster* cluster_;
   Duration slice_;
   Duration min_run_;
   GandivaQueue queue_;
-  Seats seats_;
+  GpuSeats seats_;
   IdVector<JobId, Ticket> tickets_;
   std::set<JobId> elastic_;
   std::set<JobId> grown_;

@@ -10,14 +10,15 @@ namespace muster {
 
 namespace {
 
-constexpr double kWorthGrowing = 1.1;  // Times as fast as before.
+constexpr double kWorthGrowing = 1.1;  // Minimum speedup.
 
-// The same server's GPUs: those it has and the lowest free ones, or the lowest of those it has.
-Placement resized(const Cluster& cluster, const Books& books, const Seats::Seat& seat,
+// Placement on the same node with `gpus` GPUs: its current GPUs plus the lowest free ones, or the
+// lowest of its current GPUs.
+Placement resized(const Cluster& cluster, const ResourceLedger& ledger, const GpuSeats::Seat& seat,
                   std::int32_t gpus) {
   Share share = seat.placement.front();
   share.slots = gpus > seat.gpus
-                    ? share.slots | lowest_slots(books.free_slots(share.node), gpus - seat.gpus)
+                    ? share.slots | lowest_slots(ledger.free_slots(share.node), gpus - seat.gpus)
                     : lowest_slots(share.slots, gpus);
   const Resources& fair = cluster.fair(share.node);
   share.cpu_milli = fair.cpu_milli * gpus;
@@ -34,7 +35,7 @@ bool overlap(const Share& share, const Placement& placement) {
 
 }  // namespace
 
-void GandivaGrowth::judge_one(Pen pen, GandivaFloor& floor, Trial& trial) {
+void GandivaGrowth::judge_one(PlanWriter pen, GandivaFloor& floor, Trial& trial) {
   const std::optional<double> reported = floor.reported(trial.job);
   if (!reported && trial.more > 0) {
     --trial.more;
@@ -45,26 +46,27 @@ void GandivaGrowth::judge_one(Pen pen, GandivaFloor& floor, Trial& trial) {
   floor.end_trial({trial.job});
   if (reported && *reported >= kWorthGrowing * trial.speed) return;
   sated_.insert(trial.job);
-  const Seats::Seat& seat = floor.seats().of(trial.job);
-  MUSTER_CHECK(floor.move(pen, trial.job, resized(floor.cluster(), pen.books(), seat, trial.gpus)));
+  const GpuSeats::Seat& seat = floor.seats().of(trial.job);
+  MUSTER_CHECK(
+      floor.move(pen, trial.job, resized(floor.cluster(), pen.ledger(), seat, trial.gpus)));
 }
 
-void GandivaGrowth::judge(Pen pen, GandivaFloor& floor) {
+void GandivaGrowth::judge(PlanWriter pen, GandivaFloor& floor) {
   std::erase_if(trials_, [&](Trial& trial) {
-    if (floor.trial(trial.job) != trial.id) return true;  // Something has come between.
+    if (floor.trial(trial.job) != trial.id) return true;  // The trial was aborted.
     if (trial.until <= pen.now()) judge_one(pen, floor, trial);
     return trial.until == Instant::never();
   });
 }
 
-void GandivaGrowth::grow(Pen pen, GandivaFloor& floor) {
-  const Books& books = pen.books();
+void GandivaGrowth::grow(PlanWriter pen, GandivaFloor& floor) {
+  const ResourceLedger& ledger = pen.ledger();
   const std::vector<JobId> elastic(floor.elastic().begin(), floor.elastic().end());
   for (const JobId job : elastic) {
-    const Seats::Seat& seat = floor.seats().of(job);
+    const GpuSeats::Seat& seat = floor.seats().of(job);
     if (seat.placement.size() > 1 || sated_.contains(job) || floor.trial(job) != 0) continue;
     const Share& share = seat.placement.front();
-    const std::int32_t idle = books.gpus_with(share.node, floor.cluster().fair(share.node));
+    const std::int32_t idle = ledger.gpus_with(share.node, floor.cluster().fair(share.node));
     const std::int32_t gpus =
         std::min({2 * seat.gpus, pen.spec(job).most_gpus(), seat.gpus + idle});
     if (gpus <= seat.gpus) continue;
@@ -74,7 +76,7 @@ void GandivaGrowth::grow(Pen pen, GandivaFloor& floor) {
       continue;
     }
     const std::int32_t before = seat.gpus;
-    MUSTER_CHECK(floor.move(pen, job, resized(floor.cluster(), books, seat, gpus)));
+    MUSTER_CHECK(floor.move(pen, job, resized(floor.cluster(), ledger, seat, gpus)));
     floor.spend_moves(1);
     const std::uint32_t id = floor.begin_trial({job});
     trials_.push_back(
@@ -82,14 +84,15 @@ void GandivaGrowth::grow(Pen pen, GandivaFloor& floor) {
   }
 }
 
-bool GandivaGrowth::shrink_for(Pen pen, GandivaFloor& floor, JobId job, const Demand& demand) {
+bool GandivaGrowth::shrink_for(PlanWriter pen, GandivaFloor& floor, JobId job,
+                               const Demand& demand) {
   if (floor.grown().empty()) return false;
   const Cluster& cluster = floor.cluster();
   std::vector<GandivaFloor::Shift> shrunk;
-  Books scratch = pen.books();
+  ResourceLedger scratch = pen.ledger();
   Placement place;
   for (auto each = floor.grown().rbegin(); each != floor.grown().rend(); ++each) {
-    const Seats::Seat& seat = floor.seats().of(*each);
+    const GpuSeats::Seat& seat = floor.seats().of(*each);
     if (floor.is_suspect(seat.placement)) continue;
     Placement smaller = resized(cluster, scratch, seat, pen.spec(*each).gpus);
     scratch.give(seat.placement.front());

@@ -1,8 +1,8 @@
 #pragma once
 
-// Elastic jobs on more GPUs than they asked for, while nobody else wants them: grown to twice as
-// many at a time on the server they are on, and back again if that made them hardly faster, or as
-// soon as somebody waits who could start by it.
+// Gives elastic jobs more GPUs than requested while no other job needs them. A job grows by up to a
+// factor of two at a time on its node. It shrinks back if it gets hardly faster, or when a waiting
+// job could use the GPUs.
 
 #include <cstdint>
 #include <set>
@@ -14,31 +14,31 @@ namespace muster {
 
 class GandivaGrowth {
  public:
-  // Keeps or takes back what was tried long enough.
-  void judge(Pen pen, GandivaFloor& floor);
+  // Ends trials that are due: keeps the growth or reverts it.
+  void judge(PlanWriter pen, GandivaFloor& floor);
 
-  // Only when nobody waits and no GPUs are shared.
-  void grow(Pen pen, GandivaFloor& floor);
+  // Grows jobs. Call only if no job waits and no GPUs are shared.
+  void grow(PlanWriter pen, GandivaFloor& floor);
 
-  // Starts a waiting job on what grown ones give back, if that is enough for it; those that would
-  // not help it stay as they are.
-  bool shrink_for(Pen pen, GandivaFloor& floor, JobId job, const Demand& demand);
+  // Starts a waiting job on GPUs that grown jobs release, if that is enough. Shrinks only the jobs
+  // that are needed.
+  bool shrink_for(PlanWriter pen, GandivaFloor& floor, JobId job, const Demand& demand);
 
-  Instant next() const;  // When there is something to judge.
+  Instant next() const;  // Time of the next judge() call; never() if no trial runs.
 
  private:
   struct Trial {
     JobId job;
     std::uint32_t id;
     Instant until;
-    std::int32_t more;  // So many slices longer at most, for want of a report.
-    std::int32_t gpus;  // Before.
-    double speed;       // Before.
+    std::int32_t more;  // Maximum extra slices while the report is missing.
+    std::int32_t gpus;  // Before the trial.
+    double speed;       // Before the trial.
   };
-  void judge_one(Pen pen, GandivaFloor& floor, Trial& trial);
+  void judge_one(PlanWriter pen, GandivaFloor& floor, Trial& trial);
 
   std::vector<Trial> trials_;
-  std::set<JobId> sated_;  // Have shown that more GPUs do not help them.
+  std::set<JobId> sated_;  // Jobs that did not get faster with more GPUs.
 };
 
 }  // namespace muster

@@ -8,18 +8,18 @@ namespace muster {
 
 namespace {
 
-// Moves one of those that share the seat to idle GPUs.
-bool spread_out(Pen pen, GandivaFloor& floor, Seats::Row row) {
+// Moves one member of the seat to idle GPUs.
+bool spread_out(PlanWriter pen, GandivaFloor& floor, GpuSeats::Row row) {
   const std::vector<JobId>& members = floor.seats()[row].members;
   for (auto member = members.rbegin(); member != members.rend(); ++member) {
     const Demand demand = floor.demand_of(pen.spec(*member));
-    if (pen.books().free_gpus(demand.gpu_type) < demand.gpus) continue;
+    if (pen.ledger().free_gpus(demand.gpu_type) < demand.gpus) continue;
     if (!floor.may_move(pen.view, *member)) {
       floor.look_again();
       continue;
     }
     Placement place;
-    if (!place_anyhow(floor.cluster(), pen.books(), floor.seats(), demand, place)) continue;
+    if (!place_anyhow(floor.cluster(), pen.ledger(), floor.seats(), demand, place)) continue;
     if (!floor.move(pen, *member, std::move(place))) continue;
     floor.spend_moves(1);
     return true;
@@ -27,19 +27,20 @@ bool spread_out(Pen pen, GandivaFloor& floor, Seats::Row row) {
   return false;
 }
 
-// The fullest seat that there are GPUs for, those that take turns before those that are packed.
-bool relieve_one(Pen pen, GandivaFloor& floor) {
-  const Seats& seats = floor.seats();
-  using Level = Seats::Levels::value_type;
+// Moves a job from the seat with the most members that fit on idle GPUs; time-sliced seats before
+// packed ones.
+bool relieve_one(PlanWriter pen, GandivaFloor& floor) {
+  const GpuSeats& seats = floor.seats();
+  using Level = GpuSeats::Levels::value_type;
   std::vector<const Level*> crowded;
   for (const Level& level : seats.levels()) {
     const auto& [gpus, members] = level.first;
-    if (members > 1 && gpus <= pen.books().free_gpus()) crowded.push_back(&level);
+    if (members > 1 && gpus <= pen.ledger().free_gpus()) crowded.push_back(&level);
   }
   std::stable_sort(crowded.begin(), crowded.end(), [](const Level* a, const Level* b) {
     return a->first.second > b->first.second;
   });
-  const auto relieve = [&](Seats::Row row) { return spread_out(pen, floor, row); };
+  const auto relieve = [&](GpuSeats::Row row) { return spread_out(pen, floor, row); };
   for (const Level* level : crowded) {
     if (std::any_of(level->second.begin(), level->second.end(), relieve)) return true;
   }
@@ -50,9 +51,9 @@ bool relieve_one(Pen pen, GandivaFloor& floor) {
 
 }  // namespace
 
-void rebalance(Pen pen, GandivaFloor& floor) {
-  const Seats& seats = floor.seats();
-  while (pen.books().free_gpus() > 0 && (seats.in_turns() > 0 || !seats.packed().empty())) {
+void rebalance(PlanWriter pen, GandivaFloor& floor) {
+  const GpuSeats& seats = floor.seats();
+  while (pen.ledger().free_gpus() > 0 && (seats.time_sliced() > 0 || !seats.packed().empty())) {
     if (floor.moves_left() <= 0) return floor.look_again();
     if (!relieve_one(pen, floor)) return;
   }

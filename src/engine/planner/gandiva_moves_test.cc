@@ -1,4 +1,4 @@
-// Gandiva's mending: who is moved where, and elastic jobs that grow and shrink.
+// Gandiva's migrations, and elastic jobs that grow and shrink.
 
 #include "engine/planner/gandiva_moves.h"
 
@@ -35,7 +35,7 @@ TEST(GandivaMoves, OneOfTheFullestSeatGoesToVacatedGpus) {
             "@2 start 5 on 2:1, @2 start 6 on 0:1, @2 0+3+6 turns, @2 2+5 turns");
   EXPECT_EQ(world.at(100, {world.end(2), world.end(5)}),
             "@100 stop 6, @100 0+3 turns, @100 start 6 on 2:1");
-  EXPECT_EQ(world.at(1000), "") << "all seats are as full as can be";
+  EXPECT_EQ(world.at(1000), "") << "all seats are full";
 }
 
 TEST(GandivaMoves, NobodyIsMovedBeforeItHasHadASlice) {
@@ -66,16 +66,16 @@ TEST(GandivaMoves, AFewAtATime) {
   for (int i = 0; i < 10; ++i) world.at(0, {job(1)});
   world.at(0, {job(10)});
   for (int i = 0; i < 10; ++i) world.at(1, {job(1)});
-  EXPECT_EQ(world.state().berths.size(), 10U);
+  EXPECT_EQ(world.state().sharing_groups.size(), 10U);
   std::string done = world.at(100, {world.end(10)});
   EXPECT_NE(done.find("start 18 on 1:1"), std::string::npos) << done;
   EXPECT_EQ(done.find("start 19"), std::string::npos) << done;
   done = world.at(120);
   EXPECT_NE(done.find("@120 start 20 on 1:1"), std::string::npos) << done;
-  EXPECT_EQ(world.state().books.free_gpus(), 0);
+  EXPECT_EQ(world.state().ledger.free_gpus(), 0);
 }
 
-// One GPU is left of either server, and somebody small is on the first.
+// One GPU is free on each node, and a small job is on the first.
 TEST(GandivaMoves, MakesAServerWholeByMovingSmallJobs) {
   GandivaWorld world("2x4");
   EXPECT_EQ(world.at(0, {job(3), job(1)}), "@0 start 0 on 0:3, @0 start 1 on 1:1");
@@ -117,7 +117,7 @@ TEST(GandivaMoves, AGangOfWholeServersComesTogetherToo) {
             "@0 start 0 on 0:2, @0 start 1 on 1:3, @0 start 2 on 2:3, @0 start 3 on 3:4");
   EXPECT_EQ(world.at(1, {world.end(3), job(8)}), "@1 start 4 on 0:2 1:1 2:1 3:4");
   EXPECT_EQ(world.at(100, {world.end(1)}), "@100 stop 4, @100 start 4 on 1:4 3:4");
-  EXPECT_EQ(world.at(200, {world.end(0)}), "") << "it needs two servers anyway";
+  EXPECT_EQ(world.at(200, {world.end(0)}), "") << "it needs two nodes anyway";
 }
 
 TEST(GandivaMoves, AllWhoShareASeatComeTogether) {
@@ -130,7 +130,7 @@ TEST(GandivaMoves, AllWhoShareASeatComeTogether) {
             "@100 stop 4, @100 stop 5, @100 start 4 on 1:4, @100 start 5 on 1:4");
 }
 
-// One GPU of either server is the gang's, the other a small job's, and none is idle.
+// On each node, the gang has one GPU and a small job the other; none is idle.
 TEST(GandivaMoves, ASpreadGangChangesPlacesWithSmallJobs) {
   GandivaWorld world("2x2");
   EXPECT_EQ(world.at(0, {job(2), job(1), job(1)}),
@@ -151,7 +151,7 @@ TEST(GandivaMoves, AGangThatSuffersGetsAwayFromItsNeighbours) {
   EXPECT_EQ(world.at(100, {world.end(0)}), "") << "it has said nothing yet";
   // Elastic jobs make it look at every slice as long as they could grow.
   EXPECT_EQ(world.at(110, {stretching(1, 2)}), "@110 start 3 on 0:1");
-  EXPECT_EQ(world.at(125), "") << "nowhere it would be without neighbours";
+  EXPECT_EQ(world.at(125), "") << "it would have neighbors everywhere";
   EXPECT_EQ(world.at(130, {cancel(3)}), "@130 stop 3, @130 stop 2, @130 start 2 on 0:4 2:2");
 }
 
@@ -223,7 +223,7 @@ TEST(GandivaMoves, ShrinksOnlyForOneWhoStartsByIt) {
   world.at(0, {stretching(2, 4)});
   EXPECT_EQ(world.at(60), "@60 stop 0, @60 start 0 on 0:4");
   EXPECT_EQ(world.at(61, {job(3)}), "") << "three would not be free";
-  EXPECT_EQ(world.at(62, {job(4)}), "") << "nobody shares with one that has grown";
+  EXPECT_EQ(world.at(62, {job(4)}), "") << "no job shares with a grown job";
   EXPECT_EQ(world.at(63, {job(1)}), "@63 stop 0, @63 start 0 on 0:2, @63 start 3 on 0:1");
 }
 

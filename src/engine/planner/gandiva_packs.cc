@@ -6,12 +6,12 @@
 
 namespace muster {
 
-GandivaPacks::Sort GandivaPacks::sort_of(Pen pen, JobId a, JobId b, std::int32_t gpus) {
+GandivaPacks::Sort GandivaPacks::sort_of(PlanWriter pen, JobId a, JobId b, std::int32_t gpus) {
   const auto [low, high] = std::minmax(pen.spec(a).profile, pen.spec(b).profile);
   return {low, high, gpus};
 }
 
-void GandivaPacks::judge_one(Pen pen, GandivaFloor& floor, Trial& trial) {
+void GandivaPacks::judge_one(PlanWriter pen, GandivaFloor& floor, Trial& trial) {
   const std::optional<double> first = floor.reported(trial.first);
   const std::optional<double> second = floor.reported(trial.second);
   const bool complete = first && second;
@@ -22,37 +22,37 @@ void GandivaPacks::judge_one(Pen pen, GandivaFloor& floor, Trial& trial) {
   }
   trial.until = Instant::never();
   floor.end_trial({trial.first, trial.second});
-  // In turns the parts of their speed alone would add up to 1.
+  // With time-slicing, the fractions of their speeds alone would add up to 1.
   const auto part = [&](JobId job, double speed) {
     const double alone = pen.view.speed(job);
     return alone > 0 ? speed / alone : 0;
   };
   const bool pays = complete && part(trial.first, *first) + part(trial.second, *second) > 1;
-  const Seats::Row row = floor.seats().row_of(trial.first);
+  const GpuSeats::Row row = floor.seats().row_of(trial.first);
   pays_[sort_of(pen, trial.first, trial.second, floor.seats()[row].gpus)] = pays;
-  if (!pays) floor.set_manner(pen, row, Together::kTurns);
+  if (!pays) floor.set_manner(pen, row, SharingMode::kTimeSliced);
 }
 
-void GandivaPacks::judge(Pen pen, GandivaFloor& floor) {
+void GandivaPacks::judge(PlanWriter pen, GandivaFloor& floor) {
   std::erase_if(trials_, [&](Trial& trial) {
-    if (floor.trial(trial.first) != trial.id) return true;  // One of them has gone.
+    if (floor.trial(trial.first) != trial.id) return true;  // The trial was aborted.
     if (trial.until <= pen.now()) judge_one(pen, floor, trial);
     return trial.until == Instant::never();
   });
 }
 
-// Jobs that have their GPUs to themselves, one of each sort, where others of their size share.
-GandivaPacks::BySize GandivaPacks::alone(Pen pen, const GandivaFloor& floor) {
+// Lone jobs, one per profile, size and GPU type, if other seats of their size are shared.
+GandivaPacks::BySize GandivaPacks::alone(PlanWriter pen, const GandivaFloor& floor) {
   BySize jobs;
   std::set<std::tuple<std::int32_t, ProfileId, GpuTypeId>> sorts;
-  const Seats::Levels& levels = floor.seats().levels();
+  const GpuSeats::Levels& levels = floor.seats().levels();
   for (auto at = levels.begin(); at != levels.end(); ++at) {
     const auto next = std::next(at);
     if (at->first.second != 1 || next == levels.end() || next->first.first != at->first.first) {
       continue;
     }
-    for (const Seats::Row row : at->second) {
-      const Seats::Seat& seat = floor.seats()[row];
+    for (const GpuSeats::Row row : at->second) {
+      const GpuSeats::Seat& seat = floor.seats()[row];
       const JobId job = seat.members.front();
       const JobSpec& spec = pen.spec(job);
       if (GandivaFloor::is_grown(pen, seat)) continue;
@@ -70,13 +70,14 @@ GandivaPacks::BySize GandivaPacks::alone(Pen pen, const GandivaFloor& floor) {
   return jobs;
 }
 
-// Jobs that take turns, if there may be a partner for them: one other, or somebody alone.
-std::vector<GandivaPacks::Candidate> GandivaPacks::in_turns(Pen pen, const GandivaFloor& floor) {
+// Time-sliced jobs that may have a partner: their only companion or a lone job.
+std::vector<GandivaPacks::Candidate> GandivaPacks::time_sliced(PlanWriter pen,
+                                                               const GandivaFloor& floor) {
   std::vector<Candidate> jobs;
   for (const auto& [level, rows] : floor.seats().levels()) {
     if (level.second == 1) continue;
     if (level.second > 2 && !floor.seats().levels().contains({level.first, 1})) continue;
-    for (const Seats::Row row : rows) {
+    for (const GpuSeats::Row row : rows) {
       for (const JobId job : floor.seats()[row].members) {
         if (floor.may_move(pen.view, job)) {
           jobs.emplace_back(floor.cluster().profile(pen.spec(job)).gpu_use(), job);
@@ -90,16 +91,17 @@ std::vector<GandivaPacks::Candidate> GandivaPacks::in_turns(Pen pen, const Gandi
   return jobs;
 }
 
-bool GandivaPacks::promises(Pen pen, JobId job, JobId other, std::int32_t gpus, bool known) const {
+bool GandivaPacks::promises(PlanWriter pen, JobId job, JobId other, std::int32_t gpus,
+                            bool known) const {
   const auto found = pays_.find(sort_of(pen, job, other, gpus));
   const bool wanted = known ? found != pays_.end() && found->second : found == pays_.end();
   return wanted && pairs_->fits(pen.spec(job).profile, pen.spec(other).profile, gpus);
 }
 
-// Its only companion, or somebody alone on as many GPUs.
-std::optional<JobId> GandivaPacks::partner(Pen pen, const GandivaFloor& floor, JobId job,
+// Returns its only companion, or a lone job with as many GPUs.
+std::optional<JobId> GandivaPacks::partner(PlanWriter pen, const GandivaFloor& floor, JobId job,
                                            const BySize& alone, bool known) const {
-  const Seats::Seat& seat = floor.seats().of(job);
+  const GpuSeats::Seat& seat = floor.seats().of(job);
   if (seat.members.size() == 2) {
     const JobId other = seat.members[seat.members.front() == job ? 1 : 0];
     if (floor.has_held(pen.view, other, floor.slice()) &&
@@ -116,10 +118,10 @@ std::optional<JobId> GandivaPacks::partner(Pen pen, const GandivaFloor& floor, J
   return std::nullopt;
 }
 
-bool GandivaPacks::try_pair(Pen pen, GandivaFloor& floor, JobId job, JobId other) {
-  const Seats::Row row = floor.seats().row_of(other);
+bool GandivaPacks::try_pair(PlanWriter pen, GandivaFloor& floor, JobId job, JobId other) {
+  const GpuSeats::Row row = floor.seats().row_of(other);
   if (floor.seats().row_of(job) == row) {
-    floor.set_manner(pen, row, Together::kPacked);
+    floor.set_manner(pen, row, SharingMode::kPacked);
   } else if (!floor.pack(pen, job, row)) {
     return false;
   }
@@ -128,15 +130,15 @@ bool GandivaPacks::try_pair(Pen pen, GandivaFloor& floor, JobId job, JobId other
   return true;
 }
 
-void GandivaPacks::attempt(Pen pen, GandivaFloor& floor) {
-  if (pairs_ == nullptr || floor.seats().in_turns() == 0 || pen.now() < attempt_at_) return;
+void GandivaPacks::attempt(PlanWriter pen, GandivaFloor& floor) {
+  if (pairs_ == nullptr || floor.seats().time_sliced() == 0 || pen.now() < attempt_at_) return;
   attempt_at_ = pen.now() + floor.slice();
   seen_ = floor.seats().version();
   again_ = false;
-  const std::vector<Candidate> candidates = in_turns(pen, floor);
+  const std::vector<Candidate> candidates = time_sliced(pen, floor);
   const BySize lone = alone(pen, floor);
   for (const bool known : {true, false}) {
-    // Whoever has found nobody speaks for all of its sort that have no only companion.
+    // If a job finds no partner, equal jobs find none either, unless they have a single companion.
     std::set<std::tuple<ProfileId, std::optional<GpuTypeId>, std::int32_t>> alike;
     for (const auto& [use, job] : candidates) {
       const JobSpec& spec = pen.spec(job);
@@ -154,7 +156,7 @@ void GandivaPacks::attempt(Pen pen, GandivaFloor& floor) {
 Instant GandivaPacks::next(const GandivaFloor& floor) const {
   Instant first = Instant::never();
   for (const Trial& trial : trials_) first = std::min(first, trial.until);
-  if (pairs_ == nullptr || floor.seats().in_turns() == 0) return first;
+  if (pairs_ == nullptr || floor.seats().time_sliced() == 0) return first;
   const bool worth_it = again_ || seen_ != floor.seats().version();
   return worth_it ? std::min(first, attempt_at_) : first;
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-// Two jobs at the same time on one gang's GPUs, while there are too many jobs for one each. Nobody
-// knows beforehand whether that pays, so it is tried: one pair a slice at most, of those that fit
-// into the GPUs' memory, those that keep them least busy first. It pays if the two are together
-// faster than one after the other would be. What pays is remembered by the sort of jobs: what did
-// not is not tried again, what did comes first.
+// Packs two jobs on the same GPUs while there are more jobs than GPUs. The benefit is unknown in
+// advance, so pairs are tried: at most one per slice, only pairs that fit into GPU memory, the pair
+// with the lowest GPU utilization first. A pair pays if both together are faster than with
+// time-slicing. Results are stored per pair of profiles: good pairs come first, bad ones are not
+// retried.
 
 #include <cstdint>
 #include <map>
@@ -20,16 +20,16 @@ namespace muster {
 
 class GandivaPacks {
  public:
-  // Null: never. Otherwise it must outlive this. Only asked which pairs fit.
+  // `pairs` determines which pairs fit; it must outlive this. nullptr: never pack.
   explicit GandivaPacks(const PairTable* pairs) : pairs_(pairs) {}
 
-  // Keeps or undoes what was tried long enough.
-  void judge(Pen pen, GandivaFloor& floor);
+  // Ends trials that are due: keeps the packing or reverts it.
+  void judge(PlanWriter pen, GandivaFloor& floor);
 
-  // Begins to try a pair, if it is time to.
-  void attempt(Pen pen, GandivaFloor& floor);
+  // Starts a trial if one is due.
+  void attempt(PlanWriter pen, GandivaFloor& floor);
 
-  // When there is something to judge, or to try.
+  // Time of the next judge() or attempt() call; never() if there is none.
   Instant next(const GandivaFloor& floor) const;
 
  private:
@@ -40,27 +40,29 @@ class GandivaPacks {
     Instant until;
     std::int32_t more;
   };
-  using Sort = std::tuple<ProfileId, ProfileId, std::int32_t>;  // The lower first; GPUs.
-  // A job and how busy it keeps its GPUs alone: the least busy first, then the oldest.
+  // Lower profile, higher profile, GPUs.
+  using Sort = std::tuple<ProfileId, ProfileId, std::int32_t>;
+  // GPU utilization alone and job; sorts the lowest utilization first, then the oldest job.
   using Candidate = std::pair<double, JobId>;
   using BySize = std::map<std::int32_t, std::vector<Candidate>>;
 
-  static Sort sort_of(Pen pen, JobId a, JobId b, std::int32_t gpus);
-  void judge_one(Pen pen, GandivaFloor& floor, Trial& trial);
-  BySize alone(Pen pen, const GandivaFloor& floor);
-  std::vector<Candidate> in_turns(Pen pen, const GandivaFloor& floor);
-  // Whether the two are worth a try: as a pair that is known to pay, or of which nothing is known.
-  bool promises(Pen pen, JobId job, JobId other, std::int32_t gpus, bool known) const;
-  std::optional<JobId> partner(Pen pen, const GandivaFloor& floor, JobId job, const BySize& alone,
-                               bool known) const;
-  bool try_pair(Pen pen, GandivaFloor& floor, JobId job, JobId other);
+  static Sort sort_of(PlanWriter pen, JobId a, JobId b, std::int32_t gpus);
+  void judge_one(PlanWriter pen, GandivaFloor& floor, Trial& trial);
+  BySize alone(PlanWriter pen, const GandivaFloor& floor);
+  std::vector<Candidate> time_sliced(PlanWriter pen, const GandivaFloor& floor);
+  // Whether the pair is worth a trial. `known` selects pairs that are known to pay, or untested
+  // pairs.
+  bool promises(PlanWriter pen, JobId job, JobId other, std::int32_t gpus, bool known) const;
+  std::optional<JobId> partner(PlanWriter pen, const GandivaFloor& floor, JobId job,
+                               const BySize& alone, bool known) const;
+  bool try_pair(PlanWriter pen, GandivaFloor& floor, JobId job, JobId other);
 
   const PairTable* pairs_;
   std::vector<Trial> trials_;
   std::map<Sort, bool> pays_;
-  Instant attempt_at_;      // Not before.
+  Instant attempt_at_;      // Earliest time of the next attempt.
   std::uint64_t seen_ = 0;  // Version of the seats at the last attempt.
-  bool again_ = false;      // Somebody had not yet run long enough then.
+  bool again_ = false;      // At the last attempt, a candidate had not run long enough.
 };
 
 }  // namespace muster

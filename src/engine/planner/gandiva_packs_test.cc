@@ -1,4 +1,4 @@
-// Gandiva's packing: which pairs are tried, and what becomes of them.
+// Gandiva's packing: which pairs are tried, and the outcome.
 
 #include "engine/planner/gandiva_packs.h"
 
@@ -67,7 +67,7 @@ TEST_F(GandivaPacking, TwoThatTakeTurnsAreTriedAtOnceAndLeftSoIfItPays) {
 TEST_F(GandivaPacking, WhatDoesNotPayIsUndoneAndNotTriedAgain) {
   GandivaWorld world("2x1", options(), three_profiles());
   world.at(0, {sort(kLight), sort(kHeavy), sort(kMedium), sort(kHeavy)});
-  EXPECT_EQ(world.state().berths.size(), 2U) << "0+2 and 1+3, of which only the first fit";
+  EXPECT_EQ(world.state().sharing_groups.size(), 2U) << "0+2 and 1+3, but only 0+2 fits";
   world.says = {{0, 0.5}, {2, 0.5}};
   EXPECT_EQ(world.at(60), "@60 0+2 packed");
   EXPECT_EQ(world.at(120), "@120 0+2 turns") << "no more than in turns";
@@ -75,7 +75,7 @@ TEST_F(GandivaPacking, WhatDoesNotPayIsUndoneAndNotTriedAgain) {
   // Nor with others of these sorts.
   EXPECT_EQ(world.at(5001, {world.end(0), world.end(1), world.end(2), world.end(3)}), "");
   world.at(5002, {sort(kMedium), sort(kMedium), sort(kLight), sort(kLight)});
-  EXPECT_EQ(world.state().berths.size(), 2U);
+  EXPECT_EQ(world.state().sharing_groups.size(), 2U);
   EXPECT_EQ(world.at(9000), "");
 }
 
@@ -97,7 +97,7 @@ TEST_F(GandivaPacking, WhatIsKnownToPayComesFirst) {
   EXPECT_EQ(world.at(131, {world.end(4)}), "@131 1+6 turns");
   EXPECT_EQ(world.at(140, {world.end(3)}), "@140 0 alone");
   EXPECT_EQ(world.at(190), "@190 stop 5, @190 0+5 packed, @190 2 alone, @190 start 5 on 0:1")
-      << "rather than with its companion, of which nothing is known";
+      << "rather than with its untested companion";
 }
 
 TEST_F(GandivaPacking, OneMayBeMovedToAJobThatIsAlone) {
@@ -139,9 +139,9 @@ TEST_F(GandivaPacking, NotWhileEverybodyHasItsGpus) {
 TEST_F(GandivaPacking, OnlyTwo) {
   GandivaWorld world("1x1", options(), three_profiles());
   world.at(0, {sort(kLight), sort(kLight), sort(kLight)});
-  EXPECT_EQ(world.at(1000), "") << "there is nobody alone, and no companion that is the only one";
+  EXPECT_EQ(world.at(1000), "") << "there is no lone job and no single companion";
   EXPECT_EQ(world.at(1001, {world.end(1)}), "@1001 0+2 packed");
-  EXPECT_EQ(world.at(1002, {sort(kLight)}), "") << "nobody joins a pair on trial";
+  EXPECT_EQ(world.at(1002, {sort(kLight)}), "") << "no job joins a pair on trial";
   EXPECT_EQ(world.at(1010, {world.end(2)}), "@1010 start 3 on 0:1, @1010 0+3 turns");
 }
 
@@ -183,7 +183,7 @@ TEST_F(GandivaPacking, ATrialWaitsForReportsALittle) {
   EXPECT_EQ(mute.at(9000), "@300 0+1 turns");
 }
 
-// What a job said before its company changed is no news of the new one.
+// Reports from before a change of members are ignored.
 TEST_F(GandivaPacking, OnlyWhatIsSaidDuringTheTrialCounts) {
   GandivaWorld world("1x1", options(), three_profiles());
   world.at(0, {sort(kLight), sort(kLight)});

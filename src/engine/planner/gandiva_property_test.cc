@@ -1,5 +1,5 @@
-// Gandiva whatever happens: the books stay right, nobody gets what it must not have, every job
-// ends, and the same happenings give the same schedule.
+// Properties of Gandiva with random events: the ledger stays consistent, no job gets forbidden
+// resources, every job ends, and the same events give the same schedule.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kSeeds = 300;
 constexpr int kArrivalSteps = 60;
-constexpr int kMostSteps = 3000;
+constexpr int kMaxSteps = 3000;
 
 ProfileTable some_profiles() {
   ProfileTable table;
@@ -36,8 +36,8 @@ ProfileTable some_profiles() {
 
 Topology some_topology(Random& random) {
   Topology topology;
-  const std::uint64_t servers = 2 + random.below(4);
-  for (std::uint64_t i = 0; i < servers; ++i) {
+  const std::uint64_t nodes = 2 + random.below(4);
+  for (std::uint64_t i = 0; i < nodes; ++i) {
     const auto gpus = static_cast<std::int32_t>(random.below(3) == 0 ? 2 : 4);
     const std::string number = std::to_string(i);
     const char* type = random.below(4) == 0 ? "old" : "new";
@@ -71,7 +71,7 @@ class GandivaLife {
         world_(some_topology(random_), options_, some_profiles(), kUsualSpread) {}
 
   void run() {
-    for (int i = 0; i < kMostSteps && (i < kArrivalSteps || !all_ended()); ++i) {
+    for (int i = 0; i < kMaxSteps && (i < kArrivalSteps || !all_ended()); ++i) {
       now_ += static_cast<std::int64_t>(1 + random_.below(i < kArrivalSteps ? 60 : 400));
       world_.at(now_, happenings(i));
       for (std::size_t j = 0; j < left_.size(); ++j) tell(static_cast<int>(j));
@@ -160,18 +160,18 @@ class GandivaLife {
         ASSERT_EQ(share.mem_mib, share.gpus() * 64000);
       }
     }
-    for (const Berth& berth : state.berths) {
-      shared_most_ = std::max(shared_most_, berth.members.size());
-      if (berth.members.empty()) continue;
-      if (berth.manner == Together::kTurns) {
+    for (const GpuSharingGroup& sharing_group : state.sharing_groups) {
+      shared_most_ = std::max(shared_most_, sharing_group.members.size());
+      if (sharing_group.members.empty()) continue;
+      if (sharing_group.manner == SharingMode::kTimeSliced) {
         // Two that were packed and did not do well remain together.
-        ASSERT_LE(berth.members.size(),
+        ASSERT_LE(sharing_group.members.size(),
                   std::max(static_cast<std::size_t>(options_.most_jobs), std::size_t{2}));
       } else {
         packed_any_ = true;
         ASSERT_NE(options_.pairs, nullptr);
-        const JobSpec& first = state.jobs[berth.members[0]].spec;
-        const JobSpec& second = state.jobs[berth.members[1]].spec;
+        const JobSpec& first = state.jobs[sharing_group.members[0]].spec;
+        const JobSpec& second = state.jobs[sharing_group.members[1]].spec;
         ASSERT_TRUE(options_.pairs->fits(first.profile, second.profile, first.gpus));
       }
     }

@@ -1,7 +1,7 @@
 #include "engine/planner/gandiva_queue.h"
 
 #include "base/types/check.h"
-#include "engine/planner/whose_turn.h"
+#include "engine/planner/class_order.h"
 
 namespace muster {
 
@@ -84,11 +84,11 @@ GandivaQueue::Group* GandivaQueue::next(bool own,
   return best;
 }
 
-void GandivaQueue::note_causes(const Books& books, Instant now) {
+void GandivaQueue::note_causes(const ResourceLedger& ledger, Instant now) {
   for (Group& group : groups_) {
     if (group.jobs.empty()) continue;
     const bool own = is_own(group.tenant, group.gpus);
-    group.clock.set(cause_of_waiting(own, group.gpus, books.free_gpus(group.gpu_type)), now);
+    group.clock.set(cause_of_waiting(own, group.gpus, ledger.free_gpus(group.gpu_type)), now);
   }
 }
 

@@ -1,9 +1,8 @@
 #pragma once
 
-// Who waits for Gandiva's scheduler, what their tenants hold and are owed, and what the waiting is
-// for. Jobs of one tenant, size and GPU type form a group: they fare alike, so that a plan looks at
-// the oldest of each and its cost does not grow with the queue. Says whose turn it is, and decides
-// nothing about places.
+// The queue of Gandiva's scheduler, with tenant accounting and wait causes. Waiting jobs of one
+// tenant, size and GPU type form a group. A plan looks only at the oldest job of each group, so its
+// cost does not grow with the queue. The queue decides the order, not the placement.
 
 #include <cstdint>
 #include <functional>
@@ -24,14 +23,14 @@ class GandivaQueue {
     std::int32_t gpus = 1;
     std::optional<GpuTypeId> gpu_type;
     std::set<JobId> jobs;
-    Instant oldest_since;  // When the one that is the oldest became it.
-    bool out = false;      // Nothing for any of them in this plan.
-    CauseClock clock;
+    Instant oldest_since;  // When the current oldest job became the oldest.
+    bool out = false;      // No job of the group can start in this plan.
+    WaitCauseTimer clock;
 
     JobId oldest() const { return *jobs.begin(); }
   };
 
-  // Null: nobody has a part, and everything is everybody's right.
+  // `tenants` may be nullptr: then every job counts as entitled.
   GandivaQueue(const Cluster& cluster, const TenantTree* tenants);
 
   void add(const View& view, JobId job);
@@ -39,16 +38,17 @@ class GandivaQueue {
   bool waits(JobId job) const { return tickets_.contains(job) && tickets_[job].waits; }
   bool empty() const { return waiting_ == 0; }
 
-  // What the tenant of a job holds by it: the whole gang, also of one that shares its GPUs.
+  // Adds or removes a job's GPUs from its tenant's usage: the whole gang, even if it shares its
+  // GPUs.
   void charge(const JobSpec& spec);
   void refund(const JobSpec& spec);
-  // One more of these would be within its tenant's part.
+  // True if `gpus` more GPUs are within the tenant's entitlement.
   bool is_own(TenantId tenant, std::int32_t gpus) const {
     return !tenancy_ || tenancy_->within(tenant, gpus);
   }
-  // GPUs that the tenant may have beyond what it holds; below zero if it has borrowed.
+  // Remaining entitlement of the tenant in GPUs; negative if it has borrowed.
   std::int64_t room(TenantId tenant) const { return tenancy_->room(tenant); }
-  // Its tenant holds more than its part.
+  // True if the job's tenant uses more than its entitlement.
   bool is_lent(const JobSpec& spec) const { return tenancy_ && !tenancy_->within(spec.tenant, 0); }
   bool has_tenants() const { return tenancy_.has_value(); }
   bool may_reclaim(std::int32_t free_gpus) const {
@@ -56,21 +56,21 @@ class GandivaQueue {
   }
 
   void begin_plan();
-  // The group whose turn it is, of those that are not out and ask for their own, or for a favour.
-  // Whoever is not worth a try is out then.
+  // Returns the next group, or nullptr. Considers groups that are not `out` and that are entitled
+  // (`own`) or would borrow (not `own`). Marks a group as `out` if worth_a_try() is false for it.
   Group* next(bool own, const std::function<bool(const Group&)>& worth_a_try);
   std::vector<Group>& groups() { return groups_; }  // Some are empty.
   const std::vector<Group>& groups() const { return groups_; }
 
-  void note_causes(const Books& books, Instant now);
+  void note_causes(const ResourceLedger& ledger, Instant now);
   WaitSplit waited(JobId job, Instant now) const;
 
  private:
   struct Ticket {
-    bool known = false;  // Has waited before.
+    bool known = false;  // The job has waited before.
     bool waits = false;
     std::uint32_t group = 0;
-    WaitSplit waited;  // While it waits, see CauseClock.
+    WaitSplit waited;  // While it waits, see WaitCauseTimer.
   };
   std::uint32_t group_of(const JobSpec& spec);
 

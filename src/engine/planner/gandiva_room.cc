@@ -12,29 +12,29 @@ namespace muster {
 
 namespace {
 
-// How often overdue jobs are looked at again that cannot be helped.
+// Interval between checks of overdue jobs that cannot start.
 constexpr Duration kRecheck = Duration::seconds(300);
 
 struct Claim {
   JobId job;
   bool overdue;
-  bool at_once;  // Otherwise as if all had run for their minimum time.
+  bool immediate;  // False: ignore the minimum run time of victims.
 };
 
-// A place, and the seats that have to be cleared for it.
+// A placement and the seats to clear for it.
 struct Room {
   Placement place;
-  std::vector<Seats::Row> rows;
+  std::vector<GpuSeats::Row> rows;
 };
 
-bool by_age(const GandivaFloor& floor, Pen pen, const Claim& claim, JobId victim) {
+bool by_age(const GandivaFloor& floor, PlanWriter pen, const Claim& claim, JobId victim) {
   return claim.overdue && victim > claim.job &&
          (!floor.queue().has_tenants() || pen.spec(victim).tenant == pen.spec(claim.job).tenant);
 }
 
-bool may_stop(Pen pen, const GandivaFloor& floor, const Claim& claim, JobId victim) {
+bool may_stop(PlanWriter pen, const GandivaFloor& floor, const Claim& claim, JobId victim) {
   const auto long_enough = [&](Duration time) {
-    return !claim.at_once || floor.has_held(pen.view, victim, time);
+    return !claim.immediate || floor.has_held(pen.view, victim, time);
   };
   if (floor.queue().is_lent(pen.spec(victim)) && long_enough(floor.min_run())) return true;
   return by_age(floor, pen, claim, victim) && long_enough(std::max(floor.min_run(), floor.slice()));
@@ -49,14 +49,15 @@ std::int32_t gpus_of_type(const Cluster& cluster, const Placement& placement,
   return gpus;
 }
 
-// Seats whose members may all be stopped, the youngest first; none if all of them were not enough.
-std::vector<Seats::Row> seats_to_clear(Pen pen, const GandivaFloor& floor, const Claim& claim) {
+// Returns seats whose members may all be stopped, youngest first. Empty if they are not enough.
+std::vector<GpuSeats::Row> seats_to_clear(PlanWriter pen, const GandivaFloor& floor,
+                                          const Claim& claim) {
   const JobSpec& spec = pen.spec(claim.job);
-  const Seats& seats = floor.seats();
-  std::int32_t gpus = pen.books().free_gpus(spec.gpu_type);
-  std::vector<std::tuple<Instant, JobId, Seats::Row>> young;
-  for (Seats::Row row = 0; row < seats.rows(); ++row) {
-    const Seats::Seat& seat = seats[row];
+  const GpuSeats& seats = floor.seats();
+  std::int32_t gpus = pen.ledger().free_gpus(spec.gpu_type);
+  std::vector<std::tuple<Instant, JobId, GpuSeats::Row>> young;
+  for (GpuSeats::Row row = 0; row < seats.rows(); ++row) {
+    const GpuSeats::Seat& seat = seats[row];
     if (seat.members.empty() || floor.is_suspect(seat.placement)) continue;
     const std::int32_t here = gpus_of_type(floor.cluster(), seat.placement, spec.gpu_type);
     const auto stoppable = [&](JobId job) { return may_stop(pen, floor, claim, job); };
@@ -66,7 +67,7 @@ std::vector<Seats::Row> seats_to_clear(Pen pen, const GandivaFloor& floor, const
     for (const JobId job : seat.members) since = std::max(since, floor.placed(job));
     young.emplace_back(since, seat.members.front(), row);
   }
-  std::vector<Seats::Row> rows;
+  std::vector<GpuSeats::Row> rows;
   if (gpus < spec.gpus) return rows;
   std::sort(young.begin(), young.end(), std::greater<>());
   for (const auto& [since, job, row] : young) rows.push_back(row);
@@ -81,11 +82,11 @@ bool overlap(const Placement& a, const Placement& b) {
   });
 }
 
-// No tenant gives more than it had borrowed, but for the rest of the last gang.
-bool is_owed(Pen pen, GandivaFloor& floor, const Claim& claim,
-             const std::vector<Seats::Row>& rows) {
+// Whether no tenant would lose more than it has borrowed, apart from the excess of the last gang.
+bool is_owed(PlanWriter pen, GandivaFloor& floor, const Claim& claim,
+             const std::vector<GpuSeats::Row>& rows) {
   std::vector<JobId> victims;
-  for (const Seats::Row row : rows) {
+  for (const GpuSeats::Row row : rows) {
     const std::vector<JobId>& members = floor.seats()[row].members;
     victims.insert(victims.end(), members.begin(), members.end());
   }
@@ -98,11 +99,11 @@ bool is_owed(Pen pen, GandivaFloor& floor, const Claim& claim,
   return owed;
 }
 
-// The place, if everybody in its way may be made to give it up.
-std::optional<Room> room_at(Pen pen, GandivaFloor& floor, const Claim& claim,
-                            std::span<const Seats::Row> cleared, Placement place) {
+// Returns the room if all blocking jobs may be stopped.
+std::optional<Room> room_at(PlanWriter pen, GandivaFloor& floor, const Claim& claim,
+                            std::span<const GpuSeats::Row> cleared, Placement place) {
   Room room;
-  for (const Seats::Row row : cleared) {
+  for (const GpuSeats::Row row : cleared) {
     if (overlap(floor.seats()[row].placement, place)) room.rows.push_back(row);
   }
   if (!is_owed(pen, floor, claim, room.rows)) return std::nullopt;
@@ -110,10 +111,10 @@ std::optional<Room> room_at(Pen pen, GandivaFloor& floor, const Claim& claim,
   return room;
 }
 
-std::optional<Room> room_on_one_server(Pen pen, GandivaFloor& floor, const Claim& claim,
-                                       std::span<const Seats::Row> rows, const Demand& demand) {
+std::optional<Room> room_on_one_node(PlanWriter pen, GandivaFloor& floor, const Claim& claim,
+                                     std::span<const GpuSeats::Row> rows, const Demand& demand) {
   const Cluster& cluster = floor.cluster();
-  Books scratch = pen.books();
+  ResourceLedger scratch = pen.ledger();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const Share& share : floor.seats()[rows[i]].placement) {
       scratch.give(share);
@@ -127,22 +128,23 @@ std::optional<Room> room_on_one_server(Pen pen, GandivaFloor& floor, const Claim
   return std::nullopt;
 }
 
-std::optional<Room> room_on_fewest_servers(Pen pen, GandivaFloor& floor, const Claim& claim,
-                                           std::span<const Seats::Row> rows, const Demand& demand) {
-  Books scratch = pen.books();
-  for (const Seats::Row row : rows) {
+std::optional<Room> room_on_fewest_nodes(PlanWriter pen, GandivaFloor& floor, const Claim& claim,
+                                         std::span<const GpuSeats::Row> rows,
+                                         const Demand& demand) {
+  ResourceLedger scratch = pen.ledger();
+  for (const GpuSeats::Row row : rows) {
     for (const Share& share : floor.seats()[row].placement) scratch.give(share);
   }
   Placement place;
-  if (!place_locally(floor.cluster(), scratch, demand, Locality::kFewestServers, place)) {
+  if (!place_locally(floor.cluster(), scratch, demand, Locality::kMinNodes, place)) {
     return std::nullopt;
   }
   return room_at(pen, floor, claim, rows, std::move(place));
 }
 
-std::optional<Room> room_anywhere(Pen pen, GandivaFloor& floor, const Claim& claim,
-                                  std::span<const Seats::Row> rows, const Demand& demand) {
-  Books scratch = pen.books();
+std::optional<Room> room_anywhere(PlanWriter pen, GandivaFloor& floor, const Claim& claim,
+                                  std::span<const GpuSeats::Row> rows, const Demand& demand) {
+  ResourceLedger scratch = pen.ledger();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const Share& share : floor.seats()[rows[i]].placement) scratch.give(share);
     Placement place;
@@ -154,23 +156,23 @@ std::optional<Room> room_anywhere(Pen pen, GandivaFloor& floor, const Claim& cla
   return std::nullopt;
 }
 
-// Together if it can be; a gang that is spread by force would seldom come together again.
-std::optional<Room> find_room(Pen pen, GandivaFloor& floor, const Claim& claim) {
-  const std::vector<Seats::Row> rows = seats_to_clear(pen, floor, claim);
+// Prefers one node: a gang that starts spread would rarely be consolidated later.
+std::optional<Room> find_room(PlanWriter pen, GandivaFloor& floor, const Claim& claim) {
+  const std::vector<GpuSeats::Row> rows = seats_to_clear(pen, floor, claim);
   if (rows.empty()) return std::nullopt;
   const Demand demand = floor.demand_of(pen.spec(claim.job));
   const bool large = demand.gpus > floor.cluster().extent(demand.gpu_type).largest_gpus;
-  std::optional<Room> room = large ? room_on_fewest_servers(pen, floor, claim, rows, demand)
-                                   : room_on_one_server(pen, floor, claim, rows, demand);
+  std::optional<Room> room = large ? room_on_fewest_nodes(pen, floor, claim, rows, demand)
+                                   : room_on_one_node(pen, floor, claim, rows, demand);
   return room ? room : room_anywhere(pen, floor, claim, rows, demand);
 }
 
-bool clear_and_start(Pen pen, GandivaFloor& floor, const Claim& claim) {
+bool clear_and_start(PlanWriter pen, GandivaFloor& floor, const Claim& claim) {
   std::optional<Room> room = find_room(pen, floor, claim);
   return room && floor.start_instead(pen, claim.job, std::move(room->place), room->rows);
 }
 
-// Those that have been the oldest of their group for too long.
+// Jobs that have been the oldest of their group for longer than kPatience.
 std::vector<JobId> late_ones(const GandivaQueue& queue, Instant now) {
   std::vector<JobId> late;
   for (const GandivaQueue::Group& group : queue.groups()) {
@@ -181,11 +183,11 @@ std::vector<JobId> late_ones(const GandivaQueue& queue, Instant now) {
   return late;
 }
 
-// Leaves those that would be within their tenant's part if it held nothing by younger jobs.
-void keep_rightful(Pen pen, const GandivaFloor& floor, std::vector<JobId>& late) {
+// Keeps only jobs that would be within their tenant's entitlement without its younger jobs.
+void keep_rightful(PlanWriter pen, const GandivaFloor& floor, std::vector<JobId>& late) {
   if (!floor.queue().has_tenants() || late.empty()) return;
   std::vector<std::tuple<TenantId, JobId, std::int32_t>> held;
-  for (Seats::Row row = 0; row < floor.seats().rows(); ++row) {
+  for (GpuSeats::Row row = 0; row < floor.seats().rows(); ++row) {
     for (const JobId job : floor.seats()[row].members) {
       held.emplace_back(pen.spec(job).tenant, job, pen.spec(job).gpus);
     }
@@ -204,21 +206,21 @@ void keep_rightful(Pen pen, const GandivaFloor& floor, std::vector<JobId>& late)
 
 }  // namespace
 
-bool GandivaRoom::reclaim(Pen pen, GandivaFloor& floor, JobId job) {
-  if (!floor.queue().may_reclaim(pen.books().free_gpus())) return false;
+bool GandivaRoom::reclaim(PlanWriter pen, GandivaFloor& floor, JobId job) {
+  if (!floor.queue().may_reclaim(pen.ledger().free_gpus())) return false;
   if (clear_and_start(pen, floor, {job, false, true})) return true;
   const bool in_time = floor.min_run() > Duration() && find_room(pen, floor, {job, false, false});
   if (in_time) floor.look_again();
   return false;
 }
 
-// Starts it, or notes that it is worth waiting for.
-bool GandivaRoom::help(Pen pen, GandivaFloor& floor, JobId job) {
+// Starts the job, or reserves GPUs for it. Returns false if neither is possible.
+bool GandivaRoom::help(PlanWriter pen, GandivaFloor& floor, JobId job) {
   const JobSpec& spec = pen.spec(job);
-  if (pen.books().free_gpus(spec.gpu_type) >= spec.gpus) {
+  if (pen.ledger().free_gpus(spec.gpu_type) >= spec.gpus) {
     Placement place;
     const Demand demand = GandivaFloor::demand_of(spec);
-    return place_anyhow(floor.cluster(), pen.books(), floor.seats(), demand, place) &&
+    return place_anyhow(floor.cluster(), pen.ledger(), floor.seats(), demand, place) &&
            floor.start(pen, job, std::move(place));
   }
   if (clear_and_start(pen, floor, {job, true, true})) return true;
@@ -227,7 +229,7 @@ bool GandivaRoom::help(Pen pen, GandivaFloor& floor, JobId job) {
   return true;
 }
 
-void GandivaRoom::serve_overdue(Pen pen, GandivaFloor& floor) {
+void GandivaRoom::serve_overdue(PlanWriter pen, GandivaFloor& floor) {
   owners_wait_ = false;
   const Instant now = pen.now();
   if (awaited_ && !floor.queue().waits(awaited_->job)) awaited_.reset();

@@ -1,14 +1,14 @@
 #pragma once
 
-// Room made by stopping others. Two have a right to it: a job within its tenant's part, to what was
-// lent; and a job that is overdue, to what is held by younger jobs of its tenant as well, or by any
-// younger jobs where there are no tenants. Overdue is who has been the oldest of its group for
-// longer than kPatience and would be within its tenant's part but for younger jobs. The youngest
-// are stopped first, whole seats of them, and only if the job starts by it in the same plan.
+// Stops jobs to free GPUs for others. A job within its tenant's entitlement may take lent GPUs. An
+// overdue job may also take the GPUs of younger jobs of its tenant, or of any younger jobs without
+// tenants. A job is overdue if it was the oldest of its group for longer than kPatience and would
+// be within its tenant's entitlement without younger jobs. The youngest jobs stop first, whole
+// seats at a time, and only if the job starts in the same plan.
 //
-// If an overdue job could start so but for the minimum time others have to run, it is waited for:
-// nobody younger gets anything until then. So an overdue job waits for older ones alone. In the
-// same way nobody borrows what an owner waits for.
+// If only the minimum run time of other jobs blocks an overdue job, no younger job gets GPUs until
+// then. So an overdue job waits only for older jobs. In the same way, no job borrows GPUs that an
+// entitled job waits for.
 
 #include <cstdint>
 #include <optional>
@@ -24,22 +24,23 @@ class GandivaRoom {
 
   explicit GandivaRoom(const Cluster& cluster) : wanted_(cluster.topology().gpu_type_count()) {}
 
-  // Starts a job within its tenant's part on what others have borrowed.
-  bool reclaim(Pen pen, GandivaFloor& floor, JobId job);
+  // Starts an entitled job on GPUs that other tenants have borrowed. Returns false if that is
+  // impossible now.
+  bool reclaim(PlanWriter pen, GandivaFloor& floor, JobId job);
 
-  // At the beginning of a plan: starts the oldest of the overdue jobs that can be helped.
-  void serve_overdue(Pen pen, GandivaFloor& floor);
+  // Call at the start of a plan: starts the oldest overdue job for which this is possible.
+  void serve_overdue(PlanWriter pen, GandivaFloor& floor);
 
-  // Once jobs within their part have had their turn: what those want that still wait.
+  // Call after the entitled jobs were tried: records what the remaining ones still need.
   void note_owners(const GandivaFloor& floor);
 
-  // Whether the job may not have idle GPUs of a type; may take turns with others; and whether idle
-  // GPUs are kept for anybody.
+  // Whether idle GPUs of a type are reserved for other jobs; whether the job may share GPUs with
+  // others; and whether any idle GPUs are reserved.
   bool is_barred(GpuTypeId type, JobId job, bool own) const;
   bool may_join(JobId job, bool own) const;
   bool keeps_any() const { return awaited_ || owners_wait_; }
 
-  // When an overdue job is to be looked at.
+  // Time of the next check of overdue jobs.
   Instant next(const GandivaFloor& floor) const;
 
  private:
@@ -47,13 +48,14 @@ class GandivaRoom {
     JobId job;
     std::optional<GpuTypeId> gpu_type;
   };
-  bool help(Pen pen, GandivaFloor& floor, JobId job);
+  bool help(PlanWriter pen, GandivaFloor& floor, JobId job);
 
   std::optional<Awaited> awaited_;
-  Instant checked_ = Instant::micros(-1);  // For overdue jobs; not before `check_at_` again.
+  // Last check of overdue jobs; the next is at `check_at_`.
+  Instant checked_ = Instant::micros(-1);
   Instant check_at_;
-  std::uint64_t seen_ = 0;                    // Version of the seats then.
-  IdVector<GpuTypeId, std::uint8_t> wanted_;  // By owners, beyond what is idle.
+  std::uint64_t seen_ = 0;                    // Version of the seats at the last check.
+  IdVector<GpuTypeId, std::uint8_t> wanted_;  // 1 if an entitled job waits for this type.
   bool owners_wait_ = false;
 };
 

@@ -10,18 +10,18 @@
 
 namespace muster {
 
-Seats::Seats(const Cluster& cluster)
+GpuSeats::GpuSeats(const Cluster& cluster)
     : cluster_(&cluster),
       on_(cluster.topology().node_count()),
       held_(cluster.topology().node_count()) {}
 
-std::size_t Seats::class_of(std::int32_t gpus) const {
+std::size_t GpuSeats::class_of(std::int32_t gpus) const {
   const std::int32_t largest = cluster_->topology().largest_node_gpus();
   const auto size = static_cast<std::uint32_t>(std::min(gpus, largest));
   return static_cast<std::size_t>(std::bit_width(std::bit_ceil(size)) - 1);
 }
 
-bool Seats::has_affinity(NodeId node, std::int32_t gpus) const {
+bool GpuSeats::has_affinity(NodeId node, std::int32_t gpus) const {
   const auto& held = held_[node];
   const std::size_t mine = class_of(gpus);
   for (std::size_t other = 0; other < kClasses; ++other) {
@@ -30,12 +30,12 @@ bool Seats::has_affinity(NodeId node, std::int32_t gpus) const {
   return held[mine] > 0;
 }
 
-std::int32_t Seats::held(NodeId node) const {
+std::int32_t GpuSeats::held(NodeId node) const {
   return std::accumulate(held_[node].begin(), held_[node].end(), 0);
 }
 
-// By what it is now. Whatever changes a seat takes it off the lists first.
-void Seats::list(Row row) {
+// Adds the seat to the indexes. Every change of a seat calls unlist() before and list() after.
+void GpuSeats::list(Row row) {
   const Seat& seat = seats_[row];
   ++version_;
   if (seat.members.empty()) return;
@@ -43,11 +43,11 @@ void Seats::list(Row row) {
     packed_[seat.gpus].insert(row);
   } else {
     levels_[{seat.gpus, seat.members.size()}].insert(row);
-    if (seat.shared()) ++in_turns_;
+    if (seat.shared()) ++time_sliced_;
   }
 }
 
-void Seats::unlist(Row row) {
+void GpuSeats::unlist(Row row) {
   const Seat& seat = seats_[row];
   if (seat.members.empty()) return;
   if (seat.packed()) {
@@ -56,13 +56,13 @@ void Seats::unlist(Row row) {
     if (same_size->second.empty()) packed_.erase(same_size);
     return;
   }
-  if (seat.shared()) --in_turns_;
+  if (seat.shared()) --time_sliced_;
   const auto level = levels_.find({seat.gpus, seat.members.size()});
   level->second.erase(row);
   if (level->second.empty()) levels_.erase(level);
 }
 
-void Seats::occupy(Row row) {
+void GpuSeats::occupy(Row row) {
   const Seat& seat = seats_[row];
   if (seat.placement.size() > 1) spread_.insert(row);
   for (const Share& share : seat.placement) {
@@ -72,7 +72,7 @@ void Seats::occupy(Row row) {
   held_in_all_ += seat.gpus;
 }
 
-void Seats::vacate(Row row) {
+void GpuSeats::vacate(Row row) {
   const Seat& seat = seats_[row];
   spread_.erase(row);
   for (const Share& share : seat.placement) {
@@ -83,7 +83,7 @@ void Seats::vacate(Row row) {
   unused_.push_back(row);
 }
 
-void Seats::sit(JobId job, Placement placement) {
+void GpuSeats::sit(JobId job, Placement placement) {
   if (!row_of_.contains(job)) row_of_.resize(job.index() + 1, kNowhere);
   MUSTER_CHECK(row_of_[job] == kNowhere);
   Row row;
@@ -98,13 +98,13 @@ void Seats::sit(JobId job, Placement placement) {
   seat.members = {job};
   seat.placement = std::move(placement);
   seat.gpus = total_of(seat.placement).gpus;
-  seat.manner = Together::kTurns;
+  seat.manner = SharingMode::kTimeSliced;
   row_of_[job] = row;
   occupy(row);
   list(row);
 }
 
-void Seats::join(JobId job, Row row, Together manner) {
+void GpuSeats::join(JobId job, Row row, SharingMode manner) {
   if (!row_of_.contains(job)) row_of_.resize(job.index() + 1, kNowhere);
   MUSTER_CHECK(row_of_[job] == kNowhere);
   unlist(row);
@@ -114,7 +114,7 @@ void Seats::join(JobId job, Row row, Together manner) {
   list(row);
 }
 
-void Seats::leave(JobId job) {
+void GpuSeats::leave(JobId job) {
   MUSTER_CHECK(has(job));
   const Row row = std::exchange(row_of_[job], kNowhere);
   unlist(row);
@@ -123,21 +123,21 @@ void Seats::leave(JobId job) {
   list(row);
 }
 
-void Seats::set_manner(Row row, Together manner) {
+void GpuSeats::set_manner(Row row, SharingMode manner) {
   unlist(row);
   seats_[row].manner = manner;
   list(row);
 }
 
-bool place_together(const Cluster& cluster, const Books& books, const Seats& seats,
+bool place_together(const Cluster& cluster, const ResourceLedger& ledger, const GpuSeats& seats,
                     const Demand& demand, Placement& out) {
   out.clear();
   std::tuple<int, std::int32_t, NodeId> best{3, 0, NodeId()};
-  for (NodeId node = books.next_with_free(NodeId(0)); node != books.no_node();
-       node = books.next_with_free(NodeId(node.index() + 1))) {
+  for (NodeId node = ledger.next_with_free(NodeId(0)); node != ledger.no_node();
+       node = ledger.next_with_free(NodeId(node.index() + 1))) {
     if (!demand.allows(cluster, node)) continue;
-    if (!books.can_serve(node, demand.appetite(cluster, node), demand.gpus)) continue;
-    const std::int32_t left = books.free_gpus(node);
+    if (!ledger.can_serve(node, demand.appetite(cluster, node), demand.gpus)) continue;
+    const std::int32_t left = ledger.free_gpus(node);
     std::tuple<int, std::int32_t, NodeId> here{2, left, node};
     if (seats.has_affinity(node, demand.gpus)) {
       here = {0, -left, node};
@@ -147,21 +147,21 @@ bool place_together(const Cluster& cluster, const Books& books, const Seats& sea
     best = std::min(best, here);
   }
   if (std::get<0>(best) == 3) return false;
-  out.push_back(make_share(cluster, books, demand, std::get<2>(best), demand.gpus));
+  out.push_back(make_share(cluster, ledger, demand, std::get<2>(best), demand.gpus));
   return true;
 }
 
-bool place_spread(const Cluster& cluster, const Books& books, const Demand& demand,
+bool place_spread(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
                   Placement& out) {
-  return place_locally(cluster, books, demand, Locality::kFewestServers, out) ||
-         place_locally(cluster, books, demand, Locality::kOneRack, out) ||
-         place_locally(cluster, books, demand, Locality::kAnywhere, out);
+  return place_locally(cluster, ledger, demand, Locality::kMinNodes, out) ||
+         place_locally(cluster, ledger, demand, Locality::kOneRack, out) ||
+         place_locally(cluster, ledger, demand, Locality::kAnywhere, out);
 }
 
-bool place_anyhow(const Cluster& cluster, const Books& books, const Seats& seats,
+bool place_anyhow(const Cluster& cluster, const ResourceLedger& ledger, const GpuSeats& seats,
                   const Demand& demand, Placement& out) {
-  return place_together(cluster, books, seats, demand, out) ||
-         place_spread(cluster, books, demand, out);
+  return place_together(cluster, ledger, seats, demand, out) ||
+         place_spread(cluster, ledger, demand, out);
 }
 
 }  // namespace muster

@@ -1,9 +1,8 @@
 #pragma once
 
-// Which GPUs are held by whom, alone or together, as Gandiva's scheduler sees it while it plans: a
-// seat is the GPUs of one gang with everybody that holds them. From that follow the affinity of
-// each server, where one more job could join, and who could be moved. It is told of every change
-// and decides nothing.
+// Gandiva's view of GPU ownership while it plans. A seat is the GPUs of one gang with all jobs that
+// hold them. Provides the affinity of each node, seats that a job could join, and jobs that could
+// move. It makes no decisions; GandivaFloor reports every change.
 
 #include <array>
 #include <cstdint>
@@ -18,27 +17,27 @@
 
 namespace muster {
 
-class Seats {
+class GpuSeats {
  public:
-  using Row = std::uint32_t;  // Of a seat. Used again when nobody holds it any more.
+  using Row = std::uint32_t;  // Index of a seat; reused after the last member leaves.
   struct Seat {
-    std::vector<JobId> members;  // In the order they came; none if the row is not in use.
+    std::vector<JobId> members;  // In order of arrival; empty if the row is unused.
     Placement placement;
     std::int32_t gpus = 0;
-    Together manner = Together::kTurns;
+    SharingMode manner = SharingMode::kTimeSliced;
 
     bool shared() const { return members.size() > 1; }
-    bool packed() const { return shared() && manner == Together::kPacked; }
-    bool takes_turns() const { return shared() && manner == Together::kTurns; }
+    bool packed() const { return shared() && manner == SharingMode::kPacked; }
+    bool is_time_sliced() const { return shared() && manner == SharingMode::kTimeSliced; }
   };
 
-  // `cluster` must outlive it.
-  explicit Seats(const Cluster& cluster);
+  // `cluster` must outlive this object.
+  explicit GpuSeats(const Cluster& cluster);
 
-  void sit(JobId job, Placement placement);  // On GPUs of its own.
-  void join(JobId job, Row row, Together manner);
+  void sit(JobId job, Placement placement);  // Creates a new seat.
+  void join(JobId job, Row row, SharingMode manner);
   void leave(JobId job);
-  void set_manner(Row row, Together manner);
+  void set_manner(Row row, SharingMode manner);
 
   bool has(JobId job) const { return row_of_.contains(job) && row_of_[job] != kNowhere; }
   Row row_of(JobId job) const { return row_of_[job]; }
@@ -46,23 +45,24 @@ class Seats {
   const Seat& operator[](Row row) const { return seats_[row]; }
   std::size_t rows() const { return seats_.size(); }
 
-  // The class of a gang: its GPUs rounded up to a power of two, or a whole server if that is less.
-  // A server's affinity is the class that holds most of it, of two the larger.
+  // True if the node's affinity is the size class of a gang with `gpus` GPUs. A size class is the
+  // number of GPUs rounded up to a power of two, at most the largest node. A node's affinity is the
+  // class that holds most of it; the larger class in a tie.
   bool has_affinity(NodeId node, std::int32_t gpus) const;
   const std::vector<Row>& on(NodeId node) const { return on_[node]; }
-  // GPUs that somebody holds: of a server, and of all.
+  // Number of held GPUs on one node, and in total.
   std::int32_t held(NodeId node) const;
   std::int32_t held() const { return held_in_all_; }
 
-  // Seats that one holds alone or several in turns, by GPUs and number of members. No set is empty.
+  // Lone and time-sliced seats, by GPUs and number of members. No set is empty.
   using Levels = std::map<std::pair<std::int32_t, std::size_t>, std::set<Row>>;
   const Levels& levels() const { return levels_; }
-  using Packed = std::map<std::int32_t, std::set<Row>>;  // By GPUs. No set is empty.
+  using Packed = std::map<std::int32_t, std::set<Row>>;  // Packed seats by GPUs. No set is empty.
   const Packed& packed() const { return packed_; }
-  const std::set<Row>& spread() const { return spread_; }  // Over several servers.
-  std::size_t in_turns() const { return in_turns_; }       // Seats that several hold in turns.
+  const std::set<Row>& spread() const { return spread_; }   // Seats on several nodes.
+  std::size_t time_sliced() const { return time_sliced_; }  // Number of time-sliced seats.
 
-  std::uint64_t version() const { return version_; }  // Another one after every change.
+  std::uint64_t version() const { return version_; }  // Increases with every change.
 
  private:
   static constexpr Row kNowhere = ~Row{0};
@@ -84,20 +84,21 @@ class Seats {
   Levels levels_;
   Packed packed_;
   std::set<Row> spread_;
-  std::size_t in_turns_ = 0;
+  std::size_t time_sliced_ = 0;
   std::uint64_t version_ = 1;
 };
 
-// A gang on one server: of its affinity, the one with most left; else one that nobody is on, the
-// smallest; else the one with least left. False, and `out` empty, if no server has it.
-bool place_together(const Cluster& cluster, const Books& books, const Seats& seats,
+// Places a gang on one node. Order: nodes with its affinity, most free GPUs first; idle nodes,
+// smallest first; other nodes, fewest free GPUs first. Returns false and clears `out` if none fits.
+bool place_together(const Cluster& cluster, const ResourceLedger& ledger, const GpuSeats& seats,
                     const Demand& demand, Placement& out);
 
-// A gang on several servers, as few as it can be done with, of one rack if it can.
-bool place_spread(const Cluster& cluster, const Books& books, const Demand& demand, Placement& out);
+// Places a gang on several nodes: as few as possible, in one rack if possible.
+bool place_spread(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
+                  Placement& out);
 
-// The one or the other.
-bool place_anyhow(const Cluster& cluster, const Books& books, const Seats& seats,
+// Tries place_together(), then place_spread().
+bool place_anyhow(const Cluster& cluster, const ResourceLedger& ledger, const GpuSeats& seats,
                   const Demand& demand, Placement& out);
 
 }  // namespace muster

@@ -69,7 +69,7 @@ TEST(GandivaTenants, TakesBackWhatWasLentTheYoungestFirst) {
   const TenantTree tenants = quotas({4, 8});
   GandivaWorld world("3x4", with(tenants));
   expect_the_youngest_stops(world);
-  EXPECT_EQ(world.at(9000), "") << "nobody is stopped for the one that was";
+  EXPECT_EQ(world.at(9000), "") << "no job is stopped for the stopped one";
   EXPECT_EQ(world.at(9001, {world.end(0)}), "@9001 start 2 on 0:4") << "it queued again";
 }
 
@@ -104,7 +104,7 @@ TEST(GandivaTenants, NobodyIsStoppedBeforeItHasRunSoLong) {
 TEST(GandivaTenants, TakesBackWhatStandsTogether) {
   const TenantTree tenants = quotas({2, 2});
   GandivaWorld world("2x2", with(tenants));
-  for (int i = 0; i < 4; ++i) world.at(i, {job(1, kB)});  // 0 and 1 on one server, 2 and 3.
+  for (int i = 0; i < 4; ++i) world.at(i, {job(1, kB)});  // 0 and 1 on one node, 2 and 3.
   EXPECT_EQ(world.at(4, {world.end(1), job(1, kB)}), "@4 start 4 on 0:1");
   EXPECT_EQ(world.at(5, {job(2, kA)}), "@5 stop 3, @5 stop 2, @5 start 5 on 1:2") << "not job 4";
 }
@@ -147,7 +147,7 @@ TEST(GandivaTenants, WhoBorrowsTakesTurnsOnlyWhileNoOwnerWaits) {
             "@4 stop 2, @4 stop 4, @4 0+6 turns, @4 start 5 on 0:1, @4 start 6 on 0:2");
 }
 
-// Its tenant could have it, but for what it holds by younger jobs.
+// Within its tenant's entitlement, except for the GPUs of younger jobs.
 TEST(GandivaTenants, AnOverdueOwnerIsServedByTheYoungerOfItsTenant) {
   const TenantTree tenants = quotas({4, 4});
   GandivaWorld world("2x4", with(tenants));
@@ -168,8 +168,8 @@ TEST(GandivaTenants, WhoBorrowsIsNeverOverdue) {
   EXPECT_EQ(world.at(9000), "");
 }
 
-// B was lent three of A's GPUs when there was room; the cluster never gets full enough to take them
-// back at once.
+// B borrowed three of A's GPUs when they were idle. The cluster never gets full enough to reclaim
+// them immediately.
 TEST(GandivaTenants, AnOverdueOwnerIsServedHoweverFullTheClusterIs) {
   const TenantTree tenants = quotas({6, 2}, 1000);
   GandivaWorld world("2x4", with(tenants));
@@ -183,7 +183,8 @@ TEST(GandivaTenants, WhatACancelledJobHeldIsItsTenantsAgain) {
   GandivaWorld world("2x4", with(tenants));
   EXPECT_EQ(world.at(0, {job(4, kA), job(4, kB)}), "@0 start 0 on 0:4, @0 start 1 on 1:4");
   EXPECT_EQ(world.at(1, {job(4, kB), job(4, kA)}), "");
-  EXPECT_EQ(world.at(2, {cancel(0)}), "@2 stop 0, @2 start 3 on 0:4") << "not job 2, which is over";
+  EXPECT_EQ(world.at(2, {cancel(0)}), "@2 stop 0, @2 start 3 on 0:4")
+      << "not job 2, which has ended";
 }
 
 }  // namespace

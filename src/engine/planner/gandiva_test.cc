@@ -1,4 +1,5 @@
-// Gandiva without tenants: where a job starts, with whom it takes turns, and why it waited.
+// Gandiva without tenants: where a job starts, with which jobs it is time-sliced, and why it
+// waited.
 
 #include "engine/planner/gandiva.h"
 
@@ -35,7 +36,7 @@ Topology two_types() {
 TEST(Gandiva, PrefersServersOfItsAffinity) {
   GandivaWorld world("4x4");
   EXPECT_EQ(world.at(0, {job(1)}), "@0 start 0 on 0:1");
-  EXPECT_EQ(world.at(1, {job(2)}), "@1 start 1 on 1:2") << "nobody is there";
+  EXPECT_EQ(world.at(1, {job(2)}), "@1 start 1 on 1:2") << "the node is idle";
   EXPECT_EQ(world.at(2, {job(1)}), "@2 start 2 on 0:1") << "with others of its size";
   EXPECT_EQ(world.at(3, {job(2)}), "@3 start 3 on 1:2");
   EXPECT_EQ(world.at(4, {job(4)}), "@4 start 4 on 2:4");
@@ -76,7 +77,7 @@ TEST(Gandiva, TakesAnyServerBeforeSeveral) {
   EXPECT_EQ(world.at(0, {job(2), job(1)}), "@0 start 0 on 0:2, @0 start 1 on 1:1");
   EXPECT_EQ(world.at(1, {job(3)}), "@1 start 2 on 1:3") << "of the wrong affinity";
   EXPECT_EQ(world.at(2, {world.end(1)}), "");
-  EXPECT_EQ(world.at(3, {job(3)}), "@3 start 3 on 0:2 1:1") << "nobody may be moved as yet";
+  EXPECT_EQ(world.at(3, {job(3)}), "@3 start 3 on 0:2 1:1") << "no job may be moved yet";
 }
 
 TEST(Gandiva, SpreadsOverOneRackIfItCan) {
@@ -102,7 +103,7 @@ TEST(Gandiva, GangsLargerThanAServerTakeWholeOnes) {
 TEST(Gandiva, RefusesWhatCouldNeverRun) {
   GandivaWorld world("2x4");
   EXPECT_EQ(world.at(0, {job(0), job(9), job(8)}),
-            "@0 reject 0: asks for 0 GPUs, @0 reject 1: needs 9 GPUs, the cluster has 8, "
+            "@0 reject 0: requests 0 GPUs, @0 reject 1: needs 9 GPUs, the cluster has 8, "
             "@0 start 2 on 0:4 1:4");
 }
 
@@ -178,7 +179,7 @@ TEST(Gandiva, NobodyStartsOnAClosedServer) {
   EXPECT_EQ(world.at(0, {job(1), NodeClosed{NodeId(0)}}), "@0 start 0 on 1:1");
   EXPECT_EQ(world.at(1, {job(1)}), "@1 start 1 on 1:1");
   EXPECT_EQ(world.at(2, {job(1)}), "@2 start 2 on 1:1, @2 0+2 turns");
-  EXPECT_EQ(world.at(3, {NodeOpened{NodeId(0)}}), "") << "nobody has had a slice yet";
+  EXPECT_EQ(world.at(3, {NodeOpened{NodeId(0)}}), "") << "no job has had a slice yet";
   EXPECT_EQ(world.at(70), "@60 stop 0, @60 2 alone, @60 start 0 on 0:1") << "but the other has";
 }
 
@@ -209,7 +210,7 @@ TEST(Gandiva, AnEndNobodyAskedForPutsTheJobBackIntoTheQueue) {
   EXPECT_EQ(world.at(10, {world.end(1)}), "@10 0 alone");
 }
 
-// Four small jobs at a time, one after another without end, would always have the server.
+// Four small jobs at a time, one after another without end, would always have the node.
 TEST(Gandiva, AGangWaitsForYoungerJobsNoLongerThanItsPatience) {
   GandivaWorld world("1x4", at_most(2));
   EXPECT_EQ(world.at(0, {job(1), job(1), job(1), job(1)}),

@@ -1,7 +1,7 @@
 #pragma once
 
-// For the tests of Gandiva's scheduler: the small world of testing.h, in which jobs say how fast
-// they are whenever a timer fires.
+// Test helper for Gandiva's scheduler: the World of testing.h, in which jobs report their speed
+// when a timer fires.
 
 #include <map>
 #include <memory>
@@ -31,7 +31,7 @@ class GandivaWorld : public World {
     on_timer = [this] { return reports(); };
   }
 
-  std::map<int, double> says;  // Others say what is believed of them when alone.
+  std::map<int, double> says;  // Reported speed by job; other jobs report their expected speed.
   std::set<int> silent;
 
  private:

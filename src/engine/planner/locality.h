@@ -1,32 +1,33 @@
 #pragma once
 
-// Where Philly looks for a gang, from the best locality to none: as few servers of one rack as it
-// can be done with, more servers of one rack, any servers. Racks with the most free GPUs come
-// first, and inside a rack the servers with the most; but a single GPU is taken where the fewest
-// are left, so that whole servers stay whole. Functions of the books and the demand.
+// Philly's placement of a gang by locality: minimum number of nodes of one rack, more nodes of one
+// rack, or any nodes. Racks and nodes with the most free GPUs come first. A single GPU goes to the
+// node with the fewest free GPUs, so that whole nodes stay free. The results depend only on the
+// arguments.
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "engine/core/books.h"
 #include "engine/core/cluster.h"
 #include "engine/core/placer.h"
+#include "engine/core/resource_ledger.h"
 
 namespace muster {
 
-enum class Locality : std::uint8_t { kFewestServers, kOneRack, kAnywhere };
+enum class Locality : std::uint8_t { kMinNodes, kOneRack, kAnywhere };
 
-// Fills `out` with a whole gang on what is free, or returns false and leaves it empty.
-bool place_locally(const Cluster& cluster, const Books& books, const Demand& demand,
+// Fills `out` with a placement of the whole gang on free GPUs. Returns false and clears `out` if
+// there is none.
+bool place_locally(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
                    Locality locality, Placement& out);
 
-// The servers to wait for when there is no such place now: those nearest to being one.
-std::vector<NodeId> servers_to_ask(const Cluster& cluster, const Books& books, const Demand& demand,
-                                   Locality locality);
+// Returns the nodes to wait for if place_locally() fails: those closest to fitting the gang.
+std::vector<NodeId> nodes_to_ask(const Cluster& cluster, const ResourceLedger& ledger,
+                                 const Demand& demand, Locality locality);
 
-// The same as place_locally, on these servers only and as many of them as it takes.
-bool place_on(const Cluster& cluster, const Books& books, const Demand& demand,
-              std::span<const NodeId> servers, Placement& out);
+// As place_locally(), but only on these nodes, and as many of them as needed.
+bool place_on(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
+              std::span<const NodeId> nodes, Placement& out);
 
 }  // namespace muster

@@ -18,18 +18,18 @@ struct LocalityScene : Scene {
   using Scene::Scene;
 
   std::string place(const Demand& demand, Locality locality) const {
-    return found(demand, [&](const Cluster& servers, const Books& taken, Placement& out) {
-      return place_locally(servers, taken, demand, locality, out);
+    return found(demand, [&](const Cluster& nodes, const ResourceLedger& taken, Placement& out) {
+      return place_locally(nodes, taken, demand, locality, out);
     });
   }
-  std::string place_on_these(const Demand& demand, const std::vector<NodeId>& nodes) const {
-    return found(demand, [&](const Cluster& servers, const Books& taken, Placement& out) {
-      return place_on(servers, taken, demand, nodes, out);
+  std::string place_on_these(const Demand& demand, const std::vector<NodeId>& these) const {
+    return found(demand, [&](const Cluster& nodes, const ResourceLedger& taken, Placement& out) {
+      return place_on(nodes, taken, demand, these, out);
     });
   }
   std::string ask(const Demand& demand, Locality locality) const {
     std::string text;
-    for (const NodeId node : servers_to_ask(cluster, books, demand, locality)) {
+    for (const NodeId node : nodes_to_ask(cluster, ledger, demand, locality)) {
       if (!text.empty()) text += ' ';
       text += std::to_string(node.index());
     }
@@ -45,7 +45,7 @@ Demand demand_of(std::int32_t gpus, std::optional<GpuTypeId> type = {}) {
 
 struct PlaceCase {
   const char* name;
-  std::vector<SceneServer> servers;
+  std::vector<SceneNode> nodes;
   std::int32_t gpus;
   const char* fewest;
   const char* one_rack;
@@ -54,9 +54,9 @@ struct PlaceCase {
 class LocalityTest : public testing::TestWithParam<PlaceCase> {};
 
 TEST_P(LocalityTest, PutsTheGangThere) {
-  const LocalityScene scene(GetParam().servers);
+  const LocalityScene scene(GetParam().nodes);
   const Demand demand = demand_of(GetParam().gpus);
-  EXPECT_EQ(scene.place(demand, Locality::kFewestServers), GetParam().fewest);
+  EXPECT_EQ(scene.place(demand, Locality::kMinNodes), GetParam().fewest);
   EXPECT_EQ(scene.place(demand, Locality::kOneRack), GetParam().one_rack);
   EXPECT_EQ(scene.place(demand, Locality::kAnywhere), GetParam().anywhere);
 }
@@ -105,8 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Locality, KeepsToTheGpuTypeAskedFor) {
   const LocalityScene scene(
       {{8, 1}, {2, 2, "r0", "b"}, {2, 1, "r0", "b"}, {2, 2, "y", "b"}, {8, 8}});
-  const GpuTypeId b(1);  // Those of type a would always be better.
-  for (const Locality level : {Locality::kFewestServers, Locality::kOneRack, Locality::kAnywhere}) {
+  const GpuTypeId b(1);  // GPUs of type a would always be better.
+  for (const Locality level : {Locality::kMinNodes, Locality::kOneRack, Locality::kAnywhere}) {
     EXPECT_EQ(scene.place(demand_of(1, b), level), "2:1");
     EXPECT_EQ(scene.place(demand_of(2, b), level), "1:2");
     EXPECT_EQ(scene.place(demand_of(3, b), level), "1:2 2:1");
@@ -114,26 +114,26 @@ TEST(Locality, KeepsToTheGpuTypeAskedFor) {
               level == Locality::kAnywhere ? "1:2 2:1 3:2" : "no");
     EXPECT_EQ(scene.place(demand_of(6, b), level), "no");
   }
-  EXPECT_EQ(scene.ask(demand_of(3, b), Locality::kFewestServers), "1 2");
+  EXPECT_EQ(scene.ask(demand_of(3, b), Locality::kMinNodes), "1 2");
   EXPECT_EQ(scene.ask(demand_of(4, b), Locality::kAnywhere), "1 2 3");
 }
 
 TEST(Locality, AsksForTheServersNearestToHavingRoom) {
   const LocalityScene scene({{4, 0}, {4, 2}, {4, 1}, {4, 3, "y"}, {4, 1, "y"}, {4, 1, "y"}});
-  EXPECT_EQ(scene.ask(demand_of(4), Locality::kFewestServers), "3") << "the rack with five free";
-  EXPECT_EQ(scene.ask(demand_of(8), Locality::kFewestServers), "3 4");
+  EXPECT_EQ(scene.ask(demand_of(4), Locality::kMinNodes), "3") << "the rack with five free";
+  EXPECT_EQ(scene.ask(demand_of(8), Locality::kMinNodes), "3 4");
   EXPECT_EQ(scene.ask(demand_of(4), Locality::kOneRack), "3 4") << "twice as many will do too";
-  EXPECT_EQ(scene.ask(demand_of(12), Locality::kOneRack), "3 4 5") << "but no more than there are";
+  EXPECT_EQ(scene.ask(demand_of(12), Locality::kOneRack), "3 4 5") << "but not more than exist";
   EXPECT_EQ(scene.ask(demand_of(4), Locality::kAnywhere), "3 4");
   EXPECT_EQ(scene.ask(demand_of(8), Locality::kAnywhere), "3 4 5 1") << "room for it twice over";
   EXPECT_EQ(scene.ask(demand_of(20), Locality::kAnywhere), "3 4 5 1 2 0");
-  EXPECT_EQ(scene.ask(demand_of(13), Locality::kFewestServers), "") << "no rack could ever hold it";
+  EXPECT_EQ(scene.ask(demand_of(13), Locality::kMinNodes), "") << "no rack could ever hold it";
 }
 
 TEST(Locality, AsksARackThatCouldHoldIt) {
   const LocalityScene scene({{4, 4}, {4, 4}, {8, 1, "y"}, {8, 1, "y"}});
-  EXPECT_EQ(scene.ask(demand_of(16), Locality::kFewestServers), "2 3");
-  EXPECT_EQ(scene.ask(demand_of(8), Locality::kFewestServers), "0 1");
+  EXPECT_EQ(scene.ask(demand_of(16), Locality::kMinNodes), "2 3");
+  EXPECT_EQ(scene.ask(demand_of(8), Locality::kMinNodes), "0 1");
 }
 
 TEST(Locality, PlacesOnTheServersNamedOnly) {
@@ -145,7 +145,7 @@ TEST(Locality, PlacesOnTheServersNamedOnly) {
   EXPECT_EQ(scene.place_on_these(demand_of(1), {}), "no");
 }
 
-// ------------------------------------------------------------------ against all sets of servers
+// ------------------------------------------------------------------ against all sets of nodes
 
 struct AnyCase {
   explicit AnyCase(std::uint64_t seed) {
@@ -157,24 +157,23 @@ struct AnyCase {
     alike = random.below(2) == 0;
     const std::int32_t count = 1 + below(7);
     for (std::int32_t i = 0; i < count; ++i) {
-      SceneServer server{alike ? 4 : 1 + below(8), 0, kRacks[below(3)],
-                         random.below(4) != 0 ? "a" : "b"};
-      server.free = random.below(3) == 0 ? server.gpus : below(server.gpus + 1);
-      servers.push_back(server);
+      SceneNode node{alike ? 4 : 1 + below(8), 0, kRacks[below(3)],
+                     random.below(4) != 0 ? "a" : "b"};
+      node.free = random.below(3) == 0 ? node.gpus : below(node.gpus + 1);
+      nodes.push_back(node);
     }
     demand.gpus = 1 + below(14);
-    const Topology topology = LocalityScene::build(servers);
+    const Topology topology = LocalityScene::build(nodes);
     if (random.below(4) == 0) {
       demand.gpu_type = GpuTypeId(below(static_cast<std::int32_t>(topology.gpu_type_count())));
     }
   }
   bool alike = false;
-  std::vector<SceneServer> servers;
+  std::vector<SceneNode> nodes;
   Demand demand;
 };
 
-// Of each rack: on how few servers the gang could be if all were empty, and on how few it can be
-// now. Tries every set.
+// Minimum number of nodes per rack for the gang if all were idle, and now. Tries every set.
 struct RackFacts {
   std::int32_t free = 0;
   std::optional<std::size_t> when_empty;
@@ -193,7 +192,7 @@ std::vector<RackFacts> facts_of(const LocalityScene& scene, const Demand& demand
       const NodeId node(i);
       if (!rack) rack = scene.topology.node(node).rack;
       fits = fits && scene.topology.node(node).rack == *rack && demand.allows(scene.cluster, node);
-      free += scene.books.free_gpus(node);
+      free += scene.ledger.free_gpus(node);
       capacity += scene.topology.node(node).capacity.gpus;
     }
     if (!fits) continue;
@@ -206,12 +205,12 @@ std::vector<RackFacts> facts_of(const LocalityScene& scene, const Demand& demand
   return racks;
 }
 
-// The rack to take: the freest of those that will do at this level, the first of equals.
+// The expected rack: the one with the most free GPUs that fits at this level; the first in a tie.
 std::optional<std::size_t> rack_to_take(const std::vector<RackFacts>& racks, Locality level) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < racks.size(); ++i) {
     if (!racks[i].now) continue;
-    if (level == Locality::kFewestServers && *racks[i].now > *racks[i].when_empty) continue;
+    if (level == Locality::kMinNodes && *racks[i].now > *racks[i].when_empty) continue;
     if (!best || racks[i].free > racks[*best].free) best = i;
   }
   return best;
@@ -223,17 +222,17 @@ TEST(LocalityProperty, FindsTheFewestServersOfTheRightRack) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
     const AnyCase any(seed);
     if (any.demand.gpus == 1) continue;
-    const LocalityScene scene(any.servers);
+    const LocalityScene scene(any.nodes);
     const std::vector<RackFacts> racks = facts_of(scene, any.demand);
-    for (const Locality level : {Locality::kFewestServers, Locality::kOneRack}) {
+    for (const Locality level : {Locality::kMinNodes, Locality::kOneRack}) {
       Placement out;
-      const bool found = place_locally(scene.cluster, scene.books, any.demand, level, out);
+      const bool found = place_locally(scene.cluster, scene.ledger, any.demand, level, out);
       const std::optional<std::size_t> rack = rack_to_take(racks, level);
       ASSERT_EQ(found, rack.has_value());
       if (!found) continue;
       ++found_at[level == Locality::kOneRack ? 1 : 0];
       ASSERT_EQ(total_of(out).gpus, any.demand.gpus);
-      ASSERT_TRUE(scene.books.can_take(out));
+      ASSERT_TRUE(scene.ledger.can_take(out));
       ASSERT_EQ(out.size(), *racks[*rack].now);
       for (const Share& share : out) {
         ASSERT_EQ(scene.topology.node(share.node).rack, RackId(*rack));
@@ -248,19 +247,19 @@ TEST(LocalityProperty, FindsTheFewestServersOfTheRightRack) {
   EXPECT_GT(found_at[1], found_at[0]) << "a lower level finds more";
 }
 
-// What holds of the servers asked for, if the gang fits into a rack at all: they are of one rack,
-// the fewest or twice as many, and could hold it.
+// Properties of the requested nodes if the gang fits into a rack: they are in one rack, have the
+// minimum number or twice that, and could hold the gang.
 void expect_could_hold_it(bool alike) {
   int asked_for = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);
     const AnyCase any(seed);
     if (any.alike != alike) continue;
-    const LocalityScene scene(any.servers);
+    const LocalityScene scene(any.nodes);
     const std::vector<RackFacts> racks = facts_of(scene, any.demand);
-    for (const Locality level : {Locality::kFewestServers, Locality::kOneRack}) {
+    for (const Locality level : {Locality::kMinNodes, Locality::kOneRack}) {
       const std::vector<NodeId> asked =
-          servers_to_ask(scene.cluster, scene.books, any.demand, level);
+          nodes_to_ask(scene.cluster, scene.ledger, any.demand, level);
       const bool possible = std::any_of(racks.begin(), racks.end(), [](const RackFacts& rack) {
         return rack.when_empty.has_value();
       });
@@ -277,7 +276,7 @@ void expect_could_hold_it(bool alike) {
         ASSERT_TRUE(any.demand.allows(scene.cluster, node));
         capacity += scene.topology.node(node).capacity.gpus;
       }
-      ASSERT_GE(capacity, any.demand.gpus) << "it would wait for what cannot be";
+      ASSERT_GE(capacity, any.demand.gpus) << "it would wait for the impossible";
     }
   }
   EXPECT_GT(asked_for, 500);

@@ -21,10 +21,12 @@ Optimus::Optimus(const Cluster& cluster, const OptimusOptions& options)
 }
 
 std::optional<std::string> Optimus::refuse(const JobSpec& spec) {
-  if (spec.is_particular()) return "asks for CPUs, memory or a spread, which Optimus does not heed";
+  if (spec.is_particular())
+    return "requests CPUs, memory or a spread, which Optimus does not support";
   const std::int32_t least = spec.fewest_gpus();
   if (least > spec.most_gpus()) {
-    return fmt::format("runs on {} GPUs at least and on {} at most", least, spec.most_gpus());
+    return fmt::format("minimum number of GPUs, {}, is above the maximum, {}", least,
+                       spec.most_gpus());
   }
   JobSpec smallest = spec;
   smallest.gpus = least;
@@ -50,7 +52,7 @@ std::uint32_t Optimus::group_of(const JobSpec& spec) {
   return static_cast<std::uint32_t>(groups_.size() - 1);
 }
 
-// Of an elastic job its tenant's part is to be as large as it could use.
+// GPUs that count for its tenant's entitlement: as many as an elastic job could use.
 std::int32_t Optimus::wanted_by(const JobSpec& spec) const {
   return std::min(spec.most_gpus(), cluster_->topology().total().gpus);
 }
@@ -86,9 +88,9 @@ bool Optimus::resume(const View& view, Draft& draft, JobId job, Placement placem
   return true;
 }
 
-void Optimus::revised(const View& /*view*/, JobId job) { tickets_[job].foreseen = true; }
+void Optimus::revised(const View& /*view*/, JobId job) { tickets_[job].predicted = true; }
 
-void Optimus::forget(const View& view, JobId job, Farewell farewell) {
+void Optimus::forget(const View& view, JobId job, JobExit job_exit) {
   const JobSpec& spec = view.spec(job);
   Ticket& ticket = tickets_[job];
   MUSTER_CHECK(ticket.known);
@@ -96,8 +98,8 @@ void Optimus::forget(const View& view, JobId job, Farewell farewell) {
   --known_;
   if (tenancy_) tenancy_->want(spec.tenant, -wanted_by(spec));
   if (view.is_placed(job)) charge(spec, -total_of(view.placement(job)).gpus);
-  // One whose attempt failed may come back, and then goes on from where it was.
-  if (farewell == Farewell::kCompleted) belief_.forget(job);
+  // A failed job may be retried, and then resumes from its checkpoint.
+  if (job_exit == JobExit::kCompleted) belief_.forget(job);
   if (!ticket.waits) return;
   ticket.waits = false;
   groups_[ticket.group].queued.erase(job);
@@ -113,7 +115,7 @@ void Optimus::observe(const View& view, const JobReported& report) {
 
 void Optimus::observe(const View& /*view*/, const TypeMeasured& trial) { belief_.learn(trial); }
 
-void Optimus::plan(const View& view, Draft& draft, Occasion /*occasion*/) {
+void Optimus::plan(const View& view, Draft& draft, PlanTrigger /*trigger*/) {
   last_plan_ = view.now();
   gather(view);
   keep_safe(view);
@@ -123,7 +125,7 @@ void Optimus::plan(const View& view, Draft& draft, Occasion /*occasion*/) {
   note_causes(view, draft);
 }
 
-// What jobs gain shifts as they go on, so every round is planned while there are any.
+// Gains change while jobs run, so every round is planned while there are jobs.
 Instant Optimus::review_at() const {
   return known_ == 0 ? Instant::never() : last_plan_ + Duration::seconds(1);
 }
@@ -137,12 +139,12 @@ void Optimus::note_start(const View& view, JobId job) {
 
 void Optimus::note_causes(const View& view, const Draft& draft) {
   for (Group& group : groups_) {
-    WaitCause cause = WaitCause::kOrder;  // Also of whoever comes before the next round.
+    WaitCause cause = WaitCause::kOrder;  // Also for jobs that arrive before the next round.
     if (!group.queued.empty()) {
       if (tenancy_ && !tenancy_->within(group.tenant, group.least)) {
         cause = WaitCause::kFairShare;
       } else if (!is_awaited(group.gpu_type) &&
-                 draft.books().free_gpus(group.gpu_type) >= group.least) {
+                 draft.ledger().free_gpus(group.gpu_type) >= group.least) {
         cause = WaitCause::kFragmentation;
       }
     }

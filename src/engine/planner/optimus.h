@@ -1,16 +1,15 @@
 #pragma once
 
-// Optimus' scheduler (Peng et al., EuroSys 2018): every round it shares out the GPUs anew, one
-// worker at a time to the job that gains most by it. How long a job still has it knows only from
-// what the job reports: losses, to which it fits a curve that says when it will have converged, and
-// speeds, of all jobs of its sort, to which it fits how speed grows with workers. Where the engine
-// is told how long a job still takes (JobForeseen), that counts instead of the curve. A job whose
-// number of workers changes is restarted. Runs in rounds (EngineOptions::round).
+// Optimus' scheduler (Peng et al., EuroSys 2018). In every round it allocates all GPUs again, one
+// worker at a time to the job that gains most. It learns from job reports: it fits a convergence
+// curve to a job's losses, and a scaling curve to the speeds of all jobs of a profile. A predicted
+// remaining time (JobPredicted) replaces the convergence curve. A job restarts if its number of
+// workers changes. Runs in rounds (EngineOptions::round).
 //
-// First every job gets the fewest GPUs it runs with, the oldest first: so none starves, though a
-// younger one may be stopped for it. With tenants, what is within their parts is shared out first,
-// and only what is left then is lent. A gang has GPUs of one type; jobs that name none go where
-// most are idle.
+// First every job gets its minimum number of GPUs, oldest first. So no job starves, but a younger
+// job may be stopped for an older one. With tenants, entitled GPUs are allocated first; only the
+// rest is lent. A gang uses GPUs of one type. Jobs without a requested type go where most GPUs are
+// idle.
 
 #include <cstdint>
 #include <optional>
@@ -28,23 +27,23 @@ namespace muster {
 struct OptimusOptions {
   ConvergenceRule rule;
   const TenantTree* tenants = nullptr;  // Must outlive the planner.
-  Duration min_run;                     // As ChainOptions::min_run.
-  // What a job is believed to lose by a change of its workers, so that they change hands only where
-  // that is worth two restarts. The original counts it as nothing, though gains shift every round.
+  Duration min_run;                     // As ComposedPlannerOptions::min_run.
+  // Assumed cost of a change of workers, so that workers move only if it is worth two restarts. The
+  // original assumes no cost, although gains change every round.
   Duration restart_cost = Duration::seconds(40);
 };
 
 class Optimus final : public Planner {
  public:
-  // `cluster` must outlive it.
+  // `cluster` must outlive the planner.
   Optimus(const Cluster& cluster, const OptimusOptions& options);
 
   std::optional<std::string> refuse(const JobSpec& spec) override;
   void enqueue(const View& view, JobId job) override;
   bool resume(const View& view, Draft& draft, JobId job, Placement placement) override;
   void revised(const View& view, JobId job) override;
-  void forget(const View& view, JobId job, Farewell farewell) override;
-  void plan(const View& view, Draft& draft, Occasion occasion) override;
+  void forget(const View& view, JobId job, JobExit job_exit) override;
+  void plan(const View& view, Draft& draft, PlanTrigger trigger) override;
   bool drifts() const override { return true; }
   Instant review_at() const override;
   Reports wants_reports() const override { return Reports::kAll; }
@@ -55,43 +54,44 @@ class Optimus final : public Planner {
  private:
   struct Ticket {
     bool seen = false;
-    bool known = false;  // Runs or waits: it is neither over nor parked.
+    bool known = false;  // It runs or waits; false if finished or in back-off.
     bool waits = false;
-    bool foreseen = false;  // How much it still has to do is told, not fitted here.
+    bool predicted = false;  // Its remaining work comes from JobPredicted, not from a curve.
     std::uint32_t group = 0;
-    WaitSplit waited;  // While it waits in its group, see CauseClock.
+    WaitSplit waited;  // While it waits, see WaitCauseTimer.
   };
-  // Waiting jobs of one tenant and size: they are served by age, and wait for one reason at a time.
+  // Waiting jobs of one tenant, size and GPU type. They start by age and have the same wait cause.
   struct Group {
     TenantId tenant;
     std::int32_t least;
     std::optional<GpuTypeId> gpu_type;
-    std::set<JobId> queued = {};           // The oldest first.
-    std::set<JobId>::const_iterator next;  // Of those not served in this plan; end() for none.
-    CauseClock clock;
+    std::set<JobId> queued = {};           // Oldest first.
+    std::set<JobId>::const_iterator next;  // First job not served in this plan; end(): none.
+    WaitCauseTimer clock;
   };
-  // The GPUs of one type, while a plan is made.
+  // GPUs of one type during a plan.
   struct Pool {
-    std::int64_t left = 0;       // Given to nobody so far.
-    std::int64_t idle = 0;       // Of these, as many as nobody holds now.
-    std::int64_t unclaimed = 0;  // All but the least of each job served: what the next could have
-                                 // if there were nobody too young to be stopped.
-    // An older job only waits until young ones may be stopped. Nothing begins here meanwhile, lest
-    // there always be somebody young.
+    std::int64_t left = 0;  // Not allocated yet.
+    std::int64_t idle = 0;  // GPUs in `left` that no job holds now.
+    // All except the minimums of the jobs served so far: available to the next job if no job were
+    // too young to be stopped.
+    std::int64_t unclaimed = 0;
+    // An older job waits until young jobs may be stopped. No job starts here meanwhile; otherwise
+    // there would always be a young job.
     bool awaited = false;
   };
-  // Who may get something in a plan.
+  // A job that may get GPUs in a plan.
   struct Candidate {
     JobId job;
-    GpuTypeId pool;         // Where it has its GPUs, or is to.
-    std::int32_t held = 0;  // GPUs; 0: it waits.
-    std::int32_t give = 0;  // What it is to have.
-    bool safe = false;      // Keeps what it holds, whatever others want.
-    bool moves = false;     // To another pool than it has GPUs in.
+    GpuTypeId pool;         // GPU type that it has or will get.
+    std::int32_t held = 0;  // GPUs held now; 0: it waits.
+    std::int32_t give = 0;  // GPUs that it will get.
+    bool safe = false;      // Keeps what it holds in any case.
+    bool moves = false;     // To another GPU type.
   };
   enum class Right : std::uint8_t {
-    kOwn,  // Within its tenant's part.
-    kAny,  // Whatever is left.
+    kOwn,  // Within its tenant's entitlement.
+    kAny,  // Everything that is left.
   };
 
   std::uint32_t group_of(const JobSpec& spec);
@@ -100,7 +100,7 @@ class Optimus final : public Planner {
   void note_start(const View& view, JobId job);
   void note_causes(const View& view, const Draft& draft);
 
-  // optimus_share.cc: who gets how many.
+  // optimus_share.cc: number of GPUs per job.
   void gather(const View& view);
   void charge_held(const View& view);
   void keep_safe(const View& view);
@@ -116,10 +116,10 @@ class Optimus final : public Planner {
   void serve_waiting(const View& view, Group& group);
   void grow(const View& view, Right right);
   ElasticJob elastic(const View& view, const Candidate& candidate);
-  double foreseen_steps(const View& view, const Candidate& candidate,
-                        const std::vector<double>& speeds) const;
+  double predicted_steps(const View& view, const Candidate& candidate,
+                         const std::vector<double>& speeds) const;
 
-  // optimus_write.cc: where they get them.
+  // optimus_write.cc: placement of the GPUs.
   void write(const View& view, Draft& draft);
   std::int32_t put(const View& view, Draft& draft, const Candidate& candidate) const;
 
@@ -131,10 +131,10 @@ class Optimus final : public Planner {
   std::vector<Group> groups_;
   std::size_t known_ = 0;  // Jobs that run or wait.
   Instant last_plan_;
-  // Of the plan being made.
+  // Data of the current plan.
   IdVector<GpuTypeId, Pool> pools_;
-  std::vector<Candidate> candidates_;  // Placed jobs by age, then those that are to start.
-  std::size_t placed_ = 0;             // How many are placed.
+  std::vector<Candidate> candidates_;  // Placed jobs by age, then the jobs to start.
+  std::size_t placed_ = 0;             // Number of placed jobs in candidates_.
   bool may_await_ = false;
   std::vector<std::size_t> growing_;  // Indices of candidates.
   std::vector<ElasticJob> elastic_;

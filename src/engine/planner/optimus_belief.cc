@@ -9,21 +9,21 @@ namespace muster {
 
 namespace {
 
-// Steps and passes beyond these are a mistake of whoever reports them.
-constexpr double kMost = 1e12;
-constexpr double kFastest = 1e9;  // Steps a second; slower than its inverse is none at all.
+// Larger numbers of steps or training epochs are reporting errors.
+constexpr double kMax = 1e12;
+constexpr double kFastest = 1e9;  // Steps per second; the minimum is its inverse.
 
-// A sort's speeds are fitted anew when some mean has moved by more than this part of itself.
+// Speeds of a profile are fitted again when a mean changes by more than this fraction.
 constexpr double kNotable = 0.05;
 
-// Believed of a sort of which nobody has reported a pass: six minutes of one GPU.
+// Default steps per training epoch of a profile without reports: six minutes on one GPU.
 constexpr double kUsualPass = 360;
 
-// Losses kept of a job; of a longer story every second one, then every fourth, and so on.
-constexpr std::size_t kMostLosses = 48;
+// Maximum losses kept per job. Above that, every second one is kept, then every fourth, and so on.
+constexpr std::size_t kMaxLosses = 48;
 constexpr std::int32_t kFewLosses = 5;
 
-bool is_sane(double value) { return value >= 0 && value <= kMost; }  // Not if it is no number.
+bool is_sane(double value) { return value >= 0 && value <= kMax; }  // False for NaN.
 
 }  // namespace
 
@@ -43,43 +43,43 @@ void OptimusBelief::measure(Sort& sort, std::int32_t workers, double steps_per_s
 void OptimusBelief::learn(const JobReported& report, Instant now, ProfileId sort_of,
                           std::int32_t gpus, bool elastic) {
   if (!is_sane(report.steps) || !is_sane(report.passes) || !is_sane(report.loss)) return;
-  if (!stories_.contains(report.job)) stories_.resize(report.job.index() + 1);
-  Story& story = stories_[report.job];
+  if (!loss_histories_.contains(report.job)) loss_histories_.resize(report.job.index() + 1);
+  LossHistory& history = loss_histories_[report.job];
   Sort& sort = sorts_[sort_of];
-  // Only what it did in one lease says how fast it is there.
-  if (story.epoch == report.epoch && now > story.at) {
-    measure(sort, gpus, (report.steps - story.steps) / (now - story.at).in_seconds());
+  // Only the steps within one lease measure the speed with these GPUs.
+  if (history.epoch == report.epoch && now > history.at) {
+    measure(sort, gpus, (report.steps - history.steps) / (now - history.at).in_seconds());
   }
-  if (story.passes == 0 && report.passes > 0 && is_sane(report.steps / report.passes)) {
+  if (history.passes == 0 && report.passes > 0 && is_sane(report.steps / report.passes)) {
     sort.steps_per_pass.sum += report.steps / report.passes;
     ++sort.steps_per_pass.count;
   }
-  story.epoch = report.epoch;
-  story.at = now;
-  story.steps = report.steps;
-  story.passes = report.passes;
-  if (elastic && report.loss > 0) add_loss(story, {report.passes, report.loss});
+  history.epoch = report.epoch;
+  history.at = now;
+  history.steps = report.steps;
+  history.passes = report.passes;
+  if (elastic && report.loss > 0) add_loss(history, {report.passes, report.loss});
 }
 
-void OptimusBelief::add_loss(Story& story, LossPoint point) {
-  // A job that had to go back to an earlier checkpoint tells the same passes again.
-  while (!story.losses.empty() && story.losses.back().epoch >= point.epoch) {
-    story.losses.pop_back();
+void OptimusBelief::add_loss(LossHistory& history, LossPoint point) {
+  // A job that resumed from an earlier checkpoint reports the same epochs again.
+  while (!history.losses.empty() && history.losses.back().epoch >= point.epoch) {
+    history.losses.pop_back();
   }
-  ++story.seen;
-  if (++story.passed_over < story.stride) return;
-  story.passed_over = 0;
-  if (story.losses.size() == kMostLosses) {
-    // The first stays: that the loss has converged is measured against it.
-    for (std::size_t i = 0; i < kMostLosses / 2; ++i) story.losses[i] = story.losses[2 * i];
-    story.losses.resize(kMostLosses / 2);
-    story.stride *= 2;
+  ++history.seen;
+  if (++history.passed_over < history.stride) return;
+  history.passed_over = 0;
+  if (history.losses.size() == kMaxLosses) {
+    // Keep the first: convergence is measured relative to it.
+    for (std::size_t i = 0; i < kMaxLosses / 2; ++i) history.losses[i] = history.losses[2 * i];
+    history.losses.resize(kMaxLosses / 2);
+    history.stride *= 2;
   }
-  story.losses.push_back(point);
+  history.losses.push_back(point);
 }
 
 void OptimusBelief::forget(JobId job) {
-  if (stories_.contains(job)) stories_[job] = Story();
+  if (loss_histories_.contains(job)) loss_histories_[job] = LossHistory();
 }
 
 const std::vector<double>& OptimusBelief::speeds(ProfileId sort_of, std::int32_t most) {
@@ -99,13 +99,13 @@ void OptimusBelief::fit_speeds(Sort& sort, std::size_t size) {
     points.push_back({workers, workers, 1, mean.fitted});
     one_worker += mean.fitted / workers / static_cast<double>(sort.measured.size());
   }
-  if (points.empty()) one_worker = 1;  // As a step is defined.
+  if (points.empty()) one_worker = 1;  // By the definition of a step.
   const Result<SpeedModel> model = fit_speed(Training::kSync, points);
   sort.speeds.assign(size, one_worker);
   for (std::size_t i = 1; i < size; ++i) {
     const auto workers = static_cast<int>(i);
     const double fitted = model.ok() ? model.value().speed(workers, workers) : one_worker * workers;
-    sort.speeds[i] = std::clamp(fitted, 1 / kFastest, kMost);
+    sort.speeds[i] = std::clamp(fitted, 1 / kFastest, kMax);
   }
   sort.stale = false;
 }
@@ -115,23 +115,24 @@ double OptimusBelief::pass_length(const Sort& sort) const {
 }
 
 double OptimusBelief::remaining_steps(JobId job, ProfileId sort) {
-  if (!stories_.contains(job) || !(stories_[job].passes > 0)) {
+  if (!loss_histories_.contains(job) || !(loss_histories_[job].passes > 0)) {
     return rule_.unknown * pass_length(sorts_[sort]);
   }
-  Story& story = stories_[job];
-  if (story.seen >= story.fit_next) {
-    const Result<LossCurve> fitted = fit_loss_curve(story.losses);
-    story.curve = fitted.ok() ? std::optional(fitted.value()) : std::nullopt;
-    // A fit costs more than all else: the next when a quarter more is known.
-    story.fit_next = std::max(story.seen + 1, story.seen + story.seen / 4);
+  LossHistory& history = loss_histories_[job];
+  if (history.seen >= history.fit_next) {
+    const Result<LossCurve> fitted = fit_loss_curve(history.losses);
+    history.curve = fitted.ok() ? std::optional(fitted.value()) : std::nullopt;
+    // A fit is expensive, so wait for a quarter more losses.
+    history.fit_next = std::max(history.seen + 1, history.seen + history.seen / 4);
   }
   const Result<LossCurve> curve =
-      story.curve ? Result<LossCurve>(*story.curve) : Error{"none was fitted"};
-  return std::min(kMost, remaining_epochs(curve, story.passes, rule_) * story.steps / story.passes);
+      history.curve ? Result<LossCurve>(*history.curve) : Error{"no curve"};
+  return std::min(kMax,
+                  remaining_epochs(curve, history.passes, rule_) * history.steps / history.passes);
 }
 
 bool OptimusBelief::is_early(JobId job) const {
-  return !stories_.contains(job) || stories_[job].seen < kFewLosses;
+  return !loss_histories_.contains(job) || loss_histories_[job].seen < kFewLosses;
 }
 
 }  // namespace muster

@@ -61,7 +61,7 @@ TEST(OptimusBelief, TakesTheMeanAndFitsAnewOnlyWhenItHasMoved) {
 }
 
 // Converges after 33 passes of 100 steps: the loss falls as 5 / (passes + 5).
-void tell_story(OptimusBelief& belief, int job, int from, int to, int stride = 1) {
+void describe_job(OptimusBelief& belief, int job, int from, int to, int stride = 1) {
   for (int pass = from; pass <= to; pass += stride) {
     belief.learn(report(job, 100.0 * pass, pass, 5.0 / (pass + 5)), at(pass * 100), kSort, 1, true);
   }
@@ -69,11 +69,11 @@ void tell_story(OptimusBelief& belief, int job, int from, int to, int stride = 1
 
 TEST(OptimusBelief, WhatIsLeftFollowsFromTheLosses) {
   OptimusBelief belief = fresh();
-  tell_story(belief, 0, 0, 6);
+  describe_job(belief, 0, 0, 6);
   EXPECT_NEAR(belief.remaining_steps(JobId(0), kSort), 2700, 1e-6);
-  tell_story(belief, 0, 7, 20);
+  describe_job(belief, 0, 7, 20);
   EXPECT_NEAR(belief.remaining_steps(JobId(0), kSort), 1300, 1e-6);
-  tell_story(belief, 0, 21, 40);
+  describe_job(belief, 0, 21, 40);
   EXPECT_EQ(belief.remaining_steps(JobId(0), kSort), 0) << "though it has not ended";
 }
 
@@ -99,7 +99,7 @@ TEST(OptimusBelief, OneThatDoesNotConvergeHasAlwaysTheSameLeft) {
 TEST(OptimusBelief, ALongStoryIsThinnedAndStillRight) {
   OptimusBelief belief(ConvergenceRule{.threshold = 1e-6, .cap = 100'000}, 2);
   for (int pass = 0; pass <= 3000; ++pass) {
-    tell_story(belief, 0, pass, pass);
+    describe_job(belief, 0, pass, pass);
     belief.remaining_steps(JobId(0), kSort);
   }
   // 50 / (e * e - 25) < 1e-6 from e = 7072 on.
@@ -108,17 +108,17 @@ TEST(OptimusBelief, ALongStoryIsThinnedAndStillRight) {
 
 TEST(OptimusBelief, AJobThatFallsBackTellsTheSameAgain) {
   OptimusBelief belief = fresh();
-  tell_story(belief, 0, 0, 20);
-  tell_story(belief, 0, 10, 12);
+  describe_job(belief, 0, 0, 20);
+  describe_job(belief, 0, 10, 12);
   EXPECT_NEAR(belief.remaining_steps(JobId(0), kSort), 2100, 1e-6);
 }
 
 TEST(OptimusBelief, IsEarlyUntilSomeLossesAreKnown) {
   OptimusBelief belief = fresh();
   EXPECT_TRUE(belief.is_early(JobId(0)));
-  tell_story(belief, 0, 0, 3);
+  describe_job(belief, 0, 0, 3);
   EXPECT_TRUE(belief.is_early(JobId(0)));
-  tell_story(belief, 0, 4, 4);
+  describe_job(belief, 0, 4, 4);
   EXPECT_FALSE(belief.is_early(JobId(0)));
   belief.forget(JobId(0));
   EXPECT_TRUE(belief.is_early(JobId(0)));
@@ -126,7 +126,7 @@ TEST(OptimusBelief, IsEarlyUntilSomeLossesAreKnown) {
 
 TEST(OptimusBelief, NonsenseIsNotBelieved) {
   OptimusBelief belief = fresh();
-  tell_story(belief, 0, 0, 20);
+  describe_job(belief, 0, 0, 20);
   for (const int gpus : {1, 2, 4, 6, 9}) belief.learn(TypeMeasured{kSort, gpus, truth(gpus)});
   const double left = belief.remaining_steps(JobId(0), kSort);
   const std::vector<double> speeds = belief.speeds(kSort, 20);
@@ -146,7 +146,7 @@ TEST(OptimusBelief, NonsenseIsNotBelieved) {
   belief.learn(TypeMeasured{kSort, 1, 0});
   belief.learn(TypeMeasured{ProfileId(99), 1, 1});
   EXPECT_EQ(belief.speeds(kSort, 20), speeds);
-  // Odd but possible: what follows is a number all the same.
+  // Odd but possible: the result is still a number.
   belief.learn(TypeMeasured{kSort, std::numeric_limits<int>::max(), 1e9});
   belief.learn(report(5, 1e12, 1e-300, 1e12), at(0), kSort, 1, true);
   belief.learn(report(5, 0, 1e12, 1e-300), at(0), kSort, 1, true);

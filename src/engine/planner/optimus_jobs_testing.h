@@ -14,11 +14,11 @@
 
 namespace muster {
 
-// What only the world knows of a job.
+// Actual properties of a job, unknown to the planner.
 struct Life {
-  double passes = 40;                    // Until it ends.
-  double pass_steps = 360;               // Steps a pass.
-  LossCurve loss = {0.2, 1, 0.1, 0, 0};  // Converges after some 30 passes.
+  double passes = 40;                    // Training epochs until it ends.
+  double pass_steps = 360;               // Steps per training epoch.
+  LossCurve loss = {0.2, 1, 0.1, 0, 0};  // Converges after about 30 epochs.
   Scaling scaling = {1, 0, 0};
   bool reports = true;
 
@@ -30,7 +30,7 @@ struct Life {
   }
 };
 
-// On 1 to `most` GPUs.
+// A job on 1 to `most` GPUs.
 inline JobSpec elastic(std::int32_t most, int tenant = 0) {
   JobSpec spec;
   spec.gpus = 1;
@@ -57,7 +57,7 @@ inline ProfileTable one_profile() {
 struct OptimusTraining {
   Life life;
   double steps = 0;
-  int gpus = 0;  // 0: it stands still.
+  int gpus = 0;  // 0: it does not run.
   int starts = 0;
 
   double total() const { return life.passes * life.pass_steps; }

@@ -1,22 +1,21 @@
 #pragma once
 
-// Where Optimus puts a gang: in equal numbers on the fewest servers, which no other placement beats
-// (engine/fit/spread.h; the parameter servers sit beside the workers, so only those are counted).
-// Only where no equal numbers are to be had it takes what there is, from the emptiest servers
-// first. A function of the books.
+// Optimus' placement of a gang: equal numbers of GPUs on as few nodes as possible, which is optimal
+// (engine/fit/spread.h; parameter servers run with the workers, so only workers count). If equal
+// numbers are impossible, it takes the nodes with the most free GPUs first.
 
 #include <cstdint>
 
-#include "engine/core/books.h"
 #include "engine/core/cluster.h"
+#include "engine/core/resource_ledger.h"
 
 namespace muster {
 
-// Fills `out` with so many GPUs of one type, and each server's proportional share of the rest, on
-// what is free and on what the job itself holds now; or returns false and leaves it empty. A job
-// stays on its servers, and on its GPUs there, unless others would do with fewer servers: it has to
-// be restarted either way.
-bool place_evenly(const Cluster& cluster, const Books& books, std::int32_t gpus, GpuTypeId type,
-                  const Placement& held, Placement& out);
+// Fills `out` with `gpus` GPUs of one type and the proportional share of other resources. Uses free
+// GPUs and the job's current GPUs. Returns false and clears `out` if there are too few. A job
+// stays on its nodes and GPUs unless other nodes would reduce their number; it restarts in any
+// case.
+bool place_evenly(const Cluster& cluster, const ResourceLedger& ledger, std::int32_t gpus,
+                  GpuTypeId type, const Placement& held, Placement& out);
 
 }  // namespace muster

@@ -10,12 +10,12 @@
 namespace muster {
 namespace {
 
-// Takes GPUs of a server, the lowest free ones.
-Share take(const Cluster& cluster, Books& books, int node, std::int32_t gpus) {
+// Takes GPUs of a node, the lowest free ones.
+Share take(const Cluster& cluster, ResourceLedger& ledger, int node, std::int32_t gpus) {
   const Resources amount = cluster.fair(NodeId(node)) * gpus;
-  const Share share = {NodeId(node), lowest_slots(books.free_slots(NodeId(node)), gpus),
+  const Share share = {NodeId(node), lowest_slots(ledger.free_slots(NodeId(node)), gpus),
                        amount.cpu_milli, amount.mem_mib, amount.storage_kbps};
-  books.take(share);
+  ledger.take(share);
   return share;
 }
 
@@ -28,27 +28,27 @@ std::string text_of(const Placement& placement) {
   return text;
 }
 
-// A cluster on which the given numbers of GPUs of its servers are free.
+// A cluster on which the given numbers of GPUs of its nodes are free.
 class Ground {
  public:
   explicit Ground(const std::vector<std::int32_t>& free)
       : topology_(parse_cluster_shorthand(std::to_string(free.size()) + "x8").value()),
         cluster_(topology_, profiles_),
-        books_(topology_, Pooling::kPerNode) {
+        ledger_(topology_, Pooling::kPerNode) {
     for (std::size_t i = 0; i < free.size(); ++i) {
-      if (free[i] < 8) take(cluster_, books_, static_cast<int>(i), 8 - free[i]);
+      if (free[i] < 8) take(cluster_, ledger_, static_cast<int>(i), 8 - free[i]);
     }
   }
   std::string place(std::int32_t gpus, const Placement& held = {}) {
-    if (!place_evenly(cluster_, books_, gpus, GpuTypeId(), held, last)) return "none";
-    Books after = books_;
+    if (!place_evenly(cluster_, ledger_, gpus, GpuTypeId(), held, last)) return "none";
+    ResourceLedger after = ledger_;
     for (const Share& share : held) after.give(share);
     EXPECT_TRUE(after.can_take(last));
     return text_of(last);
   }
   Placement hold(const std::vector<std::pair<int, std::int32_t>>& shares) {
     Placement held;
-    for (const auto& [node, gpus] : shares) held.push_back(take(cluster_, books_, node, gpus));
+    for (const auto& [node, gpus] : shares) held.push_back(take(cluster_, ledger_, node, gpus));
     return held;
   }
 
@@ -58,7 +58,7 @@ class Ground {
   Topology topology_;
   ProfileTable profiles_;
   Cluster cluster_;
-  Books books_;
+  ResourceLedger ledger_;
 };
 
 TEST(OptimusPlace, TakesOneServerWhereOneWillDo) {
@@ -89,7 +89,7 @@ TEST(OptimusPlace, GrowsAndShrinksOnItsOwnServers) {
   EXPECT_EQ(ground.place(10, held), "1:5 2:5");
   EXPECT_EQ(ground.last[0].slots & held[0].slots, held[0].slots);
   EXPECT_EQ(ground.last[1].slots & held[1].slots, held[1].slots);
-  EXPECT_EQ(ground.place(3, held), "1:3") << "fewer servers than before";
+  EXPECT_EQ(ground.place(3, held), "1:3") << "fewer nodes than before";
   EXPECT_EQ(ground.last[0].slots, held[0].slots);
   EXPECT_EQ(ground.place(2, held), "1:2");
 }
@@ -109,16 +109,16 @@ TEST(OptimusPlace, StaysWithinOneType) {
   ASSERT_FALSE(topology.add_node("b", "r", "new", {4, 8000, 8000, 8000}));
   const ProfileTable profiles;
   const Cluster cluster(topology, profiles);
-  Books books(topology, Pooling::kPerNode);
+  ResourceLedger ledger(topology, Pooling::kPerNode);
   Placement out;
-  ASSERT_TRUE(place_evenly(cluster, books, 4, GpuTypeId(1), {}, out));
+  ASSERT_TRUE(place_evenly(cluster, ledger, 4, GpuTypeId(1), {}, out));
   EXPECT_EQ(text_of(out), "1:4");
   EXPECT_EQ(out[0].cpu_milli, 8000);
-  EXPECT_FALSE(place_evenly(cluster, books, 5, GpuTypeId(1), {}, out));
+  EXPECT_FALSE(place_evenly(cluster, ledger, 5, GpuTypeId(1), {}, out));
   EXPECT_TRUE(out.empty());
 }
 
-// It always finds a place where so many are free, and never a worse one than the rule allows.
+// It always finds a place if enough GPUs are free, and never a worse one than the rule allows.
 TEST(OptimusPlaceProperty, FindsWhatThereIs) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(testing::Message() << "reproduce with seed " << seed);

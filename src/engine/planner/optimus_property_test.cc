@@ -1,5 +1,5 @@
-// Optimus on random clusters and workloads: whatever happens, the books are right after every step
-// (the world checks them), rules of who may have what are kept, and every job ends.
+// Optimus on random clusters and workloads: after every step the ledger is consistent (the test
+// world checks it), entitlements are respected, and every job ends.
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ namespace {
 
 Topology random_cluster(Random& random) {
   Topology topology;
-  const std::uint64_t servers = 1 + random.below(5);
-  for (std::uint64_t i = 0; i < servers; ++i) {
+  const std::uint64_t nodes = 1 + random.below(5);
+  for (std::uint64_t i = 0; i < nodes; ++i) {
     const auto gpus = static_cast<std::int32_t>(1 + random.below(8));
     MUSTER_CHECK(!topology.add_node("s" + std::to_string(i), "r", random.below(3) == 0 ? "b" : "a",
                                     {gpus, gpus * 3001 + 1, gpus * 64'000 + 7, gpus * 100}));
@@ -124,7 +124,7 @@ void run_one(std::uint64_t seed, Campaign& campaign) {
         << "job " << i << " at " << world.now();
     campaign.resizes += std::max(0, world.starts(static_cast<int>(i)) - 1);
   }
-  ASSERT_EQ(world.state().books.free_gpus(), topology.total().gpus);
+  ASSERT_EQ(world.state().ledger.free_gpus(), topology.total().gpus);
 }
 
 TEST(OptimusProperty, EveryJobEnds) {

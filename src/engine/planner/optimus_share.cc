@@ -1,4 +1,4 @@
-// Optimus' shares: who gets how many GPUs in a round.
+// Optimus: the number of GPUs per job in a round.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace muster {
 
 namespace {
 
-// What Optimus' paper takes off the gain of a job of which little is known yet.
+// Factor of the Optimus paper on the gain of a job with few reports.
 constexpr double kEarlyPriority = 0.95;
 
 bool allows(std::optional<GpuTypeId> type, GpuTypeId pool) { return !type || *type == pool; }
@@ -18,7 +18,7 @@ bool allows(std::optional<GpuTypeId> type, GpuTypeId pool) { return !type || *ty
 
 void Optimus::gather(const View& view) {
   for (std::size_t i = 0; i < pools_.size(); ++i) {
-    const std::int32_t free = view.books().free_gpus(GpuTypeId(i));
+    const std::int32_t free = view.ledger().free_gpus(GpuTypeId(i));
     pools_[GpuTypeId(i)] = {free, free, free, false};
   }
   candidates_.clear();
@@ -38,20 +38,20 @@ void Optimus::gather(const View& view) {
   for (Group& group : groups_) group.next = group.queued.begin();
 }
 
-// Everybody's part by what all could use, and what each tenant holds as yet.
+// Computes the entitlements from the demand, and charges current usage to the tenants.
 void Optimus::charge_held(const View& view) {
   tenancy_->begin();
   tenancy_->share_out();
   for (const Candidate& each : candidates_) charge(view.spec(each.job), each.held);
 }
 
-// Those too young to be stopped or resized, and where the cluster is not full enough for taking
-// back, those of tenants that have more than their part.
+// Keeps jobs that are too young to be stopped or resized. If the cluster is not full enough to
+// reclaim GPUs, also keeps jobs of tenants above their entitlement.
 void Optimus::keep_safe(const View& view) {
   bool may_reclaim = true;
   if (tenancy_) {
     charge_held(view);
-    may_reclaim = tenancy_->may_reclaim(view.books().free_gpus());
+    may_reclaim = tenancy_->may_reclaim(view.ledger().free_gpus());
   }
   for (Candidate& each : candidates_) {
     const bool young = view.held_since(each.job) + options_.min_run > view.now();
@@ -71,7 +71,7 @@ bool Optimus::within(TenantId tenant, std::int32_t gpus, Right right) const {
   return right == Right::kAny || tenancy_->within(tenant, gpus);
 }
 
-// Where a job may start, or nothing: rather on idle GPUs than on others', and where most are.
+// Returns the GPU type for a new job, or nullopt. Prefers idle GPUs, then the type with the most.
 std::optional<GpuTypeId> Optimus::pool_for(std::optional<GpuTypeId> type, std::int32_t gpus) const {
   std::optional<GpuTypeId> best;
   for (std::size_t i = 0; i < pools_.size(); ++i) {
@@ -161,7 +161,7 @@ void Optimus::serve_waiting(const View& view, Group& group) {
   candidates_.push_back(candidate);
 }
 
-// Everybody's least by age, then more by gain.
+// First the minimum of every job by age, then more by gain.
 void Optimus::share_out(const View& view, Right right) {
   std::size_t placed = 0;
   Group* oldest = oldest_eligible(right);
@@ -177,12 +177,12 @@ void Optimus::share_out(const View& view, Right right) {
     }
   }
   grow(view, right);
-  may_await_ = false;  // By what is lent nobody is kept waiting.
+  may_await_ = false;  // Lent GPUs must not delay other jobs.
 }
 
-// The work left is time with what it has now, or else with the GPUs it asked for.
-double Optimus::foreseen_steps(const View& view, const Candidate& candidate,
-                               const std::vector<double>& speeds) const {
+// The remaining time applies to its current GPUs or, if it waits, to the requested number.
+double Optimus::predicted_steps(const View& view, const Candidate& candidate,
+                                const std::vector<double>& speeds) const {
   const double work = view.facts(candidate.job).remaining().in_seconds();
   const double speed = candidate.held > 0 ? view.speed(candidate.job) : 1;
   const std::int32_t gpus = candidate.held > 0 ? candidate.held : view.spec(candidate.job).gpus;
@@ -200,10 +200,10 @@ ElasticJob Optimus::elastic(const View& view, const Candidate& candidate) {
   job.speed = [known = &speeds](int workers) {
     return (*known)[static_cast<std::size_t>(workers)];
   };
-  const bool foreseen = tickets_[candidate.job].foreseen;
-  job.remaining = foreseen ? foreseen_steps(view, candidate, speeds)
-                           : belief_.remaining_steps(candidate.job, spec.profile);
-  if (!foreseen && belief_.is_early(candidate.job)) job.priority = kEarlyPriority;
+  const bool predicted = tickets_[candidate.job].predicted;
+  job.remaining = predicted ? predicted_steps(view, candidate, speeds)
+                            : belief_.remaining_steps(candidate.job, spec.profile);
+  if (!predicted && belief_.is_early(candidate.job)) job.priority = kEarlyPriority;
   if (!candidate.moves) job.held = candidate.held;
   job.restart = options_.restart_cost.in_seconds();
   return job;
@@ -220,7 +220,7 @@ void Optimus::grow(const View& view, Right right) {
     if (each.give == 0 || each.safe || spec.fewest_gpus() == spec.most_gpus()) continue;
     growing_.push_back(i);
   }
-  // Ties go to the older.
+  // The older job wins a tie.
   std::sort(growing_.begin(), growing_.end(), [this](std::size_t a, std::size_t b) {
     return candidates_[a].job < candidates_[b].job;
   });
@@ -231,17 +231,17 @@ void Optimus::grow(const View& view, Right right) {
     workers_.push_back(candidates_[i].give);
   }
   const auto of = [&](std::size_t i) -> Candidate& { return candidates_[growing_[i]]; };
-  Purse purse;
-  purse.left = [&](std::size_t i) {
+  GpuBudget budget;
+  budget.left = [&](std::size_t i) {
     const std::int64_t left = pools_[of(i).pool].left;
     if (right == Right::kAny) return left;
     return std::min(left, tenancy_->room(view.spec(of(i).job).tenant));
   };
-  purse.take = [&](std::size_t i, std::int64_t gpus) {
+  budget.take = [&](std::size_t i, std::int64_t gpus) {
     pools_[of(i).pool].left -= gpus;
     charge(view.spec(of(i).job), gpus);
   };
-  grow_by_gain(elastic_, workers_, purse);
+  grow_by_gain(elastic_, workers_, budget);
   for (std::size_t i = 0; i < growing_.size(); ++i) of(i).give = workers_[i];
 }
 

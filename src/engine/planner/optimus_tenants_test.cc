@@ -29,7 +29,7 @@ TEST(OptimusTenants, WhatIsIdleIsLentAndComesBackAtTheNextRound) {
   OptimusWorld world("2x4", optimus_with(tenants));
   world.at(0, {world.job(elastic(8, kB), passes_of(3000))});
   EXPECT_EQ(world.shares(), "8");
-  // However much more the other would gain.
+  // Independent of the gain of the other job.
   world.at(600, {world.job(elastic(8, kA), passes_of(300))});
   EXPECT_EQ(world.shares(), "4 4");
   world.at(1200, {world.job(elastic(8, kA), passes_of(300))});

@@ -1,4 +1,4 @@
-// Optimus without tenants: who gets how many GPUs, where, and when that changes.
+// Optimus without tenants: how many GPUs each job gets, where, and when that changes.
 
 #include "engine/planner/optimus.h"
 
@@ -16,7 +16,7 @@ namespace {
 // Hardly gains by more than two workers, and loses by more than three.
 constexpr Scaling kBad = {1, 0.05, 0.12};
 
-// Trials that show how jobs of the unknown sort scale.
+// Trial runs that measure the scaling of jobs without a profile.
 std::vector<Event> trials(const Scaling& scaling) {
   Life life;
   life.scaling = scaling;
@@ -84,14 +84,14 @@ TEST(Optimus, WhatIsForeseenOfAJobCountsInsteadOfItsLoss) {
   const Life silent = never_converges(1000);
   world.at(0, {world.job(elastic(8), silent), world.job(elastic(8), silent)});
   EXPECT_EQ(world.shares(), "4 4");
-  const auto foreseen = [&](int job, std::int64_t hours) {
+  const auto predicted = [&](int job, std::int64_t hours) {
     const Epoch epoch = world.engine().lease(JobId(job)).epoch;
-    return JobForeseen{JobId(job), epoch, Duration::seconds(hours * 3600)};
+    return JobPredicted{JobId(job), epoch, Duration::seconds(hours * 3600)};
   };
-  world.at(900, {foreseen(0, 1), foreseen(1, 100)});
+  world.at(900, {predicted(0, 1), predicted(1, 100)});
   world.at(1200);
   EXPECT_GT(world.gpus(1), 2 * world.gpus(0)) << world.shares();
-  world.at(1500, {foreseen(0, 100), foreseen(1, 1)});
+  world.at(1500, {predicted(0, 100), predicted(1, 1)});
   world.at(1800);
   EXPECT_GT(world.gpus(0), 2 * world.gpus(1)) << world.shares();
 }
@@ -153,7 +153,7 @@ TEST(Optimus, AJobThatHasNearlyConvergedMakesWay) {
 
 TEST(Optimus, WhoNeverConvergesNeitherHogsNorStarves) {
   OptimusWorld world("1x8");
-  // Past the cap of 100 passes it is still believed to have 20 left, no more and no less.
+  // After the cap of 100 epochs it is always estimated to have 20 left.
   const Life endless = never_converges(400);
   Life usual;
   usual.passes = 60;
@@ -165,7 +165,7 @@ TEST(Optimus, WhoNeverConvergesNeitherHogsNorStarves) {
     EXPECT_GE(world.gpus(0), 1);
   }
   EXPECT_LE(most, 5);
-  for (int job = 2; job < 8; ++job) {  // However many come, it keeps on.
+  for (int job = 2; job < 8; ++job) {  // It keeps running with any number of arrivals.
     world.at(static_cast<std::int64_t>(world.now()) + 1, {world.job(elastic(8), usual)});
     world.run(2);
     EXPECT_GE(world.gpus(0), 1) << world.now();
@@ -194,7 +194,7 @@ TEST(Optimus, AJobOfWhichLittleIsKnownStandsBack) {
   silent.reports = false;
   world.at(0, {world.job(elastic(8), silent), world.job(elastic(8), never_converges(100))});
   world.at(5 * 600 - 1);
-  EXPECT_EQ(world.shares(), "3 2") << "both are believed to have as much left: the older";
+  EXPECT_EQ(world.shares(), "3 2") << "equal estimates: the older job wins";
   world.at(5 * 600);
   EXPECT_EQ(world.shares(), "2 3") << "the second has reported five losses";
 }
@@ -244,8 +244,8 @@ TEST(Optimus, RefusesWhatCouldNeverRun) {
   odd.fewest = 3;
   odd.most = 2;
   EXPECT_EQ(world.at(0, {world.job(gang(0)), world.job(gang(9)), world.job(odd)}),
-            "@0 reject 0: asks for 0 GPUs, @0 reject 1: needs 9 GPUs, the cluster has 8, "
-            "@0 reject 2: runs on 3 GPUs at least and on 2 at most");
+            "@0 reject 0: requests 0 GPUs, @0 reject 1: needs 9 GPUs, the cluster has 8, "
+            "@0 reject 2: minimum number of GPUs, 3, is above the maximum, 2");
   JobSpec large = elastic(100);
   large.gpus = 50;
   EXPECT_EQ(world.at(600, {world.job(large)}), "@600 start 3 on 0:4 1:4") << "on fewer it can";
@@ -281,7 +281,7 @@ TEST(Optimus, IdleGpusOfTwoTypesAreNotOneGang) {
                          world.job(gang(2)), world.job(gang(3))}),
             "@0 start 0 on 0:2, @0 start 2 on 1:2");
   EXPECT_EQ(world.waited(1, 600), "order 600");
-  EXPECT_EQ(world.waited(3, 600), "fragmentation 600") << "two are free on either server";
+  EXPECT_EQ(world.waited(3, 600), "fragmentation 600") << "two are free on either node";
   EXPECT_EQ(world.at(1200, {world.end(0)}), "@1200 start 1 on 0:4");
   EXPECT_EQ(world.at(1800, {world.end(1)}), "@1800 start 3 on 0:3");
 }

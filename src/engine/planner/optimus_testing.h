@@ -31,14 +31,14 @@ class OptimusWorld {
   OptimusWorld(const OptimusWorld&) = delete;
   OptimusWorld& operator=(const OptimusWorld&) = delete;
 
-  // The event that submits it; must be handed in before the next is made.
+  // Returns the event that submits the job. Pass it to at() before the next call.
   JobSubmitted job(const JobSpec& spec, const Life& life = {}) {
     trainings_.add(life);
     return {spec};
   }
 
-  // Everything done up to and at this second: "@0 start 0 on 0:2, @600 stop 0, @600 start 0 on
-  // 0:4".
+  // Advances to this second and returns all actions, such as "@0 start 0 on 0:2, @600 stop 0, @600
+  // start 0 on 0:4".
   std::string at(std::int64_t second, const std::vector<Event>& events = {}) {
     text_.clear();
     const Instant until = Instant::at(Duration::seconds(second));
@@ -46,7 +46,7 @@ class OptimusWorld {
     step(until, events);
     return text_;
   }
-  // Until all jobs are over, or for so many rounds.
+  // Runs until all jobs have finished, at most `rounds` rounds.
   void run(int rounds) {
     for (int i = 0; i < rounds && next_instant() != Instant::never(); ++i) {
       text_.clear();
@@ -61,7 +61,7 @@ class OptimusWorld {
     const Job& row = state().jobs[JobId(job)];
     return row.lease == kNoRow ? 0 : engine_.lease(JobId(job)).total.gpus;
   }
-  // "4 2 0": of all jobs submitted.
+  // GPUs of all submitted jobs, such as "4 2 0".
   std::string shares() const {
     std::string text;
     for (std::size_t i = 0; i < state().jobs.size(); ++i) {
@@ -75,7 +75,7 @@ class OptimusWorld {
     trainings_[job].gpus = 0;
     return {JobId(job), engine_.lease(JobId(job)).epoch, LeaseOutcome::kCompleted};
   }
-  // What it says of itself now, to be changed.
+  // Current report of the job, which a test may change.
   JobReported report(int job) {
     return trainings_[job].report(JobId(job), engine_.lease(JobId(job)).epoch);
   }
@@ -111,7 +111,7 @@ class OptimusWorld {
   }
 
   void take(const Action& action) {
-    if (action.kind == Action::Kind::kWakeAt) {  // Names no job.
+    if (action.kind == Action::Kind::kWakeAt) {  // Has no job.
       wake_ = action.at;
       return;
     }

@@ -1,4 +1,4 @@
-// Optimus' hand: where the shares of a round are put on the servers.
+// Optimus: places the GPUs of a round on nodes.
 
 #include <algorithm>
 #include <utility>
@@ -9,14 +9,14 @@
 
 namespace muster {
 
-// Puts the job on as many GPUs as it was given, or else on fewer; says on how many it is then.
+// Places the job on the allocated number of GPUs, or on fewer. Returns the number placed.
 std::int32_t Optimus::put(const View& view, Draft& draft, const Candidate& candidate) const {
   const Placement* held = draft.placement(candidate.job);
   const std::int32_t least = view.spec(candidate.job).fewest_gpus();
   Placement place;
   for (std::int32_t gpus = candidate.give; gpus >= least; --gpus) {
     if (held != nullptr && gpus == candidate.held) break;
-    if (!place_evenly(*cluster_, draft.books(), gpus, candidate.pool,
+    if (!place_evenly(*cluster_, draft.ledger(), gpus, candidate.pool,
                       held != nullptr ? *held : Placement(), place)) {
       continue;
     }
@@ -27,8 +27,8 @@ std::int32_t Optimus::put(const View& view, Draft& draft, const Candidate& candi
   return held != nullptr ? candidate.held : 0;
 }
 
-// Those that give something up come first; then the others, those with few workers before those
-// with many (as in Optimus), which are the harder to keep together but also gain the least by it.
+// Jobs that release GPUs come first. Then jobs with few workers before jobs with many, as in
+// Optimus: large jobs are harder to keep together but gain the least from it.
 void Optimus::write(const View& view, Draft& draft) {
   std::vector<const Candidate*> order;
   for (const Candidate& each : candidates_) {

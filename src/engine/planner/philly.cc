@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/types/check.h"
-#include "engine/planner/whose_turn.h"
+#include "engine/planner/class_order.h"
 
 namespace muster {
 
@@ -26,11 +26,11 @@ std::optional<std::string> Philly::refuse(const JobSpec& spec) {
                                    : " do not fit into one rack, and locality is never relaxed");
 }
 
-bool Philly::could_avoid(const JobSpec& spec, std::span<const NodeId> servers) const {
-  const Locality worst = options_.relax_after == 0 ? Locality::kFewestServers : Locality::kAnywhere;
+bool Philly::could_avoid(const JobSpec& spec, std::span<const NodeId> nodes) const {
+  const Locality worst = options_.relax_after == 0 ? Locality::kMinNodes : Locality::kAnywhere;
   Placement place;
-  const Books empty(cluster_->topology(), Pooling::kPerNode);
-  return place_locally(*cluster_, empty, demand_of(spec, servers), worst, place);
+  const ResourceLedger empty(cluster_->topology(), Pooling::kPerNode);
+  return place_locally(*cluster_, empty, demand_of(spec, nodes), worst, place);
 }
 
 std::uint32_t Philly::group_of(const JobSpec& spec, std::span<const NodeId> avoid) {
@@ -91,7 +91,7 @@ void Philly::enqueue(const View& view, JobId job) {
   join(ticket, view.now());
   groups_[ticket.group].queued.insert(job);
   queued_since_plan_ = true;
-  if (!first) look_at_all_ = true;  // It gave something back.
+  if (!first) look_at_all_ = true;  // It released resources.
   if (tenancy_) tenancy_->want(spec.tenant, spec.gpus);
 }
 
@@ -99,7 +99,7 @@ void Philly::charge(const JobSpec& spec, std::int32_t sign) {
   if (tenancy_) tenancy_->charge(spec.tenant, spec.user, sign * spec.gpus);
 }
 
-// Gives up the servers it asked for, and its claim to GPUs with them.
+// Releases the nodes that the job asked for, and its claim to GPUs.
 void Philly::stop_asking(const View& view, JobId job) {
   const JobSpec& spec = view.spec(job);
   Ticket& ticket = tickets_[job];
@@ -116,7 +116,7 @@ void Philly::stop_asking(const View& view, JobId job) {
   }
 }
 
-void Philly::forget(const View& view, JobId job, Farewell /*farewell*/) {
+void Philly::forget(const View& view, JobId job, JobExit /*job_exit*/) {
   const JobSpec& spec = view.spec(job);
   if (view.is_placed(job)) {
     for (const Share& share : view.placement(job)) freed_.push_back(share.node);
@@ -128,7 +128,7 @@ void Philly::forget(const View& view, JobId job, Farewell /*farewell*/) {
   ++ticket.turn;
   if (ticket.phase == Phase::kAsking) stop_asking(view, job);
   if (ticket.phase == Phase::kQueued) groups_[ticket.group].queued.erase(job);
-  --groups_[ticket.group].tickets;  // Not of those that claim: it has stopped asking.
+  --groups_[ticket.group].tickets;  // stop_asking() has returned it to this group.
   if (ticket.phase == Phase::kBackingOff) {
     ticket.waited[WaitCause::kBackoff] += view.now() - ticket.backing_off_since;
   } else {
@@ -147,7 +147,7 @@ void Philly::begin_turns(const View& view) {
   tenancy_->share_out();
 }
 
-// Whose time is over, or whose servers have changed; in order of their turn.
+// Collects jobs whose timer is due or whose nodes have changed, in order of their turn.
 void Philly::gather(const View& view) {
   turn_.clear();
   while (!timers_.empty() && timers_.front().at <= view.now()) {
@@ -204,18 +204,18 @@ void Philly::note_start(const View& view, JobId job) {
   if (tenancy_) tenancy_->want(spec.tenant, -spec.gpus);
 }
 
-// Looks once at the job's level, and takes back what was lent if it is the job's right.
+// Searches once at the job's level. Reclaims lent GPUs if the job is entitled to them.
 bool Philly::look(const View& view, Draft& draft, JobId job) {
   Placement place;
   const Demand demand = demand_of(view, job);
-  if (place_locally(*cluster_, draft.books(), demand, tickets_[job].level, place) &&
+  if (place_locally(*cluster_, draft.ledger(), demand, tickets_[job].level, place) &&
       start(view, draft, job, std::move(place))) {
     return true;
   }
   return tickets_[job].own && reclaim(view, draft, job);
 }
 
-// Its servers have changed, or its time is over.
+// Handles a job whose nodes have changed or whose timer is due.
 void Philly::attend(const View& view, Draft& draft, JobId job) {
   Ticket& ticket = tickets_[job];
   const JobSpec& spec = view.spec(job);
@@ -229,15 +229,15 @@ void Philly::attend(const View& view, Draft& draft, JobId job) {
   }
   if (ticket.until > now) {
     Placement place;
-    if (!place_on(*cluster_, draft.books(), demand_of(view, job), ticket.asked, place)) return;
+    if (!place_on(*cluster_, draft.ledger(), demand_of(view, job), ticket.asked, place)) return;
     stop_asking(view, job);
     MUSTER_CHECK(start(view, draft, job, std::move(place)));
     return;
   }
   stop_asking(view, job);
-  // If so many GPUs are not to be had anyway, it was not for want of locality.
-  if (!is_own(spec) && (draft.books().free_gpus(spec.gpu_type) < spec.gpus ||
-                        draft.books().free_gpus() - asking_gpus_ < spec.gpus)) {
+  // If there are not enough GPUs at all, locality is not the reason.
+  if (!is_own(spec) && (draft.ledger().free_gpus(spec.gpu_type) < spec.gpus ||
+                        draft.ledger().free_gpus() - asking_gpus_ < spec.gpus)) {
     ticket.phase = Phase::kQueued;
     groups_[ticket.group].queued.insert(job);
     return;
@@ -254,18 +254,18 @@ void Philly::attend(const View& view, Draft& draft, JobId job) {
   set_phase(job, Phase::kBackingOff, now + options_.back_off);
 }
 
-bool Philly::may_ask(const Group& group, const Books& books) const {
+bool Philly::may_ask(const Group& group, const ResourceLedger& ledger) const {
   if (group.out || group.queued.empty()) return false;
-  if (group.gpus <= books.free_gpus(group.gpu_type)) return true;
+  if (group.gpus <= ledger.free_gpus(group.gpu_type)) return true;
   return tenancy_ && tenancy_->within(group.tenant, group.gpus);
 }
 
-// The oldest job of the tenant whose turn it is, those within their part first.
-Philly::Group* Philly::next_to_admit(const Books& books) {
+// Returns the group of the oldest job of the next tenant; entitled jobs come first.
+Philly::Group* Philly::next_to_admit(const ResourceLedger& ledger) {
   Group* best = nullptr;
   Turn first;
   for (Group& group : groups_) {
-    if (!may_ask(group, books)) continue;
+    if (!may_ask(group, ledger)) continue;
     const bool own = tenancy_ && tenancy_->within(group.tenant, group.gpus);
     const Turn turn{own, group.tenant, *group.queued.begin()};
     if (best != nullptr && !is_sooner(tenancy_, turn, first)) continue;
@@ -275,8 +275,8 @@ Philly::Group* Philly::next_to_admit(const Books& books) {
   return best;
 }
 
-// Starts the oldest job of the group if its gang is there; otherwise it begins to ask for the
-// servers nearest to having it, unless all that is idle is spoken for by others that ask.
+// Starts the oldest job of the group if its gang fits. Otherwise it asks for the nodes closest to
+// fitting it, unless other asking jobs claim all idle GPUs.
 void Philly::admit(const View& view, Draft& draft, Group& group) {
   const JobId job = *group.queued.begin();
   const JobSpec& spec = view.spec(job);
@@ -286,8 +286,8 @@ void Philly::admit(const View& view, Draft& draft, Group& group) {
     group.queued.erase(job);
     return;
   }
-  group.out = true;  // The others of its kind would fare no better.
-  if (!ticket.own && draft.books().free_gpus() - asking_gpus_ < spec.gpus) return;
+  group.out = true;  // The other jobs of the group would fail too.
+  if (!ticket.own && draft.ledger().free_gpus() - asking_gpus_ < spec.gpus) return;
   group.queued.erase(job);
   if (ticket.own) {
     leave(ticket, view.now());
@@ -298,16 +298,15 @@ void Philly::admit(const View& view, Draft& draft, Group& group) {
     asking_gpus_ += spec.gpus;
   }
   asking_.push_back(job);
-  ticket.asked = servers_to_ask(*cluster_, draft.books(), demand_of(view, job), ticket.level);
+  ticket.asked = nodes_to_ask(*cluster_, draft.ledger(), demand_of(view, job), ticket.level);
   for (const NodeId node : ticket.asked) asked_of_[node].push_back(job);
   set_phase(job, Phase::kAsking, view.now() + options_.acquire);
 }
 
-// Takes back what was lent, the youngest gangs first, until the job has its gang at its level; then
-// whoever is not in its way stays. No tenant is made to give more than it had borrowed, but for the
-// rest of the last gang.
+// Stops borrowing gangs, youngest first, until the job fits at its level; gangs that do not block
+// it stay. No tenant loses more than it has borrowed, apart from the excess of the last gang.
 bool Philly::reclaim(const View& view, Draft& draft, JobId job) {
-  if (!tenancy_ || !tenancy_->may_reclaim(view.books().free_gpus())) return false;
+  if (!tenancy_ || !tenancy_->may_reclaim(view.ledger().free_gpus())) return false;
   std::vector<std::tuple<Instant, JobId>> youngest;
   for (const JobId other : view.placed()) {
     const bool safe = view.held_since(other) + options_.min_run > view.now();
@@ -324,11 +323,11 @@ bool Philly::reclaim(const View& view, Draft& draft, JobId job) {
     evicted.emplace_back(other, *draft.placement(other));
     draft.stop(other);
     charge(view.spec(other), -1);
-    if (!place_locally(*cluster_, draft.books(), demand, tickets_[job].level, place)) continue;
+    if (!place_locally(*cluster_, draft.ledger(), demand, tickets_[job].level, place)) continue;
     const Draft::Mark trial = draft.mark();
     MUSTER_CHECK(draft.start(job, place));
     std::vector<std::pair<JobId, Placement>> victims;
-    for (auto each = evicted.rbegin(); each != evicted.rend(); ++each) {  // The oldest first.
+    for (auto each = evicted.rbegin(); each != evicted.rend(); ++each) {  // Oldest first.
       if (draft.start(each->first, each->second)) {
         charge(view.spec(each->first), 1);
       } else {
@@ -357,14 +356,14 @@ bool Philly::reclaim(const View& view, Draft& draft, JobId job) {
   return false;
 }
 
-void Philly::plan(const View& view, Draft& draft, Occasion /*occasion*/) {
+void Philly::plan(const View& view, Draft& draft, PlanTrigger /*trigger*/) {
   last_plan_ = view.now();
   queued_since_plan_ = false;
   begin_turns(view);
   gather(view);
   for (const JobId job : turn_) attend(view, draft, job);
   for (Group& group : groups_) group.out = false;
-  while (Group* group = next_to_admit(draft.books())) admit(view, draft, *group);
+  while (Group* group = next_to_admit(draft.ledger())) admit(view, draft, *group);
   note_causes(view, draft);
 }
 
@@ -372,13 +371,14 @@ void Philly::note_causes(const View& view, const Draft& draft) {
   for (Group& group : groups_) {
     if (group.waiting == 0) continue;
     const bool own = !tenancy_ || group.claims || tenancy_->within(group.tenant, group.gpus);
-    const std::int32_t free = draft.books().free_gpus(group.gpu_type);
+    const std::int32_t free = draft.ledger().free_gpus(group.gpu_type);
     group.clock.set(cause_of_waiting(own, group.gpus, free), view.now());
   }
 }
 
 Instant Philly::review_at() const {
-  // Those it stopped itself queue again, and others may want the servers: a second later.
+  // Jobs stopped by the plan queue again, and other jobs may need the nodes: plan again in a
+  // second.
   const bool again = queued_since_plan_ || !freed_.empty();
   const Instant soon = again ? last_plan_ + Duration::seconds(1) : Instant::never();
   return timers_.empty() ? soon : std::min(soon, timers_.front().at);

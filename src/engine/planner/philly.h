@@ -1,13 +1,12 @@
 #pragma once
 
-// Philly's scheduler: gangs with locality that is relaxed when it cannot be had. A job is queued
-// until it is within its tenant's part or as many GPUs as it wants are idle. Then it asks for
-// certain servers and waits for those; when it has not got its gang after a while it looks around
-// once more, then gives up for a while and begins anew, after some tries with less locality. Jobs
-// may overtake each other. It never holds part of a gang.
+// Philly's scheduler: gangs with locality that is relaxed over time. A queued job may ask if it is
+// within its tenant's entitlement or enough GPUs are idle. It then asks for certain nodes and waits
+// for them. After a timeout it searches all nodes once, backs off, and starts again, after some
+// tries with less locality. Jobs may overtake each other. A job never holds part of a gang.
 //
-//   queued --(it may have that many GPUs)--> asking --(gang free on the servers asked for)--> runs
-//     ^                                        | timeout: looks everywhere at its level once
+//   queued --(it may have that many GPUs)--> asking --(gang free on the nodes asked for)--> runs
+//     ^                                        | timeout: searches all nodes at its level once
 //     |                                        v
 //     +---------------(time over)-------- backing off; after every `relax_after` tries a level down
 
@@ -28,28 +27,28 @@ namespace muster {
 
 struct PhillyOptions {
   // Both positive.
-  Duration acquire = Duration::seconds(180);   // How long it waits for the servers it asked for.
-  Duration back_off = Duration::seconds(120);  // How long it gives up.
-  std::int32_t relax_after = 1;                // Tries at each level; 0: locality is never relaxed.
+  Duration acquire = Duration::seconds(180);   // How long a job waits for the nodes it asked for.
+  Duration back_off = Duration::seconds(120);  // Length of a back-off.
+  std::int32_t relax_after = 1;                // Tries per level; 0: locality is never relaxed.
   const TenantTree* tenants = nullptr;         // Must outlive the planner.
-  Duration min_run;                            // As ChainOptions::min_run.
+  Duration min_run;                            // As ComposedPlannerOptions::min_run.
 };
 
 class Philly final : public Planner {
  public:
-  // `cluster` must outlive it.
+  // `cluster` must outlive the planner.
   Philly(const Cluster& cluster, const PhillyOptions& options);
 
   std::optional<std::string> refuse(const JobSpec& spec) override;
-  bool could_avoid(const JobSpec& spec, std::span<const NodeId> servers) const override;
+  bool could_avoid(const JobSpec& spec, std::span<const NodeId> nodes) const override;
   void enqueue(const View& view, JobId job) override;
   bool resume(const View& view, Draft& draft, JobId job, Placement placement) override;
-  void forget(const View& view, JobId job, Farewell farewell) override;
-  void plan(const View& view, Draft& draft, Occasion occasion) override;
+  void forget(const View& view, JobId job, JobExit job_exit) override;
+  void plan(const View& view, Draft& draft, PlanTrigger trigger) override;
   bool drifts() const override { return false; }
   Instant review_at() const override;
   WaitSplit waited(JobId job, Instant now) const override;
-  std::vector<JobId> fronts(Instant /*now*/) const override {
+  std::vector<JobId> class_heads(Instant /*now*/) const override {
     std::vector<JobId> jobs = asking_;
     for (const Group& group : groups_) {
       if (!group.queued.empty()) jobs.push_back(*group.queued.begin());
@@ -62,19 +61,19 @@ class Philly final : public Planner {
   struct Ticket {
     bool waits = false;
     Phase phase = Phase::kQueued;
-    Locality level = Locality::kFewestServers;
-    bool own = false;  // It asks for what is its tenant's right, not for what is idle.
+    Locality level = Locality::kMinNodes;
+    bool own = false;  // It asks within its tenant's entitlement, not for idle GPUs.
     std::int32_t tries = 0;
     std::uint32_t group = 0;
-    std::uint32_t turn = 0;     // Of its timer: an older one is void.
-    Instant until;              // Of its phase.
-    std::vector<NodeId> asked;  // While asking.
-    WaitSplit waited;           // While it waits in its group, see CauseClock.
+    std::uint32_t turn = 0;     // Number of its current timer; older timers are void.
+    Instant until;              // End of its phase.
+    std::vector<NodeId> asked;  // Nodes it asks for; only in phase kAsking.
+    WaitSplit waited;           // While it waits, see WaitCauseTimer.
     Instant backing_off_since;
   };
-  // Jobs of one tenant and size, that ask for the same and avoid the same servers, wait for one
-  // reason at a time, unless they have backed off. Groups that avoid servers or ask for more than
-  // GPUs are used again when nobody is in them.
+  // Waiting jobs of one tenant with equal requests and equal nodes to avoid. They have the same
+  // wait cause, unless they back off. Groups with special requests (is_rare()) are reused when
+  // empty.
   struct Group {
     TenantId tenant;
     std::int32_t gpus;
@@ -87,12 +86,13 @@ class Philly final : public Planner {
              least == spec.least && spread == spec.spread && std::ranges::equal(avoid, avoided);
     }
     bool is_rare() const { return !avoid.empty() || spread > 0 || least != Resources(); }
-    std::int64_t tickets = 0;  // Of jobs that wait, those that claim and back off included.
-    bool claims = false;       // Those of the group before it that ask for what is their right.
+    std::int64_t tickets = 0;  // Waiting jobs, including asking and backing-off jobs.
+    // Contains the jobs of the previous group that ask within their entitlement.
+    bool claims = false;
     std::int64_t waiting = 0;
-    std::set<JobId> queued;  // The oldest first.
-    bool out = false;        // No place for any of them in this plan.
-    CauseClock clock;
+    std::set<JobId> queued;  // Oldest first.
+    bool out = false;        // No job of the group can start in this plan.
+    WaitCauseTimer clock;
   };
   struct Timer {
     Instant at;
@@ -119,8 +119,8 @@ class Philly final : public Planner {
   void gather(const View& view);
   void set_phase(JobId job, Phase phase, Instant until);
   void stop_asking(const View& view, JobId job);
-  Group* next_to_admit(const Books& books);
-  bool may_ask(const Group& group, const Books& books) const;
+  Group* next_to_admit(const ResourceLedger& ledger);
+  bool may_ask(const Group& group, const ResourceLedger& ledger) const;
   bool look(const View& view, Draft& draft, JobId job);
   void attend(const View& view, Draft& draft, JobId job);
   void admit(const View& view, Draft& draft, Group& group);
@@ -134,14 +134,14 @@ class Philly final : public Planner {
   std::optional<Tenancy> tenancy_;
   IdVector<JobId, Ticket> tickets_;
   std::vector<Group> groups_;
-  std::vector<Timer> timers_;                      // A heap; some are void.
-  IdVector<NodeId, std::vector<JobId>> asked_of_;  // Who asks for a server.
-  std::vector<NodeId> freed_;                      // Servers on which something was given back.
-  std::vector<JobId> turn_;                        // Those to look at in this plan.
+  std::vector<Timer> timers_;                      // A heap; may contain void timers.
+  IdVector<NodeId, std::vector<JobId>> asked_of_;  // Jobs that ask for each node.
+  std::vector<NodeId> freed_;                      // Nodes on which resources were released.
+  std::vector<JobId> turn_;                        // Jobs to review in this plan.
   std::vector<JobId> asking_;
   bool queued_since_plan_ = false;
   bool look_at_all_ = false;
-  std::int64_t asking_gpus_ = 0;  // Wanted by those that ask and are not within their part.
+  std::int64_t asking_gpus_ = 0;  // GPUs of asking jobs above their entitlement.
   Instant last_plan_;
 };
 

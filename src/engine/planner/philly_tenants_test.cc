@@ -51,7 +51,7 @@ TEST(PhillyTenants, TakesBackWhatWasLentTheYoungestFirst) {
   const TenantTree tenants = quotas({4, 8});
   World world("3x4", philly_with(tenants));
   expect_the_youngest_stops(world);
-  EXPECT_EQ(world.at(1000), "") << "nobody is stopped for the one that was";
+  EXPECT_EQ(world.at(1000), "") << "no job is stopped for the stopped one";
   EXPECT_EQ(world.waited(2, 1000), "fair-share 969, order 1") << "a second until the next plan";
   EXPECT_EQ(world.at(2000, {world.end(0)}), "@2000 start 2 on 0:4") << "it queued again";
   EXPECT_EQ(world.at(2001, {world.end(2)}), "");
@@ -80,7 +80,7 @@ TEST(PhillyTenants, TakesBackOnlyWhenTheClusterIsNearlyFull) {
   EXPECT_EQ(world.at(1001, {job(1, kB)}), "@1001 start 3 on 0:1") << "85%";
   EXPECT_EQ(world.at(2000), "");
   EXPECT_EQ(world.at(2001, {job(1, kB)}), "@2001 start 4 on 0:1") << "90%";
-  const std::string done = world.at(3000);  // When it next looks.
+  const std::string done = world.at(3000);  // Its next search.
   EXPECT_NE(done.find("stop 1, "), std::string::npos) << done;
   EXPECT_TRUE(done.ends_with("start 2 on 1:10")) << done;
 }
@@ -100,8 +100,8 @@ TEST(PhillyTenants, NobodyIsStoppedBeforeItHasRunSoLong) {
   EXPECT_EQ(world.at(2000), "@279 stop 1, @279 start 2 on 1:4") << "the next it looks";
 }
 
-// A's small jobs stand on either server, so that its gang finds none it could have whole.
-void break_both_servers(World& world) {
+// A's small jobs stand on either node, so that its gang finds none it could have whole.
+void break_both_nodes(World& world) {
   ASSERT_EQ(world.at(0, {job(1, kA)}), "@0 start 0 on 0:1");
   ASSERT_EQ(world.at(1, {job(3, kB)}), "@1 start 1 on 1:3");
   ASSERT_EQ(world.at(2, {job(3, kB)}), "@2 start 2 on 0:3");
@@ -111,8 +111,8 @@ void break_both_servers(World& world) {
 TEST(PhillyTenants, NobodyIsStoppedInVain) {
   const TenantTree tenants = quotas({6, 2});
   World world("2x4", philly_with(tenants));
-  break_both_servers(world);
-  EXPECT_EQ(world.at(4, {job(4, kA)}), "") << "stopping both of B's would not make it a server";
+  break_both_nodes(world);
+  EXPECT_EQ(world.at(4, {job(4, kA)}), "") << "stopping both of B's would not make it a node";
   EXPECT_EQ(world.at(170), "");
   EXPECT_EQ(world.at(171, {cancel(4), job(3, kA)}), "@171 stop 2, @171 start 5 on 0:3");
 }
@@ -120,20 +120,20 @@ TEST(PhillyTenants, NobodyIsStoppedInVain) {
 TEST(PhillyTenants, NorDoesAnotherGetWhatWasStoppedInVain) {
   const TenantTree tenants = quotas({6, 2});
   World world("2x4", philly_with(tenants));
-  break_both_servers(world);
+  break_both_nodes(world);
   EXPECT_EQ(world.at(4, {job(4, kA), job(1, kB)}), "");
   EXPECT_EQ(world.at(100), "");
 }
 
-// B was lent two GPUs. A's gang would have a whole server only if B gave four.
+// B was lent two GPUs. A's gang would have a whole node only if B gave four.
 TEST(PhillyTenants, NobodyGivesMoreThanItWasLent) {
   const TenantTree tenants = quotas({6, 14});
   World world("5x4", philly_with(tenants));
   EXPECT_EQ(world.at(0, {job(2, kA)}), "@0 start 0 on 0:2");
   for (int i = 1; i < 5; ++i) world.at(i, {job(3, kB)});
   for (int i = 5; i < 9; ++i) world.at(i, {job(1, kB)});
-  EXPECT_EQ(world.state().books.free_gpus(NodeId(0)), 2);
-  EXPECT_EQ(world.state().books.free_gpus(), 2) << "90% busy";
+  EXPECT_EQ(world.state().ledger.free_gpus(NodeId(0)), 2);
+  EXPECT_EQ(world.state().ledger.free_gpus(), 2) << "90% busy";
   EXPECT_EQ(world.at(10, {job(4, kA)}), "");
   EXPECT_EQ(world.state().waiting, 1U);
 }
@@ -173,11 +173,12 @@ TEST(PhillyTenants, ACancelledOwnerWhoRunsGivesItsPartBack) {
   World world("2x4", philly_with(tenants));
   EXPECT_EQ(world.at(0, {job(4, kA), job(4, kB)}), "@0 start 0 on 0:4, @0 start 1 on 1:4");
   EXPECT_EQ(world.at(1, {job(4, kB), job(4, kA)}), "");
-  EXPECT_EQ(world.at(2, {cancel(0)}), "@2 stop 0, @2 start 3 on 0:4") << "not job 2, which is over";
+  EXPECT_EQ(world.at(2, {cancel(0)}), "@2 stop 0, @2 start 3 on 0:4")
+      << "not job 2, which has ended";
 }
 
-// Whatever happens: whoever is stopped makes room for somebody at once, and is not itself put back
-// in the same breath; tenants within their part lose nothing.
+// Invariants: a stopped job immediately frees GPUs for another job and does not restart in the same
+// plan. Tenants within their entitlement lose nothing.
 TEST(PhillyTenantsProperty, EveryStopLetsAnotherJobStart) {
   int stops = 0;
   for (std::uint64_t seed = 0; seed < campaign_size(150, 150); ++seed) {
@@ -229,8 +230,8 @@ TEST(PhillyTenantsProperty, EveryStopLetsAnotherJobStart) {
   EXPECT_GT(stops, campaign_floor(100));
 }
 
-// B holds twice its part. What it must give back is the younger half, on both servers; the gang of
-// A needs one whole server. Jobs 1 and 3 together would be one, and B would keep its part.
+// B holds twice its entitlement. It must release the younger half, which is on both nodes; A's gang
+// needs one whole node. Stopping jobs 1 and 3 would free one, and B would keep its entitlement.
 TEST(PhillyTenants, TakesBackWhatStandsTogether) {
   const TenantTree tenants = quotas({4, 4});
   World world("2x4", philly_with(tenants));
@@ -241,12 +242,12 @@ TEST(PhillyTenants, TakesBackWhatStandsTogether) {
   EXPECT_EQ(world.at(4, {job(4, kA)}), "@4 stop 3, @4 stop 1, @4 start 4 on 1:4");
 }
 
-// Its GPUs are its right, and it is for want of locality alone that it does not take them back: so
-// it relaxes like any other.
+// It is entitled to the GPUs and cannot reclaim them only for lack of locality, so it relaxes like
+// any other job.
 TEST(PhillyTenants, AnOwnerIsNotKeptOutForeverByLocality) {
   const TenantTree tenants = quotas({6, 2});
   World world("2x4", philly_with(tenants));
-  break_both_servers(world);
+  break_both_nodes(world);
   EXPECT_EQ(world.at(4, {job(4, kA)}), "");
   world.at(20'000);
   EXPECT_EQ(world.state().jobs[JobId(4)].state, JobState::kPlaced);

@@ -18,19 +18,19 @@ PhillyOptions relax_after(std::int32_t tries) {
   return options;
 }
 
-// On servers of four, three are taken of each: jobs 0, 1, ...
-void break_servers(World& world, int servers) {
-  for (int i = 0; i < servers; ++i) {
+// On nodes of four, three are taken of each: jobs 0, 1, ...
+void break_nodes(World& world, int nodes) {
+  for (int i = 0; i < nodes; ++i) {
     const std::string number = std::to_string(i);
     ASSERT_EQ(world.at(0, {job(3)}), "@0 start " + number + " on " + number + ":3");
   }
 }
 
-// Either server has one GPU left, and job 2 waits for two of the first, which it has asked for.
+// Either node has one GPU left, and job 2 waits for two of the first, which it has asked for.
 struct WaitingGang : World {
   explicit WaitingGang(const PhillyOptions& options = usual(), std::string_view cluster = "2x4")
       : World(cluster, options) {
-    break_servers(*this, 2);
+    break_nodes(*this, 2);
     EXPECT_EQ(at(0, {job(2)}), "");
   }
 };
@@ -46,7 +46,7 @@ TEST(Philly, StartsAGangAtOnceWhereItHasItsLocality) {
 TEST(Philly, RefusesWhatCouldNeverRun) {
   World world("2x4,racks=2", relax_after(0));
   EXPECT_EQ(world.at(0, {job(0), job(9), job(5), job(4)}),
-            "@0 reject 0: asks for 0 GPUs, @0 reject 1: needs 9 GPUs, the cluster has 8, "
+            "@0 reject 0: requests 0 GPUs, @0 reject 1: needs 9 GPUs, the cluster has 8, "
             "@0 reject 2: 5 GPUs do not fit into one rack, and locality is never relaxed, "
             "@0 start 3 on 0:4");
   World relaxed("2x4,racks=2");
@@ -55,8 +55,8 @@ TEST(Philly, RefusesWhatCouldNeverRun) {
 
 TEST(Philly, WaitsForTheServersItAskedForWhileOthersOvertake) {
   World world("2x4");
-  break_servers(world, 2);
-  EXPECT_EQ(world.at(0, {job(2)}), "") << "one GPU is free on either server; it asks for the first";
+  break_nodes(world, 2);
+  EXPECT_EQ(world.at(0, {job(2)}), "") << "one GPU is free on either node; it asks for the first";
   EXPECT_EQ(world.at(10, {world.end(1)}), "") << "not the one it asked for";
   EXPECT_EQ(world.at(15, {job(2)}), "@15 start 3 on 1:2") << "one that comes later is luckier";
   EXPECT_EQ(world.at(20, {world.end(0)}), "@20 start 2 on 0:2");
@@ -101,7 +101,7 @@ TEST(Philly, RelaxesOneLevelAfterSoManyTries) {
     std::int32_t tries;
     const char* want;
   } cases[] = {
-      // A try ends at 180, 480, 780, ... and its last look is at the new level already.
+      // Tries end at 180, 480, 780, ...; the last search of a try already uses the new level.
       {"2x4,racks=1", 1, "@180 start 2 on 0:1 1:1"},  {"2x4,racks=1", 2, "@480 start 2 on 0:1 1:1"},
       {"2x4,racks=1", 3, "@780 start 2 on 0:1 1:1"},  {"2x4,racks=2", 1, "@480 start 2 on 0:1 1:1"},
       {"2x4,racks=2", 2, "@1080 start 2 on 0:1 1:1"}, {"2x4,racks=1", 0, ""},
@@ -115,7 +115,7 @@ TEST(Philly, RelaxesOneLevelAfterSoManyTries) {
 
 TEST(Philly, NeverRelaxedItStillGetsWhatItWaitsFor) {
   WaitingGang world(relax_after(0));
-  EXPECT_EQ(world.at(30'050), "");  // Begun anew every 300 s: since 30,000 it asks.
+  EXPECT_EQ(world.at(30'050), "");  // Starts again every 300 s: it asks since 30,000.
   EXPECT_EQ(world.at(30'060, {world.end(0)}), "@30060 start 2 on 0:2");
   EXPECT_EQ(world.waited(2, 30'060), "fragmentation 18060, back-off 12000");
 }
@@ -123,7 +123,7 @@ TEST(Philly, NeverRelaxedItStillGetsWhatItWaitsFor) {
 TEST(Philly, ATryThatFailedForWantOfGpusDoesNotCount) {
   WaitingGang world;
   EXPECT_EQ(world.at(10, {job(1)}), "@10 start 3 on 0:1");
-  EXPECT_EQ(world.at(200, {world.end(3)}), "") << "queued since 180, it asks anew from now on";
+  EXPECT_EQ(world.at(200, {world.end(3)}), "") << "queued since 180, it asks again from now on";
   // 380 is the first try that counts, 680 the second.
   EXPECT_EQ(world.at(2000), "@680 start 2 on 0:1 1:1");
   EXPECT_EQ(world.waited(2, 2000), "fragmentation 370, order 190, back-off 120");
@@ -141,7 +141,7 @@ TEST(Philly, JobsThatWaitForFreeGpusAreServedInOrder) {
 
 TEST(Philly, NobodyAsksForGpusThatAreSpokenFor) {
   World world("3x4");
-  break_servers(world, 3);
+  break_nodes(world, 3);
   EXPECT_EQ(world.at(0, {job(2), job(3)}), "") << "three GPUs are free, and job 3 asks for two";
   EXPECT_EQ(world.at(200), "");
   EXPECT_EQ(world.waited(3, 200), "fragmentation 180, back-off 20");
@@ -152,11 +152,11 @@ TEST(Philly, NobodyAsksForGpusThatAreSpokenFor) {
 
 TEST(Philly, ThoseWhoAskComeBeforeNewcomers) {
   World world("4x4");
-  break_servers(world, 4);
+  break_nodes(world, 4);
   EXPECT_EQ(world.at(1, {job(2)}), "");
-  EXPECT_EQ(world.at(2, {job(2)}), "") << "both ask for the first server";
+  EXPECT_EQ(world.at(2, {job(2)}), "") << "both ask for the first node";
   EXPECT_EQ(world.at(3, {job(4), world.end(0)}), "@3 start 4 on 0:2, @3 start 5 on 0:2");
-  EXPECT_EQ(world.state().waiting, 1U) << "the newcomer would have fitted too";
+  EXPECT_EQ(world.state().waiting, 1U) << "the new job would have fit too";
 }
 
 TEST(Philly, ACancelledJobLeavesNothingBehindInAnyPhase) {
@@ -172,11 +172,11 @@ TEST(Philly, ACancelledJobLeavesNothingBehindInAnyPhase) {
   for (const auto& each : cases) {
     SCOPED_TRACE(each.phase);
     World world("3x4", relax_after(0));
-    break_servers(world, 3);
+    break_nodes(world, 3);
     EXPECT_EQ(world.at(0, {job(2)}), "");
     EXPECT_EQ(world.at(each.when, {cancel(3), job(3)}), "");
     EXPECT_EQ(world.waited(3, 5000), each.waited);
-    // The other asks at once: all three free GPUs are anybody's again.
+    // The other job asks immediately: all three free GPUs are available again.
     EXPECT_EQ(world.at(each.when + 181), "");
     EXPECT_EQ(world.waited(4, each.when + 181), "fragmentation 180, back-off 1");
     EXPECT_EQ(world.at(each.when + 400, {world.end(0)}),
@@ -234,7 +234,7 @@ TEST(Philly, NeitherDoesATryThatFailedForWantOfGpusOfItsType) {
 
 TEST(Philly, AnEndNobodyAskedForFreesWhatWasAskedFor) {
   World world("2x4");
-  break_servers(world, 2);
+  break_nodes(world, 2);
   EXPECT_EQ(world.at(0, {job(4)}), "") << "only two are free";
   EXPECT_EQ(world.at(1, {job(2)}), "");
   EXPECT_EQ(world.at(10, {world.end(0, LeaseOutcome::kStopped)}), "@10 start 3 on 0:2");

@@ -22,8 +22,8 @@ class RecordedPlanner final : public Planner {
   bool resume(const View& /*view*/, Draft& draft, JobId job, Placement placement) override {
     return draft.start(job, std::move(placement));
   }
-  void forget(const View& /*view*/, JobId /*job*/, Farewell /*farewell*/) override {}
-  void plan(const View& /*view*/, Draft& /*draft*/, Occasion /*occasion*/) override {
+  void forget(const View& /*view*/, JobId /*job*/, JobExit /*job_exit*/) override {}
+  void plan(const View& /*view*/, Draft& /*draft*/, PlanTrigger /*trigger*/) override {
     MUSTER_CHECK(false);  // Only Engine::repeat() may be called.
   }
   bool drifts() const override { return false; }

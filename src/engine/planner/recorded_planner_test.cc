@@ -80,13 +80,13 @@ TEST_F(EngineRepeatTest, AResizeWaitsForANeighbor) {
 TEST_F(EngineRepeatTest, RejectionsAndReactionsAreThoseThatWereGiven) {
   EngineOptions options;
   options.retry = RetryPolicy::adaptive();
-  options.servers.strikes = 1;
+  options.nodes.strikes = 1;
   use(options);
   both(0, {submit(), submit(9)}, start(JobId(0), kLeft));
   EXPECT_EQ(other_->why_rejected(JobId(1)), "no 9 GPUs here");
   both(1, {LeaseStarted{JobId(0), 1}});
   AttemptFailed failed{JobId(0), 1, Reason::kCudaFailure, Duration::seconds(90)};
-  failed.told = Told{Reaction::kRetryElsewhere, Bucket::kInfrastructure};
+  failed.told = SignatureReaction{Reaction::kRetryElsewhere, Bucket::kInfrastructure};
   both(2, {failed});
   ASSERT_EQ(other_->reactions().size(), 1U);
   EXPECT_EQ(other_->quarantines().size(), engine_->quarantines().size());
@@ -124,7 +124,7 @@ TEST_F(EngineRepeatTest, ARestoredJobStopsAvoidingANode) {
   restored.spec.gpus = 4;
   restored.failures = {{Reason::kCudaFailure,
                         {NodeId(1)},
-                        Told{Reaction::kRetryElsewhere, Bucket::kInfrastructure}}};
+                        SignatureReaction{Reaction::kRetryElsewhere, Bucket::kInfrastructure}}};
   JobSubmitted demanding = submit(1);
   demanding.spec.least.cpu_milli = 8'000;
   both(0, {restored, NodeTaken{NodeId(0), {1, 4'000, 0, 0}}, demanding},

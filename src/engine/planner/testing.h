@@ -1,7 +1,7 @@
 #pragma once
 
-// For the tests of whole schedulers: a small cluster where every order is carried out at once and
-// timers fire when they are due.
+// Test helper for planners: a small cluster where every order takes effect immediately and timers
+// fire when they are due.
 
 #include <algorithm>
 #include <cstdint>
@@ -32,7 +32,7 @@ inline TenantTree quotas(const std::vector<std::int64_t>& gpus, std::int32_t rec
   return TenantTree::build(list).value();
 }
 
-// Three minutes, two minutes, two tries a level; whatever the defaults are.
+// Fixed options, independent of the defaults: 3 min, 2 min, two tries per level.
 inline PhillyOptions usual() {
   PhillyOptions options;
   options.acquire = Duration::seconds(180);
@@ -66,11 +66,11 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // Added to what happens whenever a timer fires.
+  // Returns additional events for each timer.
   std::function<std::vector<Event>()> on_timer = [] { return std::vector<Event>(); };
 
-  // Everything done up to and at this second, with when: "@180 start 2 on 0:1 1:1, @190 stop 2".
-  // Of jobs whose company changes: "@5 0+2 turns, @60 0+2 packed, @90 0 alone".
+  // Advances to this second and returns all actions with their times, such as "@180 start 2 on 0:1
+  // 1:1, @190 stop 2". Changes of GPU sharing: "@5 0+2 turns, @60 0+2 packed, @90 0 alone".
   std::string at(std::int64_t second, const std::vector<Event>& events = {}) {
     text_.clear();
     const Instant until = Instant::at(Duration::seconds(second));
@@ -102,14 +102,14 @@ class World {
     text_ += '@' + std::to_string(now.us() / 1'000'000) + ' ' + what;
   }
   void note_company(Instant now, JobId job) {
-    const Berth* berth = state().berth(job);
-    if (berth == nullptr) return note(now, std::to_string(job.index()) + " alone");
-    if (berth->members.front() != job) return;  // Said once for all of them.
+    const GpuSharingGroup* sharing_group = state().sharing_group(job);
+    if (sharing_group == nullptr) return note(now, std::to_string(job.index()) + " alone");
+    if (sharing_group->members.front() != job) return;  // Reported once per group.
     std::string who;
-    for (const JobId member : berth->members) {
+    for (const JobId member : sharing_group->members) {
       who += (who.empty() ? "" : "+") + std::to_string(member.index());
     }
-    note(now, who + (berth->manner == Together::kPacked ? " packed" : " turns"));
+    note(now, who + (sharing_group->manner == SharingMode::kPacked ? " packed" : " turns"));
   }
   void step(Instant now, std::vector<Event> events) {
     carry_out(engine_, now, std::move(events), [&](const Action& action) {

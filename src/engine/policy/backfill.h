@@ -1,7 +1,7 @@
 #pragma once
 
-// EASY backfilling: the oldest job that does not fit gets a reservation from the estimates; younger
-// ones may start now only if, by the estimates, that does not delay it.
+// EASY backfilling. The oldest job that does not fit gets a reservation, computed from the
+// estimates. Younger jobs may start only if, by the estimates, they do not delay it.
 
 #include "engine/policy/traits.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// First come, first served, to the letter: while the oldest job does not fit, nobody starts.
+// Strict first come, first served: while the oldest job does not fit, no job starts.
 
 #include "engine/policy/traits.h"
 

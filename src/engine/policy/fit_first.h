@@ -1,6 +1,6 @@
 #pragma once
 
-// First come, first served among those that fit: a job that does not is passed over.
+// First come, first served among jobs that fit; a job that does not fit is skipped.
 
 #include "engine/policy/traits.h"
 

@@ -1,14 +1,14 @@
 #pragma once
 
-// Largest Gittins index first, Tiresias' 2D-Gittins without its queues: of the earlier jobs that
-// got as much GPU time as this one, how many ended within the next quantum of it, for each
-// GPU-second that this took? Needs no estimate of any one job, only what jobs needed before, told
-// or learnt (service_history.h); until enough is known it is las. The index moves as a job runs, so
-// it swaps at ticks only.
+// Largest Gittins index first: Tiresias' 2D-Gittins without its queues. The index is computed from
+// earlier jobs that reached this job's GPU time: the number that ended within the next quantum, per
+// GPU-second that they used. It needs no estimate, only the service of earlier jobs, given or
+// learned (service_history.h); with too few of them it is las. The index changes while a job runs,
+// so it preempts at ticks only.
 //
-// A job whose index is zero, because none of those that got so far ended soon after, or none got so
-// far at all, comes last; among such jobs nobody takes GPUs from another, and the oldest is next.
-// As under las it may wait for as long as others keep coming: mlfq-gittins promotes it.
+// A job with index zero comes last: no earlier job with as much service ended soon after, or none
+// got so far. Such jobs do not preempt each other, and the oldest goes first. As with las, it may
+// wait as long as new jobs arrive; mlfq-gittins promotes it.
 
 #include <vector>
 
@@ -34,7 +34,7 @@ class Gittins final : public Policy {
     return traits;
   }
   Rank rank(const JobFacts& job) const override {
-    // New jobs stand where they will also stand when more is known.
+    // A new job keeps its rank when the distribution becomes known.
     if (!history_.is_known()) return {saturating_add(job.gpu_us, 1)};
     return rank_by_index(/*level=*/0, history_.index(job.gpu_us, quantum_), of_new_);
   }

@@ -47,7 +47,7 @@ TEST(Gittins, RanksHoldUntilARenewalMovesThoseWhoRan) {
     policy->reviewed(Instant(), moved);
     EXPECT_TRUE(moved.empty()) << "19 completed, one was cancelled";
     policy->ended(facts(2, 1000), /*completed=*/true);
-    EXPECT_TRUE(first_is_ahead()) << "as long as nobody was told";
+    EXPECT_TRUE(first_is_ahead()) << "without a given distribution";
     policy->reviewed(Instant(), moved);
     EXPECT_EQ(moved, std::vector<JobId>{JobId(1)});
     EXPECT_FALSE(first_is_ahead()) << "all needed 1000 s, so job 1 is the nearer to its end";
@@ -55,7 +55,7 @@ TEST(Gittins, RanksHoldUntilARenewalMovesThoseWhoRan) {
   }
 }
 
-// Once it has learnt the same, everybody stands where they would if it had been told.
+// After learning the same samples, all ranks are as with a given distribution.
 TEST(Gittins, LearntIsAsGoodAsTold) {
   for (const char* const name : {"gittins", "mlfq-gittins"}) {
     SCOPED_TRACE(name);
@@ -89,8 +89,8 @@ TEST(Gittins, LearntIsAsGoodAsTold) {
   }
 }
 
-// What every policy that remembers owes the planner: the rank of a waiting job stays what it was
-// unless reviewed() says otherwise, and no review is asked for in the past.
+// Contract of policies with PolicyTraits::remembers: the rank of a waiting job is constant unless
+// reviewed() reports it, and no review is requested in the past.
 TEST(Policies, RanksOfWaitingJobsHold) {
   struct Row {
     JobFacts facts;
@@ -175,7 +175,7 @@ TEST(Gittins, WhatItLearnsReordersWhoWaits) {
     World world("gittins", "1x21");
     std::vector<Event> first(21, job_of(1, 1));
     world.at(0, first);
-    // Job 20 is thrown out and, as under las, stands behind those that had nothing.
+    // Job 20 is preempted and, as with las, ranks behind jobs without service.
     EXPECT_EQ(world.at(100, {job_of(1, 1), LeaseEnded{JobId(20), 1, LeaseOutcome::kStopped}}),
               "start 21");
     EXPECT_EQ(world.at(110, {job_of(1, 1)}), "");
@@ -221,7 +221,7 @@ TEST(MlfqGittins, WeighsTheRunningOnceAQuantumAndZeroIsLast) {
   EXPECT_EQ(world.wake(), second(200)) << "a quantum later";
   EXPECT_EQ(world.at(200, {}), "");
   EXPECT_EQ(world.at(210, {job_of(1, 1)}), "stop 0, start 1");
-  // One in two that got to 100 ends by 200, nobody who got to 210 ends by 310.
+  // Half of the jobs that reached 100 end by 200; no job that reached 210 ends by 310.
   EXPECT_EQ(world.at(310, {}), "") << "both in the second queue";
   EXPECT_EQ(world.at(410, {}), "") << "now zero both: no reason to swap";
   EXPECT_EQ(world.at(420, {job_of(1, 1)}), "stop 1, start 2");

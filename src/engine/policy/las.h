@@ -1,7 +1,7 @@
 #pragma once
 
-// Least attained service first: the GPU time held so far, as Tiresias' 2D-LAS without its queues.
-// Needs no estimate. Running jobs fall back as they run, so it swaps at ticks only.
+// Least attained service (GPU time) first: Tiresias' 2D-LAS without its queues. Needs no estimate.
+// The rank of a running job gets worse, so it preempts at ticks only.
 
 #include "engine/policy/traits.h"
 

@@ -88,16 +88,16 @@ void Mlfq::review(const JobFacts& job) {
 }
 
 void Mlfq::reviewed(Instant now, std::vector<JobId>& moved) {
-  if (first_) expected_.clear();  // Nobody runs.
+  if (first_) expected_.clear();  // No job runs.
   first_ = true;
   while (!promotions_.empty()) {
     const Promotion due = promotions_.front();
     Place& place = places_[due.job];
-    const bool void_by_now = place.running || place.waits != due.waits;
-    if (due.at > now && !void_by_now) break;
+    const bool is_void = place.running || place.waits != due.waits;
+    if (due.at > now && !is_void) break;
     std::pop_heap(promotions_.begin(), promotions_.end(), std::greater<>());
     promotions_.pop_back();
-    if (void_by_now) continue;
+    if (is_void) continue;
     place.queue = 0;
     place.forgotten = place.served;
     promoted(due.job);

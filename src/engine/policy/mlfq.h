@@ -1,9 +1,9 @@
 #pragma once
 
-// Tiresias' queues: a few by attained service, in strict order. A new job enters the first; one
-// that has attained a queue's threshold while running moves to the next. A job that has waited long
-// for what it ran (`promote_permille`) returns to the first as if it had never run. Who is next
-// inside a queue is for those that derive from this: mlfq-las, mlfq-gittins.
+// Tiresias' queues: a few queues by attained service, in strict order. A new job enters the first
+// queue. A running job that reaches the queue's threshold moves to the next. A job that has waited
+// long relative to its run time (`promote_permille`) returns to the first queue, as if it had never
+// run. Derived classes define the order within a queue: mlfq-las, mlfq-gittins.
 
 #include <utility>
 #include <vector>
@@ -36,26 +36,27 @@ class Mlfq : public Policy {
   std::int64_t queue_of(JobId job) const { return places_[job].queue; }
   bool in_last_queue(JobId job) const { return threshold_of(job) == nullptr; }
   bool is_running(JobId job) const { return places_[job].running; }
-  // All the service it got, and that since its last promotion, as the thresholds count it.
+  // Total service of the job, and its service since the last promotion, as the thresholds count it.
   std::int64_t service(const JobFacts& job) const;
   std::int64_t attained(const JobFacts& job) const;
-  // A review is due when this running job has got so much more service.
+  // Requests a review when this running job has received this much more service.
   void expect_review(const JobFacts& job, std::int64_t service_from_now);
 
  private:
-  // What becomes of the order inside the queues.
-  virtual void begin_review() {}                  // Before the first review() of a plan.
-  virtual void demoted(const JobFacts& job) = 0;  // In review(): it runs, and is in its new queue.
-  virtual void promoted(JobId job) = 0;           // In reviewed(): it waits, in the first queue.
-  // Whether even in the first queue a job that ran may come to stand behind others for good.
+  // Hooks for the order within the queues.
+  virtual void begin_review() {}  // Before the first review() of a plan.
+  // In review(): it runs and is already in its new queue.
+  virtual void demoted(const JobFacts& job) = 0;
+  virtual void promoted(JobId job) = 0;  // In reviewed(): it waits in the first queue.
+  // Whether a job that ran may stay behind others forever even in the first queue.
   virtual bool promotes_inside_first() const { return false; }
 
   struct Place {
     std::int64_t queue = 0;
     bool running = false;
     std::int64_t forgotten = 0;  // Service attained before the last promotion.
-    std::int64_t served = 0;     // All service when it began to wait.
-    std::uint32_t waits = 0;     // How often it began to wait.
+    std::int64_t served = 0;     // Total service when it began to wait.
+    std::uint32_t waits = 0;     // Number of times it began to wait or ended.
   };
   struct Promotion {
     Instant at;
@@ -66,14 +67,15 @@ class Mlfq : public Policy {
     }
   };
 
-  const Duration* threshold_of(JobId job) const;  // Null in the last queue.
+  const Duration* threshold_of(JobId job) const;  // nullptr in the last queue.
   void expect_demotion(const JobFacts& job);
 
   PolicyOptions options_;
   IdVector<JobId, Place> places_;
-  std::vector<std::pair<JobId, Instant>> expected_;  // Reviews of those that ran at the last one.
-  std::vector<Promotion> promotions_;                // A heap; some may be void by now.
-  bool first_ = true;                                // The next review() is the first of its plan.
+  // Next reviews of jobs that ran at the last review.
+  std::vector<std::pair<JobId, Instant>> expected_;
+  std::vector<Promotion> promotions_;  // A heap; may contain void entries.
+  bool first_ = true;                  // The next review() is the first of its plan.
 };
 
 }  // namespace muster

@@ -4,7 +4,7 @@ namespace muster {
 
 namespace {
 
-// Of each queue: those who are inside a quantum, and those who want one.
+// Two levels per queue: jobs inside a quantum, and jobs that compete for one.
 constexpr std::int64_t kLevels = 2;
 
 }  // namespace
@@ -37,7 +37,7 @@ void MlfqGittins::end_quantum(const JobFacts& job) {
   quanta_[job.id].over = true;
 }
 
-// Only in the last queue: in the others the threshold comes first.
+// Only for the last queue; in the others the threshold comes first.
 void MlfqGittins::expect_end(const JobFacts& job) {
   if (!in_last_queue(job.id)) return;
   expect_review(job, quanta_[job.id].begin + queue(job.id).quantum - attained(job));

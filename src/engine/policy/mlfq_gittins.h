@@ -1,22 +1,22 @@
 #pragma once
 
-// Tiresias' discretised 2D-Gittins: its queues (mlfq.h), and inside a queue the largest Gittins
-// index first (gittins.h says what that is). The quantum is the threshold at which a job leaves the
-// queue; the last queue has none and takes that of the queue before, or, if it is the only one,
-// `gittins_quantum`. Needs no estimate, only what jobs needed before, told or learnt
-// (service_history.h); until enough is known all indices are equal.
+// Tiresias' discretized 2D-Gittins: its queues (mlfq.h), with the largest Gittins index (gittins.h)
+// first in each queue. The quantum is the threshold of the queue. The last queue uses the quantum
+// of the queue before it or, if it is the only queue, `gittins_quantum`. It needs no estimate, only
+// the service of earlier jobs, given or learned (service_history.h). Until enough jobs have
+// completed, all indices are equal.
 //
-// The index says what a whole quantum is worth. So it decides who gets the next one, and a quantum
-// once begun is not cut short for a job of the same queue: it ends with demotion or, in the last
-// queue, after that much service. Only then the running job is weighed against those who wait
-// there, and stays if it is level; of those who wait on a level the oldest is next. (Weighed at
-// every event instead, where the index falls with service, as it mostly does, each arrival would
-// take GPUs from a job of its own queue, and the queues are there to prevent that.)
+// The index is the value of a whole quantum. So it decides which job gets the next quantum, and a
+// running quantum is not interrupted for a job of the same queue. It ends with demotion or, in the
+// last queue, after that much service. Then the running job is compared with the waiting jobs; it
+// stays in a tie. Among waiting jobs with equal indices, the oldest is next. (The index usually
+// falls with service. With a comparison at every event, each arrival would preempt a job of its own
+// queue, which the queues are meant to prevent.)
 //
-// The index is that of the service since the last promotion, as the queues are. (By all service a
-// promoted job would stand last in the first queue, and wait on.) For the same reason a job that
-// was stopped inside the first queue is promoted too. So, unless promotion is off, nobody waits for
-// ever: a job whose index is zero comes last in its queue, but only until it is promoted.
+// The index uses the service since the last promotion, as do the queues. (With the total service, a
+// promoted job would be last in the first queue.) For the same reason a job that was stopped in the
+// first queue is promoted too. So, with promotion enabled, no job waits forever: a job with index
+// zero is last in its queue only until its promotion.
 
 #include <vector>
 
@@ -39,13 +39,14 @@ class MlfqGittins final : public Mlfq {
 
  private:
   struct Quantum {
-    std::int64_t begin = 0;  // Service attained when it began or, if the job waits, would begin.
-    GittinsIndex index;      // Of that, unless it is nothing: then it is that of new jobs.
-    bool over = false;       // In this plan: the job runs, and is weighed for the next.
+    // Attained service at its start; if the job waits, at its possible start.
+    std::int64_t begin = 0;
+    GittinsIndex index;  // Index for `begin`; for begin == 0 the queue's `of_new` applies.
+    bool over = false;   // In this plan: the job runs and competes for the next quantum.
   };
   struct Queue {
-    std::int64_t quantum = 0;  // How long.
-    GittinsIndex of_new;       // A job that had nothing.
+    std::int64_t quantum = 0;  // Length, as service.
+    GittinsIndex of_new;       // Index of a job without service.
   };
 
   void begin_review() override { reviewed_.clear(); }
@@ -60,7 +61,7 @@ class MlfqGittins final : public Mlfq {
 
   std::vector<Queue> queues_;
   IdVector<JobId, Quantum> quanta_;
-  std::vector<JobId> reviewed_;  // In the last plan in which anybody ran.
+  std::vector<JobId> reviewed_;  // Jobs reviewed in the last plan with running jobs.
   ServiceHistory history_;
 };
 

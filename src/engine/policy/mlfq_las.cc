@@ -6,8 +6,7 @@ namespace muster {
 
 namespace {
 
-// Room for the order inside a queue: first those that run, then those stopped (the latest first),
-// then the rest.
+// Rank range of one queue: first running jobs, then stopped jobs (latest first), then the rest.
 constexpr std::int64_t kQueueSpan = std::int64_t{1} << 40;
 constexpr std::int64_t kWaiting = kQueueSpan / 2;
 
@@ -42,7 +41,7 @@ void MlfqLas::stopped(const JobFacts& job) {
 }
 
 void MlfqLas::begin_review() {
-  // Who was demoted and runs on has its turn among the running ones of its new queue.
+  // A demoted job that still runs is now ranked among the running jobs of its new queue.
   std::sort(demoted_.begin(), demoted_.end());
   for (const JobId id : demoted_) {
     Turn& turn = turns_[id];
@@ -55,7 +54,7 @@ void MlfqLas::begin_review() {
 }
 
 void MlfqLas::demoted(const JobFacts& job) {
-  // The same order for all of this review: the older job goes first.
+  // All demoted jobs of a review get the same order; then the older job goes first.
   turns_[job.id] = {/*demoted=*/true, /*ahead=*/0, /*order=*/counter_};
   demoted_.push_back(job.id);
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Tiresias' discretised 2D-LAS: its queues (mlfq.h), served in order. Jobs that enter a queue go to
-// its end. Running ones stand before waiting ones, so that jobs of one queue do not take GPUs from
-// each other; one that was stopped waits ahead of those already waiting. Needs no estimate.
+// Tiresias' discretized 2D-LAS: its queues (mlfq.h), each in order of arrival. A job enters a queue
+// at its end. Running jobs precede waiting jobs, so that jobs of one queue do not preempt each
+// other. A stopped job waits ahead of the other waiting jobs. Needs no estimate.
 
 #include <vector>
 
@@ -22,9 +22,10 @@ class MlfqLas final : public Mlfq {
 
  private:
   struct Turn {
-    bool demoted = false;    // In the last review, while running: behind those who wait there.
-    std::int64_t ahead = 0;  // Waiting: 0 in the order they came, negative before all of those.
-    std::int64_t order = 0;  // Among equals of the above.
+    // Demoted in the last review while running: behind the jobs that wait there.
+    bool demoted = false;
+    std::int64_t ahead = 0;  // While waiting: 0 for order of arrival; negative: ahead of those.
+    std::int64_t order = 0;  // Breaks ties of the fields above.
   };
 
   void begin_review() override;
@@ -32,7 +33,7 @@ class MlfqLas final : public Mlfq {
   void promoted(JobId job) override;
 
   IdVector<JobId, Turn> turns_;
-  std::vector<JobId> demoted_;  // In the last review.
+  std::vector<JobId> demoted_;  // Jobs demoted in the last review.
   std::int64_t counter_ = 0;
   std::int64_t plans_ = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a user may set of a policy. One struct for all: a policy reads what concerns it.
+// User settings of policies. All policies share this struct; each reads its own fields.
 
 #include <cstdint>
 #include <vector>
@@ -11,21 +11,21 @@
 namespace muster {
 
 struct PolicyOptions {
-  // The queues of mlfq-las and mlfq-gittins: a job leaves queue i when it has attained
-  // thresholds[i] of GPU time (of plain time, with `by_time`). Ascending, positive.
+  // Queues of mlfq-las and mlfq-gittins: a job leaves queue i when its GPU time (with `by_time`:
+  // its run time) reaches thresholds[i]. Ascending, positive.
   std::vector<Duration> thresholds = {Duration::seconds(3250)};
   bool by_time = false;
-  // A job that has waited this many thousandths of the time it ran goes back to the first queue;
-  // 0: never.
+  // A job that has waited for this many thousandths of its run time returns to the first queue; 0:
+  // never.
   std::int64_t promote_permille = 8000;
-  // As Tiresias' simulator: a demotion is looked for (limit - time run) / GPUs from now instead of
-  // when the GPU time reaches the limit, which is later.
+  // As in Tiresias' simulator: check for demotion after (limit - run time) / GPUs, instead of when
+  // the GPU time reaches the limit.
   bool late_demotion = false;
 
-  // What gittins and mlfq-gittins are told of how much GPU time jobs need (plain time, in
-  // mlfq-gittins with `by_time`). Empty: they learn it from the jobs that complete.
+  // GPU time of earlier jobs for gittins and mlfq-gittins (run time for mlfq-gittins with
+  // `by_time`). Empty: they learn it from completed jobs.
   ServiceDistribution service;
-  // How far gittins looks ahead, in GPU time; positive. As Tiresias' simulator.
+  // Quantum of gittins in GPU time; positive. The default is that of Tiresias' simulator.
   Duration gittins_quantum = Duration::seconds(3250);
 };
 

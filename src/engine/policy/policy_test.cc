@@ -1,4 +1,4 @@
-// What each policy does in a small world where every order is carried out at once.
+// Behavior of each policy in a small cluster where every order takes effect immediately.
 
 #include <gtest/gtest.h>
 
@@ -110,7 +110,7 @@ TEST(Las, SwapsOnlyAtTicksAndNotForATie) {
   EXPECT_EQ(world.at(600, {}), "") << "both have had 300 s";
   EXPECT_EQ(world.at(900, {}), "stop 1, start 0");
   EXPECT_EQ(world.at(1000, {completed(0, 2)}), "start 1");
-  EXPECT_EQ(world.wake(), Instant::never()) << "nobody waits";
+  EXPECT_EQ(world.wake(), Instant::never()) << "no job waits";
 }
 
 TEST(Ftf, ServesTheWorstOffAtTicks) {
@@ -134,7 +134,7 @@ TEST(Drf, ServesTheSmallestShareAtTicks) {
 
 TEST(Tetris, TakesWhatSuitsTheServersBest) {
   World world("tetris", "1x4");
-  EXPECT_EQ(world.at(0, {job_of(1, 100), job_of(4, 100)}), "start 1") << "it fills the server";
+  EXPECT_EQ(world.at(0, {job_of(1, 100), job_of(4, 100)}), "start 1") << "it fills the node";
   EXPECT_EQ(world.at(9, {job_of(2, 5), completed(1)}), "start 2, start 0");
 }
 
@@ -184,8 +184,8 @@ TEST(Sanity, J6_PromotionResetsServiceAndWaiting) {
   World world("mlfq-las", "1x2", queues({100}, /*promote_permille=*/2000));
   EXPECT_EQ(world.at(0, {job_of(2, 10'000)}), "start 0");
   EXPECT_EQ(world.at(50, {job_of(2, 10'000)}), "stop 0, start 1");
-  // 0 ran for 50 s and returns to the first queue, behind nobody, after waiting 100 s; at 100 job 1
-  // is in the second queue too, where it runs on because it came to run there first.
+  // Job 0 ran for 50 s and returns to the first queue, behind no other job, after waiting 100 s. At
+  // 100 job 1 is in the second queue too and keeps running because it started there first.
   EXPECT_EQ(world.at(100, {}), "stop 1, start 0");
   EXPECT_EQ(world.at(110, {job_of(2, 10'000)}), "stop 0, start 2");
   EXPECT_EQ(world.at(160, {}), "stop 2, start 0");

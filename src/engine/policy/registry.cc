@@ -31,25 +31,26 @@ Owned<Policy> make(const PolicyOptions& options) {
 }
 
 constexpr PolicyEntry kPolicies[] = {
-    {"fifo", "oldest first; nobody overtakes a job that does not fit", &make<Fifo>},
-    {"fit-first", "oldest first among those that fit", &make<FitFirst>},
-    {"backfill", "oldest first with a reservation; others fill in if they do not delay it (EASY)",
+    {"fifo", "oldest first; no job overtakes one that does not fit", &make<Fifo>},
+    {"fit-first", "oldest first among the jobs that fit", &make<FitFirst>},
+    {"backfill", "oldest first with a reservation; others start if they do not delay it (EASY)",
      &make<Backfill>},
     {"smallest-first", "fewest GPUs first, preemptive", &make<SmallestFirst>},
     {"sjf", "shortest estimate first, not preemptive", &make<Sjf>},
     {"srtf", "shortest remaining time first, preemptive", &make<Srtf>},
     {"srsf", "shortest remaining GPU time first, preemptive", &make<Srsf>},
     {"las", "least GPU time received first, preemptive at ticks; needs no estimate", &make<Las>},
-    {"mlfq-las", "queues by GPU time received, oldest first inside (Tiresias' 2D-LAS), preemptive",
+    {"mlfq-las", "queues by GPU time received, oldest first in each (Tiresias' 2D-LAS), preemptive",
      &make<MlfqLas>},
     {"gittins", "largest Gittins index of GPU time first, preemptive at ticks; needs no estimate",
      &make<Gittins>},
-    {"mlfq-gittins", "queues as mlfq-las, largest Gittins index first inside; needs no estimate",
+    {"mlfq-gittins",
+     "queues as in mlfq-las, largest Gittins index first in each; needs no estimate",
      &make<MlfqGittins>},
     {"ftf", "worst finish-time fairness first (Themis), preemptive at ticks", &make<Ftf>},
     {"drf", "smallest dominant share received first, preemptive at ticks; needs no estimate",
      &make<Drf>},
-    {"tetris", "best alignment with the free servers, weighed against work left", &make<Tetris>},
+    {"tetris", "best alignment with the free nodes, weighed against remaining work", &make<Tetris>},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// The table of policies.
+// Table of all policies.
 
 #include <span>
 

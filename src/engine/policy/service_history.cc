@@ -8,24 +8,25 @@ namespace muster {
 
 namespace {
 
-constexpr auto kMostSamples = static_cast<std::int64_t>(ServiceDistribution::kMostSamples);
+constexpr auto kMaxSamples = static_cast<std::int64_t>(ServiceDistribution::kMaxSamples);
 
-// A longer quantum counts as this one (14 GPU-years for one level, some weeks for two hundred), so
-// that ranks do not overflow. Their scale is service + finishing, at most quantum + 1 for each
-// sample; their base is at most 2 * levels times that.
+// Longer quanta are clamped to this (14 GPU-years for one level, some weeks for 200), so that ranks
+// do not overflow. The scale of a rank is service + finishing, at most quantum + 1 per sample. Its
+// base is at most 2 * levels times that.
 constexpr std::int64_t largest_quantum(std::int64_t levels) {
   return ServiceDistribution::kLargestQuantum / (2 * levels) - 1;
 }
 constexpr bool fits(std::int64_t levels) {
-  return static_cast<Wide>(2 * levels) * kMostSamples * (largest_quantum(levels) + 1) <=
+  return static_cast<Wide>(2 * levels) * kMaxSamples * (largest_quantum(levels) + 1) <=
          std::numeric_limits<std::int64_t>::max();
 }
 static_assert(fits(1) && fits(2) && fits(4) && fits(202) && fits(1'000'000));
 
 }  // namespace
 
-// A level spans two: up to new jobs, which stand in the middle, and from there on. In each half it
-// is 1 / (1 + index), above 0 and at most 1, which is where an index of zero stands.
+// A level spans two units. New jobs are in the middle: jobs with a larger index before them, jobs
+// with a smaller index after them. Each half uses 1 / (1 + index), above 0 and at most 1 (index
+// zero).
 Rank rank_by_index(std::int64_t level, const GittinsIndex& index, const GittinsIndex& of_new) {
   const int against_new = compare(index, of_new);
   if (against_new == 0) return {2 * level + 1};
@@ -47,10 +48,10 @@ GittinsIndex ServiceHistory::index(std::int64_t attained, std::int64_t quantum) 
 
 void ServiceHistory::completed(std::int64_t service) {
   if (!learns_) return;
-  if (completed_ < kMostSamples) {
+  if (completed_ < kMaxSamples) {
     samples_.push_back(service);
   } else {
-    samples_[static_cast<std::size_t>(completed_ % kMostSamples)] = service;
+    samples_[static_cast<std::size_t>(completed_ % kMaxSamples)] = service;
   }
   ++completed_;
 }
@@ -64,7 +65,7 @@ void ServiceHistory::set_waiting(JobId job, bool waiting) {
 }
 
 bool ServiceHistory::renew(std::vector<JobId>& moved) {
-  if (completed_ - renewed_at_ < std::max(kFewest, renewed_at_ / 10)) return false;
+  if (completed_ - renewed_at_ < std::max(kMin, renewed_at_ / 10)) return false;
   renewed_at_ = completed_;
   known_ = ServiceDistribution(samples_);
   for (std::size_t i = 0; i < waiting_.size(); ++i) {

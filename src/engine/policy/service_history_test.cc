@@ -1,4 +1,4 @@
-// Ranks by Gittins index, and what is learnt when.
+// Ranks by Gittins index, and the times at which learned data takes effect.
 
 #include "engine/policy/service_history.h"
 
@@ -57,7 +57,7 @@ TEST(ServiceHistory, RanksAsTheExactIndicesCompare) {
 
 TEST(ServiceHistory, RanksWithoutOverflow) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::int64_t> samples(ServiceDistribution::kMostSamples, most);
+  std::vector<std::int64_t> samples(ServiceDistribution::kMaxSamples, most);
   samples[0] = 1;
   const ServiceHistory history(ServiceDistribution(samples), /*levels=*/101);
   const Rank better = rank(history, 100, 0, kLongestDuration.us());
@@ -120,10 +120,10 @@ TEST(ServiceHistory, WhatItIsToldStays) {
 }
 
 TEST(ServiceHistory, ForgetsWhatIsLongAgo) {
-  constexpr auto kMost = static_cast<int>(ServiceDistribution::kMostSamples);
+  constexpr auto kMax = static_cast<int>(ServiceDistribution::kMaxSamples);
   ServiceHistory history(ServiceDistribution(), /*levels=*/1);
-  renewals(history, kMost, kOneSecond);
-  renewals(history, 2 * kMost, 5 * kOneSecond);
+  renewals(history, kMax, kOneSecond);
+  renewals(history, 2 * kMax, 5 * kOneSecond);
   const ServiceHistory fives(seconds({5}), /*levels=*/1);
   EXPECT_EQ(order(rank(history, 0, 0, 9 * kOneSecond), rank(fives, 0, 0, 9 * kOneSecond)), 0);
 }

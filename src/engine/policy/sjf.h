@@ -1,6 +1,6 @@
 #pragma once
 
-// Shortest job first by the estimate; what runs is left alone.
+// Shortest job first by the estimate; never preempts.
 
 #include "engine/policy/traits.h"
 

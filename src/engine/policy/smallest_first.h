@@ -1,6 +1,6 @@
 #pragma once
 
-// Fewest GPUs first, preemptively; among equals the older.
+// Fewest GPUs first, preemptive; the older job in a tie.
 
 #include "engine/policy/traits.h"
 

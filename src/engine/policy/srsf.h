@@ -1,6 +1,6 @@
 #pragma once
 
-// Shortest remaining service first: remaining time times GPUs, preemptively.
+// Shortest remaining service (remaining time times GPUs) first, preemptive.
 
 #include "base/types/saturate.h"
 #include "engine/core/policy.h"
@@ -10,7 +10,8 @@ namespace muster {
 class Srsf final : public Policy {
  public:
   PolicyTraits traits() const override {
-    return {PolicyTraits::WhenStuck::kSkip, /*preempts=*/true, /*drifts=*/false, /*improves=*/true};
+    return {PolicyTraits::BlockedHeadRule::kSkip, /*preempts=*/true, /*drifts=*/false,
+            /*improves=*/true};
   }
   Rank rank(const JobFacts& job) const override {
     return {saturating_multiply(job.remaining().us(), job.gpus)};

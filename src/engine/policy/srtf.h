@@ -1,6 +1,6 @@
 #pragma once
 
-// Shortest remaining time first, preemptively.
+// Shortest remaining time first, preemptive.
 
 #include "engine/core/policy.h"
 
@@ -9,7 +9,8 @@ namespace muster {
 class Srtf final : public Policy {
  public:
   PolicyTraits traits() const override {
-    return {PolicyTraits::WhenStuck::kSkip, /*preempts=*/true, /*drifts=*/false, /*improves=*/true};
+    return {PolicyTraits::BlockedHeadRule::kSkip, /*preempts=*/true, /*drifts=*/false,
+            /*improves=*/true};
   }
   Rank rank(const JobFacts& job) const override { return {job.remaining().us()}; }
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// For the tests of policies: a small world where every order is carried out at once, on one server,
-// or a few, on which a job may be spread over any free GPUs.
+// Test helper for policies: a small cluster where every order takes effect immediately and a job
+// may use any free GPUs.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/chain/chain.h"
-#include "engine/chain/chain_testing.h"
+#include "engine/chain/composed_planner.h"
+#include "engine/chain/composed_planner_testing.h"
 #include "engine/core/engine.h"
 #include "engine/core/world_testing.h"
 #include "engine/policy/registry.h"
@@ -21,34 +21,35 @@ namespace muster {
 
 class Anywhere final : public Placer {
  public:
-  bool place(const Cluster& cluster, const Books& books, const Demand& demand,
+  bool place(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
              Placement& out) const override {
     out.clear();
     std::int32_t left = demand.gpus;
-    if (left > books.free_gpus()) return false;
-    for (NodeId node = books.next_with_free(NodeId(0)); left > 0;
-         node = books.next_with_free(NodeId(node.index() + 1))) {
-      const std::int32_t here = std::min(left, books.free_gpus(node));
-      out.push_back(make_share(cluster, books, demand, node, here));
+    if (left > ledger.free_gpus()) return false;
+    for (NodeId node = ledger.next_with_free(NodeId(0)); left > 0;
+         node = ledger.next_with_free(NodeId(node.index() + 1))) {
+      const std::int32_t here = std::min(left, ledger.free_gpus(node));
+      out.push_back(make_share(cluster, ledger, demand, node, here));
       left -= here;
     }
     return true;
   }
 };
 
-// Knows how long each job really runs and ends it then.
+// An engine with one policy on a small cluster.
 class World {
  public:
   World(std::string_view policy, std::string_view shorthand, const PolicyOptions& options = {})
       : topology_(parse_cluster_shorthand(shorthand).value()),
         cluster_(topology_, profiles_),
         engine_(cluster_,
-                std::make_unique<Chain>(
+                std::make_unique<ComposedPlanner>(
                     cluster_, find_entry(policies(), "policy", policy).value()->make(options),
-                    std::make_unique<FairShare>(), std::make_unique<Anywhere>(), ChainOptions()),
+                    std::make_unique<FairShare>(), std::make_unique<Anywhere>(),
+                    ComposedPlannerOptions()),
                 EngineOptions()) {}
 
-  // Whole seconds. What happened then: "stop 0, start 1".
+  // Applies events at this second and returns the actions, such as "stop 0, start 1".
   std::string at(std::int64_t second, std::vector<Event> events) {
     const Instant now = muster::second(second);
     if (wake_ == now) events.push_back(TimerFired{});
@@ -81,13 +82,13 @@ inline PolicyOptions queues(std::vector<std::int64_t> seconds, std::int64_t prom
   return options;
 }
 
-// Jobs that needed so many GPU-seconds each.
+// Samples in GPU-seconds.
 inline ServiceDistribution seconds(std::vector<std::int64_t> samples) {
   for (std::int64_t& sample : samples) sample *= 1'000'000;
   return ServiceDistribution(std::move(samples));
 }
 
-// Of two ranks that do not move: negative, zero or positive.
+// Compares two ranks without slope: negative, zero or positive.
 inline int order(const Rank& a, const Rank& b) { return compare(a, b, Instant()); }
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 #pragma once
 
-// Tetris (SIGCOMM'14): the job whose demands suit the free servers best, weighed against how much
-// work it has left. The rank is the second part; the Chain adds the first.
+// Tetris (SIGCOMM'14): prefers jobs whose demands match the free nodes best, weighed against their
+// remaining work. rank() is the remaining work; ComposedPlanner adds the match.
 
 #include "engine/core/policy.h"
 
@@ -10,7 +10,7 @@ namespace muster {
 class Tetris final : public Policy {
  public:
   PolicyTraits traits() const override {
-    return {PolicyTraits::WhenStuck::kAlign, /*preempts=*/false, /*drifts=*/false};
+    return {PolicyTraits::BlockedHeadRule::kAlign, /*preempts=*/false, /*drifts=*/false};
   }
   Rank rank(const JobFacts& job) const override { return {job.remaining().us()}; }
 };

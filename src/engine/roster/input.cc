@@ -11,13 +11,13 @@ constexpr std::array<std::string_view, 5> kFates = {"finished", "stopped", "fail
 
 }  // namespace
 
-std::optional<LeaseFate> find_fate(std::string_view name) {
+std::optional<LeaseResult> find_fate(std::string_view name) {
   for (std::size_t i = 0; i < kFates.size(); ++i) {
-    if (kFates[i] == name) return static_cast<LeaseFate>(i);
+    if (kFates[i] == name) return static_cast<LeaseResult>(i);
   }
   return std::nullopt;
 }
 
-std::string_view fate_name(LeaseFate fate) { return kFates[static_cast<std::size_t>(fate)]; }
+std::string_view fate_name(LeaseResult fate) { return kFates[static_cast<std::size_t>(fate)]; }
 
 }  // namespace muster

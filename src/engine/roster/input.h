@@ -11,24 +11,25 @@
 #include <vector>
 
 #include "base/types/time.h"
-#include "engine/failure/proof.h"
+#include "engine/failure/failure_evidence.h"
 #include "engine/model/job_request.h"
 #include "engine/model/resources.h"
 
 namespace muster {
 
-// As people know a job: 1, 2, 3... for ever. The engine's JobId is another, of one engine alone.
+// The user-visible job id: 1, 2, 3, ..., never reused. The engine's JobId is different and valid
+// only within one engine.
 using LiveId = std::uint64_t;
 
 struct SubmitInput {
   LiveId id = 0;
   std::string user;
-  std::string tenant;      // Empty: whoever has jobs that name nobody.
-  JobRequest request;      // Without `array`; dependencies only on jobs that are not over.
-  LiveId array = 0;        // The first job of its array; 0: of none.
-  std::int32_t index = 0;  // In the array.
-  std::int32_t at_once = 0;
-  std::string text;  // request_json(request), if somebody has written it already.
+  std::string tenant;        // Empty: kDefaultTenant.
+  JobRequest request;        // Without `array`; dependencies only on active jobs.
+  LiveId array = 0;          // Id of the array's first job; 0: not in an array.
+  std::int32_t index = 0;    // Index in the array.
+  std::int32_t at_once = 0;  // Maximum concurrent jobs of the array; 0: no limit.
+  std::string text;          // request_json(request) if already computed; may be empty.
 };
 struct CancelInput {
   LiveId id = 0;
@@ -42,81 +43,82 @@ struct ReleaseInput {
 };
 struct DrainInput {
   std::string node;
-  bool open = false;  // True: the drain is over, and so is a quarantine.
+  bool open = false;  // True: ends the drain, and also a quarantine.
 };
-struct NodeTestInput {  // What became of the test of a server in quarantine.
+struct NodeTestInput {  // Result of the test of a quarantined node.
   std::string node;
   bool ok = false;
-  std::string words;  // How it failed.
+  std::string words;  // Reason of the failure.
 };
 
-// What became of a lease, all its servers together.
-enum class LeaseFate : std::uint8_t {
+// Outcome of a lease, for all its nodes together.
+enum class LeaseResult : std::uint8_t {
   kFinished,
-  kStopped,    // By order; its work is saved as far as the job saved it.
-  kFailed,     // By itself; see `reason` and `words`.
-  kTimeLimit,  // Its time was up.
-  kLost,       // Its shim died: nothing of it is left, and nobody knows more.
+  kStopped,    // By order; work is kept as far as the job saved it.
+  kFailed,     // The job failed; see `reason` and `words`.
+  kTimeLimit,  // It reached its time limit.
+  kLost,       // Its shim died: no process is left, and the outcome is unknown.
 };
 struct LeaseUpInput {
   LiveId id = 0;
   std::uint32_t lease = 0;
-  std::string isolation;  // As the shim says; for people.
+  std::string isolation;  // As reported by the shim; human-readable.
 };
 struct LeaseOverInput {
   LiveId id = 0;
   std::uint32_t lease = 0;
-  LeaseFate fate = LeaseFate::kFinished;
-  std::string reason;        // A key of engine/failure/reasons.h; only of kFailed.
-  std::string words;         // One line for a person.
-  std::int64_t ran_ms = -1;  // By the shim's clock, which knows no jumps; -1: nobody can tell.
+  LeaseResult fate = LeaseResult::kFinished;
+  std::string reason;        // A key of engine/failure/reasons.h; only for kFailed.
+  std::string words;         // One human-readable line.
+  std::int64_t ran_ms = -1;  // By the shim's monotonic clock; -1: unknown.
   std::int64_t cpu_ms = 0;
   std::int64_t mem_peak_mib = 0;
-  Proof proof = {};  // Of kFailed.
+  FailureEvidence proof = {};  // Only for kFailed.
 };
-struct SavedInput {  // The job says that its work is saved.
+struct SavedInput {  // The job has reported a checkpoint.
   LiveId id = 0;
   std::uint32_t lease = 0;
 };
-// What the job's own reports come to, when that is news; see docs/adr/0017.
+// Summary of the job's progress reports, sent when it changes; see docs/adr/0017.
 struct ReportInput {
   LiveId id = 0;
   std::uint32_t lease = 0;
-  std::int64_t left_ms = -1;  // So much longer it would run, as it does in this lease; -1: unknown.
+  // Predicted remaining run time at the pace of this lease; -1: unknown.
+  std::int64_t left_ms = -1;
   struct Speed {
-    double steps = 0;   // Done in all, as the job counts them.
-    double rate = 0;    // Of them a second, in this lease.
-    double passes = 0;  // Over its data, in all.
-    double loss = 0;    // Zero when it says none.
+    double steps = 0;   // Total steps done, as counted by the job.
+    double rate = 0;    // Steps per second in this lease.
+    double passes = 0;  // Total training epochs done.
+    double loss = 0;    // Zero: not reported.
     friend bool operator==(const Speed&, const Speed&) = default;
   };
   std::optional<Speed> speed = {};
 };
-struct ProfiledInput {  // What was found out about the job's speed; for people.
+struct ProfiledInput {  // Result of measuring the job's speed; human-readable.
   LiveId id = 0;
-  std::string kind;  // Of the event.
+  std::string kind;  // Kind of the event.
   std::string words;
 };
-// How a server is, as whoever runs leases there sees it: said when it changes.
+// State of a node as reported by the executor, sent when it changes.
 struct NodeStateInput {
   std::string node;
-  bool usable = true;  // It may be given jobs.
-  std::string why;     // One line for people, if it may not.
-  Resources taken;     // Held there by others, who are none of our jobs.
+  bool usable = true;  // Jobs may run there.
+  std::string why;     // Human-readable reason if not usable.
+  Resources taken;     // Used there by external jobs.
 };
-// What holds up a lease, or what was done about it in another way than was ordered; for people.
+// Reason why a lease is delayed or was handled differently than ordered; human-readable.
 struct LeaseNoteInput {
   LiveId id = 0;
   std::uint32_t lease = 0;
   std::string words;
 };
-struct TickInput {};  // The time the roster asked for.
+struct TickInput {};  // The wake-up time that the roster requested.
 
 using Input = std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, DrainInput,
                            NodeTestInput, LeaseUpInput, LeaseOverInput, SavedInput, ReportInput,
                            ProfiledInput, NodeStateInput, LeaseNoteInput, TickInput>;
 
-std::string_view fate_name(LeaseFate fate);
-std::optional<LeaseFate> find_fate(std::string_view name);
+std::string_view fate_name(LeaseResult fate);
+std::optional<LeaseResult> find_fate(std::string_view name);
 
 }  // namespace muster

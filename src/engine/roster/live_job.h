@@ -1,7 +1,7 @@
 #pragma once
 
-// A job as people know it, from its submission until it is over: what the roster keeps of it beside
-// the engine's own row.
+// A job as users see it, from submission to its end: the roster's data in addition to the engine's
+// row.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 #include "base/types/id.h"
 #include "base/types/time.h"
-#include "engine/core/books.h"
+#include "engine/core/resource_ledger.h"
 #include "engine/core/waiting.h"
 #include "engine/failure/retry.h"
 #include "engine/roster/input.h"
@@ -19,14 +19,14 @@
 namespace muster {
 
 enum class LiveState : std::uint8_t {
-  kHeld,      // By its user.
-  kBlocked,   // By a job it depends on, or by the limit of its array.
-  kQueued,    // With the scheduler.
-  kStarting,  // Has a lease whose processes are not up yet.
+  kHeld,      // Held by its user or by Muster.
+  kBlocked,   // Waits for a dependency or for the limit of its array.
+  kQueued,    // Waits for the scheduler.
+  kStarting,  // Has a lease; its processes are not running yet.
   kRunning,
-  kStopping,  // Was told to stop and has not yet.
-  kRetrying,  // Failed, and is to be tried again after a while.
-  kDone,      // This and the next are ends.
+  kStopping,  // Ordered to stop; still running.
+  kRetrying,  // Failed; in back-off before a retry.
+  kDone,      // This and all following states are final.
   kFailed,
   kCancelled,
   kRejected,
@@ -35,27 +35,27 @@ std::string_view state_name(LiveState state);
 std::optional<LiveState> find_state(std::string_view name);
 constexpr bool is_over(LiveState state) { return state >= LiveState::kDone; }
 
-// A lease that is on the machine, or ordered there.
+// A lease that runs on nodes or was ordered.
 struct LiveLease {
-  std::uint32_t number = 0;  // Among all leases of its job, from 1.
+  std::uint32_t number = 0;  // Number among all leases of the job, from 1.
   Placement placement;       // As last ordered.
   bool up = false;           // Its processes run.
-  bool stopping = false;     // It was told to stop.
+  bool stopping = false;     // It was ordered to stop.
   bool trial = false;        // A pre-run.
   Instant since;             // When it was ordered.
   Instant up_since;
   std::string isolation;
-  std::string says;  // What was last said of it: what holds it up, while it is not up.
+  std::string says;  // Last note about the lease, such as the reason for a delay.
 };
 
-// What the scheduler knew of a job when it was taken back from it.
-struct Past {
+// The engine's data about a job when the job left the engine.
+struct EngineHistory {
   Duration work_done;
   std::int64_t gpu_us = 0;
   std::int64_t cpu_milli_ms = 0;
   std::int64_t mem_mib_ms = 0;
   std::vector<FailedAttempt> failures;
-  std::optional<Duration> estimate = {};  // By the job's own reports.
+  std::optional<Duration> estimate = {};  // From the job's own reports.
 };
 
 struct LiveJob {
@@ -65,49 +65,49 @@ struct LiveJob {
   JobRequest request;
   LiveId array = 0;
   std::int32_t index = 0;
-  std::int32_t at_once = 0;  // Of its array; 0: no limit.
+  std::int32_t at_once = 0;  // Limit of its array; 0: no limit.
 
   Instant submitted;
-  std::optional<Instant> started;  // Its first lease was up.
+  std::optional<Instant> started;  // When its first lease ran.
   std::optional<Instant> ended;
-  std::optional<LiveState> end;  // How, once it is over.
-  std::string why;               // How it ended, or what happened last; for people.
+  std::optional<LiveState> end;  // Final state; none while it is active.
+  std::string why;               // Reason of the end or of the last event; human-readable.
 
   bool held = false;
-  std::string held_why;            // Why Muster held it; empty if its user did.
-  bool cancelled = false;          // Wanted; over when nothing of it runs any more.
-  bool tried = false;              // The pre-run is behind it, or it wants none.
-  std::int32_t waits_for = 0;      // Jobs it depends on that are not over.
-  bool in_array_line = false;      // Waits for its turn in the array.
-  std::optional<JobId> row;        // In the engine, while it is with the scheduler.
-  bool withdrawn = false;          // That row was cancelled there; it ends with its lease.
-  std::uint32_t lease_base = 0;    // Leases it had in earlier rows: number = base + epoch.
-  std::optional<Past> past;        // Up to its last row in the engine.
-  std::optional<LiveLease> lease;  // The one on the machine.
+  std::string held_why;          // Why Muster held it; empty: its user held it.
+  bool cancelled = false;        // Requested; it ends when its lease has stopped.
+  bool tried = false;            // The pre-run is done or not requested.
+  std::int32_t waits_for = 0;    // Number of active jobs it depends on.
+  bool in_array_line = false;    // Waits for the limit of its array.
+  std::optional<JobId> row;      // Its row in the engine; none if not in the engine.
+  bool withdrawn = false;        // The row was cancelled in the engine; it ends with its lease.
+  std::uint32_t lease_base = 0;  // Leases in earlier rows: lease number = lease_base + lease epoch.
+  std::optional<EngineHistory> past;  // Data up to its last row in the engine.
+  std::optional<LiveLease> lease;     // Its current lease.
   std::uint32_t leases_used = 0;
-  std::int32_t losses = 0;          // Leases lost one after the other.
-  std::optional<Reason> failed_by;  // Its last lease, if that failed, ...
-  Proof proof;                      // ... and what shows it.
-  Duration ran;                     // In leases that are over.
-  double step_unit = 0;             // See roster_reports.cc; 0: not known yet.
+  std::int32_t losses = 0;          // Leases lost in a row.
+  std::optional<Reason> failed_by;  // Failure reason of the last lease, if it failed.
+  FailureEvidence proof;            // Evidence for failed_by.
+  Duration ran;                     // Total run time of ended leases.
+  double step_unit = 0;             // See roster_reports.cc; 0: unknown.
 
-  // Of its story, see roster_story.cc.
-  std::string told_wait;        // What stops it, as was said last; empty: nothing was.
-  std::int32_t waits_told = 0;  // How often.
-  Instant waits_since;          // While it waits for a lease.
-  WaitSplit waited;             // With what the engine says of its row: of this wait, by cause.
-  WaitSplit waited_for_lease;   // Before the lease it has, or had last.
+  // Data for its notes; see roster_notes.h.
+  std::string told_wait;        // Last noted wait cause; empty: none.
+  std::int32_t waits_told = 0;  // Number of wait notes.
+  Instant waits_since;          // Start of the current wait for a lease.
+  WaitSplit waited;             // Causes of this wait; add the engine's data for its row.
+  WaitSplit waited_for_lease;   // Causes of the wait before its current or last lease.
 
   bool wants_trial() const { return !tried && request.prerun > Duration(); }
 };
 
-// For people, in whole seconds, minutes, hours or days: "90 s", "10 min".
+// Returns a rounded duration in seconds, minutes, hours or days: "90 s", "10 min".
 std::string rough(Duration duration);
 
-// One line of news: cut to below 120 bytes.
+// Cuts a note to less than 120 bytes.
 std::string brief(std::string words);
 
-// How long its next lease may run; zero: as long as it likes.
+// Maximum run time of its next lease; zero: no limit.
 Duration time_left(const LiveJob& job, bool trial);
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests of reactions: a desk whose jobs fail, and what is said about it.
+// Test helpers for reactions to failures.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ inline SubmitInput member(LiveId id, LiveId array, std::int32_t at_once = 0) {
   return input;
 }
 
-// What was said last under this kind; empty if nothing.
+// Text of the last note of this kind; empty if there is none.
 inline std::string said(const Roster& roster, const std::string& kind) {
   std::string words;
   for (const RosterNote& note : roster.notes()) {
@@ -44,14 +44,14 @@ inline std::string said(const Roster& roster, const std::string& kind) {
   return words;
 }
 
-// A desk that remembers what was said.
+// A Desk that keeps the last note of each kind.
 class Counter : public Desk {
  public:
   using Desk::Desk;
-  // Its lease ends so, after a second.
-  void fails_at(std::int64_t second, LiveId id, const char* reason, Proof proof = {},
+  // Ends its lease with this failure after a run time of one second.
+  void fails_at(std::int64_t second, LiveId id, const char* reason, FailureEvidence proof = {},
                 const char* says = "so it went") {
-    LeaseOverInput input = over(id, LeaseFate::kFailed, reason);
+    LeaseOverInput input = over(id, LeaseResult::kFailed, reason);
     input.proof = std::move(proof);
     input.words = says;
     input.ran_ms = 1000;
@@ -73,7 +73,7 @@ class Counter : public Desk {
     return job != nullptr && job->lease ? roster.where(job->lease->placement) : "";
   }
 
-  std::map<std::string, std::string> heard;  // The last words of each kind.
+  std::map<std::string, std::string> heard;  // Last text of each kind.
 };
 
 }  // namespace muster::live_testing

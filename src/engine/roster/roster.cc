@@ -26,7 +26,7 @@ Roster::Roster(RosterSettings settings, Deciding deciding)
   MadePlanner made = make_planner(world_->cluster, world_->settings.planner);
   EngineOptions options = world_->settings.engine;
   options.pooling = made.pooling;
-  options.servers.drain = Duration::max();  // Until it has passed a test.
+  options.nodes.drain = Duration::max();  // Until it has passed a test.
   options.record_plans = true;
   if (repeats_) made.planner = std::make_unique<RecordedPlanner>(made.planner->wants_reports());
   engine_ = std::make_unique<Engine>(world_->cluster, std::move(made.planner), options);
@@ -54,8 +54,8 @@ void Roster::step(Instant now, std::span<const Input> inputs) {
   sort_touched();
 }
 
-Refusal Roster::repeat(Instant now, std::span<const Input> inputs,
-                       std::span<const Decisions> given) {
+MaybeError Roster::repeat(Instant now, std::span<const Input> inputs,
+                          std::span<const Decisions> given) {
   MUSTER_CHECK(repeats_);
   given_ = given;
   step(now, inputs);
@@ -71,7 +71,7 @@ std::span<const Action> Roster::step_engine() {
     return actions;
   }
   if (given_.empty()) {
-    misfit_ = Error{"it has fewer decisions than the inputs lead to", ErrorCode::kCorrupt};
+    misfit_ = Error{"it has fewer decisions than its inputs require", ErrorCode::kCorrupt};
     return {};
   }
   const Result<std::span<const Action>> actions = engine_->repeat(now_, events, given_.front());
@@ -83,12 +83,12 @@ std::span<const Action> Roster::step_engine() {
 
 void Roster::run_engine(bool without_events) {
   for (bool may_be_empty = without_events;; may_be_empty = false) {
-    hold_siblings();  // Before those that ended make room for them.
-    // One by one, not each within the other: chains of dependencies may be long.
+    hold_siblings();  // Before the ended jobs free resources for them.
+    // Iteratively, not recursively: chains of dependencies may be long.
     while (told_ < ended_.size()) tell_dependents(ended_[told_++]);
     if (events_.empty() && given_.empty()) return;
     if (events_.empty() && !may_be_empty) {
-      misfit_ = Error{"it has more decisions than the inputs lead to", ErrorCode::kCorrupt};
+      misfit_ = Error{"it has more decisions than its inputs require", ErrorCode::kCorrupt};
       return;
     }
     const std::span<const Action> actions = step_engine();
@@ -119,9 +119,8 @@ void Roster::apply(const SubmitInput& input) {
   job.at_once = input.array != 0 ? input.at_once : 0;
   job.in_array_line = job.at_once > 0;
   note(job, "submitted",
-       fmt::format("{} wants {} GPU{}{}", job.request.name, job.request.gpus,
-                   job.request.gpus == 1 ? "" : "s",
-                   job.held ? "; it is held until it is released" : ""));
+       fmt::format("{} requests {} GPU{}{}", job.request.name, job.request.gpus,
+                   job.request.gpus == 1 ? "" : "s", job.held ? "; held until released" : ""));
   depend(job);
   if (!job.end) try_enter(job);
   if (!job.end && !job.row && !job.held) tell_blocked(job);
@@ -135,8 +134,7 @@ void Roster::depend(LiveJob& job) {
       dependents_[id].push_back({job.id, wants_ok});
       ++job.waits_for;
     } else if (wants_ok && *found->second.end != LiveState::kDone) {
-      finish(job, LiveState::kCancelled,
-             fmt::format("job {}, after which it was to run, did not end well", id));
+      finish(job, LiveState::kCancelled, fmt::format("dependency job {} failed", id));
     }
   };
   for (const LiveId id : job.request.after_ok) wait_for(id, true);
@@ -164,7 +162,7 @@ void Roster::apply(const HoldInput& input) {
   if (job.held || job.cancelled) return;
   job.held = true;
   if (job.in_array_line) std::erase(lines_[job.array].waiting, job.id);
-  note(job, "held", job.lease ? "held: it is told to stop" : "held");
+  note(job, "held", job.lease ? "held; its lease is being stopped" : "held");
   if (!job.row) return;
   withdraw(job);
   if (!job.lease) leave(job);
@@ -178,7 +176,7 @@ void Roster::apply(const ReleaseInput& input) {
   job.held = false;
   job.held_why.clear();
   note(job, "released", "released");
-  if (job.row) return;  // Its lease is still to end.
+  if (job.row) return;  // Its lease has not ended yet.
   try_enter(job);
   if (!job.row) tell_blocked(job);
 }
@@ -201,7 +199,7 @@ JobSpec Roster::spec_of(const LiveJob& job) {
   const bool trial = job.wants_trial();
   JobSpec spec = spec_of(job.request, job.user, job.tenant, trial);
   spec.user = UserId(intern(users_, job.user));
-  // What is learnt from trials says nothing of the job.
+  // Pre-runs have a separate name, so that their run times do not affect the job's estimate.
   spec.name = NameId(intern(names_, trial ? job.request.name + "/pre-run" : job.request.name));
   return spec;
 }
@@ -211,13 +209,13 @@ void Roster::enter(LiveJob& job) {
   job.row = JobId(live_of_.size());
   live_of_.push_back(job.id);
   touch(job.id);
-  job.waited = WaitSplit();  // Before a hold it was another wait.
+  job.waited = WaitSplit();  // A wait before a hold does not count.
   begin_wait(job);
   events_.push_back(as_it_was(job));
 }
 
-// With the time it was submitted, whatever kept it from the engine since: its place among others
-// must not depend on whether this is the first engine that sees it.
+// Uses the submission time, even if the job enters the engine later. Its order among other jobs
+// must not depend on whether this is the first engine that it enters.
 JobRestored Roster::as_it_was(const LiveJob& job) {
   JobRestored back;
   back.spec = spec_of(job);
@@ -237,7 +235,7 @@ void Roster::withdraw(LiveJob& job) {
   job.withdrawn = true;
 }
 
-// The engine is done with this row of the job, which has no lease; it may come back with another.
+// Detaches the job from its engine row. It has no lease and may enter again with a new row.
 void Roster::leave(LiveJob& job) {
   MUSTER_CHECK(job.row && !job.lease);
   const JobId row = *std::exchange(job.row, std::nullopt);
@@ -249,7 +247,7 @@ void Roster::leave(LiveJob& job) {
   job.past = past_of(row);
 }
 
-// After leave(): where to now?
+// After leave(): finishes a cancelled job, or enters the engine again if possible.
 void Roster::come_back(LiveJob& job) {
   if (job.cancelled) return finish(job, LiveState::kCancelled, job.why);
   try_enter(job);
@@ -281,7 +279,7 @@ void Roster::finish(LiveJob& job, LiveState end, std::string why) {
   ended_.push_back(job.id);
   note(job, state_name(end).data(),
        end == LiveState::kDone && job.why.empty()
-           ? fmt::format("ended well after running {} in {} lease{}", rough(job.ran),
+           ? fmt::format("succeeded after running {} in {} lease{}", rough(job.ran),
                          job.leases_used, job.leases_used == 1 ? "" : "s")
            : job.why);
   if (siblings_.count_end(job)) last_straws_.push_back(job.id);
@@ -299,7 +297,7 @@ void Roster::tell_dependents(LiveId id) {
     if (other == jobs_.end() || other->second.end) continue;
     --other->second.waits_for;
     if (each.wants_ok && end != LiveState::kDone) {
-      cancel(other->second, fmt::format("job {}, after which it was to run, did not end well", id));
+      cancel(other->second, fmt::format("dependency job {} failed", id));
     } else {
       try_enter(other->second);
     }

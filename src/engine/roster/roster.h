@@ -32,19 +32,20 @@ class Roster : public RosterNotes {
   // Applies the inputs at `now`, which never goes back. The results are valid until the next step:
   // orders, notes(), the jobs that changed (touched()) and the leases that ended.
   void step(Instant now, std::span<const Input> inputs);
-  // As step(), with the decisions of the roster that took this step first; only with kRepeats. An
-  // error: they do not fit the state, and the roster is of no further use. It has no wait causes.
-  Refusal repeat(Instant now, std::span<const Input> inputs, std::span<const Decisions> given);
+  // As step(), but applies recorded decisions of the roster that took this step first; only with
+  // kRepeats. On error, they do not fit the state and this roster must be discarded. There are no
+  // wait causes in this mode.
+  MaybeError repeat(Instant now, std::span<const Input> inputs, std::span<const Decisions> given);
   // The decisions in the last step or restore(), for each step of the engine.
   const std::vector<Decisions>& decisions() const { return decided_; }
   std::span<const Order> orders() const { return orders_; }
   std::span<const LeaseRecord> over() const { return over_; }
 
   // The spec that the engine would get for a request. Does not register the user or the name.
-  JobSpec imagine(const JobRequest& request, const std::string& user,
-                  const std::string& tenant) const;
+  JobSpec to_job_spec(const JobRequest& request, const std::string& user,
+                      const std::string& tenant) const;
 
-  // For engine_snapshot().
+  // Used by engine_snapshot().
   const std::map<std::string, std::uint32_t>& users() const { return users_; }
   const std::deque<FinishedSample>& finished() const { return known_; }  // The latest.
 
@@ -71,7 +72,7 @@ class Roster : public RosterNotes {
   void apply(const CancelInput& input);
   void apply(const HoldInput& input);
   void apply(const ReleaseInput& input);
-  void apply(const TickInput&) {}         // Every step that comes late enough is one.
+  void apply(const TickInput&) {}         // step() itself handles the timer.
   void apply(const LeaseUpInput& input);  // These five: roster_leases.cc
   void apply(const LeaseOverInput& input);
   void apply(const SavedInput& input);
@@ -85,7 +86,7 @@ class Roster : public RosterNotes {
   // roster.cc
   void forget_ended();
   void tell_dependents(LiveId id);
-  void run_engine(bool without_events);  // Whether the first step may have none: a timer's.
+  void run_engine(bool without_events);  // True: the first step may have no events (timer).
   std::span<const Action> step_engine();
   void depend(LiveJob& job);
   void cancel(LiveJob& job, const std::string& why);
@@ -112,7 +113,7 @@ class Roster : public RosterNotes {
   // roster_nodes.cc, roster_reactions.cc
   void open_unless_shut(NodeId node);
   void tell_reactions();
-  void tell(const Aftermath& reaction, LiveJob& job);
+  void tell(const FailureDecision& reaction, LiveJob& job);
   void begin_quarantine(const Quarantine& quarantine);
   void test_quarantined();
   void lose_lease(LiveJob& job, Epoch epoch);
@@ -137,7 +138,7 @@ class Roster : public RosterNotes {
   std::size_t told_ = 0;              // The first N of them have notified their dependents.
   bool repeats_;
   std::span<const Decisions> given_;  // Still to be repeated in this step.
-  Refusal misfit_;                    // Why they cannot be.
+  MaybeError misfit_;                 // Why `given_` cannot be repeated.
 
   // The results of the last step; events_ is the input of the next engine step.
   std::vector<Event> events_;

@@ -1,4 +1,4 @@
-// The roster's leases: what the engine orders, and what becomes of it on the machines.
+// The roster's leases: carries out the engine's actions and handles the outcomes of leases.
 
 #include <fmt/format.h>
 
@@ -13,15 +13,16 @@ namespace muster {
 
 namespace {
 
-constexpr std::int32_t kMostLosses = 3;
-constexpr const char* kLostAgain = "its processes were lost again and again";
-constexpr const char* kLostOnce = "its server was lost, and on_lost says fail";
-constexpr std::size_t kMostKnown = 2'000;
+constexpr std::int32_t kMaxLosses = 3;
+constexpr const char* kLostAgain = "its processes were lost repeatedly";
+constexpr const char* kLostOnce = "its node was lost, and on_lost is 'fail'";
+constexpr const char* kPreempted = "preempted";
+constexpr std::size_t kMaxKnown = 2'000;
 constexpr std::string_view kOomKill = "scheduler-oom-kill";  // See exec/diagnose/classifier.cc.
 
-// Counts a loss. Why there is no other attempt, or null.
+// Counts a loss. Returns why there is no further attempt, or nullptr if there is one.
 const char* why_no_more(LiveJob& job) {
-  if (++job.losses > kMostLosses) return kLostAgain;
+  if (++job.losses > kMaxLosses) return kLostAgain;
   return job.request.on_lost.fails() && !job.withdrawn ? kLostOnce : nullptr;
 }
 
@@ -58,7 +59,7 @@ void Roster::carry_out(const Action& action) {
     case Action::Kind::kReject:
       return finish(job, LiveState::kRejected, engine_->why_rejected(action.job));
     case Action::Kind::kGiveUp:
-      return finish(job, LiveState::kFailed, job.why);  // As tell() has put it.
+      return finish(job, LiveState::kFailed, job.why);  // tell() has set job.why.
     case Action::Kind::kWakeAt:
     case Action::Kind::kShare:
       return;
@@ -82,7 +83,7 @@ void Roster::resize(LiveJob& job, JobId row) {
 
 void Roster::start(LiveJob& job, const Action& action) {
   const std::uint32_t number = job.lease_base + action.epoch;
-  if (job.lease) {  // Restored: it is on the machine already, and may even be told to stop again.
+  if (job.lease) {  // Restored: its lease already runs.
     MUSTER_CHECK(job.lease->number == number);
     return;
   }
@@ -111,7 +112,7 @@ void Roster::apply(const LeaseUpInput& input) {
   job.lease->says.clear();
   if (!job.started && !job.lease->trial) job.started = now_;
   note(job, "started",
-       (job.lease->trial ? "tried out on " : "runs on ") + where(job.lease->placement));
+       (job.lease->trial ? "pre-run on " : "runs on ") + where(job.lease->placement));
   if (job.row) events_.push_back(LeaseStarted{*job.row, input.lease - job.lease_base});
 }
 
@@ -146,19 +147,24 @@ void Roster::apply(const LeaseOverInput& input) {
   job.lease.reset();
   Duration ran;
   if (input.ran_ms >= 0) {
-    ran = Duration::micros(input.ran_ms * 1000);  // We may not have been there all the while.
+    // The manager may have been down meanwhile, so its own clock is not sufficient.
+    ran = Duration::micros(input.ran_ms * 1000);
   } else if (lease.up) {
     ran = now_ - lease.up_since;
   }
   if (!lease.trial) job.ran += ran;
-  if (input.fate != LeaseFate::kLost) job.losses = 0;
+  if (input.fate != LeaseResult::kLost) job.losses = 0;
   LeaseOverInput end = input;
   job.failed_by.reset();
   job.proof = {};
-  if (input.fate == LeaseFate::kFailed) {
+  if (input.fate == LeaseResult::kFailed) {
     job.failed_by = find_reason(input.reason).value_or(Reason::kNoSignature);
     job.proof = input.proof;
     if (input.proof.signature == kOomKill) end.words = over_memory(lease.placement);
+  }
+  // The shim does not know who requested the stop. A withdrawn job was held or cancelled.
+  if (input.fate == LeaseResult::kStopped && lease.stopping && !job.withdrawn) {
+    end.words = kPreempted;
   }
   const bool trial = lease.trial;
   over_.push_back({job.id, std::move(lease), end});
@@ -168,7 +174,7 @@ void Roster::apply(const LeaseOverInput& input) {
   trial ? end_trial(job, end) : end_lease(job, end, ran);
 }
 
-// The lease is over and so is the job, whatever the engine would make of it.
+// Ends the job with its lease, independent of the engine's retry decision.
 void Roster::give_up_lease(LiveJob& job, Epoch epoch, LiveState end, const std::string& why) {
   events_.push_back(JobCancelled{*job.row});
   events_.push_back(LeaseEnded{*job.row, epoch, LeaseOutcome::kStopped});
@@ -178,26 +184,26 @@ void Roster::give_up_lease(LiveJob& job, Epoch epoch, LiveState end, const std::
 void Roster::end_trial(LiveJob& job, const LeaseOverInput& input) {
   const JobId row = *job.row;
   const Epoch epoch = input.lease - job.lease_base;
-  const bool passed = input.fate == LeaseFate::kFinished || input.fate == LeaseFate::kTimeLimit;
-  if (input.fate == LeaseFate::kLost) {
+  const bool passed = input.fate == LeaseResult::kFinished || input.fate == LeaseResult::kTimeLimit;
+  if (input.fate == LeaseResult::kLost) {
     const char* const why = why_no_more(job);
     if (why != nullptr && !job.cancelled) {
       return give_up_lease(job, epoch, LiveState::kFailed, why);
     }
   }
-  if (input.fate == LeaseFate::kFailed && !job.cancelled) {
+  if (input.fate == LeaseResult::kFailed && !job.cancelled) {
     note(job, "failed-attempt", brief(input.words));
     return give_up_lease(job, epoch, LiveState::kFailed, brief("pre-run: " + input.words));
   }
-  // It waits for another trial.
-  if (input.fate == LeaseFate::kLost && !job.withdrawn) return lose_lease(job, epoch);
+  // It waits for another pre-run.
+  if (input.fate == LeaseResult::kLost && !job.withdrawn) return lose_lease(job, epoch);
   events_.push_back(
       LeaseEnded{row, epoch, passed ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped});
   if (!passed && !job.withdrawn) return begin_wait(job);
   job.tried = job.tried || passed;
   leave(job);
-  job.past.reset();  // What the trial did does not count.
-  if (passed) note(job, "tried", "the pre-run went well");
+  job.past.reset();  // The work of the pre-run does not count.
+  if (passed) note(job, "tried", "the pre-run succeeded");
   come_back(job);
 }
 
@@ -206,45 +212,45 @@ void Roster::end_lease(LiveJob& job, const LeaseOverInput& input, Duration ran) 
   const Epoch epoch = input.lease - job.lease_base;
   const auto stopped = [&] { events_.push_back(LeaseEnded{row, epoch, LeaseOutcome::kStopped}); };
   switch (input.fate) {
-    case LeaseFate::kFinished:
+    case LeaseResult::kFinished:
       events_.push_back(LeaseEnded{row, epoch, LeaseOutcome::kCompleted});
       remember(job);
       return finish(job, LiveState::kDone, input.words);
-    case LeaseFate::kTimeLimit:
+    case LeaseResult::kTimeLimit:
       return give_up_lease(
           job, epoch, LiveState::kFailed,
           fmt::format("time limit of {} reached", short_duration(job.request.time_limit)));
-    case LeaseFate::kStopped:
-    case LeaseFate::kLost:
+    case LeaseResult::kStopped:
+    case LeaseResult::kLost:
       break;
-    case LeaseFate::kFailed:
+    case LeaseResult::kFailed:
       if (job.withdrawn) break;
       job.why = input.words;
       note(job, "failed-attempt", brief(input.words));
       events_.push_back(AttemptFailed{row, epoch, *job.failed_by, ran, input.proof.told});
       return;
   }
-  if (job.withdrawn) {  // Perhaps released again meanwhile.
+  if (job.withdrawn) {  // It may have been released again meanwhile.
     stopped();
     leave(job);
     return come_back(job);
   }
-  if (input.fate == LeaseFate::kLost) {
+  if (input.fate == LeaseResult::kLost) {
     const char* const why = why_no_more(job);
     if (why != nullptr) return give_up_lease(job, epoch, LiveState::kFailed, why);
     return lose_lease(job, epoch);
   }
-  note(job, "preempted", fmt::format("has stopped after running {}; waits again", rough(ran)));
+  note(job, "preempted", fmt::format("stopped after running {}; waiting again", rough(ran)));
   begin_wait(job);
   stopped();
 }
 
-// For the estimates of an engine to come.
+// Keeps a sample for the estimates of a later engine.
 void Roster::remember(const LiveJob& job) {
   const View view(engine_->state(), now_);
   known_.push_back({job.user, job.tenant, job.request.name, view.spec(*job.row).gpus,
                     view.facts(*job.row).work_done, job.submitted});
-  if (known_.size() > kMostKnown) known_.pop_front();
+  if (known_.size() > kMaxKnown) known_.pop_front();
 }
 
 }  // namespace muster

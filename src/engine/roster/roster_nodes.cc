@@ -1,4 +1,4 @@
-// The roster's servers: those a person closed, those that cannot be used, and what others hold.
+// The roster's nodes: drained and unusable nodes, and resources used by external jobs.
 
 #include <fmt/format.h>
 
@@ -10,12 +10,12 @@ namespace muster {
 
 namespace {
 
-NodeCondition as_said(const NodeStateInput& input) {
-  NodeCondition said;
-  said.usable = input.usable;
-  if (!input.usable) said.why = input.why.empty() ? "it cannot be used" : input.why;
-  said.taken = {input.taken.gpus, input.taken.cpu_milli, input.taken.mem_mib, 0};
-  return said;
+NodeCondition to_condition(const NodeStateInput& input) {
+  NodeCondition reported;
+  reported.usable = input.usable;
+  if (!input.usable) reported.why = input.why.empty() ? "it cannot be used" : input.why;
+  reported.taken = {input.taken.gpus, input.taken.cpu_milli, input.taken.mem_mib, 0};
+  return reported;
 }
 
 }  // namespace
@@ -38,8 +38,9 @@ bool RosterView::knows(const NodeStateInput& input) const {
   if (!node) return true;
   const auto found = conditions_.find(*node);
   const NodeCondition known = found == conditions_.end() ? NodeCondition() : found->second;
-  const NodeCondition said = as_said(input);
-  return known.usable == said.usable && known.why == said.why && known.taken == said.taken;
+  const NodeCondition reported = to_condition(input);
+  return known.usable == reported.usable && known.why == reported.why &&
+         known.taken == reported.taken;
 }
 
 bool RosterView::knows(const LeaseNoteInput& input) const {
@@ -70,7 +71,7 @@ void Roster::apply(const NodeStateInput& input) {
   const NodeId node = *find_node(input.node);
   NodeCondition& here = conditions_[node];
   const NodeCondition before = here;
-  here = as_said(input);
+  here = to_condition(input);
   here.since = here.usable == before.usable ? before.since : now_;
   if (here.taken != before.taken) events_.push_back(NodeTaken{node, here.taken});
   if (!here.usable) {
@@ -82,8 +83,8 @@ void Roster::apply(const NodeStateInput& input) {
   if (before.usable) return;
   open_unless_shut(node);
   note_of_node(node, "node-back",
-               is_drained(node)              ? "can be used again, and stays drained"
-               : quarantines_.contains(node) ? "can be used again, and stays quarantined"
+               is_drained(node)              ? "can be used again; stays drained"
+               : quarantines_.contains(node) ? "can be used again; stays quarantined"
                                              : "takes jobs again");
 }
 

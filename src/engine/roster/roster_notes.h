@@ -25,7 +25,7 @@ class RosterNotes : public RosterView {
  protected:
   using RosterView::RosterView;
 
-  void forget_notes();  // Drops those of the last step.
+  void forget_notes();  // Drops the notes of the last step.
   void touch(LiveId id) { touched_.push_back(id); }
   void sort_touched();
   void note(const LiveJob& job, const char* kind, std::string words);

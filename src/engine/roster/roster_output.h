@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/types/time.h"
-#include "engine/core/books.h"
+#include "engine/core/resource_ledger.h"
 #include "engine/core/waiting.h"
 #include "engine/roster/input.h"
 #include "engine/roster/live_job.h"
 
 namespace muster {
 
-// An order about a lease. It may be given twice; a lease runs at most once.
+// An order to the executor about a lease. An order may be repeated; a lease runs at most once.
 struct Order {
   enum class Kind : std::uint8_t { kStart, kStop, kResize, kTest };
   Kind kind = Kind::kStart;
@@ -33,11 +33,11 @@ struct WaitFacts {
   struct Room {
     std::int32_t needs = 0;
     std::int32_t free = 0;
-    std::int32_t gpus = 0;         // In total, of the type that the job can use.
-    std::int32_t most_on_one = 0;  // Free GPUs on one node.
-    std::size_t waiting = 0;       // Other jobs.
+    std::int32_t gpus = 0;         // Total GPUs of the type that the job can use.
+    std::int32_t most_on_one = 0;  // Maximum number of free GPUs on one node.
+    std::size_t waiting = 0;       // Other waiting jobs.
     std::int32_t closed_gpus = 0;
-    std::vector<std::string> closed;  // Nodes.
+    std::vector<std::string> closed;  // Names of unschedulable nodes.
   };
   std::string cause;
   std::optional<Room> room = {};  // No value: the cause has nothing to do with GPUs.

@@ -1,4 +1,4 @@
-// What the roster does about failures, and how it says so: each reaction is a note with its reason.
+// The roster's reactions to failures. Each reaction is a note with its reason.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kMostNoteWords = 119;
+constexpr std::size_t kMaxNoteWords = 119;
 constexpr Duration kFirstLossWait = Duration::seconds(1);
 constexpr Duration kLongestQuarantine = Duration::seconds(86'400);
 
@@ -23,13 +23,13 @@ std::string quarantine_text(const Charge& charge, Duration young) {
   const std::string within = rough(std::max(charge.within, Duration::seconds(1)));
   const std::string how =
       charge.young
-          ? fmt::format("died within {} of their start here, all in {}", rough(young), within)
-          : "failed here within " + within;
+          ? fmt::format("failed within {} of their start, all within {}", rough(young), within)
+          : "failed on this node within " + within;
   return fmt::format("{} attempt{} of {} user{} {}: {}", charge.failures, s_of(charge.failures),
                      charge.users, s_of(charge.users), how, info_of(charge.reason).name);
 }
 
-// What went wrong and what is done about it, as much of it as fits one line.
+// The failure and the reaction, as much of it as fits in one line.
 std::string first_line(const std::string& says, const std::string& what, const std::string& next,
                        const std::string& why) {
   const std::string because = why.empty() ? "" : ": " + why;
@@ -37,11 +37,11 @@ std::string first_line(const std::string& says, const std::string& what, const s
   const std::string shortest = "; " + next;
   for (const std::string& tail :
        {fmt::format(": {}; {}{}", what, next, because), shortest + because}) {
-    if (says.size() + tail.size() <= kMostNoteWords) return says + tail;
+    if (says.size() + tail.size() <= kMaxNoteWords) return says + tail;
   }
-  if (says.size() + shortest.size() <= kMostNoteWords) return says + shortest;
-  return says.substr(0, kMostNoteWords - 3 - std::min(shortest.size(), kMostNoteWords / 2)) +
-         "..." + shortest.substr(0, kMostNoteWords / 2);
+  if (says.size() + shortest.size() <= kMaxNoteWords) return says + shortest;
+  return says.substr(0, kMaxNoteWords - 3 - std::min(shortest.size(), kMaxNoteWords / 2)) + "..." +
+         shortest.substr(0, kMaxNoteWords / 2);
 }
 
 std::string memory_text(std::int64_t mib) {
@@ -52,20 +52,20 @@ std::string memory_text(std::int64_t mib) {
 }  // namespace
 
 std::string brief(std::string words) {
-  if (words.size() > kMostNoteWords) words = words.substr(0, kMostNoteWords - 3) + "...";
+  if (words.size() > kMaxNoteWords) words = words.substr(0, kMaxNoteWords - 3) + "...";
   return words;
 }
 
-// Before the engine's actions are carried out, which may end the jobs.
+// Call before the engine's actions, which may end the jobs.
 void Roster::tell_reactions() {
   for (const Quarantine& each : engine_->quarantines()) begin_quarantine(each);
-  for (const Aftermath& each : engine_->reactions()) {
+  for (const FailureDecision& each : engine_->reactions()) {
     const auto found = jobs_.find(live_of_[each.job.index()]);
     if (found != jobs_.end() && found->second.row == each.job) tell(each, found->second);
   }
 }
 
-void Roster::tell(const Aftermath& reaction, LiveJob& job) {
+void Roster::tell(const FailureDecision& reaction, LiveJob& job) {
   const Verdict& verdict = reaction.verdict;
   std::vector<std::string> names;
   for (const NodeId node : reaction.avoided) {
@@ -75,13 +75,13 @@ void Roster::tell(const Aftermath& reaction, LiveJob& job) {
   if (verdict.next == Verdict::Next::kRetry) {
     next = verdict.wait > Duration() ? "retried in " + rough(verdict.wait) : "retried";
   } else if (verdict.again()) {
-    next = names.empty() ? "retried where it was, no other server can take it"
+    next = names.empty() ? "retried on the same nodes, no other node can take it"
                          : "retried elsewhere, not on " + first_few(names);
   }
-  const std::string what = fmt::format("{} on attempt {}", info_of(reaction.reason).key,
-                                       job.lease_base + reaction.epoch);
+  const std::string what =
+      fmt::format("{} on attempt {}", words_of(reaction.reason), job.lease_base + reaction.epoch);
   const std::string& why = verdict.why.empty() ? job.why : verdict.why;
-  // If it is not tried again, its end says it.
+  // Without a retry, the note about its end contains this.
   if (verdict.again()) {
     note(job, "retried", brief(fmt::format("{}; {}: {}", what, next, why)));
     begin_wait(job, verdict.wait);
@@ -89,28 +89,28 @@ void Roster::tell(const Aftermath& reaction, LiveJob& job) {
   job.why = first_line(job.why, what, next, verdict.why);
 }
 
-// The job was killed by its limit of memory: what that is, and where it comes from.
+// Text for a job that its memory limit killed: the limit and its origin.
 std::string Roster::over_memory(const Placement& placement) const {
   const Share& share = placement.front();
   const bool alike = std::all_of(placement.begin(), placement.end(), [&](const Share& other) {
     return other.mem_mib == share.mem_mib && other.gpus() == share.gpus();
   });
-  if (!alike) return "the job used more memory than it was given on one of its servers";
+  if (!alike) return "the job exceeded its memory limit on one of its nodes";
   const Resources& all = world_->settings.topology.node(share.node).capacity;
   std::string words =
-      fmt::format("the job used more than its {} of memory", memory_text(share.mem_mib));
+      fmt::format("the job exceeded its memory limit of {}", memory_text(share.mem_mib));
   const std::int64_t off = share.mem_mib * all.gpus - all.mem_mib * share.gpus();
-  if (std::abs(off) <= all.gpus) {  // Rounded down.
+  if (std::abs(off) <= all.gpus) {  // Tolerance for rounding down.
     words += fmt::format(" (share of {} of {} GPU{})", share.gpus(), all.gpus, s_of(all.gpus));
   }
   if (placement.size() > 1) words += fmt::format(" on one of its {} servers", placement.size());
   return words;
 }
 
-// Its processes are gone and nobody knows why, which is no failure of the job.
+// Its processes are gone for an unknown reason; this does not count as a failure of the job.
 void Roster::lose_lease(LiveJob& job, Epoch epoch) {
   const Duration wait = kFirstLossWait * (std::int64_t{1} << (job.losses - 1));
-  job.why = fmt::format("its processes were lost; tried again in {}", rough(wait));
+  job.why = fmt::format("its processes were lost; retried in {}", rough(wait));
   note(job, "lost", job.why);
   begin_wait(job, wait);
   events_.push_back(LeaseLost{*job.row, epoch, wait});
@@ -118,13 +118,13 @@ void Roster::lose_lease(LiveJob& job, Epoch epoch) {
 
 void Roster::begin_quarantine(const Quarantine& quarantine) {
   const Duration period = world_->settings.quarantine;
-  NodeQuarantine& here = quarantines_[quarantine.server];
+  NodeQuarantine& here = quarantines_[quarantine.node];
   here = {};
-  here.why = quarantine_text(quarantine.charge, world_->settings.engine.servers.young);
+  here.why = quarantine_text(quarantine.charge, world_->settings.engine.nodes.young);
   here.since = now_;
   here.until = now_ + period;
   here.period = period;
-  note_of_node(quarantine.server, "node-quarantined",
+  note_of_node(quarantine.node, "node-quarantined",
                fmt::format("is quarantined for {}: {}", rough(period), here.why));
 }
 
@@ -136,7 +136,7 @@ void Roster::test_quarantined() {
     order.kind = Order::Kind::kTest;
     order.node = world_->settings.topology.node(node).name;
     orders_.push_back(std::move(order));
-    note_of_node(node, "node-tested", "is tested, to see whether it can return");
+    note_of_node(node, "node-tested", "is being tested to end its quarantine");
   }
 }
 
@@ -148,10 +148,10 @@ void Roster::apply(const NodeTestInput& input) {
     quarantines_.erase(found);
     open_unless_shut(*node);
     note_of_node(*node, "node-returned",
-                 is_drained(*node) ? "passed its test, and stays drained"
+                 is_drained(*node) ? "passed its test; stays drained"
                  : is_usable(*node)
                      ? "passed its test and takes jobs again"
-                     : "passed its test, and cannot be used: " + conditions_.at(*node).why);
+                     : "passed its test, but cannot be used: " + conditions_.at(*node).why);
     return;
   }
   NodeQuarantine& quarantine = found->second;
@@ -160,22 +160,22 @@ void Roster::apply(const NodeTestInput& input) {
   quarantine.period = std::min(quarantine.period * 2, kLongestQuarantine);
   quarantine.until = now_ + quarantine.period;
   note_of_node(*node, "node-test-failed",
-               fmt::format("stays quarantined for {}, its test failed: {}",
+               fmt::format("stays quarantined for {} because its test failed: {}",
                            rough(quarantine.period), input.words));
 }
 
-// After the actions of a step have been carried out: whoever has a lease by now goes on.
+// Call after the actions of a step: jobs that have a lease by then keep running.
 void Roster::hold_siblings() {
   for (const LiveId id : std::exchange(last_straws_, {})) {
-    const LiveJob& straw = jobs_.at(id);
-    const Siblings siblings = siblings_of(straw);
+    const LiveJob& failed = jobs_.at(id);
+    const Siblings siblings = siblings_of(failed);
     const std::string why = fmt::format(
-        "the last {} jobs {} failed the same way: {}", SiblingWatch::kMostAlike,
-        straw.array != 0 ? "of its array" : "of its name", info_of(*straw.failed_by).key);
+        "the last {} jobs {} failed the same way: {}", SiblingWatch::kMaxAlike,
+        failed.array != 0 ? "of its array" : "with its name", words_of(*failed.failed_by));
     std::int64_t held = 0;
     for (auto& [other, job] : jobs_) {
       if (job.end || job.held || job.cancelled || job.lease || job.leases_used > 0) continue;
-      if (job.user != straw.user || job.array != straw.array) continue;
+      if (job.user != failed.user || job.array != failed.array) continue;
       if (siblings_of(job) != siblings) continue;
       job.held = true;
       job.held_why = why;
@@ -186,11 +186,11 @@ void Roster::hold_siblings() {
       leave(job);
     }
     if (held == 0) continue;
-    if (const auto line = lines_.find(straw.array); line != lines_.end()) {
+    if (const auto line = lines_.find(failed.array); line != lines_.end()) {
       std::erase_if(line->second.waiting, [this](LiveId each) { return jobs_.at(each).held; });
     }
-    note(straw, "siblings-held",
-         brief(fmt::format("{} job{} held, {}; release them to go on", held,
+    note(failed, "siblings-held",
+         brief(fmt::format("{} job{} held: {}; release them to continue", held,
                            held == 1 ? " is" : "s are", why)));
   }
 }

@@ -1,4 +1,4 @@
-// What signatures say about a failure is what the roster does, and what people are told.
+// Signatures of failures determine the reaction of the roster and the text that users see.
 
 #include <gtest/gtest.h>
 
@@ -13,15 +13,15 @@ using live_testing::member;
 using live_testing::submit;
 
 // A signature found in a log, as the doctor tells it.
-Proof told(Reaction reaction, Bucket bucket, const char* advice = "") {
-  return {"some-signature", "a line", 7, advice, Told{reaction, bucket}};
+FailureEvidence told(Reaction reaction, Bucket bucket, const char* advice = "") {
+  return {"some-signature", "a line", 7, advice, SignatureReaction{reaction, bucket}};
 }
 
 TEST(Reactions, WhatASignatureSaysIsDone) {
   const struct {
     const char* reason;
-    Proof proof;
-    const char* state;  // "unknown": it is over.
+    FailureEvidence proof;
+    const char* state;  // "unknown": it has ended.
     std::int64_t wait;
   } rows[] = {
       {"incorrect-inputs", told(Reaction::kBackOff, Bucket::kInfrastructure), "retrying", 60},
@@ -52,14 +52,14 @@ TEST(Reactions, ARetryIsToldInTheSignaturesOwnWords) {
                 "a port that the job listens on was taken");
   EXPECT_EQ(desk.heard["failed-attempt"], "a port that the job listens on was taken");
   EXPECT_EQ(desk.heard["retried"],
-            "mpi-runtime-failure on attempt 1; retried: a port that the job listens on was taken");
+            "MPI runtime failure on attempt 1; retried: a port that the job listens on was taken");
   for (int i = 0; i < 3; ++i) {
     desk.fails_at(6 + i, 1, "mpi-runtime-failure", told(Reaction::kRetry, Bucket::kInfrastructure),
                   "a port was taken");
   }
   EXPECT_EQ(
       desk.heard["failed"],
-      "a port was taken: mpi-runtime-failure on attempt 4; not retried: still failing after 3 "
+      "a port was taken: MPI runtime failure on attempt 4; not retried: still failing after 3 "
       "retries");
 }
 
@@ -80,8 +80,8 @@ TEST(Reactions, SiblingsAreHeldOnlyForWhatIsTheirUsersFault) {
     std::vector<Input> all = {submit(50)};
     for (LiveId id = 1; id <= 9; ++id) all.push_back(member(id, 1));
     desk.at(1, all);
-    desk.ends_at(2, 50, LeaseFate::kFinished);
-    desk.ends_at(2, 1, LeaseFate::kFinished);
+    desk.ends_at(2, 50, LeaseResult::kFinished);
+    desk.ends_at(2, 1, LeaseResult::kFinished);
     for (LiveId id = 2; id <= 5; ++id) {
       desk.fails_at(3, id, "incorrect-inputs", told(Reaction::kStop, bucket));
     }
@@ -92,11 +92,11 @@ TEST(Reactions, SiblingsAreHeldOnlyForWhatIsTheirUsersFault) {
 TEST(Reactions, AKillByTheLimitOfMemoryNamesTheLimit) {
   Counter desk(adaptive("1x4"));
   desk.at(1, {submit(1)});
-  Proof proof = told(Reaction::kStop, Bucket::kUser);
+  FailureEvidence proof = told(Reaction::kStop, Bucket::kUser);
   proof.signature = "scheduler-oom-kill";
   desk.fails_at(5, 1, "cpu-out-of-memory", proof);
   EXPECT_EQ(desk.heard["failed-attempt"],
-            "the job used more than its 62.5 GiB of memory (share of 1 of 4 GPUs)");
+            "the job exceeded its memory limit of 62.5 GiB (share of 1 of 4 GPUs)");
   ASSERT_EQ(desk.heard["failed"].rfind(desk.heard["failed-attempt"], 0), 0U);
 }
 

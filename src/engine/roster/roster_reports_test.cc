@@ -1,4 +1,4 @@
-// What the roster makes of what jobs say of themselves.
+// How the roster uses the progress reports of jobs.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ TEST(RosterReports, WhoHasLessLeftGoesFirst) {
   Desk desk(by_progress("1x1"));
   desk.at(0, {submit(1)});
   desk.at(100, {left(1, 1, 9000), submit(2)});
-  EXPECT_EQ(desk.state(1), "queued") << "of the other an hour is believed, of this one more";
+  EXPECT_EQ(desk.state(1), "queued") << "the other is estimated at an hour, this one at more";
   EXPECT_EQ(desk.state(2), "running");
   desk.at(200, {left(2, 1, 20'000)});
   EXPECT_EQ(desk.state(1), "running");
@@ -48,7 +48,7 @@ TEST(RosterReports, OfAStoppingLeaseToo) {
   at(1, {LeaseUpInput{1, 1, "full"}});
   at(101, {left(1, 1, 9000), submit(2)});
   ASSERT_TRUE(roster.find(1)->lease->stopping);
-  at(102, {left(1, 1, 500), LeaseOverInput{1, 1, LeaseFate::kStopped, "", "", -1, 0, 0}});
+  at(102, {left(1, 1, 500), LeaseOverInput{1, 1, LeaseResult::kStopped, "", "", -1, 0, 0}});
   // It runs at the speed of its share; a fair one of the cluster in a line is the reference.
   EXPECT_NEAR(estimate(roster, 1).in_seconds(), 600, 60);
 }
@@ -86,7 +86,7 @@ TEST(RosterReports, WhatWasForeseenOutlivesASnapshotAndAHold) {
     EXPECT_EQ(estimate(again, id), estimate(desk.roster, id));
   Roster other(settings_for("1x2", "srtf"));
   ASSERT_TRUE(other.restore(desk.roster.state()).ok());
-  EXPECT_EQ(estimate(other, 1), Estimator::kDefaultEstimate) << "nobody wants it there";
+  EXPECT_EQ(estimate(other, 1), Estimator::kDefaultEstimate) << "not used there";
 }
 
 TEST(RosterReports, StepsAreCountedAsTheSortOfJobDoesOnOneGpu) {
@@ -113,7 +113,7 @@ TEST(RosterReports, StepsAreCountedAsTheSortOfJobDoesOnOneGpu) {
   Roster again(settings);
   const auto unkept = again.restore(desk.roster.state());
   ASSERT_TRUE(unkept.ok());
-  EXPECT_TRUE(unkept.value().empty()) << "what runs goes on";
+  EXPECT_TRUE(unkept.value().empty()) << "running jobs continue";
   EXPECT_DOUBLE_EQ(again.find(1)->step_unit, 50 / three);
 }
 

@@ -22,7 +22,8 @@ struct RosterSettings {
   EngineOptions engine;
   Duration quarantine = Duration::seconds(600);  // Time until the node is tested.
   bool uses_profiles = false;                    // The mechanism uses them.
-  std::size_t learnt = 0;  // The last N profiles were measured on jobs; see learnt.h.
+  std::size_t learned =
+      0;  // The last N profiles were measured on jobs; see live/config/learned_profiles.h.
 };
 
 }  // namespace muster

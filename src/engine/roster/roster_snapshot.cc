@@ -1,5 +1,5 @@
-// The roster's state as a value, and back into a new roster. Nodes are found by name, so that a
-// state fits a cluster that has changed meanwhile.
+// Roster::state() and Roster::restore(). Nodes are matched by name, so a state can be restored on a
+// changed cluster.
 
 #include <algorithm>
 #include <set>
@@ -38,8 +38,8 @@ struct Roster::Restoring {
     if (job.lease) job.lease->placement = here(job.lease->placement);
     if (!job.past) return;
     for (FailedAttempt& failed : job.past->failures) {
-      for (const NodeId node : std::exchange(failed.servers, {})) {
-        if (const std::optional<NodeId> found = here(node)) failed.servers.push_back(*found);
+      for (const NodeId node : std::exchange(failed.nodes, {})) {
+        if (const std::optional<NodeId> found = here(node)) failed.nodes.push_back(*found);
       }
     }
   }
@@ -53,7 +53,7 @@ RosterState Roster::state() const {
   for (const auto& [id, job] : jobs_) {
     if (job.end) continue;
     LiveJob& kept = state.jobs.emplace_back(job);
-    // The next roster finds this out by itself.
+    // The next roster recomputes these.
     kept.waits_for = 0;
     kept.withdrawn = false;
     kept.failed_by.reset();
@@ -171,7 +171,7 @@ void Roster::restore_nodes(const RosterState& state, const Restoring& restoring)
   }
 }
 
-// Who waits for whom, and the places in arrays.
+// Restores dependencies and places in arrays.
 void Roster::restore_links() {
   for (auto& entry : jobs_) {
     const LiveId id = entry.first;
@@ -195,7 +195,7 @@ void Roster::restore_links() {
 // Returns the leases that the engine does not keep.
 std::vector<Order> Roster::restore_leases(Restoring& restoring) {
   for (const Action& action : step_engine()) {
-    if (action.kind == Action::Kind::kWakeAt) {  // It names no job.
+    if (action.kind == Action::Kind::kWakeAt) {  // It has no job.
       carry_out(action);
       continue;
     }

@@ -1,4 +1,5 @@
-// What the roster keeps beside the engine: holds, dependencies, arrays, pre-runs, time limits.
+// Features of the roster in addition to the engine: holds, dependencies, arrays, pre-runs, time
+// limits.
 
 #include "engine/roster/roster.h"
 
@@ -32,7 +33,7 @@ TEST(Roster, AJobRunsAndEnds) {
   desk.at(1, {submit(1, 2)});
   EXPECT_EQ(desk.state(1), "running");
   EXPECT_EQ(desk.roster.where(desk.roster.find(1)->lease->placement), "s0:0-1");
-  desk.ends_at(5, 1, LeaseFate::kFinished);
+  desk.ends_at(5, 1, LeaseResult::kFinished);
   EXPECT_EQ(desk.ends[1], "done: so it went");
   desk.at(6, {});
   EXPECT_EQ(desk.roster.find(1), nullptr);
@@ -72,7 +73,7 @@ TEST(Roster, AHeldJobStopsAndKeepsItsPlace) {
   EXPECT_EQ(desk.state(2), "running");
   desk.at(11, {submit(3), ReleaseInput{1}});
   EXPECT_EQ(desk.state(1), "queued");
-  desk.ends_at(20, 2, LeaseFate::kFinished);
+  desk.ends_at(20, 2, LeaseResult::kFinished);
   EXPECT_EQ(desk.state(1), "running") << "before the younger job 3";
   EXPECT_EQ(desk.roster.find(1)->lease->number, 2U);
   // The work it had done was not forgotten.
@@ -80,8 +81,27 @@ TEST(Roster, AHeldJobStopsAndKeepsItsPlace) {
   EXPECT_GT(desk.roster.engine().state().jobs[row].gpu_us, 8'000'000);
 }
 
+TEST(Roster, OnlyTheLeaseThatTheSchedulerStopsIsPreempted) {
+  RosterSettings settings = settings_for("1x1", "srtf");
+  settings.engine.estimates = EstimateSource::Kind::kUser;
+  Desk desk(std::move(settings));
+  SubmitInput long_one = submit(1);
+  long_one.request.estimate = Duration::seconds(10'000);
+  desk.at(1, {long_one});
+  SubmitInput short_one = submit(2);
+  short_one.request.estimate = Duration::seconds(10);
+  const auto outcome = [&](std::int64_t second, const Input& cause, LiveId id) -> std::string {
+    desk.roster.step(Instant::at(Duration::seconds(second)), std::vector<Input>{cause});
+    const std::vector<Input> over = {desk.over(id, LeaseResult::kStopped)};
+    desk.roster.step(Instant::at(Duration::seconds(second + 1)), over);
+    return desk.roster.over().empty() ? "" : desk.roster.over()[0].end.words;
+  };
+  EXPECT_EQ(outcome(200, short_one, 1), "preempted");
+  EXPECT_EQ(outcome(300, HoldInput{2}, 2), "so it went");
+}
+
 TEST(Roster, ReleasedBeforeItHasStoppedItRunsAgain) {
-  for (const LeaseFate fate : {LeaseFate::kStopped, LeaseFate::kFailed, LeaseFate::kLost}) {
+  for (const LeaseResult fate : {LeaseResult::kStopped, LeaseResult::kFailed, LeaseResult::kLost}) {
     Desk desk(settings_for("1x1"));
     desk.at(1, {submit(1)});
     desk.roster.step(Instant::at(Duration::seconds(10)), std::vector<Input>{HoldInput{1}});
@@ -125,10 +145,10 @@ TEST(Roster, DependenciesWaitForEnds) {
   desk.at(1, {submit(1), after_ok, after_any, chained});
   EXPECT_EQ(desk.state(2), "blocked");
   EXPECT_EQ(desk.state(3), "blocked");
-  desk.ends_at(5, 1, LeaseFate::kFailed);
+  desk.ends_at(5, 1, LeaseResult::kFailed);
   EXPECT_EQ(desk.state(3), "running");
-  EXPECT_EQ(desk.ends[2], "cancelled: job 1, after which it was to run, did not end well");
-  EXPECT_EQ(desk.ends[4], "cancelled: job 2, after which it was to run, did not end well");
+  EXPECT_EQ(desk.ends[2], "cancelled: dependency job 1 failed");
+  EXPECT_EQ(desk.ends[4], "cancelled: dependency job 2 failed");
 }
 
 TEST(Roster, LongChainsOfDependenciesEndOneByOne) {
@@ -149,10 +169,10 @@ TEST(Roster, AnArrayRunsSoManyAtOnce) {
   desk.at(1, an_array(10, 5, 2));
   EXPECT_EQ(desk.machine.leases.size(), 2U);
   EXPECT_EQ(desk.state(12), "blocked");
-  desk.ends_at(2, 10, LeaseFate::kFinished);
+  desk.ends_at(2, 10, LeaseResult::kFinished);
   EXPECT_EQ(desk.state(12), "running");
   desk.at(3, {CancelInput{13, "ann"}});
-  desk.ends_at(4, 11, LeaseFate::kFinished);
+  desk.ends_at(4, 11, LeaseResult::kFinished);
   EXPECT_EQ(desk.state(14), "running");
   EXPECT_EQ(desk.machine.leases.size(), 2U);
 }
@@ -165,14 +185,14 @@ TEST(Roster, HoldingAMemberOfAnArrayTwiceDoesNotLetItInTwice) {
     desk.at(2, {ReleaseInput{3}});
   }
   desk.at(3, {HoldInput{2}, HoldInput{4}, ReleaseInput{4}});
-  desk.ends_at(4, 1, LeaseFate::kFinished);
+  desk.ends_at(4, 1, LeaseResult::kFinished);
   EXPECT_EQ(desk.state(3), "running");
-  desk.ends_at(5, 3, LeaseFate::kFinished);
+  desk.ends_at(5, 3, LeaseResult::kFinished);
   EXPECT_EQ(desk.state(4), "running");
-  desk.ends_at(6, 4, LeaseFate::kFinished);
+  desk.ends_at(6, 4, LeaseResult::kFinished);
   EXPECT_TRUE(desk.machine.leases.empty());
   desk.at(7, {ReleaseInput{2}});
-  desk.ends_at(8, 2, LeaseFate::kFinished);
+  desk.ends_at(8, 2, LeaseResult::kFinished);
   EXPECT_TRUE(desk.roster.engine().state().placed.empty());
   EXPECT_EQ(desk.ends.size(), 4U);
 }
@@ -185,7 +205,7 @@ TEST(Roster, APlaceInTheQueueIsByTheTimeOfSubmission) {
   desk.at(2, {held});
   desk.at(3, {submit(3)});
   desk.at(4, {ReleaseInput{2}});
-  desk.ends_at(5, 1, LeaseFate::kFinished);
+  desk.ends_at(5, 1, LeaseResult::kFinished);
   EXPECT_EQ(desk.state(2), "running") << "as after a restart, which knows no other time";
 }
 
@@ -195,10 +215,10 @@ TEST(Roster, ATrialThatIsLostAgainAndAgainIsGivenUp) {
   tried.request.prerun = Duration::seconds(60);
   desk.at(1, {tried});
   for (int i = 0; i < 4; ++i) {
-    desk.ends_at(10 * (i + 1), 1, LeaseFate::kLost);
+    desk.ends_at(10 * (i + 1), 1, LeaseResult::kLost);
     desk.at(10 * (i + 1) + 5, {TickInput{}});
   }
-  EXPECT_EQ(desk.ends[1], "failed: its processes were lost again and again");
+  EXPECT_EQ(desk.ends[1], "failed: its processes were lost repeatedly");
   EXPECT_TRUE(desk.machine.leases.empty());
 }
 
@@ -209,16 +229,16 @@ TEST(Roster, APreRunComesFirstAndCatchesErrors) {
   desk.at(1, {good});
   EXPECT_TRUE(desk.roster.find(1)->lease->trial);
   EXPECT_EQ(total_of(desk.roster.find(1)->lease->placement).gpus, 1);
-  desk.ends_at(61, 1, LeaseFate::kTimeLimit);
+  desk.ends_at(61, 1, LeaseResult::kTimeLimit);
   EXPECT_EQ(desk.state(1), "running");
   EXPECT_FALSE(desk.roster.find(1)->lease->trial);
   EXPECT_EQ(desk.roster.find(1)->lease->number, 2U);
   EXPECT_EQ(total_of(desk.roster.find(1)->lease->placement).gpus, 4);
-  desk.ends_at(100, 1, LeaseFate::kFinished);
+  desk.ends_at(100, 1, LeaseResult::kFinished);
   SubmitInput bad = submit(2, 4);
   bad.request.prerun = Duration::seconds(60);
   desk.at(101, {bad});
-  desk.ends_at(102, 2, LeaseFate::kFailed);
+  desk.ends_at(102, 2, LeaseResult::kFailed);
   EXPECT_EQ(desk.ends[2], "failed: pre-run: so it went");
 }
 
@@ -230,12 +250,12 @@ TEST(Roster, TimeLimitsCountAllLeases) {
   EXPECT_EQ(desk.roster.orders()[0].time_limit, Duration::seconds(100));
   desk.at(1, {LeaseUpInput{1, 1, "full"}});
   desk.at(31, {HoldInput{1}});
-  desk.at(31, {desk.over(1, LeaseFate::kStopped)});
+  desk.at(31, {desk.over(1, LeaseResult::kStopped)});
   const std::vector<Input> release = {ReleaseInput{1}};
   desk.roster.step(Instant::at(Duration::seconds(40)), release);
   ASSERT_EQ(desk.roster.orders().size(), 1U);
   EXPECT_EQ(desk.roster.orders()[0].time_limit, Duration::seconds(70));
-  desk.at(41, {desk.over(1, LeaseFate::kTimeLimit)});
+  desk.at(41, {desk.over(1, LeaseResult::kTimeLimit)});
   EXPECT_EQ(desk.ends[1], "failed: time limit of 100.0 s reached");
   desk.at(42, {submit(2)});
   EXPECT_EQ(desk.state(2), "running") << "nothing of job 1 is left in the engine";
@@ -247,7 +267,7 @@ TEST(Roster, TimeLimitsCountWhatTheShimSays) {
   limited.request.time_limit = Duration::seconds(100);
   desk.at(1, {limited});
   desk.machine.leases.clear();
-  LeaseOverInput over = desk.over(1, LeaseFate::kStopped);  // Long ago: nobody was there to see it.
+  LeaseOverInput over = desk.over(1, LeaseResult::kStopped);  // Ended while the manager was down.
   over.ran_ms = 30'000;
   desk.roster.step(Instant::at(Duration::seconds(86'400)), std::vector<Input>{over});
   ASSERT_EQ(desk.roster.orders().size(), 1U);
@@ -259,11 +279,11 @@ TEST(Roster, FailuresAreTriedAgainAsTheJobSays) {
   SubmitInput stubborn = submit(1);
   stubborn.request.retries = 1;
   desk.at(1, {stubborn});
-  desk.ends_at(2, 1, LeaseFate::kFailed, "traceback");
+  desk.ends_at(2, 1, LeaseResult::kFailed, "traceback");
   EXPECT_EQ(desk.state(1), "running");
-  desk.ends_at(3, 1, LeaseFate::kFailed, "traceback");
+  desk.ends_at(3, 1, LeaseResult::kFailed, "traceback");
   EXPECT_EQ(desk.ends[1],
-            "failed: so it went: traceback on attempt 2; not retried: tried often enough");
+            "failed: so it went: traceback on attempt 2; not retried: no retries left");
 }
 
 TEST(Roster, LostLeasesAreNoFailuresUntilThereAreManyInARow) {
@@ -271,15 +291,15 @@ TEST(Roster, LostLeasesAreNoFailuresUntilThereAreManyInARow) {
   desk.at(1, {submit(1)});
   std::int64_t at = 2;
   for (const std::int64_t wait : {1, 2, 4}) {
-    desk.ends_at(at, 1, LeaseFate::kLost);
+    desk.ends_at(at, 1, LeaseResult::kLost);
     EXPECT_EQ(desk.state(1), "retrying");
     EXPECT_EQ(desk.roster.wake(), Instant::at(Duration::seconds(at + wait)));
     at += wait;
     desk.at(at, {TickInput{}});
     EXPECT_EQ(desk.state(1), "running");
   }
-  desk.ends_at(at + 1, 1, LeaseFate::kLost);
-  EXPECT_EQ(desk.ends[1], "failed: its processes were lost again and again");
+  desk.ends_at(at + 1, 1, LeaseResult::kLost);
+  EXPECT_EQ(desk.ends[1], "failed: its processes were lost repeatedly");
 }
 
 TEST(Roster, AJobThatSaysSoFailsWhenItsServerIsLost) {
@@ -287,19 +307,19 @@ TEST(Roster, AJobThatSaysSoFailsWhenItsServerIsLost) {
   SubmitInput once = submit(1);
   once.request.on_lost.then = OnLost::Then::kFail;
   desk.at(1, {once});
-  desk.ends_at(2, 1, LeaseFate::kLost);
-  EXPECT_EQ(desk.ends[1], "failed: its server was lost, and on_lost says fail");
+  desk.ends_at(2, 1, LeaseResult::kLost);
+  EXPECT_EQ(desk.ends[1], "failed: its node was lost, and on_lost is 'fail'");
   once.id = 2;
   once.request.prerun = Duration::seconds(60);
   desk.at(3, {once});
-  desk.ends_at(4, 2, LeaseFate::kLost);
-  EXPECT_EQ(desk.ends[2], "failed: its server was lost, and on_lost says fail");
+  desk.ends_at(4, 2, LeaseResult::kLost);
+  EXPECT_EQ(desk.ends[2], "failed: its node was lost, and on_lost is 'fail'");
   once.id = 3;
   once.request.prerun = Duration();
   desk.at(5, {once});
   desk.roster.step(Instant::at(Duration::seconds(6)), std::vector<Input>{HoldInput{3}});
-  desk.ends_at(7, 3, LeaseFate::kLost);
-  EXPECT_EQ(desk.state(3), "held") << "it was to stop anyway";
+  desk.ends_at(7, 3, LeaseResult::kLost);
+  EXPECT_EQ(desk.state(3), "held") << "it had to stop anyway";
 }
 
 TEST(Roster, ADrainedServerTakesNoJobs) {
@@ -313,7 +333,7 @@ TEST(Roster, ADrainedServerTakesNoJobs) {
 TEST(Roster, NewsOfOldLeasesIsIgnored) {
   Desk desk(settings_for("1x1"));
   desk.at(1, {submit(1)});
-  LeaseOverInput old = desk.over(1, LeaseFate::kFinished);
+  LeaseOverInput old = desk.over(1, LeaseResult::kFinished);
   old.lease = 7;
   desk.at(2, {old, LeaseUpInput{5, 1, ""}, SavedInput{5, 1}});
   EXPECT_EQ(desk.state(1), "running");

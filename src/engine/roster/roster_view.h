@@ -23,8 +23,9 @@ namespace muster {
 
 class RosterView {
  public:
-  // Why no node could run this request; no value if it can run. For submitters.
-  Refusal refuse(const JobRequest& request, const std::string& tenant) const;
+  // Returns an error "field: reason" if the cluster can never run this request, or nullopt. Called
+  // at submission.
+  MaybeError refuse(const JobRequest& request, const std::string& tenant) const;
 
   // Active jobs, and jobs that ended in the last step.
   const std::map<LiveId, LiveJob>& jobs() const { return jobs_; }
@@ -34,7 +35,7 @@ class RosterView {
   // Jobs that the engine has placed, whether they have started or not.
   std::vector<LiveId> placed() const;
   std::string where(const Placement& placement) const;  // "node-1:0-1,node-2:3"
-  std::size_t rows() const { return live_of_.size(); }  // In the engine, with ended jobs.
+  std::size_t rows() const { return live_of_.size(); }  // Rows in the engine, including ended jobs.
 
   // Whether decisions depend on the remaining time or the speed that jobs report.
   bool wants_time_left() const;
@@ -71,14 +72,14 @@ class RosterView {
   // Without the user and the name.
   JobSpec spec_of(const JobRequest& request, const std::string& user, const std::string& tenant,
                   bool trial) const;
-  Past past_of(JobId row) const;    // The engine's record of it.
-  bool is_shut(NodeId node) const;  // It takes no jobs.
+  EngineHistory past_of(JobId row) const;  // The engine's record of it.
+  bool is_shut(NodeId node) const;         // It takes no jobs.
 
   std::shared_ptr<const World> world_;
   std::unique_ptr<Engine> engine_;
   std::vector<LiveId> live_of_;  // By JobId.
   std::map<LiveId, LiveJob> jobs_;
-  std::vector<std::uint8_t> drained_;  // By node: closed by an operator.
+  std::vector<std::uint8_t> drained_;  // By node: drained by an operator.
   std::map<NodeId, NodeQuarantine> quarantines_;
   std::map<NodeId, NodeCondition> conditions_;
   Instant now_;

@@ -2,7 +2,7 @@
 
 namespace muster {
 
-// A generated name contains no more than the program: then the whole command counts.
+// A generated name contains only the program, so the whole command is compared instead.
 Siblings siblings_of(const LiveJob& job) {
   if (job.array != 0) return {job.array, ""};
   std::string name = job.user + '\n' + job.request.name;
@@ -15,9 +15,9 @@ Siblings siblings_of(const LiveJob& job) {
   return {0, std::move(name)};
 }
 
-// Failures in a row for the same reason are expected of all siblings if the program causes them: a
-// file server that hangs does not count. A suspect reason, which may be the node's, counts within
-// an array only, and only until one job of it has succeeded.
+// Repeated failures for the same reason count only if the program causes them; a hanging file
+// server does not count. A suspect reason, which may be caused by the node, counts only within an
+// array, and only until one job of the array has succeeded.
 bool SiblingWatch::count_end(const LiveJob& ended) {
   if (*ended.end != LiveState::kDone && *ended.end != LiveState::kFailed) return false;
   const Siblings siblings = siblings_of(ended);
@@ -29,19 +29,19 @@ bool SiblingWatch::count_end(const LiveJob& ended) {
   if (*ended.end == LiveState::kDone) streak.any_good = true;
   const std::optional<Reason> reason =
       *ended.end == LiveState::kFailed ? ended.failed_by : std::nullopt;
-  const std::optional<Told>& told = ended.proof.told;
-  const Nature nature = reason ? nature_of(*reason, told) : Nature::kPassing;
-  const bool final = nature == Nature::kDeterministic;
+  const std::optional<SignatureReaction>& told = ended.proof.told;
+  const RetryClass nature = reason ? nature_of(*reason, told) : RetryClass::kPassing;
+  const bool final = nature == RetryClass::kDeterministic;
   const bool own = final && (!told || told->bucket == Bucket::kUser);
   const bool suspect =
-      nature == Nature::kSuspect || (final && told && told->bucket != Bucket::kInfrastructure);
+      nature == RetryClass::kSuspect || (final && told && told->bucket != Bucket::kInfrastructure);
   if (!own && !(suspect && ended.array != 0 && !streak.any_good)) {
     streak.failed = 0;
     return false;
   }
   if (streak.reason != reason) streak.failed = 0;
   streak.reason = reason;
-  if (++streak.failed < kMostAlike) return false;
+  if (++streak.failed < kMaxAlike) return false;
   streak.failed = 0;  // Released jobs get as many tries again.
   return true;
 }

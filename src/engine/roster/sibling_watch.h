@@ -18,9 +18,11 @@ Siblings siblings_of(const LiveJob& job);
 
 class SiblingWatch {
  public:
-  static constexpr std::int32_t kMostAlike = 3;  // Equal failures before the rest is held.
+  // Equal failures in a row until the other siblings are held.
+  static constexpr std::int32_t kMaxAlike = 3;
 
-  // REQUIRES: the job has ended. True: hold its siblings that wait.
+  // Counts the end of a job. Returns true if its waiting siblings must be held. REQUIRES: the job
+  // has ended.
   bool count_end(const LiveJob& ended);
 
   // Streaks of jobs with siblings among `active`.

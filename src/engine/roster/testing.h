@@ -1,7 +1,7 @@
 #pragma once
 
-// For the tests of the live manager: a cluster in a line, requests in a line, and a machine that
-// carries out orders in its own time and notices when something is wrong.
+// Test helpers for the live manager: clusters and requests in one line, and a fake machine that
+// checks orders.
 
 #include <gtest/gtest.h>
 
@@ -35,14 +35,14 @@ inline SubmitInput submit(LiveId id, std::int32_t gpus = 1) {
   return input;
 }
 
-// What runs where. Every order is checked: no GPU twice, no lease twice.
+// The running leases. Checks every order: no GPU and no lease twice.
 class Machine {
  public:
   struct Running {
     Placement placement;
     bool up = false;
     bool stopping = false;
-    std::uint64_t told = 0;  // Steps it has said it did.
+    std::uint64_t told = 0;  // Steps it has reported.
   };
   using Name = std::pair<LiveId, std::uint32_t>;
 
@@ -79,10 +79,10 @@ class Machine {
 
   std::map<Name, Running> leases;
   std::set<Name> ever;
-  std::vector<std::string> tests;  // Of servers, as they were ordered.
+  std::vector<std::string> tests;  // Names of tested nodes, in order.
 };
 
-// A roster with its machine: every order is carried out at once, and jobs run until told.
+// A roster with its machine: every order takes effect immediately, and jobs run until ended.
 class Desk {
  public:
   explicit Desk(RosterSettings settings) : roster(std::move(settings)) {}
@@ -103,7 +103,7 @@ class Desk {
       inputs.clear();
       for (auto& [name, running] : machine.leases) {
         if (running.stopping) {
-          inputs.push_back(over(name.first, LeaseFate::kStopped));
+          inputs.push_back(over(name.first, LeaseResult::kStopped));
         } else if (!std::exchange(running.up, true)) {
           inputs.push_back(LeaseUpInput{name.first, name.second, "full"});
         }
@@ -112,7 +112,7 @@ class Desk {
       if (inputs.empty()) return;
     }
   }
-  LeaseOverInput over(LiveId id, LeaseFate fate, std::string reason = "") {
+  LeaseOverInput over(LiveId id, LeaseResult fate, std::string reason = "") {
     LeaseOverInput input;
     input.id = id;
     input.lease = roster.find(id)->lease->number;
@@ -121,8 +121,8 @@ class Desk {
     input.words = "so it went";
     return input;
   }
-  // Its lease ends so.
-  void ends_at(std::int64_t second, LiveId id, LeaseFate fate, std::string reason = "") {
+  // Ends its lease with this outcome.
+  void ends_at(std::int64_t second, LiveId id, LeaseResult fate, std::string reason = "") {
     const LeaseOverInput input = over(id, fate, std::move(reason));
     machine.leases.erase({id, input.lease});
     at(second, {input});

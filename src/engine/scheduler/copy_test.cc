@@ -1,5 +1,5 @@
-// A copy of an engine is one: it goes on as the first would have, and what becomes of either does
-// not touch the other. Forecasts rest on this.
+// A copy of an engine is independent: it continues as the original would, and changes to one do not
+// affect the other. Forecasts rely on this.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ void live(World& world, Random& random, std::int64_t second) {
   world.step(second, events);
 }
 
-// Everything is cancelled and the servers are closed.
+// Everything is cancelled and the nodes are closed.
 void ruin(Engine& engine, std::int64_t second) {
   std::vector<Event> events;
   for (std::size_t i = 0; i < engine.state().jobs.size(); ++i) {
@@ -60,7 +60,7 @@ TEST_P(Copy, GoesOnAsTheFirstWouldHave) {
     live(plain, chance, second);
     live(copied, same_chance, second);
     auto copy = std::make_unique<Engine>(*copied.engine);
-    if (second % 120 == 0) {  // The copy goes on, or the one that was copied.
+    if (second % 120 == 0) {  // Continue with the copy or with the original.
       ruin(*copied.engine, second);
       copied.engine = std::move(copy);
     } else {

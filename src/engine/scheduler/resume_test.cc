@@ -1,5 +1,5 @@
-// Jobs with a past: a second engine that is given what a first one had goes on from there, whatever
-// the parts; and what a job says of its priority, its retries and its saves.
+// Jobs with a history: a second engine continues from the state of the first, with any parts. Also
+// tests priorities, retries and checkpoints of jobs.
 
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST_P(Resume, ASecondEngineGoesOnWhereTheFirstWas) {
     EXPECT_EQ(second.job(i).submitted, Instant());
   }
   EXPECT_GT(running, 2U);
-  // And it can go on to the end.
+  // It can continue to the end.
   std::int64_t now = 100;
   for (int rounds = 0; rounds < 500 && !second.engine->state().placed.empty(); ++rounds) {
     const JobId job = second.engine->state().placed.front();

@@ -14,19 +14,19 @@ namespace muster {
 namespace {
 
 constexpr std::array<Preset, 5> kPresets = {{
-    {"philly", "gangs with locality that relaxes, tenants' quotas, back-off (ATC'19)", "", "", "",
-     "", ""},
-    {"tiresias", "queues by attained GPU time; only skewed models kept together (NSDI'19)",
+    {"philly", "gangs with locality that relaxes, tenant quotas, back-off (ATC'19)", "", "", "", "",
+     ""},
+    {"tiresias", "queues by attained GPU time; consolidates only skewed models (NSDI'19)",
      "mlfq-las", "proportional", "skew", "", ""},
-    {"gandiva", "turns on shared GPUs, packing, migration, growth, by measured speed (OSDI'18)", "",
-     "", "", "", ""},
-    {"optimus", "workers to whom they help most, by fitted loss and speed (EuroSys'18)", "", "", "",
-     "600s", "1-16"},
+    {"gandiva", "time slicing, packing, migration and growth by measured speed (OSDI'18)", "", "",
+     "", "", ""},
+    {"optimus", "workers go to the jobs that gain most, by fitted loss and speed (EuroSys'18)", "",
+     "", "", "600s", "1-16"},
     {"synergy", "shortest remaining time first, CPU and memory by sensitivity (OSDI'22)", "srtf",
      "tune", "consolidate", "300s", ""},
 }};
 
-// Null if a chain of parts is wanted.
+// Returns nullptr if options.whole is not set.
 Owned<Planner> make_whole(const Cluster& cluster, const PlannerOptions& options) {
   if (const auto* philly = std::get_if<PhillyOptions>(&options.whole)) {
     PhillyOptions mine = *philly;
@@ -52,7 +52,7 @@ Owned<Planner> make_whole(const Cluster& cluster, const PlannerOptions& options)
 
 }  // namespace
 
-Refusal check_parts(const SchedulerParts& parts) {
+MaybeError check_parts(const SchedulerParts& parts) {
   if (const auto found = find_entry(policies(), "policy", parts.policy); !found.ok()) {
     return found.error();
   }
@@ -81,7 +81,7 @@ MadePlanner make_planner(const Cluster& cluster, const PlannerOptions& options) 
   made.planner = make_whole(cluster, options);
   if (made.planner) return made;
   const SchedulerParts& parts = options.parts;
-  auto chain = std::make_unique<Chain>(
+  auto chain = std::make_unique<ComposedPlanner>(
       cluster, find_entry(policies(), "policy", parts.policy).value()->make(options.policy),
       options.mechanism ? options.mechanism()
                         : find_entry(mechanisms(), "mechanism", parts.mechanism).value()->make(),

@@ -1,7 +1,7 @@
 #pragma once
 
-// Names to parts: builds the planner a user asked for. Both drivers of the engine, the simulator
-// and the live manager, get theirs here.
+// Builds the planner that a user selected by name. The simulator and the live manager both call
+// make_planner().
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 
 #include "base/types/owned.h"
 #include "base/types/result.h"
-#include "engine/chain/chain.h"
+#include "engine/chain/composed_planner.h"
 #include "engine/core/cluster.h"
 #include "engine/planner/gandiva.h"
 #include "engine/planner/optimus.h"
@@ -27,38 +27,39 @@ struct SchedulerParts {
   std::string placement = "consolidate";
 };
 
-// Refuses an unknown name, with the nearest known one.
-Refusal check_parts(const SchedulerParts& parts);
+// Fails for an unknown name, with a suggestion.
+MaybeError check_parts(const SchedulerParts& parts);
 
-// A scheduler as its paper describes it: the parts it is put together from.
+// A published scheduler and the parts that implement it.
 struct Preset {
   std::string_view name;
   std::string_view doc;
-  std::string_view policy, mechanism, placement;  // Empty: it does not consist of parts.
-  std::string_view round;
-  std::string_view elastic;  // "1-16": so every job may be stretched.
+  std::string_view policy, mechanism, placement;  // Empty: a separate planner implements it.
+  std::string_view round;                         // Length of a round; empty: no rounds.
+  std::string_view elastic;  // "1-16": GPU range for every job; empty: not elastic.
 };
 std::span<const Preset> presets();
-// Refuses an unknown name, with the nearest known one.
+// Fails for an unknown name, with a suggestion.
 Result<const Preset*> find_preset(std::string_view name);
 
-// A scheduler that is no chain of parts.
+// Options of a scheduler with a separate planner; monostate: use the parts.
 using WholeScheduler = std::variant<std::monostate, PhillyOptions, GandivaOptions, OptimusOptions>;
 
 struct PlannerOptions {
-  SchedulerParts parts;  // That check_parts() accepts.
+  SchedulerParts parts;  // Must pass check_parts().
   PolicyOptions policy;
   WholeScheduler
-      whole;  // Instead of the parts. Its tenants, pairs and min_run are those of `chain`.
-  const PairTable* pairs = nullptr;  // How fast two jobs run on one GPU; null: nobody knows.
-  ChainOptions chain;
-  // Instead of the mechanism named in `parts`: for trying one that is not in the table.
+      // Replaces the parts if set. Its tenants, pairs and min_run come from `chain` and `pairs`.
+      whole;
+  const PairTable* pairs = nullptr;  // Speeds of two jobs on one GPU; nullptr: unknown.
+  ComposedPlannerOptions chain;
+  // Replaces the mechanism in `parts` if set; for mechanisms that are not in the table.
   std::function<Owned<Mechanism>()> mechanism;
 };
 
 struct MadePlanner {
   Owned<Planner> planner;
-  Pooling pooling = Pooling::kPerNode;  // How the engine must count for it.
+  Pooling pooling = Pooling::kPerNode;  // Must be passed to the engine (EngineOptions::pooling).
 };
 
 // `cluster`, and what the options point to, must outlive the planner.

@@ -1,6 +1,7 @@
 #pragma once
 
-// A small cluster with an engine whose orders are carried out at once, for any planner. For tests.
+// Test helper: a small cluster with an engine and any planner; every order takes effect
+// immediately.
 
 #include <gtest/gtest.h>
 
@@ -20,8 +21,8 @@
 namespace muster {
 
 struct World {
-  explicit World(const PlannerOptions& wanted, const char* servers = "3x4")
-      : topology(parse_cluster_shorthand(servers).value()), cluster(topology, profiles) {
+  explicit World(const PlannerOptions& wanted, const char* nodes = "3x4")
+      : topology(parse_cluster_shorthand(nodes).value()), cluster(topology, profiles) {
     MadePlanner made = make_planner(cluster, wanted);
     EngineOptions options;
     options.estimates = EstimateSource::Kind::kUser;
@@ -50,7 +51,7 @@ inline Event submit(std::int32_t gpus, std::int64_t estimate, std::int32_t prior
   return JobSubmitted{spec};
 }
 
-// Every policy, mechanism and placement there is, and Philly.
+// All policies, mechanisms and placements, and Philly.
 inline std::vector<PlannerOptions> all_parts() {
   std::vector<PlannerOptions> all;
   for (const auto& policy : policies()) {

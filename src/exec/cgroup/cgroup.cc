@@ -13,10 +13,10 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr std::int64_t kPeriodUs = 100'000;
 
-Refusal put(const std::string& path, const std::string& value) {
+MaybeError put(const std::string& path, const std::string& value) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd.open()) return system_error(path, errno);
   const ssize_t n = ::write(fd.get(), value.data(), value.size());
@@ -25,7 +25,7 @@ Refusal put(const std::string& path, const std::string& value) {
 }
 
 std::string get(const std::string& path) {
-  const auto text = read_file(AT_FDCWD, path.c_str(), kMostBytes);
+  const auto text = read_file(AT_FDCWD, path.c_str(), kMaxBytes);
   return text.ok() ? text.value() : "";
 }
 
@@ -34,7 +34,7 @@ std::int64_t get_number(const std::string& path) {
   return value.ok() ? value.value() : 0;
 }
 
-// The number after "key " in a file of such lines.
+// Returns the number after "key " in a file with one key per line.
 std::int64_t get_entry(const std::string& path, std::string_view key) {
   const std::string text = get(path);
   for (const std::string_view line : split(text, '\n')) {
@@ -52,13 +52,13 @@ bool has_controller(const std::string& path, std::string_view name) {
   return std::find(words.begin(), words.end(), name) != words.end();
 }
 
-// Makes the parent below the mount, and passes the controllers down as far as we may.
-Refusal make_parents(const std::string& mount, const std::string& parent, bool v2) {
+// Creates the parent below the mount and enables the controllers where permitted.
+MaybeError make_parents(const std::string& mount, const std::string& parent, bool v2) {
   std::string path = mount;
   for (const std::string_view part : split(std::string_view(parent).substr(1), '/')) {
     if (v2) {
-      put(path + "/cgroup.subtree_control", "+cpu");     // Refused where it is not ours to give:
-      put(path + "/cgroup.subtree_control", "+memory");  // whether it arrived is checked below.
+      put(path + "/cgroup.subtree_control", "+cpu");     // Errors are ignored here;
+      put(path + "/cgroup.subtree_control", "+memory");  // make() checks the result.
     }
     path += "/" + std::string(part);
     if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return system_error(path, errno);
@@ -70,7 +70,7 @@ Refusal make_parents(const std::string& mount, const std::string& parent, bool v
   return std::nullopt;
 }
 
-Refusal make_leaf(const std::string& path) {
+MaybeError make_leaf(const std::string& path) {
   if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return std::nullopt;
   return system_error(path, errno);
 }
@@ -79,7 +79,7 @@ Refusal make_leaf(const std::string& path) {
 
 CgroupMounts find_cgroup_mounts() {
   CgroupMounts mounts;
-  const auto text = read_file(AT_FDCWD, "/proc/self/mountinfo", kMostBytes);
+  const auto text = read_file(AT_FDCWD, "/proc/self/mountinfo", kMaxBytes);
   if (!text.ok()) return mounts;
   for (const std::string_view line : split(text.value(), '\n')) {
     const std::size_t dash = line.find(" - ");
@@ -129,7 +129,7 @@ Result<ControlGroup> ControlGroup::create(const std::string& parent, std::string
   return *refusal;
 }
 
-Refusal ControlGroup::make(const std::string& parent) {
+MaybeError ControlGroup::make(const std::string& parent) {
   for (const std::string& path : paths()) {
     const bool v2 = path == unified_;
     const bool needed = !v2 || cpu_.v2 || memory_.v2;
@@ -143,7 +143,7 @@ Refusal ControlGroup::make(const std::string& parent) {
   }
   for (const auto& [place, name] : {std::pair{&cpu_, "cpu"}, std::pair{&memory_, "memory"}}) {
     if (place->v2 && !has_controller(place->path, name)) {
-      return Error{place->path + ": the controller " + name + " is not passed down to it",
+      return Error{place->path + ": the controller " + name + " is not enabled for it",
                    ErrorCode::kSystem};
     }
   }
@@ -182,7 +182,7 @@ Result<std::vector<Fd>> ControlGroup::doors() const {
   return list;
 }
 
-Refusal ControlGroup::limit_cpu(std::int64_t milli) const {
+MaybeError ControlGroup::limit_cpu(std::int64_t milli) const {
   const std::string quota = std::to_string(milli * kPeriodUs / 1000);
   const std::string period = std::to_string(kPeriodUs);
   if (cpu_.v2) return put(cpu_.path + "/cpu.max", quota + " " + period);
@@ -190,22 +190,24 @@ Refusal ControlGroup::limit_cpu(std::int64_t milli) const {
   return put(cpu_.path + "/cpu.cfs_quota_us", quota);
 }
 
-Refusal ControlGroup::limit_memory(std::int64_t mib) const {
+MaybeError ControlGroup::limit_memory(std::int64_t mib) const {
   const std::string& path = memory_.path;
   const std::string bytes = std::to_string(mib << 20);
   if (!memory_.v2) {
-    // The limit with swap may never be the lower one, so it goes first up and last down.
+    // The limit with swap must never be the lower one. Set it first to raise it and last to lower
+    // it.
     put(path + "/memory.memsw.limit_in_bytes", bytes);
     auto refusal = put(path + "/memory.limit_in_bytes", bytes);
     put(path + "/memory.memsw.limit_in_bytes", bytes);
     return refusal;
   }
-  // Writing memory.max below what is held kills. So press it out first, and look.
+  // A memory.max below the usage kills the job. Set memory.high first to reclaim, then check the
+  // usage.
   if (auto refusal = put(path + "/memory.high", bytes)) return refusal;
   const std::int64_t held = memory_bytes();
-  Refusal refusal;
+  MaybeError refusal;
   if (held > (mib << 20)) {
-    refusal = Error{"the job holds " + std::to_string(held >> 20) + " MiB", ErrorCode::kConflict};
+    refusal = Error{"the job uses " + std::to_string(held >> 20) + " MiB", ErrorCode::kConflict};
   } else {
     refusal = put(path + "/memory.max", bytes);
   }
@@ -215,7 +217,7 @@ Refusal ControlGroup::limit_memory(std::int64_t mib) const {
   return refusal;
 }
 
-Refusal ControlGroup::resize(Limits limits) {
+MaybeError ControlGroup::resize(Limits limits) {
   if (auto refusal = limit_memory(limits.mem_mib)) return refusal;
   return limit_cpu(limits.cpu_milli);
 }
@@ -234,7 +236,7 @@ std::int64_t ControlGroup::memory_peak_bytes() const {
 }
 
 void ControlGroup::kill_all() const {
-  // The kernel's own way leaves no gap for a process that forks meanwhile.
+  // cgroup.kill is atomic: it also kills processes that fork at the same time.
   if (!unified_.empty() && !put(unified_ + "/cgroup.kill", "1")) return;
   for (const std::string& path : paths()) {
     const std::string procs = get(path + "/cgroup.procs");
@@ -263,7 +265,7 @@ bool ControlGroup::remove() const {
   return gone;
 }
 
-Refusal try_cgroup(const std::string& parent) {
+MaybeError try_cgroup(const std::string& parent) {
   const std::string token = "try" + std::to_string(::getpid());
   auto group = ControlGroup::create(parent, token, {.cpu_milli = 1000, .mem_mib = 64});
   if (!group.ok()) return group.error();

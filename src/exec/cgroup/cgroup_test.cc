@@ -11,8 +11,8 @@
 namespace muster {
 namespace {
 
-// Plain files where a kernel would have a hierarchy: shows what is written where, also for the
-// version this machine does not run.
+// Uses plain files instead of a kernel hierarchy. It checks what is written to which file, also for
+// the cgroup version that this machine does not have.
 class Group : public ::testing::Test {
  protected:
   void put(const std::string& path, const std::string& text = "") {
@@ -51,7 +51,7 @@ TEST_F(Group, OfVersionTwoWritesItsFilesAndPassesControllersDown) {
 
   const auto refusal = group.resize({.cpu_milli = 100, .mem_mib = 64});
   ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->message, "the job holds 100 MiB");
+  EXPECT_EQ(refusal->message, "the job uses 100 MiB");
   EXPECT_EQ(get(leaf + "/cpu.max"), "150000 100000");
   EXPECT_EQ(get(leaf + "/memory.max"), "268435456");
   group.kill_all();
@@ -64,7 +64,7 @@ TEST_F(Group, WithoutAControllerIsRefusedAndSaysWhich) {
   const auto made = ControlGroup::create("/m", "tok", {.cpu_milli = 100, .mem_mib = 64}, mounts);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().message,
-            root_ + "/v2/m/muster-tok: the controller cpu is not passed down to it");
+            root_ + "/v2/m/muster-tok: the controller cpu is not enabled for it");
   const auto none = ControlGroup::create("/m", "tok", {.cpu_milli = 100, .mem_mib = 64}, {});
   EXPECT_EQ(none.error().message,
             "no cgroup hierarchy with the controllers cpu and memory is mounted");

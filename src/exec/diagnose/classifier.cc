@@ -10,10 +10,10 @@ namespace muster {
 
 namespace {
 
-// How much a finding is worth; the least number wins.
+// Rank of a finding. The smallest value wins.
 enum Worth : int {
   kCause = 0,        // Explicit.
-  kLikelyCause = 1,  // Explicit, but in words that also stand elsewhere.
+  kLikelyCause = 1,  // Explicit, but generic text that also appears without a failure.
   kDeath = 2,        // Implicit.
   kEchoOfCause = 3,
   kEchoOfDeath = 4,
@@ -21,7 +21,7 @@ enum Worth : int {
 };
 
 Worth worth_of(const Finding& finding, const Signature& signature) {
-  if (finding.decoy != Decoy::kNone) return kNothing;
+  if (finding.ignored != IgnoredMatch::kNone) return kNothing;
   if (signature.echo) return signature.is_explicit ? kEchoOfCause : kEchoOfDeath;
   if (!signature.is_explicit) return finding.after_echo ? kEchoOfDeath : kDeath;
   return signature.generic && !finding.exception ? kLikelyCause : kCause;
@@ -33,7 +33,7 @@ struct Candidate {
   const Signature* signature;
 };
 
-// The first of a log; of several on one line the one with the least priority.
+// Returns the first finding of each log; on one line, the one with the smallest priority value.
 std::vector<Candidate> first_of_each(std::span<const std::vector<Finding>> findings, Worth worth,
                                      const Signatures& signatures) {
   std::vector<Candidate> out;
@@ -55,8 +55,8 @@ std::vector<Candidate> first_of_each(std::span<const std::vector<Finding>> findi
   return out;
 }
 
-// By time if all lines have one, else by which process ended first if that is known of all, else by
-// priority.
+// Chooses by time if all lines have one, else by the end times of the processes if all are known,
+// else by priority.
 const Candidate& earliest(const std::vector<Candidate>& candidates,
                           std::span<const ProcessEnd> ends) {
   const bool timed = std::all_of(candidates.begin(), candidates.end(), [](const Candidate& one) {
@@ -97,30 +97,30 @@ Diagnosis of_fact(Reason reason, Bucket bucket, Reaction reaction, std::string_v
 std::optional<Diagnosis> by_facts(const SchedulerFacts& facts) {
   if (facts.preempted) {
     return of_fact(Reason::kPreempted, Bucket::kInfrastructure, Reaction::kRetry,
-                   "scheduler-preempted", "the scheduler took the job's GPUs for another job", "");
+                   "scheduler-preempted", "the scheduler preempted the job for another job", "");
   }
   if (facts.node_lost) {
     return of_fact(Reason::kMpiRuntimeFailure, Bucket::kInfrastructure, Reaction::kRetryElsewhere,
-                   "scheduler-node-lost", "a server of the job was lost", "");
+                   "scheduler-node-lost", "a node of the job was lost", "");
   }
   if (facts.oom_kills.value_or(0) > 0) {
     return of_fact(
         Reason::kCpuOutOfMemory, Bucket::kUser, Reaction::kStop, "scheduler-oom-kill",
-        "the job was killed because it used more memory than it was given",
-        "Ask for more with --mem, or load less at a time: fewer or lighter data workers.");
+        "the job was killed because it exceeded its memory limit",
+        "Request more with --mem, or load less data at a time with fewer or smaller data workers.");
   }
   if (facts.over_time_limit) {
     return of_fact(Reason::kNoSignature, Bucket::kUser, Reaction::kStop, "scheduler-time-limit",
-                   "the job ran into its time limit",
-                   "Ask for more time, or save checkpoints and go on from the last one.");
+                   "the job reached its time limit",
+                   "Request more time, or save checkpoints and resume from the last one.");
   }
   return std::nullopt;
 }
 
-// What a way to end says by itself.
+// The diagnosis for an exit code or signal without a matching line.
 struct EndWords {
-  int signal;     // 0: the exit code below.
-  int exit_code;  // Of a shell where there is a signal.
+  int signal;     // 0 if identified by exit_code only.
+  int exit_code;  // With a signal: the code that a shell reports.
   Reason reason;
   Reaction reaction;
   std::string_view id;
@@ -131,27 +131,27 @@ constexpr int kTerm = 15;
 constexpr int kInt = 2;
 constexpr std::array<EndWords, 11> kEnds = {{
     {11, 139, Reason::kInvalidMemoryAccess, Reaction::kRetryElsewhere, "exit-segmentation-fault",
-     "the job crashed on a bad memory access (SIGSEGV)"},
+     "the job crashed on an invalid memory access (SIGSEGV)"},
     {7, 135, Reason::kInvalidMemoryAccess, Reaction::kRetryElsewhere, "exit-bus-error",
-     "the job crashed on a bad memory access (SIGBUS)"},
+     "the job crashed on an invalid memory access (SIGBUS)"},
     {6, 134, Reason::kCoreDump, Reaction::kRetryElsewhere, "exit-abort",
-     "the job aborted itself (SIGABRT)"},
+     "the job aborted (SIGABRT)"},
     {4, 132, Reason::kCoreDump, Reaction::kRetryElsewhere, "exit-illegal-instruction",
-     "the job ran an instruction that this CPU does not have (SIGILL)"},
+     "the job executed an instruction that this CPU does not support (SIGILL)"},
     {8, 136, Reason::kCoreDump, Reaction::kRetryElsewhere, "exit-arithmetic",
-     "the job divided by zero or the like (SIGFPE)"},
+     "the job had an arithmetic error, such as a division by zero (SIGFPE)"},
     {kKill, 137, Reason::kCpuOutOfMemory, Reaction::kStop, "exit-killed",
-     "the job was killed (SIGKILL), most often because memory ran out"},
+     "the job was killed (SIGKILL), probably because it was out of memory"},
     {0, 127, Reason::kSemanticError, Reaction::kStop, "exit-command-not-found",
      "the command was not found"},
     {0, 126, Reason::kPermissionError, Reaction::kStop, "exit-not-executable",
-     "the command may not be executed"},
+     "the command is not executable"},
     {0, -102, Reason::kPreempted, Reaction::kRetry, "exit-preempted",
      "the job was preempted (YARN's exit code -102)"},
     {kInt, 130, Reason::kNoSignature, Reaction::kStop, "exit-interrupted",
      "the job was interrupted (SIGINT)"},
     {kTerm, 143, Reason::kNoSignature, Reaction::kRetryElsewhere, "exit-terminated",
-     "the job was asked to end (SIGTERM), and no line says why"},
+     "the job was terminated (SIGTERM), and the log shows no reason"},
 }};
 
 const EndWords* words_for(const ProcessEnd& end) {
@@ -174,7 +174,7 @@ Diagnosis of_end(const ProcessEnd& end, const EndWords& words, const SchedulerFa
   if (words.signal == kKill && facts.oom_kills == 0) {
     out.reason = Reason::kNoSignature;
     out.reaction = Reaction::kRetryElsewhere;
-    out.says = "the job was killed (SIGKILL), but not for its use of memory";
+    out.says = "the job was killed (SIGKILL), but not because of its memory usage";
   }
   out.bucket = info_of(out.reason).bucket();
   out.rank = end.rank;
@@ -185,8 +185,9 @@ Diagnosis of_end(const ProcessEnd& end, const EndWords& words, const SchedulerFa
   return out;
 }
 
-// Of the ranks that ended so: those that did by themselves, or those that were asked to. Launchers
-// send SIGTERM to all when one has failed, and who reported the loss of a peer died of that.
+// Returns the ends of the ranks that were terminated (`asked`), or of the ranks that ended by
+// themselves. The others get no exit code and signal. Launchers send SIGTERM to all ranks when one
+// has failed. A rank that reported the loss of a peer ended because of that loss.
 std::vector<ProcessEnd> ends_of(std::span<const std::vector<Finding>> findings,
                                 std::span<const ProcessEnd> ends, const Signatures& signatures,
                                 bool asked) {
@@ -197,14 +198,14 @@ std::vector<ProcessEnd> ends_of(std::span<const std::vector<Finding>> findings,
     const bool echoed =
         i < findings.size() &&
         std::any_of(findings[i].begin(), findings[i].end(), [&](const Finding& one) {
-          return one.decoy == Decoy::kNone && signatures[one.signature].echo;
+          return one.ignored == IgnoredMatch::kNone && signatures[one.signature].echo;
         });
     if (was_asked != asked || echoed) out[i] = {out[i].rank, {}, {}, {}};
   }
   return out;
 }
 
-// The process whose end says most: that which ended first, else the first in the table.
+// Chooses the process that ended first or, without end times, the first match in kEnds.
 std::optional<Diagnosis> by_ends(const SchedulerFacts& facts, std::span<const ProcessEnd> ends) {
   std::optional<std::size_t> best;
   const auto key = [&](std::size_t i) {
@@ -221,7 +222,7 @@ std::optional<Diagnosis> by_ends(const SchedulerFacts& facts, std::span<const Pr
 Diagnosis nothing_known() {
   Diagnosis out;
   out.reaction = reaction_to(Reason::kNoSignature);
-  out.says = "no line of the log says why the job ended";
+  out.says = "the log does not show why the job ended";
   return out;
 }
 
@@ -269,20 +270,20 @@ std::vector<Explanation> explain(const Diagnosis& diagnosis,
     for (const Finding& one : findings[log]) {
       const Signature& signature = signatures[one.signature];
       const Worth worth = worth_of(one, signature);
-      std::string_view why = "a later line, or another signature on the line comes first";
-      if (one.decoy != Decoy::kNone) {
-        why = words_of(one.decoy);
+      std::string_view why = "a later line, or another signature on this line has precedence";
+      if (one.ignored != IgnoredMatch::kNone) {
+        why = words_of(one.ignored);
       } else if (diagnosis.log == log && diagnosis.line == one.line &&
                  diagnosis.signature == signature.id) {
         why = "chosen";
       } else if (diagnosis.line == 0) {
-        why = "what is known of the end itself comes first";
+        why = "facts about the end of the job have precedence";
       } else if (worth >= kEchoOfCause && best < kEchoOfCause) {
-        why = "the echo of a failure elsewhere";
+        why = "a secondary failure";
       } else if (worth == kDeath && best < kDeath) {
-        why = "says that it ended, another line says why";
+        why = "shows only that it ended; another line shows the cause";
       } else if (worth == kLikelyCause && best == kCause) {
-        why = "generic words, another line is more certain";
+        why = "generic text; another line is more certain";
       } else if (diagnosis.log != log) {
         why = "another rank failed first";
       }

@@ -1,16 +1,17 @@
 #pragma once
 
-// Why an attempt failed, from what the scheduler knows, how its processes ended and what they
-// printed. Pure: the same attempt and signatures always give the same diagnosis.
+// Determines why an attempt failed, from the facts of the scheduler, the way its processes ended
+// and their output. Pure functions: the same input always gives the same diagnosis.
 //
-//   const Signatures signatures(builtin_signatures());           //
-//   exec/diagnose/signatures_file.h; once AttemptLogs attempt; attempt.facts.oom_kills = 1; // what
-//   is known; nothing must be attempt.ranks.push_back({0, tail_of_log, 1, 137, {}, {}});   // one
-//   for each process const Diagnosis diagnosis = classify(attempt, signatures);
+//   const Signatures signatures(builtin_signatures());  // Create once; see signatures_file.h.
+//   AttemptLogs attempt;
+//   attempt.facts.oom_kills = 1;                        // All facts are optional.
+//   attempt.ranks.push_back({0, tail_of_log, 1, 137, {}, {}});  // One per process.
+//   const Diagnosis diagnosis = classify(attempt, signatures);
 //
-// In order: facts of the scheduler; explicit signatures, in a gang the earliest that is no echo of
-// another's end; implicit ones; how processes ended; echoes; else no signature. What stands in a
-// warning, in a quotation, or before training went on is no cause.
+// Sources in order of precedence: facts of the scheduler; explicit signatures, in a gang the
+// earliest that is not a secondary failure; implicit signatures; the ends of processes; secondary
+// failures. A match in a warning, in a quotation, or before training continued is not a cause.
 
 #include <cstdint>
 #include <optional>
@@ -25,26 +26,26 @@
 
 namespace muster {
 
-// What the scheduler itself knows of the attempt.
+// Facts of the scheduler about the attempt.
 struct SchedulerFacts {
   bool preempted = false;
   bool node_lost = false;
   bool over_time_limit = false;
-  std::optional<int> oom_kills;  // By the control group's limit of memory; nothing: not known.
+  std::optional<int> oom_kills;  // By the memory limit of the control group; nullopt if unknown.
 };
 
 // How one process of the attempt ended.
 struct ProcessEnd {
   int rank = 0;
-  std::optional<int> exit_code;  // As a shell has it: 137 is the same as signal 9.
+  std::optional<int> exit_code;  // As in a shell: 137 is the same as signal 9.
   std::optional<int> signal;
-  std::optional<std::int64_t> at;  // When, in any unit that all ranks share.
+  std::optional<std::int64_t> at;  // End time, in any unit that is the same for all ranks.
 };
 
 struct RankLog {
   int rank = 0;
-  std::string_view text;        // Its output, or the end of it.
-  std::int64_t first_line = 1;  // The number of its first line.
+  std::string_view text;        // The output, or its last part.
+  std::int64_t first_line = 1;  // Line number of the first line of `text`.
   std::optional<int> exit_code;
   std::optional<int> signal;
   std::optional<std::int64_t> ended_at;
@@ -60,25 +61,26 @@ struct Diagnosis {
   Bucket bucket = Bucket::kUnknown;
   bool is_explicit = false;
   Reaction reaction = Reaction::kRetryElsewhere;
-  std::string signature;  // Its id; "scheduler-..." or "exit-..." without a line; empty if none.
-  std::string evidence;   // The line, or the fact: UTF-8 without control characters.
-  int rank = -1;          // Whose; -1: of none.
-  std::size_t log = 0;    // Which of the logs the line is in.
-  std::int64_t line = 0;  // 0: no line.
-  std::string says;       // One sentence for people, below 120 bytes, without a full stop.
-  std::string advice;     // May be empty.
+  std::string signature;  // Id; "scheduler-..." or "exit-..." if no line; empty if none.
+  std::string evidence;   // The line or the fact; UTF-8 without control characters.
+  int rank = -1;          // Rank of the evidence; -1 if none.
+  std::size_t log = 0;    // Index of the log that contains the line.
+  std::int64_t line = 0;  // Line number; 0 if none.
+  std::string says;       // One human-readable sentence, below 120 bytes, without a period.
+  std::string advice;     // Can be empty.
 
   bool found() const { return !signature.empty(); }
 };
 
 Diagnosis classify(const AttemptLogs& attempt, const Signatures& signatures);
 
-// The same for who has scanned the logs already; findings[i] is what LogScan::finish() gave for log
-// i, and ends[i] how its process ended.
+// Like classify(), for logs that are already scanned: findings[i] is the result of
+// LogScan::finish() for log i, and ends[i] is the end of its process.
 Diagnosis decide(const SchedulerFacts& facts, std::span<const std::vector<Finding>> findings,
                  std::span<const ProcessEnd> ends, const Signatures& signatures);
 
-// For rules under test: each finding and why it was or was not chosen, in order of log and line.
+// A finding and why it was chosen or not. explain() sorts them by log and line. For testing of
+// signatures.
 struct Explanation {
   std::size_t log = 0;
   Finding finding;

@@ -77,7 +77,7 @@ TEST(Classifier, ExplicitBeatsImplicitWhichBeatsEchoes) {
                       {1, "Aborted (core dumped)\n", 1, {}, {}, {}}})
                 .signature,
             "core");
-  // One that aborts because it lost a peer is an echo too.
+  // An abort because of a lost peer is a secondary failure too.
   EXPECT_EQ(of("reset by peer\nAborted (core dumped)\n").signature, "echo");
 }
 
@@ -169,7 +169,7 @@ TEST(Classifier, AmongRanksTheEarliest) {
     EXPECT_EQ(got.signature, "cuda");
     EXPECT_EQ(got.rank, swapped ? 1 : 0);
   }
-  // Without times, by which ended first; else by priority.
+  // Without times in the lines, the first process to end wins, otherwise the priority.
   EXPECT_EQ(of_ranks({{0, "CUDA error", 1, {}, {}, 20}, {1, "KeyError", 1, {}, {}, 10}}).signature,
             "key");
   EXPECT_EQ(of_ranks({{0, "KeyError", 1, {}, {}, {}}, {1, "CUDA error", 1, {}, {}, {}}}).signature,
@@ -204,11 +204,11 @@ TEST(Classifier, HowProcessesEnded) {
   EXPECT_EQ(ended(143, {}).signature, "exit-terminated");
   EXPECT_FALSE(ended(1, {}).found());
   EXPECT_FALSE(ended(0, {}).found());
-  // A rank that broke off by itself is the cause of the others' echoes; SIGTERM is none.
+  // A rank that ended by itself is the cause of secondary failures. A rank ended by SIGTERM is not.
   EXPECT_EQ(of_ranks({{0, "reset by peer", 1, 1, {}, {}}, {1, "", 1, {}, 11, {}}}).rank, 1);
   EXPECT_EQ(of_ranks({{0, "reset by peer", 1, 1, {}, {}}, {1, "", 1, 143, {}, {}}}).signature,
             "echo");
-  // Nor is the end of who reported the loss of a peer.
+  // Neither is a rank that reported the loss of a peer.
   EXPECT_EQ(of_ranks({{0, "reset by peer", 1, 134, {}, {}}, {1, "", 1, 143, {}, {}}}).signature,
             "echo");
 }
@@ -220,7 +220,7 @@ TEST(Classifier, AnyBytesInLinesOfAnyLength) {
   const Diagnosis got = of(huge + "\nKeyError");
   EXPECT_EQ(got.signature, "oom");
   EXPECT_EQ(got.line, 1);
-  EXPECT_LE(got.evidence.size(), kMostEvidenceBytes);
+  EXPECT_LE(got.evidence.size(), kMaxEvidenceBytes);
   EXPECT_EQ(of("10%|#  | loss=1\rCUDA out of memory\n").evidence, "CUDA out of memory");
 }
 

@@ -35,7 +35,7 @@ void LiteralScan::add(std::string_view literal, int id) {
     State& to = next_[state + class_[static_cast<unsigned char>(c)]];
     if (to == 0) {
       const auto fresh = static_cast<State>(next_.size());
-      to = fresh;  // Before the vector grows.
+      to = fresh;  // Set before the vector grows.
       next_.resize(next_.size() + classes_, 0);
       ends_.emplace_back();
       state = fresh;
@@ -46,7 +46,7 @@ void LiteralScan::add(std::string_view literal, int id) {
   ends_[state / classes_].push_back(id);
 }
 
-// Breadth first: where no literal goes on, the longest other one that may.
+// Breadth first. A missing transition leads to the longest suffix that is a prefix of a literal.
 void LiteralScan::link() {
   std::vector<State> back(ends_.size(), 0);
   std::vector<State> order;

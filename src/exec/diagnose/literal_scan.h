@@ -1,8 +1,7 @@
 #pragma once
 
-// Finds which of many short texts stand in a long one, whatever their case, in one look at each
-// byte (Aho and Corasick's automaton). It is the first pass over logs of any size: lines without a
-// literal need no more work.
+// Finds which of many literals occur in a text, ignoring case (Aho-Corasick). Reads each byte once.
+// It is the first scan of a log: lines without a literal need no further work.
 
 #include <array>
 #include <cstddef>
@@ -16,19 +15,19 @@ namespace muster {
 
 class LiteralScan {
  public:
-  // The literals: small letters, not empty, without line breaks.
+  // REQUIRES: the literals are lowercase, not empty and without line breaks.
   explicit LiteralScan(std::span<const std::string> literals);
 
-  // Where the first literal in the text ends, or npos.
+  // Returns the end of the first literal in the text, or npos.
   std::size_t first_end(std::string_view text) const;
 
-  // The literals in the text, ascending, each once; `out` is cleared first.
+  // Sets `out` to the indices of the literals in the text, ascending and without duplicates.
   void all(std::string_view text, std::vector<int>& out) const;
 
  private:
   using State = std::uint32_t;
 
-  // Set in a step that ends a literal.
+  // Flag of a transition that completes a literal.
   static constexpr State kEnd = State{1} << 31U;
 
   State step(State state, char byte) const {
@@ -38,9 +37,9 @@ class LiteralScan {
   void add(std::string_view literal, int id);
   void link();
 
-  std::array<std::uint8_t, 256> class_{};  // Bytes that no literal tells apart share one.
+  std::array<std::uint8_t, 256> class_{};  // Bytes that no literal distinguishes share a class.
   std::uint32_t classes_ = 1;
-  // A state is the index of its row, so that a step is one sum and one look-up.
+  // A state is the index of its row, so that a step is one addition and one lookup.
   std::vector<State> next_;
   std::vector<std::vector<int>> ends_;  // By row: the literals that end there.
 };

@@ -33,7 +33,7 @@ bool finds(const RE2& pattern, std::string_view text) {
 }
 
 // ESC [ ... letter, and ESC with one letter.
-void without_colours(std::string_view line, std::string& out) {
+void without_colors(std::string_view line, std::string& out) {
   out.clear();
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] != '\x1b') {
@@ -48,7 +48,7 @@ void without_colours(std::string_view line, std::string& out) {
   }
 }
 
-// By its first byte most of what may stand in front is ruled out without a pattern.
+// The first byte of a line excludes most prefixes without a regular expression.
 enum Start : unsigned {
   kBracket = 1,
   kParen = 2,
@@ -89,8 +89,8 @@ const std::array<Prefix, 9>& prefixes() {
            R"(\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?: \d{4})?(?:Z|[+-]\d{2}:?\d{2})?[\])]?)"
            R"((?: [-|:]|:)? ?)",
            options())},
-      {kBracket, false, RE2(R"(^\[ *\d{1,9}\.\d{3,6}\] )", options())},  // The kernel's.
-      // Hosts and what speaks on them: node-1:   gpu07 kernel:   worker-3 | ...
+      {kBracket, false, RE2(R"(^\[ *\d{1,9}\.\d{3,6}\] )", options())},  // Kernel messages.
+      // Hosts and programs: node-1:   gpu07 kernel:   worker-3 | ...
       {kSmall, false,
        RE2(R"(^(?-i:[a-z][a-z.-]{0,40}\d[a-z0-9.-]{0,40})(?: kernel)?(?::| \|) )", options())},
       {kSmall, false, RE2(R"(^(?-i:[a-z][a-z0-9.-]{0,60}) kernel: )", options())},
@@ -104,7 +104,7 @@ int number(std::string_view digits) {
   return out;
 }
 
-// Where the dotted name at the line's beginning ends.
+// Returns the end of the dotted name at the start of the line.
 std::size_t name_end(std::string_view line) {
   const auto end =
       std::find_if(line.begin(), line.end(), [](char c) { return !word(c) && c != '.'; });
@@ -116,13 +116,13 @@ std::size_t name_end(std::string_view line) {
 BareLine bare(std::string_view line, std::string& scratch) {
   BareLine out{line, -1};
   if (line.find('\x1b') != std::string_view::npos) {
-    without_colours(line, scratch);
+    without_colors(line, scratch);
     out.text = scratch;
   }
   for (int rounds = 0; rounds < 4; ++rounds) {
     const std::string_view head = out.text.substr(0, kHead);
     unsigned start = head.empty() ? 0 : start_of(head[0]);
-    // Most lines begin with a word, and most of these with no name of a host.
+    // Most lines begin with a word that is not a host name.
     if (start == kSmall && head.find_first_of(":|") == std::string_view::npos) start = 0;
     if (start == kLarge && head[0] != 'R' && (head.size() < 4 || head[3] != ' ')) start = 0;
     bool cut = false;
@@ -174,27 +174,27 @@ std::optional<std::int64_t> time_of(std::string_view line) {
   return std::nullopt;
 }
 
-std::string_view words_of(Decoy decoy) {
-  constexpr EnumNames<Decoy, Decoy::kCaught> kWords({
+std::string_view words_of(IgnoredMatch ignored) {
+  constexpr EnumNames<IgnoredMatch, IgnoredMatch::kCaught> kWords({
       "",
       "the line is logged as information",
       "the line is only a warning",
-      "the line says that it goes on",
-      "the line speaks about errors, it is none",
-      "the words are part of a name",
-      "another exception came while it was handled",
-      "training went on after it",
-      "the program went on after it, and ended with a later exception",
+      "the line shows that the program continues",
+      "the line only mentions errors",
+      "the match is part of a name",
+      "another exception occurred while it was handled",
+      "training continued after it",
+      "the program continued after it and ended with a later exception",
   });
-  return kWords[decoy];
+  return kWords[ignored];
 }
 
-Decoy decoy_of(std::string_view line, std::size_t begin, std::size_t end) {
+IgnoredMatch ignored_match_of(std::string_view line, std::size_t begin, std::size_t end) {
   static const RE2 kWarning(
       R"(^\W{0,3}(?:\w+[ :]){0,2}\[?WARN(?:ING)?\b|^\[?W\d{3,4} |^\[W |\bW tensorflow/|)"
       R"(\b(?-i:WARNING|WARN)\b[\]:| -]|\b\w*Warning: )",
       options());
-  // Without a GPU from the start a program fails later, for what looks like another reason.
+  // A program that finds no GPU at its start fails later, apparently for another reason.
   static const RE2 kNotWarning(R"(NCCL WARN|CUDA initialization: CUDA unknown)", options());
   static const RE2 kRemark(
       R"(\b(?-i:INFO|DEBUG|TRACE)\b[\]:| -]|^\[?I\d{3,4} |\[(?:info|debug|trace)\s*\]|)"
@@ -220,26 +220,26 @@ Decoy decoy_of(std::string_view line, std::size_t begin, std::size_t end) {
       options());
   const std::string_view before = line.substr(0, begin);
   const std::string_view after = line.substr(end);
-  if (!before.empty() && finds(kQuoted, before)) return Decoy::kQuoted;
+  if (!before.empty() && finds(kQuoted, before)) return IgnoredMatch::kQuoted;
   const bool in_path = begin > 0 && line[begin - 1] == '/';
   const bool one_word = line.substr(begin, end - begin).find(' ') == std::string_view::npos;
   const bool goes_on_as_name =
       one_word && end > begin && word(line[end - 1]) &&
       ((after.size() > 1 && (after[0] == '.' || after[0] == '-') && letter(after[1])) ||
        (!after.empty() && (after[0] == '_' || after[0] == '/')));
-  // The name of an exception has the module's in front.
+  // The name of an exception begins with its module.
   const bool in_exception = is_exception(line) && begin < name_end(line);
-  if (!in_exception && (in_path || goes_on_as_name)) return Decoy::kFileName;
-  if (finds(kGoesOn, line) && !finds(kGaveUp, line)) return Decoy::kGoesOn;
-  if (before.empty()) return Decoy::kNone;
-  if (finds(kWarning, before) && !finds(kNotWarning, line)) return Decoy::kWarning;
-  if (finds(kRemark, before)) return Decoy::kRemark;
-  return Decoy::kNone;
+  if (!in_exception && (in_path || goes_on_as_name)) return IgnoredMatch::kFileName;
+  if (finds(kGoesOn, line) && !finds(kGaveUp, line)) return IgnoredMatch::kGoesOn;
+  if (before.empty()) return IgnoredMatch::kNone;
+  if (finds(kWarning, before) && !finds(kNotWarning, line)) return IgnoredMatch::kWarning;
+  if (finds(kRemark, before)) return IgnoredMatch::kRemark;
+  return IgnoredMatch::kNone;
 }
 
 namespace {
 
-bool speaks_of_trouble(std::string_view head) {
+bool reports_trouble(std::string_view head) {
   static const RE2 kTrouble(
       R"(error|exception|\bfail|fatal|warn|\bnan\b|\binf\b|abort|killed|traceback|timed? ?out|)"
       R"(\bNVRM\b|out of memory)",
@@ -251,7 +251,7 @@ bool speaks_of_trouble(std::string_view head) {
 
 bool is_ordinary(std::string_view line) {
   if (line.empty() || line[0] == ' ' || line[0] == '\t') return false;
-  return !speaks_of_trouble(line.substr(0, kHead));
+  return !reports_trouble(line.substr(0, kHead));
 }
 
 bool shows_progress(std::string_view line) {
@@ -261,7 +261,7 @@ bool shows_progress(std::string_view line) {
       R"(\b(?:loss|ppl|acc|accuracy)\w*\b\W{0,4}\d|\d+%\|)",
       options());
   const std::string_view head = line.substr(0, kHead);
-  return finds(kProgress, head) && !speaks_of_trouble(head);
+  return finds(kProgress, head) && !reports_trouble(head);
 }
 
 bool is_exception(std::string_view line) {
@@ -285,7 +285,7 @@ std::string clean(std::string_view line, std::size_t most) {
   std::string out;
   std::string scratch;
   if (line.find('\x1b') != std::string_view::npos) {
-    without_colours(line, scratch);
+    without_colors(line, scratch);
     line = scratch;
   }
   for (std::size_t i = 0; i < line.size();) {
@@ -301,7 +301,7 @@ std::string clean(std::string_view line, std::size_t most) {
     for (std::size_t k = 1; k < size; ++k) {
       if (!follows(i + k)) size = 0;
     }
-    if (size >= 3) {  // Neither too long a form, nor a surrogate, nor beyond the last character.
+    if (size >= 3) {  // Reject overlong forms, surrogates and values above U+10FFFF.
       const auto second = static_cast<unsigned char>(line[i + 1]);
       const bool bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
                        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);

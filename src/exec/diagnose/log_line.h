@@ -1,7 +1,7 @@
 #pragma once
 
-// One line of a log: what a launcher or logger put in front of it, when it was written, and whether
-// it speaks of trouble at all. LogScan asks; everything here takes any bytes.
+// Analyzes one line of a log for LogScan: its prefixes, its time, and whether it reports a problem.
+// All functions accept arbitrary bytes.
 
 #include <cstdint>
 #include <optional>
@@ -10,48 +10,50 @@
 
 namespace muster {
 
-// A line without what stands in front: times, ranks, hosts, levels of loggers, colours.
+// A line without prefixes (times, ranks, hosts, log levels) and without colors.
 struct BareLine {
   std::string_view text;
-  int rank = -1;  // As a prefix such as "[rank3]:" or "[1,3]<stderr>:" says; -1 if none does.
+  int rank = -1;  // From a prefix such as "[rank3]:" or "[1,3]<stderr>:"; -1 if none.
 };
 
-// `scratch` holds the text if colours had to be cut out of it.
+// Removes prefixes and colors. `scratch` contains the text if colors were removed.
 BareLine bare(std::string_view line, std::string& scratch);
 
-// The first time of day with a date in the first bytes of the line, as microseconds of the year;
-// years are left out, since some loggers do not print them.
+// Returns the first date and time at the start of the line, in microseconds. The year is ignored,
+// because some loggers do not print it.
 std::optional<std::int64_t> time_of(std::string_view line);
 
-// Why a match is no cause of failure.
-enum class Decoy : std::uint8_t {
+// Why a match is not a cause of the failure.
+enum class IgnoredMatch : std::uint8_t {
   kNone,
-  kRemark,    // The line is logged as information: no cause, unless of the infrastructure.
+  kRemark,    // Logged as information. Only infrastructure failures count.
   kWarning,   // The line is a warning.
-  kGoesOn,    // It says that it tries again, skips or does without.
-  kQuoted,    // A comment, a hint, a text about errors.
-  kFileName,  // The words are a part of a name.
-  kHandled,   // A look-up that failed, and then its handler failed for a better reason.
-  kSurvived,  // Training went on after it.
-  kCaught,    // The program went on after the traceback, and a later one ends the log.
+  kGoesOn,    // The line reports a retry, a skip or a fallback.
+  kQuoted,    // A comment, a hint or a text about errors.
+  kFileName,  // The match is part of a name.
+  kHandled,   // A failed lookup whose handler then failed for another reason.
+  kSurvived,  // Training continued after it.
+  kCaught,    // The program continued, and a later traceback ends the log.
 };
-std::string_view words_of(Decoy decoy);
+// Returns the reason as text, for explain().
+std::string_view words_of(IgnoredMatch ignored);
 
-// Of a match of bytes begin to end in a bare line.
-Decoy decoy_of(std::string_view line, std::size_t begin, std::size_t end);
+// Classifies the match of bytes `begin` to `end` in a bare line.
+IgnoredMatch ignored_match_of(std::string_view line, std::size_t begin, std::size_t end);
 
-// Whether training goes on: "epoch 3 step 200 loss 0.31", "12.5 it/s". Not where it says "nan".
+// Whether the line shows training progress: "epoch 3 step 200 loss 0.31", "12.5 it/s". Not if it
+// contains "nan".
 bool shows_progress(std::string_view line);
 
-// "KeyError: 'x'", "torch.cuda.OutOfMemoryError: ...": the last line of a traceback.
+// Whether it is the last line of a traceback: "KeyError: 'x'", "torch.cuda.OutOfMemoryError: ...".
 bool is_exception(std::string_view line);
-// One by which programs ask whether something is there: KeyError and the like.
+// Whether it is the exception of a failed lookup, such as KeyError.
 bool is_lookup(std::string_view line);
-// A line of a program that goes about its work: nothing of trouble, no part of a longer message.
+// Whether it is a line of normal work: it reports no problem and does not continue a message.
 bool is_ordinary(std::string_view line);
 
-// For people and JSON: no control characters, valid UTF-8, cut to `most` bytes with "..." at the
-// end.
+// Returns the line for display and JSON: valid UTF-8 without control characters, cut to `most`
+// bytes with "..." at the end.
 std::string clean(std::string_view line, std::size_t most);
 
 }  // namespace muster

@@ -53,31 +53,32 @@ TEST(LogLine, TimesOfAllKindsCompare) {
   EXPECT_FALSE(time_of("").has_value());
 }
 
-Decoy decoy(std::string_view line, std::string_view match) {
+IgnoredMatch ignored(std::string_view line, std::string_view match) {
   const std::size_t at = line.find(match);
-  return decoy_of(line, at, at + match.size());
+  return ignored_match_of(line, at, at + match.size());
 }
 
 TEST(LogLine, KnowsDecoys) {
   constexpr std::string_view kOom = "CUDA out of memory";
-  EXPECT_EQ(decoy("RuntimeError: CUDA out of memory. If you see this, to avoid it", kOom),
-            Decoy::kNone);
-  EXPECT_EQ(decoy("WARNING: CUDA out of memory", kOom), Decoy::kWarning);
-  EXPECT_EQ(decoy("a NCCL WARN CUDA out of memory", kOom), Decoy::kNone);
-  EXPECT_EQ(decoy("INFO:root:CUDA out of memory", kOom), Decoy::kRemark);
-  EXPECT_EQ(decoy("CUDA out of memory, retrying", kOom), Decoy::kGoesOn);
-  EXPECT_EQ(decoy("CUDA out of memory, giving up after retrying", kOom), Decoy::kNone);
-  EXPECT_EQ(decoy("# CUDA out of memory", kOom), Decoy::kQuoted);
-  EXPECT_EQ(decoy("if you see CUDA out of memory", kOom), Decoy::kQuoted);
-  EXPECT_EQ(decoy("wrote out/KeyError.txt", "KeyError"), Decoy::kFileName);
-  EXPECT_EQ(decoy("wrote KeyError_3", "KeyError"), Decoy::kFileName);
-  EXPECT_EQ(decoy("0 KeyError", "KeyError"), Decoy::kQuoted);
-  EXPECT_EQ(decoy("[info] on CUDA out of memory, stop", kOom), Decoy::kRemark);
-  EXPECT_EQ(decoy("t=1 level=debug msg=\"CUDA out of memory", kOom), Decoy::kRemark);
-  EXPECT_EQ(decoy("the information is: CUDA out of memory", kOom), Decoy::kNone);
-  EXPECT_EQ(decoy("on CUDA out of memory the batch is halved", kOom), Decoy::kGoesOn);
-  EXPECT_EQ(decoy("json.decoder.JSONDecodeError: Expecting", "json.decoder"), Decoy::kNone);
-  EXPECT_EQ(decoy("wrote json.decoder.txt", "json.decoder"), Decoy::kFileName);
+  EXPECT_EQ(ignored("RuntimeError: CUDA out of memory. If you see this, to avoid it", kOom),
+            IgnoredMatch::kNone);
+  EXPECT_EQ(ignored("WARNING: CUDA out of memory", kOom), IgnoredMatch::kWarning);
+  EXPECT_EQ(ignored("a NCCL WARN CUDA out of memory", kOom), IgnoredMatch::kNone);
+  EXPECT_EQ(ignored("INFO:root:CUDA out of memory", kOom), IgnoredMatch::kRemark);
+  EXPECT_EQ(ignored("CUDA out of memory, retrying", kOom), IgnoredMatch::kGoesOn);
+  EXPECT_EQ(ignored("CUDA out of memory, giving up after retrying", kOom), IgnoredMatch::kNone);
+  EXPECT_EQ(ignored("# CUDA out of memory", kOom), IgnoredMatch::kQuoted);
+  EXPECT_EQ(ignored("if you see CUDA out of memory", kOom), IgnoredMatch::kQuoted);
+  EXPECT_EQ(ignored("wrote out/KeyError.txt", "KeyError"), IgnoredMatch::kFileName);
+  EXPECT_EQ(ignored("wrote KeyError_3", "KeyError"), IgnoredMatch::kFileName);
+  EXPECT_EQ(ignored("0 KeyError", "KeyError"), IgnoredMatch::kQuoted);
+  EXPECT_EQ(ignored("[info] on CUDA out of memory, stop", kOom), IgnoredMatch::kRemark);
+  EXPECT_EQ(ignored("t=1 level=debug msg=\"CUDA out of memory", kOom), IgnoredMatch::kRemark);
+  EXPECT_EQ(ignored("the information is: CUDA out of memory", kOom), IgnoredMatch::kNone);
+  EXPECT_EQ(ignored("on CUDA out of memory the batch is halved", kOom), IgnoredMatch::kGoesOn);
+  EXPECT_EQ(ignored("json.decoder.JSONDecodeError: Expecting", "json.decoder"),
+            IgnoredMatch::kNone);
+  EXPECT_EQ(ignored("wrote json.decoder.txt", "json.decoder"), IgnoredMatch::kFileName);
 }
 
 TEST(LogLine, KnowsOrdinaryOnes) {

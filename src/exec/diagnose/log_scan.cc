@@ -6,36 +6,36 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kMostVoices = 1'024;
-constexpr std::size_t kMostKnown = 4'096;
-constexpr std::size_t kMostDismissed = 64;
-constexpr std::size_t kMostFrames = 16'384;  // Bytes of a traceback that are kept.
+constexpr std::size_t kMaxVoices = 1'024;
+constexpr std::size_t kMaxKnown = 4'096;
+constexpr std::size_t kMaxDismissed = 64;
+constexpr std::size_t kMaxFrames = 16'384;  // Bytes of a traceback that are kept.
 constexpr int kLinesBackForTime = 64;
-constexpr int kSurvivedAfter = 2;           // Lines of progress;
-constexpr int kExceptionSurvivedAfter = 3;  // of other ranks some may come later.
-constexpr int kWentOnAfter = 4;  // Ordinary lines; an exception's words may take some themselves.
-constexpr int kMostNames = 4;    // Of a signature on one line that are part of a name.
+constexpr int kSurvivedAfter = 2;           // Lines of progress.
+constexpr int kExceptionSurvivedAfter = 3;  // More, because lines of other ranks may follow.
+constexpr int kWentOnAfter = 4;  // Ordinary lines. The message of an exception can have some too.
+constexpr int kMaxNames = 4;     // Matches inside names that are skipped on one line.
 
 std::size_t line_end(std::string_view text, std::size_t begin) {
-  const std::size_t most = std::min(text.size() - begin, LogScan::kMostPiece);
+  const std::size_t most = std::min(text.size() - begin, LogScan::kMaxPiece);
   const std::string_view piece = text.substr(begin, most);
   std::size_t end = piece.find('\n');
   if (end == std::string_view::npos) end = piece.size();
-  // Progress bars write over themselves.
+  // Progress bars overwrite their line.
   const std::size_t over = piece.substr(0, end).find('\r');
   return begin + std::min(end, over);
 }
 
 std::size_t line_begin(std::string_view text, std::size_t least, std::size_t at) {
-  constexpr std::size_t kMost = LogScan::kMostPiece / 2;  // The rest for what comes after.
-  const std::size_t from = at - least > kMost ? at - kMost : least;
+  constexpr std::size_t kMax = LogScan::kMaxPiece / 2;  // Half is for the rest of the line.
+  const std::size_t from = at - least > kMax ? at - kMax : least;
   const std::size_t back = text.substr(from, at - from).find_last_of("\r\n");
   return back == std::string_view::npos ? from : from + back + 1;
 }
 
 std::int64_t breaks_in(std::string_view text) { return std::count(text.begin(), text.end(), '\n'); }
 
-// Of the line or, since tracebacks have none, of one of those before it.
+// Returns the time of the line or, because tracebacks have none, of a line before it.
 std::optional<std::int64_t> time_before(std::string_view text, std::size_t begin, std::size_t end) {
   for (int i = 0; i < kLinesBackForTime; ++i) {
     const auto time = time_of(text.substr(begin, end - begin));
@@ -51,7 +51,7 @@ bool opens_traceback(std::string_view line) {
 }
 
 bool is_frame(std::string_view line) {
-  constexpr std::string_view kBox = "\xe2\x94\x82";  // Frames that are drawn in boxes.
+  constexpr std::string_view kBox = "\xe2\x94\x82";  // Some tracebacks draw frames in boxes.
   return line[0] == ' ' || line[0] == '\t' || line[0] == '|' || line.starts_with(kBox);
 }
 
@@ -87,15 +87,15 @@ void LogScan::feed(std::string_view text) {
   }
 }
 
-LogScan::Voice& LogScan::voice_of(int rank) {
-  if (voices_.size() >= kMostVoices && voices_.find(rank) == voices_.end()) rank = -1;
+LogScan::RankLines& LogScan::lines_of(int rank) {
+  if (voices_.size() >= kMaxVoices && voices_.find(rank) == voices_.end()) rank = -1;
   return voices_[rank];
 }
 
 void LogScan::take() {
   const BareLine line = bare(text_.substr(begin_, end_ - begin_), scratch_);
   if (blank(line.text)) return;
-  Voice& voice = voice_of(line.rank);
+  RankLines& voice = lines_of(line.rank);
   const bool was_busy = voice.busy();
   Finding base;
   base.rank = line.rank >= 0 ? line.rank : rank_;
@@ -109,17 +109,17 @@ void LogScan::show(Finding& finding) const {
   constexpr std::size_t kAhead = 100;
   const std::string_view line = text_.substr(begin_, end_ - begin_);
   const std::size_t at = line.size() - std::min(line.size(), finding.from_end);
-  if (line.size() <= kMostEvidenceBytes || at <= 2 * kAhead) {
-    finding.evidence = clean(line, kMostEvidenceBytes);
+  if (line.size() <= kMaxEvidenceBytes || at <= 2 * kAhead) {
+    finding.evidence = clean(line, kMaxEvidenceBytes);
   } else {
-    finding.evidence = "..." + clean(line.substr(at - kAhead), kMostEvidenceBytes - 3);
+    finding.evidence = "..." + clean(line.substr(at - kAhead), kMaxEvidenceBytes - 3);
   }
 }
 
-void LogScan::take_line(Voice& voice, std::string_view line, const Finding& base) {
+void LogScan::take_line(RankLines& voice, std::string_view line, const Finding& base) {
   const bool opens = opens_traceback(line);
   if (voice.in_traceback && !opens && is_frame(line)) {
-    if (voice.frames.size() + line.size() < kMostFrames) voice.frames.append(line).append("\n");
+    if (voice.frames.size() + line.size() < kMaxFrames) voice.frames.append(line).append("\n");
     return;
   }
   if (opens) {
@@ -135,12 +135,12 @@ void LogScan::take_line(Voice& voice, std::string_view line, const Finding& base
   const bool ends = voice.in_traceback;
   std::vector<Pending> found;
   const bool explained = match_line(voice, line, base, ends, found);
-  if (explained) {  // Then that it died is no news.
+  if (explained) {  // The cause is known, so drop matches that only show the end.
     std::erase_if(found, [&](const Pending& one) {
       const Signature& signature = signatures_[one.finding.signature];
       return !signature.is_explicit && !signature.echo;
     });
-  } else if (ends) {  // The traceback itself is all there is: its last line says most.
+  } else if (ends) {  // Only the traceback matches: use its last line.
     for (Pending& header : voice.headers) {
       header.finding.line = base.line;
       header.finding.evidence.clear();
@@ -160,7 +160,7 @@ void LogScan::take_line(Voice& voice, std::string_view line, const Finding& base
   if (shows_progress(line)) note_progress(voice);
 }
 
-void LogScan::begin_traceback(Voice& voice, std::string_view line, const Finding& base) {
+void LogScan::begin_traceback(RankLines& voice, std::string_view line, const Finding& base) {
   if (!voice.linked) voice.chain = ++chains_;
   if (!voice.linked) voice.handling = false;
   voice.linked = false;
@@ -171,7 +171,7 @@ void LogScan::begin_traceback(Voice& voice, std::string_view line, const Finding
   for (Pending& header : voice.headers) show(header.finding);
 }
 
-bool LogScan::match_line(Voice& voice, std::string_view line, const Finding& base,
+bool LogScan::match_line(RankLines& voice, std::string_view line, const Finding& base,
                          bool ends_traceback, std::vector<Pending>& out) {
   bool explained = false;
   for (const int potential : potentials(line)) {
@@ -183,15 +183,15 @@ bool LogScan::match_line(Voice& voice, std::string_view line, const Finding& bas
     }
     auto span = signatures_.match(at, line);
     if (!span) continue;
-    Decoy decoy = Decoy::kNone;
+    IgnoredMatch ignored = IgnoredMatch::kNone;
     if (!ends_traceback) {
-      decoy = decoy_of(line, span->begin, span->end);
-      // What is part of a path does not unsay what stands behind it.
-      for (int names = 0; decoy == Decoy::kFileName && names < kMostNames; ++names) {
+      ignored = ignored_match_of(line, span->begin, span->end);
+      // A match inside a path does not exclude a later match on the line.
+      for (int names = 0; ignored == IgnoredMatch::kFileName && names < kMaxNames; ++names) {
         const auto next = signatures_.match(at, line, span->begin + 1);
         if (!next) break;
         span = next;
-        decoy = decoy_of(line, span->begin, span->end);
+        ignored = ignored_match_of(line, span->begin, span->end);
       }
     }
     Pending found;
@@ -202,29 +202,29 @@ bool LogScan::match_line(Voice& voice, std::string_view line, const Finding& bas
     found.finding.from_end = line.size() - span->begin;
     found.chain = ends_traceback ? voice.chain : 0;
     found.lookup = ends_traceback && is_lookup(line);
-    // Schedulers and networks tell of real trouble as information, programs of what they would do.
-    const bool news = decoy == Decoy::kRemark && !signature.generic &&
+    // Infrastructure logs real failures as information. Programs log hypothetical ones.
+    const bool news = ignored == IgnoredMatch::kRemark && !signature.generic &&
                       signature.bucket == Bucket::kInfrastructure;
-    if (decoy == Decoy::kNone || news) {
+    if (ignored == IgnoredMatch::kNone || news) {
       explained = explained || signature.is_explicit || signature.echo;
       out.push_back(std::move(found));
     } else {
-      dismiss(std::move(found.finding), decoy);
+      dismiss(std::move(found.finding), ignored);
     }
   }
   return explained;
 }
 
-void LogScan::keep(Voice& voice, Pending found) {
+void LogScan::keep(RankLines& voice, Pending found) {
   const Signature& signature = signatures_[found.finding.signature];
   if (signature.echo) voice.echoed = true;
-  if (signature.echo) voice_of(-1).echoed = true;  // Lines without a rank may be that rank's.
-  // An exception in a handler, for a better reason than a failed look-up, is the one that counts.
+  if (signature.echo) lines_of(-1).echoed = true;  // Lines without a rank can belong to that rank.
+  // An exception raised in the handler of a failed lookup replaces it, if it has precedence.
   if (found.chain != 0 && voice.handling && signature.is_explicit && !signature.echo) {
     for (auto earlier = voice.pending.begin(); earlier != voice.pending.end();) {
       if (earlier->chain == found.chain && earlier->lookup &&
           signatures_[earlier->finding.signature].priority > signature.priority) {
-        dismiss(std::move(earlier->finding), Decoy::kHandled);
+        dismiss(std::move(earlier->finding), IgnoredMatch::kHandled);
         earlier = voice.pending.erase(earlier);
       } else {
         ++earlier;
@@ -238,7 +238,7 @@ void LogScan::keep(Voice& voice, Pending found) {
       });
   if (like != voice.pending.end()) {
     if (found.chain == 0 || found.chain == like->chain || !went_on(*like)) return;
-    dismiss(std::move(like->finding), Decoy::kCaught);
+    dismiss(std::move(like->finding), IgnoredMatch::kCaught);
     voice.pending.erase(like);
   }
   show(found.finding);
@@ -250,7 +250,7 @@ bool LogScan::went_on(const Pending& found) {
   return found.chain != 0 && found.ordinary >= (found.lookup ? 1 : kWentOnAfter);
 }
 
-void LogScan::note_ordinary(Voice& voice, std::string_view line) {
+void LogScan::note_ordinary(RankLines& voice, std::string_view line) {
   const auto counts = [](const Pending& found) {
     return found.chain != 0 && found.ordinary < kWentOnAfter;
   };
@@ -259,8 +259,8 @@ void LogScan::note_ordinary(Voice& voice, std::string_view line) {
   for (Pending& found : voice.pending) found.ordinary += counts(found) ? 1 : 0;
 }
 
-// Exceptions that a program caught and printed are not what it died of, if it died of a later one.
-void LogScan::dismiss_caught(Voice& voice) {
+// Exceptions that the program caught and printed are not the cause if a later one ended it.
+void LogScan::dismiss_caught(RankLines& voice) {
   const Pending* last = nullptr;
   for (const Pending& found : voice.pending) {
     const Signature& signature = signatures_[found.finding.signature];
@@ -273,31 +273,31 @@ void LogScan::dismiss_caught(Voice& voice) {
   const int chain = last->chain;
   for (auto found = voice.pending.begin(); found != voice.pending.end();) {
     const bool caught = found->chain != chain && found->finding.line < end && went_on(*found);
-    if (caught) dismiss(std::move(found->finding), Decoy::kCaught);
+    if (caught) dismiss(std::move(found->finding), IgnoredMatch::kCaught);
     found = caught ? voice.pending.erase(found) : found + 1;
   }
 }
 
-void LogScan::note_progress(Voice& voice) {
+void LogScan::note_progress(RankLines& voice) {
   for (auto found = voice.pending.begin(); found != voice.pending.end();) {
     const int most = found->finding.exception ? kExceptionSurvivedAfter : kSurvivedAfter;
     if (++found->progress < most) {
       ++found;
     } else {
-      dismiss(std::move(found->finding), Decoy::kSurvived);
+      dismiss(std::move(found->finding), IgnoredMatch::kSurvived);
       found = voice.pending.erase(found);
     }
   }
   if (voice.pending.empty()) voice.echoed = false;
 }
 
-void LogScan::dismiss(Finding finding, Decoy why) {
-  const bool enough = dismissed_.size() >= kMostDismissed ||
+void LogScan::dismiss(Finding finding, IgnoredMatch why) {
+  const bool enough = dismissed_.size() >= kMaxDismissed ||
                       std::any_of(dismissed_.begin(), dismissed_.end(), [&](const Finding& other) {
-                        return other.signature == finding.signature && other.decoy == why;
+                        return other.signature == finding.signature && other.ignored == why;
                       });
   if (enough) return;
-  finding.decoy = why;
+  finding.ignored = why;
   show(finding);
   dismissed_.push_back(std::move(finding));
 }
@@ -307,14 +307,14 @@ const std::vector<int>& LogScan::potentials(std::string_view line) {
   const auto known = known_.find(literals_);
   if (known != known_.end()) return known->second;
   some_potentials_ = literals_.empty() ? std::vector<int>() : signatures_.potentials(literals_);
-  if (known_.size() >= kMostKnown) return some_potentials_;
+  if (known_.size() >= kMaxKnown) return some_potentials_;
   return known_.emplace(literals_, some_potentials_).first->second;
 }
 
 std::vector<Finding> LogScan::finish() {
   std::vector<Finding> out;
   for (auto& [rank, voice] : voices_) {
-    if (voice.in_traceback) {  // Cut off amid it.
+    if (voice.in_traceback) {  // The log ends inside a traceback.
       voice.pending.insert(voice.pending.end(), voice.headers.begin(), voice.headers.end());
     }
     dismiss_caught(voice);

@@ -8,7 +8,7 @@ namespace muster {
 
 namespace {
 
-// What logs of jobs that are well are full of.
+// Typical log lines of healthy jobs.
 constexpr std::string_view kOrdinary =
     "2024-05-14 23:55:39,233 INFO trainer: epoch 3 step 1200/5000 loss: 0.3121 train_loss=0.31 "
     "lr 1.0e-04 grad_norm 0.31 tokens/s 1024 samples/s 811.5 eta 1:02:03 mem 10.1 GB\n"
@@ -24,7 +24,7 @@ constexpr std::string_view kOrdinary =
 RE2::Options pattern_options() {
   RE2::Options out;
   out.set_case_sensitive(false);
-  out.set_encoding(RE2::Options::EncodingLatin1);  // Logs hold any bytes.
+  out.set_encoding(RE2::Options::EncodingLatin1);  // Logs can contain any bytes.
   out.set_log_errors(false);
   return out;
 }
@@ -47,23 +47,23 @@ std::unique_ptr<RE2> compiled(const std::vector<std::string>& patterns) {
 }  // namespace
 
 std::optional<std::string> fault_in_pattern(const std::string& pattern, bool must_be_found) {
-  if (pattern.size() > kMostPatternBytes) {
-    return "longer than " + std::to_string(kMostPatternBytes) + " bytes";
+  if (pattern.size() > kMaxPatternBytes) {
+    return "longer than " + std::to_string(kMaxPatternBytes) + " bytes";
   }
   const RE2 alone(pattern, pattern_options());
   if (!alone.ok()) return alone.error();
   if (alone.Match("", 0, 0, RE2::UNANCHORED, nullptr, 0)) return "matches an empty line";
   if (!must_be_found) return std::nullopt;
-  re2::FilteredRE2 filtered(static_cast<int>(kLeastLiteral));
+  re2::FilteredRE2 filtered(static_cast<int>(kMinLiteral));
   int id = 0;
   std::vector<std::string> literals;
   std::vector<int> without_any;
   if (filtered.Add(pattern, pattern_options(), &id) != RE2::NoError) return "too large";
   filtered.Compile(&literals);
-  // A library that finds no literal at all answers nothing; one that found some, only with them.
+  // Without literals, AllPotentials() returns nothing, so it is called only if there are some.
   if (!literals.empty()) filtered.AllPotentials({}, &without_any);
   if (literals.empty() || !without_any.empty()) {
-    return "has no " + std::to_string(kLeastLiteral) + " letters of plain text to look for";
+    return "has no " + std::to_string(kMinLiteral) + " characters of literal text to search for";
   }
   return std::nullopt;
 }
@@ -71,13 +71,14 @@ std::optional<std::string> fault_in_pattern(const std::string& pattern, bool mus
 std::optional<std::string> fault_together(const std::vector<std::string>& patterns) {
   const RE2 together(any_of(patterns), pattern_options());
   if (!together.ok()) return together.error();
-  if (together.ProgramSize() > kMostProgram) return "too large; repeat less, or make it two";
+  if (together.ProgramSize() > kMaxProgram)
+    return "too large; use fewer repetitions, or split it into two signatures";
   return std::nullopt;
 }
 
 Signatures::Signatures(std::vector<Signature> list)
     : list_(std::move(list)),
-      filtered_(std::make_unique<re2::FilteredRE2>(static_cast<int>(kLeastLiteral))) {
+      filtered_(std::make_unique<re2::FilteredRE2>(static_cast<int>(kMinLiteral))) {
   for (std::size_t i = 0; i < list_.size(); ++i) {
     MUSTER_CHECK(find(list_[i].id) == i);
     int id = -1;
@@ -92,8 +93,8 @@ Signatures::Signatures(std::vector<Signature> list)
   triggers_ = std::make_unique<LiteralScan>(choose_triggers(literals));
 }
 
-// A pattern needs several literals: those that ordinary lines are full of need not stop the first
-// pass, as long as no pattern can do with such ones alone.
+// Chooses the literals of the first scan. Literals that are common in ordinary lines are excluded,
+// as long as no pattern consists of excluded literals only.
 std::vector<std::string> Signatures::choose_triggers(
     const std::vector<std::string>& literals) const {
   std::vector<int> common;

@@ -23,10 +23,10 @@ constexpr std::array<std::string_view, 2> kKinds = {"explicit", "implicit"};
 constexpr std::array<Bucket, 3> kBuckets = {Bucket::kUser, Bucket::kEngine,
                                             Bucket::kInfrastructure};
 constexpr Bounds kPriority = {0, 999};
-constexpr int kUsualPriority = 50;  // Before most of the built-in ones.
+constexpr int kUsualPriority = 50;  // Wins over most built-in signatures.
 
-// Patterns are checked one by one, so that the message names the one that is wrong. Those that were
-// built in have passed a test, and are spared.
+// Whether to check each pattern, so that the error message shows the invalid one. A test checks the
+// built-in patterns.
 enum class Trust : std::uint8_t { kCheck, kBuiltIn };
 
 class SignaturesReader {
@@ -38,13 +38,13 @@ class SignaturesReader {
     for (const Item& entry : reader_.list(root, "signatures").items) {
       if (reader_.failed()) break;
       Signature signature = read_signature(entry);
-      if (out_.size() >= kMostSignatures) {
-        reader_.refuse(entry, fmt::format("more than {} signatures", kMostSignatures));
+      if (out_.size() >= kMaxSignatures) {
+        reader_.refuse(entry, fmt::format("more than {} signatures", kMaxSignatures));
       }
       const bool twice = std::any_of(out_.begin(), out_.end(), [&](const Signature& other) {
         return other.id == signature.id;
       });
-      if (twice) reader_.refuse(entry, "signature named twice: " + in_quotes(signature.id));
+      if (twice) reader_.refuse(entry, "duplicate signature id: " + in_quotes(signature.id));
       out_.push_back(std::move(signature));
     }
     if (reader_.failed()) return reader_.error();
@@ -68,9 +68,9 @@ class SignaturesReader {
     out.patterns = read_patterns(reader_.list(entry, "patterns"), true);
     if (const Item* unless = entry.find("unless")) out.unless = read_patterns(*unless, false);
     if (const Item* within = entry.find("within")) out.within = read_patterns(*within, false);
-    out.says = read_words(reader_.member(entry, "says"), kMostSaysBytes);
+    out.says = read_words(reader_.member(entry, "says"), kMaxSaysBytes);
     if (const Item* advice = entry.find("advice")) {
-      out.advice = read_words(*advice, kMostAdviceBytes);
+      out.advice = read_words(*advice, kMaxAdviceBytes);
     }
     return out;
   }
@@ -111,20 +111,20 @@ class SignaturesReader {
   std::vector<std::string> read_patterns(const Item& list, bool must_be_found) {
     std::vector<std::string> out;
     reader_.expect_list(list);
-    if (list.items.size() > kMostPatterns) {
-      reader_.refuse(list, fmt::format("more than {} patterns", kMostPatterns));
+    if (list.items.size() > kMaxPatterns) {
+      reader_.refuse(list, fmt::format("more than {} patterns", kMaxPatterns));
     }
     for (const Item& item : list.items) {
       if (reader_.failed()) break;
       out.push_back(reader_.line(item));
       if (trust_ == Trust::kBuiltIn || reader_.failed()) continue;
       if (const auto fault = fault_in_pattern(out.back(), must_be_found)) {
-        reader_.refuse(item, fmt::format("bad pattern {}: {}", in_quotes(out.back()), *fault));
+        reader_.refuse(item, fmt::format("invalid pattern {}: {}", in_quotes(out.back()), *fault));
       }
     }
     if (trust_ == Trust::kCheck && !reader_.failed()) {
       const auto fault = fault_together(out);
-      if (fault) reader_.refuse(list, fmt::format("bad patterns together: {}", *fault));
+      if (fault) reader_.refuse(list, fmt::format("the patterns cannot be combined: {}", *fault));
     }
     return out;
   }
@@ -154,7 +154,7 @@ Result<std::vector<Signature>> parse_signatures(std::string_view text, const std
   return SignaturesReader(name, Trust::kCheck).read(root.value());
 }
 
-std::string_view builtin_failures_lines();  // Written by the build.
+std::string_view builtin_failures_lines();  // Generated at build time.
 
 std::vector<Signature> builtin_signatures() {
   Result<std::vector<Signature>> read =

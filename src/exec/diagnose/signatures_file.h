@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads signatures of failure: files of a user, and those built into the program
-// (docs/failures.md has the format).
+// Reads failure signatures from files of users and from the program itself. The format is in
+// docs/reference/failures.md.
 
 #include <string>
 #include <string_view>
@@ -12,14 +12,14 @@
 
 namespace muster {
 
-// Refuses the whole file at the first thing wrong in it: "rules.yaml:7: reason: ...". What it
-// returns Signatures takes.
+// Fails at the first error in the file: "rules.yaml:7: reason: ...". The result is valid input for
+// the constructor of Signatures.
 Result<std::vector<Signature>> read_signatures(const std::string& path);
 
-// The same from memory; `name` stands for the file in messages.
+// Like read_signatures(), for text in memory. Error messages show `name` as the file.
 Result<std::vector<Signature>> parse_signatures(std::string_view text, const std::string& name);
 
-// Those of signatures/failures.yaml as the program was built with.
+// Returns the signatures of signatures/failures.yaml at build time.
 std::vector<Signature> builtin_signatures();
 
 }  // namespace muster

@@ -51,17 +51,18 @@ TEST(SignaturesFile, RefusesWithFileLineFieldAndNearestValue) {
   EXPECT_EQ(complaint(with("pattrens: ['abc']")),
             "f:5: signatures: unknown key: 'pattrens'; did you mean 'patterns'?");
   EXPECT_EQ(complaint(with("patterns: ['a(b']")),
-            "f:5: patterns: bad pattern 'a(b': missing ): a(b");
+            "f:5: patterns: invalid pattern 'a(b': missing ): a(b");
   EXPECT_EQ(complaint(with("patterns: ['a(?=b)']")),
-            "f:5: patterns: bad pattern 'a(?=b)': invalid perl operator: (?=");
-  EXPECT_EQ(complaint(with("patterns: ['a.*b']")),
-            "f:5: patterns: bad pattern 'a.*b': has no 3 letters of plain text to look for");
+            "f:5: patterns: invalid pattern 'a(?=b)': invalid perl operator: (?=");
+  EXPECT_EQ(
+      complaint(with("patterns: ['a.*b']")),
+      "f:5: patterns: invalid pattern 'a.*b': has no 3 characters of literal text to search for");
   EXPECT_EQ(complaint(with("patterns: ['(abc)?']")),
-            "f:5: patterns: bad pattern '(abc)?': matches an empty line");
+            "f:5: patterns: invalid pattern '(abc)?': matches an empty line");
   EXPECT_EQ(complaint(with("patterns: ['abc\\Qx']")),
-            "f:5: patterns: bad patterns together: missing ): (?:abc\\Qx)");
-  EXPECT_EQ(complaint(with("patterns: ['abc(?:x{0,150}y{0,150}){0,100}']")).substr(0, 27),
-            "f:5: patterns: bad pattern ");
+            "f:5: patterns: the patterns cannot be combined: missing ): (?:abc\\Qx)");
+  EXPECT_EQ(complaint(with("patterns: ['abc(?:x{0,150}y{0,150}){0,100}']")).substr(0, 31),
+            "f:5: patterns: invalid pattern ");
   EXPECT_EQ(complaint(with("patterns: ['abc.{0,900}def.{0,900}', 'ghi.{0,900}[a-f].{0,900}']")),
             "");
   EXPECT_EQ(complaint(with("patterns: []")), "f:5: patterns: empty list");
@@ -78,15 +79,15 @@ TEST(SignaturesFile, RefusesWithFileLineFieldAndNearestValue) {
   EXPECT_EQ(complaint(with(more + "echo: perhaps")), "f:6: echo: not true or false: 'perhaps'");
   EXPECT_EQ(complaint(with(more + "advice: " + std::string(401, 'x'))),
             "f:6: advice: longer than 400 bytes");
-  EXPECT_EQ(complaint(with("patterns: ['" + std::string(513, 'x') + "']")).substr(0, 34),
-            "f:5: patterns: bad pattern 'xxxxxx");
+  EXPECT_EQ(complaint(with("patterns: ['" + std::string(513, 'x') + "']")).substr(0, 38),
+            "f:5: patterns: invalid pattern 'xxxxxx");
   EXPECT_EQ(complaint("signatures:\n  - {id: a, reason: traceback, patterns: ['abc']}\n"),
             "f:2: signatures: missing key: 'says'");
   const std::string one = "  - {id: a, reason: traceback, patterns: ['abc'], says: s}\n";
-  EXPECT_EQ(complaint("signatures:\n" + one + one), "f:3: signatures: signature named twice: 'a'");
+  EXPECT_EQ(complaint("signatures:\n" + one + one), "f:3: signatures: duplicate signature id: 'a'");
 }
 
-// What the program was built with is what the file says, and the file passes every check.
+// The built-in signatures equal the file, and the file passes all checks.
 TEST(SignaturesFile, BuiltInOnesAreThoseOfTheSourceTree) {
   const auto read = read_signatures(
       (std::filesystem::path(__FILE__).parent_path() / "../../../signatures/failures.yaml")

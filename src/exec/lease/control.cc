@@ -17,7 +17,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kMostClients = 8;
+constexpr std::size_t kMaxClients = 8;
 constexpr std::int64_t kClientUs = 5'000'000;
 
 bool same_user(int fd) {
@@ -33,7 +33,7 @@ void watch(int epoll, int fd) {
   ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-// False if the client does not take it now: then it is not worth waiting for.
+// Returns false if the client does not read the response immediately. It is then disconnected.
 bool answer(int fd, std::string text) {
   text += '\n';
   const ssize_t n = ::send(fd, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -43,18 +43,18 @@ bool answer(int fd, std::string text) {
 }  // namespace
 
 Result<Request> read_control(std::string_view line) {
-  auto parsed = Fields::parse(line, kMostControlBytes);
+  auto parsed = Fields::parse(line, kMaxControlBytes);
   if (!parsed.ok()) return parsed.error();
   Fields& in = parsed.value();
   Request request;
   const std::string what = in.text("do");
   if (what == "resize") {
     request.what = Request::Do::kResize;
-    request.limits.cpu_milli = in.whole("cpu_milli", kLeastCpuMilli, kMostCpuMilli);
-    request.limits.mem_mib = in.whole("mem_mib", 1, kMostMemMib);
+    request.limits.cpu_milli = in.whole("cpu_milli", kMinCpuMilli, kMaxCpuMilli);
+    request.limits.mem_mib = in.whole("mem_mib", 1, kMaxMemMib);
   } else if (what == "stop") {
     request.what = Request::Do::kStop;
-    const std::int64_t grace = in.whole("grace_ms", 0, kMostMillis, -1);
+    const std::int64_t grace = in.whole("grace_ms", 0, kMaxMillis, -1);
     if (grace >= 0) request.grace_ms = grace;
   } else if (what == "kill") {
     request.what = Request::Do::kKill;
@@ -97,7 +97,7 @@ Result<ControlServer> ControlServer::open(const Fd& directory) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, control_path(directory).c_str(), sizeof address.sun_path - 1);
-  ::unlinkat(directory.get(), "ctl", 0);  // Of a shim that died before it started.
+  ::unlinkat(directory.get(), "ctl", 0);  // Left by a shim that died before it started.
   if (!server.listener_.open() ||
       ::bind(server.listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::fchmodat(directory.get(), "ctl", 0600, 0) != 0 ||
@@ -111,21 +111,21 @@ Result<ControlServer> ControlServer::open(const Fd& directory) {
 }
 
 void ControlServer::welcome(std::int64_t now_us) {
-  for (std::size_t i = 0; i < 2 * kMostClients; ++i) {  // The rest next time.
+  for (std::size_t i = 0; i < 2 * kMaxClients; ++i) {  // serve() accepts the others next time.
     Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd.open()) return;
     if (!same_user(fd.get())) {
-      answer(fd.get(), R"({"ok":false,"error":"another user's lease"})");
+      answer(fd.get(), R"({"ok":false,"error":"the lease belongs to another user"})");
       continue;
     }
-    if (clients_.size() == kMostClients) clients_.erase(clients_.begin());
+    if (clients_.size() == kMaxClients) clients_.erase(clients_.begin());
     watch(epoll_.get(), fd.get());
     clients_.push_back({std::move(fd), {}, now_us + kClientUs});
   }
 }
 
 bool ControlServer::attend(Client& client, const Handler& handler) {
-  char piece[kMostControlBytes];
+  char piece[kMaxControlBytes];
   const ssize_t n = ::recv(client.fd.get(), piece, sizeof piece, MSG_DONTWAIT);
   if (n < 0) return errno == EAGAIN || errno == EINTR;
   if (n == 0) return false;
@@ -135,8 +135,8 @@ bool ControlServer::attend(Client& client, const Handler& handler) {
     client.got.erase(0, end + 1);
     if (!answer(client.fd.get(), handler(line))) return false;
   }
-  if (client.got.size() < kMostControlBytes) return true;
-  answer(client.fd.get(), R"({"ok":false,"error":"a line longer than 4096 bytes"})");
+  if (client.got.size() < kMaxControlBytes) return true;
+  answer(client.fd.get(), R"({"ok":false,"error":"request longer than 4096 bytes"})");
   return false;
 }
 

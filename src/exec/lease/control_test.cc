@@ -34,7 +34,7 @@ TEST(Request, IsRefusedInOneLine) {
   };
   EXPECT_EQ(why(""), "not JSON");
   EXPECT_EQ(why("{}"), "do: missing");
-  EXPECT_EQ(why(R"({"do":7})"), "do: not a text");
+  EXPECT_EQ(why(R"({"do":7})"), "do: not a string");
   EXPECT_EQ(why(R"({"do":"resize","cpu_milli":100})"), "mem_mib: missing");
   EXPECT_EQ(why(R"({"do":"resize","cpu_milli":1.5,"mem_mib":1})"), "cpu_milli: not a whole number");
   EXPECT_EQ(why(R"({"do":"kill","now":true})"), "unknown key 'now'; one of: do");

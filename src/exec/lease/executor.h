@@ -1,9 +1,7 @@
 #pragma once
 
-// Runs leases: on this machine (machine.h) or on a cluster (slurm.h). The hands own one, give it
-// orders and ask it for news; they know no more of it than this. For one thread. Orders are
-// idempotent: a lease runs at most once, however often its start is ordered and whoever died in
-// between. A lease is its parts, one a server, each with a record directory named by lease_name().
+// Interface that runs leases on this machine (MachineExecutor) or on Slurm (SlurmExecutor). A lease
+// has one part per node. Each part has a record directory that is named by lease_name().
 
 #include <cstdint>
 #include <optional>
@@ -19,34 +17,35 @@
 
 namespace muster {
 
+// An event of one part of a lease.
 struct ExecEvent {
   enum class Kind { kStarted, kEnded, kLost, kNote };
   Kind kind = Kind::kStarted;
-  std::string lease;  // "j12.e3"
+  std::string lease;  // Name of the part, such as "j12.e3".
   std::int64_t job = 0;
   std::int64_t epoch = 0;
   int node_rank = 0;
-  std::optional<StartedFacts> started;  // Of kStarted.
-  std::optional<ExitReport> ended;      // Of kEnded.
-  // Of kLost: why. Nothing of the lease is left by then, or what is left can do no harm. Of kNote:
-  // what people should know of the lease, which goes on.
+  std::optional<StartedFacts> started;  // For kStarted.
+  std::optional<ExitReport> ended;      // For kEnded.
+  // For kLost: the reason. By then the lease has no processes, or they can do no harm.
+  // For kNote: a message for users. The lease keeps running.
   std::string why;
 };
 
-// What is known of a server beside what it has.
-struct ServerNews {
+// The state of a node and its usage by external jobs.
+struct NodeUpdate {
   std::string name;
   bool usable = true;  // For new leases.
-  std::string why;     // Not usable: one line for people.
-  // Held there by others than us.
+  std::string why;     // One human-readable line if not usable.
+  // Used by external jobs.
   std::int32_t gpus = 0;
   std::int64_t cpu_milli = 0;
   std::int64_t mem_mib = 0;
-  friend bool operator==(const ServerNews&, const ServerNews&) = default;
+  friend bool operator==(const NodeUpdate&, const NodeUpdate&) = default;
 };
 
-// A server to schedule on.
-struct ServerFacts {
+// A node to schedule on.
+struct NodeDescription {
   std::string name;
   std::string rack;
   std::string gpu_type;
@@ -55,66 +54,72 @@ struct ServerFacts {
   std::int64_t mem_mib = 0;
   bool gpus_virtual = false;
   bool full_isolation = false;
-  std::vector<std::string> words;  // For people.
-  friend bool operator==(const ServerFacts&, const ServerFacts&) = default;
+  std::vector<std::string> words;  // Human-readable notes.
+  friend bool operator==(const NodeDescription&, const NodeDescription&) = default;
 };
 
-// How busy what leases hold is.
+// Current usage of one part of a lease.
 struct PartUse {
   std::int64_t job = 0;
   std::int64_t epoch = 0;
   int node_rank = 0;
-  double cpu_s = 0;            // So far.
-  std::int64_t cpu_milli = 0;  // Of what it is allowed now.
+  double cpu_s = 0;            // Used since the start.
+  std::int64_t cpu_milli = 0;  // Current limit.
 };
 struct MachineUse {
-  std::vector<double> gpus;  // As GpuWatch::use().
+  std::vector<double> gpus;  // See GpuWatch::use().
   std::vector<PartUse> parts;
 };
 
+// ExecutorLeaseRunner owns the executor and calls all methods on one thread. Orders are idempotent:
+// a lease runs at most once, even if its start is ordered again after a crash of the daemon or
+// shim.
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  // All parts of a lease, by node_rank. On disk and ordered when it returns, each part that is not
-  // refused; the events tell the rest. An order repeated is fine.
-  virtual std::vector<Refusal> start(std::span<const LaunchSpec> parts) = 0;
+  // Starts all parts of a lease, sorted by node_rank. Returns an error or nullopt for each part.
+  // The records of accepted parts are durable; poll() reports their progress. Orders can be
+  // repeated.
+  virtual std::vector<MaybeError> start(std::span<const LaunchSpec> parts) = 0;
 
-  // Of a lease an earlier daemon ordered: what became of each part.
-  enum class TakenUp {
-    kOurs,      // Running, over or lost: events tell.
-    kNever,     // It never started. May be started, by the spec as it is given back.
-    kGone,      // It had started and nothing is known of it; nothing of it is left.
-    kAskAgain,  // Not to be known just now.
+  // The state of a part that an earlier daemon ordered.
+  enum class AdoptResult {
+    kOurs,      // Running, finished or lost. poll() reports it.
+    kNever,     // It never started. The caller can start it with the returned spec.
+    kGone,      // It had started, but there is no data about it and no process is left.
+    kAskAgain,  // Unknown at present. The caller retries.
   };
-  // `was_up`: it is known to have started. `stopping`: it is not to start any more.
-  virtual std::vector<TakenUp> take_up(std::span<LaunchSpec> parts, bool was_up, bool stopping) = 0;
+  // Re-adopts a lease after a restart. `parts` gets the specs on disk. `was_up`: it is known to
+  // have started. `stopping`: it must not start.
+  virtual std::vector<AdoptResult> adopt(std::span<LaunchSpec> parts, bool was_up,
+                                         bool stopping) = 0;
 
-  // Of one part. A refusal: not now, try again.
-  virtual Refusal stop(const std::string& part, std::optional<std::int64_t> grace_ms) = 0;
-  virtual Refusal kill(const std::string& part) = 0;
-  // What was done otherwise than ordered, in words; empty if nothing.
+  // Stop or kill one part. After an error the caller retries.
+  virtual MaybeError stop(const std::string& part, std::optional<std::int64_t> grace_ms) = 0;
+  virtual MaybeError kill(const std::string& part) = 0;
+  // Changes the limits of one part. Returns "", or a message if the result differs from the order.
   virtual Result<std::string> resize(const std::string& part, Limits limits) = 0;
 
-  // Deletes the record of a part that is over; false if there is none such.
+  // Deletes the record of a finished part. Returns false if there is no such record.
   virtual bool forget(const std::string& part) = 0;
 
-  // Ends every lease of ours that is neither over nor among these (job, epoch): nobody knows it
-  // any more. Called once, before the first order. Gives a line for each.
+  // Ends every active lease of this manager that is not in `known` (job, epoch). Called once,
+  // before the first order. Returns one log line per ended lease.
   using Name = std::pair<std::int64_t, std::int64_t>;
-  virtual std::vector<std::string> end_strangers(std::span<const Name> known) = 0;
+  virtual std::vector<std::string> end_unknown_leases(std::span<const Name> known) = 0;
 
-  // How to run a command on a server, as a command on this machine.
-  virtual std::vector<std::string> command_on(const std::string& server,
+  // Returns the local command that runs `command` on a node.
+  virtual std::vector<std::string> command_on(const std::string& node,
                                               std::vector<std::string> command) const = 0;
 
-  virtual int fd() const = 0;                     // Readable when poll() has something to do.
-  virtual std::vector<ExecEvent> poll() = 0;      // Never waits for long.
-  virtual std::vector<ServerNews> servers() = 0;  // News since the last call.
-  // The servers themselves, if they are others than at the last call.
-  virtual std::optional<std::vector<ServerFacts>> changed_servers() = 0;
-  virtual std::vector<std::string> troubles() = 0;  // Lines for the log since the last call.
-  // How busy things are now; nothing if that cannot be seen from here.
+  virtual int fd() const = 0;                   // Readable when poll() has something to do.
+  virtual std::vector<ExecEvent> poll() = 0;    // Never blocks for long.
+  virtual std::vector<NodeUpdate> nodes() = 0;  // Updates since the last call.
+  // All nodes if they have changed since the last call, else nullopt.
+  virtual std::optional<std::vector<NodeDescription>> changed_nodes() = 0;
+  virtual std::vector<std::string> troubles() = 0;  // Log lines since the last call.
+  // Current utilization; nullopt if this executor cannot measure it.
   virtual std::optional<MachineUse> use() { return std::nullopt; }
 };
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "exec/lease/record.h"
+#include "exec/lease/lease_directory.h"
 
 namespace muster {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The files in the record directories of leases, for readers other than the executor: the manager
-// and the diagnosis of failures. Only this class and record.h know where a record is. The job can
-// write to its record, so nothing in it is trusted. A value; safe for concurrent use.
+// Access to the files in the record directories of leases, for the manager and the failure
+// diagnosis. Only this class and lease_directory.h contain the layout of records. The job can write
+// to its record, so no content is trusted. Copyable; safe for concurrent use.
 
 #include <string>
 #include <utility>
@@ -17,12 +17,12 @@ class LeaseFiles {
   explicit LeaseFiles(std::string directory) : directory_(std::move(directory)) {}
 
   const std::string& directory() const { return directory_; }
-  bool empty() const;                       // There are no records at all.
-  bool has(const std::string& part) const;  // There is a record of that name.
+  bool empty() const;                       // There are no records.
+  bool has(const std::string& part) const;  // There is a record with this name.
 
-  // The whole output of a part, from the oldest byte still kept.
+  // Returns a reader of the output of a part, from the oldest byte that is still kept.
   LogReader open_log(const std::string& part) const;
-  // Paths of the newest output and of what the job reports. The files need not exist.
+  // Paths of the newest output file and of the progress file. The files may not exist.
   std::string output_path(const std::string& part) const;
   std::string progress_path(const std::string& part) const;
 

@@ -67,7 +67,7 @@ void LogFile::write(std::string_view text) {
       put(text.substr(0, whole_lines));
       text.remove_prefix(whole_lines);
     } else if (line_done_ && size_ > 0) {
-      rotate();  // A line that does not end here, or not yet, begins the next file.
+      rotate();  // A line without an end in this file begins the next file.
     } else {
       const std::size_t cut = std::min(room, text.size());
       put(text.substr(0, cut));

@@ -1,8 +1,8 @@
 #pragma once
 
-// out.log of a lease: what its ranks wrote, in at most (files + 1) files of a capped size, the
-// newest in out.log, older ones in out.log.1, out.log.2 and so on. Never blocks the job and never
-// gives up: what cannot be written is counted, and the next piece is tried again.
+// Writes the output of a lease's ranks to out.log and rotates it to out.log.1, out.log.2 and so on.
+// There are at most `old_files` + 1 files of limited size. Used by the shim. If a write fails, it
+// counts the lost bytes and tries again with the next piece.
 
 #include <cstdint>
 #include <string>
@@ -12,20 +12,20 @@
 
 namespace muster {
 
-// The name of the newest file, 0, or of an older one.
+// Returns the name of a log file: 0 is the newest, 1 the one before it.
 std::string log_name(int number);
 
 class LogFile {
  public:
-  // The directory outlives the log.
+  // The directory must outlive the log.
   LogFile(const Fd& directory, std::int64_t cap_bytes, int old_files);
 
-  // A line shorter than a quarter of the cap, and than 4 KiB, is never cut between two files;
-  // a longer one begins a file where it can. Nothing is held back to wait for a line's end.
+  // Writes the text immediately, even without a line end. A line shorter than 4 KiB and a quarter
+  // of the cap is never split between two files. A longer line begins a new file if possible.
   void write(std::string_view text);
 
   std::int64_t lost_bytes() const { return lost_; }
-  const std::string& trouble() const { return trouble_; }  // The first reason of a loss.
+  const std::string& trouble() const { return trouble_; }  // The error of the first loss.
 
  private:
   bool open();
@@ -35,7 +35,7 @@ class LogFile {
 
   int directory_;
   std::int64_t cap_;
-  std::size_t line_room_;  // Left free behind a line not yet ended, so that it can end here.
+  std::size_t line_room_;  // Space kept free for the end of an incomplete line.
   int old_files_;
   Fd file_;
   std::int64_t size_ = 0;

@@ -33,7 +33,7 @@ TEST_F(Log, CutsAtLinesAndKeepsTheNewest) {
   EXPECT_FALSE(std::filesystem::exists(path_ + "/out.log.3"));
 }
 
-// Whatever the pieces, the files in order are the end of what was written, none above the cap.
+// For any pieces, the files in order are the last part of the text, and no file exceeds the cap.
 TEST_F(Log, IsTheTailOfWhatWasWrittenWhateverThePieces) {
   std::string all;
   unsigned state = 1;
@@ -54,7 +54,7 @@ TEST_F(Log, IsTheTailOfWhatWasWrittenWhateverThePieces) {
   EXPECT_EQ(log.lost_bytes(), 0);
 }
 
-// Pieces end where a pipe's reader happens to look, at the cap too; lines are whole all the same.
+// Pieces can end anywhere, even at the cap. Lines are never split.
 TEST_F(Log, CutsNoShortLineWhateverThePieces) {
   std::string all;
   for (int i = 0; i < 700; ++i) all += std::to_string(i * i) + "\n";

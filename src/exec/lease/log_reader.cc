@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-constexpr int kMostParts = 64;
+constexpr int kMaxParts = 64;
 
 }  // namespace
 
@@ -22,8 +22,8 @@ LogReader::LogReader(std::string directory) : path_(std::move(directory)) {
   for (const Part& part : parts_) size_ += part.size;
 }
 
-// Opening does not block if the job put a pipe there. A file of another owner than the directory's
-// is not read: the job may have linked a file that only the manager can read.
+// O_NONBLOCK: open() must not block if the job has put a pipe there. A file of another owner is not
+// read, because the job may have linked a file that only the manager can read.
 LogReader::Part LogReader::open_part(int number) const {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   Part part{Fd(::openat(directory_.get(), log_name(number).c_str(), kFlags)), 0, 0};
@@ -37,11 +37,11 @@ LogReader::Part LogReader::open_part(int number) const {
   return part;
 }
 
-// One name may be missing: the shim renames from the oldest on, and is caught in between.
+// One name can be missing during a rotation, because the shim renames the files one by one.
 std::vector<LogReader::Part> LogReader::scan_once() const {
   std::vector<Part> parts;
   int missing = 0;
-  for (int number = 0; number < kMostParts && missing < 2; ++number) {
+  for (int number = 0; number < kMaxParts && missing < 2; ++number) {
     Part part = open_part(number);
     part.fd.open() ? parts.push_back(std::move(part)) : void(++missing);
   }
@@ -49,7 +49,7 @@ std::vector<LogReader::Part> LogReader::scan_once() const {
   return parts;
 }
 
-// Until two looks see the same: in between, a rotation could show a file twice or not at all.
+// Scans until two results are equal. During a rotation, a scan can see a file twice or not at all.
 std::vector<LogReader::Part> LogReader::scan() {
   if (!directory_.open()) {
     Result<Fd> opened = open_directory(path_);
@@ -97,7 +97,7 @@ bool LogReader::front_is_newest() const {
          facts.st_ino == parts_.front().inode;
 }
 
-// Past the file that is finished, which may have got another name or be gone.
+// Moves to the file after the current one, which may have been renamed or deleted.
 bool LogReader::go_to_newer() {
   std::vector<Part> parts = scan();
   const auto here = std::find_if(parts.begin(), parts.end(), [&](const Part& part) {
@@ -122,7 +122,7 @@ std::string LogReader::read(std::size_t most) {
       continue;
     }
     if (front_is_newest()) return {};
-    // The shim writes no more to a file it has renamed, but may have done so since we read it.
+    // The shim may have written to the file after the last read and before it renamed it.
     bytes = read_front(most);
     if (!bytes.empty()) return bytes;
     if (!go_to_newer()) return {};

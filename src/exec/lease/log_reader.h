@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads a lease's output while its shim writes it (exec/lease/log_file.h): out.log, and before it
-// what was renamed to out.log.1, .2 and so on, as one text from the oldest byte there still is.
-// Files that are renamed while they are read are finished first. LeaseFiles::open_log() makes one.
+// Reads the output of a lease while the shim writes it (exec/lease/log_file.h). The rotated files
+// and out.log appear as one text that begins with the oldest kept byte. A file that is renamed
+// during reading is read to its end first. Create it with LeaseFiles::open_log().
 
 #include <sys/types.h>
 
@@ -16,18 +16,18 @@ namespace muster {
 
 class LogReader {
  public:
-  // Neither the directory nor the log need be there yet. Symbolic links and what is not a plain
-  // file are not read: the job could have put them there.
+  // The directory and the log may not exist yet. Symbolic links and special files are not read,
+  // because the job could have created them.
   explicit LogReader(std::string directory);
 
-  // All that was there when the stream was made.
+  // Bytes that existed when the reader was created.
   std::uint64_t size() const { return size_; }
 
-  // Counted from the oldest byte; negative: from the end. Stays within what is there. Once, before
-  // the first read. Returns where that is.
+  // Moves to an offset from the oldest byte, or from the end if negative, clamped to the existing
+  // bytes. Returns the resulting offset. Call it at most once, before the first read().
   std::uint64_t seek(std::int64_t offset);
 
-  // Returns the next bytes, at most `most`; empty if there are none now.
+  // Returns up to `most` bytes; empty if there are none at present.
   std::string read(std::size_t most);
 
  private:
@@ -46,8 +46,8 @@ class LogReader {
 
   std::string path_;
   Fd directory_;
-  std::vector<Part> parts_;  // Still to be read, oldest first.
-  std::uint64_t at_ = 0;     // In the first of them.
+  std::vector<Part> parts_;  // Files not read yet, oldest first.
+  std::uint64_t at_ = 0;     // Offset in the first of them.
   std::uint64_t size_ = 0;
 };
 

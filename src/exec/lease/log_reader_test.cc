@@ -89,7 +89,7 @@ TEST(LogReader, FinishesARenamedFileBeforeTheNext) {
   EXPECT_EQ(rest(stream), "three four");
 }
 
-// A shim that keeps no old files removes the one that is full.
+// A shim without old files deletes a full file.
 TEST(LogReader, GoesOnAfterARemovedFile) {
   const Folder folder;
   folder.write("out.log", "four");
@@ -111,8 +111,8 @@ TEST(LogReader, ReadsNoLinksAndNoPipes) {
   EXPECT_EQ(rest(stream), "");
 }
 
-// A shim's own log, written and read at random: nothing is missed and nothing comes twice as long
-// as the reader is not so late that its file is gone.
+// A log written and read at random. No byte is missed or repeated, unless the reader is so late
+// that its file is deleted.
 TEST(LogReader, FollowsTheShimsLog) {
   std::mt19937 random(7);
   const Folder folder;

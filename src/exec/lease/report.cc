@@ -33,7 +33,7 @@ std::string started_json(const StartedFacts& facts) {
 }
 
 Result<StartedFacts> read_started(std::string_view text) {
-  auto parsed = Fields::parse(text, kMostReportBytes);
+  auto parsed = Fields::parse(text, kMaxReportBytes);
   if (!parsed.ok()) return parsed.error();
   Fields& in = parsed.value();
   StartedFacts facts;
@@ -78,7 +78,7 @@ std::string exit_json(const ExitReport& report) {
 }
 
 Result<ExitReport> read_exit(std::string_view text) {
-  auto parsed = Fields::parse(text, kMostReportBytes);
+  auto parsed = Fields::parse(text, kMaxReportBytes);
   if (!parsed.ok()) return parsed.error();
   Fields& in = parsed.value();
   ExitReport report;
@@ -87,7 +87,7 @@ Result<ExitReport> read_exit(std::string_view text) {
   const std::string cause = in.text("cause");
   std::size_t at = 0;
   while (at < kCauses.size() && kCauses[at] != cause) ++at;
-  if (at == kCauses.size()) in.complain("cause: not a known one");
+  if (at == kCauses.size()) in.complain("cause: unknown value");
   report.cause = static_cast<EndCause>(at);
   report.forced = in.flag("forced");
   report.error_number = static_cast<int>(in.whole("errno", 0, INT32_MAX));

@@ -51,7 +51,7 @@ TEST(Report, SpoiltOnesAreRefused) {
   }
   std::string other = text;
   other.replace(other.find("finished"), 8, "vanished");
-  EXPECT_EQ(read_exit(other).error().message, "cause: not a known one");
+  EXPECT_EQ(read_exit(other).error().message, "cause: unknown value");
 }
 
 }  // namespace

@@ -10,13 +10,13 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kMostArguments = 10'000;
-constexpr std::size_t kMostVariables = 10'000;
-constexpr int kMostRanks = 1024;
-constexpr std::int64_t kMostWorld = 1'000'000;
-constexpr std::int64_t kLeastLog = 4096;
-constexpr std::int64_t kMostLog = std::int64_t{1} << 40;
-constexpr int kMostLogFiles = 100;
+constexpr std::size_t kMaxArguments = 10'000;
+constexpr std::size_t kMaxVariables = 10'000;
+constexpr int kMaxRanks = 1024;
+constexpr std::int64_t kMaxWorld = 1'000'000;
+constexpr std::int64_t kMinLog = 4096;
+constexpr std::int64_t kMaxLog = std::int64_t{1} << 40;
+constexpr int kMaxLogFiles = 100;
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
@@ -33,7 +33,7 @@ bool is_variable(std::string_view name) {
   });
 }
 
-// "/a/b": absolute, and no step up out of where it starts.
+// Whether the path is absolute and has no ".", ".." or empty component.
 bool is_group_path(std::string_view path) {
   if (path.size() < 2 || path[0] != '/' || path.size() > 1024) return false;
   for (const std::string_view part : split(path.substr(1), '/')) {
@@ -42,10 +42,10 @@ bool is_group_path(std::string_view path) {
   return true;
 }
 
-Refusal check_command(const LaunchSpec& spec) {
+MaybeError check_command(const LaunchSpec& spec) {
   if (spec.argv.empty() || spec.argv[0].empty())
     return Error{"argv: no command", ErrorCode::kInvalid};
-  if (spec.argv.size() > kMostArguments)
+  if (spec.argv.size() > kMaxArguments)
     return Error{"argv: too many arguments", ErrorCode::kInvalid};
   for (const std::string& word : spec.argv) {
     if (has_nul(word)) return Error{"argv: a zero byte in " + in_quotes(word), ErrorCode::kInvalid};
@@ -53,37 +53,37 @@ Refusal check_command(const LaunchSpec& spec) {
   if (spec.cwd.empty() || spec.cwd[0] != '/' || spec.cwd.size() >= PATH_MAX || has_nul(spec.cwd)) {
     return Error{"cwd: not an absolute path: " + in_quotes(spec.cwd), ErrorCode::kInvalid};
   }
-  if (spec.env.size() > kMostVariables)
-    return Error{"env: too many variables", ErrorCode::kInvalid};
+  if (spec.env.size() > kMaxVariables) return Error{"env: too many variables", ErrorCode::kInvalid};
   for (const auto& [name, value] : spec.env) {
     if (!is_variable(name))
-      return Error{"env: not a variable's name: " + in_quotes(name), ErrorCode::kInvalid};
+      return Error{"env: not a variable name: " + in_quotes(name), ErrorCode::kInvalid};
     if (name.starts_with("MUSTER_") && !name.starts_with("MUSTER_ARRAY_") &&
         name != "MUSTER_NODE" && name != "MUSTER_MANAGER") {
-      return Error{"env: " + name + " is Muster's own to set", ErrorCode::kInvalid};
+      return Error{"env: " + name + " is reserved for Muster", ErrorCode::kInvalid};
     }
     if (has_nul(value)) return Error{"env: a zero byte in " + name, ErrorCode::kInvalid};
   }
   return std::nullopt;
 }
 
-Refusal check_range(const char* what, std::int64_t value, std::int64_t least, std::int64_t most) {
+MaybeError check_range(const char* what, std::int64_t value, std::int64_t least,
+                       std::int64_t most) {
   if (value >= least && value <= most) return std::nullopt;
-  return Error{std::string(what) + ": " + std::to_string(value) + " is not within " +
+  return Error{std::string(what) + ": " + std::to_string(value) + " is not between " +
                    std::to_string(least) + " and " + std::to_string(most),
                ErrorCode::kInvalid};
 }
 
-Refusal check_gang(const LaunchSpec& spec) {
+MaybeError check_gang(const LaunchSpec& spec) {
   for (const int gpu : spec.gpus) {
     if (auto refusal = check_range("gpus", gpu, 0, 65'535)) return refusal;
   }
   const int ranks = local_ranks(spec);
-  if (auto refusal = check_range("ranks", ranks, 1, kMostRanks)) return refusal;
-  if (auto refusal = check_range("world_size", spec.world_size, 1, kMostWorld)) return refusal;
+  if (auto refusal = check_range("ranks", ranks, 1, kMaxRanks)) return refusal;
+  if (auto refusal = check_range("world_size", spec.world_size, 1, kMaxWorld)) return refusal;
   if (spec.first_rank > spec.world_size - ranks) {
     return Error{"first_rank: " + std::to_string(spec.first_rank) + " and " +
-                     std::to_string(ranks) + " ranks here go beyond world_size " +
+                     std::to_string(ranks) + " local ranks exceed world_size " +
                      std::to_string(spec.world_size),
                  ErrorCode::kInvalid};
   }
@@ -110,8 +110,9 @@ std::string lease_name(std::int64_t job, std::int64_t epoch, std::int64_t node_r
   return name;
 }
 
-Refusal check_spec(const LaunchSpec& spec) {
-  if (!is_token(spec.token)) return Error{"token: not 16 to 64 of [0-9a-z]", ErrorCode::kInvalid};
+MaybeError check_spec(const LaunchSpec& spec) {
+  if (!is_token(spec.token))
+    return Error{"token: must have 16 to 64 characters of [0-9a-z]", ErrorCode::kInvalid};
   if (auto refusal = check_command(spec)) return refusal;
   struct Range {
     const char* what;
@@ -120,17 +121,17 @@ Refusal check_spec(const LaunchSpec& spec) {
   const Range ranges[] = {
       {"job", spec.job, 0, INT64_MAX},
       {"epoch", spec.epoch, 0, INT64_MAX},
-      {"node_rank", spec.node_rank, 0, kMostWorld},
-      {"first_rank", spec.first_rank, 0, kMostWorld},
+      {"node_rank", spec.node_rank, 0, kMaxWorld},
+      {"first_rank", spec.first_rank, 0, kMaxWorld},
       {"master_port", spec.master_port, 1, 65'535},
-      {"cpu_milli", spec.cpu_milli, kLeastCpuMilli, kMostCpuMilli},
-      {"mem_mib", spec.mem_mib, 1, kMostMemMib},
-      {"grace_ms", spec.grace_ms, 0, kMostMillis},
-      {"time_limit_ms", spec.time_limit_ms, 0, kMostMillis},
-      {"keep_for_ms", spec.keep_for_ms, 0, kMostMillis},
-      {"stop_after_ms", spec.stop_after_ms, 0, kMostMillis},
-      {"log_cap_bytes", spec.log_cap_bytes, kLeastLog, kMostLog},
-      {"log_files", spec.log_files, 0, kMostLogFiles},
+      {"cpu_milli", spec.cpu_milli, kMinCpuMilli, kMaxCpuMilli},
+      {"mem_mib", spec.mem_mib, 1, kMaxMemMib},
+      {"grace_ms", spec.grace_ms, 0, kMaxMillis},
+      {"time_limit_ms", spec.time_limit_ms, 0, kMaxMillis},
+      {"keep_for_ms", spec.keep_for_ms, 0, kMaxMillis},
+      {"stop_after_ms", spec.stop_after_ms, 0, kMaxMillis},
+      {"log_cap_bytes", spec.log_cap_bytes, kMinLog, kMaxLog},
+      {"log_files", spec.log_files, 0, kMaxLogFiles},
   };
   for (const Range& range : ranges) {
     auto refusal = check_range(range.what, range.value, range.least, range.most);
@@ -140,8 +141,9 @@ Refusal check_spec(const LaunchSpec& spec) {
     return Error{"user: not a name", ErrorCode::kInvalid};
   if (auto refusal = check_gang(spec)) return refusal;
   if (!spec.cgroup_parent.empty() && !is_group_path(spec.cgroup_parent)) {
-    return Error{"cgroup_parent: not a path as /muster: " + in_quotes(spec.cgroup_parent),
-                 ErrorCode::kInvalid};
+    return Error{
+        "cgroup_parent: not an absolute path such as /muster: " + in_quotes(spec.cgroup_parent),
+        ErrorCode::kInvalid};
   }
   return std::nullopt;
 }
@@ -179,7 +181,7 @@ std::string spec_json(const LaunchSpec& spec) {
 }
 
 Result<LaunchSpec> read_spec(std::string_view text) {
-  auto parsed = Fields::parse(text, kMostSpecBytes);
+  auto parsed = Fields::parse(text, kMaxSpecBytes);
   if (!parsed.ok()) return parsed.error();
   Fields& in = parsed.value();
   LaunchSpec spec;
@@ -192,24 +194,24 @@ Result<LaunchSpec> read_spec(std::string_view text) {
   spec.env = in.pairs("env");
   spec.cwd = in.text("cwd");
   const std::string per = in.text("ranks_per");
-  if (per != "node" && per != "gpu") in.complain("ranks_per: neither 'node' nor 'gpu'");
+  if (per != "node" && per != "gpu") in.complain("ranks_per: must be 'node' or 'gpu'");
   spec.ranks_per = per == "gpu" ? RanksPer::kGpu : RanksPer::kNode;
   for (const std::int64_t gpu : in.wholes("gpus", 0, 65'535)) {
     spec.gpus.push_back(static_cast<int>(gpu));
   }
-  spec.node_rank = static_cast<int>(in.whole("node_rank", 0, kMostWorld));
-  spec.first_rank = static_cast<int>(in.whole("first_rank", 0, kMostWorld));
-  spec.world_size = static_cast<int>(in.whole("world_size", 1, kMostWorld));
+  spec.node_rank = static_cast<int>(in.whole("node_rank", 0, kMaxWorld));
+  spec.first_rank = static_cast<int>(in.whole("first_rank", 0, kMaxWorld));
+  spec.world_size = static_cast<int>(in.whole("world_size", 1, kMaxWorld));
   spec.master_addr = in.text("master_addr");
   spec.master_port = static_cast<int>(in.whole("master_port", 1, 65'535));
-  spec.cpu_milli = in.whole("cpu_milli", kLeastCpuMilli, kMostCpuMilli);
-  spec.mem_mib = in.whole("mem_mib", 1, kMostMemMib);
-  spec.grace_ms = in.whole("grace_ms", 0, kMostMillis);
-  spec.time_limit_ms = in.whole("time_limit_ms", 0, kMostMillis);
-  spec.keep_for_ms = in.whole("keep_for_ms", 0, kMostMillis, 0);  // Older records have neither.
-  spec.stop_after_ms = in.whole("stop_after_ms", 0, kMostMillis, 0);
-  spec.log_cap_bytes = in.whole("log_cap_bytes", kLeastLog, kMostLog);
-  spec.log_files = static_cast<int>(in.whole("log_files", 0, kMostLogFiles));
+  spec.cpu_milli = in.whole("cpu_milli", kMinCpuMilli, kMaxCpuMilli);
+  spec.mem_mib = in.whole("mem_mib", 1, kMaxMemMib);
+  spec.grace_ms = in.whole("grace_ms", 0, kMaxMillis);
+  spec.time_limit_ms = in.whole("time_limit_ms", 0, kMaxMillis);
+  spec.keep_for_ms = in.whole("keep_for_ms", 0, kMaxMillis, 0);  // Older records have no such keys.
+  spec.stop_after_ms = in.whole("stop_after_ms", 0, kMaxMillis, 0);
+  spec.log_cap_bytes = in.whole("log_cap_bytes", kMinLog, kMaxLog);
+  spec.log_files = static_cast<int>(in.whole("log_files", 0, kMaxLogFiles));
   spec.user = in.text("user", "");
   spec.remote = in.whole("remote", 0, 1, 0) == 1;
   spec.cgroup_parent = in.text("cgroup_parent");

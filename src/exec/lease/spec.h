@@ -1,8 +1,8 @@
 #pragma once
 
-// What a shim is told to run: one lease on one node. The executor writes it as spec.json into the
-// lease's record directory, the shim reads it there; both check it, so that a file touched by
-// somebody else is refused in one line rather than half obeyed.
+// The launch specification of one part of a lease. The executor writes it to spec.json in the
+// record directory, and the shim reads it. Both validate it, so a modified file is rejected as a
+// whole.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,61 +20,63 @@ enum class RanksPer { kNode, kGpu };
 struct LaunchSpec {
   std::int64_t job = 0;
   std::int64_t epoch = 0;
-  std::string token;  // Random, of this lease alone: 16 to 64 of [0-9a-z]. Marks its processes.
+  std::string token;  // Random and unique: 16 to 64 of [0-9a-z]. Marks all processes.
 
-  std::string name;  // Of the job, for people.
+  std::string name;  // Name of the job, for display.
 
   std::vector<std::string> argv;
-  // Additions; of MUSTER_* only MUSTER_ARRAY_*, MUSTER_NODE and MUSTER_MANAGER.
+  // Additional variables. MUSTER_ARRAY_*, MUSTER_NODE and MUSTER_MANAGER are the only permitted
+  // MUSTER_* names.
   std::map<std::string, std::string> env;
-  std::string cwd = "/";  // Absolute.
+  std::string cwd = "/";  // Absolute path.
 
   RanksPer ranks_per = RanksPer::kNode;
   std::vector<int> gpus;  // Indices on this node.
-  int node_rank = 0;      // This node among the lease's nodes.
-  int first_rank = 0;     // Of this node's ranks in the whole gang.
-  int world_size = 1;     // Ranks of the whole gang.
+  int node_rank = 0;      // Index of this node among the nodes of the lease.
+  int first_rank = 0;     // Global rank of the first rank on this node.
+  int world_size = 1;     // Number of ranks of the gang.
   std::string master_addr = "127.0.0.1";
   int master_port = 29500;
 
   std::int64_t cpu_milli = 1000;
   std::int64_t mem_mib = 1024;
   std::int64_t grace_ms = 30'000;
-  std::int64_t time_limit_ms = 0;  // 0: none.
-  // While nobody in charge of it can be reached: how long the lease is kept before its job may run
-  // elsewhere, and how long before that its processes are to stop by themselves. 0: no end to it.
+  std::int64_t time_limit_ms = 0;  // 0: no limit.
+  // If daemon and shim cannot reach each other: the time until the job can run elsewhere, and the
+  // time until the shim ends its processes, which is earlier. 0: not set; the shim then never ends
+  // them by itself.
   std::int64_t keep_for_ms = 0;
   std::int64_t stop_after_ms = 0;
-  std::int64_t log_cap_bytes = 16 << 20;  // Of one file.
-  int log_files = 3;                      // Old ones kept beside out.log.
-  // Who it runs for, and as whom where we may choose; empty: nobody in particular.
+  std::int64_t log_cap_bytes = 16 << 20;  // Maximum size of one log file.
+  int log_files = 3;                      // Rotated files in addition to out.log.
+  // The user of the job. It runs as this user if the manager can choose. Empty: no specific user.
   std::string user;
-  // The daemon is on another machine: it is heard by wish.json, see fence.h, and the GPUs are those
-  // whoever launched the shim gave it, as many as `gpus` has.
+  // The daemon is on another machine and sends orders through wish.json (see lease_fence.h). The
+  // launcher of the shim chooses the GPUs, as many as `gpus` has.
   bool remote = false;
-  std::string cgroup_parent;  // Below each hierarchy's root, as "/muster"; empty: no cgroup.
+  std::string cgroup_parent;  // Relative to each root, such as "/muster"; empty: no cgroup.
 
   friend bool operator==(const LaunchSpec&, const LaunchSpec&) = default;
 };
 
-// No spec file may be larger.
-inline constexpr std::size_t kMostSpecBytes = 4 << 20;
-inline constexpr std::int64_t kLeastCpuMilli = 10;
-inline constexpr std::int64_t kMostCpuMilli = 1'000'000'000;
-inline constexpr std::int64_t kMostMemMib = std::int64_t{1} << 36;
-inline constexpr std::int64_t kMostMillis = std::int64_t{100} * 366 * 86'400'000;
+// Limits that check_spec() and read_spec() enforce.
+inline constexpr std::size_t kMaxSpecBytes = 4 << 20;
+inline constexpr std::int64_t kMinCpuMilli = 10;
+inline constexpr std::int64_t kMaxCpuMilli = 1'000'000'000;
+inline constexpr std::int64_t kMaxMemMib = std::int64_t{1} << 36;
+inline constexpr std::int64_t kMaxMillis = std::int64_t{100} * 366 * 86'400'000;
 
-// Ranks this shim runs.
+// Returns the number of ranks on this node.
 int local_ranks(const LaunchSpec& spec);
 
-// "j12.e3", and "j12.e3.n1" for the second node: the record directory's name.
+// Returns the name of the record directory: "j12.e3", or "j12.e3.n1" for the second node.
 std::string lease_name(const LaunchSpec& spec);
 std::string lease_name(std::int64_t job, std::int64_t epoch, std::int64_t node_rank = 0);
 
-// What is wrong with it, or nothing.
-Refusal check_spec(const LaunchSpec& spec);
+// Returns the first error of the spec, or nullopt.
+MaybeError check_spec(const LaunchSpec& spec);
 
 std::string spec_json(const LaunchSpec& spec);
-Result<LaunchSpec> read_spec(std::string_view text);  // Checked.
+Result<LaunchSpec> read_spec(std::string_view text);  // Includes check_spec().
 
 }  // namespace muster

@@ -68,24 +68,26 @@ TEST(Spec, RefusesInOneLine) {
   };
   using S = LaunchSpec;
   EXPECT_EQ(trouble([](S&) {}), "");
-  EXPECT_EQ(trouble([](S& s) { s.token = "short"; }), "token: not 16 to 64 of [0-9a-z]");
+  EXPECT_EQ(trouble([](S& s) { s.token = "short"; }),
+            "token: must have 16 to 64 characters of [0-9a-z]");
   EXPECT_EQ(trouble([](S& s) { s.token = "../../../../../etc"; }),
-            "token: not 16 to 64 of [0-9a-z]");
+            "token: must have 16 to 64 characters of [0-9a-z]");
   EXPECT_EQ(trouble([](S& s) { s.argv.clear(); }), "argv: no command");
   EXPECT_EQ(trouble([](S& s) { s.argv[1] = std::string("a\0b", 3); }),
             "argv: a zero byte in 'a\\x00b'");
   EXPECT_EQ(trouble([](S& s) { s.cwd = "home"; }), "cwd: not an absolute path: 'home'");
-  EXPECT_EQ(trouble([](S& s) { s.env = {{"A B", "c"}}; }), "env: not a variable's name: 'A B'");
+  EXPECT_EQ(trouble([](S& s) { s.env = {{"A B", "c"}}; }), "env: not a variable name: 'A B'");
   EXPECT_EQ(trouble([](S& s) {
               s.env = {{"MUSTER_JOB", "c"}};
             }),
-            "env: MUSTER_JOB is Muster's own to set");
-  EXPECT_EQ(trouble([](S& s) { s.gpus.clear(); }), "ranks: 0 is not within 1 and 1024");
+            "env: MUSTER_JOB is reserved for Muster");
+  EXPECT_EQ(trouble([](S& s) { s.gpus.clear(); }), "ranks: 0 is not between 1 and 1024");
   EXPECT_EQ(trouble([](S& s) { s.first_rank = 5; }),
-            "first_rank: 5 and 2 ranks here go beyond world_size 6");
-  EXPECT_EQ(trouble([](S& s) { s.cpu_milli = 0; }), "cpu_milli: 0 is not within 10 and 1000000000");
+            "first_rank: 5 and 2 local ranks exceed world_size 6");
+  EXPECT_EQ(trouble([](S& s) { s.cpu_milli = 0; }),
+            "cpu_milli: 0 is not between 10 and 1000000000");
   EXPECT_EQ(trouble([](S& s) { s.cgroup_parent = "/a/../b"; }),
-            "cgroup_parent: not a path as /muster: '/a/../b'");
+            "cgroup_parent: not an absolute path such as /muster: '/a/../b'");
 }
 
 TEST(Spec, ReadsStrictly) {
@@ -97,15 +99,15 @@ TEST(Spec, ReadsStrictly) {
     const auto read = read_spec(text);
     return read.ok() ? "" : read.error().message;
   };
-  EXPECT_EQ(trouble("\"version\": 1", "\"version\": 2"), "version: 2 is not within 1 and 1");
+  EXPECT_EQ(trouble("\"version\": 1", "\"version\": 2"), "version: 2 is not between 1 and 1");
   EXPECT_EQ(trouble("\"mem_mib\": 4096", "\"mem_mib\": \"4\""), "mem_mib: not a whole number");
   EXPECT_EQ(trouble("\"mem_mib\": 4096", "\"mem_mib\": 18446744073709551615"),
             "mem_mib: not a whole number");
   EXPECT_EQ(trouble("\"mem_mib\"", "\"memory\""), "mem_mib: missing");
   EXPECT_EQ(trouble("{", "{\"grace_m\": 1,"), "unknown key 'grace_m'; did you mean 'grace_ms'?");
-  EXPECT_EQ(trouble("\"gpu\"", "\"rack\""), "ranks_per: neither 'node' nor 'gpu'");
+  EXPECT_EQ(trouble("\"gpu\"", "\"rack\""), "ranks_per: must be 'node' or 'gpu'");
   EXPECT_EQ(trouble("{", "["), "not JSON");
-  EXPECT_EQ(read_spec(std::string(kMostSpecBytes + 1, ' ')).error().message,
+  EXPECT_EQ(read_spec(std::string(kMaxSpecBytes + 1, ' ')).error().message,
             "longer than 4194304 bytes");
   EXPECT_EQ(read_spec(std::string(1 << 20, '[')).error().message, "not JSON");
 }

@@ -21,11 +21,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMostThreads = 256;
+constexpr int kMaxThreads = 256;
 constexpr std::size_t kMiB = 1 << 20;
 
-// Four times the last cache, so that little of it is left from one round to the next; at least what
-// is enough for a machine that does not tell, and never much of what is free.
+// Four times the last-level cache, so that a round finds little cached data of the round before.
+// From 128 to 512 MiB, but at most an eighth of the free memory and at least 16 MiB.
 std::size_t buffer_bytes() {
   const long last_cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
   const long pages = ::sysconf(_SC_AVPHYS_PAGES);
@@ -39,7 +39,7 @@ std::size_t buffer_bytes() {
   return std::max(bytes, 16 * kMiB);
 }
 
-// Eight sums side by side: what is waited for is memory, not an addition.
+// Eight independent sums, so that the loop waits for memory and not for additions.
 std::uint64_t sum_of(std::span<const std::uint64_t> words) {
   std::uint64_t sums[8] = {};
   const std::uint64_t* at = words.data();
@@ -51,16 +51,16 @@ std::uint64_t sum_of(std::span<const std::uint64_t> words) {
   return sum;
 }
 
-// The best of the rounds that fit into half a second, three at least: others use the machine too.
+// Returns the best round within half a second, of at least three. Other processes slow some rounds.
 double read_memory(std::span<std::uint64_t> buffer, int threads) {
   constexpr auto kTime = std::chrono::milliseconds(500);
-  constexpr int kFewestRounds = 3;
+  constexpr int kMinRounds = 3;
   std::barrier gate(threads + 1);
   std::atomic<bool> over = false;
-  std::atomic<std::uint64_t> sink = 0;  // So that nobody may leave the reading out.
+  std::atomic<std::uint64_t> sink = 0;  // Prevents the compiler from removing the reads.
   const std::size_t share = buffer.size() / static_cast<std::size_t>(threads);
   const auto reader = [&](std::span<std::uint64_t> own) {
-    std::ranges::fill(own, 1);  // Its pages are real, and near the one who reads them.
+    std::ranges::fill(own, 1);  // Allocates the pages, close to the reading thread.
     while (true) {
       gate.arrive_and_wait();
       if (over) return;
@@ -76,8 +76,8 @@ double read_memory(std::span<std::uint64_t> buffer, int threads) {
   const double mib = static_cast<double>(share) * 8 * threads / static_cast<double>(kMiB);
   double best = 0;
   const Clock::time_point until = Clock::now() + kTime;
-  for (int round = 0; round < kFewestRounds || Clock::now() < until; ++round) {
-    const Clock::time_point begin = Clock::now();  // Too early is the safe side of the gate.
+  for (int round = 0; round < kMinRounds || Clock::now() < until; ++round) {
+    const Clock::time_point begin = Clock::now();  // Before the barrier: never too high a result.
     gate.arrive_and_wait();
     gate.arrive_and_wait();
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -91,8 +91,8 @@ double read_memory(std::span<std::uint64_t> buffer, int threads) {
 }  // namespace
 
 Result<Bandwidth> memory_bandwidth(int threads, const std::string& notes) {
-  if (threads < 1 || threads > kMostThreads) {
-    return Error{fmt::format("threads: {} is not from 1 to {}", threads, kMostThreads),
+  if (threads < 1 || threads > kMaxThreads) {
+    return Error{fmt::format("threads: {} is not between 1 and {}", threads, kMaxThreads),
                  ErrorCode::kInvalid};
   }
   const BandwidthKey key = {0, fmt::format("memory, {} threads", threads)};
@@ -100,7 +100,7 @@ Result<Bandwidth> memory_bandwidth(int threads, const std::string& notes) {
   const std::size_t words = buffer_bytes() / 8;
   const std::unique_ptr<std::uint64_t[]> buffer(new (std::nothrow) std::uint64_t[words]);
   if (!buffer)
-    return Error{"memory: too little is free to measure its bandwidth", ErrorCode::kSystem};
+    return Error{"memory: not enough free memory to measure the bandwidth", ErrorCode::kSystem};
   const double mib_per_s = read_memory({buffer.get(), words}, threads);
   note_bandwidth(notes, key, mib_per_s);
   return Bandwidth{mib_per_s, false};

@@ -19,12 +19,12 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFile = "bandwidth.json";
-constexpr std::size_t kMostNoteBytes = 64 << 10;
-constexpr std::size_t kMostNotes = 200;
+constexpr std::size_t kMaxNoteBytes = 64 << 10;
+constexpr std::size_t kMaxNotes = 200;
 constexpr std::int64_t kValidSeconds = std::int64_t{30} * 24 * 3600;
 
 struct Note {
-  std::string host;  // Homes are shared by machines.
+  std::string host;  // Several machines can share a home directory.
   BandwidthKey key;
   double mib_per_s = 0;
   std::int64_t at = 0;  // Seconds since 1970.
@@ -68,7 +68,7 @@ std::optional<Note> note_of(const json& entry, std::int64_t now) {
 }
 
 std::vector<Note> read_notes(const Fd& directory) {
-  const auto text = read_file(directory.get(), kFile, kMostNoteBytes);
+  const auto text = read_file(directory.get(), kFile, kMaxNoteBytes);
   if (!text.ok()) return {};
   const json document = json::parse(text.value(), nullptr, false);
   if (!document.is_object() || document.value("version", json()) != 1) return {};
@@ -117,7 +117,8 @@ void note_bandwidth(const std::string& directory, const BandwidthKey& key, doubl
   std::vector<Note> notes = read_notes(opened.value());
   const std::string host = this_host();
   std::erase_if(notes, [&](const Note& note) { return is_for(note, host, key); });
-  if (notes.size() >= kMostNotes) notes.erase(notes.begin());  // The oldest: they are in order.
+  if (notes.size() >= kMaxNotes)
+    notes.erase(notes.begin());  // The oldest, because they are sorted by age.
   notes.push_back({host, key, mib_per_s, now_seconds()});
   const auto refusal = write_whole(opened.value(), kFile, text_of(notes));
   static_cast<void>(refusal);

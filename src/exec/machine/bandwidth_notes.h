@@ -1,8 +1,7 @@
 #pragma once
 
-// Bandwidths measured on this host before, in one small file of a directory: bandwidth.json. What
-// is in it may be anybody's: it is read up to 64 KiB, and whatever is not a figure of ours is as
-// good as absent.
+// Saved bandwidth results of this host, in the file bandwidth.json. The content is not trusted: at
+// most 64 KiB are read, and invalid entries are ignored.
 
 #include <cstdint>
 #include <optional>
@@ -15,10 +14,10 @@ struct BandwidthKey {
   std::string kind;          // "memory, 4 threads".
 };
 
-// In MiB/s; nothing if there is none, or none of the last 30 days.
+// Returns the saved result in MiB/s; nullopt if there is none from the last 30 days.
 std::optional<double> recall_bandwidth(const std::string& directory, const BandwidthKey& key);
 
-// Replaces what was noted under this key. What cannot be written is measured again next time.
+// Saves a result and replaces the old one. Ignores errors; the next call then measures again.
 void note_bandwidth(const std::string& directory, const BandwidthKey& key, double mib_per_s);
 
 }  // namespace muster

@@ -66,7 +66,7 @@ TEST_F(BandwidthTest, RefusesOddThreads) {
     const auto none = memory_bandwidth(threads, "");
     ASSERT_FALSE(none.ok());
     EXPECT_EQ(none.error().message,
-              "threads: " + std::to_string(threads) + " is not from 1 to 256");
+              "threads: " + std::to_string(threads) + " is not between 1 and 256");
   }
 }
 
@@ -94,14 +94,14 @@ TEST_F(BandwidthTest, StorageIsMeasuredByTheDataItself) {
     ASSERT_TRUE(measured.ok()) << measured.error().message;
     first = measured.value();
   });
-  EXPECT_LT(took, 30);  // A second and a half, and what a busy machine adds.
+  EXPECT_LT(took, 30);  // 1.5 s, plus the delay of a busy machine.
   EXPECT_GT(first.mib_per_s, 0.1);
   EXPECT_FALSE(first.remembered);
   EXPECT_EQ(entries(data), 12U);
   const Bandwidth second = storage_bandwidth(data, "", notes_).value();
   EXPECT_TRUE(second.remembered);
   EXPECT_DOUBLE_EQ(second.mib_per_s, first.mib_per_s);
-  // One file is a data set too; small ones are another kind.
+  // A single file is a data set too. Small files are measured separately.
   EXPECT_TRUE(storage_bandwidth(data + "/part3", directory("tmp"), notes_).value().remembered);
   const std::string small = directory("small");
   for (int i = 0; i < 200; ++i) write(small + "/" + std::to_string(i), std::string(50'000, 'y'));
@@ -115,9 +115,9 @@ TEST_F(BandwidthTest, TooLittleDataIsReadFromAScratchFileOnlyWhereAllowed) {
   const auto none = storage_bandwidth(data, "", notes_);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().message,
-            "dataset: 1.0 MiB are too little to measure storage by: '" + data +
-                "'; 8 MiB are enough, else say how fast it is, or where a file of 64 MiB may be "
-                "written for a moment");
+            "dataset: 1.0 MiB is too small to measure the storage: '" + data +
+                "'; use at least 8 MiB, specify the bandwidth, or specify a directory for a "
+                "temporary file of 64 MiB");
   const auto measured = storage_bandwidth(data, tmp, notes_);
   ASSERT_TRUE(measured.ok()) << measured.error().message;
   EXPECT_GT(measured.value().mib_per_s, 0.1);
@@ -133,12 +133,12 @@ TEST_F(BandwidthTest, TooLittleDataIsReadFromAScratchFileOnlyWhereAllowed) {
 TEST_F(BandwidthTest, ADatasetThatIsNotThereIsRefused) {
   const std::string missing = scratch_ + "/none";
   const std::string words = "dataset: no such file or directory: '" + missing +
-                            "'; name the directory or the file that the job reads its data from";
+                            "'; specify the file or directory from which the job reads its data";
   EXPECT_EQ(storage_bandwidth(missing, "", "").error().message, words);
   EXPECT_EQ(dataset_size(missing).error().message, words);
   EXPECT_EQ(dataset_size("/dev/null").error().message,
-            "dataset: neither a directory nor a file: '/dev/null'; name the directory or the file "
-            "that the job reads its data from");
+            "dataset: neither a directory nor a file: '/dev/null'; specify the file or directory "
+            "from which the job reads its data");
   EXPECT_FALSE(storage_bandwidth(directory("empty"), "", "").ok());
 }
 
@@ -160,7 +160,7 @@ TEST_F(BandwidthTest, ADatasetsBytesAreSummed) {
   EXPECT_EQ(size.links, 2);
   EXPECT_TRUE(size.complete);
   EXPECT_EQ(dataset_size(data + "/one").value().bytes, 1000);
-  EXPECT_EQ(dataset_size(data + "/link").value().bytes, 5000);  // As it was named.
+  EXPECT_EQ(dataset_size(data + "/link").value().bytes, 5000);  // The path itself can be a link.
 }
 
 TEST_F(BandwidthTest, ADatasetWithoutEndIsLookedAtInPart) {
@@ -173,7 +173,7 @@ TEST_F(BandwidthTest, ADatasetWithoutEndIsLookedAtInPart) {
   size = dataset_size(data, [&](const DatasetSize&) { ++told; }, {1000, Duration()}).value();
   EXPECT_FALSE(size.complete);
   EXPECT_LT(size.files, 500);
-  EXPECT_EQ(told, 0);  // It was quick.
+  EXPECT_EQ(told, 0);  // It took less than the progress interval.
   EXPECT_EQ(dataset_size(data).value().files, 500);
 }
 

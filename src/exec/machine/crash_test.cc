@@ -1,18 +1,18 @@
-// Somebody dies: the shim, the daemon, or both; or is frozen, or finds its records spoilt.
+// Tests in which the shim, the daemon or both are killed or stopped, or records are damaged.
 
 #include <sys/wait.h>
 
 #include <thread>
 
 #include "exec/machine/lease_fixture.h"
-#include "exec/machine/local.h"
+#include "exec/machine/local_executor.h"
 
 namespace muster {
 namespace {
 
 using Crash = LeaseTest;
 
-// A job with a child that left its group and session.
+// A job with a child that leaves its group and session.
 std::string two_processes() {
   return "setsid sh -c 'echo $$ >far; exec sleep 1000' & echo $$ >near; exec sleep 1000";
 }
@@ -49,13 +49,13 @@ TEST_F(Crash, AShimKilledWhileNobodyWatchedIsFoundLost) {
   EXPECT_EQ(executor_->adopt(lease_name(spec)).value(), Found::What::kLost);
   wait_for(ExecEvent::Kind::kLost);
   EXPECT_FALSE(alive(far));
-  // And it stays so: a repeated order does not run it again.
+  // A repeated order does not run it again.
   open();
   EXPECT_FALSE(executor_->start(spec));
   wait_for(ExecEvent::Kind::kLost);
 }
 
-// Runs the work in a process of its own that is killed at its end, as a daemon may be.
+// Runs the work in a separate process that is killed at the end, like a daemon.
 void in_a_doomed_process(const std::function<void()>& work) {
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -97,7 +97,7 @@ TEST_F(Crash, WhatEndedMeanwhileIsToldFromItsReport) {
 
 TEST_F(Crash, AnOrderRepeatedRunsOnce) {
   const LaunchSpec spec = shell("echo ran >>count; sleep 0.3");
-  // Ten daemons at once, each of which dies having given the order.
+  // Ten daemons at the same time; each dies after it has given the order.
   std::vector<pid_t> daemons;
   for (int i = 0; i < 10; ++i) {
     const pid_t pid = ::fork();
@@ -135,7 +135,7 @@ TEST_F(Crash, ARecordWithoutAShimNeverStarted) {
   ASSERT_TRUE(make_record(leases_, never).ok());
   EXPECT_FALSE(executor_->abandon(lease_name(never)));
   EXPECT_FALSE(executor_->start(never));
-  EXPECT_EQ(ended().words, "given up before it started");
+  EXPECT_EQ(ended().words, "abandoned before it started");
   EXPECT_EQ(text_of(scratch_ + "/count"), "ran\n");
 }
 
@@ -145,7 +145,7 @@ TEST_F(Crash, AShimThatRefusesIsToldInItsWords) {
   ended();
   const LaunchSpec next = shell("true");
   ASSERT_TRUE(make_record(leases_, next).ok());
-  ::mkdir((dir(next) + "/ctl").c_str(), 0700);  // In the way of its socket.
+  ::mkdir((dir(next) + "/ctl").c_str(), 0700);  // Blocks the path of its socket.
   start(next);
   const ExitReport report = ended();
   EXPECT_EQ(report.cause, EndCause::kCouldNotStart);
@@ -155,7 +155,7 @@ TEST_F(Crash, AShimThatRefusesIsToldInItsWords) {
 TEST_F(Crash, AShimKilledAtAnyMomentNeverRunsTwiceAndLeavesNothing) {
   int came_to_run = 0;
   int i = 0;
-  // Until both were seen; on a busy machine the shim may be the quicker one many times.
+  // Repeat until both cases occurred. On a busy machine the shim may win many times.
   for (; i < 16 || (came_to_run == i && i < 500); ++i) {
     const LaunchSpec spec = shell("echo ran >>count$MUSTER_JOB; exec sleep 1000");
     start(spec);
@@ -171,7 +171,7 @@ TEST_F(Crash, AShimKilledAtAnyMomentNeverRunsTwiceAndLeavesNothing) {
     }));
     EXPECT_EQ(kill_by_token(spec.token).killed, 0);
     const std::string count = text_of(scratch_ + "/count" + std::to_string(spec.job));
-    // The order is repeated by a daemon that knows nothing: the answer is the same, or says more.
+    // A new daemon repeats the order. The result is the same or more advanced.
     open();
     EXPECT_FALSE(executor_->start(spec));
     ASSERT_TRUE(eventually([&] { return !executor_->poll().empty(); }));
@@ -181,7 +181,7 @@ TEST_F(Crash, AShimKilledAtAnyMomentNeverRunsTwiceAndLeavesNothing) {
     came_to_run += count.empty() ? 0 : 1;
   }
   EXPECT_GT(came_to_run, 0);
-  EXPECT_LT(came_to_run, i);  // Else the moments were not early enough to show anything.
+  EXPECT_LT(came_to_run, i);  // Otherwise the kills came too late to test anything.
 }
 
 TEST_F(Crash, AFrozenShimIsNoticedAndCanBeKilled) {
@@ -194,8 +194,8 @@ TEST_F(Crash, AFrozenShimIsNoticedAndCanBeKilled) {
   ::kill(facts.pid, SIGSTOP);
   const auto status = executor_->status(lease_name(spec));
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message, "the shim does not answer within 0.50 s");
-  EXPECT_TRUE(alive(near));  // Not answering is not having failed.
+  EXPECT_EQ(status.error().message, "no response from the shim within 0.50 s");
+  EXPECT_TRUE(alive(near));  // A shim that does not respond has not failed.
   EXPECT_FALSE(executor_->kill(lease_name(spec)));
   wait_for(ExecEvent::Kind::kLost);
   EXPECT_FALSE(alive(near));
@@ -243,7 +243,7 @@ TEST_F(Crash, ARestartedMachineHasLostItsLeases) {
   std::ofstream(dir(spec) + "/started.json") << text;
   open();
   EXPECT_EQ(executor_->adopt(lease_name(spec)).value(), Found::What::kLost);
-  EXPECT_EQ(wait_for(ExecEvent::Kind::kLost).why, "the machine was started anew");
+  EXPECT_EQ(wait_for(ExecEvent::Kind::kLost).why, "the machine was rebooted");
 }
 
 }  // namespace

@@ -21,13 +21,14 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kMostSize = std::int64_t{1} << 61;  // More is a lie or a sparse file.
+constexpr std::int64_t kMaxSize = std::int64_t{1}
+                                  << 61;  // A larger size is wrong or a sparse file.
 
 Error cannot_use(const std::string& path, std::string why) {
   if (!why.empty()) why[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(why[0])));
   return Error{
       fmt::format(
-          "dataset: {}: {}; name the directory or the file that the job reads its data from", why,
+          "dataset: {}: {}; specify the file or directory from which the job reads its data", why,
           in_quotes(path)),
       ErrorCode::kNotFound};
 }
@@ -39,16 +40,16 @@ class Walk {
         visit_(visit),
         until_(Clock::now() + std::chrono::microseconds(limits.time.us())) {}
 
-  // False: enough.
+  // Returns false to stop.
   bool file(const std::string& path, std::int64_t bytes) {
     ++size_.files;
     if (bytes == 0) return true;
-    size_.bytes = std::min(kMostSize, size_.bytes + std::min(bytes, kMostSize));
+    size_.bytes = std::min(kMaxSize, size_.bytes + std::min(bytes, kMaxSize));
     return visit_(path, bytes, size_);
   }
 
-  // Not recursive, since what a stranger nested has any depth. A directory that fails is passed
-  // over: the rest is still worth knowing.
+  // Not recursive, because directories can be nested to any depth. Unreadable directories are
+  // skipped and counted.
   void directory(const fs::path& top) {
     std::vector<fs::path> waiting = {top};
     while (!waiting.empty()) {
@@ -71,7 +72,7 @@ class Walk {
 
  private:
   bool is_over() {
-    constexpr std::int64_t kLooks = 64;  // Entries between two looks at the clock.
+    constexpr std::int64_t kLooks = 64;  // Entries between two checks of the time.
     if (++entries_ > limits_.entries) return true;
     return entries_ % kLooks == 0 && Clock::now() > until_;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The files a job trains on, as profiling wants to know them: how many bytes they are. Looks at
-// names and sizes only, for a bounded time.
+// Computes the size of a data set for profiling. Reads only names and sizes of files, within limits
+// on time and number of entries.
 
 #include <cstdint>
 #include <functional>
@@ -15,9 +15,9 @@ namespace muster {
 struct DatasetSize {
   std::int64_t bytes = 0;
   std::int64_t files = 0;
-  std::int64_t links = 0;       // Symbolic links, which are not followed: they may lead anywhere.
-  std::int64_t unreadable = 0;  // Directories that could not be looked into, files without a size.
-  bool complete = true;         // False: there is more than the limits let us look at.
+  std::int64_t links = 0;       // Symbolic links. They are not followed.
+  std::int64_t unreadable = 0;  // Directories that cannot be listed, files without a size.
+  bool complete = true;         // False if a limit was reached.
 };
 
 struct DatasetLimits {
@@ -25,18 +25,18 @@ struct DatasetLimits {
   Duration time = Duration::seconds(20);
 };
 
-// Called for each file that is not empty, with its path and what was found so far, it included.
-// False: enough.
+// Called for each non-empty file, with its path and the totals so far, including this file. Returns
+// false to stop.
 using DatasetVisit =
     std::function<bool(const std::string& path, std::int64_t bytes, const DatasetSize& so_far)>;
 
-// A file or a directory with all that is below it; a link only as `path` itself. Directories are
-// visited in the order the file system gives. Refuses a path that is not there or is neither:
+// Visits a file, or all files below a directory in file system order. Follows a link only if `path`
+// itself is one. Fails if the path does not exist or is neither a file nor a directory:
 // "dataset: no such file or directory: '/data'; ...".
 Result<DatasetSize> walk_dataset(const std::string& path, const DatasetLimits& limits,
                                  const DatasetVisit& visit);
 
-// The same for its size alone; `progress`, which may be empty, hears of it ten times a second.
+// Returns only the totals. Calls `progress`, if not empty, ten times per second.
 Result<DatasetSize> dataset_size(const std::string& path,
                                  const std::function<void(const DatasetSize&)>& progress = {},
                                  const DatasetLimits& limits = {});

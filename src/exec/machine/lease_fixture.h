@@ -1,8 +1,8 @@
 #pragma once
 
-// For tests of the local executor: a scratch directory of leases, specs for small shell jobs, and
-// waiting for events with a limit. Each test runs with control groups where the machine lets us
-// have them, and without.
+// Fixture for tests of the local executor: a scratch directory of leases, specs for small shell
+// jobs, and waiting for events with a timeout. Tests run with control groups if available, and
+// without.
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -20,12 +20,12 @@
 
 #include "base/os/processes.h"
 #include "exec/cgroup/cgroup.h"
-#include "exec/machine/local.h"
+#include "exec/machine/local_executor.h"
 
 namespace muster {
 
-// Milliseconds until what takes a moment is believed not to happen: the machine may be busy with
-// other things, and only a test that fails waits so long.
+// Timeout in milliseconds for things that normally take a moment. It is long because the machine
+// may be busy. Only a failing test waits that long.
 inline constexpr int kPatience = 120'000;
 
 inline bool eventually(const std::function<bool()>& holds, int most_ms = kPatience) {
@@ -73,7 +73,7 @@ class LeaseTest : public ::testing::Test {
     LaunchSpec spec;
     spec.job = ++job_;
     spec.epoch = 1;
-    // Of this process and job alone, so that tests side by side do not kill each other's.
+    // Unique per process and job, so that parallel tests do not kill each other's processes.
     spec.token = "t" + std::to_string(1'000'000'000 + ::getpid()) + "x" +
                  std::to_string(100'000 + job_) + "test";
     spec.argv = std::move(argv);
@@ -84,7 +84,7 @@ class LeaseTest : public ::testing::Test {
   }
   LaunchSpec shell(const std::string& script) { return spec({"sh", "-c", script}); }
 
-  // With limits by control groups, if we may: else false.
+  // Enables control groups for the spec. Returns false if they are not available.
   bool with_group(LaunchSpec& spec) {
     if (try_cgroup(group_parent_)) return false;
     spec.cgroup_parent = group_parent_;

@@ -11,7 +11,7 @@
 #include <cmath>
 
 #include "exec/machine/lease_fixture.h"
-#include "exec/machine/local.h"
+#include "exec/machine/local_executor.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MUSTER_SANITIZED 1
@@ -24,7 +24,7 @@
 namespace muster {
 namespace {
 
-// A process that takes all the CPU it can get: what a job without limits would have.
+// A process that uses all available CPU, for comparison with a job without limits.
 class Spinner {
  public:
   Spinner() : pid_(::fork()) {
@@ -50,21 +50,21 @@ class Spinner {
   pid_t pid_;
 };
 
-// CPUs the lease uses, loops it makes a second, and CPUs of the control, over that time.
+// CPUs used by the lease, its loops per second, and CPUs used by the control process.
 struct SpinRate {
   double cpus = 0;
   double loops = 0;
   double control = 0;
 };
 
-// With a CPU, with a tenth of one, so that it shows also where many want it, and with all again.
+// Measures with one CPU, with a tenth (visible even on a busy machine), and with one CPU again.
 struct Rates {
   SpinRate whole, tenth, again;
   bool follow() const {
     return whole.cpus > 0.2 && tenth.cpus < 0.2 && tenth.cpus > 0.03 &&
            tenth.loops < 0.75 * whole.loops && again.cpus > 1.3 * tenth.cpus;
   }
-  // Whether one without limits could have a CPU.
+  // Whether a process without limits could get a CPU.
   bool free() const { return std::min({whole.control, tenth.control, again.control}) > 0.6; }
   friend std::ostream& operator<<(std::ostream& out, const Rates& rates) {
     for (const SpinRate& rate : {rates.whole, rates.tenth, rates.again}) {
@@ -116,7 +116,7 @@ class LimitsHold : public LeaseTest {
     return rates;
   }
 
-  // The machine may be busy with other things: then another try shows more, or nothing is shown.
+  // The machine may be busy: try again, or skip the test.
   void resize_follows(const LaunchSpec& spec) {
     start(spec);
     started();
@@ -132,7 +132,7 @@ class LimitsHold : public LeaseTest {
     EXPECT_TRUE(rates.follow()) << rates;
   }
 
-  // Sends the text to the lease's ctl as it is; the line that comes back.
+  // Sends the unchanged text to the control socket of the lease and returns the response line.
   std::string raw(const LaunchSpec& spec, const std::string& text) {
     const auto directory = open_directory(dir(spec));
     const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -181,7 +181,7 @@ TEST_F(LimitsHold, TheStartSaysWhichIsolation) {
 
 TEST_F(LimitsHold, TooMuchMemoryIsTold) {
   for (const bool grouped : {false, true}) {
-    LaunchSpec spec = this->spec({"tail", "/dev/zero"});  // Keeps all of a line that never ends.
+    LaunchSpec spec = this->spec({"tail", "/dev/zero"});  // Buffers a line that never ends.
     spec.mem_mib = 64;
     if (grouped && !with_group(spec)) continue;
     const ExitReport report = run(spec);
@@ -251,7 +251,7 @@ TEST_F(LimitsHold, AFullDiskLosesLogsNotTheJob) {
   EXPECT_GT(report.log_lost_bytes, 1'000'000);
   EXPECT_EQ(report.log_trouble, "No space left on device");
   EXPECT_EQ(text_of(scratch_ + "/done"), "done\n");
-  // No room for a record, or none for the report to come: nothing runs.
+  // Without disk space for the record or the report, nothing runs.
   const LaunchSpec next = shell("echo ran >ran");
   if (!executor_->start(next)) {
     const ExitReport refused = ended();
@@ -277,10 +277,10 @@ TEST_F(LimitsHold, GarbageOnTheSocketIsRefusedInOneLine) {
   EXPECT_EQ(raw(spec, "{\"do\":\"stop\",\"grace_m\":1}\n"),
             refused("unknown key 'grace_m'; did you mean 'grace_ms'?"));
   EXPECT_EQ(raw(spec, "{\"do\":\"resize\",\"cpu_milli\":-5,\"mem_mib\":1}\n"),
-            refused("cpu_milli: -5 is not within 10 and 1000000000"));
-  EXPECT_EQ(raw(spec, std::string(5000, '[')), refused("a line longer than 4096 bytes"));
+            refused("cpu_milli: -5 is not between 10 and 1000000000"));
+  EXPECT_EQ(raw(spec, std::string(5000, '[')), refused("request longer than 4096 bytes"));
   EXPECT_EQ(raw(spec, std::string(4000, '[') + "\n"), refused("not JSON"));
-  // Twenty who say nothing, and one who does.
+  // Twenty silent clients and one that sends a request.
   const auto directory = open_directory(dir(spec));
   std::vector<Fd> silent;
   for (int i = 0; i < 20; ++i) {

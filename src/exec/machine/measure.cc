@@ -9,7 +9,7 @@
 
 #include "base/os/processes.h"
 #include "exec/lease/lease_files.h"
-#include "exec/machine/local.h"
+#include "exec/machine/local_executor.h"
 #include "exec/machine/step_watch.h"
 
 namespace muster {
@@ -17,11 +17,11 @@ namespace muster {
 namespace {
 
 constexpr int kLookEveryMs = 20;
-constexpr int kMostStarts = 10;
+constexpr int kMaxStarts = 10;
 constexpr std::int64_t kStopPatienceUs = 20'000'000;
-constexpr std::size_t kMostLastWords = 2'000;
+constexpr std::size_t kMaxLastWords = 2'000;
 
-// The clock by which files are written.
+// The clock of file modification times.
 std::int64_t unix_us() { return now_on_both_clocks().wall_us; }
 
 std::string end_of_file(const std::string& path) {
@@ -29,7 +29,7 @@ std::string end_of_file(const std::string& path) {
   std::stringstream text;
   text << in.rdbuf();
   const std::string whole = text.str();
-  return whole.size() <= kMostLastWords ? whole : whole.substr(whole.size() - kMostLastWords);
+  return whole.size() <= kMaxLastWords ? whole : whole.substr(whole.size() - kMaxLastWords);
 }
 
 class Measuring {
@@ -42,13 +42,13 @@ class Measuring {
         zero_(unix_us()) {}
 
   Result<Measured> run() {
-    if (const Refusal refusal = start()) return *refusal;
+    if (const MaybeError refusal = start()) return *refusal;
     while (!session_.over() && !out_.trouble) {
       if (order_.interrupted && order_.interrupted()) {
         out_.trouble = "interrupted";
         break;
       }
-      if (const Refusal refusal = hear()) {
+      if (const MaybeError refusal = hear()) {
         end();
         return *refusal;
       }
@@ -65,7 +65,7 @@ class Measuring {
  private:
   Duration now() const { return Duration::micros(unix_us() - zero_); }
 
-  Refusal start() {
+  MaybeError start() {
     LaunchSpec spec = order_.spec;
     spec.epoch = ++out_.starts;
     spec.token = fmt::format("{}x{}", order_.spec.token, out_.starts);
@@ -75,13 +75,13 @@ class Measuring {
     steps_.emplace(files_.progress_path(lease_));
     limit_due_ = false;
     session_.begin(now());
-    const Refusal refusal = executor_.start(spec);
+    const MaybeError refusal = executor_.start(spec);
     running_ = !refusal;
     return refusal;
   }
 
-  // Waits a little for news of the lease.
-  Refusal hear() {
+  // Waits briefly for events of the lease.
+  MaybeError hear() {
     pollfd ready{executor_.fd(), POLLIN, 0};
     ::poll(&ready, 1, kLookEveryMs);
     for (const ExecEvent& event : executor_.poll()) {
@@ -95,10 +95,10 @@ class Measuring {
           break;
         case ExecEvent::Kind::kLost:
           running_ = false;
-          return Error{"its shim was lost: " + event.why, ErrorCode::kUnavailable};
+          return Error{"the shim was lost: " + event.why, ErrorCode::kUnavailable};
         case ExecEvent::Kind::kEnded:
           running_ = false;
-          if (const Refusal refusal = ended(*event.ended)) return refusal;
+          if (const MaybeError refusal = ended(*event.ended)) return refusal;
           break;
         case ExecEvent::Kind::kNote:
           break;
@@ -107,20 +107,21 @@ class Measuring {
     return std::nullopt;
   }
 
-  Refusal ended(const ExitReport& report) {
-    look();  // What it said last.
+  MaybeError ended(const ExitReport& report) {
+    look();  // Reads the last progress.
     if (report.cause != EndCause::kFinished) {
-      out_.trouble = report.words.empty() ? "it failed" : "it failed: " + report.words;
+      out_.trouble = report.words.empty() ? "the job failed" : "the job failed: " + report.words;
       out_.last_words = end_of_file(files_.output_path(lease_));
       return std::nullopt;
     }
     if (session_.over()) return std::nullopt;
     if (session_.curve().points().empty()) {
-      out_.trouble = "it ended before its speed was known at even one share of CPU";
+      out_.trouble = "the job ended before its speed was measured at any CPU limit";
       return std::nullopt;
     }
-    if (out_.starts == kMostStarts) {
-      out_.trouble = fmt::format("it ended {} times before its speed was known", kMostStarts);
+    if (out_.starts == kMaxStarts) {
+      out_.trouble =
+          fmt::format("the job ended {} times before its speed was measured", kMaxStarts);
       return std::nullopt;
     }
     executor_.forget(lease_);
@@ -137,7 +138,7 @@ class Measuring {
       limit_due_ = !session_.over();
     }
     if (!limit_due_ || !running_) return;
-    // A shim that does not answer now will, or its lease comes to an end.
+    // If the shim does not respond, try again later. If it is gone, the lease ends.
     limit_due_ = executor_.resize(lease_, {session_.cpu_milli(), order_.spec.mem_mib}).has_value();
     session_.begin(now());
   }
@@ -176,7 +177,7 @@ class Measuring {
   std::optional<StepWatch> steps_;
   std::optional<StepSeen> first_epoch_;
   bool running_ = false;
-  bool limit_due_ = false;  // The session's limit is still to be set.
+  bool limit_due_ = false;  // The limit of the session is not set yet.
   Measured out_;
 };
 

@@ -1,8 +1,7 @@
 #pragma once
 
-// Runs a job on this machine, by a shim as the manager would, and changes its limit of CPU under
-// it until its speed is known. Called by `muster profile`; returns when the job is stopped and
-// nothing of it is left.
+// Runs a job on this machine with a shim, as the manager does, and changes its CPU limit until its
+// speed is measured. Called by `muster profile`. Returns when no process of the job is left.
 
 #include <cstdint>
 #include <functional>
@@ -17,25 +16,25 @@
 namespace muster {
 
 struct MeasureOrder {
-  LaunchSpec spec;      // What to run; its CPU is the session's to say.
+  LaunchSpec spec;      // The job to run. The session sets its CPU limit.
   std::string scratch;  // An empty directory for the records.
-  std::string shim;     // The program muster-shim.
+  std::string shim;     // Path of muster-shim.
   SessionOptions session;
-  std::function<void(const Session&)> watch;  // Now and then; may be empty.
-  std::function<bool()> interrupted;          // True: stop it and return.
+  std::function<void(const Session&)> watch;  // Called periodically; can be empty.
+  std::function<bool()> interrupted;          // Returns true to stop the job and return.
 };
 
 struct Measured {
   SpeedCurve curve;
-  Duration time;  // Under all limits together.
+  Duration time;  // Total time under all limits.
   int starts = 0;
-  std::optional<std::string> trouble;  // Why it went no further.
-  std::string last_words;              // Of the job, if it failed by itself.
-  std::int64_t own_mem_mib = 0;        // At the most, without what the system caches of files.
-  double steps_per_epoch = 0;          // Zero: it has not told of a whole one.
+  std::optional<std::string> trouble;  // Why the measurement ended early.
+  std::string last_words;              // End of the job's output, if it failed.
+  std::int64_t own_mem_mib = 0;        // Peak memory without the page cache.
+  double steps_per_epoch = 0;          // Per training epoch; 0 if no whole one was reported.
 };
 
-// An error if nothing can be measured here at all: the CPU cannot be limited, or no process made.
+// Fails if nothing can be measured: the CPU cannot be limited, or no process can be started.
 Result<Measured> measure(const MeasureOrder& order);
 
 }  // namespace muster

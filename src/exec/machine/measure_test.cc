@@ -48,7 +48,7 @@ class MeasureTest : public ::testing::Test {
   int orders_ = 0;
 };
 
-// Ten steps a second, whatever the CPU.
+// Ten steps per second, independent of the CPU limit.
 constexpr const char* kSleeper =
     "i=0; while :; do i=$((i+1)); echo \"{\\\"step\\\":$i,\\\"epoch\\\":$((i/5))}\" >> "
     "\"$MUSTER_PROGRESS\"; sleep 0.1; done";
@@ -82,17 +82,17 @@ TEST_F(MeasureTest, OneThatSaysNothingIsTold) {
   silent.session.patience = Duration::seconds(1);
   const Result<Measured> found = measure(silent);
   ASSERT_TRUE(found.ok()) << found.error().message;
-  EXPECT_EQ(found.value().trouble, "it has reported no progress for 1 s");
+  EXPECT_EQ(found.value().trouble, "the job has reported no progress for 1 s");
 }
 
 TEST_F(MeasureTest, OneThatEndsOrFailsTooSoonIsTold) {
   if (const auto why = try_cgroup(parent_)) GTEST_SKIP() << why->message;
   const Result<Measured> brief = measure(order("true"));
   ASSERT_TRUE(brief.ok()) << brief.error().message;
-  EXPECT_EQ(brief.value().trouble, "it ended before its speed was known at even one share of CPU");
+  EXPECT_EQ(brief.value().trouble, "the job ended before its speed was measured at any CPU limit");
   const Result<Measured> failed = measure(order("echo no such data set; exit 3"));
   ASSERT_TRUE(failed.ok()) << failed.error().message;
-  EXPECT_TRUE(failed.value().trouble->starts_with("it failed")) << *failed.value().trouble;
+  EXPECT_TRUE(failed.value().trouble->starts_with("the job failed")) << *failed.value().trouble;
   EXPECT_EQ(failed.value().last_words, "no such data set\n");
 }
 

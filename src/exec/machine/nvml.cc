@@ -1,4 +1,4 @@
-// NVML without its header or library at build time: the few calls we need, looked up by name.
+// Uses NVML without its header or library at build time: it looks up the functions by name.
 // Their signatures are fixed by NVIDIA's stable interface; 0 means success.
 
 #include <dlfcn.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "exec/machine/node.h"
+#include "exec/machine/machine_facts.h"
 
 namespace muster {
 namespace {
@@ -22,7 +22,7 @@ struct Nvml {
   int (*uuid)(NvmlDevice, char*, unsigned) = nullptr;
   int (*memory)(NvmlDevice, unsigned long long*) = nullptr;  // Total, free, used.
   int (*use)(NvmlDevice,
-             unsigned*) = nullptr;  // Of GPU and memory, in percent. Not everywhere there.
+             unsigned*) = nullptr;  // GPU and memory utilization in percent. Optional.
 };
 
 template <class Function>
@@ -81,7 +81,7 @@ struct GpuWatch::Library {
 
   void* handle;
   Nvml nvml;
-  int error = -1;  // Zero: it can be asked.
+  int error = -1;  // 0 if NVML is usable.
 };
 
 GpuWatch::GpuWatch(const char* nvml) : library_(std::make_unique<Library>(nvml)) {}

@@ -16,10 +16,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostRead = 64 << 10;
-constexpr std::size_t kMostLine = 4096;
-constexpr int kMostDepth = 4;
-constexpr std::int64_t kLastSecond = 100'000'000'000;  // Since 1970; files may claim any.
+constexpr std::int64_t kMaxRead = 64 << 10;
+constexpr std::size_t kMaxLine = 4096;
+constexpr int kMaxDepth = 4;
+constexpr std::int64_t kLastSecond = 100'000'000'000;  // Since 1970. File times can be arbitrary.
 
 }  // namespace
 
@@ -30,14 +30,14 @@ std::optional<ProgressFile::News> ProgressFile::look() {
     return std::nullopt;
   }
   if (facts.st_size == offset_) return std::nullopt;
-  if (facts.st_size < offset_) offset_ = 0;  // Begun anew.
-  const std::int64_t from = std::max<std::int64_t>(offset_, facts.st_size - kMostRead);
+  if (facts.st_size < offset_) offset_ = 0;  // The file was truncated.
+  const std::int64_t from = std::max<std::int64_t>(offset_, facts.st_size - kMaxRead);
   std::string text(static_cast<std::size_t>(facts.st_size - from), '\0');
   const ssize_t got = ::pread(file.get(), text.data(), text.size(), from);
   if (got <= 0) return std::nullopt;
   text.resize(static_cast<std::size_t>(got));
   const std::size_t last = text.rfind('\n');
-  if (last == std::string::npos) return std::nullopt;  // The line is still being written.
+  if (last == std::string::npos) return std::nullopt;  // No complete line yet.
   offset_ = from + static_cast<std::int64_t>(last) + 1;
   News news;
   const auto second = std::clamp<std::int64_t>(facts.st_mtim.tv_sec, 0, kLastSecond);
@@ -51,12 +51,12 @@ std::optional<ProgressFile::News> ProgressFile::look() {
 }
 
 json progress_object(std::string_view line) {
-  if (line.empty() || line.size() > kMostLine) return nullptr;
+  if (line.empty() || line.size() > kMaxLine) return nullptr;
   int depth = 0;
   const auto shallow = [&depth](int, json::parse_event_t event, json&) {
     const bool opens =
         event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    return !opens || ++depth <= kMostDepth;
+    return !opens || ++depth <= kMaxDepth;
   };
   return json::parse(line, shallow, false);
 }

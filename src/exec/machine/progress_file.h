@@ -1,7 +1,7 @@
 #pragma once
 
-// The file to which a job appends what it says of itself ($MUSTER_PROGRESS), read a little at a
-// time. It is the job's own, so nothing in it is trusted and no more than a bounded part is read.
+// Reads the file to which a job appends its progress ($MUSTER_PROGRESS), incrementally. The job
+// owns the file, so its content is not trusted, and the amount that is read is bounded.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -18,11 +18,11 @@ class ProgressFile {
   explicit ProgressFile(std::string path) : path_(std::move(path)) {}
 
   struct News {
-    std::vector<std::string> lines;  // Whole ones, without their ends.
-    // Of the file's last write: when the last of them was said, however seldom one looks.
+    std::vector<std::string> lines;  // Complete lines without line ends.
+    // Modification time of the file, which is the time of the last line.
     std::int64_t unix_us = 0;
   };
-  // What was added since the last look, the last 64 KiB of it.
+  // Returns the lines added since the last call, from the last 64 KiB; nullopt if there are none.
   std::optional<News> look();
 
  private:
@@ -30,10 +30,10 @@ class ProgressFile {
   std::int64_t offset_ = 0;
 };
 
-// One line as an object, or one that is none: too long, too deep, no JSON.
+// Parses a line. The result is not an object if the line is too long, too deep or not JSON.
 nlohmann::json progress_object(std::string_view line);
 
-// A field of it, if that is a finite number.
+// Returns a field if it is a finite number.
 std::optional<double> number_in(const nlohmann::json& object, const char* key);
 
 }  // namespace muster

@@ -7,7 +7,7 @@ namespace muster {
 std::optional<StepSeen> StepWatch::look() {
   const std::optional<ProgressFile::News> news = file_.look();
   if (!news) return std::nullopt;
-  // Backwards: only the last that says something counts.
+  // Backwards: only the last line with a step is used.
   for (auto line = news->lines.rbegin(); line != news->lines.rend(); ++line) {
     const nlohmann::json said = progress_object(*line);
     if (!said.is_object()) continue;

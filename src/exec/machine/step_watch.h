@@ -1,7 +1,7 @@
 #pragma once
 
-// How far a job is, from its progress file, with the time at which it said so. Used by whoever
-// measures its speed.
+// Reads the current step of a job from its progress file, with the time of the report. Used by
+// measure.h to compute the speed.
 
 #include <cstdint>
 #include <optional>
@@ -15,14 +15,14 @@ namespace muster {
 struct StepSeen {
   std::int64_t unix_us = 0;
   double step = 0;
-  std::optional<double> epoch;  // Over its data, as it says.
+  std::optional<double> epoch;  // Training epoch as reported by the job.
 };
 
 class StepWatch {
  public:
   explicit StepWatch(std::string path) : file_(std::move(path)) {}
 
-  // The last whole line that has a step, if there are new ones.
+  // Returns the last new line that has a step, or nullopt.
   std::optional<StepSeen> look();
 
  private:

@@ -1,5 +1,5 @@
-// storage_bandwidth() of exec/machine/bandwidth.h: reads files as a job's loader would, from the
-// device.
+// Implements storage_bandwidth() of exec/machine/bandwidth.h. Reads files from the device, with the
+// access pattern of a data loader.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -35,13 +35,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kOneMiB = 1 << 20;
 constexpr std::int64_t kPiece = kOneMiB;
-constexpr std::int64_t kMostStorageRead = 256 * kOneMiB;
-constexpr std::int64_t kMostOfOneFile = 64 * kOneMiB;
-constexpr std::int64_t kLeast = 8 * kOneMiB;  // Less is over before it says anything.
+constexpr std::int64_t kMaxStorageRead = 256 * kOneMiB;
+constexpr std::int64_t kMaxOfOneFile = 64 * kOneMiB;
+constexpr std::int64_t kMin = 8 * kOneMiB;  // Reading less takes too little time to measure.
 constexpr std::int64_t kScratch = 64 * kOneMiB;
-constexpr auto kMostTime = std::chrono::milliseconds(1500);
-constexpr int kReaders = 4;  // What data loaders commonly have; one alone waits more than it reads.
-constexpr std::size_t kAlign = 4096;  // Of O_DIRECT.
+constexpr auto kMaxTime = std::chrono::milliseconds(1500);
+constexpr int kReaders = 4;  // A common number in data loaders. A single reader mostly waits.
+constexpr std::size_t kAlign = 4096;  // Alignment for O_DIRECT.
 constexpr std::int64_t kSmallFile = kOneMiB;
 
 struct File {
@@ -50,7 +50,7 @@ struct File {
 };
 struct Sample {
   std::vector<File> files;
-  std::int64_t bytes = 0;  // To be read of them.
+  std::int64_t bytes = 0;  // Bytes to read from the files.
 };
 
 struct Piece {
@@ -58,8 +58,8 @@ struct Piece {
   std::int64_t offset = 0;
 };
 
-// Some of the files in no order: neighbours in a directory are neighbours on the disk, and a job
-// that shuffles does not read them so.
+// Chooses files in random order. Files that are adjacent in a directory are often adjacent on the
+// disk, and a job that shuffles does not read them in that order.
 Result<Sample> choose_files(const std::string& dataset) {
   const DatasetLimits limits = {20'000, Duration::micros(500'000)};
   std::vector<File> files;
@@ -71,16 +71,16 @@ Result<Sample> choose_files(const std::string& dataset) {
   if (!walked.ok()) return walked.error();
   Random random(1);
   Sample sample;
-  for (std::size_t i = 0; i < files.size() && sample.bytes < kMostStorageRead; ++i) {
+  for (std::size_t i = 0; i < files.size() && sample.bytes < kMaxStorageRead; ++i) {
     std::swap(files[i], files[i + random.below(files.size() - i)]);
     sample.files.push_back(files[i]);
-    sample.bytes += std::min(files[i].bytes, kMostOfOneFile);
+    sample.bytes += std::min(files[i].bytes, kMaxOfOneFile);
   }
   return sample;
 }
 
-// An open file of which nothing is read from the page cache: by O_DIRECT, or where a file system
-// has none, by dropping each piece before.
+// A file that is read without the page cache: with O_DIRECT or, if the file system does not support
+// it, by dropping each piece from the cache before the read.
 class ColdFile {
  public:
   explicit ColdFile(const std::string& path) {
@@ -93,13 +93,13 @@ class ColdFile {
     if (!fd_.open()) error_ = errno;
   }
 
-  // Bytes read; below zero if it failed.
+  // Returns the number of bytes read; negative on failure.
   std::int64_t read(char* to, std::int64_t offset) {
     if (!fd_.open()) return -1;
     if (!direct_) ::posix_fadvise(fd_.get(), offset, kPiece, POSIX_FADV_DONTNEED);
     ssize_t n = ::pread(fd_.get(), to, kPiece, offset);
     if (n < 0 && errno == EINVAL && direct_) {
-      // Some file systems take the flag and then not the reading.
+      // Some file systems accept O_DIRECT in open() but not in read().
       ::fcntl(fd_.get(), F_SETFL, 0);
       direct_ = false;
       return read(to, offset);
@@ -146,12 +146,12 @@ void read_pieces(const std::vector<File>& files, const std::vector<Piece>& piece
   }
 }
 
-// MiB/s.
+// Returns the bandwidth in MiB/s.
 Result<double> read_files(const std::string& dataset, const std::vector<File>& files) {
   std::vector<Piece> pieces;
-  std::int64_t left = kMostStorageRead;
+  std::int64_t left = kMaxStorageRead;
   for (std::size_t file = 0; file < files.size(); ++file) {
-    const std::int64_t end = std::min({files[file].bytes, kMostOfOneFile, left});
+    const std::int64_t end = std::min({files[file].bytes, kMaxOfOneFile, left});
     for (std::int64_t at = 0; at < end; at += kPiece) pieces.push_back({file, at});
     left -= end;
   }
@@ -160,12 +160,12 @@ Result<double> read_files(const std::string& dataset, const std::vector<File>& f
   {
     std::array<std::jthread, kReaders> readers;
     for (std::jthread& reader : readers) {
-      reader = std::jthread([&] { read_pieces(files, pieces, begin + kMostTime, reading); });
+      reader = std::jthread([&] { read_pieces(files, pieces, begin + kMaxTime, reading); });
     }
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (reading.bytes == 0) {
-    return Error{fmt::format("dataset: cannot be read: {}: {}; name files that may be read",
+    return Error{fmt::format("dataset: cannot be read: {}: {}; check the permissions",
                              std::strerror(reading.error), in_quotes(dataset)),
                  ErrorCode::kNotFound};
   }
@@ -173,7 +173,8 @@ Result<double> read_files(const std::string& dataset, const std::vector<File>& f
          std::max(seconds, 1e-6);
 }
 
-// A file without a name, gone with its descriptor. Full of noise: some storage packs what it can.
+// Creates an unnamed file that disappears with its descriptor. It has random bytes, because some
+// storage compresses.
 Result<Fd> make_scratch(const std::string& directory) {
   Fd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!fd.open()) {
@@ -211,11 +212,11 @@ Result<double> read_scratch(const std::string& directory, std::uint64_t device) 
 }
 
 Error too_small(const std::string& dataset, const Sample& sample) {
-  return Error{fmt::format("dataset: {:.1f} MiB are too little to measure storage by: {}; {} MiB "
-                           "are enough, else say "
-                           "how fast it is, or where a file of {} MiB may be written for a moment",
+  return Error{fmt::format("dataset: {:.1f} MiB is too small to measure the storage: {}; use at "
+                           "least {} MiB, specify the bandwidth, or specify a directory for a "
+                           "temporary file of {} MiB",
                            static_cast<double>(sample.bytes) / kOneMiB, in_quotes(dataset),
-                           kLeast / kOneMiB, kScratch / kOneMiB),
+                           kMin / kOneMiB, kScratch / kOneMiB),
                ErrorCode::kConflict};
 }
 
@@ -227,7 +228,7 @@ Result<Bandwidth> storage_bandwidth(const std::string& dataset, const std::strin
   if (!sample.ok()) return sample.error();
   struct stat facts = {};
   if (::stat(dataset.c_str(), &facts) != 0) return system_error("dataset", errno);
-  const bool enough = sample.value().bytes >= kLeast;
+  const bool enough = sample.value().bytes >= kMin;
   if (!enough && scratch.empty()) return too_small(dataset, sample.value());
   const auto count = static_cast<std::int64_t>(sample.value().files.size());
   const bool small = enough && sample.value().bytes / count < kSmallFile;

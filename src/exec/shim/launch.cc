@@ -22,7 +22,7 @@
 namespace muster {
 namespace {
 
-// Where the way from fork to exec ended. Sent through a pipe that closes by itself on success.
+// The step between fork and exec that failed. Sent through a pipe that exec closes on success.
 enum class Stage : int { kSetup, kGroup, kDirectory, kProgram };
 
 struct Trouble {
@@ -43,7 +43,7 @@ std::string joined(const std::vector<int>& numbers) {
   return text;
 }
 
-// All of the following runs in the child.
+// The following functions run in the child.
 
 bool into_groups(const std::vector<Fd>& doors) {
   return std::all_of(doors.begin(), doors.end(),
@@ -51,7 +51,7 @@ bool into_groups(const std::vector<Fd>& doors) {
 }
 
 bool set_up(int output, pid_t shim, std::int64_t data_limit) {
-  // The shim may have died before the line below took hold.
+  // The shim may have died before PR_SET_PDEATHSIG took effect.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != shim) return false;
   ::setpgid(0, 0);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
@@ -83,7 +83,7 @@ bool set_up(int output, pid_t shim, std::int64_t data_limit) {
   if (!into_groups(doors)) give_up(Stage::kGroup);
   if (!set_up(output, shim, data_limit)) give_up(Stage::kSetup);
   if (::chdir(spec.cwd.c_str()) != 0) give_up(Stage::kDirectory);
-  ::environ = environment;  // So that the job's own PATH is searched.
+  ::environ = environment;  // execvp() must search the PATH of the job.
   ::execvp(argv[0], argv);
   give_up(Stage::kProgram);
   std::abort();
@@ -113,7 +113,7 @@ std::vector<std::string> rank_environment(const LaunchSpec& spec, int local_rank
     if (const char* value = std::getenv(name)) env[name] = value;
   }
   env.try_emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
-  if (const passwd* me = ::getpwuid(::geteuid()); me != nullptr) {  // A bare launcher sets neither.
+  if (const passwd* me = ::getpwuid(::geteuid()); me != nullptr) {  // Some launchers set neither.
     env.try_emplace("HOME", me->pw_dir);
     env.try_emplace("USER", me->pw_name);
   }
@@ -124,9 +124,9 @@ std::vector<std::string> rank_environment(const LaunchSpec& spec, int local_rank
   env["MUSTER_EPOCH"] = std::to_string(spec.epoch);
   env["MUSTER_LEASE"] = spec.token;
   env["MUSTER_PROGRESS"] = progress;
-  env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";  // NVML's order, which the indices are in.
+  env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";  // The order of NVML, to which the indices refer.
   env["CUDA_VISIBLE_DEVICES"] = joined(spec.gpus);
-  if (spec.remote) {  // Another's choice of devices, in the words of each maker.
+  if (spec.remote) {  // The launcher has chosen the devices in these variables.
     for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
       if (const char* value = std::getenv(name)) env[name] = value;
     }
@@ -149,7 +149,7 @@ Launched launch_rank(const LaunchSpec& spec, const std::vector<std::string>& env
     return Launched{0, {errno, std::string(what) + ": " + std::strerror(errno)}};
   };
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failed("cannot make a pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failed("cannot create a pipe");
   const Fd in(ends[0]);
   Fd out(ends[1]);
   std::vector<char*> argv = pointers(spec.argv);
@@ -160,7 +160,7 @@ Launched launch_rank(const LaunchSpec& spec, const std::vector<std::string>& env
   if (pid == 0) {
     become_rank(spec, argv.data(), env.data(), output, doors, out.get(), shim, data_limit);
   }
-  ::setpgid(pid, pid);  // Here too: whoever is first, the group exists when we return.
+  ::setpgid(pid, pid);  // In the parent too, so that the group exists when we return.
   out.reset();
   Trouble trouble{};
   ssize_t n = 0;

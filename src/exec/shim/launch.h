@@ -1,7 +1,7 @@
 #pragma once
 
-// Starts one rank: its environment, and the way from fork to the job's first instruction. Called
-// by the shim alone, once a rank.
+// Starts one rank: builds its environment, forks and executes the program. Only the shim calls it,
+// once per rank.
 
 #include <sys/types.h>
 
@@ -14,8 +14,8 @@
 
 namespace muster {
 
-// "NAME=value" in order of names, each once: a few of the shim's own, the spec's additions, and
-// what tells a rank its place. `progress` is the file it may append to.
+// Returns "NAME=value", sorted by name: some variables of the shim, the additions of the spec, and
+// the rank variables. `progress` is the file to which the rank can append.
 std::vector<std::string> rank_environment(const LaunchSpec& spec, int local_rank,
                                           const std::string& progress);
 
@@ -25,13 +25,13 @@ struct StartFailure {
 };
 
 struct Launched {
-  pid_t pid = 0;  // Also its process group. 0: see failure.
+  pid_t pid = 0;  // Also its process group. 0 if it failed: see failure.
   StartFailure failure;
 };
 
-// Returns when the rank's program runs or could not be run. Output goes to `output`; the process
-// has written itself into each of the `doors`. It dies with the caller.
-// `data_limit` is RLIMIT_DATA in bytes, 0 for none.
+// Returns when the program runs or has failed to start. The process writes to `output`, joins the
+// control groups of `doors` (see ControlGroup::doors()), and is killed when the caller dies.
+// `data_limit` is RLIMIT_DATA in bytes; 0 means no limit.
 Launched launch_rank(const LaunchSpec& spec, const std::vector<std::string>& environment,
                      int output, const std::vector<Fd>& doors, std::int64_t data_limit);
 

@@ -1,7 +1,7 @@
-// muster-shim DIR: runs the lease whose record directory DIR is. muster-shim --by-node NODE=DIR...:
-// that of the server this is, as $SLURMD_NODENAME has it. Exit status 0 when exit.json is written,
-// 1 when the record could not be kept, 2 when the order was refused; then one line on standard
-// error, and nothing ran.
+// muster-shim DIR: runs the lease with the record directory DIR. muster-shim --by-node NODE=DIR...:
+// uses the DIR of the node in $SLURMD_NODENAME. Exit status: 0 if exit.json is written; 1 if it
+// cannot be written; 2 if the order is rejected. For 2, nothing ran and standard error has one line
+// with the reason.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ int refuse(const std::string& directory, const std::string& why, int status) {
   return status;
 }
 
-// The directory among "NODE=DIR" that is for this server; empty if none is.
+// Returns the DIR of this node from the "NODE=DIR" arguments; empty if there is none.
 std::string directory_here(int argc, char** argv) {
   const char* node = std::getenv("SLURMD_NODENAME");
   if (node == nullptr) return "";
@@ -51,12 +51,12 @@ int main(int argc, char** argv) {
   }
   const std::string directory = by_node ? directory_here(argc, argv) : argv[1];
   if (directory.empty()) {
-    std::fprintf(stderr, "muster-shim: no directory for this server\n");
+    std::fprintf(stderr, "muster-shim: no record directory for this node; check SLURMD_NODENAME\n");
     return 2;
   }
-  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // Whatever the one who called us left open.
+  ::syscall(SYS_close_range, 3U, ~0U, 0U);  // Descriptors that the caller left open.
   ::umask(077);
-  ::setsid();  // Refused, and not needed, when we lead a session already.
+  ::setsid();  // Fails harmlessly if we already lead a session.
   auto shim = muster::Shim::claim(directory);
   if (!shim.ok()) return refuse(directory, shim.error().message, 2);
   if (auto refusal = shim.value().prepare()) return refuse(directory, refusal->message, 2);

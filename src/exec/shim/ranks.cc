@@ -25,11 +25,12 @@ rusage ended_use() {
 }  // namespace
 
 std::optional<StartFailure> Ranks::start(const LaunchSpec& spec, const std::string& progress,
-                                         int output, const std::vector<Fd>& doors,
+                                         std::span<const int> outputs, const std::vector<Fd>& doors,
                                          std::int64_t data_limit) {
   for (int i = 0; i < local_ranks(spec); ++i) {
     const auto environment = rank_environment(spec, i, progress);
-    const Launched launched = launch_rank(spec, environment, output, doors, data_limit);
+    const Launched launched =
+        launch_rank(spec, environment, outputs[static_cast<std::size_t>(i)], doors, data_limit);
     if (launched.pid == 0) return launched.failure;
     ranks_.push_back({launched.pid, spec.first_rank + i, true});
     left_ = true;
@@ -40,8 +41,7 @@ std::optional<StartFailure> Ranks::start(const LaunchSpec& spec, const std::stri
 std::vector<RankEnd> Ranks::reap() {
   std::vector<RankEnd> ended;
   while (true) {
-    // What a child read and wrote becomes ours when it is waited for: the difference is the
-    // child's.
+    // waitpid() adds the I/O of the child to ours, so the difference is the I/O of the child.
     std::int64_t looked = 0;
     std::int64_t looked_again = 0;
     const IoUse before = own_io_use(looked);
@@ -83,7 +83,7 @@ void Ranks::signal(int number) const {
 void Ranks::signal_all_groups(const std::vector<pid_t>& tree, int number) const {
   std::set<pid_t> groups;
   for (const pid_t pid : tree) groups.insert(::getpgid(pid));
-  groups.erase(-1);  // Gone meanwhile.
+  groups.erase(-1);  // The process has ended.
   groups.erase(::getpgrp());
   for (const pid_t group : groups) ::kill(-group, number);
 }

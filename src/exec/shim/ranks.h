@@ -1,12 +1,13 @@
 #pragma once
 
-// The processes of a lease as the shim sees them: the ranks it started and, because it adopts
-// every orphan below it, all that came of them. Nothing a job starts can leave this tree.
+// The processes of a lease on this node: the ranks that the shim started and all their descendants.
+// The shim is a subreaper and adopts orphans, so no process of the job can leave its tree.
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,24 +21,26 @@ namespace muster {
 
 class Ranks {
  public:
-  // Starts all, or stops at the first that cannot be started; those before it then run.
-  std::optional<StartFailure> start(const LaunchSpec& spec, const std::string& progress, int output,
-                                    const std::vector<Fd>& doors, std::int64_t data_limit);
+  // Starts all ranks; `outputs` has a descriptor for each. On failure, the ranks before the failed
+  // one keep running.
+  std::optional<StartFailure> start(const LaunchSpec& spec, const std::string& progress,
+                                    std::span<const int> outputs, const std::vector<Fd>& doors,
+                                    std::int64_t data_limit);
 
-  // Takes note of every process that has ended; the ranks among them.
+  // Reaps all ended processes. Returns the ranks among them.
   std::vector<RankEnd> reap();
 
-  int running() const;                          // Ranks.
-  bool anything_left() const { return left_; }  // Any process at all, as of the last reap().
+  int running() const;                          // Number of running ranks.
+  bool anything_left() const { return left_; }  // Any process, as of the last reap().
 
-  std::vector<pid_t> all() const;  // Every process of the tree.
-  void signal(int number) const;   // To each rank's process group.
-  // To every process group of the tree, also those that moved away from their rank's.
+  std::vector<pid_t> all() const;  // All processes of the tree.
+  void signal(int number) const;   // Sends to the process group of each rank.
+  // Sends to every process group of the tree, including those created by the job.
   void signal_all_groups(const std::vector<pid_t>& tree, int number) const;
-  void kill_all() const;  // Every process there is now; new ones may appear meanwhile.
+  void kill_all() const;  // Kills all current processes. New ones can appear.
 
-  double cpu_s(const TreeUse& live) const;  // Of the live ones and all that ended.
-  void account(ExitReport& report) const;   // CPU, I/O, the largest process.
+  double cpu_s(const TreeUse& live) const;  // Total CPU time of live and ended processes.
+  void account(ExitReport& report) const;   // Sets CPU, I/O and peak memory.
 
  private:
   struct Rank {

@@ -20,23 +20,23 @@ namespace muster {
 namespace {
 
 constexpr std::int64_t kSweepUs = 10'000;
-constexpr std::size_t kPieceBytes = 64 << 10;
-// How long a signal to us may come after what it has done to the ranks of a remote lease. Ranks
-// that end well by it have taken their time.
+constexpr std::size_t kMaxOutputBytes = 1U << 20U;  // Read from one pipe before others are served.
+// How long to wait for our own signal after a rank of a remote lease ended: Slurm may signal the
+// ranks first. The wait is shorter if the rank succeeded, because it took time to end.
 constexpr int kFailedWaitMs = 300;
 constexpr int kFinishedWaitMs = 20;
-constexpr const char* kBySignal = "the shim was told to end by a signal";
+constexpr const char* kBySignal = "the shim received a signal to end";
 
 std::string end_words(const RankEnd& end) {
   const std::string rank = "rank " + std::to_string(end.rank);
   if (end.signal == 0) return rank + " ended with status " + std::to_string(end.code);
   const char* name = ::sigabbrev_np(end.signal);
-  return rank + " was ended by signal " + std::to_string(end.signal) +
+  return rank + " was killed by signal " + std::to_string(end.signal) +
          (name != nullptr ? std::string(" (SIG") + name + ")" : "");
 }
 
-// Whoever ends everything of a job on a server, as Slurm does, signals its processes one after the
-// other, and we may be the last. True if that comes within so long.
+// Slurm ends a job by signaling its processes one after the other, and the shim may be the last.
+// Returns true if our signal arrives within `ms` milliseconds.
 bool is_told_to_end(int ms) {
   sigset_t set;
   ::sigemptyset(&set);
@@ -59,11 +59,11 @@ Result<Shim> Shim::claim(const std::string& path) {
   Fd lock(::openat(dir.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock.open()) return system_error("lock", errno);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-    return Error{"another shim has this lease", ErrorCode::kConflict};
+    return Error{"another shim is running this lease", ErrorCode::kConflict};
   if (file_exists(dir, "started.json") || file_exists(dir, "exit.json")) {
-    return Error{"this lease was started before", ErrorCode::kConflict};
+    return Error{"this lease has been started before", ErrorCode::kConflict};
   }
-  const auto text = read_file(dir.get(), "spec.json", kMostSpecBytes);
+  const auto text = read_file(dir.get(), "spec.json", kMaxSpecBytes);
   if (!text.ok()) return text.error();
   auto spec = read_spec(text.value());
   if (!spec.ok()) return Error{"spec.json: " + spec.error().message, ErrorCode::kCorrupt};
@@ -74,12 +74,12 @@ Result<Shim> Shim::claim(const std::string& path) {
   return shim;
 }
 
-Refusal Shim::prepare() {
+MaybeError Shim::prepare() {
   if (spec_.remote) {
-    const auto wish = look_for_wish(path_);
-    if (!wish.ok()) return wish.error();
-    if (wish.value() && wish.value()->ends())
-      return Error{"this lease was ended before it began", ErrorCode::kConflict};
+    const auto order = look_for_remote_order(path_);
+    if (!order.ok()) return order.error();
+    if (order.value() && order.value()->ends())
+      return Error{"this lease was ended before it started", ErrorCode::kConflict};
   }
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return system_error("subreaper", errno);
   if (auto refusal = open_descriptors()) return refusal;
@@ -93,16 +93,18 @@ Refusal Shim::prepare() {
   if (group.ok()) {
     group_ = std::move(group).value();
   } else {
-    reduced_why_ = spec_.remote ? "held by the shim, and by the cluster as far as it does so"
-                                : group.error().message;
+    reduced_why_ = spec_.remote
+                       ? "limits are enforced by the shim and, if configured, by the cluster"
+                       : group.error().message;
     throttle_.emplace(limits_.cpu_milli);
   }
-  log_.emplace(directory_, spec_.log_cap_bytes, spec_.log_files);
+  output_.emplace(LogFile(directory_, spec_.log_cap_bytes, spec_.log_files));
+  if (auto error = output_->open(events_.get(), spec_.first_rank, local_ranks(spec_))) return error;
   return record_start();
 }
 
-// Everything that run() waits for, and the pipe for the job's output.
-Refusal Shim::open_descriptors() {
+// Opens the descriptors that run() waits for, except the pipes of the output.
+MaybeError Shim::open_descriptors() {
   sigset_t mask;
   ::sigemptyset(&mask);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGPIPE}) ::sigaddset(&mask, number);
@@ -110,15 +112,10 @@ Refusal Shim::open_descriptors() {
   signals_ = Fd(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   timer_ = Fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   events_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe", errno);
-  output_ = Fd(ends[0]);
-  input_ = Fd(ends[1]);
-  ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);  // Our end only: the job's writes wait for us.
   auto control = ControlServer::open(directory_);
   if (!control.ok()) return control.error();
   control_ = std::move(control).value();
-  for (const int fd : {signals_.get(), timer_.get(), output_.get(), control_->fd()}) {
+  for (const int fd : {signals_.get(), timer_.get(), control_->fd()}) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = fd;
@@ -129,8 +126,8 @@ Refusal Shim::open_descriptors() {
   return std::nullopt;
 }
 
-// Writes started.json. Refuses a remote lease that was ended meanwhile.
-Refusal Shim::record_start() {
+// Writes started.json. Fails for a remote lease that has been ended in the meantime.
+MaybeError Shim::record_start() {
   start_ = now_on_both_clocks();
   const auto born = process_start(::getpid());
   if (!born.ok()) return born.error();
@@ -143,22 +140,22 @@ Refusal Shim::record_start() {
                            .isolation_why = reduced_why_};
   if (auto refusal = write_whole(directory_, "started.json", started_json(facts))) return refusal;
   if (!spec_.remote) return std::nullopt;
-  // Once more: writing may have taken as long as it took others to give this lease up.
+  // Check again: the daemon may have given up this lease during a slow write.
   heard_us_ = boot_micros();
-  const auto wish = look_for_wish(path_);
-  if (!wish.ok()) return wish.error();
-  if ((wish.value() && wish.value()->ends()) || file_exists(directory_, "exit.json")) {
-    return Error{"this lease was ended while it began", ErrorCode::kConflict};
+  const auto order = look_for_remote_order(path_);
+  if (!order.ok()) return order.error();
+  if ((order.value() && order.value()->ends()) || file_exists(directory_, "exit.json")) {
+    return Error{"this lease was ended while it was starting", ErrorCode::kConflict};
   }
   return std::nullopt;
 }
 
 void Shim::start_ranks() {
   Result<std::vector<Fd>> doors = group_ ? group_->doors() : std::vector<Fd>();
-  const auto failure = doors.ok() ? ranks_.start(spec_, path_ + "/progress.jsonl", input_.get(),
-                                                 doors.value(), data_limit())
+  const auto failure = doors.ok() ? ranks_.start(spec_, path_ + "/progress.jsonl",
+                                                 output_->write_ends(), doors.value(), data_limit())
                                   : StartFailure{errno, doors.error().message};
-  input_.reset();
+  output_->close_write_ends();
   if (failure) {
     error_number_ = failure->error_number;
     end_with(EndCause::kCouldNotStart, failure->words);
@@ -168,23 +165,23 @@ void Shim::start_ranks() {
   if (spec_.time_limit_ms > 0) limit_at_ = now + spec_.time_limit_ms * 1000;
   if (throttle_) throttle_at_ = now;
   if (!spec_.remote) return;
-  fence_ = std::make_unique<Fence>(path_, spec_.stop_after_ms * 1000, heard_us_);
+  fence_ = std::make_unique<LeaseFence>(path_, spec_.stop_after_ms * 1000, heard_us_);
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = fence_->fd();
   ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fence_->fd(), &event);
 }
 
-// Where a cluster has its own ways to hold a job, the watch over its tree is enough.
+// A remote lease needs no RLIMIT_DATA, because the cluster can enforce limits too.
 std::int64_t Shim::data_limit() const {
   return group_ || spec_.remote ? 0 : data_limit_bytes(limits_);
 }
 
-Refusal Shim::run() {
+MaybeError Shim::run() {
   start_ranks();
   take_ends();
   loop();
-  take_output(SIZE_MAX);
+  output_->finish();
   if (spec_.remote && !cause_ && is_told_to_end(kFinishedWaitMs)) {
     end_with(EndCause::kStopped, kBySignal);
   }
@@ -205,14 +202,14 @@ void Shim::loop() {
     const int n = ::epoll_wait(events_.get(), happened, 8, -1);
     for (int i = 0; i < n; ++i) {
       const int fd = happened[i].data.fd;
-      if (fd == output_.get()) take_output(16 * kPieceBytes);
+      output_->take(fd, kMaxOutputBytes / static_cast<std::size_t>(local_ranks(spec_)));
       if (fd == signals_.get()) take_signals();
       if (fd == timer_.get()) {
         std::uint64_t count = 0;
         [[maybe_unused]] const ssize_t got = ::read(fd, &count, sizeof count);
       }
       if (fence_ && fd == fence_->fd()) {
-        if (const auto wish = fence_->take()) obey(*wish);
+        if (const auto order = fence_->take()) obey(*order);
       }
       if (fd == control_->fd()) {
         control_->serve(boot_micros(), [this](std::string_view line) { return answer(line); });
@@ -222,7 +219,7 @@ void Shim::loop() {
   }
 }
 
-// Ranks ended, and nobody is left who came of them.
+// No rank and no descendant of a rank is left.
 bool Shim::over() const {
   return ranks_.running() == 0 && !ranks_.anything_left() && (!group_ || group_->empty());
 }
@@ -238,15 +235,15 @@ std::int64_t Shim::fence_at() const {
 
 void Shim::act_on_time(std::int64_t now_us) {
   if (now_us >= fence_at()) {
-    cause_.reset();  // Whatever it was ending for: now it may not even end in its own time.
-    end_with(EndCause::kKilled, "its record could not be read for " +
+    cause_.reset();  // This cause replaces earlier ones, and there is no grace period.
+    end_with(EndCause::kKilled, "the lease record was unreadable for " +
                                     std::to_string(spec_.stop_after_ms / 1000) + " s");
     kill_everything();
   }
   if (now_us >= limit_at_) {
     limit_at_ = kNever;
     end_with(EndCause::kTimeLimit,
-             "over its time limit of " + std::to_string(spec_.time_limit_ms) + " ms");
+             "exceeded its time limit of " + std::to_string(spec_.time_limit_ms) + " ms");
     stop(spec_.grace_ms);
   }
   if (now_us >= kill_at_) {
@@ -254,28 +251,13 @@ void Shim::act_on_time(std::int64_t now_us) {
     kill_everything();
   }
   if (ranks_.running() == 0 && (sweep_at_ == kNever || now_us >= sweep_at_)) {
-    // The ranks were the job; what they left behind is not waited for.
+    // The job ends with its ranks. Processes they left behind are killed.
     kill_everything();
     take_ends();
   }
   if (now_us >= throttle_at_) hold_to_limits(now_us);
   if (control_->deadline().value_or(kNever) <= now_us) {
     control_->serve(now_us, [this](std::string_view line) { return answer(line); });
-  }
-}
-
-void Shim::take_output(std::size_t most) {
-  char piece[kPieceBytes];
-  for (std::size_t taken = 0; taken < most;) {
-    const ssize_t n = ::read(output_.get(), piece, sizeof piece);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return;
-    if (n == 0) {  // Nobody holds the other end any more.
-      ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, output_.get(), nullptr);
-      return;
-    }
-    log_->write({piece, static_cast<std::size_t>(n)});
-    taken += static_cast<std::size_t>(n);
   }
 }
 
@@ -298,9 +280,9 @@ void Shim::take_ends() {
     if (spec_.remote && is_told_to_end(kFailedWaitMs)) {
       end_with(EndCause::kStopped, kBySignal);
     } else if (group_ && group_->oom_kills() > 0) {
-      end_with(
-          EndCause::kOutOfMemory,
-          "more than its memory of " + std::to_string(limits_.mem_mib) + " MiB; " + end_words(end));
+      end_with(EndCause::kOutOfMemory, "exceeded its memory limit of " +
+                                           std::to_string(limits_.mem_mib) + " MiB; " +
+                                           end_words(end));
     } else {
       end_with(EndCause::kFailed, end_words(end));
     }
@@ -313,10 +295,11 @@ void Shim::hold_to_limits(std::int64_t now_us) {
   const TreeUse use = tree_use(tree);
   const std::int64_t most = limits_.mem_mib << 20;
   std::int64_t held = use.rss_bytes;
-  if (held > most) held = tree_pss_bytes(tree);  // Slower, but does not count sharing twice.
+  if (held > most) held = tree_pss_bytes(tree);  // Slow, but counts shared pages once.
   mem_peak_bytes_ = std::max(mem_peak_bytes_, held);
   if (held > most && !cause_) {
-    end_with(EndCause::kOutOfMemory, "held " + std::to_string(held >> 20) + " MiB of its " +
+    end_with(EndCause::kOutOfMemory, "used " + std::to_string(held >> 20) +
+                                         " MiB; its memory limit is " +
                                          std::to_string(limits_.mem_mib) + " MiB");
     kill_everything();
   }
@@ -332,7 +315,7 @@ void Shim::pause(bool run, const std::vector<pid_t>& tree) {
 }
 
 void Shim::end_with(EndCause cause, std::string words) {
-  if (cause_) return;  // The first reason is the reason.
+  if (cause_) return;  // The first cause is the one to report.
   cause_ = cause;
   words_ = std::move(words);
 }

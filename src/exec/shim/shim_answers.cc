@@ -1,4 +1,4 @@
-// What a shim says: answers on its control socket, and the report of the end.
+// Responses on the control socket of a shim, and its exit report.
 
 #include <sys/resource.h>
 
@@ -40,10 +40,10 @@ std::string Shim::answer(std::string_view line) {
       kill_everything();
       return kYes;
   }
-  return no("not a request");
+  return no("unknown request");
 }
 
-Refusal Shim::resize(Limits limits) {
+MaybeError Shim::resize(Limits limits) {
   if (cause_) return Error{"the lease is ending: " + words_, ErrorCode::kConflict};
   if (group_) {
     if (auto refusal = group_->resize(limits)) return refusal;
@@ -53,7 +53,7 @@ Refusal Shim::resize(Limits limits) {
   const std::vector<pid_t> tree = ranks_.all();
   const std::int64_t held = tree_pss_bytes(tree);
   if (held > limits.mem_mib << 20) {
-    return Error{"the job holds " + std::to_string(held >> 20) + " MiB", ErrorCode::kConflict};
+    return Error{"the job uses " + std::to_string(held >> 20) + " MiB", ErrorCode::kConflict};
   }
   limits_ = limits;
   throttle_->set_rate(limits.cpu_milli);
@@ -63,17 +63,17 @@ Refusal Shim::resize(Limits limits) {
   return std::nullopt;
 }
 
-// Each wish is the whole of what is wanted, so parts of it may have been obeyed before.
-void Shim::obey(const Wish& wish) {
-  if (wish.kill) {
+// Each order is complete, so parts of it may have been executed before.
+void Shim::obey(const RemoteOrder& order) {
+  if (order.kill) {
     end_with(EndCause::kKilled, "killed on request");
     kill_everything();
-  } else if (wish.stop_ms) {
+  } else if (order.stop_ms) {
     end_with(EndCause::kStopped, "stopped on request");
-    stop(*wish.stop_ms);
-  } else if (wish.limits && resize(*wish.limits)) {
-    // Less memory than it holds is refused as a whole; its CPUs may change all the same.
-    resize({.cpu_milli = wish.limits->cpu_milli, .mem_mib = limits_.mem_mib});
+    stop(*order.stop_ms);
+  } else if (order.limits && resize(*order.limits)) {
+    // A memory limit below the usage fails as a whole. Change only the CPU limit.
+    resize({.cpu_milli = order.limits->cpu_milli, .mem_mib = limits_.mem_mib});
   }
 }
 
@@ -87,8 +87,8 @@ std::string Shim::status_json() const {
                                  {"mem_mib", limits_.mem_mib},
                                  {"cpu_s", ranks_.cpu_s(use)},
                                  {"mem_bytes", group_ ? group_->memory_bytes() : use.rss_bytes},
-                                 {"log_lost_bytes", log_->lost_bytes()},
-                                 {"log_trouble", log_->trouble()}})
+                                 {"log_lost_bytes", output_->log().lost_bytes()},
+                                 {"log_trouble", output_->log().trouble()}})
       .dump();
 }
 
@@ -107,8 +107,8 @@ ExitReport Shim::report() {
   if (group_) mem_peak_bytes_ = std::max(mem_peak_bytes_, group_->memory_peak_bytes());
   report.mem_peak_mib = mem_peak_bytes_ >> 20;
   ranks_.account(report);
-  report.log_lost_bytes = log_->lost_bytes();
-  report.log_trouble = log_->trouble();
+  report.log_lost_bytes = output_->log().lost_bytes();
+  report.log_trouble = output_->log().trouble();
   return report;
 }
 

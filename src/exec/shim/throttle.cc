@@ -14,14 +14,14 @@ Throttle::Step Throttle::step(std::int64_t now_us, double used_cpu_s) {
     busy_ = 0.7 * busy_ + 0.3 * seen;
   }
   const double share_us = static_cast<double>(kPeriodUs) * static_cast<double>(milli_) / 1000;
-  if (running_ && now_us < period_end_) {  // The running part is over.
+  if (running_ && now_us < period_end_) {  // The run time has ended.
     running_ = false;
     return {.run = false, .next_us = period_end_};
   }
-  // A new period. What was left over is kept for one period, no longer: no hoarding.
+  // A new period. Unused time is kept for one period only, so that a job cannot save it up.
   owed_us_ = std::max(owed_us_ - share_us, -2 * share_us);
   period_end_ = now_us + kPeriodUs;
-  if (owed_us_ >= 0) {  // In debt: sit this one out.
+  if (owed_us_ >= 0) {  // Above the limit: pause for the whole period.
     running_ = false;
     return {.run = false, .next_us = period_end_};
   }
@@ -30,7 +30,7 @@ Throttle::Step Throttle::step(std::int64_t now_us, double used_cpu_s) {
   used_at_since_ = used_before_;
   const double run_us = -owed_us_ / std::max(busy_, 0.01);
   if (run_us >= static_cast<double>(kPeriodUs)) return {.run = true, .next_us = period_end_};
-  // Shorter than this is not worth the signals; the debt evens it out.
+  // A shorter run time is not worth the signals. Later periods compensate for it.
   const auto part = std::max<std::int64_t>(static_cast<std::int64_t>(run_us), 2000);
   return {.run = true, .next_us = now_us + part};
 }

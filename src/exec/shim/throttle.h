@@ -1,9 +1,9 @@
 #pragma once
 
-// Holds a tree of processes to a CPU rate without a control group: in every period of 100 ms its
-// process groups run for a part (SIGCONT) and pause for the rest (SIGSTOP). How large a part
-// follows from what the tree used, so a job of four busy threads is held as well as one of one,
-// and a job that uses less than its share is never paused. For the shim without cgroup rights.
+// Limits the CPU rate of a process tree without a control group. In each period of 100 ms, the
+// process groups run for some time (SIGCONT) and pause for the rest (SIGSTOP). The run time depends
+// on the measured CPU time, so it works for any number of threads. A job that uses less than its
+// limit is never paused. The shim uses it if it has no cgroup.
 
 #include <cstdint>
 #include <vector>
@@ -17,10 +17,10 @@ class Throttle {
   void set_rate(std::int64_t cpu_milli) { milli_ = cpu_milli; }
 
   struct Step {
-    bool run = true;           // Until the next step, the tree runs or pauses.
-    std::int64_t next_us = 0;  // When that is.
+    bool run = true;           // Whether the tree runs until the next step.
+    std::int64_t next_us = 0;  // Time of the next step.
   };
-  // Called at the time the last step named, with the CPU time the tree has used so far.
+  // Call it at the `next_us` of the last step, with the total CPU time that the tree has used.
   Step step(std::int64_t now_us, double used_cpu_s);
 
  private:
@@ -29,11 +29,11 @@ class Throttle {
   std::int64_t milli_;
   bool running_ = false;
   std::int64_t period_end_ = 0;
-  std::int64_t since_ = 0;  // Of the running part.
+  std::int64_t since_ = 0;  // Start of the current run time.
   double used_at_since_ = 0;
-  double used_before_ = 0;  // At the last step.
-  double busy_ = 1;         // CPUs the tree takes when it runs, smoothed.
-  double owed_us_ = 0;      // CPU time used beyond the share; negative: left over.
+  double used_before_ = 0;  // Total at the last step.
+  double busy_ = 1;         // CPUs that the running tree uses, smoothed.
+  double owed_us_ = 0;      // CPU time used above the limit; negative: unused.
 };
 
 }  // namespace muster

@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-// A job that takes `busy` CPUs whenever it runs, as the kernel accounts for it: in ticks of 10 ms.
+// A job that uses `busy` CPUs while it runs, accounted in ticks of 10 ms like in the kernel.
 struct Job {
   double busy;
   double used_s = 0;
@@ -43,7 +43,7 @@ TEST(Throttle, NeverPausesAJobWithinItsRate) {
   Throttle throttle(1000);
   Job job{0.8};
   job.run(throttle, 5'000'000);
-  EXPECT_LT(job.paused_us, 50'000);  // The first guess is a busy job.
+  EXPECT_LT(job.paused_us, 50'000);  // The initial estimate assumes a busy job.
 }
 
 TEST(Throttle, FollowsANewRateWithinASecond) {

@@ -1,4 +1,4 @@
-// `scontrol show config` and `scontrol show partition`: their argv and their answers.
+// Arguments and output of `scontrol show config`, `show partition` and `show reservation`.
 
 #include <algorithm>
 
@@ -41,7 +41,8 @@ SlurmWords read_config(std::string_view text) {
 
 std::vector<std::string> partition_argv(const std::string& partition) {
   std::vector<std::string> argv = {"scontrol", "--all", "--oneliner", "show", "partition"};
-  if (!partition.empty()) argv.back() += "=" + partition;  // One argument, so never an option.
+  if (!partition.empty())
+    argv.back() += "=" + partition;  // One argument, so it is never parsed as an option.
   return argv;
 }
 

@@ -1,16 +1,16 @@
-// squeue: its argv and its answer.
+// Arguments and output of squeue.
 
 #include <algorithm>
 #include <array>
 
 #include "base/text/text.h"
+#include "exec/slurm/marked_table.h"
 #include "exec/slurm/slurm.h"
-#include "exec/slurm/table.h"
 
 namespace muster {
 namespace {
 
-// What strangers write comes last.
+// Free text of users comes last.
 constexpr std::array<std::string_view, 10> kJobFields = {
     "JobID",       "State",    "UserName", "Partition", "ArrayJobID",
     "ArrayTaskID", "NodeList", "Reason",   "Name",      "Comment"};

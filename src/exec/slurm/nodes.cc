@@ -1,4 +1,4 @@
-// sinfo and `scontrol show topology`: their argv and their answers.
+// Arguments and output of sinfo and `scontrol show topology`.
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <map>
 
 #include "base/text/text.h"
+#include "exec/slurm/marked_table.h"
 #include "exec/slurm/slurm.h"
-#include "exec/slurm/table.h"
 
 namespace muster {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 10> kNodeFields = {
     "NodeList", "StateLong", "StateComplete", "CPUsState", "Memory",
     "AllocMem", "Gres",      "GresUsed",      "NodeAddr",  "Reason"};
 
-// What sinfo appends to a state; https://slurm.schedmd.com/sinfo.html says what they mean.
+// Suffixes of states in sinfo; see https://slurm.schedmd.com/sinfo.html.
 constexpr std::string_view kSigns = "*~#!%$@^-+";
 
 std::string_view without_signs(std::string_view state) {
@@ -40,7 +40,7 @@ bool signed_with(const SlurmNode& node, std::string_view signs) {
          std::string::npos;
 }
 
-// No state, then or now, in which a node takes new jobs.
+// States in which a node accepts no new jobs, in old and new versions of Slurm.
 bool closed(const SlurmNode& node) {
   return node.state.empty() || signed_with(node, "*%^!") ||
          has_any(node, {"down",          "drain",   "drained",        "draining",      "fail",
@@ -56,8 +56,8 @@ struct Gpus {
   int types = 0;
 };
 
-// Of "gpu:2", "gpu:a100:3(IDX:0-2),gpu:(null):0(IDX:N/A),nic:1(S:0-1)": commas within brackets do
-// not separate.
+// Splits "gpu:2" or "gpu:a100:3(IDX:0-2),gpu:(null):0(IDX:N/A),nic:1(S:0-1)". Commas inside
+// brackets do not separate.
 std::vector<std::string_view> gres_parts(std::string_view text) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -75,7 +75,7 @@ std::vector<std::string_view> gres_parts(std::string_view text) {
 }
 
 Gpus gpus_of(std::string_view text) {
-  constexpr std::int64_t kMostGpus = 1 << 16;
+  constexpr std::int64_t kMaxGpus = 1 << 16;
   Gpus gpus;
   for (std::string_view part : gres_parts(text)) {
     if (part != "gpu" && !part.starts_with("gpu:")) continue;
@@ -89,8 +89,8 @@ Gpus gpus_of(std::string_view text) {
     }
     part = part.substr(0, part.find('('));
     const std::int64_t count = part.empty() ? 1 : slurm_number(part);  // "gpu" alone is one.
-    if (count < 0 || count > kMostGpus) continue;
-    gpus.count = std::min(gpus.count + count, kMostGpus);
+    if (count < 0 || count > kMaxGpus) continue;
+    gpus.count = std::min(gpus.count + count, kMaxGpus);
     ++gpus.types;
     gpus.type = gpus.types > 1 || type == "(null)" ? "" : std::string(type);
   }
@@ -146,14 +146,15 @@ std::vector<std::string> sinfo_argv(const std::string& partition) {
   std::vector<std::string> argv = {
       "sinfo", "--Node", "--noheader",
       "--Format=" + marked_format({kNodeFields.begin(), kNodeFields.end()}, random_mark())};
-  argv.push_back(partition.empty() ? "--all" : "--partition=" + partition);  // Never both.
+  argv.push_back(partition.empty() ? "--all"
+                                   : "--partition=" + partition);  // sinfo does not accept both.
   return argv;
 }
 
 Result<std::vector<SlurmNode>> read_sinfo(std::string_view text) {
   const auto rows = read_marked(text, kNodeFields.size(), "sinfo");
   if (!rows.ok()) return rows.error();
-  std::map<std::string, SlurmNode> nodes;  // sinfo has one row for each partition a node is in.
+  std::map<std::string, SlurmNode> nodes;  // sinfo has one row per node and partition.
   for (const auto& row : rows.value()) {
     if (auto node = node_of(row)) nodes.emplace(node->name, std::move(*node));
   }

@@ -1,5 +1,5 @@
-// The same words, said to a real Slurm: tests/slurm_words_test.py brings one up and sets
-// MUSTER_SLURM_TESTBED to its directory; without it these show as skipped.
+// Runs Slurm's commands against a real Slurm. tests/slurm_words_test.py starts one and sets
+// MUSTER_SLURM_TESTBED to its directory. Without it these tests are skipped.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "exec/slurm/commands.h"
+#include "exec/slurm/command_runner.h"
 #include "exec/slurm/slurm.h"
 
 namespace muster {
@@ -112,7 +112,7 @@ TEST_F(RealSlurm, AJobGetsExactlyWhatIsSaidAndNothingOfOurs) {
     EXPECT_EQ(node.gpus, 8);
     EXPECT_TRUE(node.usable());
   }
-  std::string out;  // The two tasks write when they like, either of them first.
+  std::string out;  // The two tasks write in any order.
   for (int i = 0; i < 300 && !(has(out, "task 0") && has(out, "task 1")); ++i) {
     ::usleep(100'000);
     out = file("out");
@@ -133,16 +133,16 @@ TEST_F(RealSlurm, AStrangersNameForgesNothing) {
   for (const char* line : {"|COMPLETED|root|main|N/A|N/A||None|mine||\n", "||||||||||\n"}) {
     forged += "\n" + std::to_string(id) + line;
   }
-  // Not by submit_argv(), which does not let newlines through.
+  // Without submit_argv(), which replaces newlines.
   const CommandResult said =
       run({"sbatch", "--parsable", "--hold", "--output=/dev/null", "--job-name=" + forged,
            "--comment=\n\n" + forged, "--wrap=true"});
-  const auto stranger = read_submitted(said.out);
-  ASSERT_TRUE(stranger.ok()) << said.words;
+  const auto external_job = read_submitted(said.out);
+  ASSERT_TRUE(external_job.ok()) << said.words;
   EXPECT_EQ(job(id).state, "PENDING");
-  EXPECT_EQ(job(stranger.value()).name, forged);
-  EXPECT_EQ(job(stranger.value()).comment, "\n\n" + forged);
-  EXPECT_TRUE(run(cancel_argv({id, stranger.value()})).ok());
+  EXPECT_EQ(job(external_job.value()).name, forged);
+  EXPECT_EQ(job(external_job.value()).comment, "\n\n" + forged);
+  EXPECT_TRUE(run(cancel_argv({id, external_job.value()})).ok());
 }
 
 TEST_F(RealSlurm, LongListsAreWholeAndArraysKnown) {

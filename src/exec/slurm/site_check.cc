@@ -10,7 +10,7 @@
 #include <array>
 
 #include "base/text/text.h"
-#include "exec/slurm/table.h"
+#include "exec/slurm/marked_table.h"
 
 namespace muster {
 namespace {
@@ -44,7 +44,7 @@ SiteFindings check_programs(Commands& commands, const SiteQuestion& question) {
   if (!missing.empty()) {
     return {{Level::kFail, missing[0],
              fmt::format("not found: {} not in PATH; install Slurm's commands here (Debian: "
-                         "slurm-client) with the site's slurm.conf, or add their folder to PATH",
+                         "slurm-client) with the site's slurm.conf, or add their directory to PATH",
                          missing.size() == kPrograms.size() ? "Slurm's commands are"
                          : missing.size() == 1              ? missing[0] + " is"
                                                             : first_few(missing) + " are")}};
@@ -60,7 +60,7 @@ SiteFindings check_programs(Commands& commands, const SiteQuestion& question) {
   return found;
 }
 
-// "Configuration data as of 2026-11-17T04:48:29", in our time zone; none if it does not say.
+// Parses "Configuration data as of 2026-11-17T04:48:29", in our time zone; nullopt if missing.
 std::optional<double> controller_time(std::string_view text) {
   constexpr std::string_view kBefore = "as of ";
   const std::size_t at = text.find(kBefore);
@@ -72,13 +72,13 @@ std::optional<double> controller_time(std::string_view text) {
   return static_cast<double>(::mktime(&local));
 }
 
-// Zero if `there`, cut to whole seconds, may well be between the two.
+// Returns 0 if `there`, truncated to whole seconds, can be between `before` and `after`.
 double skew(double there, double before, double after) {
   if (there + 1 < before) return there + 1 - before;
   return there > after ? there - after : 0;
 }
 
-// Fills `config` if the controller answers.
+// Sets `config` if the controller responds.
 SiteFindings check_controller(Commands& commands, const SiteQuestion& question,
                               SlurmWords& config) {
   const double before = wall_seconds();
@@ -86,19 +86,19 @@ SiteFindings check_controller(Commands& commands, const SiteQuestion& question,
   const double after = wall_seconds();
   if (!said.ok()) {
     return {{Level::kFail, "controller",
-             said.words + "; is slurmctld running, and is slurm.conf here the site's? Until it "
-                          "answers no job starts"}};
+             said.words + "; check that slurmctld is running and that slurm.conf is the one of the "
+                          "site; no job starts until the controller responds"}};
   }
   config = read_config(said.out);
   const double took = after - before;
   SiteFindings found;
   const std::string words =
-      fmt::format("{} answers in {:.2f} s", word_of(config, "SlurmctldHost[0]"), took);
+      fmt::format("{} responds in {:.2f} s", word_of(config, "SlurmctldHost[0]"), took);
   if (took < 2) {
     found.push_back({Level::kOk, "controller", words});
   } else {
     found.push_back({Level::kWarn, "controller",
-                     words + ": Muster asks twice a round, so its rounds take longer than that"});
+                     words + ": Muster queries it twice per cycle, so each cycle takes longer"});
   }
   if (const auto there = controller_time(said.out)) {
     found.push_back(judge_skew("controller", skew(*there, before, after)));
@@ -106,7 +106,7 @@ SiteFindings check_controller(Commands& commands, const SiteQuestion& question,
   return found;
 }
 
-// That a partition is not there, and which are.
+// The finding for a missing partition, with the existing ones.
 SiteFinding no_partition(Commands& commands, const SiteQuestion& question,
                          const std::string& words) {
   const CommandResult said = commands.run(partition_argv(""), question.timeout);
@@ -118,7 +118,7 @@ SiteFinding no_partition(Commands& commands, const SiteQuestion& question,
   }
   if (names.empty()) return {Level::kFail, "partition", words};
   return {Level::kFail, "partition",
-          fmt::format("{} is none of this cluster{}", in_quotes(question.partition),
+          fmt::format("{} does not exist on this cluster{}", in_quotes(question.partition),
                       suggestion(question.partition,
                                  std::vector<std::string_view>(names.begin(), names.end())))};
 }
@@ -134,11 +134,11 @@ SiteFindings check_reservation(Commands& commands, const SiteQuestion& question)
   const std::string name = question.reservation;
   if (state == "ACTIVE") return {{Level::kOk, "reservation", fmt::format("'{}' is active", name)}};
   return {{Level::kFail, "reservation",
-           fmt::format("'{}' is {}: jobs in it wait until it is active", name,
-                       state.empty() ? "in no known state" : state)}};
+           fmt::format("'{}' is {}: its jobs wait until it is active", name,
+                       state.empty() ? "in an unknown state" : state)}};
 }
 
-// The very thing Muster will ask for, as far as sbatch can tell without doing it.
+// Tests a submission like Muster's, as far as sbatch can test it without submitting.
 SiteFindings check_submit(Commands& commands, const SiteQuestion& question,
                           const std::string& partition, bool gpus) {
   SlurmSubmit job;
@@ -156,13 +156,13 @@ SiteFindings check_submit(Commands& commands, const SiteQuestion& question,
   const std::string whose = question.user.empty() ? "" : fmt::format(" of '{}'", question.user);
   if (said.ok()) {
     return {{Level::kOk, "submit",
-             fmt::format("a job{} with 1 CPU, 64 MiB{} would be taken", whose,
+             fmt::format("a job{} with 1 CPU, 64 MiB{} would be accepted", whose,
                          gpus ? " and 1 GPU" : "")}};
   }
   const bool as_root = question.user.empty() && ::geteuid() == 0;
   return {{Level::kFail, "submit",
-           fmt::format("a job{} is refused: {}{}", as_root ? " of root" : whose, said.words,
-                       as_root ? "; see whether one of a user is taken: --user NAME" : "")}};
+           fmt::format("a job{} is rejected: {}{}", as_root ? " of root" : whose, said.words,
+                       as_root ? "; test with the job of a user: --user NAME" : "")}};
 }
 
 SiteFindings check_home(const SiteQuestion& question) {
@@ -172,7 +172,7 @@ SiteFindings check_home(const SiteQuestion& question) {
   while (::statfs(path.c_str(), &facts) != 0 && path.size() > 1) {
     path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
   }
-  // Of linux/magic.h and of file systems outside of the kernel.
+  // From linux/magic.h and from file systems outside the kernel.
   static constexpr std::pair<std::uint64_t, const char*> kShared[] = {
       {0x6969, "NFS"},       {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},  {0x19830326, "BeeGFS"},
       {0x00c36400, "Ceph"},  {0xff534d42, "SMB"},    {0x65735546, "FUSE"},  {0xaad7aaea, "PanFS"},
@@ -180,15 +180,15 @@ SiteFindings check_home(const SiteQuestion& question) {
   const auto type = static_cast<std::uint64_t>(facts.f_type) & 0xffffffffU;
   for (const auto& [number, name] : kShared) {
     if (type == number) {
-      return {
-          {Level::kOk, "home",
-           fmt::format("{} is on {}; --deep shows whether the nodes see it", question.home, name)}};
+      return {{Level::kOk, "home",
+               fmt::format("{} is on {}; use --deep to check that the nodes share it",
+                           question.home, name)}};
     }
   }
   return {{Level::kWarn, "home",
-           fmt::format("{} looks local to this machine: jobs on other nodes find no record there; "
-                       "put it on a file system that all nodes share (MUSTER_HOME), or see that "
-                       "they do with --deep",
+           fmt::format("{} looks local to this machine: jobs on other nodes cannot read their "
+                       "records; use a file system that all nodes share (MUSTER_HOME), or check "
+                       "it with --deep",
                        question.home)}};
 }
 

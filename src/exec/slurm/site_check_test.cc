@@ -78,16 +78,17 @@ TEST(SiteConfig, SaysWhatWillNotWork) {
     const char* value;
     const char* check;
     const char* says;
-  } worse[] = {{"MinJobAge", "2 sec", "MinJobAge", "set MinJobAge=300"},
-               {"SlurmdTimeout", "0 sec", "SlurmdTimeout", "never calls a silent node down"},
-               {"SlurmdTimeout", "300 sec", "SlurmdTimeout", "after about 510 s"},
-               {"KillWait", "5 sec", "KillWait", "set KillWait=30"},
-               {"SchedulerParameters", "(null)", "start", "after about 2.8 s"},
-               {"SchedulerParameters", "defer,batch_sched_delay=0", "start", "defer"},
-               {"TaskPlugin", "task/none", "TaskPlugin", "use task/cgroup"},
-               {"ProctrackType", "proctrack/linuxproc", "ProctrackType", "can outlive their job"},
-               {"PreemptType", "preempt/qos", "PreemptType", "Slurm may end Muster's jobs"},
-               {"AccountingStorageEnforce", "associations,limits", "account", "default account"}};
+  } worse[] = {
+      {"MinJobAge", "2 sec", "MinJobAge", "set MinJobAge=300"},
+      {"SlurmdTimeout", "0 sec", "SlurmdTimeout", "never marks an unresponsive node as down"},
+      {"SlurmdTimeout", "300 sec", "SlurmdTimeout", "after about 510 s"},
+      {"KillWait", "5 sec", "KillWait", "set KillWait=30"},
+      {"SchedulerParameters", "(null)", "start", "after about 2.8 s"},
+      {"SchedulerParameters", "defer,batch_sched_delay=0", "start", "defer"},
+      {"TaskPlugin", "task/none", "TaskPlugin", "use task/cgroup"},
+      {"ProctrackType", "proctrack/linuxproc", "ProctrackType", "can outlive their job"},
+      {"PreemptType", "preempt/qos", "PreemptType", "Slurm may end Muster's jobs"},
+      {"AccountingStorageEnforce", "associations,limits", "account", "default account"}};
   for (const auto& one : worse) {
     const SiteFindings found = judge_settings(with(kGood, one.key, one.value), {}, kRoot);
     EXPECT_EQ(level_of(found, one.check), Level::kWarn) << one.key << "=" << one.value;
@@ -99,8 +100,8 @@ TEST(SiteConfig, SaysWhatWillNotWork) {
 TEST(SiteConfig, WhoseJobsRunAsWhom) {
   EXPECT_EQ(level_of(judge_settings(kGood, {}, kRoot), "rights"), Level::kOk);
   EXPECT_EQ(words_of(judge_settings(kGood, {}, kAnn), "rights"),
-            "not root: jobs of all users run as 'ann'; run muster serve as root if they are to run "
-            "as their own");
+            "not root: jobs of all users run as 'ann'; run muster serve as root to run them as "
+            "their users");
   const SlurmWords hidden = with(kGood, "PrivateData", "jobs,usage");
   EXPECT_EQ(level_of(judge_settings(hidden, {}, kAnn), "PrivateData"), Level::kWarn);
   EXPECT_EQ(words_of(judge_settings(hidden, {}, kRoot), "PrivateData"), "");
@@ -112,7 +113,7 @@ TEST(SiteConfig, VersionsMustBeOneAndKnown) {
                 .words,
             "Slurm 22.05.8");
   const auto mixed = judge_versions({{"sbatch", "slurm 22.05.8"}, {"srun", "slurm 23.11.1"}});
-  EXPECT_EQ(mixed[0].words, "sbatch is 22.05.8, srun is 23.11.1: use the commands of one version");
+  EXPECT_EQ(mixed[0].words, "sbatch is 22.05.8, srun is 23.11.1: use commands of the same version");
   EXPECT_EQ(judge_versions({{"sbatch", "slurm 24.05.1"}})[0].level, Level::kWarn);
   EXPECT_EQ(judge_versions({{"sbatch", ""}})[0].level, Level::kWarn);
 }
@@ -120,7 +121,8 @@ TEST(SiteConfig, VersionsMustBeOneAndKnown) {
 TEST(SiteConfig, Clocks) {
   EXPECT_EQ(judge_skew("controller", 0.5).level, Level::kOk);
   EXPECT_EQ(judge_skew("controller", -30).level, Level::kWarn);
-  EXPECT_NE(judge_skew("controller", -30).words.find("30 s behind ours"), std::string::npos);
+  EXPECT_NE(judge_skew("controller", -30).words.find("30 s behind this machine"),
+            std::string::npos);
   EXPECT_EQ(judge_skew("n1", 400).level, Level::kFail);
 }
 
@@ -174,12 +176,12 @@ TEST(SiteNodes, WithAndWithoutGpus) {
             "8, 0 in use; none on 1 of 2 nodes: n2");
   EXPECT_EQ(level_of(judge_nodes({bare}, false), "GPUs"), Level::kFail);
   EXPECT_EQ(words_of(judge_nodes({good, down}, false), "nodes"),
-            "1 of 2 take jobs; not: n3 (down: not responding)");
+            "1 of 2 accept jobs; not: n3 (down: not responding)");
   EXPECT_EQ(level_of(judge_nodes({down}, false), "nodes"), Level::kFail);
   EXPECT_EQ(level_of(judge_nodes({}, false), "nodes"), Level::kFail);
 }
 
-// A folder of made-up commands.
+// A directory of fake commands.
 class SiteTest : public ::testing::Test {
  protected:
   void program(const std::string& name, const std::string& script) const {
@@ -216,20 +218,22 @@ TEST_F(SiteTest, AControllerThatIsAwayIsSaidOnceAndInTime) {
   const SiteFindings refused = check();
   ASSERT_EQ(refused.back().check, "controller");
   EXPECT_EQ(refused.back().level, Level::kFail);
-  EXPECT_TRUE(refused.back().words.starts_with(
-      "scontrol: slurm_load_ctl_conf error: Unable to contact slurm controller; is slurmctld"))
+  EXPECT_TRUE(
+      refused.back().words.starts_with("scontrol: slurm_load_ctl_conf error: Unable to contact "
+                                       "slurm controller; check that slurmctld"))
       << refused.back().words;
   all_programs("sleep 300");
   question_.timeout = Duration::seconds(3);
   const auto begin = std::chrono::steady_clock::now();
   const SiteFindings hung = check();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
-  EXPECT_TRUE(hung.back().words.starts_with("scontrol: no answer in 3.00 s; is slurmctld"))
+  EXPECT_TRUE(
+      hung.back().words.starts_with("scontrol: no response within 3.00 s; check that slurmctld"))
       << hung.back().words;
   program("sbatch", "sleep 300");
   const SiteFindings silent = check();
   ASSERT_EQ(silent.size(), 1U);
-  EXPECT_EQ(silent[0].words, "sbatch: no answer in 3.00 s");
+  EXPECT_EQ(silent[0].words, "sbatch: no response within 3.00 s");
 }
 
 TEST_F(SiteTest, AnswersThatAreNoneDoNoHarm) {

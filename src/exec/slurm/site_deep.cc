@@ -1,5 +1,5 @@
-// One tiny job on each node that has room: does it see our directory and our program, and what time
-// is it there?
+// Runs a small job on each node with a free CPU. It checks that the node has our directory and
+// program, and compares the clocks.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,20 +12,20 @@
 #include <map>
 
 #include "base/text/text.h"
+#include "exec/slurm/marked_table.h"
 #include "exec/slurm/site_check.h"
-#include "exec/slurm/table.h"
 
 namespace muster {
 namespace {
 
 using Level = SiteFinding::Level;
 
-constexpr std::size_t kMostNodes = 64;
+constexpr std::size_t kMaxNodes = 64;
 constexpr std::size_t kAtOnce = 16;
-constexpr std::int64_t kPatience = 10;  // Seconds that a node may be busy.
+constexpr std::int64_t kPatience = 10;  // Seconds to wait for a busy node.
 
-// $1: a file with a secret that only who sees the same directory can read. $2: the program. Run
-// without arguments it only says how it is used; 126 and 127 are the shell's: not to be run.
+// $1: a file with a secret, which proves that the node shares the directory. $2: the program, which
+// only prints its usage without arguments. The shell returns 126 or 127 if it cannot be executed.
 constexpr std::string_view kScript =
     "date +%s.%N; "
     "if [ -n \"$1\" ]; then echo \"home $(cat \"$1\" 2>/dev/null)\"; fi; "
@@ -41,8 +41,8 @@ std::string parent_of(const std::string& directory) {
   return directory.substr(0, std::max<std::size_t>(directory.rfind('/'), 1));
 }
 
-// A file in the directory, or in what there is of it so far; deleted with its owner. A manager for
-// several users opens its own directory to them when it starts, but not what is above.
+// A file in the directory or in its nearest existing parent. The destructor deletes it. A manager
+// for several users gives them access to its own directory at startup, but not to the parents.
 class Secret {
  public:
   Secret(std::string directory, bool for_others) {
@@ -82,7 +82,7 @@ class Secret {
 struct Visit {
   std::string node;
   double before = 0;
-  std::string failure;  // Why it could not be tried.
+  std::string failure;  // Why the job did not run.
   bool home = false, shim = false;
   double skew = 0;
 };
@@ -126,7 +126,7 @@ void read_visit(const CommandResult& said, const Secret& secret, Visit& visit) {
   const auto lines = split(said.out, '\n');
   const auto there = parse_number(trim(lines[0]));
   if (!there.ok()) {
-    visit.failure = "srun: an unexpected answer: " + in_quotes(lines[0]);
+    visit.failure = "srun: unexpected output: " + in_quotes(lines[0]);
     return;
   }
   if (there.value() < visit.before) visit.skew = there.value() - visit.before;
@@ -137,7 +137,7 @@ void read_visit(const CommandResult& said, const Secret& secret, Visit& visit) {
   }
 }
 
-// All of them, some at a time.
+// Runs all visits, at most kAtOnce at the same time.
 void make_visits(Commands& commands, const SiteQuestion& question, const Secret& secret,
                  std::vector<Visit>& visits) {
   std::map<Commands::Ticket, Visit*> running;
@@ -172,11 +172,11 @@ SiteFinding seen(const std::vector<Visit>& visits, bool Visit::*what, const std:
   const std::string whose = user.empty() ? "" : " for '" + user + "'";
   if (blind.empty()) {
     return {Level::kOk, check,
-            fmt::format("{}: there{} on all {} nodes tried", path, whose, tried)};
+            fmt::format("{}: accessible{} on all {} tested nodes", path, whose, tried)};
   }
   return {Level::kFail, check,
-          fmt::format("{}: not there{} on {} of {} nodes: {}; {}", path, whose, blind.size(), tried,
-                      first_few(blind), advice)};
+          fmt::format("{}: not accessible{} on {} of {} nodes: {}; {}", path, whose, blind.size(),
+                      tried, first_few(blind), advice)};
 }
 
 }  // namespace
@@ -186,10 +186,10 @@ SiteFindings check_deep(Commands& commands, const SiteQuestion& question,
   std::vector<Visit> visits;
   for (const SlurmNode& node : nodes) {
     const bool room = node.usable(!question.reservation.empty()) && node.cpus_used < node.cpus;
-    if (room && visits.size() < kMostNodes) visits.emplace_back().node = node.name;
+    if (room && visits.size() < kMaxNodes) visits.emplace_back().node = node.name;
   }
   if (visits.empty()) {
-    return {{Level::kWarn, "deep", "no node has a free CPU, so none was tried; try again later"}};
+    return {{Level::kWarn, "deep", "no node has a free CPU, so none was tested; try again later"}};
   }
   const Secret secret(question.home, !question.user.empty());
   if (!secret.error().empty()) {
@@ -208,7 +208,7 @@ SiteFindings check_deep(Commands& commands, const SiteQuestion& question,
   SiteFindings found;
   const std::size_t ran = visits.size() - refused.size();
   const std::string words =
-      fmt::format("a small job ran on {} of {} nodes with room", ran, visits.size());
+      fmt::format("a small job ran on {} of {} nodes with a free CPU", ran, visits.size());
   found.push_back({ran == 0          ? Level::kFail
                    : refused.empty() ? Level::kOk
                                      : Level::kWarn,
@@ -217,7 +217,7 @@ SiteFindings check_deep(Commands& commands, const SiteQuestion& question,
   if (!question.home.empty()) {
     found.push_back(
         seen(visits, &Visit::home, "home", question.home, question.user,
-             "put it on a file system that all nodes share and jobs may enter (MUSTER_HOME)"));
+             "use a file system that all nodes share and that jobs can access (MUSTER_HOME)"));
   }
   if (!question.shim.empty()) {
     found.push_back(seen(visits, &Visit::shim, "shim", question.shim, question.user,

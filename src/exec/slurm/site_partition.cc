@@ -1,4 +1,4 @@
-// What a partition and its nodes mean for Muster.
+// Evaluates a partition and its nodes.
 
 #include <fmt/format.h>
 
@@ -28,32 +28,32 @@ std::optional<SiteFinding> judge_groups(const SlurmWords& partition, const SiteC
   if (anybody(groups)) return std::nullopt;
   if (caller.root) {
     return SiteFinding{Level::kWarn, "AllowGroups",
-                       fmt::format("{}: only users in these groups can have jobs here", groups)};
+                       fmt::format("{}: only users in these groups can run jobs here", groups)};
   }
   for (const std::string& group : caller.groups) {
     if (lists(groups, group)) return std::nullopt;
   }
   return SiteFinding{Level::kFail, "AllowGroups",
-                     fmt::format("{}: '{}' is in none of them, so it cannot submit; ask for one, "
-                                 "or use another partition",
+                     fmt::format("{}: '{}' is not in these groups and cannot submit; join one, or "
+                                 "use another partition",
                                  groups, caller.user)};
 }
 
-// Accounts and QOS alike.
+// For accounts and QOS.
 std::optional<SiteFinding> judge_list(std::string_view allowed, const std::string& check,
                                       const std::string& what, const std::string& used) {
   if (anybody(allowed)) return std::nullopt;
   if (used.empty()) {
     return SiteFinding{Level::kWarn, check,
-                       fmt::format("{}: jobs need one of these; name it in the configuration "
+                       fmt::format("{}: jobs need one of these; set it in the configuration "
                                    "(slurm: {})",
                                    allowed, what)};
   }
   if (lists(allowed, used)) return std::nullopt;
   return SiteFinding{
       Level::kFail, check,
-      fmt::format("{}: '{}' is none of them, so no job is taken; name one of them in "
-                  "the configuration (slurm: {})",
+      fmt::format("{}: '{}' is not in this list, so Slurm rejects all jobs; set one of "
+                  "these in the configuration (slurm: {})",
                   allowed, used, what)};
 }
 
@@ -61,25 +61,24 @@ SiteFindings judge_sharing(const SlurmWords& partition) {
   SiteFindings found;
   if (const std::string_view shared = word_of(partition, "OverSubscribe"); shared == "EXCLUSIVE") {
     found.push_back({Level::kFail, "OverSubscribe",
-                     "EXCLUSIVE: each job gets whole nodes, so jobs cannot share one; set "
+                     "EXCLUSIVE: each job gets whole nodes, so jobs cannot share a node; set "
                      "OverSubscribe=NO for this partition"});
   } else if (shared.starts_with("FORCE") || shared.starts_with("YES")) {
     found.push_back({Level::kWarn, "OverSubscribe",
-                     fmt::format("{}: CPUs may be given to two jobs at once, so what Muster gives "
-                                 "is not a job's own; set OverSubscribe=NO",
+                     fmt::format("{}: two jobs can get the same CPU at the same time, so jobs do "
+                                 "not get what Muster assigns; set OverSubscribe=NO",
                                  shared)});
   }
   if (word_of(partition, "ExclusiveUser") == "YES") {
     found.push_back({Level::kWarn, "ExclusiveUser",
-                     "YES: jobs of two users never share a node, which Muster does not know; set "
+                     "YES: jobs of different users never share a node, but Muster plans so; set "
                      "ExclusiveUser=NO"});
   }
   for (const char* limit : {"MaxMemPerNode", "MaxMemPerCPU", "MaxCPUsPerNode", "MaxNodes"}) {
     const std::string_view value = word_of(partition, limit);
     if (value.empty() || value == "UNLIMITED") continue;
-    found.push_back(
-        {Level::kWarn, limit,
-         fmt::format("{}: jobs to which Muster gives more are refused by Slurm", value)});
+    found.push_back({Level::kWarn, limit,
+                     fmt::format("{}: Slurm rejects jobs to which Muster assigns more", value)});
   }
   return found;
 }
@@ -90,8 +89,8 @@ SiteFinding judge_time(const SlurmWords& partition) {
     return {Level::kOk, "MaxTime", "no limit: jobs run until Muster stops them"};
   }
   return {Level::kWarn, "MaxTime",
-          fmt::format("{}: Slurm ends every job after that, and Muster has to start it again from "
-                      "its checkpoint; set MaxTime=UNLIMITED",
+          fmt::format("{}: Slurm ends every job after that time, and Muster restarts it from its "
+                      "checkpoint; set MaxTime=UNLIMITED",
                       most)};
 }
 
@@ -103,25 +102,25 @@ SiteFindings judge_partition(const SlurmWords& partition, const SiteQuestion& qu
   const std::string name(word_of(partition, "PartitionName"));
   if (name.empty()) {
     found.push_back({Level::kFail, "partition",
-                     "none is the default; name one: --partition, or slurm: partition in the "
-                     "configuration"});
+                     "there is no default partition; specify one with --partition, or with "
+                     "slurm: partition in the configuration"});
     return found;
   }
   const std::string_view state = word_of(partition, "State");
   found.push_back({state == "UP" ? Level::kOk : Level::kFail, "partition",
                    state == "UP"
                        ? fmt::format("'{}' is up, {} nodes", name, word_of(partition, "TotalNodes"))
-                       : fmt::format("'{}' is {}: it starts no job; scontrol update "
+                       : fmt::format("'{}' is {}: no job starts; run scontrol update "
                                      "PartitionName={} State=UP",
                                      name, state, name)});
   if (word_of(partition, "RootOnly") == "YES" && !caller.root) {
     found.push_back({Level::kFail, "RootOnly",
-                     "YES: only root may submit here; run muster serve as root, or use another "
+                     "YES: only root can submit here; run muster serve as root, or use another "
                      "partition"});
   }
   if (word_of(partition, "ReqResv") == "YES" && question.reservation.empty()) {
     found.push_back({Level::kFail, "ReqResv",
-                     "YES: only jobs with a reservation are taken; name one in the configuration "
+                     "YES: only jobs with a reservation are accepted; set one in the configuration "
                      "(slurm: reservation)"});
   }
   for (auto& finding :
@@ -149,20 +148,20 @@ SiteFindings judge_nodes(const std::vector<SlurmNode>& nodes, bool in_reservatio
   }
   const std::size_t open = nodes.size() - closed.size();
   if (nodes.empty()) {
-    found.push_back({Level::kFail, "nodes", "the partition has none"});
+    found.push_back({Level::kFail, "nodes", "the partition has no nodes"});
     return found;
   }
   if (closed.empty()) {
-    found.push_back({Level::kOk, "nodes", fmt::format("all {} take jobs", nodes.size())});
+    found.push_back({Level::kOk, "nodes", fmt::format("all {} accept jobs", nodes.size())});
   } else {
     found.push_back(
         {open == 0 ? Level::kFail : Level::kWarn, "nodes",
-         fmt::format("{} of {} take jobs; not: {}", open, nodes.size(), first_few(closed))});
+         fmt::format("{} of {} accept jobs; not: {}", open, nodes.size(), first_few(closed))});
   }
   if (gpus == 0) {
     found.push_back({Level::kFail, "GPUs",
-                     "no node has any in Slurm's eyes, so no job can be given one; see Gres= of "
-                     "the nodes and gres.conf"});
+                     "no node has GPUs in Slurm, so no job can get one; check Gres= of the "
+                     "nodes and gres.conf"});
   } else if (!without.empty()) {
     found.push_back({Level::kWarn, "GPUs",
                      fmt::format("{}, {} in use; none on {} of {} nodes: {}", gpus, busy,

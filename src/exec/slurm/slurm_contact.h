@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether Slurm answers and accepts jobs. A SlurmExecutor reports each outcome; reason() is why no
-// job can be started now.
+// Tracks whether Slurm responds and accepts jobs. SlurmExecutor reports each outcome. reason()
+// returns why no job can start at present.
 
 #include <string>
 #include <utility>
@@ -14,9 +14,9 @@ class SlurmContact {
     ++failures_;
     why_silent_ = std::move(why);
   }
-  // Known to fail before the first question.
+  // Slurm is known to fail before the first command.
   void failed_before(std::string why) {
-    failures_ = kMostFailures;
+    failures_ = kMaxFailures;
     why_silent_ = std::move(why);
   }
   void answered() {
@@ -27,15 +27,15 @@ class SlurmContact {
   void refuses(std::string words) { why_refused_ = std::move(words); }
   void accepts() { why_refused_.clear(); }
 
-  // `site`: why the partition cannot be used. Empty: nothing is wrong. One question without an
-  // answer is not a reason yet.
+  // Returns "" if jobs can start. `site`: why the partition cannot be used, or "". A single command
+  // without a response is not a reason yet.
   const std::string& reason(const std::string& site) const {
-    if (failures_ >= kMostFailures) return why_silent_;
+    if (failures_ >= kMaxFailures) return why_silent_;
     return site.empty() ? why_refused_ : site;
   }
 
  private:
-  static constexpr int kMostFailures = 2;
+  static constexpr int kMaxFailures = 2;
 
   std::string why_silent_;
   int failures_ = 0;

@@ -1,4 +1,4 @@
-// The Slurm executor's commands: what is under way, what follows from it, and when to look again.
+// Commands of the Slurm executor: starts them, processes their results and schedules the next.
 
 #include <fmt/format.h>
 #include <sys/timerfd.h>
@@ -17,15 +17,15 @@ namespace muster {
 namespace {
 
 constexpr std::int64_t kOneSecond = 1'000'000;
-constexpr std::int64_t kLookSoon = 100'000;   // While something is starting or stopping.
-constexpr std::int64_t kLookLater = 500'000;  // While anything runs.
-constexpr std::size_t kMostSubmits = 4;       // At a time.
-constexpr std::size_t kMostIds = 200;         // In one command.
+constexpr std::int64_t kLookSoon = 100'000;   // Interval while a lease is starting or stopping.
+constexpr std::int64_t kLookLater = 500'000;  // Interval while a lease is running.
+constexpr std::size_t kMaxSubmits = 4;        // At the same time.
+constexpr std::size_t kMaxIds = 200;          // In one command.
 constexpr std::int64_t kTopologyEvery = 60 * kOneSecond;
 constexpr std::int64_t kRefusedPatience = 60 * kOneSecond;
 constexpr std::int64_t kRefusedAgain = 5 * kOneSecond;
 
-// Slurm has not said no; it has not said anything, and may have done it.
+// Whether Slurm did not respond. It may have executed the command.
 bool is_silence(const CommandResult& result) {
   if (result.how != CommandResult::How::kEnded) return true;
   for (const char* words :
@@ -37,7 +37,7 @@ bool is_silence(const CommandResult& result) {
   return false;
 }
 
-// Whether what Slurm said is about this job alone, or its user where each has his own.
+// Whether Slurm's error concerns only this job or, if jobs run as their users, only its user.
 bool is_its_own(std::string_view words, bool by_user) {
   for (const char* own :
        {"node configuration is not available", "Memory required", "More processors", "time limit",
@@ -52,7 +52,7 @@ bool is_its_own(std::string_view words, bool by_user) {
   return false;
 }
 
-// The script knows where Slurm's own programs are, and nothing else of our environment.
+// The script gets the path of Slurm's programs and nothing else from our environment.
 std::string script_of(const SlurmSettings& settings, const std::string& path,
                       const SlurmLease& lease, const SlurmGroup& group) {
   const auto directory_of = [&](std::size_t part) {
@@ -63,7 +63,7 @@ std::string script_of(const SlurmSettings& settings, const std::string& path,
   if (const char* conf = std::getenv("SLURM_CONF")) {
     script += fmt::format("SLURM_CONF={}; export SLURM_CONF\n", shell_word(conf));
   }
-  if (group.nodes.size() == 1) {  // What srun would add: a tenth of a second and two processes.
+  if (group.nodes.size() == 1) {  // Without srun, which costs 0.1 s and two processes.
     return script + fmt::format("exec {} {}\n", shell_word(settings.shim),
                                 shell_word(directory_of(group.parts.front())));
   }
@@ -119,8 +119,8 @@ void SlurmExecutor::drive(std::int64_t now) {
   }
   if (now >= next_topology_ && !under_way(Command::kTopology) && !under_way(Command::kConfig) &&
       !under_way(Command::kReservation) && !under_way(Command::kPartition)) {
-    // Of a site that is no good it is asked more often what has become of it.
-    const std::int64_t soon = servers_.trouble().empty() ? kTopologyEvery : 5 * kOneSecond;
+    // Query an unusable site more often.
+    const std::int64_t soon = nodes_.trouble().empty() ? kTopologyEvery : 5 * kOneSecond;
     next_topology_ = now + (seen_config_ ? soon : kOneSecond);
     if (settings_.partition.empty()) {
       run(Command::kPartition, partition_argv(""));
@@ -132,18 +132,18 @@ void SlurmExecutor::drive(std::int64_t now) {
         return std::any_of(each.second.groups.begin(), each.second.groups.end(),
                            [](const SlurmGroup& group) { return group.refused_since != 0; });
       })) {
-    contact_.accepts();  // What Slurm refused is no longer wanted: the next one may fare better.
+    contact_.accepts();  // No rejected job is left, so try again with the next.
   }
   std::size_t submits = 0;
   for (const auto& [ticket, each] : running_) submits += each.what == Command::kSubmit ? 1 : 0;
   for (auto& [name, lease] : leases_) {
-    for (std::size_t i = 0; i < lease.groups.size() && submits < kMostSubmits; ++i) {
+    for (std::size_t i = 0; i < lease.groups.size() && submits < kMaxSubmits; ++i) {
       const SlurmGroup& group = lease.groups[i];
       if (group.step != SlurmGroup::Step::kNew || group.again > now) continue;
       submit(name, lease, static_cast<int>(i));
       ++submits;
     }
-    if (submits == kMostSubmits) break;
+    if (submits == kMaxSubmits) break;
   }
   release(now);
   cancel(now);
@@ -164,7 +164,7 @@ void SlurmExecutor::submit(const std::string& name, SlurmLease& lease, int numbe
   job.cpus = group.cpus;
   job.mem_mib = group.mem_mib;
   job.gpus = group.gpus;
-  if (first.spec.time_limit_ms > 0) {  // The shim holds it to its limit; this is for Slurm's plans.
+  if (first.spec.time_limit_ms > 0) {  // For Slurm's planning only; the shim enforces the limit.
     const std::int64_t ms = first.spec.time_limit_ms + first.spec.grace_ms;
     job.time = Duration::micros(ms * 1000) + Duration::seconds(300);
   }
@@ -185,21 +185,21 @@ void SlurmExecutor::take(const Running& ran, const CommandResult& result) {
     case Command::kNodes:
       return take_nodes(result);
     case Command::kTopology:
-      if (result.ok()) servers_.set_switches(read_topology(result.out));
+      if (result.ok()) nodes_.set_switches(read_topology(result.out));
       return run(Command::kConfig, config_argv());
     case Command::kConfig:
       if (!result.ok()) return;
-      servers_.set_enforces(enforces_limits(read_config(result.out)));
+      nodes_.set_enforces(enforces_limits(read_config(result.out)));
       if (settings_.reservation.empty()) return seen_config();
       return run(Command::kReservation, reservation_argv(settings_.reservation));
-    case Command::kReservation:  // One that is not there is an error, and no words.
+    case Command::kReservation:  // A missing reservation is an error without output.
       if (result.ok() || !is_silence(result)) {
-        servers_.set_reservation(result.ok() ? read_reservation(result.out) : SlurmWords());
+        nodes_.set_reservation(result.ok() ? read_reservation(result.out) : SlurmWords());
       } else if (!seen_config_) {
         return;
       }
       return seen_config();
-    case Command::kPartition:  // Which one is the default.
+    case Command::kPartition:  // The default partition.
       if (!result.ok()) return;
       settings_.partition = word_of(read_partition(result.out), "PartitionName");
       return run(Command::kTopology, topology_argv());
@@ -208,7 +208,7 @@ void SlurmExecutor::take(const Running& ran, const CommandResult& result) {
     case Command::kRelease:
       return released(ran, result.ok());
     case Command::kCancel:
-      return;  // Who is still there at the next squeue is cancelled again.
+      return;  // cancel_strays() repeats it after the next squeue if needed.
   }
 }
 
@@ -224,17 +224,17 @@ void SlurmExecutor::take_nodes(const CommandResult& result) {
   if (!result.ok()) return contact_.failed("Slurm does not answer: " + result.words);
   const Result<std::vector<SlurmNode>> nodes = read_sinfo(result.out);
   if (!nodes.ok()) return contact_.failed(nodes.error().message);
-  if (!seen_config_) return;  // Not yet known what they are.
+  if (!seen_config_) return;  // The nodes cannot be evaluated without the configuration.
   contact_.answered();
-  servers_.take_nodes(settings_, nodes.value(), ours_by_node(), with_strangers_);
-  servers_.update(settings_, trouble());
+  nodes_.take_nodes(settings_, nodes.value(), ours_by_node(), with_external_jobs_);
+  nodes_.update(settings_, trouble());
 }
 
 void SlurmExecutor::seen_config() {
   if (!std::exchange(seen_config_, true)) next_queue_ = 0;
 }
 
-// Whether it did what it says, squeue will tell; what is still held is released again.
+// The next squeue shows the result. Jobs that are still held are released again.
 void SlurmExecutor::released(const Running& ran, bool ok) {
   const std::int64_t now = boot_micros();
   if (!ok) next_release_ = now + kOneSecond;
@@ -254,12 +254,12 @@ void SlurmExecutor::submitted(const Running& ran, const CommandResult& result) {
   const auto found = leases_.find(ran.lease);
   const Result<SlurmId> id =
       result.ok() ? read_submitted(result.out) : Error{result.words, ErrorCode::kUnavailable};
-  // Slurm forgets what it has just acknowledged if its controller is killed, and gives the number
-  // to somebody else. Nothing is done by that number before squeue has shown it to be ours.
+  // If the controller is killed, Slurm can forget a job that it has just acknowledged and reuse its
+  // id. The id is therefore not used before squeue shows that the job is ours.
   if (!under_way(Command::kSubmit)) {
     next_queue_ = std::min(next_queue_, last_queue_ + settings_.every.us() / 4);
   }
-  if (found == leases_.end()) return;  // It ended meanwhile: nobody wants what squeue will show.
+  if (found == leases_.end()) return;  // The lease has ended; cancel_strays() cancels the job.
   SlurmLease& lease = found->second;
   SlurmGroup& group = lease.groups[static_cast<std::size_t>(ran.group)];
   if (id.ok()) {
@@ -272,19 +272,19 @@ void SlurmExecutor::submitted(const Running& ran, const CommandResult& result) {
   refused(lease, group, result.words);
 }
 
-// Slurm has said no: of this job, of its user, or of everybody.
+// Slurm rejected the job because of the job, its user, or the whole site.
 void SlurmExecutor::refused(SlurmLease& lease, SlurmGroup& group, const std::string& words) {
   const std::int64_t now = boot_micros();
   group.go(SlurmGroup::Step::kNew, now);
   group.again = now + kRefusedAgain;
   if (group.refused_since == 0) group.refused_since = now;
-  const std::string said = "Slurm refuses it: " + words;
+  const std::string said = "Slurm rejects the job: " + words;
   if (std::exchange(group.said, said) != said) {
     tell(ExecEvent::Kind::kNote, lease.parts[group.parts.front()], said);
     troubles_.push_back(lease.name + ": " + said);
   }
   if (!is_its_own(words, as_submitter_)) {
-    contact_.refuses("Slurm refuses every job: " + words);
+    contact_.refuses("Slurm rejects every job: " + words);
   } else if (now - group.refused_since > kRefusedPatience) {
     for (SlurmPart& part : lease.parts) {
       if (!part.over) end_unstarted(lease, part, EndCause::kCouldNotStart, said, ENOENT);
@@ -292,7 +292,7 @@ void SlurmExecutor::refused(SlurmLease& lease, SlurmGroup& group, const std::str
   }
 }
 
-// Leases whose groups are all there; and again, whoever is still held.
+// Releases leases whose groups are all submitted. Repeats it for jobs that are still held.
 void SlurmExecutor::release(std::int64_t now) {
   if (under_way(Command::kRelease) || now < next_release_) return;
   std::vector<SlurmId> ids;
@@ -303,7 +303,7 @@ void SlurmExecutor::release(std::int64_t now) {
         });
     if (!whole) continue;
     for (const SlurmGroup& group : lease.groups) {
-      if (group.step == SlurmGroup::Step::kHeld && ids.size() < kMostIds) ids.push_back(group.id);
+      if (group.step == SlurmGroup::Step::kHeld && ids.size() < kMaxIds) ids.push_back(group.id);
     }
   }
   if (ids.empty()) return;
@@ -316,7 +316,7 @@ void SlurmExecutor::cancel(std::int64_t now) {
   if (to_cancel_.empty() || under_way(Command::kCancel)) return;
   std::vector<SlurmId> ids;
   for (const SlurmId id : to_cancel_) {
-    if (ids.size() == kMostIds) break;
+    if (ids.size() == kMaxIds) break;
     ids.push_back(id);
     cancelled_[id] = now;
   }
@@ -356,7 +356,7 @@ void SlurmExecutor::look_at_records(std::int64_t now) {
       look_at(lease, part);
       const SlurmGroup& group = lease.groups[static_cast<std::size_t>(part.group)];
       const bool starting = !part.started && group.step == SlurmGroup::Step::kReleased;
-      soon = soon || starting || part.wish.ends();
+      soon = soon || starting || part.order.ends();
     }
     grow(lease, now);
   }
@@ -366,9 +366,9 @@ void SlurmExecutor::look_at_records(std::int64_t now) {
 void SlurmExecutor::tell_trouble() {
   const std::string now = trouble();
   if (now == told_trouble_) return;
-  troubles_.push_back(now.empty() ? "Slurm can be used again" : now);
+  troubles_.push_back(now.empty() ? "Slurm is usable again" : now);
   told_trouble_ = now;
-  servers_.update(settings_, now);
+  nodes_.update(settings_, now);
 }
 
 }  // namespace muster

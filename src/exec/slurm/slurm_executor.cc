@@ -14,7 +14,7 @@
 #include "base/os/account.h"
 #include "base/os/processes.h"
 #include "base/text/text.h"
-#include "exec/lease/record.h"
+#include "exec/lease/lease_directory.h"
 
 namespace muster {
 
@@ -28,7 +28,7 @@ std::string lease_of(const std::string& part) {
 }  // namespace
 
 Result<std::unique_ptr<SlurmExecutor>> SlurmExecutor::open(SlurmSettings settings,
-                                                           std::vector<ServerFacts> servers,
+                                                           std::vector<NodeDescription> nodes,
                                                            std::string trouble) {
   if (::mkdir(settings.leases.c_str(), 0700) != 0 && errno != EEXIST) {
     return system_error(settings.leases, errno);
@@ -38,7 +38,7 @@ Result<std::unique_ptr<SlurmExecutor>> SlurmExecutor::open(SlurmSettings setting
   const Result<Account> own = find_account(::geteuid());
   executor->own_user_ = own.ok() ? own.value().name : std::to_string(::geteuid());
   if (executor->as_submitter_) {
-    // Whoever a job runs as must be able to reach its record, and no other.
+    // The user of a job must be able to open its record, but not to list others.
     const std::string& leases = executor->settings_.leases;
     const std::string home = std::filesystem::path(leases).parent_path().string();
     for (const std::string& each : {leases, home}) {
@@ -49,8 +49,8 @@ Result<std::unique_ptr<SlurmExecutor>> SlurmExecutor::open(SlurmSettings setting
   if (const auto sbatch = executor->commands_->find("sbatch")) {
     executor->path_ = std::filesystem::path(*sbatch).parent_path().string();
   }
-  executor->servers_.set_known(std::move(servers));
-  if (!trouble.empty()) {  // Known before the first look: nothing is to be started meanwhile.
+  executor->nodes_.set_known(std::move(nodes));
+  if (!trouble.empty()) {  // No job must start before Slurm is reachable.
     executor->contact_.failed_before(std::move(trouble));
     executor->tell_trouble();
   }
@@ -66,8 +66,8 @@ Result<std::unique_ptr<SlurmExecutor>> SlurmExecutor::open(SlurmSettings setting
   return executor;
 }
 
-std::optional<std::vector<ServerFacts>> SlurmExecutor::changed_servers() {
-  return servers_.take_changed();
+std::optional<std::vector<NodeDescription>> SlurmExecutor::changed_nodes() {
+  return nodes_.take_changed();
 }
 
 std::string SlurmExecutor::directory_of(const SlurmPart& part) const {
@@ -95,7 +95,7 @@ void SlurmExecutor::tell(ExecEvent::Kind kind, const SlurmPart& part, std::strin
   events_.push_back(std::move(event));
 }
 
-Refusal SlurmExecutor::make_lease(std::span<const LaunchSpec> parts, SlurmLease& lease) const {
+MaybeError SlurmExecutor::make_lease(std::span<const LaunchSpec> parts, SlurmLease& lease) const {
   lease.name = slurm_name(parts.front());
   for (const LaunchSpec& spec : parts) {
     SlurmPart part;
@@ -103,22 +103,23 @@ Refusal SlurmExecutor::make_lease(std::span<const LaunchSpec> parts, SlurmLease&
     part.name = lease_name(spec);
     part.node = slurm_node(spec);
     if (part.node.empty())
-      return Error{part.name + ": MUSTER_NODE says no server", ErrorCode::kInvalid};
+      return Error{part.name + ": MUSTER_NODE is not set", ErrorCode::kInvalid};
     lease.parts.push_back(std::move(part));
   }
   lease.groups = groups_of(lease.parts);
   return std::nullopt;
 }
 
-// All of them before Slurm is asked for anything.
-Refusal SlurmExecutor::write_records(const SlurmLease& lease, const Account* owner_to_be) const {
+// Called before anything is submitted to Slurm.
+MaybeError SlurmExecutor::write_records(const SlurmLease& lease, const Account* owner_to_be) const {
   for (const SlurmPart& part : lease.parts) {
     const Result<Fd> directory = make_record(settings_.leases, part.spec);
     if (!directory.ok()) return directory.error();
     const int fd = directory.value().get();
     struct stat owner {};
     if (::fstat(fd, &owner) != 0) return system_error(part.name, errno);
-    // Given away last, and never touched again: then it holds what its owner likes.
+    // Change the owner last. After that the content is not trusted, because the owner can change
+    // it.
     if (owner_to_be == nullptr || owner.st_uid == owner_to_be->user) continue;
     if (::fchownat(fd, "spec.json", owner_to_be->user, owner_to_be->group, AT_SYMLINK_NOFOLLOW) !=
             0 ||
@@ -129,101 +130,101 @@ Refusal SlurmExecutor::write_records(const SlurmLease& lease, const Account* own
   return std::nullopt;
 }
 
-std::vector<Refusal> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
-  const auto all = [&](Refusal refusal) {
-    return std::vector<Refusal>(parts.size(), std::move(refusal));
+std::vector<MaybeError> SlurmExecutor::start(std::span<const LaunchSpec> parts) {
+  const auto all = [&](MaybeError refusal) {
+    return std::vector<MaybeError>(parts.size(), std::move(refusal));
   };
   if (leases_.contains(slurm_name(parts.front()))) return all(std::nullopt);
   std::vector<LaunchSpec> specs(parts.begin(), parts.end());
-  const auto first = servers_.addresses().find(slurm_node(specs.front()));
+  const auto first = nodes_.addresses().find(slurm_node(specs.front()));
   for (LaunchSpec& spec : specs) {
-    if (spec.remote) continue;  // As it was ordered before.
+    if (spec.remote) continue;  // Adopted from an earlier daemon.
     spec.remote = true;
-    spec.cgroup_parent.clear();  // What limits there are on the servers is for Slurm to say.
+    spec.cgroup_parent.clear();  // Slurm sets the limits on the nodes.
     spec.master_addr =
-        first == servers_.addresses().end() ? slurm_node(specs.front()) : first->second;
+        first == nodes_.addresses().end() ? slurm_node(specs.front()) : first->second;
   }
   SlurmLease lease;
-  if (Refusal refusal = make_lease(specs, lease)) return all(std::move(refusal));
+  if (MaybeError refusal = make_lease(specs, lease)) return all(std::move(refusal));
   const std::string& user = specs.front().user;
   const bool as_user = as_submitter_ && !user.empty();
   const Result<Account> account = as_user ? find_account(user) : Result<Account>(Account());
   const Account* owner = as_user && account.ok() ? &account.value() : nullptr;
-  if (Refusal refusal = write_records(lease, owner)) return all(std::move(refusal));
+  if (MaybeError refusal = write_records(lease, owner)) return all(std::move(refusal));
   const std::string name = lease.name;
   SlurmLease& kept = leases_.emplace(name, std::move(lease)).first->second;
   next_look_ = 0;
   for (SlurmPart& part : kept.parts) {
     if (!account.ok()) {
       end_unstarted(kept, part, EndCause::kCouldNotStart, account.error().message, ENOENT);
-    } else if (!servers_.addresses().empty() && !servers_.addresses().contains(part.node)) {
-      // A server that went, or only stood for others.
-      end_unstarted(kept, part, EndCause::kStopped, part.node + " is not among Slurm's servers");
+    } else if (!nodes_.addresses().empty() && !nodes_.addresses().contains(part.node)) {
+      // The node was removed from Slurm or never existed there.
+      end_unstarted(kept, part, EndCause::kStopped, part.node + " is not a node of Slurm");
     }
   }
   return all(std::nullopt);
 }
 
-Refusal SlurmExecutor::write_wish(SlurmPart& part) const {
+MaybeError SlurmExecutor::write_remote_order(SlurmPart& part) const {
   const Result<Fd> directory = open_directory(directory_of(part));
   if (!directory.ok()) return directory.error();
-  part.wish.serial = std::max(part.wish.serial + 1, now_on_both_clocks().wall_us);
-  // For the shim, which runs as whoever has the directory.
-  return write_for_owner(directory.value(), "wish.json", wish_json(part.wish));
+  part.order.serial = std::max(part.order.serial + 1, now_on_both_clocks().wall_us);
+  // The shim runs as the owner of the directory.
+  return write_for_owner(directory.value(), "wish.json", remote_order_json(part.order));
 }
 
-// One whose shim has not begun: makes sure that it never will.
-Refusal SlurmExecutor::end_unstarted(const SlurmLease& lease, SlurmPart& part, EndCause cause,
-                                     std::string words, int error_number) {
+// Ends a part whose shim has not started, and makes sure that it cannot start.
+MaybeError SlurmExecutor::end_unstarted(const SlurmLease& lease, SlurmPart& part, EndCause cause,
+                                        std::string words, int error_number) {
   const Result<Fd> directory = open_directory(directory_of(part));
   if (!directory.ok()) return directory.error();
-  part.wish.kill = true;
-  if (const Refusal refusal = write_wish(part)) return refusal;
+  part.order.kill = true;
+  if (const MaybeError refusal = write_remote_order(part)) return refusal;
   ExitReport report;
   report.token = part.spec.token;
   report.cause = cause;
   report.error_number = error_number;
   report.words = std::move(words);
   report.start = report.end = now_on_both_clocks();
-  if (const Refusal refusal = close_unstarted(directory.value(), report)) return refusal;
+  if (const MaybeError refusal = close_unstarted(directory.value(), report)) return refusal;
   heard_end(lease, part, report);
   return std::nullopt;
 }
 
-Refusal SlurmExecutor::stop(const std::string& name, std::optional<std::int64_t> grace_ms) {
+MaybeError SlurmExecutor::stop(const std::string& name, std::optional<std::int64_t> grace_ms) {
   SlurmLease* lease = nullptr;
   SlurmPart* part = find(name, &lease);
-  if (part == nullptr) return Error{name + ": is not in Slurm", ErrorCode::kNotFound};
+  if (part == nullptr) return Error{name + ": not in Slurm", ErrorCode::kNotFound};
   look_at(*lease, *part);
   if (part->over) return std::nullopt;
   if (!part->started) {
     return end_unstarted(*lease, *part, EndCause::kStopped, "stopped before it started");
   }
-  part->wish.stop_ms = grace_ms.value_or(part->spec.grace_ms);
-  return write_wish(*part);
+  part->order.stop_ms = grace_ms.value_or(part->spec.grace_ms);
+  return write_remote_order(*part);
 }
 
-Refusal SlurmExecutor::kill(const std::string& name) {
+MaybeError SlurmExecutor::kill(const std::string& name) {
   SlurmLease* lease = nullptr;
   SlurmPart* part = find(name, &lease);
-  if (part == nullptr) return Error{name + ": is not in Slurm", ErrorCode::kNotFound};
-  part->wish.kill = true;
-  // By what Slurm has shown last: the number it gave us once may be a stranger's by now.
+  if (part == nullptr) return Error{name + ": not in Slurm", ErrorCode::kNotFound};
+  part->order.kill = true;
+  // Use the id of the last squeue, because Slurm may have given our old id to an external job.
   const SlurmJob* row = row_of(*lease, part->group);
   if (row != nullptr && !row->over()) to_cancel_.insert(row->id);
-  return write_wish(*part);
+  return write_remote_order(*part);
 }
 
 Result<std::string> SlurmExecutor::resize(const std::string& name, Limits limits) {
   SlurmLease* lease = nullptr;
   SlurmPart* part = find(name, &lease);
-  if (part == nullptr) return Error{name + ": is not in Slurm", ErrorCode::kNotFound};
+  if (part == nullptr) return Error{name + ": not in Slurm", ErrorCode::kNotFound};
   const SlurmGroup& group = lease->groups[static_cast<std::size_t>(part->group)];
-  const std::int64_t cpus = group.cpus * 1000 + 999;  // Whole CPUs are given, the rest is not.
+  const std::int64_t cpus = group.cpus * 1000 + 999;  // Slurm allocates whole CPUs.
   const bool more = limits.cpu_milli > cpus || limits.mem_mib > group.mem_mib;
-  part->wish.limits = Limits{.cpu_milli = std::min(limits.cpu_milli, cpus),
-                             .mem_mib = std::min(limits.mem_mib, group.mem_mib)};
-  if (const Refusal refusal = write_wish(*part)) return *refusal;
+  part->order.limits = Limits{.cpu_milli = std::min(limits.cpu_milli, cpus),
+                              .mem_mib = std::min(limits.mem_mib, group.mem_mib)};
+  if (const MaybeError refusal = write_remote_order(*part)) return *refusal;
   if (!more) {
     if (lease->wants_more && part->spec.node_rank == 0) lease->wants_more.reset();
     return std::string();
@@ -232,8 +233,8 @@ Result<std::string> SlurmExecutor::resize(const std::string& name, Limits limits
   lease->wants_more = limits;
   if (!first) return std::string();
   return fmt::format(
-      "keeps its {} CPU{} and {:.4g} GiB for now: Slurm gives a running job no more; it may be "
-      "restarted with {:g} CPUs and {:.4g} GiB",
+      "keeps {} CPU{} and {:.4g} GiB, because Slurm cannot enlarge a running job; a restart with "
+      "{:g} CPUs and {:.4g} GiB is possible later",
       group.cpus, group.cpus == 1 ? "" : "s", static_cast<double>(group.mem_mib) / 1024,
       static_cast<double>(limits.cpu_milli) / 1000, static_cast<double>(limits.mem_mib) / 1024);
 }
@@ -242,8 +243,8 @@ bool SlurmExecutor::forget(const std::string& part) {
   return find(part) == nullptr && forget_record(settings_.leases, part, true);
 }
 
-// Slurm may still have jobs of leases whose records are gone: squeue will tell of those.
-std::vector<std::string> SlurmExecutor::end_strangers(std::span<const Name> known) {
+// Jobs of leases without a record are found by cancel_strays() after the next squeue.
+std::vector<std::string> SlurmExecutor::end_unknown_leases(std::span<const Name> known) {
   known_.emplace();
   for (const auto& [job, epoch] : known) {
     known_->insert("j" + std::to_string(job) + ".e" + std::to_string(epoch));
@@ -255,20 +256,19 @@ std::vector<std::string> SlurmExecutor::end_strangers(std::span<const Name> know
     if (known_->contains(lease_of(name))) continue;
     SlurmPart part;
     part.name = name;
-    part.wish.kill = true;
+    part.order.kill = true;
     if (::access((directory_of(part) + "/wish.json").c_str(), F_OK) != 0) {
-      said.push_back(part.name + ": nobody knows this lease; it is ended");
+      said.push_back(part.name + ": unknown lease; ending it");
     }
-    if (const Refusal refusal = write_wish(part)) said.push_back(refusal->message);
+    if (const MaybeError refusal = write_remote_order(part)) said.push_back(refusal->message);
   }
   return said;
 }
 
-std::vector<std::string> SlurmExecutor::command_on(const std::string& server,
+std::vector<std::string> SlurmExecutor::command_on(const std::string& node,
                                                    std::vector<std::string> command) const {
-  std::vector<std::string> argv = {"srun",       "--nodelist=" + server, "--nodes=1",
-                                   "--ntasks=1", "--mem=100M",           "--time=2",
-                                   "--quiet"};
+  std::vector<std::string> argv = {"srun",       "--nodelist=" + node, "--nodes=1", "--ntasks=1",
+                                   "--mem=100M", "--time=2",           "--quiet"};
   if (!settings_.partition.empty()) argv.push_back("--partition=" + settings_.partition);
   if (!settings_.reservation.empty()) argv.push_back("--reservation=" + settings_.reservation);
   if (!settings_.account.empty()) argv.push_back("--account=" + settings_.account);

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "base/text/text.h"
-#include "exec/lease/record.h"
+#include "exec/lease/lease_directory.h"
 
 namespace muster {
 
 namespace {
 constexpr std::string_view kMark = "muster:";
-constexpr std::int64_t kUsualStop = 480'000'000;   // Of a lease that says nothing.
-constexpr std::int64_t kFenceMargin = 30'000'000;  // More than the last resort's.
+constexpr std::int64_t kUsualStop = 480'000'000;   // If the spec has no value.
+constexpr std::int64_t kFenceMargin = 30'000'000;  // More than the margin of the last resort.
 }  // namespace
 
 std::string slurm_name(const LaunchSpec& first) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// A lease as the Slurm executor keeps it: parts, one a server, and groups of equal parts, one batch
-// job each. And the tag by which such a job is known as ours, whatever its number.
+// A lease of the Slurm executor. It has one part per node. Parts with equal resources form a group,
+// which is one batch job. A tag in the comment of the job identifies it. Times are boot time in
+// microseconds; 0 means never.
 
 #include <cstdint>
 #include <optional>
@@ -10,51 +11,51 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/lease/remote_order.h"
 #include "exec/lease/report.h"
 #include "exec/lease/spec.h"
-#include "exec/lease/wish.h"
 #include "exec/slurm/slurm.h"
 
 namespace muster {
 
 struct SlurmPart {
   LaunchSpec spec;
-  std::string name;  // Of its record: "j12.e3.n1".
+  std::string name;  // Name of the record: "j12.e3.n1".
   std::string node;
   int group = 0;
   bool started = false;
-  bool over = false;             // And told so.
-  Wish wish;                     // As last written.
-  std::int64_t unasked_at = 0;   // It has stopped and we did not say so, since then.
-  std::int64_t row_over_at = 0;  // Slurm says that it is over, since then.
-  std::int64_t retired_at = 0;   // It may not go on, since then.
-  std::int64_t cut_at = 0;       // When its server, over there, was last seen not to answer.
+  bool over = false;             // It has ended, and the event was reported.
+  RemoteOrder order;             // The last order written to disk.
+  std::int64_t unasked_at = 0;   // When it was found stopped without our order.
+  std::int64_t row_over_at = 0;  // When Slurm reported its end.
+  std::int64_t retired_at = 0;   // When it was ordered to end for good.
+  std::int64_t cut_at = 0;       // When its node last did not respond.
   std::string retired_why;
 };
 
 struct SlurmGroup {
   enum class Step : std::uint8_t {
-    kNew,         // To be submitted.
-    kSubmitting,  // Under way.
-    kUnsure,      // It was, and perhaps acknowledged: squeue will tell what came of it.
-    kHeld,        // There, and not yet to run.
-    kReleased,
+    kNew,         // Not submitted yet.
+    kSubmitting,  // sbatch is running.
+    kUnsure,      // Submitted, but the result is unknown until squeue shows it.
+    kHeld,        // Submitted and held.
+    kReleased,    // Released to run.
   };
   Step step = Step::kNew;
-  std::vector<std::size_t> parts;  // Of the lease, as are the nodes: in the same order.
-  std::vector<std::string> nodes;
-  std::int64_t cpus = 1;  // Of each.
+  std::vector<std::size_t> parts;  // Indices in SlurmLease::parts.
+  std::vector<std::string> nodes;  // In the order of `parts`.
+  std::int64_t cpus = 1;           // Per node, like mem_mib and gpus.
   std::int64_t mem_mib = 0;
   std::int32_t gpus = 0;
-  SlurmId id = 0;          // 0: not known.
-  std::int64_t since = 0;  // Of the step.
-  std::int64_t again = 0;  // Not to be submitted before.
+  SlurmId id = 0;          // 0 if unknown.
+  std::int64_t since = 0;  // Start of the current step.
+  std::int64_t again = 0;  // Earliest time of the next submit.
   std::int64_t refused_since = 0;
-  std::string state;                   // As Slurm said last; empty: nothing yet.
-  std::string said;                    // The last note on it.
-  std::int64_t running_since = 0;      // In Slurm, while some part has not begun.
-  std::int64_t unreachable_since = 0;  // One of its nodes does not answer.
-  std::int64_t unusable_since = 0;     // It waits for one that takes no jobs.
+  std::string state;                   // Last state that Slurm reported; empty if none.
+  std::string said;                    // The last note about it.
+  std::int64_t running_since = 0;      // Start in Slurm, while some part has not started.
+  std::int64_t unreachable_since = 0;  // When a node stopped responding.
+  std::int64_t unusable_since = 0;     // Since when it waits for an unusable node.
 
   void go(Step next, std::int64_t now) {
     step = next;
@@ -66,19 +67,19 @@ struct SlurmLease {
   std::string name;  // "j12.e3"
   std::vector<SlurmPart> parts;
   std::vector<SlurmGroup> groups;
-  std::int64_t up_since = 0;         // All of it; 0: not yet.
-  bool restarting = false;           // To have other CPUs or memory.
-  std::optional<Limits> wants_more;  // Of a part, than Slurm has given it.
+  std::int64_t up_since = 0;         // When all parts had started.
+  bool restarting = false;           // With other CPUs or memory.
+  std::optional<Limits> wants_more;  // Limits above the allocation in Slurm.
 };
 
-std::string slurm_name(const LaunchSpec& first);  // Of the lease it is a part of: "j12.e3".
-std::string slurm_node(const LaunchSpec& spec);   // Where it is to run; empty: it does not say.
+std::string slurm_name(const LaunchSpec& first);  // Name of the lease: "j12.e3".
+std::string slurm_node(const LaunchSpec& spec);   // Node of the part; empty if not set.
 
-// How long after it was retired a part may still go on where nobody reaches it: its shim ends it
-// when it has heard nothing for so long (exec/shim/fence.h), with the last resort after that.
+// Returns how long a retired part can keep running on an unreachable node. Its shim ends it after
+// that time without contact (exec/shim/lease_fence.h).
 std::int64_t fence_wait_us(const LaunchSpec& spec);
 
-// "muster:INSTANCE:j12.e3:0"
+// The comment of a Slurm job of this manager: "muster:INSTANCE:j12.e3:0".
 struct SlurmTag {
   std::string lease;
   int group = 0;
@@ -86,11 +87,11 @@ struct SlurmTag {
 std::string tag_of(std::string_view instance, const std::string& lease, int group);
 std::optional<SlurmTag> read_tag(std::string_view instance, std::string_view comment);
 
-// The job of these rows of squeue that is not over; null if all are.
+// Returns the first active job of the rows, or null.
 const SlurmJob* live_row(const std::vector<SlurmJob>& rows);
 
-// Parts with equal needs together, in the order of their first. CPUs are whole: less than asked by
-// what is beyond, but one at least.
+// Groups the parts by their resources, in the order of the first part, and sets SlurmPart::group.
+// CPUs are rounded down to whole CPUs, at least one.
 std::vector<SlurmGroup> groups_of(std::vector<SlurmPart>& parts);
 
 }  // namespace muster

@@ -63,29 +63,29 @@ SlurmNode node(const std::string& name, std::int32_t gpus) {
   return node;
 }
 
-TEST(SlurmServers, AreThoseWithGpusInTheirRacks) {
+TEST(SlurmNodeSet, AreThoseWithGpusInTheirRacks) {
   SlurmSettings settings;
   settings.partition = "main";
   settings.racks = {{"b", "mapped"}};
-  const auto found = servers_from(settings, {node("b", 8), node("login", 0), node("a", 4)},
-                                  {{"a", "leaf1"}, {"b", "leaf1"}}, true);
+  const auto found = nodes_from(settings, {node("b", 8), node("login", 0), node("a", 4)},
+                                {{"a", "leaf1"}, {"b", "leaf1"}}, true);
   ASSERT_TRUE(found.ok());
-  const std::vector<ServerFacts>& servers = found.value().servers;
-  ASSERT_EQ(servers.size(), 2U);
-  EXPECT_EQ(servers[0].name, "a");
-  EXPECT_EQ(servers[0].rack, "leaf1");
-  EXPECT_EQ(servers[0].gpus, 4);
-  EXPECT_EQ(servers[0].cpu_milli, 24'000);
-  EXPECT_EQ(servers[1].rack, "mapped");
+  const std::vector<NodeDescription>& nodes = found.value().nodes;
+  ASSERT_EQ(nodes.size(), 2U);
+  EXPECT_EQ(nodes[0].name, "a");
+  EXPECT_EQ(nodes[0].rack, "leaf1");
+  EXPECT_EQ(nodes[0].gpus, 4);
+  EXPECT_EQ(nodes[0].cpu_milli, 24'000);
+  EXPECT_EQ(nodes[1].rack, "mapped");
 }
 
-TEST(SlurmServers, OfABadSiteSayWhy) {
+TEST(SlurmNodeSet, OfABadSiteSayWhy) {
   SlurmSettings settings;
   settings.partition = "gpus";
-  EXPECT_EQ(servers_from(settings, {}, {}, true).error().message,
-            "Slurm's partition 'gpus' is not there, or has no nodes; 'muster doctor' says more");
-  EXPECT_EQ(servers_from(settings, {node("a", 0)}, {}, true).error().message,
-            "Slurm's partition 'gpus' has no server with GPUs: none says Gres=gpu:N in slurm.conf");
+  EXPECT_EQ(nodes_from(settings, {}, {}, true).error().message,
+            "Slurm's partition 'gpus' does not exist or has no nodes; run 'muster doctor'");
+  EXPECT_EQ(nodes_from(settings, {node("a", 0)}, {}, true).error().message,
+            "Slurm's partition 'gpus' has no nodes with GPUs; set Gres=gpu:N in slurm.conf");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// A command to Slurm that is under way: what it is for, and since when it runs.
+// A running Slurm command: its purpose and start time.
 
 #include <cstdint>
 #include <string>
@@ -24,10 +24,10 @@ struct SlurmQuery {
   };
 
   Command what = Command::kQueue;
-  std::int64_t since = 0;    // Microseconds since the machine was started.
-  std::string lease;         // The subject of kSubmit: this lease
-  int group = 0;             // and this group of it.
-  std::vector<SlurmId> ids;  // The subjects of kRelease and kCancel.
+  std::int64_t since = 0;    // Start of the command in boot time, in microseconds.
+  std::string lease;         // For kSubmit: the lease.
+  int group = 0;             // For kSubmit: the group of the lease.
+  std::vector<SlurmId> ids;  // For kRelease and kCancel: the Slurm jobs.
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What squeue and the records say of leases, held against what is wanted.
+// Compares the leases with squeue and with the records, and reacts to differences.
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "base/os/account.h"
 #include "base/os/processes.h"
 #include "base/text/text.h"
-#include "exec/lease/record.h"
+#include "exec/lease/lease_directory.h"
 #include "exec/slurm/slurm_executor.h"
 
 namespace muster {
@@ -16,38 +16,39 @@ namespace muster {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000;
-constexpr std::int64_t kTellPending = 3 * kSecond;  // Before a job that waits in Slurm is news.
-constexpr std::int64_t kLastWords = 3 * kSecond;    // A report may come after Slurm's word.
-constexpr std::int64_t kLinger = 10 * kSecond;      // What is over here ends there by itself.
+constexpr std::int64_t kTellPending = 3 * kSecond;  // Until a job that waits in Slurm is reported.
+constexpr std::int64_t kLastWords = 3 * kSecond;    // A report can arrive after Slurm's.
+constexpr std::int64_t kLinger = 10 * kSecond;      // Until an ended lease has ended in Slurm.
 constexpr std::int64_t kCancelAgain = 3 * kSecond;
-constexpr std::int64_t kBackFor = 30 * kSecond;   // Slurm has ended what was on a server by then.
-constexpr std::int64_t kSpoiltFor = 5 * kSecond;  // Before a record is believed to stay so.
+constexpr std::int64_t kBackFor = 30 * kSecond;  // Slurm has ended all jobs on a node by then.
+constexpr std::int64_t kDamagedFor =
+    5 * kSecond;  // Until a damaged record is considered permanent.
 
 }  // namespace
 
 void SlurmExecutor::reconcile(const std::vector<SlurmJob>& jobs, std::int64_t asked) {
   jobs_.clear();
-  with_strangers_.clear();
+  with_external_jobs_.clear();
   for (const SlurmJob& row : jobs) {
     const auto tag = read_tag(settings_.instance, row.comment);
     if (tag && is_ours(*tag, row)) {
       jobs_[{tag->lease, tag->group}].push_back(row);
     } else if (!row.pending() && !row.over()) {
-      with_strangers_.insert(row.nodes.begin(), row.nodes.end());
+      with_external_jobs_.insert(row.nodes.begin(), row.nodes.end());
     }
   }
   seen_jobs_ = true;
-  if (servers_.judge_strangers(ours_by_node(), leases_)) servers_.update(settings_, trouble());
+  if (nodes_.judge_external_jobs(ours_by_node(), leases_)) nodes_.update(settings_, trouble());
   for (auto& [name, lease] : leases_) {
     for (SlurmGroup& group : lease.groups) reconcile(lease, group, asked);
   }
   cancel_strays(boot_micros());
 }
 
-// Anybody can write such a comment; whose job it is says Slurm.
+// Any user can write such a comment, so check the owner of the job.
 bool SlurmExecutor::is_ours(const SlurmTag& tag, const SlurmJob& row) const {
   const auto lease = leases_.find(tag.lease);
-  if (lease == leases_.end() && as_submitter_) return true;  // Any user's.
+  if (lease == leases_.end() && as_submitter_) return true;  // The job can belong to any user.
   const std::string& user = as_submitter_ ? lease->second.parts.front().spec.user : own_user_;
   return is_same_account(row.user, user.empty() ? own_user_ : user);
 }
@@ -57,7 +58,7 @@ std::map<std::string, std::vector<SlurmId>> SlurmExecutor::ours_by_node() const 
   for (const auto& [tag, rows] : jobs_) {
     for (const SlurmJob& job : rows) {
       if (job.pending() || job.over()) continue;
-      // One that is ending has given back some of it, and nobody knows what.
+      // An ending job has released some of its resources, but it is unknown which.
       const SlurmId id = job.state == "RUNNING" ? job.id : -job.id;
       for (const std::string& node : job.nodes) ours[node].push_back(id);
     }
@@ -66,7 +67,7 @@ std::map<std::string, std::vector<SlurmId>> SlurmExecutor::ours_by_node() const 
   return ours;
 }
 
-// By its tag: a number alone may be another's by now. Of several, the one we know.
+// Identifies the job by its tag, because Slurm may have reused the id. Prefers the known id.
 const SlurmJob* SlurmExecutor::row_of(const SlurmLease& lease, int number) const {
   const auto found = jobs_.find({lease.name, number});
   if (found == jobs_.end()) return nullptr;
@@ -113,10 +114,10 @@ void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t
   watch_waiting(lease, group, *row);
   watch_starting(lease, group, *row);
   if (row->pending() && row->held() && asked > group.since) {
-    return group.go(SlurmGroup::Step::kHeld, now);  // Slurm has forgotten that we released it.
+    return group.go(SlurmGroup::Step::kHeld, now);  // Slurm has lost our release.
   }
   if (row->pending() && now - group.since > kTellPending) {
-    std::string said = fmt::format("waits in Slurm as job {}: {}", row->id, row->reason);
+    std::string said = fmt::format("waiting in Slurm as job {}: {}", row->id, row->reason);
     if (group.said != said) {
       group.said = said;
       tell(ExecEvent::Kind::kNote, lease.parts[group.parts.front()], std::move(said));
@@ -128,7 +129,7 @@ void SlurmExecutor::reconcile(SlurmLease& lease, SlurmGroup& group, std::int64_t
   watch_node(lease, group);
 }
 
-// Slurm has no such job any more, or says that it is over. `row`: its last words, if any.
+// Slurm no longer has the job, or reports that it has ended. `row`: its last state, or null.
 void SlurmExecutor::row_ended(SlurmLease& lease, SlurmGroup& group, const SlurmJob* row) {
   bool forgotten = row == nullptr;
   for (const std::size_t i : group.parts) {
@@ -136,31 +137,31 @@ void SlurmExecutor::row_ended(SlurmLease& lease, SlurmGroup& group, const SlurmJ
     if (!part.over) look_at(lease, part);
     forgotten = forgotten && !part.over && !part.started;
   }
-  if (forgotten) {  // It was lost with the controller's memory: submitted again.
+  if (forgotten) {  // Slurm lost the job, so submit it again.
     troubles_.push_back(
-        fmt::format("{}: Slurm has lost its job {}; submitted again", lease.name, group.id));
+        fmt::format("{}: Slurm lost job {}; submitting it again", lease.name, group.id));
     group.id = 0;
     return group.go(SlurmGroup::Step::kNew, boot_micros());
   }
   const std::string why = row == nullptr
-                              ? "Slurm no longer knows its job"
-                              : fmt::format("its Slurm job {} ended as {}", row->id, row->state);
+                              ? "Slurm no longer has the job"
+                              : fmt::format("Slurm job {} ended as {}", row->id, row->state);
   for (const std::size_t i : group.parts) {
     if (!lease.parts[i].over) part_ended(lease, lease.parts[i], why);
   }
 }
 
-// Slurm says that it is over; its shim has not said so.
+// Slurm reports the end of the part, but its shim has not.
 void SlurmExecutor::part_ended(SlurmLease& lease, SlurmPart& part, const std::string& why) {
   const std::int64_t now = boot_micros();
   if (part.row_over_at == 0) part.row_over_at = now;
-  // Where Slurm reaches the server it has ended everything there. Elsewhere a copy may go on: it
-  // hears of its end, or ends because it hears nothing.
-  const bool reached = servers_.reaches(part.node);
+  // If Slurm reaches the node, it has ended all processes there. Otherwise the part may keep
+  // running until its shim reads the order to end, or ends it for lack of contact.
+  const bool reached = nodes_.reaches(part.node);
   if (!reached) part.cut_at = now;
   if (!part.started) {
     if (now - part.row_over_at < kLastWords) return;
-    // Whoever holds the lock is about to start, or to find that he may not.
+    // A shim that holds the lock is about to start or to find the order to end.
     if (!end_unstarted(lease, part, EndCause::kCouldNotStart, why)) return;
   } else if (part.retired_at == 0 && (!reached || now - part.row_over_at > kLastWords)) {
     retire(part, why);
@@ -168,9 +169,9 @@ void SlurmExecutor::part_ended(SlurmLease& lease, SlurmPart& part, const std::st
   std::int64_t since = part.retired_at;
   std::int64_t wait = reached ? kLastWords : fence_wait_us(part.spec);
   if (part.retired_at == 0) {
-    // Its record was taken away or spoilt, and it cannot be told.
+    // The record is missing or damaged, so the shim gets no order.
     since = part.row_over_at;
-    wait = reached ? kSpoiltFor : INT64_MAX;
+    wait = reached ? kDamagedFor : INT64_MAX;
   }
   if (reached && part.cut_at != 0) {
     since = std::max(since, part.cut_at);
@@ -181,14 +182,14 @@ void SlurmExecutor::part_ended(SlurmLease& lease, SlurmPart& part, const std::st
   tell(ExecEvent::Kind::kLost, part, why);
 }
 
-// On disk before anybody may start it elsewhere.
+// The order must be on disk before the job can start elsewhere.
 void SlurmExecutor::retire(SlurmPart& part, const std::string& why) {
-  part.wish.kill = true;
-  const Refusal refusal = write_wish(part);
-  // A record that is gone is as good as one that says so: its shim can no longer read it.
+  part.order.kill = true;
+  const MaybeError refusal = write_remote_order(part);
+  // A missing record has the same effect, because the shim can no longer read it.
   if (refusal && open_directory(directory_of(part)).ok()) {
     if (std::exchange(part.retired_why, why) != why) {
-      troubles_.push_back(part.name + ": cannot be retired yet: " + refusal->message);
+      troubles_.push_back(part.name + ": cannot write the order to end: " + refusal->message);
     }
     return;
   }
@@ -201,7 +202,7 @@ void SlurmExecutor::look_at(SlurmLease& lease, SlurmPart& part) {
   if (!opened.ok()) return;
   const Fd& directory = opened.value();
   if (!part.started && file_exists(directory, "started.json")) {
-    const auto text = read_file(directory.get(), "started.json", kMostReportBytes);
+    const auto text = read_file(directory.get(), "started.json", kMaxReportBytes);
     auto facts = read_started(text.ok() ? text.value() : "");
     if (facts.ok() && facts.value().token == part.spec.token) {
       part.started = true;
@@ -214,21 +215,22 @@ void SlurmExecutor::look_at(SlurmLease& lease, SlurmPart& part) {
     }
   }
   if (!file_exists(directory, "exit.json")) return;
-  const auto text = read_file(directory.get(), "exit.json", kMostReportBytes);
+  const auto text = read_file(directory.get(), "exit.json", kMaxReportBytes);
   auto report = read_exit(text.ok() ? text.value() : "");
   if (report.ok() && report.value().token == part.spec.token) {
     return heard_end(lease, part, std::move(report).value());
   }
-  // Spoilt by the job. Its shim writes it last, when nothing of the job is left.
-  retire(part, "its report cannot be read");
+  // The job damaged the report. The shim writes it last, when no process is left.
+  retire(part, "its exit report is unreadable");
   part.over = true;
-  tell(ExecEvent::Kind::kLost, part, "its report cannot be read");
+  tell(ExecEvent::Kind::kLost, part, "its exit report is unreadable");
 }
 
-// Stopped by a signal, which we do not send. Whose it was, Slurm knows when its job is over: a
-// limit of the site stops a job as we would; anything else has taken the lease from us.
+// Whether the part was stopped by a signal that we did not order. The final state in Slurm shows
+// the source. A limit of the site (TIMEOUT, PREEMPTED) counts as a normal stop; otherwise the lease
+// is lost.
 bool SlurmExecutor::is_unasked(const SlurmLease& lease, SlurmPart& part, const ExitReport& report) {
-  if (report.cause != EndCause::kStopped || part.wish.ends()) return false;
+  if (report.cause != EndCause::kStopped || part.order.ends()) return false;
   const SlurmGroup& group = lease.groups[static_cast<std::size_t>(part.group)];
   if (group.state == "TIMEOUT" || group.state == "PREEMPTED") return false;
   const std::int64_t now = boot_micros();
@@ -238,7 +240,7 @@ bool SlurmExecutor::is_unasked(const SlurmLease& lease, SlurmPart& part, const E
   if (!last.over() && now - part.unasked_at < kLinger) return true;
   part.over = true;
   tell(ExecEvent::Kind::kLost, part,
-       fmt::format("its Slurm job {} was ended by Slurm or by somebody else", group.id));
+       fmt::format("Slurm job {} was ended by Slurm or by another user", group.id));
   return true;
 }
 
@@ -263,7 +265,7 @@ void SlurmExecutor::bury(std::int64_t now) {
   });
 }
 
-// Jobs of ours that nobody wants. What has just ended here is about to end there.
+// Cancels our Slurm jobs without a lease. Jobs of leases that have just ended get time to end.
 void SlurmExecutor::cancel_strays(std::int64_t now) {
   if (!known_) return;
   std::set<SlurmId> there;
@@ -284,8 +286,8 @@ void SlurmExecutor::cancel_strays(std::int64_t now) {
       wanted = !row.pending() && now - buried->second < kLinger;
     }
     const auto before = cancelled_.find(row.id);
-    const bool lately = before != cancelled_.end() && now - before->second <= kCancelAgain;
-    if (!wanted && !lately) to_cancel_.insert(row.id);
+    const bool recently = before != cancelled_.end() && now - before->second <= kCancelAgain;
+    if (!wanted && !recently) to_cancel_.insert(row.id);
   };
   for (const auto& [tag, rows] : jobs_) {
     for (const SlurmJob& row : rows) look(tag.first, tag.second, row);

@@ -15,7 +15,7 @@ bool has(const Names& argv, const std::string& argument) {
   return std::find(argv.begin(), argv.end(), argument) != argv.end();
 }
 
-// The mark that an argv asks for.
+// Returns the mark in the arguments.
 std::string mark_in(const Names& argv) {
   for (const std::string& argument : argv) {
     if (argument.starts_with("--Format=")) {
@@ -138,7 +138,7 @@ TEST(Squeue, NoJobsIsNoErrorButNoTableIs) {
   EXPECT_TRUE(read_squeue("").value().empty());
   EXPECT_TRUE(read_squeue("\n").value().empty());
   EXPECT_EQ(read_squeue("Welcome to \x1b the cluster\n").error().message,
-            "squeue: not the table that was asked for: 'Welcome to \\x1b the cluster'");
+            "squeue: unexpected output: 'Welcome to \\x1b the cluster'");
   EXPECT_FALSE(read_squeue("a|b\n").ok());
 }
 
@@ -149,7 +149,7 @@ Names node(const std::string& name, const std::string& state, const std::string&
 
 TEST(Sinfo, IsReadAndListsANodeOnce) {
   const std::string mark = mark_in(sinfo_argv("main"));
-  EXPECT_FALSE(has(sinfo_argv("main"), "--all"));  // sinfo takes one of the two.
+  EXPECT_FALSE(has(sinfo_argv("main"), "--all"));  // sinfo accepts only one of the two.
   EXPECT_TRUE(has(sinfo_argv("main"), "--partition=main"));
   EXPECT_TRUE(has(sinfo_argv(""), "--all"));
   EXPECT_EQ(mark.size(), 18U);

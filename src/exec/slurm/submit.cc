@@ -1,4 +1,4 @@
-// sbatch, release and cancel: their argv, and sbatch's answer.
+// Arguments of sbatch, release and cancel, and the output of sbatch.
 
 #include <fmt/format.h>
 
@@ -6,13 +6,13 @@
 
 #include "base/os/account.h"
 #include "base/text/text.h"
+#include "exec/slurm/marked_table.h"
 #include "exec/slurm/slurm.h"
-#include "exec/slurm/table.h"
 
 namespace muster {
 namespace {
 
-// "--option=value" is one argument, so a value is never taken for an option.
+// "--option=value" is one argument, so a value is never parsed as an option.
 std::string option(std::string_view name, std::string_view value) {
   return fmt::format("--{}={}", name, one_line(value));
 }
@@ -29,8 +29,8 @@ std::string joined(const std::vector<SlurmId>& jobs) {
   return joined(names);
 }
 
-// "--uid" alone leaves a job in the group of whoever asked, which is root's. Of a user that is not
-// known here sbatch says so itself.
+// With "--uid" alone, the job would run in our group, root's. For an unknown user, sbatch itself
+// reports the error.
 std::string group_of(const std::string& user) {
   constexpr gid_t kNobodys = 65534;
   const Result<Account> found = find_account(user);
@@ -41,8 +41,8 @@ std::string group_of(const std::string& user) {
 
 std::vector<std::string> submit_argv(const SlurmSubmit& job) {
   std::vector<std::string> argv = {"sbatch", "--parsable", "--no-requeue", "--ignore-pbs"};
-  // The environment is that of an empty file. NONE and NIL instead have slurmd ask a login shell of
-  // the user for one, which takes up to seconds, and have srun forget what the script has set.
+  // Export the environment of an empty file. With NONE or NIL, slurmd would run a login shell of
+  // the user, which can take seconds, and srun would drop the variables that the script sets.
   argv.insert(argv.end(), {"--export=ALL", "--export-file=/dev/null"});
   argv.push_back(option("job-name", job.name));
   const auto unless_empty = [&](std::string_view name, const std::string& value) {
@@ -75,14 +75,14 @@ std::vector<std::string> submit_argv(const SlurmSubmit& job) {
 }
 
 Result<SlurmId> read_submitted(std::string_view text) {
-  // Plugins of a site may greet before.
+  // Plugins of a site can print other lines first.
   std::string_view line = trim(text);
   if (const std::size_t end = line.rfind('\n'); end != std::string_view::npos) {
     line = trim(line.substr(end + 1));
   }
   const auto id = parse_int(line.substr(0, line.find(';')));
   if (!id.ok() || id.value() <= 0) {
-    return Error{"sbatch: no job's number in its answer: " + in_quotes(line), ErrorCode::kCorrupt};
+    return Error{"sbatch: no job id in its output: " + in_quotes(line), ErrorCode::kCorrupt};
   }
   return id.value();
 }

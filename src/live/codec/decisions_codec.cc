@@ -27,7 +27,7 @@ json change_json(const PlannedChange& change) {
   return out;
 }
 
-json reaction_json(const Aftermath& each) {
+json reaction_json(const FailureDecision& each) {
   json avoided = json::array();
   for (const NodeId node : each.avoided) avoided.push_back(node.index());
   return {each.job.index(),         each.epoch,
@@ -45,17 +45,17 @@ json others_json(const Decisions& step) {
   for (const Rejection& each : step.rejections) {
     out["rejected"].push_back({each.job.index(), each.why});
   }
-  for (const Aftermath& each : step.reactions) out["failed"].push_back(reaction_json(each));
+  for (const FailureDecision& each : step.reactions) out["failed"].push_back(reaction_json(each));
   for (const Quarantine& each : step.quarantines) {
-    out["closed"].push_back({each.job.index(), each.server.index(), info_of(each.charge.reason).key,
+    out["closed"].push_back({each.job.index(), each.node.index(), info_of(each.charge.reason).key,
                              each.charge.failures, each.charge.users, each.charge.within.us(),
                              each.charge.young});
   }
   return out;
 }
 
-// A value for an error message. dump() recurses, so a value that is nested too deeply for the stack
-// appears as its type.
+// Formats a value for an error message. dump() recurses, so a deeply nested value is shown as its
+// type, to protect the stack.
 std::string shown(const json& in) {
   const bool is_flat = in.is_primitive() || std::all_of(in.begin(), in.end(), [](const json& each) {
                          return each.is_primitive();
@@ -63,7 +63,7 @@ std::string shown(const json& in) {
   return is_flat ? in.dump(-1, ' ', false, json::error_handler_t::replace) : in.type_name();
 }
 
-// Reads numbers and reports one that is out of range: a cast would wrap it.
+// Reads numbers and reports those out of range, which a cast would wrap.
 class DecisionsReader {
  public:
   template <class T>
@@ -103,8 +103,8 @@ class DecisionsReader {
     }
     return out;
   }
-  Aftermath reaction(const json& in) {
-    Aftermath out;
+  FailureDecision reaction(const json& in) {
+    FailureDecision out;
     out.job = row(in.at(0));
     out.epoch = number<Epoch>(in.at(1), std::numeric_limits<Epoch>::max());
     out.reason = reason(in.at(2));
@@ -120,7 +120,7 @@ class DecisionsReader {
   Quarantine quarantine(const json& in) {
     Quarantine out;
     out.job = row(in.at(0));
-    out.server = node(in.at(1));
+    out.node = node(in.at(1));
     out.charge.reason = reason(in.at(2));
     out.charge.failures = number<int>(in.at(3), std::numeric_limits<int>::max());
     out.charge.users = number<int>(in.at(4), std::numeric_limits<int>::max());
@@ -144,7 +144,7 @@ class DecisionsReader {
  private:
   void others(const json& in, Decisions& out) {
     const auto each_of = [&](const char* key, const auto& read) {
-      const auto found = in.find(key);  // Not value(): it copies, which recurses into its argument.
+      const auto found = in.find(key);  // Not value(): it copies its argument recursively.
       if (found == in.end()) return;
       for (const json& each : *found) read(each);
     };
@@ -196,10 +196,10 @@ Result<std::vector<Decisions>> read_decisions(const json& steps) {
   try {
     for (const json& each : steps) all.push_back(reader.step(each));
   } catch (const json::exception& error) {
-    return Error{std::string("its decisions cannot be read: ") + error.what(), ErrorCode::kCorrupt};
+    return Error{std::string("cannot read its decisions: ") + error.what(), ErrorCode::kCorrupt};
   }
   if (!reader.wrong().empty()) {
-    return Error{"its decisions cannot be read: " + reader.wrong(), ErrorCode::kCorrupt};
+    return Error{"cannot read its decisions: " + reader.wrong(), ErrorCode::kCorrupt};
   }
   return all;
 }

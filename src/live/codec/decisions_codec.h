@@ -17,7 +17,8 @@ namespace muster {
 
 nlohmann::json decisions_json(std::span<const Decisions> steps);
 
-// Refuses values that no engine writes. Engine::repeat() checks whether rows and nodes exist.
+// Errors: kCorrupt for values that no engine writes. Engine::repeat() checks that rows and nodes
+// exist.
 Result<std::vector<Decisions>> read_decisions(const nlohmann::json& steps);
 
 }  // namespace muster

@@ -20,7 +20,7 @@ Result<EraReplay> EraReplay::begin(const EraSnapshot& snapshot, RosterSettings s
   const Result<std::vector<Order>> unkept = replay.roster_.restore(state.value(), {}, decided);
   if (!unkept.ok()) return unkept.error();
   if (!unkept.value().empty()) {
-    return Error{"its snapshot does not fit its own settings", ErrorCode::kCorrupt};
+    return Error{"the snapshot does not match its settings", ErrorCode::kCorrupt};
   }
   return replay;
 }
@@ -30,9 +30,10 @@ bool EraReplay::agrees(const JournalStep& step) const {
   return step.before == roster_.digest();
 }
 
-Refusal EraReplay::take(Instant at, const JournalStep& step) {
+MaybeError EraReplay::take(Instant at, const JournalStep& step) {
   ++steps_;
-  if (at < roster_.now()) return Error{"time goes back", ErrorCode::kCorrupt};
+  if (at < roster_.now())
+    return Error{"its time is earlier than the previous entry's", ErrorCode::kCorrupt};
   if (repeats_) return roster_.repeat(at, step.inputs, *step.decided);
   roster_.step(at, step.inputs);
   return std::nullopt;

@@ -61,8 +61,8 @@ WrittenEra an_era() {
   };
   const auto fails = [&](LiveId id, std::uint32_t lease) {
     take({LeaseUpInput{id, lease, "full"}});
-    LeaseOverInput over{id, lease, LeaseFate::kFailed, "cuda-failure", "dark", 500, 0, 0};
-    over.proof.told = Told{Reaction::kRetryElsewhere, Bucket::kInfrastructure};
+    LeaseOverInput over{id, lease, LeaseResult::kFailed, "cuda-failure", "dark", 500, 0, 0};
+    over.proof.told = SignatureReaction{Reaction::kRetryElsewhere, Bucket::kInfrastructure};
     take({over});
   };
   take({era_job(3, 1, 10)});
@@ -83,7 +83,7 @@ std::string outcome_of(const WrittenEra& era, const char* policy) {
     const Result<JournalStep> step = read_step(text);
     if (!step.ok()) return step.error().message;
     if (!replay.value().agrees(step.value())) return "differs";
-    if (const Refusal misfit = replay.value().take(at, step.value())) return misfit->message;
+    if (const MaybeError misfit = replay.value().take(at, step.value())) return misfit->message;
   }
   replay.value().roster().engine().state().check_invariants();
   return replay.value().roster().digest() == era.digest ? "same" : "other";
@@ -153,28 +153,28 @@ TEST(EraReplay, DecisionsThatDoNotFitAreRefused) {
       << "GPUs of job 1";
   EXPECT_EQ(with(0, "[[[[2,9,1,0,0,0]]]]"), "the plan places row 2, which is not possible");
   EXPECT_EQ(with(0, "[[[[1],[1]]]]"), "the plan names row 1, which it has named before");
-  EXPECT_EQ(with(0, "[]"), "it has fewer decisions than the inputs lead to");
+  EXPECT_EQ(with(0, "[]"), "it has fewer decisions than its inputs require");
   EXPECT_EQ(with(0, R"([[0,{"rejected":[[9,"no"]]}]])"), "it rejects a job that was not submitted");
   EXPECT_EQ(with(2, "[[[]]]"), "it has no valid reaction to the failure of row 0");
   EXPECT_EQ(with(0, "[[[[2,0,1,0,0]]]]"),
-            "its decisions cannot be read: not a placement: [2,0,1,0,0]");
+            "cannot read its decisions: not a placement: [2,0,1,0,0]");
   EXPECT_EQ(with(0, "[[[[-2]]]]"),
-            "its decisions cannot be read: not a number from 0 to 4294967295: -2");
-  EXPECT_EQ(with(0, "[7]").substr(0, 30), "its decisions cannot be read: ");
+            "cannot read its decisions: not a number from 0 to 4294967295: -2");
+  EXPECT_EQ(with(0, "[7]").substr(0, 27), "cannot read its decisions: ");
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   EXPECT_EQ(with(0, "[[[[" + deep + "]]]]"),
-            "its decisions cannot be read: not a number from 0 to 4294967295: array");
+            "cannot read its decisions: not a number from 0 to 4294967295: array");
   for (const char* key : {"blocked", "rejected", "failed", "closed"}) {
     const std::string did = std::string(R"([[0,{")") + key + "\":" + deep + "}]]";
-    EXPECT_EQ(with(0, did).substr(0, 30), "its decisions cannot be read: ") << key;
+    EXPECT_EQ(with(0, did).substr(0, 27), "cannot read its decisions: ") << key;
   }
   EXPECT_EQ(with(0, R"([[[],{"blocked":[[0,1]]}]])"),
             "the plan blocks GPUs of node 0, which is not possible");
   EXPECT_EQ(with(0, R"([[0,{"blocked":[[0,1]]}]])"), "it blocks GPUs without a plan");
   EXPECT_EQ(with(0, R"([[[],{"blocked":[[0,-3]]}]])"),
-            "its decisions cannot be read: not a set of GPUs: -3");
-  EXPECT_EQ(with(0, R"([["none"]])"), "its decisions cannot be read: not a plan: \"none\"");
-  EXPECT_EQ(with(0, R"([[[]],[[[0]]]])"), "it has more decisions than the inputs lead to");
+            "cannot read its decisions: not a set of GPUs: -3");
+  EXPECT_EQ(with(0, R"([["none"]])"), "cannot read its decisions: not a plan: \"none\"");
+  EXPECT_EQ(with(0, R"([[[]],[[[0]]]])"), "it has more decisions than its inputs require");
 }
 
 // A wake-up of the engine names no job: with rounds and a drained node it is the only action.

@@ -33,7 +33,8 @@ Result<EraSnapshot> read_era_snapshot(std::string_view text) {
   try {
     const json body = json::parse(text);
     if (body.at("version").get<std::string>() != kVersion) {
-      return Error{"its snapshot is of another version of Muster", ErrorCode::kCorrupt};
+      return Error{"the snapshot has another format version; use the Muster version that wrote it",
+                   ErrorCode::kCorrupt};
     }
     out.instance = body.at("instance").get<std::string>();
     out.born_unix_us = body.at("born_unix_us").get<std::int64_t>();
@@ -42,16 +43,16 @@ Result<EraSnapshot> read_era_snapshot(std::string_view text) {
     out.last_note = body.at("last_note").get<std::uint64_t>();
     const auto engine = body.value("engine", std::uint64_t{1});
     if (engine > std::numeric_limits<std::uint32_t>::max()) {
-      return Error{"its snapshot has no valid engine version", ErrorCode::kCorrupt};
+      return Error{"the snapshot has no valid engine version", ErrorCode::kCorrupt};
     }
     out.engine = static_cast<std::uint32_t>(engine);
     if (!body.contains("decided")) return out;
     Result<std::vector<Decisions>> decided = read_decisions(body.at("decided"));
     if (!decided.ok())
-      return Error{"its snapshot: " + decided.error().message, ErrorCode::kCorrupt};
+      return Error{"the snapshot: " + decided.error().message, ErrorCode::kCorrupt};
     out.decided = std::move(decided).value();
   } catch (const json::exception& error) {
-    return Error{std::string("its snapshot cannot be read: ") + error.what(), ErrorCode::kCorrupt};
+    return Error{std::string("cannot read the snapshot: ") + error.what(), ErrorCode::kCorrupt};
   }
   return out;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The body of a snapshot in the journal: with what an era begins. An era is a snapshot and the
-// entries after it.
+// The body of a snapshot in the journal: the state at the begin of an era. An era is a snapshot and
+// the entries after it.
 
 #include <cstdint>
 #include <optional>
@@ -17,11 +17,11 @@ namespace muster {
 struct EraSnapshot {
   std::string instance;
   std::int64_t born_unix_us = 0;
-  std::string settings;  // In force, as settings.h reads them.
-  std::string roster;    // As roster_codec.h reads it.
+  std::string settings;  // Settings in force, in the format of settings.h.
+  std::string roster;    // In the format of roster_codec.h.
   std::uint64_t last_note = 0;
-  std::uint32_t engine = kEngineVersion;  // Version that wrote this and decides in the era.
-  // The decisions that restoring the roster led to. No value: written before they were kept.
+  std::uint32_t engine = kEngineVersion;  // Version that wrote this snapshot and the era.
+  // The decisions of restoring the roster. No value: written by a version that did not store them.
   std::optional<std::vector<Decisions>> decided;
 };
 

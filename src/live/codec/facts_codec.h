@@ -1,6 +1,6 @@
 #pragma once
 
-// The facts of a note as a JSON object, for the events that users read.
+// Writes the facts of a note as a JSON object, for the events that users read.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// Empty: there are none.
+// Returns an empty string if there are no facts.
 std::string facts_json(const NoteFacts& facts);
 
 }  // namespace muster

@@ -19,7 +19,7 @@ json lease_json(const char* what, LiveId id, std::uint32_t lease) {
 struct InputWriter {
   json operator()(const SubmitInput& in) const {
     json out = {{"t", "submit"}, {"id", in.id}, {"user", in.user}, {"tenant", in.tenant}};
-    // A text within the text: the request has its own reader with its own bounds.
+    // JSON within a string, because the request has its own reader with its own limits.
     out["request"] = in.text.empty() ? request_json(in.request) : in.text;
     if (in.array != 0) {
       out["array"] = in.array;
@@ -109,7 +109,7 @@ Result<Input> read_over(const json& in) {
   out.id = in.at("id").get<LiveId>();
   out.lease = in.at("lease").get<std::uint32_t>();
   const auto& fate = in.at("fate").get_ref<const std::string&>();
-  const std::optional<LeaseFate> found = find_fate(fate);
+  const std::optional<LeaseResult> found = find_fate(fate);
   if (!found) return Error{"unknown fate " + in_quotes(fate), ErrorCode::kCorrupt};
   out.fate = *found;
   out.reason = in.value("reason", "");
@@ -125,7 +125,7 @@ Result<Input> read_over(const json& in) {
       return Error{"unknown reaction " + in_quotes(reaction), ErrorCode::kCorrupt};
     if (!find_bucket(bucket))
       return Error{"unknown bucket " + in_quotes(bucket), ErrorCode::kCorrupt};
-    out.proof.told = Told{*find_reaction(reaction), *find_bucket(bucket)};
+    out.proof.told = SignatureReaction{*find_reaction(reaction), *find_bucket(bucket)};
   }
   out.ran_ms = in.value("ran_ms", std::int64_t{-1});
   out.cpu_ms = in.at("cpu_ms").get<std::int64_t>();
@@ -133,8 +133,7 @@ Result<Input> read_over(const json& in) {
   return Input(std::move(out));
 }
 
-// Jobs influence these numbers, and JSON writes infinity as null. The journal must stay readable
-// with any value.
+// Jobs influence these numbers, and JSON writes infinity as null. Any value must stay readable.
 Input read_report(const json& in, LiveId id, std::uint32_t lease) {
   ReportInput out{id, lease, -1, {}};
   const auto left = in.find("left_ms");
@@ -194,7 +193,7 @@ std::string step_json(const JournalStep& step) {
   for (const Input& input : step.inputs) inputs.push_back(std::visit(InputWriter{}, input));
   json whole = {{"before", step.before}, {"inputs", std::move(inputs)}};
   if (step.decided) whole["did"] = decisions_json(*step.decided);
-  // Words of a failed job may hold any byte.
+  // The text of a failed job may contain any byte.
   return whole.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

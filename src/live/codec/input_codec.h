@@ -1,7 +1,7 @@
 #pragma once
 
-// The inputs and decisions of one roster step as the JSON of a journal entry. The manager writes
-// entries; recovery and the readers of the past read them.
+// Writes and reads the inputs and decisions of one roster step: the JSON of a journal entry. The
+// manager writes entries; recovery and the past queries read them.
 
 #include <cstddef>
 #include <optional>
@@ -19,15 +19,14 @@ namespace muster {
 struct JournalStep {
   std::string before;  // The roster's digest before the step. A replay must compute the same.
   std::vector<Input> inputs;
-  // The engine's decisions. No value: an older version wrote it, or they are too large for an
-  // entry.
+  // The engine's decisions. No value: written by an older version, or too large for an entry.
   std::optional<std::vector<Decisions>> decided = {};
 };
 
 std::string step_json(const JournalStep& step);
 Result<JournalStep> read_step(std::string_view json);
 
-// No less than the input will take in the journal.
+// Returns an upper bound of the size of the input in the journal, in bytes.
 std::size_t bulk_of(const Input& input);
 
 }  // namespace muster

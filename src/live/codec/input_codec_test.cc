@@ -28,7 +28,7 @@ TEST(RosterReports, TheJournalKeepsThem) {
   EXPECT_FALSE(std::get<ReportInput>(read.value().inputs.at(1)).speed);
 }
 
-// A manager that cannot read its journal does not start any more.
+// A manager that cannot read its journal does not start.
 TEST(RosterReports, WhatIsNoNumberDoesNotMakeAJournalUnreadable) {
   const auto read = [](const std::string& rest) {
     const Result<JournalStep> step =
@@ -50,10 +50,10 @@ TEST(RosterReports, WhatIsNoNumberDoesNotMakeAJournalUnreadable) {
 }
 
 TEST(Reactions, WhatASignatureSaidSurvivesTheJournalAndASnapshot) {
-  const Proof proof{"some-signature", "a line", 7, "Look at the mounts.",
-                    Told{Reaction::kBackOff, Bucket::kInfrastructure}};
+  const FailureEvidence proof{"some-signature", "a line", 7, "Look at the mounts.",
+                              SignatureReaction{Reaction::kBackOff, Bucket::kInfrastructure}};
   LeaseOverInput over;
-  over.fate = LeaseFate::kFailed;
+  over.fate = LeaseResult::kFailed;
   over.reason = "incorrect-inputs";
   over.proof = proof;
   const Result<JournalStep> read = read_step(step_json({"", {over}}));
@@ -61,7 +61,7 @@ TEST(Reactions, WhatASignatureSaidSurvivesTheJournalAndASnapshot) {
   EXPECT_EQ(std::get<LeaseOverInput>(read.value().inputs.front()).proof, over.proof);
   over.proof = {};
   const Result<JournalStep> old = read_step(step_json({"", {over}}));
-  ASSERT_TRUE(old.ok()) << "without what is new, as journals of before are";
+  ASSERT_TRUE(old.ok()) << "without the new fields, as in older journals";
   EXPECT_FALSE(std::get<LeaseOverInput>(old.value().inputs.front()).proof.told);
   over.proof = proof;
   EXPECT_FALSE(read_step(R"({"before":"","inputs":[{"t":"over","id":1,"lease":1,"fate":"failed",)"

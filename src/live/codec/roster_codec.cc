@@ -23,7 +23,7 @@ concept IsPlain = std::is_arithmetic_v<T> || std::same_as<T, std::string>;
 
 // Reaction and bucket are fields of the object that contains them.
 template <class Codec>
-void list_told(Codec& codec, std::optional<Told>& told) {
+void list_told(Codec& codec, std::optional<SignatureReaction>& told) {
   std::string reaction(told ? key_of(told->reaction) : "");
   std::string bucket(told ? key_of(told->bucket) : "");
   codec.field_if(told.has_value(), "reaction", reaction);
@@ -31,7 +31,7 @@ void list_told(Codec& codec, std::optional<Told>& told) {
   const auto known_reaction = find_reaction(reaction);
   const auto known_bucket = find_bucket(bucket);
   told.reset();
-  if (known_reaction && known_bucket) told = Told{*known_reaction, *known_bucket};
+  if (known_reaction && known_bucket) told = SignatureReaction{*known_reaction, *known_bucket};
 }
 
 template <class Codec>
@@ -56,7 +56,7 @@ void list(Codec& codec, LiveLease& lease) {
 }
 
 template <class Codec>
-void list(Codec& codec, Proof& proof) {
+void list(Codec& codec, FailureEvidence& proof) {
   codec.later_field("signature", proof.signature);
   codec.later_field("evidence", proof.evidence);
   codec.later_field("line", proof.line);
@@ -69,12 +69,12 @@ void list(Codec& codec, FailedAttempt& failed) {
   std::string reason(info_of(failed.reason).key);
   codec.field("reason", reason);
   failed.reason = find_reason(reason).value_or(FailedAttempt().reason);
-  codec.field("servers", failed.servers);
+  codec.field("servers", failed.nodes);
   list_told(codec, failed.told);
 }
 
 template <class Codec>
-void list(Codec& codec, Past& past) {
+void list(Codec& codec, EngineHistory& past) {
   codec.field("work_done", past.work_done);
   codec.field("gpu_us", past.gpu_us);
   codec.field("cpu_milli_ms", past.cpu_milli_ms);
@@ -88,7 +88,7 @@ void list(Codec& codec, WaitSplit& split) {
   for (Duration& each : split.by_cause) codec.item(each);
 }
 
-// The notes that a job already has, so that a restart does not repeat them.
+// The notes that a job already has, stored so that a restart does not repeat them.
 struct Story {
   LiveJob& job;
 };
@@ -129,7 +129,7 @@ void list(Codec& codec, LiveJob& job) {
   codec.field("past", job.past);
   codec.field("lease", job.lease);
   if (!job.row && entered) job.row.emplace();
-  if constexpr (Codec::kReads) job.waits_since = job.submitted;  // If it has no story.
+  if constexpr (Codec::kReads) job.waits_since = job.submitted;  // Default without a stored Story.
   Story story{job};
   codec.later_field("story", story);
 }
@@ -260,14 +260,14 @@ class StateWriter {
   json out_;
 };
 
-// Exceptions of the JSON library pass through: read_roster() turns them into an error.
+// Exceptions of the JSON library propagate to read_roster(), which converts them to an error.
 class StateReader {
  public:
   static constexpr bool kReads = true;
   struct Shared {  // By the readers of one text.
     std::map<std::string, NodeId> ids;
     std::vector<std::string> nodes;
-    Refusal refusal;  // The error of a request.
+    MaybeError refusal;  // The error of a request.
   };
   StateReader(const json& in, Shared& shared) : in_(in), shared_(shared) {}
 
@@ -350,7 +350,7 @@ Result<RosterState> read_roster(std::string_view text) {
     const json whole = json::parse(text);
     StateReader(whole, shared).get(whole, state);
   } catch (const std::exception& error) {
-    return Error{std::string("the snapshot cannot be read: ") + error.what(), ErrorCode::kCorrupt};
+    return Error{std::string("cannot read the snapshot: ") + error.what(), ErrorCode::kCorrupt};
   }
   if (shared.refusal) return *shared.refusal;
   state.nodes = std::move(shared.nodes);

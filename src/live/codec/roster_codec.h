@@ -1,7 +1,7 @@
 #pragma once
 
-// The state of a roster as JSON of one line, for the snapshots of the journal. The reader accepts
-// the formats of earlier versions.
+// Writes and reads the state of a roster as one line of JSON, for the snapshots of the journal. The
+// reader also accepts the formats of earlier versions.
 
 #include <string>
 #include <string_view>

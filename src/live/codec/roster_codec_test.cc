@@ -37,10 +37,12 @@ RosterState full_state() {
   job.losses = 1;
   job.ran = Duration::micros(8);
   job.step_unit = 0.5;
-  job.proof = {"s", "e", 3, "a", Told{Reaction::kRetryElsewhere, Bucket::kInfrastructure}};
-  job.past = Past{Duration::micros(3), 4, 5, 6, {}, Duration::micros(7)};
-  job.past->failures.push_back(
-      {Reason::kCudaFailure, {NodeId(1)}, Told{Reaction::kRetryElsewhere, Bucket::kUser}});
+  job.proof = {"s", "e", 3, "a",
+               SignatureReaction{Reaction::kRetryElsewhere, Bucket::kInfrastructure}};
+  job.past = EngineHistory{Duration::micros(3), 4, 5, 6, {}, Duration::micros(7)};
+  job.past->failures.push_back({Reason::kCudaFailure,
+                                {NodeId(1)},
+                                SignatureReaction{Reaction::kRetryElsewhere, Bucket::kUser}});
   job.lease = LiveLease{
       6, {{NodeId(1), 3, 4, 5, 6}}, true, false, true, Instant::micros(3), {}, {}, "slow"};
   job.lease->up_since = Instant::micros(4);

@@ -23,7 +23,7 @@ using live_testing::Machine;
 using live_testing::settings_for;
 using live_testing::submit;
 
-// Failures are answered, servers tested soon, and what jobs foresee is heeded.
+// Reacts to failures, tests nodes soon, and uses the forecasts of jobs.
 RosterSettings restless(const char* policy) {
   const bool whole = std::string_view(policy) == "optimus";
   RosterSettings settings = settings_for("3x4", whole ? "fifo" : policy);
@@ -54,7 +54,7 @@ class Life {
       now_ = now_ + Duration::micros(static_cast<std::int64_t>(random_.below(40'000'000)));
       std::vector<Input> inputs;
       if (random_.below(3) != 0) inputs.push_back(a_job());
-      if (random_.below(3) == 0) add_wish(inputs);
+      if (random_.below(3) == 0) add_remote_order(inputs);
       add_news(inputs);
       step(std::move(inputs));
       roster_.engine().state().check_invariants();
@@ -89,7 +89,7 @@ class Life {
       for (const auto& [id, job] : roster_.jobs()) {
         if (!job.end && job.held) inputs.push_back(ReleaseInput{id});
       }
-      add_news(inputs, LeaseFate::kFinished);
+      add_news(inputs, LeaseResult::kFinished);
       step(std::move(inputs));
     }
     EXPECT_TRUE(roster_.jobs().empty());
@@ -123,7 +123,7 @@ class Life {
       const Result<JournalStep> read = read_step(entry.json);
       ASSERT_TRUE(read.ok()) << read.error().message;
       ASSERT_EQ(again.digest(), read.value().before) << entry.json;
-      const Refusal misfit = again.repeat(entry.at, read.value().inputs, *read.value().decided);
+      const MaybeError misfit = again.repeat(entry.at, read.value().inputs, *read.value().decided);
       ASSERT_FALSE(misfit) << misfit->message << entry.json;
     }
     again.engine().state().check_invariants();
@@ -166,7 +166,7 @@ class Life {
         text += fmt::format(", has {} {}", total.cpu_milli, total.mem_mib);
       }
       if (!job.row || !state.jobs.contains(*job.row)) continue;
-      text += fmt::format("; parked until {}", roster.engine().parked_until(*job.row).us());
+      text += fmt::format("; parked until {}", roster.engine().back_off_until(*job.row).us());
       if (const Lease* promised = state.promised(*job.row)) {
         text += "; promised " + roster.where(promised->placement);
       }
@@ -205,7 +205,7 @@ class Life {
     }
     return job;
   }
-  void add_wish(std::vector<Input>& inputs) {
+  void add_remote_order(std::vector<Input>& inputs) {
     const LiveId id = 1 + random_.below(last_ + 1);
     switch (random_.below(node_states ? 5 : 4)) {
       case 4: {
@@ -227,7 +227,7 @@ class Life {
         inputs.push_back(DrainInput{"s1", random_.below(2) == 0});
     }
   }
-  void add_news(std::vector<Input>& inputs, std::optional<LeaseFate> always = {}) {
+  void add_news(std::vector<Input>& inputs, std::optional<LeaseResult> always = {}) {
     for (const std::string& node : std::exchange(machine_.tests, {})) {
       inputs.push_back(NodeTestInput{node, always || random_.below(2) == 0, "lamp \xff off"});
     }
@@ -256,13 +256,13 @@ class Life {
       over.lease = number;
       over.fate = always ? *always
                   : running.stopping && random_.below(4) != 0
-                      ? LeaseFate::kStopped
-                      : static_cast<LeaseFate>(random_.below(5));
+                      ? LeaseResult::kStopped
+                      : static_cast<LeaseResult>(random_.below(5));
       constexpr const char* kReasons[] = {"cuda-failure", "mpi-error", "import-error", ""};
       over.reason = kReasons[random_.below(4)];
       if (random_.below(2) == 0) {  // A signature says what to do.
-        over.proof.told = Told{static_cast<Reaction>(random_.below(kReactionCount)),
-                               static_cast<Bucket>(random_.below(4))};
+        over.proof.told = SignatureReaction{static_cast<Reaction>(random_.below(kReactionCount)),
+                                            static_cast<Bucket>(random_.below(4))};
       }
       if (random_.below(2) == 0) over.ran_ms = static_cast<std::int64_t>(random_.below(90'000));
       over.words = "line\xff of a log";
@@ -347,7 +347,7 @@ TEST(RosterSnapshot, LeasesThatDoNotFitAreSaidAndThenGivenUp) {
   ASSERT_TRUE(kept.ok() && kept.value().empty());
   EXPECT_EQ(again.state_of(*again.find(1)), LiveState::kRunning);
   EXPECT_EQ(again.state_of(*again.find(2)), LiveState::kQueued);
-  std::vector<Input> over = {LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", -1, 0, 0}};
+  std::vector<Input> over = {LeaseOverInput{1, 1, LeaseResult::kFinished, "", "", -1, 0, 0}};
   again.step(Instant::at(Duration::seconds(9)), over);
   ASSERT_EQ(again.orders().size(), 1U);
   EXPECT_EQ(again.orders()[0].lease, 2U) << "the number of the lost lease is not used again";

@@ -1,4 +1,4 @@
-// What people are told of a job, from its submission to its end: each change once, and in order.
+// The events of a job from its submission to its end: each change once, and in order.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using live_testing::Desk;
 using live_testing::settings_for;
 using live_testing::submit;
 
-// A desk that writes down what was told of each job.
+// A desk that records the notes of each job.
 class Teller : public Desk {
  public:
   using Desk::Desk;
@@ -21,14 +21,14 @@ class Teller : public Desk {
     at(second, std::move(inputs));
     hear();
   }
-  void end(std::int64_t second, LiveId id, LeaseFate fate, std::string reason = "") {
+  void end(std::int64_t second, LiveId id, LeaseResult fate, std::string reason = "") {
     ends_at(second, id, fate, std::move(reason));
     hear();
   }
   std::string told(LiveId id) { return std::exchange(of[id], ""); }
 
   std::map<LiveId, std::string> of;
-  std::map<LiveId, std::string> full;   // Of the last note of each.
+  std::map<LiveId, std::string> full;   // Text of each job's last note.
   std::map<LiveId, std::string> facts;  // The same.
 
  private:
@@ -45,26 +45,26 @@ TEST(RosterStory, AJobThatWaitsForGpusAndThenItsStart) {
   Teller desk(settings_for("1x2"));
   desk.then(1, {submit(1, 2)});
   EXPECT_EQ(desk.told(1),
-            "submitted: train wants 2 GPUs\n"
-            "starting: gets s0:0-1 with 6 CPUs, 125 GiB by fifo at once\n"
+            "submitted: train requests 2 GPUs\n"
+            "starting: gets s0:0-1 with 6 CPUs, 125 GiB by fifo immediately\n"
             "started: runs on s0:0-1\n");
   desk.then(2, {submit(2, 2)});
   EXPECT_EQ(desk.told(2),
-            "submitted: train wants 2 GPUs\n"
-            "waits: needs 2 GPUs, 0 of 2 are free, at most 0 on one server\n");
+            "submitted: train requests 2 GPUs\n"
+            "waits: needs 2 GPUs, 0 of 2 are free, at most 0 on one node\n");
   EXPECT_EQ(desk.facts[2],
             R"({"cause":"gpus","needs":2,"free":0,"gpus":2,"most_on_one":0,"waiting":0,)"
             R"("closed_gpus":0,"closed":[]})");
   desk.then(3, {submit(3, 1)});
   EXPECT_EQ(desk.told(3),
-            "submitted: train wants 1 GPU\n"
-            "waits: needs 1 GPU, 0 of 2 are free; 1 other waits\n");
+            "submitted: train requests 1 GPU\n"
+            "waits: needs 1 GPU, 0 of 2 are free; 1 other job waits\n");
   desk.then(50, {submit(4, 1)});
   EXPECT_EQ(desk.told(2), "") << "nothing has changed";
   EXPECT_EQ(desk.told(4),
-            "submitted: train wants 1 GPU\n"
-            "waits: needs 1 GPU, 0 of 2 are free; job 2 comes first; 2 others wait\n");
-  desk.end(92, 1, LeaseFate::kFinished);
+            "submitted: train requests 1 GPU\n"
+            "waits: needs 1 GPU, 0 of 2 are free; job 2 is ahead of it; 2 other jobs wait\n");
+  desk.end(92, 1, LeaseResult::kFinished);
   EXPECT_EQ(desk.told(2),
             "starting: gets s0:0-1 with 6 CPUs, 125 GiB by fifo after 90 s for GPUs\nstarted: runs "
             "on s0:0-1\n");
@@ -78,8 +78,8 @@ TEST(RosterStory, AClosedServerAndScatteredGpus) {
   desk.told(1);
   desk.then(3, {submit(2, 2)});
   EXPECT_EQ(desk.told(2),
-            "submitted: train wants 2 GPUs\n"
-            "waits: needs 2 GPUs, 1 of 4 is free, 2 on closed servers: s1\n");
+            "submitted: train requests 2 GPUs\n"
+            "waits: needs 2 GPUs, 1 of 4 is free, 2 on unschedulable nodes: s1\n");
   EXPECT_NE(desk.facts[2].find(R"("cause":"nodes")"), std::string::npos);
   desk.then(40, {DrainInput{"s1", true}});
   EXPECT_EQ(desk.told(2).find("starting: gets s1:0-1"), 0U);
@@ -98,20 +98,20 @@ TEST(RosterStory, SomebodyElsesJobIsNamedToOperatorsOnly) {
   short_one.request.estimate = Duration::seconds(10);
   desk.then(200, {short_one});
   EXPECT_EQ(desk.told(1),
-            "preempting: told to stop for another user's job, which comes first by srtf\n"
-            "preempted: has stopped after running 3 min; waits again\n"
+            "preempting: stopping for another user's job, which is ahead of it by srtf\n"
+            "preempted: stopped after running 3 min; waiting again\n"
             "waits: needs 1 GPU, 0 of 1 are free\n");
   EXPECT_EQ(desk.told(2),
-            "submitted: train wants 1 GPU\n"
+            "submitted: train requests 1 GPU\n"
             "waits: gets s0:0 when another user's job has stopped\n"
             "starting: gets s0:0 with 3 CPUs, 62.5 GiB by srtf after less than 1 s\n"
             "started: runs on s0:0\n");
-  desk.end(210, 2, LeaseFate::kFinished);
+  desk.end(210, 2, LeaseResult::kFinished);
   desk.told(1);
   short_one.id = 3;
   short_one.user = "ann";
   desk.then(300, {short_one});
-  EXPECT_EQ(desk.told(1).find("preempting: told to stop for job 3, which comes first by srtf\n"),
+  EXPECT_EQ(desk.told(1).find("preempting: stopping for job 3, which is ahead of it by srtf\n"),
             0U);
 }
 
@@ -122,13 +122,13 @@ TEST(RosterStory, WhatIsNoBusinessOfTheScheduler) {
   SubmitInput after = submit(2);
   after.request.after_any = {1};
   desk.then(1, {held, after});
-  EXPECT_EQ(desk.told(1), "submitted: train wants 1 GPU; it is held until it is released\n");
-  EXPECT_EQ(desk.told(2), "submitted: train wants 1 GPU\nwaits: for 1 other job to end first\n");
+  EXPECT_EQ(desk.told(1), "submitted: train requests 1 GPU; held until released\n");
+  EXPECT_EQ(desk.told(2), "submitted: train requests 1 GPU\nwaits: for 1 other job to finish\n");
   desk.then(5, {ReleaseInput{1}});
   EXPECT_EQ(desk.told(1).find("released: released\nstarting: "), 0U);
 }
 
-// What it waited before a hold is no part of the wait that ends with the start.
+// The wait before a hold is not part of the wait that ends with the start.
 TEST(RosterStory, AWaitBeginsAnewAfterAHold) {
   Teller desk(settings_for("1x1"));
   desk.then(1, {submit(1), submit(2)});
@@ -136,7 +136,7 @@ TEST(RosterStory, AWaitBeginsAnewAfterAHold) {
   desk.then(700, {ReleaseInput{2}});
   EXPECT_EQ(desk.roster.find(2)->waits_since, Instant::at(Duration::seconds(700)));
   desk.told(2);
-  desk.end(730, 1, LeaseFate::kFinished);
+  desk.end(730, 1, LeaseResult::kFinished);
   EXPECT_EQ(desk.told(2).find("starting: gets s0:0 with 3 CPUs, 62.5 GiB by fifo after 30 s for "
                               "GPUs\n"),
             0U);
@@ -157,7 +157,7 @@ TEST(RosterStory, IsNotToldTwiceWhenItGoesOnElsewhere) {
   ASSERT_TRUE(again.restore(desk.roster.state()).ok());
   EXPECT_TRUE(again.notes().empty()) << again.notes()[0].kind << " " << again.notes()[0].words;
   again.step(Instant::at(Duration::seconds(61)),
-             std::vector<Input>{DrainInput{"s0", true}, desk.over(1, LeaseFate::kFinished)});
+             std::vector<Input>{DrainInput{"s0", true}, desk.over(1, LeaseResult::kFinished)});
   std::string start;
   for (const RosterNote& note : again.notes()) {
     if (note.id == 2) start += note.kind + ": " + note.words;

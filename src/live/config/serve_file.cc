@@ -9,7 +9,9 @@
 
 #include "base/file/document.h"
 #include "base/file/item_reader.h"
+#include "base/file/text_file.h"
 #include "base/text/text.h"
+#include "base/types/digest.h"
 #include "workload/input/tenants_file.h"
 
 namespace muster {
@@ -33,11 +35,11 @@ constexpr std::array<std::string_view, 7> kListenKeys = {
     "socket", "tcp", "certificate", "key", "tokens", "max_connections", "names"};
 constexpr std::array<std::string_view, 3> kEstimates = {"user", "history", "progress"};
 
-constexpr std::size_t kMostServeNodes = 1'000;
-constexpr std::size_t kMostOperators = 1'000;
-constexpr std::size_t kMostListenNames = 100;
-constexpr std::size_t kMostTestWords = 100;
-constexpr Bounds kServeAmount = {0.01, 1e6};  // CPUs, or GB.
+constexpr std::size_t kMaxServeNodes = 1'000;
+constexpr std::size_t kMaxOperators = 1'000;
+constexpr std::size_t kMaxListenNames = 100;
+constexpr std::size_t kMaxTestWords = 100;
+constexpr Bounds kServeAmount = {0.01, 1e6};  // CPUs, or GiB.
 constexpr Bounds kLogCap = {0.01, 1e6};       // MB.
 constexpr Bounds kLogFiles = {0, 100};
 constexpr Bounds kQueued = {1, 10'000'000};
@@ -48,7 +50,7 @@ constexpr Duration kDay = Duration::seconds(86'400);
 
 class ServeReader {
  public:
-  // Relative paths begin at `base`.
+  // Relative paths start at `base`.
   ServeReader(std::string name, std::filesystem::path base,
               std::span<const std::string_view> executors)
       : name_(std::move(name)), base_(std::move(base)), executors_(executors), in_(name_) {}
@@ -89,7 +91,7 @@ class ServeReader {
 Result<ServeFile> ServeReader::read(const Item& root) {
   if (root.kind == Item::Kind::kEmpty) return out_;
   in_.allow_keys(root, kServeKeys);
-  set_count(root, "virtual_gpus", {1, kMostGpusPerNode}, out_.virtual_gpus);
+  set_count(root, "virtual_gpus", {1, kMaxGpusPerNode}, out_.virtual_gpus);
   read_executor(root);
   if (const Item* nodes = root.find("nodes")) read_nodes(*nodes);
   if (const Item* scheduler = root.find("scheduler")) read_scheduler(*scheduler);
@@ -129,8 +131,8 @@ void ServeReader::set_duration(const Item& map, std::string_view key, Duration l
 
 void ServeReader::read_nodes(const Item& list) {
   in_.expect_list(list);
-  if (list.items.size() > kMostServeNodes) {
-    in_.refuse(list, fmt::format("more than {} nodes", kMostServeNodes));
+  if (list.items.size() > kMaxServeNodes) {
+    in_.refuse(list, fmt::format("more than {} nodes", kMaxServeNodes));
   }
   for (const Item& entry : list.items) {
     if (in_.failed()) return;
@@ -152,7 +154,7 @@ ServeNode ServeReader::read_node(const Item& entry, std::size_t number) {
   };
   node.name = fmt::format("node-{}", number);
   set_name(entry, "name", node.name);
-  set_count(entry, "gpus", {1, kMostGpusPerNode}, node.gpus);
+  set_count(entry, "gpus", {1, kMaxGpusPerNode}, node.gpus);
   node.cpu_milli = amount("cpus", 1000);
   node.mem_mib = amount("mem", 1024);
   set_name(entry, "gpu_type", node.gpu_type);
@@ -197,21 +199,21 @@ void ServeReader::read_listen(const Item& section) {
     tcp = nullptr;
   }
   if (tcp != nullptr) to.tcp = read_address(*tcp);
-  if (tcp != nullptr && to.tokens.empty()) in_.refuse(*tcp, "needs 'tokens', a file, beside it");
+  if (tcp != nullptr && to.tokens.empty()) in_.refuse(*tcp, "also set 'tokens' to a token file");
   if (to.certificate.empty() != to.key.empty()) {
-    in_.refuse(section, "'certificate' and 'key' go together");
+    in_.refuse(section, "set both 'certificate' and 'key', or neither");
   }
   if (section.find("names") == nullptr) return;
   const Item& names = in_.list(section, "names");
-  if (names.items.size() > kMostListenNames) {
-    in_.refuse(names, fmt::format("more than {} names", kMostListenNames));
+  if (names.items.size() > kMaxListenNames) {
+    in_.refuse(names, fmt::format("more than {} names", kMaxListenNames));
   }
   for (const Item& name : names.items) {
     if (!in_.failed()) to.names.push_back(read_host(name));
   }
 }
 
-// "gpu.example.org", as browsers have it before the port.
+// "gpu.example.org", as in a browser's Host header, without the port.
 std::string ServeReader::read_host(const Item& item) {
   const std::string text = in_.line(item);
   const auto allowed = [](char c) {
@@ -219,12 +221,12 @@ std::string ServeReader::read_host(const Item& item) {
            c == '.';
   };
   if (text.size() > 253 || !std::all_of(text.begin(), text.end(), allowed)) {
-    in_.refuse(item, "not the name of a host, such as gpu.example.org: " + in_quotes(text));
+    in_.refuse(item, "not a host name such as gpu.example.org: " + in_quotes(text));
   }
   return text;
 }
 
-// "127.0.0.1:7077", "[::1]:7077"; no names, which may come to mean something else.
+// "127.0.0.1:7077", "[::1]:7077". No host names, because what they resolve to can change.
 TcpAddress ServeReader::read_address(const Item& item) {
   const std::string text = in_.line(item);
   const std::size_t colon = text.rfind(':');
@@ -239,8 +241,10 @@ TcpAddress ServeReader::read_address(const Item& item) {
                     std::all_of(host.begin(), host.end(), allowed);
   const Result<std::int64_t> port = parse_int(good ? text.substr(colon + 1) : "");
   if (!port.ok() || port.value() < 0 || port.value() > 65'535) {
-    in_.refuse(item, "not ADDRESS:PORT, such as 127.0.0.1:7077 or [::1]:7077, without names: " +
-                         in_quotes(text));
+    in_.refuse(
+        item,
+        "must be ADDRESS:PORT with a numeric address, such as 127.0.0.1:7077 or [::1]:7077: " +
+            in_quotes(text));
     return {};
   }
   return {host, static_cast<std::uint16_t>(port.value())};
@@ -257,7 +261,7 @@ void ServeReader::read_people(const Item& root) {
   if (const Item* profiling = root.find("profiling")) {
     constexpr std::array<std::string_view, 2> kWhen = {"first", "never"};
     if (std::find(kWhen.begin(), kWhen.end(), profiling->text) == kWhen.end()) {
-      in_.refuse(*profiling, "neither 'first' nor 'never': " + in_quotes(profiling->text));
+      in_.refuse(*profiling, "must be 'first' or 'never': " + in_quotes(profiling->text));
     }
     out_.profile = profiling->text == "first";
   }
@@ -265,8 +269,8 @@ void ServeReader::read_people(const Item& root) {
   const Item* operators = root.find("operators");
   if (operators == nullptr) return;
   in_.expect_list(*operators);
-  if (operators->items.size() > kMostOperators) {
-    in_.refuse(*operators, fmt::format("more than {} names", kMostOperators));
+  if (operators->items.size() > kMaxOperators) {
+    in_.refuse(*operators, fmt::format("more than {} names", kMaxOperators));
   }
   for (const Item& user : operators->items) {
     if (!in_.failed()) out_.operators.push_back(in_.name(user));
@@ -278,8 +282,8 @@ void ServeReader::read_quarantine(const Item& section) {
   set_duration(section, "period", Duration::seconds(1), kDay, out_.quarantine);
   if (section.find("test") == nullptr) return;
   const Item& words = in_.list(section, "test");
-  if (words.items.size() > kMostTestWords) {
-    in_.refuse(words, fmt::format("more than {} words", kMostTestWords));
+  if (words.items.size() > kMaxTestWords) {
+    in_.refuse(words, fmt::format("more than {} words", kMaxTestWords));
   }
   for (const Item& word : words.items) {
     if (!in_.failed()) out_.node_test.push_back(in_.line(word));
@@ -297,10 +301,11 @@ void ServeReader::read_executor(const Item& root) {
   }
   const bool slurm = out_.executor == "slurm";
   const Item* nodes = root.find("nodes");
-  if (slurm && nodes != nullptr) in_.refuse(*nodes, "with executor slurm they are Slurm's");
+  if (slurm && nodes != nullptr)
+    in_.refuse(*nodes, "not allowed with 'executor: slurm', which uses the nodes of Slurm");
   const Item* section = root.find("slurm");
   if (section == nullptr) return;
-  if (!slurm) in_.refuse(*section, "only with 'executor: slurm'");
+  if (!slurm) in_.refuse(*section, "only allowed with 'executor: slurm'");
   in_.allow_keys(*section, kSlurmKeys);
   set_name(*section, "partition", out_.slurm.partition);
   set_name(*section, "reservation", out_.slurm.reservation);
@@ -311,12 +316,12 @@ void ServeReader::read_executor(const Item& root) {
   set_duration(*section, "restart_after", Duration::seconds(1), kLongestDuration,
                out_.slurm.restart_after);
   if (const Item* racks = section->find("racks")) {
-    if (racks->kind != Item::Kind::kMap) in_.refuse(*racks, "not a map of servers to racks");
-    for (const Item& server : racks->items) out_.slurm.racks[server.key] = in_.name(server);
+    if (racks->kind != Item::Kind::kMap) in_.refuse(*racks, "must be a map of node names to racks");
+    for (const Item& node : racks->items) out_.slurm.racks[node.key] = in_.name(node);
   }
 }
 
-// "/a/b": absolute, and no step up out of where it starts; nothing for "none".
+// "/a/b": an absolute path without "." and "..". Returns an empty string for "none".
 std::string ServeReader::read_group(const Item& item) {
   const std::string path = in_.line(item);
   if (path == "none") return "";
@@ -324,7 +329,8 @@ std::string ServeReader::read_group(const Item& item) {
   for (const std::string_view part : split(std::string_view(path).substr(good ? 1 : 0), '/')) {
     good = good && !part.empty() && part != "." && part != "..";
   }
-  if (!good) in_.refuse(item, "not a path such as /muster, nor none: " + in_quotes(path));
+  if (!good)
+    in_.refuse(item, "must be an absolute path such as /muster, or 'none': " + in_quotes(path));
   return path;
 }
 
@@ -345,9 +351,16 @@ Result<ServeFile> read_serve_file(const std::string& path, bool must_exist,
   if (!must_exist && !std::filesystem::exists(path, status) && !status) return ServeFile{};
   const Result<Item> root = read_document(path, IfEmpty::kAccept);
   if (!root.ok()) return root.error();
-  // Absolute, because the manager may be somewhere else when it uses them.
+  // Absolute, because the manager may change its working directory before it uses them.
   const std::filesystem::path base = std::filesystem::absolute(path, status).parent_path();
-  return ServeReader(shown_path(path), base, executors).read(root.value());
+  Result<ServeFile> file = ServeReader(shown_path(path), base, executors).read(root.value());
+  if (!file.ok()) return file;
+  const Result<std::string> text = read_text_file(path, Pipes::kRefused);
+  if (!text.ok()) return text.error();
+  Digest digest;
+  digest.add(std::string_view(text.value()));
+  file.value().digest = digest.hex();
+  return file;
 }
 
 }  // namespace muster

@@ -180,19 +180,21 @@ TEST(ServeFile, SaysWhereSomethingIsWrong) {
           {"quarantine: {until: 1d}\n", "s.yaml:1: quarantine: unknown key: 'until'"},
           {"limits: {queued: 0}\n", "s.yaml:1: queued: not between 1 and 10000000: '0'"},
           {"listen: {tcp: \"localhost:1\", tokens: t}\n",
-           "s.yaml:1: tcp: not ADDRESS:PORT, such as 127.0.0.1:7077 or [::1]:7077, without "
-           "names: "},
-          {"listen: {tcp: \"127.0.0.1:1\"}\n", "s.yaml:1: tcp: needs 'tokens', a file, beside it"},
-          {"listen: {key: k}\n", "s.yaml:1: listen: 'certificate' and 'key' go together"},
+           "s.yaml:1: tcp: must be ADDRESS:PORT with a numeric address, such as 127.0.0.1:7077 or "
+           "[::1]:7077: "},
+          {"listen: {tcp: \"127.0.0.1:1\"}\n", "s.yaml:1: tcp: also set 'tokens' to a token file"},
+          {"listen: {key: k}\n", "s.yaml:1: listen: set both 'certificate' and 'key', or neither"},
           {"listen: {names: [a b]}\n",
-           "s.yaml:1: names: not the name of a host, such as gpu.example.org: 'a b'"},
+           "s.yaml:1: names: not a host name such as gpu.example.org: 'a b'"},
           {"operators: ann\n", "s.yaml:1: operators: not a list: 'ann'"},
           {"operators: [\"a b\"]\n", "s.yaml:1: operators: a name has only"},
           {"others: yes\n", "s.yaml:1: others: not true or false: 'yes'"},
-          {"cgroup: muster\n", "s.yaml:1: cgroup: not a path such as /muster, nor none: 'muster'"},
+          {"cgroup: muster\n",
+           "s.yaml:1: cgroup: must be an absolute path such as /muster, or 'none': 'muster'"},
           {"cgroup: /a/../b\n",
-           "s.yaml:1: cgroup: not a path such as /muster, nor none: '/a/../b'"},
-          {"cgroup: /\n", "s.yaml:1: cgroup: not a path such as /muster, nor none: '/'"},
+           "s.yaml:1: cgroup: must be an absolute path such as /muster, or 'none': '/a/../b'"},
+          {"cgroup: /\n",
+           "s.yaml:1: cgroup: must be an absolute path such as /muster, or 'none': '/'"},
       });
 }
 
@@ -221,11 +223,12 @@ TEST(ServeFile, ReadsWhatRunsLeases) {
   EXPECT_EQ(parse_serve_file("executor: slrm\n", "s.yaml").value().executor, "slrm");
   EXPECT_EQ(refused_by("executor: slrm\n"),
             "s.yaml:1: executor: unknown: 'slrm'; did you mean 'slurm'?");
-  EXPECT_EQ(refused_by("slurm: {partition: a}\n"), "s.yaml:1: slurm: only with 'executor: slurm'");
+  EXPECT_EQ(refused_by("slurm: {partition: a}\n"),
+            "s.yaml:1: slurm: only allowed with 'executor: slurm'");
   EXPECT_EQ(refused_by("executor: slurm\nnodes: [{gpus: 1}]\n"),
-            "s.yaml:2: nodes: with executor slurm they are Slurm's");
+            "s.yaml:2: nodes: not allowed with 'executor: slurm', which uses the nodes of Slurm");
   EXPECT_EQ(refused_by("executor: slurm\nslurm: {racks: [a]}\n"),
-            "s.yaml:2: racks: not a map of servers to racks");
+            "s.yaml:2: racks: must be a map of node names to racks");
 }
 
 TEST(ServeFile, MayBeAbsentUnlessSomebodyNamedIt) {

@@ -13,7 +13,7 @@
 #include "base/types/check.h"
 #include "engine/core/estimator.h"
 #include "engine/mechanism/registry.h"
-#include "live/config/learnt.h"
+#include "live/config/learned_profiles.h"
 #include "workload/input/profiles_file.h"
 #include "workload/input/tenants_file.h"
 
@@ -23,27 +23,27 @@ namespace {
 
 using nlohmann::json;
 
-json server_json(const ServerFacts& server) {
-  return {{"name", server.name}, {"rack", server.rack},           {"gpu_type", server.gpu_type},
-          {"gpus", server.gpus}, {"cpu_milli", server.cpu_milli}, {"mem_mib", server.mem_mib}};
+json node_json(const NodeDescription& node) {
+  return {{"name", node.name}, {"rack", node.rack},           {"gpu_type", node.gpu_type},
+          {"gpus", node.gpus}, {"cpu_milli", node.cpu_milli}, {"mem_mib", node.mem_mib}};
 }
 
 Result<std::string> file_text(const std::string& path) {
   std::error_code none;
   std::ifstream in(path, std::ios::binary);
   if (!in || !std::filesystem::is_regular_file(path, none)) {
-    return Error{path + ": not a file that can be read", ErrorCode::kInvalid};
+    return Error{path + ": not a readable file", ErrorCode::kInvalid};
   }
   std::ostringstream text;
   text << in.rdbuf();
-  if (text.str().empty()) return Error{path + ": empty", ErrorCode::kInvalid};
+  if (text.str().empty()) return Error{path + ": the file is empty", ErrorCode::kInvalid};
   return text.str();
 }
 
-// Parts that count CPU and memory as if all servers were one, which real ones are not.
-Refusal refuse_pools(const SchedulerParts& parts) {
+// Some parts count CPU and memory over the whole cluster, which does not work with real nodes.
+MaybeError refuse_pools(const SchedulerParts& parts) {
   const char* const why =
-      " counts CPU and memory as if all servers were one; it can be simulated, not run";
+      " counts CPU and memory over the whole cluster; use it only with 'muster sim'";
   if (parts.mechanism == "opt")
     return Error{"scheduler.mechanism: 'opt'" + std::string(why), ErrorCode::kInvalid};
   if (parts.placement == "count")
@@ -51,8 +51,8 @@ Refusal refuse_pools(const SchedulerParts& parts) {
   return std::nullopt;
 }
 
-// How often it plans, what it estimates by and when it retries; `preset` may be null.
-Refusal read_engine(const json& in, const Preset* preset, RosterSettings& settings) {
+// Reads the plan interval, the estimates and the retry policy. `preset` may be null.
+MaybeError read_engine(const json& in, const Preset* preset, RosterSettings& settings) {
   PlannerOptions& planner = settings.planner;
   EngineOptions& engine = settings.engine;
   if (in.contains("round_us")) {
@@ -76,7 +76,7 @@ Refusal read_engine(const json& in, const Preset* preset, RosterSettings& settin
   return std::nullopt;
 }
 
-Refusal read_scheduler(const json& in, RosterSettings& settings) {
+MaybeError read_scheduler(const json& in, RosterSettings& settings) {
   PlannerOptions& planner = settings.planner;
   const std::string preset_name = in.at("preset").get<std::string>();
   const Preset* preset = nullptr;
@@ -87,8 +87,8 @@ Refusal read_scheduler(const json& in, RosterSettings& settings) {
     preset = found.value();
     if (preset->name == "gandiva") {
       return Error{"scheduler.preset: " + in_quotes(preset->name) +
-                       " lets jobs share GPUs, which the live manager cannot do yet; it can be "
-                       "simulated",
+                       " shares GPUs between jobs, which the live manager does not support; use it "
+                       "only with 'muster sim'",
                    ErrorCode::kInvalid};
     }
     if (preset->name == "philly") planner.whole = PhillyOptions{};
@@ -105,13 +105,13 @@ Refusal read_scheduler(const json& in, RosterSettings& settings) {
   part("policy", preset != nullptr ? preset->policy : "", planner.parts.policy);
   part("mechanism", preset != nullptr ? preset->mechanism : "", planner.parts.mechanism);
   part("placement", preset != nullptr ? preset->placement : "", planner.parts.placement);
-  if (const Refusal refusal = check_parts(planner.parts)) {
-    // It is written for the command line: "--policy: unknown policy 'fifoo'".
+  if (const MaybeError refusal = check_parts(planner.parts)) {
+    // check_parts() writes its message for the command line: "--policy: unknown policy 'fifoo'".
     const std::string& said = refusal->message;
     return Error{"scheduler" + (said.starts_with("--") ? "." + said.substr(2) : ": " + said),
                  ErrorCode::kInvalid};
   }
-  if (const Refusal refusal = refuse_pools(planner.parts)) return refusal;
+  if (const MaybeError refusal = refuse_pools(planner.parts)) return refusal;
   for (const Entry<Mechanism>& each : mechanisms()) {
     if (each.name != planner.parts.mechanism) continue;
     const Owned<Mechanism> mechanism = each.make();
@@ -121,9 +121,9 @@ Refusal read_scheduler(const json& in, RosterSettings& settings) {
   return read_engine(in, preset, settings);
 }
 
-// Work is counted in time at the reference share, and what is known of jobs before they were
-// measured took them to be as fast as any at their share here. So they stay.
-void add_learnt(const MeasuredProfile& measured, RosterSettings& settings) {
+// Work is measured in time at the reference share. Estimates made before a job was measured assumed
+// the unknown profile's speed at this cluster's share. The scale keeps those estimates valid.
+void add_learned(const MeasuredProfile& measured, RosterSettings& settings) {
   const Resources share = settings.topology.node(NodeId(0)).per_gpu();
   const double unknown = settings.profiles[ProfileTable::kUnknown].speed(share);
   Result<Profile> plain = profile_of(measured);
@@ -131,16 +131,16 @@ void add_learnt(const MeasuredProfile& measured, RosterSettings& settings) {
   Result<Profile> scaled = profile_of(measured, unknown / plain.value().speed(share));
   if (scaled.ok()) plain = std::move(scaled);
   MUSTER_CHECK(settings.profiles.add(std::move(plain).value()).ok());
-  ++settings.learnt;
+  ++settings.learned;
 }
 
 }  // namespace
 
-Result<std::string> settings_text(const ServeFile& file, std::span<const ServerFacts> servers) {
+Result<std::string> settings_text(const ServeFile& file, std::span<const NodeDescription> nodes) {
   const ServeScheduler& scheduler = file.scheduler;
   json out;
   out["nodes"] = json::array();
-  for (const ServerFacts& server : servers) out["nodes"].push_back(server_json(server));
+  for (const NodeDescription& node : nodes) out["nodes"].push_back(node_json(node));
   out["tenants"] = file.tenants ? tenants_yaml(*file.tenants) : "";
   out["profiles"] = "";
   if (!file.profiles.empty()) {
@@ -172,7 +172,7 @@ Result<RosterSettings> roster_settings(std::string_view text) {
       has.gpus = node.at("gpus").get<std::int32_t>();
       has.cpu_milli = node.at("cpu_milli").get<std::int64_t>();
       has.mem_mib = node.at("mem_mib").get<std::int64_t>();
-      // Nobody measures or limits it; profiles are read as if everybody had the reference share.
+      // Muster does not measure or limit storage, so profiles are used at the reference share.
       has.storage_kbps = std::int64_t{62'500} * has.gpus;
       const auto refusal = settings.topology.add_node(node.at("name").get<std::string>(),
                                                       node.at("rack").get<std::string>(),
@@ -182,7 +182,7 @@ Result<RosterSettings> roster_settings(std::string_view text) {
     if (const std::string yaml = in.at("tenants").get<std::string>(); !yaml.empty()) {
       Result<TenantTree> tenants = parse_tenants(yaml, "tenants");
       if (!tenants.ok()) return tenants.error();
-      if (const Refusal refusal = tenants.value().check(settings.topology.total().gpus)) {
+      if (const MaybeError refusal = tenants.value().check(settings.topology.total().gpus)) {
         return *refusal;
       }
       settings.tenants = std::move(tenants).value();
@@ -194,10 +194,10 @@ Result<RosterSettings> roster_settings(std::string_view text) {
     } else {
       settings.profiles = builtin_profiles();
     }
-    const Result<std::vector<Learnt>> learnt = learnt_in(text);
-    if (!learnt.ok()) return learnt.error();
-    for (const Learnt& each : learnt.value()) add_learnt(each.measured, settings);
-    if (const Refusal refusal = read_scheduler(in.at("scheduler"), settings)) return *refusal;
+    const Result<std::vector<LearnedProfile>> learned = learned_profiles_in(text);
+    if (!learned.ok()) return learned.error();
+    for (const LearnedProfile& each : learned.value()) add_learned(each.measured, settings);
+    if (const MaybeError refusal = read_scheduler(in.at("scheduler"), settings)) return *refusal;
     settings.quarantine = Duration::micros(in.value("quarantine_us", settings.quarantine.us()));
   } catch (const json::exception& error) {
     return Error{std::string("settings: ") + error.what(), ErrorCode::kCorrupt};
@@ -206,9 +206,9 @@ Result<RosterSettings> roster_settings(std::string_view text) {
 }
 
 std::string cluster_words(const Topology& topology) {
-  const std::size_t servers = topology.node_count();
+  const std::size_t nodes = topology.node_count();
   const std::int32_t gpus = topology.total().gpus;
-  return fmt::format("{} server{}, {} GPU{}", servers, servers == 1 ? "" : "s", gpus,
+  return fmt::format("{} node{}, {} GPU{}", nodes, nodes == 1 ? "" : "s", gpus,
                      gpus == 1 ? "" : "s");
 }
 
@@ -224,10 +224,10 @@ std::string scheduler_words(const RosterSettings& settings) {
                        : whole;
 }
 
-std::vector<NodeNotes> node_notes(std::span<const ServerFacts> servers) {
-  std::vector<NodeNotes> notes;
-  for (const ServerFacts& server : servers) {
-    notes.push_back({server.gpus_virtual, server.full_isolation, server.words});
+std::vector<NodeCaveats> node_notes(std::span<const NodeDescription> nodes) {
+  std::vector<NodeCaveats> notes;
+  for (const NodeDescription& node : nodes) {
+    notes.push_back({node.gpus_virtual, node.full_isolation, node.words});
   }
   return notes;
 }

@@ -6,7 +6,7 @@
 
 #include "base/os/files.h"
 #include "base/types/check.h"
-#include "exec/machine/machine.h"
+#include "exec/machine/machine_executor.h"
 #include "exec/slurm/slurm_executor.h"
 
 namespace muster {
@@ -15,73 +15,76 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kLeastMemMib = 256;
+constexpr std::int64_t kMinMemMib = 256;
 
-// A little is left to the system and the manager; whole GiB, since kernels differ in the rest.
+// Leaves 1/16 for the system and the manager. Rounds down to whole GiB, because the exact size
+// differs between kernels.
 std::int64_t memory_for_jobs(const NodeFacts& machine) {
   const std::int64_t most = machine.mem_mib - machine.mem_mib / 16;
-  return std::max(kLeastMemMib, most >= 2048 ? most / 1024 * 1024 : most);
+  return std::max(kMinMemMib, most >= 2048 ? most / 1024 * 1024 : most);
 }
 
-ServerFacts as_it_is(const NodeFacts& machine) {
-  ServerFacts server;
-  server.name = machine.host;
-  server.rack = "rack";
-  server.gpu_type = "virtual";
+NodeDescription as_it_is(const NodeFacts& machine) {
+  NodeDescription described;
+  described.name = machine.host;
+  described.rack = "rack";
+  described.gpu_type = "virtual";
   if (!machine.gpus_virtual && !machine.gpus.empty()) {
-    server.gpu_type = machine.gpus.front().name;
-    std::replace(server.gpu_type.begin(), server.gpu_type.end(), ' ', '-');
+    described.gpu_type = machine.gpus.front().name;
+    std::replace(described.gpu_type.begin(), described.gpu_type.end(), ' ', '-');
   }
-  server.gpus = static_cast<std::int32_t>(machine.gpus.size());
-  server.cpu_milli = std::int64_t{machine.cpus} * 1000;
-  server.mem_mib = memory_for_jobs(machine);
-  server.gpus_virtual = machine.gpus_virtual;
-  if (machine.gpus_virtual) server.words.push_back("GPUs are virtual slots: " + machine.gpus_why);
-  return server;
+  described.gpus = static_cast<std::int32_t>(machine.gpus.size());
+  described.cpu_milli = std::int64_t{machine.cpus} * 1000;
+  described.mem_mib = memory_for_jobs(machine);
+  described.gpus_virtual = machine.gpus_virtual;
+  if (machine.gpus_virtual)
+    described.words.push_back("GPUs are virtual slots: " + machine.gpus_why);
+  return described;
 }
 
-ServerFacts played(const ServeNode& node, const NodeFacts& machine, std::int64_t all_gpus) {
-  ServerFacts server;
-  server.name = node.name;
-  server.rack = node.rack.empty() ? "rack" : node.rack;
-  server.gpu_type = node.gpu_type;
-  server.gpus = node.gpus;
-  server.cpu_milli = node.cpu_milli > 0 ? node.cpu_milli
-                                        : std::int64_t{machine.cpus} * 1000 * node.gpus / all_gpus;
-  server.mem_mib =
+NodeDescription played(const ServeNode& node, const NodeFacts& machine, std::int64_t all_gpus) {
+  NodeDescription described;
+  described.name = node.name;
+  described.rack = node.rack.empty() ? "rack" : node.rack;
+  described.gpu_type = node.gpu_type;
+  described.gpus = node.gpus;
+  described.cpu_milli = node.cpu_milli > 0
+                            ? node.cpu_milli
+                            : std::int64_t{machine.cpus} * 1000 * node.gpus / all_gpus;
+  described.mem_mib =
       node.mem_mib > 0 ? node.mem_mib : memory_for_jobs(machine) * node.gpus / all_gpus;
-  server.gpus_virtual = true;
-  server.words.push_back("played by " + machine.host);
-  return server;
+  described.gpus_virtual = true;
+  described.words.push_back("simulated by " + machine.host);
+  return described;
 }
 
-constexpr const char* kServersFile = "servers.json";
-constexpr std::size_t kMostServersBytes = 64 << 20;
+constexpr const char* kNodesFile = "servers.json";
+constexpr std::size_t kMaxNodesBytes = 64 << 20;
 
-// As they were when they were last known; none if that is not to be had.
-std::vector<ServerFacts> remembered_servers(const std::string& home) {
-  std::vector<ServerFacts> servers;
+// Returns the nodes saved by remember_servers(), or none if the file is missing or invalid.
+std::vector<NodeDescription> remembered_nodes(const std::string& home) {
+  std::vector<NodeDescription> nodes;
   const auto directory = open_directory(home);
-  if (!directory.ok()) return servers;
-  const auto text = read_file(directory.value().get(), kServersFile, kMostServersBytes);
-  if (!text.ok()) return servers;
+  if (!directory.ok()) return nodes;
+  const auto text = read_file(directory.value().get(), kNodesFile, kMaxNodesBytes);
+  if (!text.ok()) return nodes;
   try {
     for (const json& each : json::parse(text.value())) {
-      ServerFacts server;
-      server.name = each.at("name").get<std::string>();
-      server.rack = each.at("rack").get<std::string>();
-      server.gpu_type = each.at("gpu_type").get<std::string>();
-      server.gpus = each.at("gpus").get<std::int32_t>();
-      server.cpu_milli = each.at("cpu_milli").get<std::int64_t>();
-      server.mem_mib = each.at("mem_mib").get<std::int64_t>();
-      server.full_isolation = each.at("full_isolation").get<bool>();
-      server.words = each.at("words").get<std::vector<std::string>>();
-      servers.push_back(std::move(server));
+      NodeDescription described;
+      described.name = each.at("name").get<std::string>();
+      described.rack = each.at("rack").get<std::string>();
+      described.gpu_type = each.at("gpu_type").get<std::string>();
+      described.gpus = each.at("gpus").get<std::int32_t>();
+      described.cpu_milli = each.at("cpu_milli").get<std::int64_t>();
+      described.mem_mib = each.at("mem_mib").get<std::int64_t>();
+      described.full_isolation = each.at("full_isolation").get<bool>();
+      described.words = each.at("words").get<std::vector<std::string>>();
+      nodes.push_back(std::move(described));
     }
   } catch (const json::exception&) {
-    servers.clear();
+    nodes.clear();
   }
-  return servers;
+  return nodes;
 }
 
 SlurmSettings slurm_settings(const ServeFile& file) {
@@ -98,30 +101,30 @@ SlurmSettings slurm_settings(const ServeFile& file) {
   return settings;
 }
 
-// Whatever is wrong with the cluster now may be right later, so the manager starts all the same:
-// with the servers it knew last, or with one that stands for those to come.
+// A fault of the cluster may be temporary, so the manager starts anyway: with the last known nodes,
+// or with one placeholder node.
 Result<Site> find_cluster(const ServeFile& file, const std::string& home) {
   Site site;
   site.elsewhere = true;
   site.as_submitter = may_run_as_others();
-  site.isolation = "as Slurm has it";
-  Result<std::vector<ServerFacts>> found = find_slurm_servers(slurm_settings(file));
+  site.isolation = "managed by Slurm";
+  Result<std::vector<NodeDescription>> found = find_slurm_nodes(slurm_settings(file));
   if (found.ok()) {
-    site.servers = std::move(found).value();
+    site.nodes = std::move(found).value();
     return site;
   }
   site.trouble = found.error().message;
-  site.servers = remembered_servers(home);
-  if (!site.servers.empty()) return site;
-  ServerFacts any;
+  site.nodes = remembered_nodes(home);
+  if (!site.nodes.empty()) return site;
+  NodeDescription any;
   any.name = "unknown";
   any.rack = "rack";
   any.gpu_type = "gpu";
   any.gpus = 64;
   any.cpu_milli = 1'000'000;
   any.mem_mib = std::int64_t{16} << 20;
-  any.words.push_back("stands for the servers of Slurm until it tells of them");
-  site.servers.push_back(std::move(any));
+  any.words.push_back("placeholder until Slurm reports its nodes");
+  site.nodes.push_back(std::move(any));
   return site;
 }
 
@@ -131,7 +134,7 @@ Result<std::unique_ptr<Executor>> open_slurm(const ServeFile& file, const Site& 
   settings.leases = site.files.directory();
   settings.shim = shim;
   settings.instance = instance;
-  auto slurm = SlurmExecutor::open(std::move(settings), site.servers, site.trouble);
+  auto slurm = SlurmExecutor::open(std::move(settings), site.nodes, site.trouble);
   if (!slurm.ok()) return slurm.error();
   return std::unique_ptr<Executor>(std::move(slurm).value());
 }
@@ -141,7 +144,7 @@ Result<Site> find_this_machine(const ServeFile& file, const std::string& /*home*
   if (!found.ok()) return found.error();
   const NodeFacts& machine = found.value();
   Site site;
-  site.servers = servers_of(file, machine);
+  site.nodes = nodes_of(file, machine);
   site.isolation = machine.full_isolation ? "full" : "reduced: " + machine.isolation_why;
   if (machine.full_isolation) site.cgroup_parent = file.cgroup;
   if (!machine.gpus_virtual) site.node_test = {"nvidia-smi", "-L"};
@@ -156,12 +159,12 @@ Result<std::unique_ptr<Executor>> open_local(const ServeFile& /*file*/, const Si
   settings.shim = shim;
   Result<LocalExecutor> local = LocalExecutor::open(std::move(settings));
   if (!local.ok()) return local.error();
-  return std::unique_ptr<Executor>(new Machine(std::move(local).value()));
+  return std::unique_ptr<Executor>(new MachineExecutor(std::move(local).value()));
 }
 
 constexpr ExecutorKind kExecutors[] = {
-    {"local", "this machine, as one server or as several", find_this_machine, open_local},
-    {"slurm", "the servers of a Slurm partition", find_cluster, open_slurm},
+    {"local", "this machine, as one node or as several", find_this_machine, open_local},
+    {"slurm", "the nodes of a Slurm partition", find_cluster, open_slurm},
 };
 
 const ExecutorKind& kind_of(const ServeFile& file) {
@@ -174,36 +177,36 @@ const ExecutorKind& kind_of(const ServeFile& file) {
 
 }  // namespace
 
-std::vector<ServerFacts> servers_of(const ServeFile& file, const NodeFacts& machine) {
-  std::vector<ServerFacts> servers;
+std::vector<NodeDescription> nodes_of(const ServeFile& file, const NodeFacts& machine) {
+  std::vector<NodeDescription> nodes;
   std::int64_t gpus = 0;
   for (const ServeNode& node : file.nodes) gpus += node.gpus;
-  for (const ServeNode& node : file.nodes) servers.push_back(played(node, machine, gpus));
-  if (servers.empty()) servers.push_back(as_it_is(machine));
-  for (ServerFacts& server : servers) {
-    server.full_isolation = machine.full_isolation;
+  for (const ServeNode& node : file.nodes) nodes.push_back(played(node, machine, gpus));
+  if (nodes.empty()) nodes.push_back(as_it_is(machine));
+  for (NodeDescription& described : nodes) {
+    described.full_isolation = machine.full_isolation;
     if (machine.full_isolation) continue;
-    server.words.push_back("CPU and memory are watched, not enforced by the kernel: " +
-                           machine.isolation_why);
+    described.words.push_back("CPU and memory limits are monitored, not enforced by the kernel: " +
+                              machine.isolation_why);
   }
-  return servers;
+  return nodes;
 }
 
-Refusal remember_servers(const std::string& home, std::span<const ServerFacts> servers) {
+MaybeError store_nodes(const std::string& home, std::span<const NodeDescription> nodes) {
   json out = json::array();
-  for (const ServerFacts& server : servers) {
-    out.push_back({{"name", server.name},
-                   {"rack", server.rack},
-                   {"gpu_type", server.gpu_type},
-                   {"gpus", server.gpus},
-                   {"cpu_milli", server.cpu_milli},
-                   {"mem_mib", server.mem_mib},
-                   {"full_isolation", server.full_isolation},
-                   {"words", server.words}});
+  for (const NodeDescription& described : nodes) {
+    out.push_back({{"name", described.name},
+                   {"rack", described.rack},
+                   {"gpu_type", described.gpu_type},
+                   {"gpus", described.gpus},
+                   {"cpu_milli", described.cpu_milli},
+                   {"mem_mib", described.mem_mib},
+                   {"full_isolation", described.full_isolation},
+                   {"words", described.words}});
   }
   const auto directory = open_directory(home);
   if (!directory.ok()) return directory.error();
-  return write_whole(directory.value(), kServersFile,
+  return write_whole(directory.value(), kNodesFile,
                      out.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// From the configuration to the servers there are and the executor that runs leases on them. The
-// table of executors is in site.cc, the one place above exec/ that knows which there are. The
-// daemon calls it when it starts.
+// Finds the nodes of the cluster and creates the executor that runs leases on them. The table of
+// executors is in site.cc, the only place above exec/ that lists them. The daemon calls these
+// functions when it starts.
 
 #include <memory>
 #include <span>
@@ -13,20 +13,21 @@
 #include "base/types/result.h"
 #include "exec/lease/executor.h"
 #include "exec/lease/lease_files.h"
-#include "exec/machine/node.h"
+#include "exec/machine/machine_facts.h"
 #include "live/config/serve_file.h"
 
 namespace muster {
 
 struct Site {
   LeaseFiles files = LeaseFiles("");  // The output and reports of leases.
-  std::vector<ServerFacts> servers;
-  std::string isolation;               // For people: "full", or "reduced: " and why.
-  std::string cgroup_parent;           // For the shims; empty: none.
-  std::vector<std::string> node_test;  // What a server in quarantine must pass, if nobody says.
-  bool elsewhere = false;     // They are not this machine, so they may not always be known.
-  std::string trouble;        // Why these may not be the servers there are; empty if they are.
-  bool as_submitter = false;  // Jobs run as whoever submitted them, not as we do.
+  std::vector<NodeDescription> nodes;
+  std::string isolation;               // Human-readable: "full", or "reduced: " and the reason.
+  std::string cgroup_parent;           // Parent cgroup for the shims; empty: none.
+  std::vector<std::string> node_test;  // Default test command for quarantined nodes.
+  bool elsewhere =
+      false;            // The nodes are not this machine, so the list of nodes may be unavailable.
+  std::string trouble;  // Why `servers` may be outdated; empty if current.
+  bool as_submitter = false;  // Jobs run as the user who submitted them.
 };
 
 // One way to run leases: a row of the table. A new executor is its own files in exec/, a row, and,
@@ -36,23 +37,23 @@ struct ExecutorKind {
   std::string_view doc;   // One line for users.
   // Finds the servers and validates the settings. The daemon calls it before it starts anything.
   Result<Site> (*find_site)(const ServeFile& file, const std::string& home);
-  // `site`: as find_site() found it. `shim`: the program. `instance`: whose leases they are.
+  // `site`: the result of find_site(). `shim`: path of the program. `instance`: id of this manager.
   Result<std::unique_ptr<Executor>> (*open)(const ServeFile& file, const Site& site,
                                             const std::string& shim, const std::string& instance);
 };
 std::span<const ExecutorKind> executors();
 std::vector<std::string_view> executor_names();  // For read_serve_file().
 
-// By the executor that the file names. REQUIRES: it is one of executor_names().
+// Finds the nodes with the executor that the file names. REQUIRES: it is in executor_names().
 Result<Site> find_site(const ServeFile& file, const std::string& home);
 
-// This machine as one server, or as those the file makes of it.
-std::vector<ServerFacts> servers_of(const ServeFile& file, const NodeFacts& machine);
+// Returns this machine as one node, or as the nodes that the file defines.
+std::vector<NodeDescription> nodes_of(const ServeFile& file, const NodeFacts& machine);
 
-// For a start at which they cannot be asked for.
-Refusal remember_servers(const std::string& home, std::span<const ServerFacts> servers);
+// Saves the nodes in the state directory, for a start at which they cannot be listed.
+MaybeError store_nodes(const std::string& home, std::span<const NodeDescription> nodes);
 
-// The same for the executor itself; see ExecutorKind::open.
+// Opens the executor that the file names; see ExecutorKind::open.
 Result<std::unique_ptr<Executor>> open_executor(const ServeFile& file, const Site& site,
                                                 const std::string& shim,
                                                 const std::string& instance);

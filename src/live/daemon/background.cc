@@ -39,7 +39,7 @@ std::string last_line(const std::string& path) {
   return last.starts_with(kOurs) ? last.substr(kOurs.size()) : last;
 }
 
-// Whoever runs holds the lock on this file, which names them.
+// The running manager locks this file. It contains the manager's process id.
 std::string lock_file(const std::string& home) { return home + "/journal.db.lock"; }
 
 bool is_held(const std::string& path) {
@@ -62,8 +62,8 @@ bool answers(const std::string& socket) {
       ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     return false;
   }
-  // The kernel connects us to a process that is frozen or dying, too; only a live one answers.
-  // Any status will do: with 503 it says that its disk is full, but it is there.
+  // The kernel also connects to a frozen or dying process, so wait for an answer. Any status
+  // counts: 503 means that the disk is full, but the manager runs.
   constexpr std::string_view kQuestion =
       "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   constexpr std::string_view kAnswer = "HTTP/1.1 ";
@@ -77,19 +77,19 @@ bool answers(const std::string& socket) {
          std::string_view(answer, sizeof answer) == kAnswer;
 }
 
-Standing standing_of(const std::string& home, const std::string& socket, Duration patience) {
+DaemonState daemon_state(const std::string& home, const std::string& socket, Duration patience) {
   const std::string lock = lock_file(home);
   const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(patience.us());
   while (is_held(lock)) {
-    if (answers(socket)) return Standing::kServes;
-    if (std::chrono::steady_clock::now() >= until) return Standing::kSilent;
+    if (answers(socket)) return DaemonState::kServes;
+    if (std::chrono::steady_clock::now() >= until) return DaemonState::kSilent;
     ::usleep(kTryUs);
   }
-  return Standing::kFree;
+  return DaemonState::kFree;
 }
 
-Refusal start_in_background(const std::vector<std::string>& words, const std::string& log,
-                            const std::string& socket) {
+MaybeError start_in_background(const std::vector<std::string>& words, const std::string& log,
+                               const std::string& socket) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&files);
@@ -115,18 +115,18 @@ Refusal start_in_background(const std::vector<std::string>& words, const std::st
       return Error{last_line(log), ErrorCode::kUnavailable};
     ::usleep(kTryUs);
   }
-  return Error{"the manager does not answer; see " + log, ErrorCode::kUnavailable};
+  return Error{"the manager does not respond; see " + log, ErrorCode::kUnavailable};
 }
 
-Refusal end_manager(const std::string& home) {
+MaybeError end_manager(const std::string& home) {
   const std::string path = lock_file(home);
-  if (!is_held(path)) return Error{"no manager runs in " + home, ErrorCode::kNotFound};
+  if (!is_held(path)) return Error{"no manager is running in " + home, ErrorCode::kNotFound};
   std::ifstream in(path);
   std::string text;
   std::getline(in, text);
   const Result<std::int64_t> pid = parse_int(trim(text));
   if (!pid.ok() || pid.value() <= 1)
-    return Error{path + ": does not name its process", ErrorCode::kCorrupt};
+    return Error{path + ": does not contain a process id", ErrorCode::kCorrupt};
   if (::kill(static_cast<pid_t>(pid.value()), SIGTERM) != 0) {
     return system_error("manager " + std::to_string(pid.value()), errno);
   }
@@ -134,7 +134,7 @@ Refusal end_manager(const std::string& home) {
     if (!is_held(path)) return std::nullopt;
     ::usleep(kTryUs);
   }
-  return Error{"the manager has not ended yet", ErrorCode::kUnavailable};
+  return Error{"the manager is still stopping; retry later", ErrorCode::kUnavailable};
 }
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// A manager that runs without a terminal: started so that it outlives us, and ended again. Used by
+// Starts and stops a manager in the background, which outlives the caller. Used by
 // `muster serve --background` and `--stop`.
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace muster {
 
-// Starts this very program with these words, its output in `log`, and waits until something answers
-// at `socket`. Refuses with what it said last if it ends before.
-Refusal start_in_background(const std::vector<std::string>& words, const std::string& log,
-                            const std::string& socket);
+// Starts this program with the arguments `words` and with its output in `log`. Waits until a
+// manager answers at `socket`. If it exits before, the error is its last line of output.
+MaybeError start_in_background(const std::vector<std::string>& words, const std::string& log,
+                               const std::string& socket);
 
-// Ends the manager of that home and waits until it has. Its jobs go on.
-Refusal end_manager(const std::string& home);
+// Stops the manager of `home` and waits until it has exited. Its jobs keep running.
+MaybeError end_manager(const std::string& home);
 
-// Whether a manager answers there, within a second. A process that was killed but is still being
-// taken apart, or is frozen, does not.
+// Returns true if a manager answers at `socket` within a second. A frozen or dying process does
+// not answer.
 bool answers(const std::string& socket);
 
-enum class Standing : std::uint8_t {
-  kFree,    // Nobody has the home's journal.
-  kServes,  // Somebody has, and answers.
-  kSilent,  // Somebody has, and has not answered for all that time.
+enum class DaemonState : std::uint8_t {
+  kFree,    // No process holds the lock of the journal.
+  kServes,  // A process holds the lock and answers.
+  kSilent,  // A process holds the lock and did not answer in time.
 };
-// Who has that home: waits for one that is just starting, or just dying.
-Standing standing_of(const std::string& home, const std::string& socket,
-                     Duration patience = Duration::seconds(30));
+// Returns the state of the manager of `home`. Waits while one is starting or dying.
+DaemonState daemon_state(const std::string& home, const std::string& socket,
+                         Duration patience = Duration::seconds(30));
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Whom `muster serve --background` believes to be serving.
+// How `muster serve --background` detects a running manager.
 
 #include "live/daemon/background.h"
 
@@ -73,16 +73,16 @@ TEST(Background, OnlyAnAnswerIsAManager) {
 
 TEST(Background, WaitsForOneThatIsDying) {
   const Home home;
-  EXPECT_EQ(standing_of(home.path, home.socket()), Standing::kFree);
+  EXPECT_EQ(daemon_state(home.path, home.socket()), DaemonState::kFree);
   const Fd listener = home.listen();
-  EXPECT_EQ(standing_of(home.path, home.socket()), Standing::kFree) << "no lock, no manager";
+  EXPECT_EQ(daemon_state(home.path, home.socket()), DaemonState::kFree) << "no lock, no manager";
   Fd lock = home.lock();
-  EXPECT_EQ(standing_of(home.path, home.socket(), Duration()), Standing::kSilent);
+  EXPECT_EQ(daemon_state(home.path, home.socket(), Duration()), DaemonState::kSilent);
   std::thread dying([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     lock.reset();
   });
-  EXPECT_EQ(standing_of(home.path, home.socket()), Standing::kFree);
+  EXPECT_EQ(daemon_state(home.path, home.socket()), DaemonState::kFree);
   dying.join();
 }
 
@@ -91,7 +91,7 @@ TEST(Background, FindsOneThatServes) {
   const Fd listener = home.listen();
   const Fd lock = home.lock();
   std::thread manager([&] { answer_once(listener, "HTTP/1.1 200 OK\r\n\r\n"); });
-  EXPECT_EQ(standing_of(home.path, home.socket()), Standing::kServes);
+  EXPECT_EQ(daemon_state(home.path, home.socket()), DaemonState::kServes);
   manager.join();
 }
 

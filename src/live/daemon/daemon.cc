@@ -17,17 +17,20 @@
 #include "live/config/settings.h"
 #include "live/config/site.h"
 #include "live/daemon/background.h"
-#include "live/lease/exec_hands.h"
+#include "live/lease/executor_lease_runner.h"
 #include "live/manager/manager.h"
 
 namespace muster {
 
 namespace {
 
-// Where the dashboard is if nothing else is said; another port if that one is taken, and then the
-// same again, since pages that are open and tickets are of one address.
+// Default port of the dashboard. If it is in use, the daemon picks another port and keeps it,
+// because open pages and tickets are bound to one address.
 constexpr std::uint16_t kPortForBrowsers = 7070;
 constexpr const char* kPortFile = "browser-port";
+
+// Digest of the configuration file that the running manager has read.
+constexpr const char* kConfigDigestFile = "config.digest";
 
 std::uint16_t kept_port(const std::string& home) {
   const Result<Fd> directory = open_directory(home);
@@ -38,7 +41,7 @@ std::uint16_t kept_port(const std::string& home) {
   return good ? static_cast<std::uint16_t>(port.value()) : kPortForBrowsers;
 }
 
-Refusal keep_port(const std::string& home, std::uint16_t port) {
+MaybeError keep_port(const std::string& home, std::uint16_t port) {
   const Result<Fd> directory = open_directory(home);
   if (!directory.ok()) return directory.error();
   return write_whole(directory.value(), kPortFile, std::to_string(port) + "\n");
@@ -64,7 +67,7 @@ ServerSettings server_settings(const ServeFile& file, const std::string& home) {
   settings.certificate = file.listen.certificate;
   settings.key = file.listen.key;
   settings.max_connections = static_cast<std::size_t>(file.listen.max_connections);
-  // Everybody who comes through a tunnel comes from one address.
+  // All users of a tunnel share one address.
   settings.max_per_peer = std::max(settings.max_per_peer, settings.max_connections / 2);
   return settings;
 }
@@ -77,25 +80,32 @@ Result<ServeFile> read_config(const DaemonOptions& options) {
   return read_serve_file(config_path(options), !options.config.empty(), executor_names());
 }
 
-// By the file's own lines, which the scheduler's settings no longer know.
-Refusal check_quotas(const ServeFile& file, const Site& site) {
+// Called when the manager starts; has_changed_config() reads the file.
+MaybeError keep_config_digest(const std::string& home, const std::string& digest) {
+  const Result<Fd> directory = open_directory(home);
+  if (!directory.ok()) return directory.error();
+  return write_whole(directory.value(), kConfigDigestFile, digest + "\n");
+}
+
+// Checked here because the messages name lines of the file, which the settings no longer contain.
+MaybeError check_quotas(const ServeFile& file, const Site& site) {
   if (!file.tenants) return std::nullopt;
   std::int32_t gpus = 0;
-  for (const ServerFacts& server : site.servers) gpus += server.gpus;
+  for (const NodeDescription& node : site.nodes) gpus += node.gpus;
   return file.tenants->check(gpus);
 }
 
 std::string described(const Site& site, const RosterSettings& has) {
   const Resources& total = has.topology.total();
-  const bool all_virtual = site.servers.front().gpus_virtual;
-  return fmt::format("{} {}GPU{} on {} server{}, {:g} CPUs, {:g} GiB; isolation {}", total.gpus,
+  const bool all_virtual = site.nodes.front().gpus_virtual;
+  return fmt::format("{} {}GPU{} on {} node{}, {:g} CPUs, {:g} GiB; isolation {}", total.gpus,
                      all_virtual ? "virtual " : "", total.gpus == 1 ? "" : "s",
                      has.topology.node_count(), has.topology.node_count() == 1 ? "" : "s",
                      static_cast<double>(total.cpu_milli) / 1000,
                      static_cast<double>(total.mem_mib * 10 / 1024) / 10, site.isolation);
 }
 
-// The signals that end us are waited for by one thread alone, so that no other is interrupted.
+// Only one thread waits for the signals that end the daemon, so no other thread is interrupted.
 class SignalWatch {
  public:
   explicit SignalWatch(std::function<void()> on_end) {
@@ -108,7 +118,8 @@ class SignalWatch {
     ::signal(SIGPIPE, SIG_IGN);
     thread_ = std::thread([this, on_end = std::move(on_end)] {
       int which = 0;
-      // SIGUSR1 is how our destructor wakes us; from anybody else it means nothing.
+      // The destructor wakes this thread with SIGUSR1. From any other process the signal is
+      // ignored.
       while (::sigwait(&set_, &which) == 0 && which != SIGTERM && which != SIGINT && !ended_) {
       }
       on_end();
@@ -128,7 +139,7 @@ class SignalWatch {
   std::thread thread_;
 };
 
-// Everything the configuration says, found to be right.
+// The validated configuration.
 struct Plan {
   ServeFile file;
   Site site;
@@ -138,11 +149,11 @@ struct Plan {
 
 std::string own_signatures(const std::string& home) { return home + "/signatures.yaml"; }
 
-// Whatever could be refused later is refused here, without taking any place: --check does no more.
+// Detects all errors without acquiring anything. --check stops after this.
 Result<Plan> make_plan(const DaemonOptions& options) {
+  Plan plan;
   Result<ServeFile> read = read_config(options);
   if (!read.ok()) return read.error();
-  Plan plan;
   plan.file = std::move(read).value();
   Result<Site> site = find_site(plan.file, options.home);
   if (!site.ok()) return site.error();
@@ -150,22 +161,23 @@ Result<Plan> make_plan(const DaemonOptions& options) {
   if (plan.file.others && ::geteuid() == 0 && !plan.site.as_submitter) {
     return Error{
         "others: jobs run as the manager's user, which is root; run 'muster serve' as a "
-        "user of its own to let others in",
+        "separate user to admit other users",
         ErrorCode::kInvalid};
   }
-  Result<std::string> scheduling = settings_text(plan.file, plan.site.servers);
+  Result<std::string> scheduling = settings_text(plan.file, plan.site.nodes);
   if (!scheduling.ok()) return scheduling.error();
   plan.scheduling = std::move(scheduling).value();
-  if (const Refusal refusal = check_quotas(plan.file, plan.site)) return *refusal;
+  if (const MaybeError refusal = check_quotas(plan.file, plan.site)) return *refusal;
   const Result<RosterSettings> roster = roster_settings(plan.scheduling);
   if (!roster.ok())
     return Error{config_path(options) + ": " + roster.error().message, ErrorCode::kInvalid};
   plan.serving = server_settings(plan.file, options.home);
-  if (const Refusal refusal = ApiServer::check(plan.serving)) return *refusal;
-  const Doctor doctor(plan.site.files, own_signatures(options.home));
-  if (const Refusal refusal = doctor.check()) return *refusal;
+  if (const MaybeError refusal = ApiServer::check(plan.serving)) return *refusal;
+  const FailureDiagnoser doctor(plan.site.files, own_signatures(options.home));
+  if (const MaybeError refusal = doctor.check()) return *refusal;
   if (::access(options.shim.c_str(), X_OK) != 0) {
-    return Error{options.shim + ": the program muster-shim is not there", ErrorCode::kNotFound};
+    return Error{options.shim + ": muster-shim not found; build or reinstall Muster",
+                 ErrorCode::kNotFound};
   }
   if (!plan.site.trouble.empty()) options.say(plan.site.trouble);
   options.say(described(plan.site, roster.value()));
@@ -178,7 +190,7 @@ ManagerSettings manager_settings(const Plan& plan, const DaemonOptions& options)
   settings.home = options.home;
   settings.files = plan.site.files;
   settings.scheduling = plan.scheduling;
-  settings.nodes = node_notes(plan.site.servers);
+  settings.nodes = node_notes(plan.site.nodes);
   settings.launch.grace = file.grace;
   settings.launch.log_cap_bytes = file.log_cap_bytes;
   settings.launch.log_files = file.log_files;
@@ -195,30 +207,30 @@ ManagerSettings manager_settings(const Plan& plan, const DaemonOptions& options)
   return settings;
 }
 
-// Pages that are open and tickets are of the address that was found.
+// Open pages and tickets are bound to this port.
 void note_port(const ApiServer& server, const DaemonOptions& options) {
   const std::uint16_t wanted = kept_port(options.home);
   const std::uint16_t port = server.tcp_port();
   if (port == wanted) return;
   if (port == 0) {
-    return options.log("no address for browsers to be had on " + server.tcp_trouble());
+    return options.log("no address for browsers: " + server.tcp_trouble());
   }
-  options.log(
-      fmt::format("port {} is taken by another; the dashboard is on {}", wanted, server.url()));
-  if (const Refusal refusal = keep_port(options.home, port)) options.log(refusal->message);
+  options.log(fmt::format("port {} is in use; the dashboard is at {}", wanted, server.url()));
+  if (const MaybeError refusal = keep_port(options.home, port)) options.log(refusal->message);
 }
 
-// Servers have come, gone or changed while we run.
-void take_servers(const std::vector<ServerFacts>& servers, const Plan& plan,
-                  const DaemonOptions& options, Manager& manager) {
-  if (const Refusal refusal = remember_servers(options.home, servers)) {
+// Called when nodes were added, removed or changed while the daemon runs.
+void take_nodes(const std::vector<NodeDescription>& nodes, const Plan& plan,
+                const DaemonOptions& options, Manager& manager) {
+  if (const MaybeError refusal = store_nodes(options.home, nodes)) {
     options.log(refusal->message);
   }
-  Result<std::string> scheduling = settings_text(plan.file, servers);
+  Result<std::string> scheduling = settings_text(plan.file, nodes);
   if (!scheduling.ok()) return options.log(scheduling.error().message);
   const Result<RosterSettings> roster = roster_settings(scheduling.value());
-  if (!roster.ok()) return options.log("with the servers of now: " + roster.error().message);
-  manager.change_settings(std::move(scheduling).value(), node_notes(servers));
+  if (!roster.ok())
+    return options.log("invalid settings for the current nodes: " + roster.error().message);
+  manager.change_settings(std::move(scheduling).value(), node_notes(nodes));
 }
 
 }  // namespace
@@ -229,18 +241,30 @@ Result<std::string> socket_of(const DaemonOptions& options) {
   return server_settings(file.value(), options.home).socket_path;
 }
 
-Refusal run_daemon(const DaemonOptions& options) {
+bool has_changed_config(const DaemonOptions& options) {
+  const Result<Fd> directory = open_directory(options.home);
+  if (!directory.ok()) return false;
+  const Result<std::string> kept = read_file(directory.value().get(), kConfigDigestFile, 64);
+  const Result<ServeFile> file = read_config(options);
+  return kept.ok() && file.ok() && trim(kept.value()) != file.value().digest;
+}
+
+MaybeError run_daemon(const DaemonOptions& options) {
   const Result<Plan> plan = make_plan(options);
   if (!plan.ok()) return plan.error();
   if (options.check_only) return std::nullopt;
   const ServerSettings& serving = plan.value().serving;
-  // One that was killed a moment ago may still have the journal; one that serves is refused there.
-  standing_of(options.home, serving.socket_path);
+  // A manager that was just killed may still hold the journal. Manager::open() rejects a running
+  // one.
+  daemon_state(options.home, serving.socket_path);
   Result<std::unique_ptr<Manager>> opened = Manager::open(manager_settings(plan.value(), options));
   if (!opened.ok()) return opened.error();
   Manager& manager = *opened.value();
+  if (const MaybeError error = keep_config_digest(options.home, plan.value().file.digest)) {
+    options.log(error->message);
+  }
   if (plan.value().site.elsewhere && plan.value().site.trouble.empty()) {
-    if (const Refusal refusal = remember_servers(options.home, plan.value().site.servers)) {
+    if (const MaybeError refusal = store_nodes(options.home, plan.value().site.nodes)) {
       options.log(refusal->message);
     }
   }
@@ -249,21 +273,22 @@ Refusal run_daemon(const DaemonOptions& options) {
   Result<std::unique_ptr<Executor>> executor =
       open_executor(plan.value().file, plan.value().site, options.shim, manager.instance().id);
   if (!executor.ok()) return executor.error();
-  ExecHands hands(
-      std::move(executor).value(), Doctor(plan.value().site.files, own_signatures(options.home)),
+  ExecutorLeaseRunner runner(
+      std::move(executor).value(),
+      FailureDiagnoser(plan.value().site.files, own_signatures(options.home)),
       [&manager](std::vector<Input> news) { manager.news(std::move(news)); },
-      [&](const std::vector<ServerFacts>& servers) {
-        take_servers(servers, plan.value(), options, manager);
+      [&](const std::vector<NodeDescription>& nodes) {
+        take_nodes(nodes, plan.value(), options, manager);
       },
       options.log);
-  hands.stop_strangers(manager.leases());
-  manager.use(hands);
+  runner.stop_unknown_leases(manager.leases());
+  manager.use(runner);
   Result<std::unique_ptr<ApiServer>> server = ApiServer::open(serving, manager);
   if (!server.ok()) return server.error();
   const std::string& url = server.value()->url();
   if (serving.or_any_port) note_port(*server.value(), options);
   options.say("serving on " + serving.socket_path + (url.empty() ? "" : " and " + url));
-  const Refusal refusal = manager.run();
+  const MaybeError refusal = manager.run();
   server.value()->stop();
   return refusal;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// `muster serve` put together: the machine as it is, the manager, its hands and its server, from
-// the configuration until a signal ends it.
+// Runs `muster serve`: reads the configuration, finds the nodes, and connects the manager, its
+// lease runner and the API server until a signal ends it.
 
 #include <functional>
 #include <string>
@@ -13,19 +13,23 @@ namespace muster {
 
 struct DaemonOptions {
   std::string home;
-  std::string config;       // A file; empty: config.yaml in the home, if it is there.
-  std::string shim;         // The program muster-shim.
-  bool check_only = false;  // Say what would be, and end.
-  std::function<void(const std::string&)> say;  // A line for people.
-  std::function<void(const std::string&)> log;  // A line of trouble.
-  // See ManagerSettings; of the manager in the home.
+  std::string config;                           // Path; empty: config.yaml in `home`, if it exists.
+  std::string shim;                             // Path of muster-shim.
+  bool check_only = false;                      // Print what would run, and return.
+  std::function<void(const std::string&)> say;  // Prints a line for the user.
+  std::function<void(const std::string&)> log;  // Logs a warning or an error.
+  // See ManagerSettings::what_if.
   std::function<Result<std::string>(const ShowWhatIf&, const std::function<bool()>& go_on)> what_if;
 };
 
-// Where it will serve, as its configuration says.
+// Returns the socket path of the configuration.
 Result<std::string> socket_of(const DaemonOptions& options);
 
-// Until SIGTERM or SIGINT, which leave the jobs running.
-Refusal run_daemon(const DaemonOptions& options);
+// Returns true if the running manager of `home` has read another configuration than the one that
+// the options name.
+bool has_changed_config(const DaemonOptions& options);
+
+// Serves until SIGTERM or SIGINT. Both leave the jobs running.
+MaybeError run_daemon(const DaemonOptions& options);
 
 }  // namespace muster

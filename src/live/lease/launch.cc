@@ -10,8 +10,8 @@ namespace muster {
 
 namespace {
 
-// The same for the same part of a lease whenever it is asked for: an order repeated must be the
-// same order. Parts may be on one machine, and what names a control group must not be two's.
+// Deterministic, because a repeated order must be identical. Different for each part, because parts
+// may share a machine and the token names a control group.
 std::string token_of(const std::string& instance, const LaunchSpec& part) {
   Digest first;
   first.add(std::string_view(instance));
@@ -24,7 +24,7 @@ std::string token_of(const std::string& instance, const LaunchSpec& part) {
 }
 
 std::int64_t clamp_cpu(std::int64_t cpu_milli) {
-  return std::clamp(cpu_milli, kLeastCpuMilli, kMostCpuMilli);
+  return std::clamp(cpu_milli, kMinCpuMilli, kMaxCpuMilli);
 }
 
 }  // namespace
@@ -43,11 +43,12 @@ std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
   if (job.array != 0) {
     common.env["MUSTER_ARRAY_ID"] = std::to_string(job.array);
     common.env["MUSTER_ARRAY_INDEX"] = std::to_string(job.index);
-    common.env["SLURM_ARRAY_TASK_ID"] = std::to_string(job.index);  // As scripts for Slurm have it.
+    // For scripts written for Slurm.
+    common.env["SLURM_ARRAY_TASK_ID"] = std::to_string(job.index);
   }
   common.cwd = job.request.cwd;
   common.ranks_per = per_gpu ? RanksPer::kGpu : RanksPer::kNode;
-  // Gangs on one machine must not meet: a port of their own, as far as ports go.
+  // Gangs on one machine need different ports; 20,000 ports make collisions unlikely.
   common.master_port = 20'000 + static_cast<int>((job.id * 7 + order.lease) % 20'000);
   common.grace_ms = job.request.grace.value_or(settings.grace).us() / 1000;
   common.time_limit_ms = order.time_limit.us() / 1000;
@@ -69,7 +70,7 @@ std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
     spec.token = token_of(settings.instance, spec);
     spec.first_rank = rank;
     spec.cpu_milli = clamp_cpu(share.cpu_milli);
-    spec.mem_mib = std::clamp<std::int64_t>(share.mem_mib, 1, kMostMemMib);
+    spec.mem_mib = std::clamp<std::int64_t>(share.mem_mib, 1, kMaxMemMib);
     rank += per_gpu ? share.gpus() : 1;
     specs.push_back(std::move(spec));
   }
@@ -81,7 +82,7 @@ std::vector<Limits> launch_limits(const Placement& placement) {
   for (const Share& share : placement) {
     Limits each;
     each.cpu_milli = clamp_cpu(share.cpu_milli);
-    each.mem_mib = std::clamp<std::int64_t>(share.mem_mib, 1, kMostMemMib);
+    each.mem_mib = std::clamp<std::int64_t>(share.mem_mib, 1, kMaxMemMib);
     limits.push_back(each);
   }
   return limits;

@@ -1,6 +1,6 @@
 #pragma once
 
-// From what was asked and where it is to run to what each server's shim is told.
+// Converts a start order to the launch specification of each node's shim.
 
 #include <string>
 #include <vector>
@@ -13,14 +13,14 @@
 namespace muster {
 
 struct LaunchSettings {
-  std::string instance;  // Of this manager; makes the leases' tokens.
+  std::string instance;  // Id of this manager; part of the lease tokens.
   Duration grace = Duration::seconds(30);
   std::int64_t log_cap_bytes = 16 << 20;
   int log_files = 3;
   std::string cgroup_parent;
 };
 
-// One a server of the placement, in its order.
+// Both return one entry per node of the placement, in its order.
 std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
                                      const LaunchSettings& settings);
 std::vector<Limits> launch_limits(const Placement& placement);

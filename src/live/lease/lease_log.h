@@ -1,6 +1,6 @@
 #pragma once
 
-// The output of a lease as the API's server reads it. The manager calls it when a log is asked for.
+// The output of a lease for the API. The manager opens it when a user requests a log.
 
 #include <cstdint>
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace muster {
 
-// The name of a lease's record on the server of that rank.
+// Returns the name of a lease's record on the node with rank `node`.
 std::string part_name(LiveId id, std::uint32_t lease, std::uint32_t node = 0);
 
-// Opens the output of a part, a name as lease_name() makes it. Neither its record nor its output
-// need exist yet. Any thread.
+// Opens the output of a part; `part` is a result of part_name(). Neither the record nor the output
+// needs to exist yet. Any thread.
 std::unique_ptr<LogSource> open_lease_log(const LeaseFiles& files, const std::string& part);
 
 }  // namespace muster

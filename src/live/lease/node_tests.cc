@@ -17,7 +17,7 @@ namespace muster {
 
 namespace {
 
-// A session of its own with nothing open; 0 and an error number if it cannot be.
+// Starts the command in its own session without open files. Returns {0, errno} on failure.
 std::pair<pid_t, int> spawn(std::vector<std::string> command, const std::string& node) {
   SpawnPlan plan;
   ::posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
@@ -43,8 +43,8 @@ NodeTestInput outcome(const std::string& node, const std::string& program, int s
   NodeTestInput input{node, WIFEXITED(status) && WEXITSTATUS(status) == 0, ""};
   if (input.ok) return input;
   input.words = WIFEXITED(status)
-                    ? fmt::format("{} ended with status {}", program, WEXITSTATUS(status))
-                    : fmt::format("{} was ended by signal {}", program, WTERMSIG(status));
+                    ? fmt::format("{} exited with status {}", program, WEXITSTATUS(status))
+                    : fmt::format("{} was killed by signal {}", program, WTERMSIG(status));
   return input;
 }
 
@@ -76,14 +76,14 @@ std::vector<NodeTestInput> NodeTests::finished() {
     siginfo_t ended{};
     if (::waitid(P_PID, static_cast<id_t>(test.pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         ended.si_pid == test.pid) {
-      // What it may have left behind, while its number is still its own.
+      // Kill the processes it left behind before waitpid() frees its process id.
       ::kill(-test.pid, SIGKILL);
       int status = 0;
       ::waitpid(test.pid, &status, 0);
       over_.push_back(outcome(node, test.program, status));
     } else if (Clock::now() >= test.deadline) {
       end(test);
-      over_.push_back({node, false, test.program + " took too long"});
+      over_.push_back({node, false, test.program + " timed out"});
     } else {
       ++each;
       continue;

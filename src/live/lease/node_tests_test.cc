@@ -32,7 +32,7 @@ TEST(NodeTests, PassByTheirExitStatusAndKnowTheirServer) {
   tests.begin("right", {"sh", "-c", "test \"$MUSTER_NODE\" = left"});
   const NodeTestInput right = wait_for(tests);
   EXPECT_FALSE(right.ok);
-  EXPECT_EQ(right.words, "'sh' ended with status 1");
+  EXPECT_EQ(right.words, "'sh' exited with status 1");
 }
 
 TEST(NodeTests, SayWhatKeptThemFromPassing) {
@@ -40,14 +40,14 @@ TEST(NodeTests, SayWhatKeptThemFromPassing) {
   tests.begin("a", {"/no/such/test"});
   EXPECT_EQ(wait_for(tests).words, "cannot run '/no/such/test': No such file or directory");
   tests.begin("a", {"sh", "-c", "kill -9 $$"});
-  EXPECT_EQ(wait_for(tests).words, "'sh' was ended by signal 9");
+  EXPECT_EQ(wait_for(tests).words, "'sh' was killed by signal 9");
 }
 
 TEST(NodeTests, MayNotTakeTooLong) {
   NodeTests tests(milliseconds(100));
   tests.begin("a", {"sleep", "600"});
   tests.begin("a", {"true"});  // One is under way.
-  EXPECT_EQ(wait_for(tests).words, "'sleep' took too long");
+  EXPECT_EQ(wait_for(tests).words, "'sleep' timed out");
   tests.begin("a", {"sleep", "600"});  // Ended with its owner.
 }
 

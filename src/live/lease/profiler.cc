@@ -13,14 +13,15 @@ namespace muster {
 
 namespace {
 
-constexpr double kDrift = 0.2;      // Another speed than this far from what is believed.
-constexpr double kBeyond = 1.1;     // Of the most CPU measured: worth a look.
-constexpr std::int64_t kReach = 2;  // Where it is still rising, it may be so up to here.
-constexpr std::size_t kMostHopeless = 10'000;
+constexpr double kDrift = 0.2;  // Relative difference from the profile that counts as drift.
+// Factor above the highest measured CPU that is worth a measurement.
+constexpr double kBeyond = 1.1;
+constexpr std::int64_t kReach = 2;  // A curve that still rises may rise up to this factor.
+constexpr std::size_t kMaxHopeless = 10'000;
 constexpr std::int64_t kHopeAgainUs = 3'600'000'000;
-constexpr int kMostDrifts = 3;
+constexpr int kMaxDrifts = 3;
 
-// To hold its speed against what is known; not in a hurry.
+// For comparisons with the profile, which need not be fast.
 MeterOptions slow_meter(const MeterOptions& quick) {
   MeterOptions slow = quick;
   slow.bin = Duration::micros(quick.bin.us() * 5);
@@ -57,7 +58,8 @@ void Profiler::let_go() {
   while (!watched_.empty()) let_go(watched_.begin()->first);
 }
 
-void Profiler::look(const Roster& roster, std::span<const Learnt> learnt, std::int64_t unix_us) {
+void Profiler::look(const Roster& roster, std::span<const LearnedProfile> learned,
+                    std::int64_t unix_us) {
   if (unix_us < std::exchange(last_us_, unix_us)) let_go();  // The clock was set back.
   std::erase_if(hopeless_, [&](const auto& each) { return each.second < unix_us - kHopeAgainUs; });
   std::set<LiveId> seen;
@@ -75,7 +77,7 @@ void Profiler::look(const Roster& roster, std::span<const Learnt> learnt, std::i
     auto found = watched_.find(id);
     if (found != watched_.end() && (found->second.lease != job->lease->number ||
                                     found->second.placement != job->lease->placement)) {
-      watched_.erase(found);  // Another lease, or its limits were just set: begin anew.
+      watched_.erase(found);  // A new lease, or its limits were just set: start over.
       found = watched_.end();
     }
     if (found == watched_.end()) {
@@ -91,7 +93,7 @@ void Profiler::look(const Roster& roster, std::span<const Learnt> learnt, std::i
       found = watched_.emplace(id, std::move(fresh)).first;
     }
     Watched& watched = found->second;
-    const Learnt* known = find_learnt(learnt, watched.key);
+    const LearnedProfile* known = find_learned(learned, watched.key);
     if (!watched.session && !watched.meter) begin(*job, watched, known, unix_us);
     if (!watched.session && !watched.meter) continue;
     const Duration now = Duration::micros(unix_us - watched.zero_us);
@@ -109,15 +111,15 @@ void Profiler::look(const Roster& roster, std::span<const Learnt> learnt, std::i
   std::erase_if(watched_, [&](const auto& each) { return !seen.contains(each.first); });
 }
 
-void Profiler::begin(const LiveJob& job, Watched& watched, const Learnt* known,
+void Profiler::begin(const LiveJob& job, Watched& watched, const LearnedProfile* known,
                      std::int64_t unix_us) {
   if (hopeless_.contains(watched.key) || measuring_.contains(watched.key)) return;
   if (!job.lease->isolation.starts_with("cgroup")) {
     return give_up(job, watched,
-                   "its speed cannot be measured, since its CPU is not limited by the kernel",
-                   known, unix_us);
+                   "its speed cannot be measured because the kernel does not limit its CPU", known,
+                   unix_us);
   }
-  // On another number of GPUs it makes other steps: nothing to compare.
+  // Steps with another number of GPUs are not comparable.
   if (known != nullptr && known->measured.gpus != job.request.gpus) return;
   watched.zero_us = unix_us;
   const bool beyond =
@@ -127,7 +129,7 @@ void Profiler::begin(const LiveJob& job, Watched& watched, const Learnt* known,
   if (known == nullptr || beyond) {
     return start_session(watched, beyond ? known->measured.curve : SpeedCurve(), Duration());
   }
-  if (drifts_[watched.key] >= kMostDrifts) return;
+  if (drifts_[watched.key] >= kMaxDrifts) return;
   watched.meter.emplace(slow_meter(options_.meter));
   watched.meter->begin(Duration());
 }
@@ -135,7 +137,7 @@ void Profiler::begin(const LiveJob& job, Watched& watched, const Learnt* known,
 void Profiler::start_session(Watched& watched, SpeedCurve known, Duration now) {
   SessionOptions options = options_;
   options.full = watched.cpu_milli;
-  options.least = std::max(kLeastCpuMilli, watched.cpu_milli / 40);
+  options.least = std::max(kMinCpuMilli, watched.cpu_milli / 40);
   watched.session.emplace(options, std::move(known));
   watched.session->begin(now);
   measuring_.insert(watched.key);
@@ -144,75 +146,78 @@ void Profiler::start_session(Watched& watched, SpeedCurve known, Duration now) {
 void Profiler::limit(LiveId id, const Watched& watched, std::int64_t cpu_milli) {
   Placement placement = watched.placement;
   for (Share& share : placement) {
-    share.cpu_milli = std::max(kLeastCpuMilli, share.cpu_milli * cpu_milli / watched.cpu_milli);
+    share.cpu_milli = std::max(kMinCpuMilli, share.cpu_milli * cpu_milli / watched.cpu_milli);
   }
   limits_.push_back({id, watched.lease, std::move(placement)});
 }
 
 void Profiler::give_up(const LiveJob& job, const Watched& watched, const std::string& why,
-                       const Learnt* known, std::int64_t unix_us) {
-  if (hopeless_.size() >= kMostHopeless) hopeless_.clear();
+                       const LearnedProfile* known, std::int64_t unix_us) {
+  if (hopeless_.size() >= kMaxHopeless) hopeless_.clear();
   hopeless_[watched.key] = unix_us;
   findings_.push_back({job.id,
                        "not-profiled",
                        why + (known == nullptr ? "; it keeps its proportional share"
-                                               : "; it keeps what its profile says"),
+                                               : "; it keeps its current profile"),
                        {}});
 }
 
 void Profiler::measure(const Roster& roster, const LiveJob& job, Watched& watched,
-                       const Learnt* known, Duration now, std::int64_t unix_us) {
+                       const LearnedProfile* known, Duration now, std::int64_t unix_us) {
   Session& session = *watched.session;
   if (!session.look(now)) return;
   if (!session.over()) return limit(job.id, watched, session.cpu_milli());
   limit(job.id, watched, watched.cpu_milli);
-  Learnt learnt;
-  learnt.user = job.user;
-  learnt.name = job.request.name;
-  learnt.measured.name = watched.key;
-  learnt.measured.gpus = job.request.gpus;
-  learnt.measured.curve = session.curve();
-  learnt.unix_s = unix_us / 1'000'000;
-  learnt.time = session.measured();
-  if (known != nullptr) {  // What nobody can see from here.
-    learnt.measured.data = known->measured.data;
-    learnt.measured.skew = known->measured.skew;
+  LearnedProfile learned;
+  learned.user = job.user;
+  learned.name = job.request.name;
+  learned.measured.name = watched.key;
+  learned.measured.gpus = job.request.gpus;
+  learned.measured.curve = session.curve();
+  learned.unix_s = unix_us / 1'000'000;
+  learned.time = session.measured();
+  if (known != nullptr) {  // Fields that this measurement cannot determine.
+    learned.measured.data = known->measured.data;
+    learned.measured.skew = known->measured.skew;
   }
   const std::optional<std::string> trouble = session.trouble();
   watched.session.reset();
-  if (trouble && learnt.measured.curve.points().size() < 2) {
-    return give_up(job, watched, *trouble + ": its speed is not known", known, unix_us);
+  if (trouble && learned.measured.curve.points().size() < 2) {
+    return give_up(job, watched, *trouble + ": its speed is unknown", known, unix_us);
   }
-  // Optimistic where it is still rising: if that turns out wrong, it is measured there.
+  // Optimistic while the curve still rises. If that is wrong, a later lease is measured there.
   const std::int64_t most = most_cpu(roster, watched.placement);
-  if (!learnt.measured.curve.is_flat() && watched.cpu_milli < most) {
-    learnt.measured.reach = std::min(most, kReach * watched.cpu_milli);
+  if (!learned.measured.curve.is_flat() && watched.cpu_milli < most) {
+    learned.measured.reach = std::min(most, kReach * watched.cpu_milli);
   }
-  // What jobs say may be anything; a profile is not.
-  if (const Result<Learnt> sound = read_learnt(learnt_json(learnt)); !sound.ok()) {
-    return give_up(job, watched, "what it reports cannot be its speed", known, unix_us);
+  // Reports of jobs are untrusted, so validate the result like a profile from a user.
+  if (const Result<LearnedProfile> sound = read_learned_profiles(learned_profile_json(learned));
+      !sound.ok()) {
+    return give_up(job, watched, "it reports impossible speeds", known, unix_us);
   }
-  const std::string words = need_words(learnt);
-  findings_.push_back({job.id, "profiled", words, std::move(learnt)});
+  const std::string words = need_words(learned);
+  findings_.push_back({job.id, "profiled", words, std::move(learned)});
 }
 
-// Twice in a row, since a moment of trouble is no change.
-void Profiler::compare(const LiveJob& job, Watched& watched, const Learnt& known, Duration now) {
+// Needs two drifts in a row, because a single one may be a short disturbance.
+void Profiler::compare(const LiveJob& job, Watched& watched, const LearnedProfile& known,
+                       Duration now) {
   if (known.measured.gpus != job.request.gpus || !watched.meter->known(now)) return;
   const double is = watched.meter->rate()->steps_per_second;
-  const double believed = known.measured.curve.at(watched.cpu_milli);
+  const double estimated = known.measured.curve.at(watched.cpu_milli);
   watched.meter->begin(now);
-  const bool wide = believed > 0 && std::abs(is / believed - 1) > kDrift;
+  const bool wide = estimated > 0 && std::abs(is / estimated - 1) > kDrift;
   if (!wide || !std::exchange(watched.wide_first, wide)) {
     watched.wide_first = wide;
     return;
   }
-  const bool last = ++drifts_[watched.key] >= kMostDrifts;
+  const bool last = ++drifts_[watched.key] >= kMaxDrifts;
   findings_.push_back(
       {job.id,
        "drifted",
-       fmt::format("makes {:.3g} steps a second where its profile says {:.3g}; {}", is, believed,
-                   last ? "its speed changes too often to go by" : "it is measured again"),
+       fmt::format("runs at {:.3g} steps per second, but its profile predicts {:.3g}; {}", is,
+                   estimated,
+                   last ? "its speed changes too often for a profile" : "measuring again"),
        {}});
   watched.meter.reset();
   if (!last) start_session(watched, {}, now);

@@ -49,7 +49,7 @@ class ProfilerTest : public ::testing::Test {
     ::utimensat(AT_FDCWD, path.c_str(), times, 0);
   }
 
-  // So many seconds of jobs that make `steps` a CPU second and `most` a second.
+  // Runs the given seconds of jobs with `steps` steps per CPU second, at most `most` per second.
   void pass(double seconds, std::map<LiveId, std::pair<double, double>> jobs) {
     for (int i = 0; i < static_cast<int>(seconds * 10); ++i) {
       unix_us_ += 100'000;
@@ -57,13 +57,13 @@ class ProfilerTest : public ::testing::Test {
         steps_[id] += std::min(speeds.first * limits_[id], speeds.second) / 10;
         write(id, steps_[id]);
       }
-      profiler_->look(roster_, learnt_, unix_us_);
+      profiler_->look(roster_, learned_, unix_us_);
       for (const Profiler::Limit& limit : profiler_->take_limits()) {
         limits_[limit.id] = static_cast<double>(total_of(limit.placement).cpu_milli) / 1000;
         least_ = std::min(least_, limits_[limit.id]);
       }
       for (Profiler::Finding& finding : profiler_->take_findings()) {
-        if (finding.learnt) learn(learnt_, *finding.learnt);
+        if (finding.learned) learn(learned_, *finding.learned);
         found_.push_back(std::move(finding));
       }
     }
@@ -73,7 +73,7 @@ class ProfilerTest : public ::testing::Test {
   const std::string home_ = folder_.path();
   Roster roster_;
   std::optional<Profiler> profiler_;
-  std::vector<Learnt> learnt_;
+  std::vector<LearnedProfile> learned_;
   std::vector<Profiler::Finding> found_;
   std::map<LiveId, double> limits_, steps_;
   double least_ = 9;
@@ -87,9 +87,9 @@ TEST_F(ProfilerTest, TheFirstOfItsKindIsMeasuredAndGetsItsLimitBack) {
   pass(60, {{1, {1000, 100}}, {2, {1000, 100}}});
   ASSERT_EQ(found_.size(), 1U) << found_.back().kind << ": " << found_.back().words;
   EXPECT_EQ(found_[0].kind, "profiled");
-  ASSERT_TRUE(found_[0].learnt);
-  EXPECT_NEAR(static_cast<double>(found_[0].learnt->measured.curve.need()), 100, 15);
-  EXPECT_EQ(found_[0].learnt->measured.reach, 0);
+  ASSERT_TRUE(found_[0].learned);
+  EXPECT_NEAR(static_cast<double>(found_[0].learned->measured.curve.need()), 100, 15);
+  EXPECT_EQ(found_[0].learned->measured.reach, 0);
   EXPECT_LT(least_, 0.15);
   EXPECT_EQ(limits_[1], 0.5);
   EXPECT_EQ(limits_[2], 0.5);
@@ -100,10 +100,10 @@ TEST_F(ProfilerTest, WhereItStillRisesMoreIsHopedFor) {
   run(1);
   pass(60, {{1, {100, 1000}}});
   ASSERT_EQ(found_.size(), 1U);
-  ASSERT_TRUE(found_[0].learnt);
-  EXPECT_EQ(found_[0].learnt->measured.reach, 1000);  // Twice what it had, of two CPUs.
-  EXPECT_NE(found_[0].words.find("faster still"), std::string::npos) << found_[0].words;
-  const Profile profile = profile_of(found_[0].learnt->measured).value();
+  ASSERT_TRUE(found_[0].learned);
+  EXPECT_EQ(found_[0].learned->measured.reach, 1000);  // Twice what it had, of two CPUs.
+  EXPECT_NE(found_[0].words.find("speeds up further"), std::string::npos) << found_[0].words;
+  const Profile profile = profile_of(found_[0].learned->measured).value();
   EXPECT_NEAR(profile.speed(1000, 1, 0) / profile.speed(500, 1, 0), 2, 0.05);
 }
 
@@ -113,7 +113,7 @@ TEST_F(ProfilerTest, OneThatSaysNothingIsToldOnceAndLeftAlone) {
   ASSERT_EQ(found_.size(), 1U);
   EXPECT_EQ(found_[0].kind, "not-profiled");
   EXPECT_EQ(found_[0].words,
-            "it has reported no progress for 20 s: its speed is not known; it keeps its "
+            "the job has reported no progress for 20 s: its speed is unknown; it keeps its "
             "proportional share");
 }
 
@@ -136,9 +136,9 @@ TEST_F(ProfilerTest, AChangeOfSpeedIsToldAndMeasured) {
   ASSERT_GE(found_.size(), 3U);
   EXPECT_EQ(found_[1].kind, "drifted");
   EXPECT_EQ(found_[1].words,
-            "makes 50 steps a second where its profile says 100; it is measured again");
-  ASSERT_TRUE(found_[2].learnt);
-  EXPECT_NEAR(found_[2].learnt->measured.curve.at(500), 50, 2);
+            "runs at 50 steps per second, but its profile predicts 100; measuring again");
+  ASSERT_TRUE(found_[2].learned);
+  EXPECT_NEAR(found_[2].learned->measured.curve.at(500), 50, 2);
 }
 
 TEST_F(ProfilerTest, WhatIsStoppedInBetweenHasItsCpuBack) {
@@ -157,10 +157,10 @@ TEST_F(ProfilerTest, ANumberThatIsNoSpeedIsNotLearnt) {
   pass(60, {{1, {1e300, 1e300}}});
   ASSERT_FALSE(found_.empty());
   EXPECT_EQ(found_[0].kind, "not-profiled");
-  EXPECT_TRUE(learnt_.empty());
+  EXPECT_TRUE(learned_.empty());
 }
 
-// The second waits for longer than anybody may be silent; then the first is gone.
+// The second job waits longer than the allowed silence; then the first one has ended.
 TEST_F(ProfilerTest, OneWhoWaitedForAnotherHasItsOwnTime) {
   run(1);
   run(2);

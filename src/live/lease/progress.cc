@@ -13,9 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMostCounted = 1e18;
+constexpr double kMaxCounted = 1e18;
 
-// Sizes and counts, or nothing.
+// Returns nullopt if there are no valid counters.
 std::optional<CacheUse> read_cache(const json& line) {
   const auto found = line.find("cache");
   if (found == line.end() || !found->is_object()) return std::nullopt;
@@ -25,13 +25,13 @@ std::optional<CacheUse> read_cache(const json& line) {
         std::pair("held_bytes", &use.held_bytes), std::pair("budget_bytes", &use.budget_bytes),
         std::pair("dataset_bytes", &use.dataset_bytes), std::pair("read_bytes", &use.read_bytes)}) {
     const double value = number_in(*found, key).value_or(0);
-    if (value < 0 || value > kMostCounted) return std::nullopt;
+    if (value < 0 || value > kMaxCounted) return std::nullopt;
     *into = value;
   }
   return use;
 }
 
-// A line that is no object of a few numbers says nothing.
+// Ignores lines that are not an object of a few numbers.
 bool take_line(std::string_view text, Progress& into, JobSeries* series, bool& saved) {
   const json line = progress_object(text);
   if (!line.is_object()) return false;
@@ -78,7 +78,7 @@ ProgressReader::News ProgressReader::look(LiveId id, std::uint32_t lease,
   if (of_before) news.saved = false;
   reading.any |= news.any;
   reading.last.at_unix_ms = unix_ms();
-  // When each line was written nobody knows who can be trusted; the last one only now.
+  // The times in the file are untrusted, so only the last line gets a time: now.
   if (news.any && ran) {
     reading.series.add(ran->in_seconds(), lease, reading.last.step, reading.last.epoch,
                        reading.last.total);
@@ -86,7 +86,7 @@ ProgressReader::News ProgressReader::look(LiveId id, std::uint32_t lease,
   return news;
 }
 
-void ProgressReader::take_up(LiveId id, std::uint32_t lease) {
+void ProgressReader::adopt(LiveId id, std::uint32_t lease) {
   jobs_[id].lease = lease;
   jobs_[id].taken_up = true;
 }

@@ -1,8 +1,7 @@
 #pragma once
 
-// What jobs say of themselves: the last line of each progress file, read a little at a time, and
-// what is kept of those before it. The file is the job's own, so nothing in it is trusted, least of
-// all its clock, and no more than a bounded part is read.
+// Reads the progress files of jobs incrementally and keeps their reports for forecasts. Jobs write
+// these files, so no content is trusted, least of all its clock, and each read is bounded.
 
 #include <cstdint>
 #include <map>
@@ -14,16 +13,16 @@
 #include "engine/roster/input.h"
 #include "exec/lease/lease_files.h"
 #include "exec/machine/progress_file.h"
-#include "live/lease/remaining.h"
+#include "live/lease/job_series.h"
 
 namespace muster {
 
-// Of the Python library that keeps a job's data in memory.
+// Counters of the Python library that caches a job's data in memory.
 struct CacheUse {
-  double hits = 0;    // Reads from memory,
-  double misses = 0;  // and others.
+  double hits = 0;    // Reads from memory.
+  double misses = 0;  // Other reads.
   double held_bytes = 0;
-  double budget_bytes = 0;  // What it may hold; 0: it does not say.
+  double budget_bytes = 0;  // Maximum of held_bytes; 0: unknown.
   double dataset_bytes = 0;
   double read_bytes = 0;
 };
@@ -32,8 +31,8 @@ struct Progress {
   std::optional<double> step;
   std::optional<double> epoch;
   std::optional<double> loss;
-  std::optional<double> rate;   // Steps a second, as the job says.
-  std::optional<double> total;  // Steps of the whole job, as it says; above zero.
+  std::optional<double> rate;   // Steps per second, as the job reports.
+  std::optional<double> total;  // Total steps of the job, as it reports; above zero.
   std::optional<CacheUse> cache;
   std::int64_t at_unix_ms = 0;
 };
@@ -44,16 +43,16 @@ class ProgressReader {
 
   struct News {
     bool any = false;
-    bool saved = false;  // It said that it saved its work.
+    bool saved = false;  // The job reported a checkpoint.
   };
-  // Looks whether the lease has said more. The job has run for so long by now, in all its leases;
-  // without that what it says is not kept for forecasts, as of a pre-run.
+  // Reads new lines of the lease's progress file. `ran`: run time of the job by now, in all its
+  // leases. Without `ran` (as in a pre-run) the reports are not kept for forecasts.
   News look(LiveId id, std::uint32_t lease, std::optional<Duration> ran);
-  // The lease was up before this reader: when what is in its file was said nobody knows any more.
-  // So the first look at it does not tell that it saved, which may have been hours ago.
-  void take_up(LiveId id, std::uint32_t lease);
+  // The lease was up before this reader, so the age of the lines in its file is unknown. Therefore
+  // the first look() never reports `saved`.
+  void adopt(LiveId id, std::uint32_t lease);
   const Progress* find(LiveId id) const;
-  const JobSeries* series(LiveId id) const;  // Nothing has been kept of it: nullptr.
+  const JobSeries* series(LiveId id) const;  // nullptr: no reports kept.
   void forget(LiveId id) { jobs_.erase(id); }
 
  private:
@@ -63,7 +62,7 @@ class ProgressReader {
     Progress last;
     JobSeries series;
     bool any = false;
-    bool taken_up = false;  // And not looked at since.
+    bool taken_up = false;  // And not polled since.
   };
   LeaseFiles files_;
   std::map<LiveId, Reading> jobs_;

@@ -1,4 +1,4 @@
-// What is kept of what jobs say of themselves, and what it comes to.
+// Progress reports of jobs and the forecasts made from them.
 
 #include "live/lease/progress.h"
 
@@ -23,7 +23,7 @@ class ProgressTest : public testing::Test {
  protected:
   ProgressTest() { reader_.emplace(LeaseFiles(home_)); }
 
-  // The job writes it in this lease, and we look when it has run so long.
+  // The job writes the line in this lease. The reader polls it at the given run time.
   ProgressReader::News say(double ran, const std::string& text, std::uint32_t lease = 1) {
     const std::string folder = home_ + "/j1.e" + std::to_string(lease);
     std::filesystem::create_directories(folder);
@@ -48,13 +48,13 @@ class ProgressTest : public testing::Test {
 TEST_F(ProgressTest, SaysHowMuchIsLeftByItsSteps) {
   EXPECT_EQ(words(0), "nothing");
   EXPECT_TRUE(say(0, line(0, 10'000)).any);
-  EXPECT_EQ(words(1), "cannot tell: it has reported too few steps yet");
+  EXPECT_EQ(words(1), "no forecast: the job has reported too few steps yet");
   for (int i = 1; i <= 42; ++i) say(i * 100, line(i * 100, 10'000));
   EXPECT_EQ(words(4200),
-            "about 1 h 37 min (1 h 35 min to 1 h 39 min), by its steps: 4,200 of 10,000");
+            "about 1 h 37 min (1 h 35 min to 1 h 39 min), based on steps: 4,200 of 10,000");
   EXPECT_EQ(words(4800),
-            "about 1 h 27 min (1 h 25 min to 1 h 29 min), by its steps: 4,200 of 10,000");
-  EXPECT_EQ(words(90'000), "about 10 min (9 min to 10 min), by its steps: 4,200 of 10,000")
+            "about 1 h 27 min (1 h 25 min to 1 h 29 min), based on steps: 4,200 of 10,000");
+  EXPECT_EQ(words(90'000), "about 10 min (9 min to 10 min), based on steps: 4,200 of 10,000")
       << "never nearly nothing: it may be stuck";
   EXPECT_FALSE(reader_->look(1, 1, Duration()).any) << "nothing new";
   reader_->forget(1);
@@ -67,8 +67,9 @@ TEST_F(ProgressTest, SaysHowMuchIsLeftByItsLoss) {
     const json said = {{"epoch", epoch}, {"loss", 5.0 / (epoch + 5) + 0.3}};
     say(epoch * 60, said.dump() + "\n");
   }
+  // Both ends of the range read the same, so there is no range.
   EXPECT_EQ(words(14 * 60),
-            "about 15 min (15 min to 15 min), by its loss, which converges after about 29 epochs");
+            "about 15 min, based on its loss, which converges after about 29 epochs");
   const json left = remaining_json(reader_->series(1)->predict(Duration::seconds(14 * 60)));
   EXPECT_EQ(left["by"], "loss");
   EXPECT_NEAR(left["seconds"].get<double>(), 900, 1);
@@ -80,7 +81,7 @@ TEST_F(ProgressTest, ALossOfLongAgoIsReadFromABacklogAndItsPaceIsNot) {
     text += json({{"epoch", epoch}, {"loss", 5.0 / (epoch + 5) + 0.3}}).dump() + "\n";
   }
   say(14 * 60, text);
-  EXPECT_EQ(words(14 * 60), "cannot tell: it has reported too few epochs yet");
+  EXPECT_EQ(words(14 * 60), "no forecast: the job has reported too few epochs yet");
   for (int epoch = 15; epoch <= 18; ++epoch) {
     say(epoch * 60, json({{"epoch", epoch}, {"loss", 5.0 / (epoch + 5) + 0.3}}).dump() + "\n");
   }
@@ -123,9 +124,9 @@ TEST_F(ProgressTest, NonsenseIsPassedOver) {
   const Progress* said = reader_->find(1);
   ASSERT_NE(said, nullptr);
   EXPECT_FALSE(said->total || said->cache);
-  EXPECT_EQ(words(1).substr(0, 12), "cannot tell:");
+  EXPECT_EQ(words(1).substr(0, 12), "no forecast:");
   say(5, line(1e300, 1e300));
-  EXPECT_EQ(words(5), "cannot tell: it has reported numbers that cannot be");
+  EXPECT_EQ(words(5), "no forecast: the job has reported invalid numbers");
 }
 
 TEST_F(ProgressTest, ASaveIsTold) {
@@ -141,11 +142,11 @@ TEST_F(ProgressTest, ASaveOfBeforeARestartIsNotOneOfNow) {
   say(1, saved + line(1, 10));
   const auto restart = [this] {
     reader_.emplace(LeaseFiles(home_));
-    reader_->take_up(1, 1);
+    reader_->adopt(1, 1);
   };
   restart();
   const ProgressReader::News first = say(2, "");
-  EXPECT_TRUE(first.any) << "where it is may be told again";
+  EXPECT_TRUE(first.any) << "its position may be reported again";
   EXPECT_FALSE(first.saved);
   EXPECT_TRUE(say(3, saved).saved) << "only the first look";
   restart();
@@ -161,7 +162,7 @@ TEST_F(ProgressTest, ASpeedThatCannotBeIsNoSpeed) {
   ASSERT_TRUE(reader_->series(1)->latest(1));
   EXPECT_EQ(reader_->series(1)->latest(1)->rate, 2);
   say(1.75, line(1.79e308, 10));
-  EXPECT_FALSE(reader_->series(1)->latest(1)) << "infinitely many steps a second";
+  EXPECT_FALSE(reader_->series(1)->latest(1)) << "infinitely many steps per second";
   say(2, line(3, 10));
   EXPECT_TRUE(reader_->series(1)->latest(1));
   say(3, "{\"step\":4,\"epoch\":1,\"loss\":-1e13}\n");
@@ -172,11 +173,11 @@ TEST(JobSeries, HowLongAJobRunsItKeepsFew) {
   Thinned<int> few;
   for (int i = 0; i < 100'000; ++i) {
     few.add(i);
-    ASSERT_LE(few.points().size(), Thinned<int>::kMost);
+    ASSERT_LE(few.points().size(), Thinned<int>::kMax);
     ASSERT_EQ(few.points().front(), 0);
     ASSERT_EQ(few.points().back(), i);
   }
-  EXPECT_GE(few.points().size(), Thinned<int>::kMost / 2);
+  EXPECT_GE(few.points().size(), Thinned<int>::kMax / 2);
   for (std::size_t i = 2; i + 1 < few.points().size(); ++i) {
     EXPECT_EQ(few.points()[i] - few.points()[i - 1], few.points()[1]) << "evenly";
   }
@@ -234,7 +235,7 @@ TEST(IsNotable, SeldomOfALongJobWithAnUnevenPace) {
     }
     ran += 60 + static_cast<double>(random.below(240));  // Minutes for a hundred steps.
   }
-  EXPECT_LE(notable, 20) << "of 300, all of which are older than five minutes or noise";
+  EXPECT_LE(notable, 20) << "out of 300, all of which are noise or older than five minutes";
 }
 
 TEST(TimeWords, AreRough) {

@@ -7,7 +7,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::int64_t kLooksBetween = 5;  // Reports of one job.
+constexpr std::int64_t kLooksBetween = 5;  // Polls between two reports of a job.
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void ReportWatch::report_ends(const Roster& roster, Instant now, std::vector<Inp
   std::vector<Input> reports;
   for (const Input& input : inputs) {
     const auto* over = std::get_if<LeaseOverInput>(&input);
-    if (over == nullptr || over->fate == LeaseFate::kFinished) continue;
+    if (over == nullptr || over->fate == LeaseResult::kFinished) continue;
     const LiveJob* job = roster.find(over->id);
     if (job == nullptr || !job->lease || job->lease->number != over->lease) continue;
     if (!job->lease->up || job->lease->trial) continue;

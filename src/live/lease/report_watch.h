@@ -19,35 +19,36 @@
 
 namespace muster {
 
-// How long the job has run by `now`, in all its leases without pre-runs.
+// Returns the run time of the job at `now`: all its leases except pre-runs.
 Duration ran_by(const LiveJob& job, Instant now);
 
 class ReportWatch {
  public:
-  // `files`: the reports of leases. `every`: the time between two looks.
+  // `files`: the reports of leases. `every`: the poll interval.
   ReportWatch(LeaseFiles files, Duration every) : progress_(std::move(files)), every_(every) {}
 
   const ProgressReader& progress() const { return progress_; }
   Instant next_look() const { return next_look_; }
 
-  // Reads the progress files of running jobs if the next look is due.
+  // Reads the progress files of running jobs if a poll is due. Appends a report per changed
+  // forecast.
   void look(const Roster& roster, Instant now, std::vector<Input>& inputs);
   // Inserts the last reports of leases that end with `inputs`, so that a stopped job waits with its
   // latest estimate.
   void report_ends(const Roster& roster, Instant now, std::vector<Input>& inputs);
 
-  // A lease was up before this object existed: see ProgressReader::take_up().
-  void take_up(LiveId id, std::uint32_t lease) { progress_.take_up(id, lease); }
-  // Reads the rest of the file of a lease that is over.
+  // The lease was up before this object existed: see ProgressReader::take_up().
+  void adopt(LiveId id, std::uint32_t lease) { progress_.adopt(id, lease); }
+  // Reads the rest of the progress file of an ended lease.
   void read_rest(const Roster& roster, const LeaseRecord& record);
-  void forget(LiveId id);  // The job is over.
+  void forget(LiveId id);  // The job is finished.
 
  private:
-  struct LastReport {  // To the roster, about a job.
-    Instant next;      // No report before.
+  struct LastReport {  // The last report to the roster about a job.
+    Instant next;      // No earlier report.
     Instant next_speed;
-    double left = -1;  // Seconds, as last reported; below zero: never.
-    Duration ran;      // By then.
+    double left = -1;  // Reported remaining time in seconds; below zero: never reported.
+    Duration ran;      // Run time at that report.
   };
 
   std::optional<ReportInput> report_of(const Roster& roster, const LiveJob& job, Instant now,

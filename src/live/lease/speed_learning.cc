@@ -14,10 +14,10 @@ namespace {
 using nlohmann::json;
 
 constexpr Duration kLookWhileMeasuring = Duration::micros(250'000);
-constexpr int kMaxDepth = 8;  // Of JSON that users send: it is walked through by recursion.
+constexpr int kMaxDepth = 8;  // Limit for user JSON, which is read recursively.
 
 Error not_a_profile(const std::string& why) {
-  return Error{"not what was measured of a job: " + why, ErrorCode::kInvalid};
+  return Error{"not a measured profile: " + why, ErrorCode::kInvalid};
 }
 
 }  // namespace
@@ -28,46 +28,46 @@ void SpeedLearning::look(const Roster& roster, Instant now, std::vector<Input>& 
     if (profiler_.busy()) profiler_.let_go();
     return;
   }
-  // By the clock of the files that jobs write.
+  // Wall clock, because progress files use it.
   profiler_.look(roster, profiles_, now_on_both_clocks().wall_us);
   for (Profiler::Finding& finding : profiler_.take_findings()) {
     inputs.push_back(ProfiledInput{finding.id, finding.kind, finding.words});
-    if (!finding.learnt) continue;
-    learn(profiles_, std::move(*finding.learnt));
+    if (!finding.learned) continue;
+    learn(profiles_, std::move(*finding.learned));
     changed_ = true;
   }
   next_look_ = now + (profiler_.busy() ? kLookWhileMeasuring : settings_.every);
 }
 
-Result<Learnt> SpeedLearning::keep(const std::string& user, const std::string& body,
-                                   std::int64_t unix_s) {
+Result<LearnedProfile> SpeedLearning::keep(const std::string& user, const std::string& body,
+                                           std::int64_t unix_s) {
   JobRequest request;
-  Learnt learnt;
+  LearnedProfile learned;
   try {
     bool deep = false;
     json fields = json::parse(body, [&](int depth, json::parse_event_t, json&) {
       deep = deep || depth > kMaxDepth;
       return depth <= kMaxDepth;
     });
-    if (deep) return not_a_profile("too deep");
+    if (deep) return not_a_profile("nested too deeply");
     request.name = fields.at("name").get<std::string>();
     request.command = fields.at("command").get<std::vector<std::string>>();
     complete_request(request);
-    if (const Refusal refusal = check_request(request)) return *refusal;
+    if (const MaybeError refusal = check_request(request)) return *refusal;
     fields["key"] = profile_key(user, request);
     fields.erase("reach");
-    Result<Learnt> read = read_learnt(fields.dump());
+    Result<LearnedProfile> read = read_learned_profiles(fields.dump());
     if (!read.ok()) return read;
-    learnt = std::move(read).value();
+    learned = std::move(read).value();
   } catch (const json::exception& error) {
     return not_a_profile(error.what());
   }
-  learnt.user = user;
-  learnt.name = request.name;
-  learnt.unix_s = unix_s;
-  learn(profiles_, learnt);
+  learned.user = user;
+  learned.name = request.name;
+  learned.unix_s = unix_s;
+  learn(profiles_, learned);
   changed_ = true;
-  return learnt;
+  return learned;
 }
 
 bool SpeedLearning::accept_changes(const Roster& roster) {

@@ -14,7 +14,7 @@
 #include "base/types/time.h"
 #include "engine/roster/roster.h"
 #include "exec/lease/lease_files.h"
-#include "live/config/learnt.h"
+#include "live/config/learned_profiles.h"
 #include "live/lease/profiler.h"
 
 namespace muster {
@@ -22,43 +22,44 @@ namespace muster {
 struct SpeedSettings {
   LeaseFiles files;     // The reports of leases.
   bool enabled = true;  // False: measures nothing.
-  Duration every;       // Between two looks while nothing is being measured.
+  Duration every;       // Poll interval while nothing is being measured.
   SessionOptions session;
 };
 
 class SpeedLearning {
  public:
-  SpeedLearning(SpeedSettings settings, std::vector<Learnt> profiles)
+  SpeedLearning(SpeedSettings settings, std::vector<LearnedProfile> profiles)
       : settings_(std::move(settings)),
         profiles_(std::move(profiles)),
         profiler_(settings_.files, settings_.session) {}
 
-  const std::vector<Learnt>& profiles() const { return profiles_; }
+  const std::vector<LearnedProfile>& profiles() const { return profiles_; }
   bool is_measuring() const { return profiler_.busy(); }
   Instant next_look() const { return next_look_; }
 
-  // If the next look is due: begins, continues and ends measurements. Adds inputs for the findings.
+  // If a poll is due: starts, continues and ends measurements. Appends inputs for the findings.
   void look(const Roster& roster, Instant now, std::vector<Input>& inputs);
-  // The CPU limits that leases must get now: below what they hold, for some seconds. They are not
-  // decisions, so they are not in the journal.
+  // Returns the CPU limits that leases must get now: for some seconds below what they hold. They
+  // are not decisions, so they are not in the journal.
   std::vector<Profiler::Limit> take_limits() { return profiler_.take_limits(); }
   // Ends the measurement of one job or of all; take_limits() then restores their limits.
   void let_go(LiveId id) { profiler_.let_go(id); }
   void let_go() { profiler_.let_go(); }
 
-  // Keeps a profile that a user measured, in JSON as of read_learnt() with "name" and "command".
-  // Returns it as kept. Errors: kInvalid; then nothing is kept.
-  Result<Learnt> keep(const std::string& user, const std::string& body, std::int64_t unix_s);
+  // Stores a profile that a user measured: JSON for read_learned_profiles() with "name" and
+  // "command". Returns the stored profile. Errors: kInvalid; then nothing is stored.
+  Result<LearnedProfile> keep(const std::string& user, const std::string& body,
+                              std::int64_t unix_s);
 
   // Whether profiles() has changed since the last call of accept_changes().
   bool has_changed() const { return changed_; }
-  // Resets has_changed() and returns true, unless a lease is stopping: the engine would lose it if
-  // it began again with the new profiles.
+  // Resets has_changed() and returns true. Returns false while a lease is stopping, because an
+  // engine rebuilt with the new profiles would lose it.
   bool accept_changes(const Roster& roster);
 
  private:
   SpeedSettings settings_;
-  std::vector<Learnt> profiles_;
+  std::vector<LearnedProfile> profiles_;
   bool changed_ = false;
   Profiler profiler_;
   Instant next_look_;

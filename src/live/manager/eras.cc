@@ -32,9 +32,9 @@ std::size_t snapshot_weight(std::span<const Input> inputs) {
   return std::max<std::size_t>(1, static_cast<std::size_t>(jobs));
 }
 
-Refusal Eras::begin() { return begin_with(settings_.in_force); }
+MaybeError Eras::begin() { return begin_with(settings_.in_force); }
 
-Refusal Eras::begin_with(const std::string& scheduling) {
+MaybeError Eras::begin_with(const std::string& scheduling) {
   const Roster& roster = *parts_.roster;
   Journal& journal = parts_.journal;
   Result<RosterSettings> settings = roster_settings(scheduling);
@@ -45,24 +45,24 @@ Refusal Eras::begin_with(const std::string& scheduling) {
   begun.settings = scheduling;
   begun.roster = roster_json(roster.state());
   begun.last_note = parts_.notes.last();
-  // The new roster is read back from the snapshot, as after a restart.
+  // The new roster is read from the snapshot, as after a restart.
   Roster again(std::move(settings).value());
   const Result<RosterState> kept = read_roster(begun.roster);
   if (!kept.ok()) return kept.error();
   const Result<std::vector<Order>> unkept = again.restore(kept.value());
   if (!unkept.ok()) return unkept.error();
   if (!unkept.value().empty()) {  // Only if another engine version started them.
-    return Error{fmt::format("running jobs that this version cannot keep: {}; start the version "
+    return Error{fmt::format("this version cannot keep running jobs {}; start the version "
                              "that wrote the journal, and stop these jobs with it first",
                              ids_of(unkept.value())),
                  ErrorCode::kConflict};
   }
   begun.decided = again.decisions();
   const Snapshot snapshot{journal.next_seq() - 1, era_snapshot_json(begun)};
-  if (const Refusal refusal = journal.save_snapshot(snapshot)) return refusal;
-  // From here on the snapshot counts, also if the entries before it stay.
-  if (const Refusal refusal = journal.truncate_before(snapshot.seq + 1)) {
-    parts_.log("old entries of the journal are still there: " + refusal->message);
+  if (const MaybeError refusal = journal.save_snapshot(snapshot)) return refusal;
+  // From here on the snapshot is valid, even if the old entries cannot be deleted.
+  if (const MaybeError refusal = journal.truncate_before(snapshot.seq + 1)) {
+    parts_.log("cannot delete old journal entries: " + refusal->message);
   }
   settings_.since_snapshot = 0;
   settings_.in_force = scheduling;
@@ -77,35 +77,35 @@ Result<bool> Eras::adapt() {
   const Result<std::vector<Order>> unkept = fresh.restore(parts_.roster->state());
   if (!unkept.ok()) return unkept.error();
   if (unkept.value().empty()) {
-    if (const Refusal refusal = begin_with(settings_.wanted)) return *refusal;
-    parts_.log("the new settings are in force; everything that runs goes on");
+    if (const MaybeError refusal = begin_with(settings_.wanted)) return *refusal;
+    parts_.log("the new settings are in force; all running jobs continue");
     logged_.clear();
     if (next_nodes_) settings_.nodes = *std::exchange(next_nodes_, std::nullopt);
     return true;
   }
   const std::string words = fmt::format(
-      "the new settings wait until these running jobs, which would no longer fit, have ended: {}",
+      "the new settings take effect when these running jobs, which do not fit them, have ended: {}",
       ids_of(unkept.value()));
   if (std::exchange(logged_, words) != words) parts_.log(words);
   return false;
 }
 
-Result<bool> Eras::use_profiles(std::span<const Learnt> profiles) {
-  settings_.wanted = with_learnt(settings_.wanted, profiles);
-  const std::string scheduling = with_learnt(settings_.in_force, profiles);
+Result<bool> Eras::use_profiles(std::span<const LearnedProfile> profiles) {
+  settings_.wanted = with_learned(settings_.wanted, profiles);
+  const std::string scheduling = with_learned(settings_.in_force, profiles);
   if (scheduling == settings_.in_force) return false;
-  if (const Refusal refusal = begin_with(scheduling)) return *refusal;
+  if (const MaybeError refusal = begin_with(scheduling)) return *refusal;
   return true;
 }
 
-void Eras::want(const std::string& scheduling, std::span<const Learnt> profiles,
-                std::vector<NodeNotes> nodes) {
+void Eras::want(const std::string& scheduling, std::span<const LearnedProfile> profiles,
+                std::vector<NodeCaveats> nodes) {
   const Result<RosterSettings> usable = roster_settings(scheduling);
   if (!usable.ok()) {
-    parts_.log("the new settings cannot be used: " + usable.error().message);
+    parts_.log("ignoring invalid new settings: " + usable.error().message);
     return;
   }
-  settings_.wanted = with_learnt(scheduling, profiles);
+  settings_.wanted = with_learned(scheduling, profiles);
   next_nodes_ = std::move(nodes);
   if (!is_pending()) settings_.nodes = *std::exchange(next_nodes_, std::nullopt);
 }
@@ -113,15 +113,15 @@ void Eras::want(const std::string& scheduling, std::span<const Learnt> profiles,
 bool Eras::renew() {
   const Journal& journal = parts_.journal;
   if (journal.health() != JournalHealth::kSound || journal.buffered() > 0) return false;
-  const Refusal refusal = begin();
+  const MaybeError refusal = begin();
   if (!refusal) return true;
-  parts_.log("no snapshot could be kept: " + refusal->message);
-  settings_.since_snapshot = 0;  // Not again in every turn.
+  parts_.log("cannot save a snapshot: " + refusal->message);
+  settings_.since_snapshot = 0;  // Do not retry in every turn.
   return false;
 }
 
 void Eras::drop_known(std::vector<Input>& inputs) {
-  std::set<std::string> later;  // The last report of a node or a lease counts.
+  std::set<std::string> later;  // Later reports about a node or a lease replace earlier ones.
   std::vector<Input> kept;
   for (std::size_t i = inputs.size(); i-- > 0;) {
     const auto* state = std::get_if<NodeStateInput>(&inputs[i]);
@@ -146,15 +146,16 @@ std::vector<Input> Eras::node_states() const {
   return states;
 }
 
-Result<std::size_t> forget_ended(Journal& journal, JobReader& rows, Hands& hands, Instant before) {
-  std::vector<HandOrder> orders;
+Result<std::size_t> forget_ended(Journal& journal, JobReader& rows, LeaseRunner& runner,
+                                 Instant before) {
+  std::vector<LeaseOrder> orders;
   std::size_t jobs = 0;
-  const Refusal read = rows.for_each_ended_since(Instant(), [&](const JobRow& row) {
+  const MaybeError read = rows.for_each_ended_since(Instant(), [&](const JobRow& row) {
     if (!row.ended || *row.ended >= before || jobs == kForgetAtOnce) return;
     ++jobs;
     for (std::uint32_t lease = 1; lease <= row.attempts; ++lease) {
-      HandOrder order;
-      order.kind = HandOrder::Kind::kForget;
+      LeaseOrder order;
+      order.kind = LeaseOrder::Kind::kForget;
       order.id = row.id;
       order.lease = lease;
       orders.push_back(std::move(order));
@@ -162,7 +163,7 @@ Result<std::size_t> forget_ended(Journal& journal, JobReader& rows, Hands& hands
   });
   if (read) return *read;
   if (jobs == 0) return jobs;
-  hands.order(std::move(orders));  // First: without its row, a record would stay forever.
+  runner.order(std::move(orders));  // First, because a record without a row would never be deleted.
   return journal.forget_ended_before(before, kForgetAtOnce);
 }
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/types/result.h"
-#include "live/config/instance.h"
-#include "live/config/learnt.h"
-#include "live/lease/hands.h"
+#include "live/config/learned_profiles.h"
+#include "live/config/state_directory.h"
+#include "live/lease/lease_runner.h"
 #include "live/query/read_context.h"
 #include "live/store/job_reader.h"
 #include "live/store/journal.h"
@@ -32,9 +32,9 @@ namespace muster {
 std::size_t snapshot_weight(std::span<const Input> inputs);
 
 struct EraSettings {
-  std::string wanted;            // Scheduling settings as of settings.h.
-  std::string in_force;          // Those that the roster was made with.
-  std::vector<NodeNotes> nodes;  // As configured.
+  std::string wanted;              // Settings text as of settings.h that should be in force.
+  std::string in_force;            // Settings text that the roster was created with.
+  std::vector<NodeCaveats> nodes;  // As configured.
   std::size_t since_snapshot = 0;
   std::size_t snapshot_every = 0;  // See snapshot_weight().
 };
@@ -51,17 +51,17 @@ class Eras {
   Eras(Parts parts, EraSettings settings)
       : parts_(std::move(parts)), settings_(std::move(settings)) {}
 
-  // Begins an era that continues from the current roster. On an error the present one continues.
-  Refusal begin();
+  // Begins an era that continues from the current roster. On an error the current era continues.
+  MaybeError begin();
   // The wanted settings differ from those in force. If all leases fit the wanted ones, begins an
   // era with them and returns true. Otherwise logs once which jobs it waits for.
   Result<bool> adapt();
   // Makes the profiles part of both settings. Returns true if that began an era.
-  Result<bool> use_profiles(std::span<const Learnt> profiles);
+  Result<bool> use_profiles(std::span<const LearnedProfile> profiles);
   // Replaces the wanted settings, after a commit. Unusable ones are logged and ignored. Call
   // adapt() if is_pending() then.
-  void want(const std::string& scheduling, std::span<const Learnt> profiles,
-            std::vector<NodeNotes> nodes);
+  void want(const std::string& scheduling, std::span<const LearnedProfile> profiles,
+            std::vector<NodeCaveats> nodes);
   bool is_pending() const { return settings_.wanted != settings_.in_force; }
 
   void count(std::span<const Input> inputs) { settings_.since_snapshot += snapshot_weight(inputs); }
@@ -70,25 +70,26 @@ class Eras {
   // Begins an era to keep the journal short. Returns whether it did; an error is logged.
   bool renew();
 
-  // Removes inputs about nodes and leases that report what the roster has already, or that a later
-  // one replaces: a runner may repeat them, the journal has them once.
+  // Removes inputs about nodes and leases that repeat what the roster already has, or that a later
+  // input replaces. A runner may repeat reports; the journal contains each once.
   void drop_known(std::vector<Input>& inputs);
   // The latest reported states of all nodes, also of nodes that a new era added.
   std::vector<Input> node_states() const;
-  const std::vector<NodeNotes>& nodes() const { return settings_.nodes; }
+  const std::vector<NodeCaveats>& nodes() const { return settings_.nodes; }
 
  private:
-  Refusal begin_with(const std::string& scheduling);
+  MaybeError begin_with(const std::string& scheduling);
 
   Parts parts_;
   EraSettings settings_;
-  std::string logged_;                                 // About settings that wait.
-  std::optional<std::vector<NodeNotes>> next_nodes_;   // Of the wanted settings.
-  std::map<std::string, NodeStateInput> node_states_;  // By node.
+  std::string logged_;                                  // Last message about pending settings.
+  std::optional<std::vector<NodeCaveats>> next_nodes_;  // Nodes of the wanted settings.
+  std::map<std::string, NodeStateInput> node_states_;   // By node.
 };
 
 // Deletes jobs that ended before the instant, at most 5,000, and orders their lease records to be
 // deleted. Returns how many jobs it deleted. Errors: kUnavailable; the next call tries again.
-Result<std::size_t> forget_ended(Journal& journal, JobReader& rows, Hands& hands, Instant before);
+Result<std::size_t> forget_ended(Journal& journal, JobReader& rows, LeaseRunner& runner,
+                                 Instant before);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 #pragma once
 
-// What other threads leave for the manager thread: calls, events of leases and nodes, new settings,
-// and the request to stop.
+// The queue from other threads to the manager thread: calls, events of leases and nodes, new
+// settings, and the request to stop.
 //
 // Threads: add(), change_settings() and stop() from any thread, the rest on the manager thread.
 
@@ -28,7 +28,7 @@ struct PendingCall {
 
 struct NewSettings {
   std::string scheduling;  // See settings.h.
-  std::vector<NodeNotes> nodes;
+  std::vector<NodeCaveats> nodes;
 };
 
 class Inbox {
@@ -46,13 +46,13 @@ class Inbox {
   std::deque<PendingCall> take_calls(std::size_t max);  // The oldest ones.
   std::vector<Input> take_news();
   std::optional<NewSettings> take_settings();
-  // Puts news before those that have not been taken.
+  // Puts `news` in front of the queued events.
   void put_first(const std::vector<Input>& news);
 
  private:
   std::mutex mutex_;
   std::condition_variable woken_;
-  std::deque<PendingCall> calls_;  // Guarded by mutex_, as is the rest.
+  std::deque<PendingCall> calls_;  // This and the following members: guarded by mutex_.
   std::vector<Input> news_;
   std::optional<NewSettings> settings_;
   bool stopped_ = false;

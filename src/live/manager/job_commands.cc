@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kWholeArray = "_*";
-constexpr std::size_t kMaxSubmitBytes = 32U << 20U;  // Of all jobs of one array.
+constexpr std::size_t kMaxSubmitBytes = 32U << 20U;  // Total for all jobs of an array.
 
 Error conflict(std::string message) { return Error{std::move(message), ErrorCode::kConflict}; }
 
@@ -43,8 +43,8 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, SubmitJob& call, Inpu
     if (!seen.ok()) return unreadable(seen.error());
     if (seen.value()) return CommandOutcome{SubmittedJobs{ids_from(*seen.value(), inputs), true}};
   }
-  if (const Refusal refusal = context_.roster->refuse(request, request.tenant)) return *refusal;
-  if (const Refusal refusal = resolve_dependencies(caller, request, inputs)) return *refusal;
+  if (const MaybeError refusal = context_.roster->refuse(request, request.tenant)) return *refusal;
+  if (const MaybeError refusal = resolve_dependencies(caller, request, inputs)) return *refusal;
   Result<std::vector<LiveId>> ids = take_in(caller.user, std::move(request), call.key, inputs);
   if (!ids.ok()) return ids.error();
   return CommandOutcome{SubmittedJobs{std::move(ids).value(), false}};
@@ -57,11 +57,13 @@ Result<std::vector<LiveId>> JobCommands::take_in(const std::string& user, JobReq
   const auto mine = active_.find(user);
   const std::size_t theirs = mine == active_.end() ? 0 : mine->second;
   if (context_.roster->jobs().size() + inputs.size() + count > limits_.jobs) {
-    return Error{fmt::format("the queue is full: {} jobs", limits_.jobs), ErrorCode::kBusy};
+    return Error{fmt::format("the queue has room for {} jobs and this request adds {}; retry later",
+                             limits_.jobs, count),
+                 ErrorCode::kBusy};
   }
   if (theirs + count > limits_.per_user) {
-    return Error{fmt::format("you have {} jobs that are not over; the limit is {}", theirs,
-                             limits_.per_user),
+    return Error{fmt::format("you have {} active jobs and this request adds {}; the limit is {}",
+                             theirs, count, limits_.per_user),
                  ErrorCode::kBusy};
   }
   std::vector<LiveId> ids;
@@ -71,8 +73,8 @@ Result<std::vector<LiveId>> JobCommands::take_in(const std::string& user, JobReq
   input.request = std::move(request);
   input.text = request_json(input.request);
   if (bulk_of(input) > kMaxEntryBulk || input.text.size() * count > kMaxSubmitBytes) {
-    return Error{count == 1 ? "the request is too large to be written down"
-                            : "the request is too large for so many jobs",
+    return Error{count == 1 ? "the request is too large"
+                            : "the request is too large for an array of this size",
                  ErrorCode::kTooLarge};
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -83,7 +85,7 @@ Result<std::vector<LiveId>> JobCommands::take_in(const std::string& user, JobReq
       input.at_once = array->at_once;
     }
     if (i == 0 && !key.empty()) {
-      if (const Refusal refusal = journal_.keep_key(user, key, input.id)) return *refusal;
+      if (const MaybeError refusal = journal_.keep_key(user, key, input.id)) return *refusal;
     }
     ids.push_back(input.id);
     inputs.push_back(input);
@@ -92,15 +94,15 @@ Result<std::vector<LiveId>> JobCommands::take_in(const std::string& user, JobReq
   return ids;
 }
 
-// All jobs of the submission whose first job that is, in order.
+// Returns all jobs of the submission that begins with job `first`, in order.
 std::vector<LiveId> JobCommands::ids_from(LiveId first, const Inputs& inputs) {
   std::vector<LiveId> ids;
-  for (const Input& input : inputs) {  // Of this very turn.
+  for (const Input& input : inputs) {  // Jobs of this turn, which have no row yet.
     const auto* other = std::get_if<SubmitInput>(&input);
     if (other != nullptr && other->array == first) ids.push_back(other->id);
   }
   const Result<std::vector<JobRow>> rows =
-      context_.rows.jobs_beginning(fmt::format("{}_", first), kMostArrayJobs);
+      context_.rows.jobs_beginning(fmt::format("{}_", first), kMaxArrayJobs);
   if (rows.ok()) {
     for (const JobRow& row : rows.value()) ids.push_back(row.id);
   }
@@ -109,10 +111,10 @@ std::vector<LiveId> JobCommands::ids_from(LiveId first, const Inputs& inputs) {
   return ids;
 }
 
-// Leaves only active jobs in the request. A job may depend only on jobs that its user may see.
-Refusal JobCommands::resolve_dependencies(const Caller& caller, JobRequest& request,
-                                          const Inputs& inputs) {
-  const auto resolve = [&](std::vector<std::uint64_t>& jobs, bool wants_ok) -> Refusal {
+// Removes finished jobs from the dependencies. A job may depend only on jobs that its user may see.
+MaybeError JobCommands::resolve_dependencies(const Caller& caller, JobRequest& request,
+                                             const Inputs& inputs) {
+  const auto resolve = [&](std::vector<std::uint64_t>& jobs, bool wants_ok) -> MaybeError {
     std::vector<std::uint64_t> open;
     for (const std::uint64_t id : jobs) {
       const auto submitted_now = [&](const Input& input) {
@@ -132,17 +134,17 @@ Refusal JobCommands::resolve_dependencies(const Caller& caller, JobRequest& requ
       }
       if (wants_ok && row.value()->state != state_name(LiveState::kDone)) {
         return conflict(
-            fmt::format("after_ok: job {} did not end well: {}", id, row.value()->state));
+            fmt::format("after_ok: job {} did not succeed: {}", id, row.value()->state));
       }
     }
     jobs = std::move(open);
     return std::nullopt;
   };
-  if (const Refusal refusal = resolve(request.after_ok, true)) return refusal;
+  if (const MaybeError refusal = resolve(request.after_ok, true)) return refusal;
   return resolve(request.after_any, false);
 }
 
-// The request of a finished job. A job of an array keeps its index, in an array of its own.
+// Returns the request of a finished job. A job of an array keeps its index, in a new array.
 Result<JobRequest> JobCommands::request_of(LiveId id) {
   const Result<std::optional<JobRow>> row = context_.rows.job(id);
   if (!row.ok()) return unreadable(row.error());
@@ -151,8 +153,8 @@ Result<JobRequest> JobCommands::request_of(LiveId id) {
   const json kept = details.is_object() ? details.value("request", json()) : json();
   Result<JobRequest> request = read_request(kept.dump());
   if (!request.ok()) {
-    return conflict(fmt::format("job {}: its request cannot be read any more: {}", id,
-                                request.error().message));
+    return conflict(
+        fmt::format("job {}: cannot read its request: {}", id, request.error().message));
   }
   if (details.contains("index")) {
     const auto index = details.value("index", std::int32_t{0});
@@ -161,10 +163,11 @@ Result<JobRequest> JobCommands::request_of(LiveId id) {
   return request;
 }
 
-// The new job belongs to the user of the old one, also if an operator asks: the user decides whose
-// quota and files it uses.
+// The new job belongs to the user of the old one, even if an operator retries it, because the user
+// determines the quota and the files.
 JobCommands::Outcome JobCommands::on(const Caller& caller, const RetryJob& call, Inputs& inputs) {
-  if (call.job.ends_with(kWholeArray)) return conflict("one job at a time: " + call.job);
+  if (call.job.ends_with(kWholeArray))
+    return conflict("retry accepts one job, not an array: " + call.job);
   const Result<FoundJob> found = find_job(context_, caller, call.job, Match::kWhole);
   if (!found.ok()) return found.error();
   const FoundJob& old = found.value();
@@ -172,7 +175,7 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, const RetryJob& call,
   const LiveJob* job = roster.find(old.id);
   if (job != nullptr && !job->end) {
     return conflict(
-        fmt::format("job {} is not over: {}", old.id, state_name(roster.state_of(*job))));
+        fmt::format("job {} is still active: {}", old.id, state_name(roster.state_of(*job))));
   }
   Result<JobRequest> read = request_of(old.id);
   if (!read.ok()) return read.error();
@@ -183,7 +186,7 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, const RetryJob& call,
       return other == nullptr || other->end;
     });
   }
-  if (const Refusal refusal = roster.refuse(request, request.tenant)) return *refusal;
+  if (const MaybeError refusal = roster.refuse(request, request.tenant)) return *refusal;
   const Result<std::vector<LiveId>> ids = take_in(old.user, std::move(request), "", inputs);
   if (!ids.ok()) return ids.error();
   return CommandOutcome{RetriedJob{ids.value().front(), old.id}};
@@ -204,14 +207,14 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, const ReleaseJob& cal
 Result<ChangedJob> JobCommands::change_job(const Caller& caller, const LiveJob& job, Change change,
                                            Inputs& inputs) {
   const LiveId id = job.id;
-  if (job.end) return conflict(fmt::format("job {} is over", id));
+  if (job.end) return conflict(fmt::format("job {} is finished", id));
   if (change == Change::kCancel) {
     inputs.push_back(CancelInput{id, caller.user});
     return ChangedJob{id, job.lease ? "stopping" : "cancelled"};
   }
   if (job.cancelled) return conflict(fmt::format("job {} is being cancelled", id));
   if (change == Change::kHold) {
-    if (job.held) return conflict(fmt::format("job {} is held already", id));
+    if (job.held) return conflict(fmt::format("job {} is already held", id));
     inputs.push_back(HoldInput{id});
     return ChangedJob{id, job.lease ? "stopping" : "held"};
   }
@@ -223,25 +226,25 @@ Result<ChangedJob> JobCommands::change_job(const Caller& caller, const LiveJob& 
 JobCommands::Outcome JobCommands::change(const Caller& caller, const std::string& text,
                                          Change change, Inputs& inputs) {
   if (text.ends_with(kWholeArray)) return change_array(caller, text, change, inputs);
-  // A prefix is not enough to change a job: the caller may mean another one.
+  // A prefix is not enough to change a job, because it may match another one.
   const Result<FoundJob> found = find_job(context_, caller, text, Match::kWhole);
   if (!found.ok()) return found.error();
   const LiveId id = found.value().id;
   const LiveJob* job = context_.roster->find(id);
-  if (job == nullptr) return conflict(fmt::format("job {} is over", id));
+  if (job == nullptr) return conflict(fmt::format("job {} is finished", id));
   Result<ChangedJob> changed = change_job(caller, *job, change, inputs);
   if (!changed.ok()) return changed.error();
   return CommandOutcome{ChangedJobs{{std::move(changed).value()}, job->array, false}};
 }
 
-// Every job of "12_*" that can be changed so.
+// Changes every job of "12_*" for which the change is valid.
 JobCommands::Outcome JobCommands::change_array(const Caller& caller, const std::string& text,
                                                Change change, Inputs& inputs) {
   const Result<std::int64_t> number =
       parse_int(std::string_view(text).substr(0, text.size() - kWholeArray.size()));
   const LiveId array = number.ok() ? static_cast<LiveId>(number.value()) : 0;
   ChangedJobs changed{{}, array, true};
-  Error error{"no array with jobs that are not over: " + text, ErrorCode::kNotFound};
+  Error error{"no array with active jobs: " + text, ErrorCode::kNotFound};
   const auto& jobs = context_.roster->jobs();
   for (auto at = jobs.lower_bound(array); array != 0 && at != jobs.end(); ++at) {
     const LiveJob& job = at->second;
@@ -268,13 +271,13 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, const UndrainNode& ca
 
 JobCommands::Outcome JobCommands::change_node(const Caller& caller, const std::string& node,
                                               bool open, Inputs& inputs) {
-  if (!caller.is_operator) return Error{"only operators drain servers", ErrorCode::kForbidden};
+  if (!caller.is_operator) return Error{"only operators can drain nodes", ErrorCode::kForbidden};
   if (!context_.roster->find_node(node)) {
     std::vector<std::string_view> known;
     for (const Node& each : context_.roster->settings().topology.nodes()) {
       known.push_back(each.name);
     }
-    return Error{"no such server: " + in_quotes(node) + suggestion(node, known),
+    return Error{"no such node: " + in_quotes(node) + suggestion(node, known),
                  ErrorCode::kNotFound};
   }
   inputs.push_back(DrainInput{node, open});
@@ -283,7 +286,7 @@ JobCommands::Outcome JobCommands::change_node(const Caller& caller, const std::s
 
 JobCommands::Outcome JobCommands::on(const Caller& caller, const KeepProfile& call, Inputs&) {
   const LiveClock& clock = context_.clock;
-  Result<Learnt> kept =
+  Result<LearnedProfile> kept =
       speeds_.keep(caller.user, call.body, clock.unix_us(clock.now()) / 1'000'000);
   if (!kept.ok()) return kept.error();
   return CommandOutcome{KeptProfile{std::move(kept).value()}};

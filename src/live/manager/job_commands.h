@@ -20,7 +20,7 @@
 
 namespace muster {
 
-// Of one journal entry; the journal takes a mebibyte. One input must not be larger.
+// Maximum size of the inputs of one journal entry, and so of one input. The journal accepts 1 MiB.
 inline constexpr std::size_t kMaxEntryBulk = 900U << 10U;
 
 struct QueueLimits {
@@ -46,16 +46,17 @@ class JobCommands {
   // The profile takes effect when the manager schedules with it; answer then.
   Outcome on(const Caller& caller, const KeepProfile& call, Inputs& inputs);
 
-  void job_ended(const std::string& user);  // It counts no longer towards the user's limit.
+  void job_ended(const std::string& user);  // The job no longer counts towards the user's limit.
 
  private:
   enum class Change : std::uint8_t { kCancel, kHold, kRelease };
 
-  // The ids of the new jobs. The request could run on this cluster.
+  // Returns the ids of the new jobs. The caller has checked that the request can run on the
+  // cluster.
   Result<std::vector<LiveId>> take_in(const std::string& user, JobRequest request,
                                       const std::string& key, Inputs& inputs);
   std::vector<LiveId> ids_from(LiveId first, const Inputs& inputs);
-  Refusal resolve_dependencies(const Caller& caller, JobRequest& request, const Inputs& inputs);
+  MaybeError resolve_dependencies(const Caller& caller, JobRequest& request, const Inputs& inputs);
   Result<JobRequest> request_of(LiveId id);
   Outcome change(const Caller& caller, const std::string& text, Change change, Inputs& inputs);
   Outcome change_array(const Caller& caller, const std::string& text, Change change,

@@ -6,16 +6,16 @@
 
 namespace muster {
 
-HandOrder lease_order(const Roster& roster, const Order& order,
-                      const LeaseOrderSettings& settings) {
-  HandOrder out;
+LeaseOrder lease_order(const Roster& roster, const Order& order,
+                       const LeaseOrderSettings& settings) {
+  LeaseOrder out;
   out.id = order.id;
   out.lease = order.lease;
   const LiveJob* job = roster.find(order.id);
   if (job != nullptr) out.grace = job->request.grace.value_or(settings.launch.grace);
   switch (order.kind) {
     case Order::Kind::kStart:
-      out.kind = HandOrder::Kind::kStart;
+      out.kind = LeaseOrder::Kind::kStart;
       MUSTER_CHECK(job != nullptr);
       out.specs = launch_specs(*job, order, settings.launch);
       for (std::size_t i = 0; i < out.specs.size(); ++i) {
@@ -24,14 +24,14 @@ HandOrder lease_order(const Roster& roster, const Order& order,
       }
       break;
     case Order::Kind::kStop:
-      out.kind = HandOrder::Kind::kStop;
+      out.kind = LeaseOrder::Kind::kStop;
       break;
     case Order::Kind::kResize:
-      out.kind = HandOrder::Kind::kResize;
+      out.kind = LeaseOrder::Kind::kResize;
       out.limits = launch_limits(order.placement);
       break;
     case Order::Kind::kTest:
-      out.kind = HandOrder::Kind::kTest;
+      out.kind = LeaseOrder::Kind::kTest;
       out.node = order.node;
       out.test = settings.node_test;
       break;
@@ -39,8 +39,8 @@ HandOrder lease_order(const Roster& roster, const Order& order,
   return out;
 }
 
-std::vector<HandOrder> orders_again(const Roster& roster, const LeaseOrderSettings& settings) {
-  std::vector<HandOrder> orders;
+std::vector<LeaseOrder> orders_again(const Roster& roster, const LeaseOrderSettings& settings) {
+  std::vector<LeaseOrder> orders;
   for (const auto& [id, job] : roster.jobs()) {
     if (!job.lease) continue;
     Order order;
@@ -49,8 +49,8 @@ std::vector<HandOrder> orders_again(const Roster& roster, const LeaseOrderSettin
     order.placement = job.lease->placement;
     order.trial = job.lease->trial;
     order.time_limit = time_left(job, order.trial);
-    HandOrder out = lease_order(roster, order, settings);
-    out.kind = HandOrder::Kind::kTakeUp;
+    LeaseOrder out = lease_order(roster, order, settings);
+    out.kind = LeaseOrder::Kind::kAdopt;
     out.limits = launch_limits(job.lease->placement);
     out.was_up = job.lease->up;
     out.stopping = job.lease->stopping;
@@ -66,11 +66,11 @@ std::vector<HandOrder> orders_again(const Roster& roster, const LeaseOrderSettin
   return orders;
 }
 
-std::vector<HandOrder> limit_orders(std::span<const Profiler::Limit> limits) {
-  std::vector<HandOrder> orders;
+std::vector<LeaseOrder> limit_orders(std::span<const Profiler::Limit> limits) {
+  std::vector<LeaseOrder> orders;
   for (const Profiler::Limit& limit : limits) {
-    HandOrder order;
-    order.kind = HandOrder::Kind::kResize;
+    LeaseOrder order;
+    order.kind = LeaseOrder::Kind::kResize;
     order.id = limit.id;
     order.lease = limit.lease;
     order.limits = launch_limits(limit.placement);

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxCallsPerTurn = 1'000;
 constexpr Duration kCleaningEvery = Duration::seconds(600);
 constexpr Duration kMaxWait = Duration::seconds(60);
 constexpr Duration kRetryCommit = Duration::micros(200'000);
-constexpr std::size_t kTrimEvery = 1'000;  // Jobs that ended.
+constexpr std::size_t kTrimEvery = 1'000;  // In ended jobs.
 
 SpeedSettings speed_settings(const ManagerSettings& settings) {
   return {settings.files, settings.profile, settings.progress_every, settings.profiling};
@@ -39,7 +39,7 @@ Result<std::unique_ptr<Manager>> Manager::open(ManagerSettings settings) {
   if (!recovered.ok()) return recovered.error();
   const bool needs_era = recovered.value().needs_era;
   std::unique_ptr<Manager> manager(new Manager(std::move(settings), std::move(recovered).value()));
-  if (const Refusal refusal = manager->begin_eras(needs_era)) return *refusal;
+  if (const MaybeError refusal = manager->begin_eras(needs_era)) return *refusal;
   return manager;
 }
 
@@ -70,18 +70,18 @@ ReadContext Manager::read_context() {
 QuerySettings Manager::query_settings() {
   return {settings_.files,
           {settings_.home, settings_.retention, settings_.what_if, settings_.what_if_time},
-          [this] { return hands_->use(); }};
+          [this] { return runner_->use(); }};
 }
 
-Refusal Manager::begin_eras(bool needs_era) {
+MaybeError Manager::begin_eras(bool needs_era) {
   if (needs_era) {
-    if (const Refusal refusal = eras_.begin()) return refusal;
+    if (const MaybeError refusal = eras_.begin()) return refusal;
     note_step();
   }
   if (eras_.is_pending()) {
-    if (const Refusal refusal = adapt()) return refusal;
+    if (const MaybeError refusal = adapt()) return refusal;
   }
-  // The snapshot is durable: its rows and events must be too, even if the start fails later.
+  // The snapshot is durable, so its rows and events must be too, even if the start fails later.
   return journal_.commit();
 }
 
@@ -98,36 +98,36 @@ std::vector<std::pair<LiveId, std::uint32_t>> Manager::leases() const {
   return leases;
 }
 
-Refusal Manager::run() {
-  MUSTER_CHECK(hands_ != nullptr);
-  const Refusal refusal = run_until_stopped();
-  stop();  // Also after an error: long simulations on other threads end then.
+MaybeError Manager::run() {
+  MUSTER_CHECK(runner_ != nullptr);
+  const MaybeError refusal = run_until_stopped();
+  stop();  // Also after an error: it ends long simulations on other threads.
   return refusal;
 }
 
-Refusal Manager::run_until_stopped() {
+MaybeError Manager::run_until_stopped() {
   order_again();
-  if (const Refusal refusal = commit_and_act()) return refusal;
+  if (const MaybeError refusal = commit_and_act()) return refusal;
   next_cleaning_ = clock_.now() + kCleaningEvery;
   while (inbox_.wait(time_to_next_turn())) {
-    if (const Refusal refusal = turn()) return refusal;
+    if (const MaybeError refusal = turn()) return refusal;
   }
   speeds_.let_go();
   set_limits();
-  if (eras_.renew()) note_step();  // So that another version of Muster can begin from it.
+  if (eras_.renew()) note_step();  // So that another version of Muster can start from the snapshot.
   return journal_.commit();
 }
 
 void Manager::order_again() {
   for (const auto& [id, job] : roster_->jobs()) {
-    if (job.lease && job.lease->up) reports_.take_up(id, job.lease->number);
+    if (job.lease && job.lease->up) reports_.adopt(id, job.lease->number);
   }
   if (const std::size_t jobs = roster_->jobs().size(); jobs > 0) {
-    settings_.log(fmt::format("found again: {} job{} that {} not over, {} with a lease", jobs,
-                              jobs == 1 ? "" : "s", jobs == 1 ? "is" : "are", leases().size()));
+    settings_.log(fmt::format("recovered {} active job{}, {} with a lease", jobs,
+                              jobs == 1 ? "" : "s", leases().size()));
   }
-  orders_.clear();  // They are among these.
-  hands_->order(orders_again(*roster_, ordering_));
+  orders_.clear();  // The orders below include them.
+  runner_->order(orders_again(*roster_, ordering_));
 }
 
 Duration Manager::time_to_next_turn() const {
@@ -139,7 +139,7 @@ Duration Manager::time_to_next_turn() const {
   return std::clamp(until - clock_.now(), Duration(), kMaxWait);
 }
 
-Refusal Manager::turn() {
+MaybeError Manager::turn() {
   const Instant now = clock_.now();
   std::vector<Input> inputs = take_work();
   reports_.look(*roster_, now, inputs);
@@ -149,23 +149,23 @@ Refusal Manager::turn() {
   if (roster_->wake() <= now) inputs.push_back(TickInput{});
   if (!inputs.empty()) decide(std::move(inputs));
   if (journal_.buffered() > 0 || !waiters_.empty() || speeds_.has_changed()) {
-    if (const Refusal refusal = commit()) return refusal;
+    if (const MaybeError refusal = commit()) return refusal;
     if (speeds_.has_changed()) {
-      if (const Refusal refusal = use_learned_profiles()) settings_.log(refusal->message);
-      if (const Refusal refusal = commit()) return refusal;
+      if (const MaybeError refusal = use_learned_profiles()) settings_.log(refusal->message);
+      if (const MaybeError refusal = commit()) return refusal;
     }
     act();
     if (std::exchange(lease_ended_, false) && eras_.is_pending()) {
-      if (const Refusal refusal = adapt()) settings_.log(refusal->message);
-      if (const Refusal refusal = commit_and_act()) return refusal;
+      if (const MaybeError refusal = adapt()) settings_.log(refusal->message);
+      if (const MaybeError refusal = commit_and_act()) return refusal;
     }
   }
-  if (const Refusal refusal = take_new_settings()) return refusal;
+  if (const MaybeError refusal = take_new_settings()) return refusal;
   answer_reads();
   queries_.after_turn();
   if (ended_since_trim_ >= kTrimEvery) {
     ended_since_trim_ = 0;
-    ::malloc_trim(0);  // The library keeps what thousands of jobs needed once; we do not.
+    ::malloc_trim(0);  // Return the memory of finished jobs to the system.
   }
   return now >= next_cleaning_ || eras_.is_due() ? clean_up(now) : std::nullopt;
 }
@@ -204,7 +204,7 @@ void Manager::answer_reads() {
   }
 }
 
-// In steps that fit an entry of the journal each.
+// Splits the inputs into steps that each fit a journal entry.
 void Manager::decide(std::vector<Input> inputs) {
   std::size_t begin = 0;
   while (begin < inputs.size()) {
@@ -236,7 +236,7 @@ void Manager::step(std::span<const Input> inputs) {
     eras_.make_due();  // Another engine version could not repeat this entry.
   }
   const Result<std::uint64_t> number = journal_.append(std::move(written));
-  MUSTER_CHECK(number.ok());  // The bulk of each input was limited when it was made.
+  MUSTER_CHECK(number.ok());  // Guaranteed by kMaxEntryBulk.
   status_.submitted +=
       static_cast<std::uint64_t>(std::count_if(inputs.begin(), inputs.end(), [](const Input& each) {
         return std::holds_alternative<SubmitInput>(each);
@@ -244,7 +244,7 @@ void Manager::step(std::span<const Input> inputs) {
   note_step();
 }
 
-// Takes over what the roster's last step, or a new era, brought about.
+// Processes the results of the roster's last step or of a new era.
 void Manager::note_step() {
   const auto& orders = roster_->orders();
   orders_.insert(orders_.end(), orders.begin(), orders.end());
@@ -260,12 +260,12 @@ void Manager::note_step() {
   }
   if (!roster_->over().empty()) lease_ended_ = true;
   put_rows();
-  if (const Refusal refusal = notes_->write(first, journal_)) settings_.log(refusal->message);
+  if (const MaybeError refusal = notes_->write(first, journal_)) settings_.log(refusal->message);
 }
 
 void Manager::put_rows() {
   const auto put = [this](auto row) {
-    if (const Refusal refusal = journal_.put(std::move(row))) settings_.log(refusal->message);
+    if (const MaybeError refusal = journal_.put(std::move(row))) settings_.log(refusal->message);
   };
   for (const LeaseRecord& record : roster_->over()) {
     reports_.read_rest(*roster_, record);
@@ -280,14 +280,14 @@ void Manager::put_rows() {
   }
 }
 
-// Nothing is done or answered before this has succeeded. Waits while the disk is full.
-Refusal Manager::commit() {
+// Orders and answers wait until the commit succeeds. Blocks while the disk is full.
+MaybeError Manager::commit() {
   while (true) {
-    const Refusal refusal = journal_.commit();
+    const MaybeError refusal = journal_.commit();
     if (!refusal) {
       if (!status_.blocked.empty()) {
         settings_.log("the journal can be written again");
-        queries_.forget_counts();  // They were counted before it.
+        queries_.forget_counts();  // They were counted before the commit.
       }
       status_.blocked.clear();
       return std::nullopt;
@@ -302,8 +302,8 @@ Refusal Manager::commit() {
   }
 }
 
-Refusal Manager::commit_and_act() {
-  if (const Refusal refusal = commit()) return refusal;
+MaybeError Manager::commit_and_act() {
+  if (const MaybeError refusal = commit()) return refusal;
   act();
   return std::nullopt;
 }
@@ -317,37 +317,37 @@ void Manager::refuse_calls() {
 }
 
 void Manager::act() {
-  // A job that must stop gets all its CPU back to save its work with.
+  // Restore the full CPU limit of a stopping job, so that it can save its work quickly.
   for (const Order& order : orders_) {
     if (order.kind == Order::Kind::kStop) speeds_.let_go(order.id);
   }
   set_limits();
-  std::vector<HandOrder> orders;
+  std::vector<LeaseOrder> orders;
   for (const Order& order : std::exchange(orders_, {})) {
     orders.push_back(lease_order(*roster_, order, ordering_));
   }
-  hands_->order(std::move(orders));
+  runner_->order(std::move(orders));
   for (Waiter& each : std::exchange(waiters_, {})) each.done(std::move(each.answer));
   notes_->publish();
 }
 
 void Manager::set_limits() {
   const std::vector<Profiler::Limit> limits = speeds_.take_limits();
-  if (!limits.empty()) hands_->order(limit_orders(limits));
+  if (!limits.empty()) runner_->order(limit_orders(limits));
 }
 
-Refusal Manager::adapt() {
+MaybeError Manager::adapt() {
   const Result<bool> began = eras_.adapt();
   if (!began.ok()) return began.error();
   if (!began.value()) return std::nullopt;
   note_step();
-  // The states of new nodes were reported before; what has come since is newer.
+  // Queued events are newer than these states of new nodes.
   inbox_.put_first(eras_.node_states());
   return std::nullopt;
 }
 
-// Profiles are part of the settings. All leases fit them.
-Refusal Manager::use_learned_profiles() {
+// Profiles are part of the settings, and all leases fit them.
+MaybeError Manager::use_learned_profiles() {
   if (!speeds_.accept_changes(*roster_)) return std::nullopt;
   const Result<bool> began = eras_.use_profiles(speeds_.profiles());
   if (began.ok() && began.value()) note_step();
@@ -355,27 +355,27 @@ Refusal Manager::use_learned_profiles() {
     each.done(began.ok() ? std::move(each.answer)
                          : error_answer({began.error().message, ErrorCode::kUnavailable}));
   }
-  return began.ok() ? std::nullopt : Refusal(began.error());
+  return began.ok() ? std::nullopt : MaybeError(began.error());
 }
 
-Refusal Manager::take_new_settings() {
+MaybeError Manager::take_new_settings() {
   std::optional<NewSettings> changed = inbox_.take_settings();
   if (!changed) return std::nullopt;
   eras_.want(changed->scheduling, speeds_.profiles(), std::move(changed->nodes));
   if (!eras_.is_pending()) return std::nullopt;
-  if (const Refusal refusal = commit()) return refusal;
-  if (const Refusal refusal = adapt()) settings_.log(refusal->message);
+  if (const MaybeError refusal = commit()) return refusal;
+  if (const MaybeError refusal = adapt()) settings_.log(refusal->message);
   return commit_and_act();
 }
 
 // Shortens the journal and deletes jobs beyond the retention time.
-Refusal Manager::clean_up(Instant now) {
+MaybeError Manager::clean_up(Instant now) {
   next_cleaning_ = now + kCleaningEvery;
   if (eras_.is_due() && eras_.renew()) note_step();
   const bool old = now >= Instant() + settings_.retention;
   if (old && journal_.health() == JournalHealth::kSound) {
     const Result<std::size_t> forgotten =
-        forget_ended(journal_, rows_, *hands_, now - settings_.retention);
+        forget_ended(journal_, rows_, *runner_, now - settings_.retention);
     if (!forgotten.ok()) settings_.log(forgotten.error().message);
     if (!forgotten.ok() || forgotten.value() > 0) queries_.forget_counts();
   }

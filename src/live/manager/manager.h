@@ -1,15 +1,15 @@
 #pragma once
 
-// Driver 2: the live manager. One thread takes the calls of users and the events of leases, lets
-// the roster decide, and writes the decision and the tables to the journal in one commit. Only then
-// it gives orders and answers. If it is killed at any time, the journal and the lease records
-// contain its state: see recovery.h.
+// The live manager, the second driver of the engine. One thread takes the calls of users and the
+// events of leases, lets the roster decide, and writes the decision and the tables to the journal
+// in one commit. Only then it orders leases and answers calls. If it is killed at any time, the
+// journal and the lease records contain its state: see recovery.h.
 //
 //   calls, news -> Roster::step -> Journal::commit -> orders, answers, events
 //
-// Threads: the manager thread, in run(), owns the roster, the journal, their reader and all parts.
+// Threads: the manager thread, in run(), owns the roster, the journal, its reader and all members.
 // call(), news(), watch(), change_settings() and stop() may be called from any thread. Queries is
-// the last member, so its worker threads end before what they use.
+// the last member, so its worker threads end before the members they use.
 
 #include <cstdint>
 #include <functional>
@@ -21,8 +21,8 @@
 
 #include "api/port/service.h"
 #include "base/types/result.h"
-#include "live/config/instance.h"
-#include "live/lease/hands.h"
+#include "live/config/state_directory.h"
+#include "live/lease/lease_runner.h"
 #include "live/lease/report_watch.h"
 #include "live/lease/speed_learning.h"
 #include "live/manager/eras.h"
@@ -41,23 +41,23 @@ namespace muster {
 
 class Manager final : public Service {
  public:
-  // Recovers the state from the journal. Serves only in run().
+  // Recovers the state from the journal. Calls wait until run().
   static Result<std::unique_ptr<Manager>> open(ManagerSettings settings);
 
   // Before run(). The runner must outlive run().
-  void use(Hands& hands) { hands_ = &hands; }
+  void use(LeaseRunner& runner) { runner_ = &runner; }
   const Instance& instance() const { return instance_; }
-  // Leases that should be on the nodes: all others there must be ended.
+  // Returns the leases that should exist. All other leases on the nodes must be stopped.
   std::vector<std::pair<LiveId, std::uint32_t>> leases() const;
 
-  // Decides until stop(). An error: the disk has failed; what was acknowledged is safe.
-  Refusal run();
+  // Serves until stop(). An error means that the disk failed; acknowledged changes are safe.
+  MaybeError run();
   void stop();
-  // What happened to leases and nodes.
+  // Queues events of leases and nodes.
   void news(std::vector<Input> news) { inbox_.add(std::move(news)); }
   // Replaces the settings, because nodes were added or changed. As after a restart, they take
   // effect when all running jobs fit them.
-  void change_settings(std::string scheduling, std::vector<NodeNotes> nodes) {
+  void change_settings(std::string scheduling, std::vector<NodeCaveats> nodes) {
     inbox_.change_settings({std::move(scheduling), std::move(nodes)});
   }
 
@@ -67,7 +67,7 @@ class Manager final : public Service {
   void watch(std::function<void(Notes)> news) override { notes_->watch(std::move(news)); }
 
  private:
-  struct Waiter {  // For the next commit.
+  struct Waiter {  // A call that is answered after the next commit.
     Done done;
     Answer answer;
   };
@@ -77,8 +77,8 @@ class Manager final : public Service {
   QuerySettings query_settings();
 
   Duration time_to_next_turn() const;
-  Refusal run_until_stopped();
-  Refusal turn();
+  MaybeError run_until_stopped();
+  MaybeError turn();
   std::vector<Input> take_work();  // Sorts the calls; returns the inputs of this turn.
   void command(PendingCall pending, std::vector<Input>& inputs);
   void answer_reads();
@@ -86,18 +86,18 @@ class Manager final : public Service {
   void step(std::span<const Input> inputs);
   void note_step();
   void put_rows();
-  Refusal commit();
-  Refusal commit_and_act();
+  MaybeError commit();
+  MaybeError commit_and_act();
   void refuse_calls();  // While the journal cannot be written.
   void act();
   void order_again();  // After a restart.
   void set_limits();
 
-  Refusal begin_eras(bool needs_era);
-  Refusal adapt();
-  Refusal use_learned_profiles();
-  Refusal take_new_settings();
-  Refusal clean_up(Instant now);
+  MaybeError begin_eras(bool needs_era);
+  MaybeError adapt();
+  MaybeError use_learned_profiles();
+  MaybeError take_new_settings();
+  MaybeError clean_up(Instant now);
 
   ManagerSettings settings_;
   Instance instance_;
@@ -112,17 +112,17 @@ class Manager final : public Service {
   SpeedLearning speeds_;
   Eras eras_;
   JobCommands commands_;
-  Hands* hands_ = nullptr;
+  LeaseRunner* runner_ = nullptr;
   Inbox inbox_;
 
   std::vector<Order> orders_;  // This and the next two: of this turn, until its commit.
   std::vector<Waiter> waiters_;
   std::vector<PendingCall> reads_;
-  std::vector<Waiter> profile_waiters_;  // For their profiles to be used.
-  bool lease_ended_ = false;             // Since settings were last adapted.
+  std::vector<Waiter> profile_waiters_;  // Answered when their profiles are in use.
+  bool lease_ended_ = false;             // Since the settings were last adapted.
   std::size_t ended_since_trim_ = 0;
   Instant next_cleaning_;
-  Queries queries_;  // Last: its threads use the rest.
+  Queries queries_;  // Last: its threads use the other members.
 };
 
 }  // namespace muster

@@ -50,7 +50,7 @@ class ManagerListsTest : public ManagerTest {
   }
 };
 
-// Of thousands that are over, all that takes long is done beside the thread that decides.
+// With thousands of finished jobs, all slow work is done outside the manager thread.
 TEST_F(ManagerListsTest, CountsAndPassesOverBesideTheManager) {
   start();
   SubmitJob held = job();
@@ -60,7 +60,7 @@ TEST_F(ManagerListsTest, CountsAndPassesOverBesideTheManager) {
   ListJobs list;
   EXPECT_TRUE(is_answered_at_once(list));
   list.counts = true;
-  EXPECT_FALSE(is_answered_at_once(list)) << "nobody has counted yet";
+  EXPECT_FALSE(is_answered_at_once(list)) << "not counted yet";
   EXPECT_TRUE(is_answered_at_once(list)) << "it is known by now";
   list.state = "ended";
   EXPECT_TRUE(is_answered_at_once(list));
@@ -100,7 +100,7 @@ TEST_F(ManagerListsTest, SearchesSortsAndCounts) {
   EXPECT_EQ(ids(searched("bob")), "3 4");
   EXPECT_EQ(ids(searched("4")), "4");
   EXPECT_EQ(ids(searched("bob"), kListBob), "3 4");
-  EXPECT_EQ(ids(searched("zeta"), kListBob), "") << "nobody finds what he may not see";
+  EXPECT_EQ(ids(searched("zeta"), kListBob), "") << "users find only jobs they may see";
   EXPECT_EQ(ask(searched(""), 200, kListOperator)["counts"],
             json({{"running", 1}, {"queued", 3}, {"cancelled", 1}}));
   EXPECT_EQ(ask(searched("eta"), 200, kListOperator)["counts"],
@@ -130,7 +130,7 @@ TEST_F(ManagerListsTest, SaysWhichPlaceOneHasAndWhatOneHolds) {
   EXPECT_FALSE(mine[0].contains("position"));
   EXPECT_EQ(mine[1]["gpus_held"], 0);
   EXPECT_EQ(mine[1]["position"], 2) << "behind another user's";
-  EXPECT_FALSE(mine[1].contains("eta")) << "nobody watches";
+  EXPECT_FALSE(mine[1].contains("eta")) << "no predictions were requested";
 }
 
 TEST_F(ManagerListsTest, APlaceIsInTheSchedulersOrder) {
@@ -198,8 +198,8 @@ TEST_F(ManagerListsTest, ForetellsStartsWhileSomebodyWatches) {
       << "it was another wait";
 }
 
-// By the time its thread spends, whatever else the machine has to do.
-// With MUSTER_LONG=1 of fifty thousand, which take minutes to submit under sanitizers.
+// Measured in CPU time of the thread, so that the load of the machine does not matter.
+// MUSTER_LONG=1 uses fifty thousand jobs, which take minutes to submit under sanitizers.
 TEST_F(ManagerListsTest, IsQuickWithThousandsOfJobs) {
   if (is_short_campaign()) GTEST_SKIP() << "it measures time";
   const int times = std::getenv("MUSTER_LONG") != nullptr ? 10 : 1;
@@ -215,7 +215,7 @@ TEST_F(ManagerListsTest, IsQuickWithThousandsOfJobs) {
     EXPECT_EQ(::clock_gettime(clock, &now), 0);
     return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
   };
-  double worst = 0;  // With what a forecast needs, which is copied now and then.
+  double worst = 0;  // Includes the occasional copy for a forecast.
   const auto best_of = [&](const ListJobs& list) {
     double best = 1e9;
     for (int i = 0; i < 5; ++i) {

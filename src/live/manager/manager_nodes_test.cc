@@ -1,4 +1,4 @@
-// What the manager makes of servers that come, change and fail while it runs.
+// Nodes that are added, change and fail while the manager runs.
 
 #include "live/manager/manager_testing.h"
 
@@ -7,8 +7,8 @@ namespace {
 
 using nlohmann::json;
 
-// Each with as much beside its GPUs as before, or what runs there would no longer fit.
-std::string servers(const std::vector<std::pair<const char*, int>>& list) {
+// CPU and memory per GPU stay the same, because otherwise the running jobs would not fit.
+std::string nodes(const std::vector<std::pair<const char*, int>>& list) {
   std::string text;
   for (const auto& [name, gpus] : list) {
     text += (text.empty() ? "" : ", ") + std::string("{name: ") + name +
@@ -16,8 +16,8 @@ std::string servers(const std::vector<std::pair<const char*, int>>& list) {
   }
   return "nodes: [" + text + "]\n";
 }
-const std::string kTwo = servers({{"a", 2}, {"b", 2}});
-const std::string kThree = servers({{"a", 2}, {"b", 2}, {"c", 4}});
+const std::string kTwo = nodes({{"a", 2}, {"b", 2}});
+const std::string kThree = nodes({{"a", 2}, {"b", 2}, {"c", 4}});
 
 class ManagerNodesTest : public ManagerTest {
  protected:
@@ -33,7 +33,7 @@ class ManagerNodesTest : public ManagerTest {
   void change(const std::string& yaml) {
     manager_->change_settings(scheduling(yaml + kPlain), {});
     ask(ShowHealth{}, 200);
-    ask(ShowHealth{}, 200);  // What follows from it has been seen to as well.
+    ask(ShowHealth{}, 200);  // By then its consequences are processed too.
   }
   int entries() {
     int count = 0;
@@ -52,7 +52,7 @@ TEST_F(ManagerNodesTest, ServersMayBeAddedWhileItRuns) {
   tell(NodeStateInput{"c", true, "", {3, 0, 0, 0}});  // Not here yet.
   EXPECT_EQ(names(), "a:open b:unusable");
   change(kThree);
-  EXPECT_EQ(names(), "a:open b:unusable c:open") << "what was known of b is kept";
+  EXPECT_EQ(names(), "a:open b:unusable c:open") << "the state of b is kept";
   EXPECT_EQ(state(1), "running");
   EXPECT_EQ(ask(ListNodes{}, 200)["nodes"][2]["others"]["gpus"], 3);
   end();
@@ -66,7 +66,7 @@ TEST_F(ManagerNodesTest, AServerWithJobsStaysUntilTheyHaveEnded) {
   tell(LeaseUpInput{1, 1, "full"});
   change(kTwo);
   EXPECT_EQ(names(), "a:open b:open c:open");
-  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
+  tell(LeaseOverInput{1, 1, LeaseResult::kFinished, "", "", 2000, 0, 0});
   EXPECT_EQ(names(), "a:open b:open");
 }
 
@@ -93,16 +93,17 @@ TEST_F(ManagerNodesTest, WhySaysWhatIsWrongWithAllServers) {
                   NodeStateInput{"b", false, "the controller does not answer", {}}});
   ask(job(1), 201);
   json answer = ask(ExplainJob{"1"}, 200);
-  EXPECT_EQ(answer["why"], "waits: no server can be used: the controller does not answer");
+  EXPECT_EQ(answer["why"], "waits: no node is usable: the controller does not answer");
   EXPECT_EQ(answer["constraint"], "nodes");
   manager_->news(
       {NodeStateInput{"a", true, "", {2, 0, 0, 0}}, NodeStateInput{"b", true, "", {2, 0, 0, 0}}});
   answer = ask(ExplainJob{"1"}, 200);
-  EXPECT_EQ(answer["why"], "waits: others hold 4 GPUs on 2 servers; it needs 1, 0 of 4 are free");
+  EXPECT_EQ(answer["why"],
+            "waits: external jobs use 4 GPUs on 2 nodes; it needs 1, 0 of 4 are free");
   EXPECT_EQ(answer["constraint"], "others");
   manager_->news({NodeStateInput{"a", false, "no power", {}}});
   answer = ask(ExplainJob{"1"}, 200);
-  EXPECT_EQ(answer["why"], "waits for servers: a (2 GPUs) unusable: no power");
+  EXPECT_EQ(answer["why"], "waits for nodes: a (2 GPUs) unusable: no power");
 }
 
 }  // namespace

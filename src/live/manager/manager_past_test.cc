@@ -1,4 +1,4 @@
-// What the manager tells of its past, and to whom.
+// Queries about the manager's past, and access to them.
 
 #include <sqlite3.h>
 
@@ -7,9 +7,9 @@
 #include <chrono>
 #include <fstream>
 
-#include "engine/roster/placed.h"
+#include "engine/roster/placement_text.h"
 #include "live/manager/manager_testing.h"
-#include "live/query/look_back.h"
+#include "live/query/past_window.h"
 
 namespace muster {
 namespace {
@@ -31,16 +31,16 @@ SubmitJob job_of(const std::string& tenant, int gpus) {
 TEST(Placed, IsReadAsItWasWritten) {
   const std::vector<PlacedOn> places = read_placed("n1:0-1+3,rack/n2:5");
   ASSERT_EQ(places.size(), 2u);
-  EXPECT_EQ(places[0].server, "n1");
+  EXPECT_EQ(places[0].node, "n1");
   EXPECT_EQ(places[0].gpus, 0b1011u);
-  EXPECT_EQ(places[1].server, "rack/n2");
+  EXPECT_EQ(places[1].node, "rack/n2");
   EXPECT_EQ(places[1].gpus, 0b100000u);
   for (const char* wrong : {"", "n1", "n1:", "n1:a", "n1:2-1", "n1:0-1-2", "n1:64", "n1:0,n2"}) {
     EXPECT_TRUE(read_placed(wrong).empty()) << wrong;
   }
   std::string cut = "n:0-15";
-  while (cut.size() < kMostPlacedText) cut = "some-server:0-7," + cut;
-  EXPECT_TRUE(read_placed(cut.substr(0, kMostPlacedText)).empty()) << "its end is missing";
+  while (cut.size() < kMaxPlacedText) cut = "some-server:0-7," + cut;
+  EXPECT_TRUE(read_placed(cut.substr(0, kMaxPlacedText)).empty()) << "its end is missing";
 }
 
 class PastTest : public ManagerTest {
@@ -52,7 +52,7 @@ class PastTest : public ManagerTest {
     ask(job(1), 201);
     ask(job(2), 201);
     for (const LiveId id : {LiveId{1}, LiveId{2}}) tell(LeaseUpInput{id, 1, "full"});
-    tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 1500, 10});
+    tell(LeaseOverInput{1, 1, LeaseResult::kFinished, "", "", 2000, 1500, 10});
   }
 };
 
@@ -147,13 +147,17 @@ TEST_F(PastTest, WhoWantsNothingIsOwedNothing) {
   later.request.after_any = {1};
   ask(later, 201, kChief);
   const json usage = ask(ShowUsage{{}, {}, {}, 4}, 200);
-  EXPECT_EQ(usage["tenants"][1]["queued"], 2);
+  EXPECT_EQ(usage["tenants"][1]["queued"], 0) << "one is held, the other blocked";
+  EXPECT_EQ(ask(ListTenants{}, 200)["tenants"][1]["queued"], 0);
   EXPECT_TRUE(usage["holders"].empty());
   ask(ReleaseJob{"2"}, 200, kBob);
-  EXPECT_EQ(ask(ShowUsage{{}, {}, {}, 4}, 200)["holders"].size(), 1u);
+  const json released = ask(ShowUsage{{}, {}, {}, 4}, 200);
+  EXPECT_EQ(released["tenants"][1]["queued"], 1);
+  EXPECT_EQ(ask(ListTenants{}, 200)["tenants"][1]["queued"], 1);
+  EXPECT_EQ(released["holders"].size(), 1u);
 }
 
-// Quotas that nobody decides by are nobody's.
+// Quotas that no decision uses are not shown.
 TEST_F(PastTest, SharedByWeightNobodyBorrows) {
   start(
       scheduling("scheduler: {policy: fifo}\n"
@@ -173,16 +177,16 @@ TEST_F(PastTest, SharedByWeightNobodyBorrows) {
   EXPECT_TRUE(usage["holders"].empty());
 }
 
-// Only so many leases are looked at, and what is left out is said.
+// The number of leases is limited, and the answer reports what is missing.
 TEST_F(PastTest, SaysWhatItLeavesOut) {
   begin();
-  tell(LeaseOverInput{2, 1, LeaseFate::kFinished, "", "", 2000, 1500, 10});
+  tell(LeaseOverInput{2, 1, LeaseResult::kFinished, "", "", 2000, 1500, 10});
   tell(LeaseUpInput{3, 1, "full"});  // It waited for both.
-  LookBack look;
+  PastWindow look;
   look.database = home_ + "/journal.db";
   look.caller = kChief;
   look.whole = look.window = {Instant(), Instant::micros(std::int64_t{1} << 50U)};
-  look.servers = {{"here", 2}};
+  look.nodes = {{"here", 2}};
   look.gpus = 2;
   const json all = json::parse(usage_answer(look, 2).value().body);
   EXPECT_EQ(all["missing"], "");
@@ -190,16 +194,16 @@ TEST_F(PastTest, SaysWhatItLeavesOut) {
   EXPECT_EQ(json::parse(timeline_answer(look).value().body)["thinned"], "");
   look.most_leases = 1;
   const json part = json::parse(usage_answer(look, 2).value().body);
-  EXPECT_EQ(part["missing"], "only the last 1 lease of that time, so it begins later");
+  EXPECT_EQ(part["missing"], "only the last 1 lease in this period, so the window starts later");
   EXPECT_GT(part["from"], 0);
   EXPECT_EQ(part["to"], all["to"]);
   EXPECT_EQ(json::parse(timeline_answer(look).value().body)["thinned"],
-            "only the last 1 lease of that time");
+            "only the last 1 lease in this period");
   look.most_leases = 10;
   look.most_gpus = 3;
   const json line = json::parse(timeline_answer(look).value().body);
   EXPECT_EQ(line["bars"]["row"].size(), 3u) << "that of two GPUs, and one more";
-  EXPECT_EQ(line["thinned"], "only the last 1 lease of that time");
+  EXPECT_EQ(line["thinned"], "only the last 1 lease in this period");
 }
 
 TEST_F(PastTest, WithoutQuotasThereIsOneTenant) {
@@ -212,7 +216,7 @@ TEST_F(PastTest, WithoutQuotasThereIsOneTenant) {
   EXPECT_TRUE(usage["holders"].empty());
 }
 
-// Who asks again and again keeps nobody else from asking.
+// A user who asks repeatedly does not block other users.
 TEST_F(PastTest, OneUserTakesAFewPlacesOnly) {
   begin();
   constexpr int kMany = 300;
@@ -266,7 +270,7 @@ TEST_F(PastTest, AnswersOneWhatIfAtATime) {
   EXPECT_EQ(answer["error"], "policy: did you mean 'srtf'?");
 }
 
-// Nobody would be there any more to hear a later answer, and the next could not ask.
+// A later answer would have no receiver, and would block the next question.
 TEST_F(PastTest, StopsAWhatIfThatTakesTooLong) {
   what_if_time_ = Duration::micros(50'000);
   what_if_ = [](const ShowWhatIf&, const std::function<bool()>& go_on) {
@@ -275,11 +279,11 @@ TEST_F(PastTest, StopsAWhatIfThatTakesTooLong) {
   };
   begin();
   EXPECT_EQ(ask(ShowWhatIf{"srtf", "", "", {}}, 503, kChief)["error"],
-            "took too long; give a later `since`");
-  ask(ShowWhatIf{"fifo", "", "", {}}, 503, kChief);  // Not 429: it is over.
+            "the simulation timed out; set a later `since`");
+  ask(ShowWhatIf{"fifo", "", "", {}}, 503, kChief);  // Not 429: the simulation has ended.
 }
 
-// A manager that cannot go on does not wait for one.
+// A manager that must stop does not wait for a simulation.
 TEST_F(PastTest, AWhatIfEndsWithTheManagerWhateverEndedIt) {
   std::promise<void> begun;
   what_if_ = [&](const ShowWhatIf&, const std::function<bool()>& go_on) {
@@ -288,11 +292,11 @@ TEST_F(PastTest, AWhatIfEndsWithTheManagerWhateverEndedIt) {
     return Result<std::string>(Error{"stopped before it was done"});
   };
   ASSERT_EQ(open(scheduling(kPlain)), "");
-  manager_->use(hands_);
+  manager_->use(runner_);
   thread_ = std::thread([this] { EXPECT_TRUE(manager_->run()); });
   manager_->call(kChief, ShowWhatIf{"srtf", "", "", {}}, [](Answer) {});
   begun.get_future().wait();
-  sqlite3* other = nullptr;  // What cannot be written and never will be.
+  sqlite3* other = nullptr;  // Blocks all writes permanently.
   ASSERT_EQ(sqlite3_open((home_ + "/journal.db").c_str(), &other), SQLITE_OK);
   EXPECT_EQ(sqlite3_exec(other,
                          "CREATE TRIGGER never BEFORE INSERT ON entries "

@@ -1,4 +1,4 @@
-// What a restart of the manager finds: after a clean stop, after a crash, under other settings.
+// Restarts of the manager: after a clean stop, after a crash, and with other settings.
 
 #include <chrono>
 #include <fstream>
@@ -30,7 +30,7 @@ TEST_F(ManagerTest, ANewJournalDoesNotTakeOldRecordsForItsOwn) {
   for (const char* file : {"journal.db", "journal.db-wal", "journal.db-shm"}) {
     std::filesystem::remove(home_ + "/" + file);
   }
-  EXPECT_NE(open(scheduling(kPlain)).find("whose journal is gone"), std::string::npos);
+  EXPECT_NE(open(scheduling(kPlain)).find("their journal is missing"), std::string::npos);
 }
 
 TEST_F(ManagerTest, WhatHappenedIsStillToldAfterACrash) {
@@ -66,13 +66,13 @@ TEST_F(ManagerTest, AJobsStoryIsWholeAfterCleanStopsAndCrashes) {
   crash();
   start();
   tell(LeaseUpInput{1, 1, "full"});
-  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 1500, 10});
+  tell(LeaseOverInput{1, 1, LeaseResult::kFinished, "", "", 2000, 1500, 10});
   end();
   start();
   tell(LeaseUpInput{2, 1, "full"});
   crash();
   start();
-  tell(LeaseOverInput{2, 1, LeaseFate::kFinished, "", "", 2000, 1500, 10});
+  tell(LeaseOverInput{2, 1, LeaseResult::kFinished, "", "", 2000, 1500, 10});
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(kinds(1), "submitted starting started done ");
     EXPECT_EQ(kinds(2), "submitted waits starting started done ");
@@ -81,7 +81,7 @@ TEST_F(ManagerTest, AJobsStoryIsWholeAfterCleanStopsAndCrashes) {
   }
 }
 
-// A journal of before events were kept: those of its last entries are told by the replay.
+// A journal without stored events: the replay creates the events of its last entries.
 TEST_F(ManagerTest, AnOldJournalsEventsAreKeptFromItsLastEntriesOn) {
   start();
   ask(job(), 201);
@@ -102,16 +102,16 @@ TEST_F(ManagerTest, FindsItsLeasesAgain) {
   ask(job(2), 201);
   ask(job(1), 201);
   tell(LeaseUpInput{1, 1, "full"});
-  const std::string token = hands_.take().at(0).specs.at(0).token;
+  const std::string token = runner_.take().at(0).specs.at(0).token;
   end();
   start();
   EXPECT_EQ(state(1), "running");
   EXPECT_EQ(state(2), "queued");
-  const std::vector<HandOrder> orders = hands_.take();
+  const std::vector<LeaseOrder> orders = runner_.take();
   ASSERT_EQ(orders.size(), 1U);
-  EXPECT_EQ(orders[0].kind, HandOrder::Kind::kTakeUp);
+  EXPECT_EQ(orders[0].kind, LeaseOrder::Kind::kAdopt);
   EXPECT_EQ(orders[0].specs.at(0).token, token) << "the same order, word for word";
-  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
+  tell(LeaseOverInput{1, 1, LeaseResult::kFinished, "", "", 2000, 0, 0});
   EXPECT_EQ(state(2), "starting");
 }
 
@@ -167,9 +167,9 @@ TEST_F(ManagerTest, SettingsMayChangeUnderRunningJobs) {
   EXPECT_EQ(state(1), "running");
   EXPECT_EQ(ask(ListNodes{}, 200)["nodes"][0]["name"], "here");
   ask(job(4), 201);
-  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
+  tell(LeaseOverInput{1, 1, LeaseResult::kFinished, "", "", 2000, 0, 0});
   tell(LeaseUpInput{2, 1, "full"});
-  tell(LeaseOverInput{2, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
+  tell(LeaseOverInput{2, 1, LeaseResult::kFinished, "", "", 2000, 0, 0});
   EXPECT_EQ(ask(ListNodes{}, 200)["nodes"][0]["name"], "other");
 }
 
@@ -179,7 +179,7 @@ TEST_F(ManagerTest, SnapshotsChangeNothingThatPeopleSee) {
   for (int i = 0; i < 20; ++i) ask(job(1 + i % 2), 201);
   for (LiveId id = 1; id <= 10; ++id) {
     tell(LeaseUpInput{id, 1, "full"});
-    tell(LeaseOverInput{id, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
+    tell(LeaseOverInput{id, 1, LeaseResult::kFinished, "", "", 2000, 0, 0});
     EXPECT_EQ(state(id), "done");
   }
   EXPECT_EQ(ask(ListJobs{}, 200)["total"], 10);
@@ -193,7 +193,7 @@ TEST_F(ManagerTest, SnapshotsChangeNothingThatPeopleSee) {
 TEST_F(ManagerTest, PartsThatTakeAllServersForOneDoNotRunLive) {
   for (const char* part : {"mechanism: opt", "placement: count"}) {
     const std::string yaml = std::string("scheduler: {policy: fifo, ") + part + "}";
-    EXPECT_NE(open(scheduling(yaml)).find("as if all servers were one"), std::string::npos) << part;
+    EXPECT_NE(open(scheduling(yaml)).find("over the whole cluster"), std::string::npos) << part;
   }
 }
 

@@ -1,4 +1,4 @@
-// What the dashboard asks for.
+// The queries of the dashboard.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/types/version.h"
-#include "live/config/learnt.h"
+#include "live/config/learned_profiles.h"
 #include "live/manager/manager_testing.h"
 
 namespace muster {
@@ -28,7 +28,7 @@ TEST_F(ManagerScreens, SayWhoCallsAndWhatThereIs) {
   EXPECT_EQ(me["operator"], false);
   EXPECT_EQ(me["version"], kMusterVersion);
   EXPECT_EQ(me["scheduler"], "fifo, proportional, consolidate");
-  EXPECT_EQ(me["cluster"], "1 server, 2 GPUs");
+  EXPECT_EQ(me["cluster"], "1 node, 2 GPUs");
   EXPECT_GT(me["now"].get<double>(), 1.7e9);
   EXPECT_EQ(me["screens"].size(), 7U);
   const json events = ask(ListEvents{}, 200, kScreenOperator)["events"];
@@ -84,7 +84,7 @@ TEST_F(ManagerScreens, ShowAJobWhole) {
   LeaseOverInput over;
   over.id = 1;
   over.lease = 1;
-  over.fate = LeaseFate::kStopped;
+  over.fate = LeaseResult::kStopped;
   tell(over);
   page = ask(ShowWholeJob{"1"}, 200);
   EXPECT_EQ(page["actions"], json({"retry"}));
@@ -98,39 +98,39 @@ TEST_F(ManagerScreens, PlanByAProfileThatHasJustCome) {
   start(scheduling("scheduler: {policy: fifo, mechanism: tune}"));
   PlanJob plan{job().request};
   ask(plan, 200);
-  Learnt learnt;
-  learnt.measured.name = "given anew";
-  learnt.measured.curve.add({500, 41, 0.02});
-  learnt.measured.curve.add({1000, 41, 0.01});
-  learnt.time = Duration::seconds(12);
-  json body = json::parse(learnt_json(learnt));
+  LearnedProfile learned;
+  learned.measured.name = "given again";
+  learned.measured.curve.add({500, 41, 0.02});
+  learned.measured.curve.add({1000, 41, 0.01});
+  learned.time = Duration::seconds(12);
+  json body = json::parse(learned_profile_json(learned));
   body["name"] = plan.request.name;
   body["command"] = plan.request.command;
   ask(KeepProfile{body.dump()}, 200);
   EXPECT_EQ(ask(plan, 200)["verdict"], "now");
 }
 
-// It is read by recursion, and anybody may send it.
+// It is read recursively, and any user may send it.
 TEST_F(ManagerScreens, RefuseAProfileThatIsTooDeep) {
   start();
   constexpr std::size_t kDepth = 400'000;
   const std::string body = R"({"name":"p","command":["x"],"gpus":1,"points":[[500,1,0]],"x":)" +
                            std::string(kDepth, '[') + std::string(kDepth, ']') + "}";
-  EXPECT_EQ(ask(KeepProfile{body}, 400)["error"], "not what was measured of a job: too deep");
+  EXPECT_EQ(ask(KeepProfile{body}, 400)["error"], "not a measured profile: nested too deeply");
 }
 
-// What is acknowledged is kept, which it cannot be while a lease is being stopped.
+// An acknowledged profile is in use, which is impossible while a lease is stopping.
 TEST_F(ManagerScreens, KeepAProfileBeforeTheySaySo) {
   start(scheduling("scheduler: {policy: fifo, mechanism: tune}"));
   ask(job(), 201);
   tell(LeaseUpInput{1, 1, "full"});
   ask(CancelJob{"1"}, 200);
   EXPECT_EQ(ask(HoldJob{"1"}, 409)["error"], "job 1 is being cancelled");
-  Learnt learnt;
-  learnt.measured.curve.add({500, 41, 0.02});
-  learnt.measured.curve.add({1000, 41, 0.01});
-  learnt.time = Duration::seconds(12);
-  json body = json::parse(learnt_json(learnt));
+  LearnedProfile learned;
+  learned.measured.curve.add({500, 41, 0.02});
+  learned.measured.curve.add({1000, 41, 0.01});
+  learned.time = Duration::seconds(12);
+  json body = json::parse(learned_profile_json(learned));
   body["name"] = "train";
   body["command"] = {"true"};
   std::promise<int> said;
@@ -139,7 +139,7 @@ TEST_F(ManagerScreens, KeepAProfileBeforeTheySaySo) {
   std::future<int> status = said.get_future();
   ask(ShowHealth{}, 200);
   EXPECT_EQ(status.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
-  tell(LeaseOverInput{1, 1, LeaseFate::kStopped, "", "", 2000, 1500, 10});
+  tell(LeaseOverInput{1, 1, LeaseResult::kStopped, "", "", 2000, 1500, 10});
   EXPECT_EQ(status.get(), 200);
   end();
   start(scheduling("scheduler: {policy: fifo, mechanism: tune}"));
@@ -156,7 +156,7 @@ TEST_F(ManagerScreens, PlanSaysWhomItStops) {
   plan.request.estimate = Duration::seconds(60);
   const std::string says = ask(plan, 200)["says"];
   EXPECT_TRUE(says.starts_with("would start now on here, with 1 GPU, ")) << says;
-  EXPECT_TRUE(says.ends_with(", once job 1 (ann, 2 GPUs) has been stopped for it")) << says;
+  EXPECT_TRUE(says.ends_with(", after job 1 (ann, 2 GPUs) has been preempted")) << says;
 }
 
 TEST_F(ManagerScreens, AJobOfWhichNothingIsKnownHasNoCurve) {
@@ -187,7 +187,7 @@ TEST_F(ManagerScreens, TellWhatHappenedToAServer) {
 
 class ManagerRetry : public ManagerTest {
  protected:
-  void ends(LiveId id, LeaseFate fate) {
+  void ends(LiveId id, LeaseResult fate) {
     LeaseOverInput over;
     over.id = id;
     over.lease = 1;
@@ -204,7 +204,7 @@ TEST_F(ManagerRetry, SubmitsTheSameOnceMore) {
   ask(call, 201);
   ask(RetryJob{"1"}, 409);
   tell(LeaseUpInput{1, 1, "full"});
-  ends(1, LeaseFate::kFailed);
+  ends(1, LeaseResult::kFailed);
   EXPECT_EQ(state(1), "failed");
   EXPECT_EQ(ask(RetryJob{"1"}, 201), json({{"id", 2}, {"of", 1}}));
   const json again = ask(ShowJob{"2"}, 200);
@@ -227,7 +227,7 @@ TEST_F(ManagerRetry, DropsDependenciesThatAreOver) {
   ask(after, 201);
   ask(CancelJob{"3"}, 200);
   tell(LeaseUpInput{1, 1, "full"});
-  ends(1, LeaseFate::kFailed);
+  ends(1, LeaseResult::kFailed);
   ask(RetryJob{"3"}, 201);
   const json request = ask(ShowJob{"4"}, 200)["request"];
   EXPECT_FALSE(request.contains("after_ok"));

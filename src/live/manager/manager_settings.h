@@ -1,6 +1,6 @@
 #pragma once
 
-// What the manager is opened with.
+// The parameters of Manager::open().
 
 #include <cstddef>
 #include <functional>
@@ -20,21 +20,22 @@ namespace muster {
 struct ManagerSettings {
   std::string home;
   LeaseFiles files = LeaseFiles("");  // The output and reports of leases.
-  std::string scheduling;             // See settings.h; another one than before holds when it can.
-  std::vector<NodeNotes> nodes;
-  LaunchSettings launch;                               // The instance is filled in.
-  std::vector<std::string> node_test = {"/bin/true"};  // What a server must pass to return.
+  // Settings text (settings.h). New settings take effect when all running jobs fit them.
+  std::string scheduling;
+  std::vector<NodeCaveats> nodes;
+  LaunchSettings launch;                               // The manager sets `instance`.
+  std::vector<std::string> node_test = {"/bin/true"};  // Command that a quarantined node must pass.
   Duration retention = Duration::seconds(30 * 86'400);
   Duration progress_every = Duration::seconds(2);
   bool profile = true;  // Measure the speed of jobs without a profile.
-  // Imports and evaluations take long.
+  // Long times, because jobs report no steps during imports and evaluations.
   SessionOptions profiling = {.patience = Duration::seconds(600), .budget = Duration::seconds(900)};
   std::size_t most_queued = 100'000;
   std::size_t most_queued_per_user = 50'000;
-  std::size_t snapshot_every = 20'000;  // Entries, or jobs in them.
+  std::size_t snapshot_every = 20'000;  // In journal entries; see snapshot_weight().
   std::function<void(const std::string&)> log;
   decltype(PastSettings::what_if) what_if;  // See past_queries.h.
-  // Ends before the server gives up on the answer.
+  // Shorter than the time that the API server waits for the answer.
   Duration what_if_time = kAnswerTime - Duration::seconds(10);
 };
 

@@ -1,4 +1,4 @@
-// What the manager says when, and to whom.
+// The answers of the manager to each kind of caller.
 
 #include <filesystem>
 #include <fstream>
@@ -13,14 +13,14 @@ using nlohmann::json;
 TEST_F(ManagerTest, AnswersWithAnIdAndOrdersTheStart) {
   start();
   EXPECT_EQ(ask(job(), 201)["id"], 1);
-  const std::vector<HandOrder> orders = hands_.take();
+  const std::vector<LeaseOrder> orders = runner_.take();
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_EQ(orders[0].specs.at(0).job, 1);
   EXPECT_EQ(orders[0].specs.at(0).cpu_milli, 2000);
   EXPECT_EQ(state(1), "starting");
   tell(LeaseUpInput{1, 1, "full"});
   EXPECT_EQ(state(1), "running");
-  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 1500, 10});
+  tell(LeaseOverInput{1, 1, LeaseResult::kFinished, "", "", 2000, 1500, 10});
   const json shown = ask(ShowJob{"1"}, 200);
   EXPECT_EQ(shown["state"], "done");
   EXPECT_EQ(shown["leases"][0]["cpu_s"], 1.5);
@@ -65,10 +65,10 @@ TEST_F(ManagerTest, ChangesOnlyWhatWasNamedWhole) {
   ask(job(), 201, {"bob", false});
   for (int i = 2; i <= 11; ++i) ask(job(2), 201);
   const json refusal = ask(CancelJob{"1"}, 404);
-  EXPECT_EQ(refusal["error"], "no such job: 1; changing one takes its whole id: 11, 10");
+  EXPECT_EQ(refusal["error"], "no such job: 1; use a full id to change a job: 11, 10");
   EXPECT_EQ(state(10), "queued");
   EXPECT_EQ(state(11), "queued");
-  EXPECT_EQ(ask(CancelJob{"5_*"}, 404)["error"], "no array with jobs that are not over: 5_*");
+  EXPECT_EQ(ask(CancelJob{"5_*"}, 404)["error"], "no array with active jobs: 5_*");
 }
 
 TEST_F(ManagerTest, AnArrayIsChangedAsOne) {
@@ -80,7 +80,7 @@ TEST_F(ManagerTest, AnArrayIsChangedAsOne) {
   ask(HoldJob{"2"}, 200);
   EXPECT_EQ(state(3), "queued");
   EXPECT_EQ(ask(HoldJob{"2_*"}, 200)["jobs"].size(), 3U) << "one was held already";
-  EXPECT_EQ(ask(HoldJob{"2_*"}, 409)["error"], "job 5 is held already");
+  EXPECT_EQ(ask(HoldJob{"2_*"}, 409)["error"], "job 5 is already held");
   EXPECT_EQ(ask(ReleaseJob{"2_3"}, 200), (json{{"id", 5}, {"state", "queued"}, {"array", 2}}));
   ask(CancelJob{"2_*"}, 404, {"bob", false});
   const json gone = ask(CancelJob{"2_*"}, 200);
@@ -156,14 +156,14 @@ TEST_F(ManagerTest, DependenciesOnJobsThatAreOverAreSettledAtOnce) {
   start();
   ask(job(), 201);
   tell(LeaseUpInput{1, 1, "full"});
-  tell(LeaseOverInput{1, 1, LeaseFate::kFailed, "traceback", "boom", 2000, 0, 0});
+  tell(LeaseOverInput{1, 1, LeaseResult::kFailed, "traceback", "boom", 2000, 0, 0});
   SubmitJob any = job();
   any.request.after_any = {1};
   ask(any, 201);
   EXPECT_EQ(state(2), "starting");
   SubmitJob good = job();
   good.request.after_ok = {1};
-  EXPECT_NE(ask(good, 409)["error"].get<std::string>().find("did not end well"), std::string::npos);
+  EXPECT_NE(ask(good, 409)["error"].get<std::string>().find("did not succeed"), std::string::npos);
 }
 
 TEST_F(ManagerTest, SaysWhereOutputIs) {
@@ -227,13 +227,13 @@ TEST_F(ManagerTest, LimitsTheQueue) {
   wanted.scheduling = scheduling(kPlain);
   wanted.most_queued_per_user = 3;
   manager_ = Manager::open(std::move(wanted)).value();
-  manager_->use(hands_);
+  manager_->use(runner_);
   thread_ = std::thread([this] { EXPECT_FALSE(manager_->run()); });
   for (int i = 0; i < 3; ++i) ask(job(), 201);
   ask(job(), 429);
   ask(job(), 201, {"bob", false});
   tell(LeaseUpInput{1, 1, "full"});
-  tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
+  tell(LeaseOverInput{1, 1, LeaseResult::kFinished, "", "", 2000, 0, 0});
   ask(job(), 201);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a manager with a real journal and hands that only note their orders.
+// For tests: a manager with a real journal and a lease runner that only records its orders.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -23,18 +23,18 @@
 
 namespace muster {
 
-class NotingHands final : public Hands {
+class RecordingLeaseRunner final : public LeaseRunner {
  public:
-  void order(std::vector<HandOrder> orders) override {
+  void order(std::vector<LeaseOrder> orders) override {
     const std::lock_guard lock(mutex);
-    for (HandOrder& each : orders) given.push_back(std::move(each));
+    for (LeaseOrder& each : orders) given.push_back(std::move(each));
   }
-  std::vector<HandOrder> take() {
+  std::vector<LeaseOrder> take() {
     const std::lock_guard lock(mutex);
     return std::exchange(given, {});
   }
   std::mutex mutex;
-  std::vector<HandOrder> given;
+  std::vector<LeaseOrder> given;
 };
 
 inline std::string scheduling(const std::string& yaml, int gpus = 2) {
@@ -46,7 +46,7 @@ inline std::string scheduling(const std::string& yaml, int gpus = 2) {
   machine.gpus_virtual = true;
   const Result<ServeFile> file = parse_serve_file(yaml, "serve.yaml");
   EXPECT_TRUE(file.ok()) << file.error().message;
-  return settings_text(file.value(), servers_of(file.value(), machine)).value();
+  return settings_text(file.value(), nodes_of(file.value(), machine)).value();
 }
 
 inline constexpr const char* kPlain = "scheduler: {policy: fifo, retry: none}";
@@ -72,17 +72,17 @@ class ManagerTest : public testing::Test {
   }
   void start(const std::string& settings = scheduling(kPlain)) {
     ASSERT_EQ(open(settings), "");
-    manager_->use(hands_);
+    manager_->use(runner_);
     thread_ = std::thread([this] { EXPECT_FALSE(manager_->run()); });
   }
-  // As a clean stop does. What a crash leaves is the same but for the snapshot.
+  // A clean stop. A crash leaves the same state except the snapshot.
   void end() {
     if (!thread_.joinable()) return;
     manager_->stop();
     thread_.join();
     manager_.reset();
   }
-  // As if it had been killed now.
+  // Leaves the state of a manager that was killed now.
   void crash() {
     const std::string copy = home_ + "-crashed";
     std::filesystem::copy(home_, copy, std::filesystem::copy_options::recursive);
@@ -98,7 +98,7 @@ class ManagerTest : public testing::Test {
     last_log_ = answer.log;
     return nlohmann::json::parse(answer.body.empty() ? "{}" : answer.body);
   }
-  // Whether the answer comes from the thread that decides.
+  // Whether the manager thread itself answers.
   bool is_answered_at_once(const Call& call) {
     const auto answered_on = [this](Call each) {
       std::promise<std::thread::id> promise;
@@ -121,7 +121,7 @@ class ManagerTest : public testing::Test {
   }
   void tell(Input input) {
     manager_->news({std::move(input)});
-    ask(ShowHealth{}, 200);  // It has been seen to by then.
+    ask(ShowHealth{}, 200);  // It has been processed by then.
   }
 
   const Folder folder_;
@@ -130,8 +130,8 @@ class ManagerTest : public testing::Test {
   Duration progress_every_ = Duration::seconds(2);
   decltype(ManagerSettings::what_if) what_if_;
   Duration what_if_time_ = ManagerSettings().what_if_time;
-  std::vector<std::string> logged_;  // By the manager's thread: read it after an answer.
-  NotingHands hands_;
+  std::vector<std::string> logged_;  // The manager thread writes it: read it after an answer.
+  RecordingLeaseRunner runner_;
   std::unique_ptr<Manager> manager_;
   std::thread thread_;
   std::optional<LogPlace> last_log_;

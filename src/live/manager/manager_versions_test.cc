@@ -23,10 +23,10 @@ class ManagerVersions : public ManagerTest {
       ask(call, 201);
     }
     tell(LeaseUpInput{1, 1, "full"});
-    tell(LeaseOverInput{1, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
+    tell(LeaseOverInput{1, 1, LeaseResult::kFinished, "", "", 2000, 0, 0});
     tell(LeaseUpInput{2, 1, "full"});
     crash();
-    hands_.take();
+    runner_.take();
     logged_.clear();
   }
   void change_snapshot(const std::function<void(EraSnapshot&)>& change) {
@@ -52,7 +52,7 @@ TEST_F(ManagerVersions, DecisionsOfAnotherVersionAreRepeated) {
   EXPECT_EQ(state(1), "done");
   EXPECT_EQ(state(2), "running");
   EXPECT_EQ(state(3), "queued");
-  const std::vector<HandOrder> orders = hands_.take();
+  const std::vector<LeaseOrder> orders = runner_.take();
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_EQ(orders[0].id, 2U);
   EXPECT_EQ(logged_.front(),
@@ -61,19 +61,20 @@ TEST_F(ManagerVersions, DecisionsOfAnotherVersionAreRepeated) {
   SubmitJob call = job(2);
   call.request.estimate = Duration::seconds(5);
   ask(call, 201);
-  tell(LeaseOverInput{2, 1, LeaseFate::kFinished, "", "", 2000, 0, 0});
+  tell(LeaseOverInput{2, 1, LeaseResult::kFinished, "", "", 2000, 0, 0});
   EXPECT_EQ(state(4), "starting") << "by the new engine the shortest is next";
   crash();
   logged_.clear();
   start(scheduling(kSjf));
   EXPECT_EQ(state(4), "starting");
-  for (const std::string& line : logged_) EXPECT_EQ(line.find("recovered"), std::string::npos);
+  for (const std::string& line : logged_)
+    EXPECT_EQ(line.find("decided by engine version"), std::string::npos);
 }
 
 TEST_F(ManagerVersions, TheSameVersionMustDecideTheSame) {
   write_journal();
   change_snapshot(make_shortest_first);
-  EXPECT_NE(open(scheduling(kSjf)).find("come out differently"), std::string::npos);
+  EXPECT_NE(open(scheduling(kSjf)).find("led to different decisions"), std::string::npos);
 }
 
 TEST_F(ManagerVersions, ATailWithoutDecisionsNeedsItsOwnVersion) {
@@ -82,7 +83,7 @@ TEST_F(ManagerVersions, ATailWithoutDecisionsNeedsItsOwnVersion) {
     era.engine = kEngineVersion + 1;
     era.decided.reset();
   });
-  EXPECT_NE(open(scheduling(kFifo)).find("start that one and stop it once"), std::string::npos);
+  EXPECT_NE(open(scheduling(kFifo)).find("start and stop that version once"), std::string::npos);
 }
 
 TEST_F(ManagerVersions, DecisionsThatDoNotFitNameTheEntry) {

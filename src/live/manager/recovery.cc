@@ -14,19 +14,19 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kMaxNodeNotes = 2'000;  // That are read at the start.
+constexpr std::size_t kMaxNodeNotes = 2'000;  // Maximum read at the start.
 
-// Job ids begin at 1 again with a new journal, and old records under the same names would be taken
+// With a new journal, job ids start at 1 again. Old records with the same names would be mistaken
 // for those of new jobs.
-Refusal refuse_old_leases(const LeaseFiles& files) {
+MaybeError refuse_old_leases(const LeaseFiles& files) {
   if (files.empty()) return std::nullopt;
   return Error{files.directory() +
-                   ": has leases of a manager whose journal is gone; bring journal.db back, or "
+                   ": contains leases, but their journal is missing; restore journal.db, or "
                    "move the directory away",
                ErrorCode::kConflict};
 }
 
-// Opens the files and replays. Used once.
+// Opens the files and replays the journal. Used once.
 class Recovery {
  public:
   Recovery(Instance instance, Journal journal, const std::function<void(const std::string&)>& log)
@@ -36,13 +36,13 @@ class Recovery {
                                  JobReader worker_rows) &&;
   Result<Recovered> from_snapshot(const Snapshot& snapshot, const std::string& scheduling,
                                   JobReader rows, JobReader worker_rows) &&;
-  Refusal remember_nodes(JobReader& rows);
+  MaybeError remember_nodes(JobReader& rows);
   Journal& journal() { return journal_; }
 
  private:
-  Refusal replay(EraReplay& era, std::uint64_t after, const LiveClock& clock);
+  MaybeError replay(EraReplay& era, std::uint64_t after, const LiveClock& clock);
   void write_notes() {
-    if (const Refusal refusal = notes_->write(0, journal_)) log_(refusal->message);
+    if (const MaybeError refusal = notes_->write(0, journal_)) log_(refusal->message);
   }
 
   Instance instance_;
@@ -53,7 +53,7 @@ class Recovery {
   bool repeatable_ = true;  // Another engine version could repeat the era.
 };
 
-Refusal Recovery::remember_nodes(JobReader& rows) {
+MaybeError Recovery::remember_nodes(JobReader& rows) {
   Result<std::vector<EventRow>> events = rows.latest_of_no_job(kMaxNodeNotes);
   if (!events.ok()) return events.error();
   std::for_each(events.value().rbegin(), events.value().rend(),
@@ -86,28 +86,28 @@ Result<Recovered> Recovery::from_snapshot(const Snapshot& snapshot, const std::s
   if (!begun.ok()) return begun.error();
   const std::string settings = begun.value().settings;
   notes_->continue_after(begun.value().last_note);
-  // If the instance's file was lost, times and tokens must stay as they were.
+  // If the instance file was lost, its times and tokens must stay the same.
   instance_.id = begun.value().instance;
   instance_.born_unix_us = begun.value().born_unix_us;
   Result<RosterSettings> old = roster_settings(settings);
   if (!old.ok()) return old.error();
-  Result<std::vector<Learnt>> profiles = learnt_in(settings);
+  Result<std::vector<LearnedProfile>> profiles = learned_profiles_in(settings);
   if (!profiles.ok()) return profiles.error();
   repeatable_ = begun.value().decided.has_value();
   Result<EraReplay> era = EraReplay::begin(begun.value(), std::move(old).value());
   if (!era.ok()) return era.error();
   Roster& roster = era.value().roster();
-  // The journal has the notes of its entries; those of the new era only if there was a commit after
-  // it.
+  // The journal contains the notes of its entries. It contains those of the new era only if a
+  // commit followed it.
   const LiveClock clock(instance_, Instant());
   const bool known = journal_.last_event() > notes_->last();
   notes_->take(roster, clock);
   if (!known) write_notes();
-  if (const Refusal refusal = replay(era.value(), snapshot.seq, clock)) return *refusal;
+  if (const MaybeError refusal = replay(era.value(), snapshot.seq, clock)) return *refusal;
   notes_->drop_fresh();
   notes_->continue_after(std::max(notes_->last(), journal_.last_event()));
   const LiveClock clock_after(instance_, roster.now());
-  std::string wanted = with_learnt(scheduling, profiles.value());
+  std::string wanted = with_learned(scheduling, profiles.value());
   if (era.value().is_other_version()) {
     const std::uint64_t steps = era.value().steps();
     log_(
@@ -129,30 +129,30 @@ Result<Recovered> Recovery::from_snapshot(const Snapshot& snapshot, const std::s
                    since_snapshot_};
 }
 
-// Every entry must find the roster as it was when it was written.
-Refusal Recovery::replay(EraReplay& era, std::uint64_t after, const LiveClock& clock) {
-  Refusal wrong;
-  const Refusal refusal = journal_.for_each_from(after + 1, [&](std::uint64_t number,
-                                                                const JournalEntry& entry) {
+// Every entry must match the roster state at the time it was written.
+MaybeError Recovery::replay(EraReplay& era, std::uint64_t after, const LiveClock& clock) {
+  MaybeError wrong;
+  const MaybeError refusal = journal_.for_each_from(after + 1, [&](std::uint64_t number,
+                                                                   const JournalEntry& entry) {
     if (wrong) return;
     const Result<JournalStep> step = read_step(entry.body);
     if (!step.ok()) {
       wrong = Error{fmt::format("entry {}: {}", number, step.error().message), ErrorCode::kCorrupt};
     } else if (!era.agrees(step.value())) {
       wrong = Error{
-          fmt::format(
-              "entry {}: replayed, the decisions before it come out differently; it was written by "
-              "another version of Muster: start that one and stop it once, then this one",
-              number),
+          fmt::format("entry {}: the replay of earlier entries led to different decisions; another "
+                      "version of Muster wrote them: start and stop that version once, then this "
+                      "one",
+                      number),
           ErrorCode::kConflict};
-    } else if (const Refusal misfit = era.take(entry.at, step.value())) {
+    } else if (const MaybeError misfit = era.take(entry.at, step.value())) {
       wrong = Error{fmt::format("entry {}: {}", number, misfit->message), ErrorCode::kCorrupt};
     } else {
       repeatable_ = repeatable_ && step.value().decided;
       notes_->drop_fresh();
       notes_->take(era.roster(), clock);
       since_snapshot_ += snapshot_weight(step.value().inputs);
-      // Written before events were kept.
+      // Written by a version that did not store events.
       if (number < journal_.events_from()) write_notes();
     }
   });
@@ -174,12 +174,12 @@ Result<Recovered> recover(const std::string& home, const LeaseFiles& files,
   Result<JobReader> worker_rows = JobReader::open(file);
   if (!worker_rows.ok()) return worker_rows.error();
   Recovery recovery(std::move(instance).value(), std::move(journal).value(), log);
-  if (const Refusal refusal = recovery.remember_nodes(rows.value())) return *refusal;
+  if (const MaybeError refusal = recovery.remember_nodes(rows.value())) return *refusal;
   if (const auto wanted = roster_settings(scheduling); !wanted.ok()) return wanted.error();
   const Result<std::optional<Snapshot>> snapshot = recovery.journal().newest_snapshot();
   if (!snapshot.ok()) return snapshot.error();
   if (!snapshot.value()) {
-    if (const Refusal refusal = refuse_old_leases(files)) return *refusal;
+    if (const MaybeError refusal = refuse_old_leases(files)) return *refusal;
     return std::move(recovery).from_nothing(scheduling, std::move(rows).value(),
                                             std::move(worker_rows).value());
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the manager's state again from its state directory: the newest snapshot, and the journal
-// entries after it, replayed.
+// Recovers the manager's state from its state directory: the newest snapshot, and the journal
+// entries after it, which are replayed.
 
 #include <cstddef>
 #include <functional>
@@ -12,8 +12,8 @@
 #include "base/types/result.h"
 #include "engine/roster/roster.h"
 #include "exec/lease/lease_files.h"
-#include "live/config/instance.h"
-#include "live/config/learnt.h"
+#include "live/config/learned_profiles.h"
+#include "live/config/state_directory.h"
 #include "live/store/job_reader.h"
 #include "live/store/journal.h"
 #include "live/views/note_log.h"
@@ -28,12 +28,12 @@ struct Recovered {
   JobReader worker_rows;  // A second reader, for a worker.
   Roster roster;
   std::unique_ptr<NoteLog> notes;
-  // Begin an era before the first step: there is no snapshot yet, another engine version wrote it
-  // and the roster only repeated that version's decisions, or an entry has no decisions.
+  // Begin an era before the first step. Reasons: there is no snapshot yet, an entry has no
+  // decisions, or another engine version wrote the era, so the roster only repeated its decisions.
   bool needs_era = false;
-  std::string in_force;          // The settings of the roster.
-  std::string wanted;            // The given settings, with the profiles.
-  std::vector<Learnt> profiles;  // Of the settings in force.
+  std::string in_force;                  // The settings of the roster.
+  std::string wanted;                    // The given settings, with the profiles.
+  std::vector<LearnedProfile> profiles;  // Part of the settings in force.
   std::size_t since_snapshot = 0;
 };
 

@@ -5,7 +5,7 @@
 #include "base/types/version.h"
 #include "live/config/settings.h"
 #include "live/views/answers.h"
-#include "live/views/fleet.h"
+#include "live/views/fleet_view.h"
 #include "live/views/metrics_text.h"
 #include "live/views/view_units.h"
 
@@ -38,7 +38,7 @@ Answer ClusterQueries::fleet(const Caller& caller) const {
 
 Answer ClusterQueries::profiles(const Caller& caller) const {
   json list = json::array();
-  for (const Learnt& each : context_.profiles) {
+  for (const LearnedProfile& each : context_.profiles) {
     if (may_see(caller, each.user)) list.push_back(profile_view(each));
   }
   return json_answer({{"profiles", std::move(list)}});

@@ -1,15 +1,15 @@
 #pragma once
 
-// Answers questions about the cluster and the manager: who calls, all GPUs, nodes, tenants,
-// profiles, metrics and health.
+// Answers questions about the cluster and the manager: the caller, GPUs, nodes, tenants, profiles,
+// metrics and health.
 //
-// Threads: the manager thread calls it; every answer is made there.
+// Threads: the manager thread calls it and computes every answer itself.
 
 #include <functional>
 #include <memory>
 #include <utility>
 
-#include "live/lease/hands.h"
+#include "live/lease/lease_runner.h"
 #include "live/query/read_context.h"
 
 namespace muster {
@@ -25,9 +25,9 @@ class ClusterQueries {
   Answer nodes(const Caller& caller) const;
   Answer tenants() const;
   Answer profiles(const Caller& caller) const;
-  Answer metrics() const;  // In the exposition format.
+  Answer metrics() const;  // In Prometheus text format.
   Answer health() const;   // Status 503 while is_blocked().
-  // Whether the journal cannot be written.
+  // Returns true while the journal cannot be written.
   bool is_blocked() const { return !context_.status.blocked.empty(); }
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
-// How many finished jobs there are in each state, by question, until another job finishes.
+// Cache of the number of finished jobs per state, by question. Valid until another job finishes.
 //
-// Threads: any. The manager thread finds and forgets, the worker keeps what it counted.
+// Threads: any. The manager thread calls find() and forget(), the worker calls keep().
 
 #include <cstddef>
 #include <cstdint>

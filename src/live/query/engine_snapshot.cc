@@ -1,13 +1,13 @@
 #include <algorithm>
 
 #include "engine/roster/roster.h"
-#include "live/query/picture.h"
+#include "live/query/engine_snapshot.h"
 
 namespace muster {
 
 namespace {
 
-// Why each node takes no jobs; empty if it does.
+// Returns why each node is unschedulable; empty if it is schedulable.
 std::vector<std::string> closed_reasons(const Roster& roster) {
   std::vector<std::string> reasons(roster.settings().topology.node_count());
   for (std::size_t i = 0; i < reasons.size(); ++i) {
@@ -25,58 +25,58 @@ std::vector<std::string> closed_reasons(const Roster& roster) {
 }
 
 // Run times of finished jobs, and the latest arrivals.
-Guesses guesses_of(const Roster& roster) {
+RuntimeSampler guesses_of(const Roster& roster) {
   struct Arrival {
     Instant at;
     JobSpec spec;
   };
-  Guesses guesses;
+  RuntimeSampler guesses;
   std::vector<Arrival> arrivals;
   JobRequest request;
   for (const FinishedSample& known : roster.finished()) {
     request.name = known.name;
     request.gpus = known.gpus;
-    const JobSpec spec = roster.imagine(request, known.user, known.tenant);
+    const JobSpec spec = roster.to_job_spec(request, known.user, known.tenant);
     guesses.learn(spec, known.work);
     if (known.submitted > Instant()) arrivals.push_back({known.submitted, spec});
   }
-  // The latest, as many as can count: ids ascend with time.
-  std::size_t room = Guesses::kArrivals;
+  // Only the latest arrivals count. Ids ascend with time, so iterate backwards.
+  std::size_t room = RuntimeSampler::kArrivals;
   for (auto at = roster.jobs().rbegin(); at != roster.jobs().rend() && room > 0; ++at) {
     const LiveJob& job = at->second;
     if (!job.row) continue;
-    arrivals.push_back({job.submitted, roster.imagine(job.request, job.user, job.tenant)});
+    arrivals.push_back({job.submitted, roster.to_job_spec(job.request, job.user, job.tenant)});
     --room;
   }
   std::sort(arrivals.begin(), arrivals.end(),
             [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
-  for (const Arrival& arrival : arrivals) guesses.came(arrival.at, arrival.spec);
+  for (const Arrival& arrival : arrivals) guesses.record_arrival(arrival.at, arrival.spec);
   return guesses;
 }
 
 }  // namespace
 
-Picture engine_snapshot(const Roster& roster, Instant now) {
+EngineSnapshot engine_snapshot(const Roster& roster, Instant now) {
   const RosterSettings& settings = roster.settings();
-  Rules rules;
+  SchedulingRules rules;
   rules.cluster = roster.engine().state().cluster;
   rules.planner = settings.planner;
   rules.planner.chain.tenants = settings.tenants ? &*settings.tenants : nullptr;
   rules.engine = settings.engine;
-  Picture picture{roster.world(),
-                  std::max(now, roster.now()),
-                  roster.engine(),
-                  std::move(rules),
-                  guesses_of(roster),
-                  {},
-                  {},
-                  closed_reasons(roster)};
+  EngineSnapshot snapshot{roster.world(),
+                          std::max(now, roster.now()),
+                          roster.engine(),
+                          std::move(rules),
+                          guesses_of(roster),
+                          {},
+                          {},
+                          closed_reasons(roster)};
   for (std::size_t i = 0; i < roster.rows(); ++i) {
-    picture.live_of.push_back(roster.live_of(JobId(i)));
+    snapshot.live_of.push_back(roster.live_of(JobId(i)));
   }
-  picture.users.resize(roster.users().size());
-  for (const auto& [user, id] : roster.users()) picture.users[id] = user;
-  return picture;
+  snapshot.users.resize(roster.users().size());
+  for (const auto& [user, id] : roster.users()) snapshot.users[id] = user;
+  return snapshot;
 }
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Why a job waits, runs or ended, when it will start, and what a request would do.
+// Explains why a job waits, runs or finished, when it will start, and what a request would get.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "live/query/forecast_queries.h"
 #include "live/query/job_lookup.h"
 #include "live/views/answers.h"
-#include "live/views/story.h"
+#include "live/views/job_text.h"
 
 namespace muster {
 
@@ -25,7 +25,7 @@ Duration seconds_of(const json& job, const char* key) {
   return Duration::micros(static_cast<std::int64_t>(std::max(job.value(key, 0.0), 0.0) * 1e6));
 }
 
-// What shows why it failed, as the view of the job has it.
+// Copies the cause of a failure from the view of the job.
 void put_failure(json& answer, const json& view) {
   for (const char* key : {"signature", "evidence", "line", "advice"}) {
     if (view.contains(key)) answer[key] = view[key];
@@ -34,25 +34,25 @@ void put_failure(json& answer, const json& view) {
 
 }  // namespace
 
-std::shared_ptr<const Picture> ForecastQueries::snapshot_with(LiveId id, JobId row) {
+std::shared_ptr<const EngineSnapshot> ForecastQueries::snapshot_with(LiveId id, JobId row) {
   const Roster& roster = *context_.roster;
   const Instant now = context_.clock.now();
   const auto has = [&] {
     if (row.index() >= snapshot_->live_of.size()) return false;
     if (snapshot_->live_of[row.index()] != id) return false;
     const JobState state = snapshot_->engine.state().jobs[row].state;
-    return state == JobState::kWaiting || state == JobState::kParked;
+    return state == JobState::kWaiting || state == JobState::kBackOff;
   };
   const bool fresh = snapshot_ && snapshot_version_ == version_now() &&
                      now - snapshot_->now <= kShared && (id == 0 || has());
   if (!fresh) {
-    snapshot_ = std::make_shared<const Picture>(engine_snapshot(roster, now));
+    snapshot_ = std::make_shared<const EngineSnapshot>(engine_snapshot(roster, now));
     snapshot_version_ = version_now();
   }
   return snapshot_;
 }
 
-// The worker looks at a job that is with the scheduler and has no lease.
+// A worker handles jobs that wait in the engine; all other answers are made here.
 void ForecastQueries::explain(const Caller& caller, const ExplainJob& call, Done done) {
   const Roster& roster = *context_.roster;
   const Result<FoundJob> found = find_job(context_, caller, call.job);
@@ -63,7 +63,7 @@ void ForecastQueries::explain(const Caller& caller, const ExplainJob& call, Done
     const Result<std::optional<JobRow>> row = context_.rows.job(id);
     if (!row.ok()) return done(error_answer(unreadable(row.error())));
     if (!row.value()) {
-      return done(error_answer({"no job " + std::to_string(id), ErrorCode::kNotFound}));
+      return done(error_answer({"no such job: " + std::to_string(id), ErrorCode::kNotFound}));
     }
     return done(story_of(*row.value()));
   }
@@ -72,7 +72,7 @@ void ForecastQueries::explain(const Caller& caller, const ExplainJob& call, Done
                            roster.engine().state().jobs.contains(*job->row);
   if (!with_engine) return done(json_answer(story_of(*job)));
   if (!worker_.has_room(caller.user)) return done(error_answer(too_many_questions()));
-  json last = json::object();  // Of its earlier leases.
+  json last = json::object();  // Data about its earlier leases.
   if (job->started) {
     last["before"] =
         fmt::format("ran {} in {} lease{} so far{}{}", short_duration(job->ran), job->leases_used,
@@ -87,7 +87,7 @@ void ForecastQueries::explain(const Caller& caller, const ExplainJob& call, Done
         json answer = why_json(*snapshot, row, reader, forecast);
         if (asked > 1) {
           answer["facts"]["asked"] = asked;
-          answer["why"] = fmt::format("wants {} GPUs, 1 first for its pre-run: {}", asked,
+          answer["why"] = fmt::format("needs {} GPUs, first 1 for its pre-run: {}", asked,
                                       answer["why"].get<std::string>());
         }
         answer.update(last);
@@ -102,20 +102,20 @@ void ForecastQueries::explain(const Caller& caller, const ExplainJob& call, Done
 
 void ForecastQueries::plan(const Caller& caller, const PlanJob& call, Done done) {
   const JobRequest& request = call.request;
-  if (const Refusal never = context_.roster->refuse(request, request.tenant)) {
+  if (const MaybeError never = context_.roster->refuse(request, request.tenant)) {
     return done(json_answer({{"verdict", "never"}, {"says", never->message}}));
   }
   if (request.hold || !request.after_ok.empty() || !request.after_any.empty()) {
     const std::size_t jobs = request.after_ok.size() + request.after_any.size();
-    return done(json_answer(
-        {{"verdict", "queue"},
-         {"says", request.hold ? "would be held until it is released"
-                               : fmt::format("would wait for {} other job{} to end first", jobs,
-                                             jobs == 1 ? "" : "s")},
-         {"constraint", request.hold ? "hold" : "dependency"}}));
+    return done(
+        json_answer({{"verdict", "queue"},
+                     {"says", request.hold ? "would be held until released"
+                                           : fmt::format("would wait for {} other job{} to finish",
+                                                         jobs, jobs == 1 ? "" : "s")},
+                     {"constraint", request.hold ? "hold" : "dependency"}}));
   }
   if (!worker_.has_room(caller.user)) return done(error_answer(too_many_questions()));
-  const JobSpec spec = context_.roster->imagine(request, caller.user, request.tenant);
+  const JobSpec spec = context_.roster->to_job_spec(request, caller.user, request.tenant);
   worker_.ask([snapshot = snapshot_with(), spec, reader = reader_for(caller),
                done = std::move(done)] { done(json_answer(plan_json(*snapshot, spec, reader))); },
               caller.user);
@@ -135,7 +135,8 @@ json ForecastQueries::story_of(const LiveJob& job) const {
   if (!job.lease || !job.row) return answer;
   const Placement& placement = job.lease->placement;
   const Resources total = total_of(placement);
-  const Duration waited = std::max(job.lease->since - job.waits_since, Duration());
+  Duration waited;  // The same time as in `facts`, where it is split by cause.
+  for (const Duration each : job.waited_for_lease.by_cause) waited += each;
   const double cpus = view.value("cpus", 0.0);
   answer["why"] = fmt::format(
       "{} on {} with {} GPU{}, {:.4g} CPU{} and {:.4g} GiB, after {} of "
@@ -151,7 +152,7 @@ json ForecastQueries::story_of(const LiveJob& job) const {
   json facts = {
       {"policy", parts.policy}, {"mechanism", parts.mechanism}, {"placement", parts.placement}};
   const Cluster& cluster = *context_.roster->engine().state().cluster;
-  const Resources least = context_.roster->imagine(job.request, job.user, job.tenant).least;
+  const Resources least = context_.roster->to_job_spec(job.request, job.user, job.tenant).least;
   answer["because"] = {
       {{"about", "place"}, {"says", place_words(placement, parts)}},
       {{"about", "cpus"}, {"says", cpu_words(cluster, placement, least, parts)}},
@@ -176,7 +177,7 @@ Answer ForecastQueries::story_of(const JobRow& row) const {
     times.leases = view.value("leases_used", 0);
     went = times_words(times);
   }
-  // What went wrong comes first; where its time went, if nothing did.
+  // A failed job shows the failure first; a successful one shows where its time went.
   const bool well = row.exit.empty() || row.state == state_name(LiveState::kDone);
   answer["why"] = well ? fmt::format("{} after {}: {}", row.state, short_duration(times.all), went)
                        : end_words(row.state, times, row.exit);
@@ -186,8 +187,7 @@ Answer ForecastQueries::story_of(const JobRow& row) const {
   return json_answer(answer);
 }
 
-// Bands are corrected by how far earlier ones were off, so one is made now and then without a
-// question.
+// Earlier forecasts correct later ones, so the manager makes one from time to time without a call.
 void ForecastQueries::ask_about_one_job() {
   const Roster& roster = *context_.roster;
   const Instant now = context_.clock.now();

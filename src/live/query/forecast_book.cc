@@ -28,7 +28,7 @@ void ForecastBook::evaluate(const Roster& roster) {
   });
 }
 
-Errors ForecastBook::errors() const {
+ForecastErrors ForecastBook::errors() const {
   const std::lock_guard lock(mutex_);
   return errors_;
 }

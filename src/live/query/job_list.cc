@@ -18,12 +18,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostListed = 1'000;
-constexpr std::size_t kMostPassedOver = 5'000;
+constexpr std::size_t kMaxListed = 1'000;
+constexpr std::size_t kMaxPassedOver = 5'000;
 constexpr std::size_t kLiveStates = static_cast<std::size_t>(LiveState::kRejected) + 1;
 constexpr std::size_t kEnds = kLiveStates - static_cast<std::size_t>(LiveState::kDone);
 
-// Those that hold GPUs, then those that only wait for some, then those that something else keeps.
+// Jobs with GPUs first, then jobs that only wait for GPUs, then jobs with other obstacles.
 int rank_of(LiveState state) {
   switch (state) {
     case LiveState::kRunning:
@@ -41,7 +41,6 @@ int rank_of(LiveState state) {
   }
 }
 
-// A set of states.
 using States = std::bitset<kLiveStates>;
 
 Result<States> read_states(std::string_view text) {
@@ -70,7 +69,7 @@ bool is_wanted(const ListJobs& call, const std::string& user, const std::string&
          (call.tenant.empty() || call.tenant == tenant_or_default(tenant));
 }
 
-// As SQLite has it: letters of ASCII are alike whether large or small.
+// As in SQLite: ASCII letters match in any case.
 bool contains(std::string_view text, std::string_view small_part) {
   const auto found = std::search(text.begin(), text.end(), small_part.begin(), small_part.end(),
                                  [](char a, char b) { return lower(a) == b; });
@@ -79,7 +78,7 @@ bool contains(std::string_view text, std::string_view small_part) {
 
 struct Search {
   explicit Search(std::string_view words) : part(lowered(words)) {
-    // Whatever else it has, no id begins so.
+    // Ids consist of digits and '_'.
     may_be_id = std::all_of(part.begin(), part.end(),
                             [](char c) { return (c >= '0' && c <= '9') || c == '_'; });
   }
@@ -97,7 +96,7 @@ struct Search {
   bool may_be_id = false;
 };
 
-// What one job is sorted by. Who lacks it comes last whichever way.
+// The sort key of one job. Jobs without a value sort last in both directions.
 struct SortKey {
   bool missing = false;
   double number = 0;
@@ -108,14 +107,14 @@ SortKey of_time(const std::optional<Instant>& at) {
   return at ? SortKey{false, static_cast<double>(at->us())} : SortKey{true};
 }
 
-// Who waits for GPUs by its place in line; who has none there behind those, by priority.
-constexpr double kMostPlaces = 1e9;
+// Jobs that wait for GPUs sort by queue position; jobs without one follow, by priority.
+constexpr double kMaxPlaces = 1e9;
 
 double order_of(const LiveJob& job, LiveState state, std::uint32_t place) {
   const int rank = rank_of(state);
-  if (rank != 2) return rank * 2 * kMostPlaces;
-  return rank * 2 * kMostPlaces +
-         (place != 0 ? static_cast<double>(place) : kMostPlaces - job.request.priority);
+  if (rank != 2) return rank * 2 * kMaxPlaces;
+  return rank * 2 * kMaxPlaces +
+         (place != 0 ? static_cast<double>(place) : kMaxPlaces - job.request.priority);
 }
 
 SortKey key_of(const LiveJob& job, LiveState state, std::uint32_t place, std::string_view sort,
@@ -133,7 +132,7 @@ SortKey key_of(const LiveJob& job, LiveState state, std::uint32_t place, std::st
   if (sort == "ended") return of_time(job.ended);
   if (sort == "position") return {place == 0, static_cast<double>(place)};
   if (sort == "ran") return {false, ran_by(job, now).in_seconds()};
-  return {};  // By id alone.
+  return {};  // Only by id.
 }
 
 struct Listed {
@@ -144,7 +143,7 @@ struct Listed {
 };
 
 int compare_texts(const std::string& a, const std::string& b) {
-  if (a == b) return 0;  // As of a sweep: thousands.
+  if (a == b) return 0;  // Common in a parameter sweep with thousands of jobs.
   const std::size_t both = std::min(a.size(), b.size());
   for (std::size_t i = 0; i < both; ++i) {
     const int difference =
@@ -215,28 +214,27 @@ json JobList::view_now(const JobRow& row) const {
 struct JobList::Draft {
   ListJobs call;
   States states;
-  bool complete = false;      // Nothing is left to be added.
-  std::size_t active = 0;     // The number of active jobs; of all jobs, if complete.
-  json jobs = json::array();  // Of the page.
+  bool complete = false;      // No finished jobs to add.
+  std::size_t active = 0;     // Number of active jobs; of all jobs if complete.
+  json jobs = json::array();  // The jobs of the page.
   json counts = json::object();
   EndedCounts::Found ended = {};
   Instant at;  // Jobs that finish later count as active.
   LiveClock clock;
 
   EndedCounts::Question question() const { return {call.user, call.tenant, call.search}; }
-  std::size_t ends() const {  // How many final states are requested.
+  std::size_t ends() const {  // Number of requested final states.
     return (states >> (kLiveStates - kEnds)).count();
   }
   bool wants_ended() const { return !complete && ends() > 0; }
   bool wants_counts() const { return !complete && call.counts; }
-  // With thousands of finished jobs it takes long to count, sort or search them, or to skip many
-  // before the first.
+  // With thousands of finished jobs it is slow to count, sort or search them, or to skip many.
   bool is_slow() const {
     if (!ended.counts && (wants_counts() || wants_ended())) return true;
-    // An index has all finished jobs, and those of one user or one tenant, in their order.
+    // Indexes cover all finished jobs, and those of one user or of one tenant, in list order.
     const bool some = ends() < kEnds || (!call.user.empty() && !call.tenant.empty());
     return wants_ended() && (some || !call.search.empty() || !call.sort.empty() ||
-                             call.offset > active + kMostPassedOver);
+                             call.offset > active + kMaxPassedOver);
   }
   JobFilter filter() const {
     JobFilter filter;
@@ -246,7 +244,7 @@ struct JobList::Draft {
     filter.search = call.search;
     return filter;
   }
-  Refusal add_ended(JobReader& rows);
+  MaybeError add_ended(JobReader& rows);
 };
 
 void JobList::list(const Caller& caller, const ListJobs& call, Done done) {
@@ -255,7 +253,7 @@ void JobList::list(const Caller& caller, const ListJobs& call, Done done) {
   auto draft = std::make_shared<Draft>(std::move(begun).value());
   if (!draft->is_slow()) return done(answer_of(finish(*draft, context_.rows)));
   if (!worker_.has_room(caller.user)) {
-    return done(error_answer({"too many lists at once", ErrorCode::kBusy}));
+    return done(error_answer({"too many lists in progress; retry later", ErrorCode::kBusy}));
   }
   worker_.ask(
       [this, draft, done = std::move(done)] { done(answer_of(finish(*draft, worker_rows_))); },
@@ -271,7 +269,7 @@ Result<Answer> JobList::list_now(const Caller& caller, const ListJobs& call) {
 Result<JobList::Draft> JobList::begin(const Caller& caller, ListJobs call) {
   const Result<States> states = read_states(call.state);
   if (!states.ok()) return states.error();
-  call.limit = std::min(call.limit, kMostListed);
+  call.limit = std::min(call.limit, kMaxListed);
   const bool foreign = !caller.is_operator && !call.user.empty() && call.user != caller.user;
   if (foreign) call.counts = false;
   if (!caller.is_operator) call.user = caller.user;
@@ -282,7 +280,7 @@ Result<JobList::Draft> JobList::begin(const Caller& caller, ListJobs call) {
               .clock = context_.clock};
   if (foreign) return draft;
   if (call.array != 0) {
-    if (const Refusal refusal = add_array(draft)) return *refusal;
+    if (const MaybeError refusal = add_array(draft)) return *refusal;
     return draft;
   }
   if (call.counts) forecasts_.expect_lists();
@@ -319,7 +317,7 @@ Result<Answer> JobList::finish(Draft& draft, JobReader& rows) {
       if (has_state(draft.states, *state)) wanted += count;
     }
     if (wanted > 0) {
-      if (const Refusal refusal = draft.add_ended(rows)) return *refusal;
+      if (const MaybeError refusal = draft.add_ended(rows)) return *refusal;
     }
     answer["total"] = draft.active + wanted;
   }
@@ -335,15 +333,16 @@ Result<EndedCounts::StateCounts> JobList::count_ended(const Draft& draft, JobRea
   return counts;
 }
 
-// After the active jobs.
-Refusal JobList::Draft::add_ended(JobReader& rows) {
+// Adds finished jobs after the active ones.
+MaybeError JobList::Draft::add_ended(JobReader& rows) {
   JobFilter wanted = filter();
   for (std::size_t i = 0; i < states.size(); ++i) {
     const auto state = static_cast<LiveState>(i);
     if (states.test(i) && is_over(state)) wanted.states.emplace_back(state_name(state));
   }
   if (wanted.states.empty() || jobs.size() >= call.limit) return std::nullopt;
-  if (wanted.states.size() == kEnds) wanted.states.clear();  // Which an index has in order.
+  // An index has all finished jobs in order.
+  if (wanted.states.size() == kEnds) wanted.states.clear();
   wanted.over = true;
   const auto sort = std::find(kJobSorts.begin(), kJobSorts.end(), call.sort);
   const auto order = static_cast<std::size_t>(sort - kJobSorts.begin());
@@ -359,11 +358,11 @@ Refusal JobList::Draft::add_ended(JobReader& rows) {
   return std::nullopt;
 }
 
-// The jobs of one array, by index; nothing is left to be added then.
-Refusal JobList::add_array(Draft& draft) {
+// Adds the jobs of one array by index; then the draft is complete.
+MaybeError JobList::add_array(Draft& draft) {
   const ListJobs& call = draft.call;
   Result<std::vector<JobRow>> rows =
-      context_.rows.jobs_beginning(fmt::format("{}_", call.array), kMostArrayJobs);
+      context_.rows.jobs_beginning(fmt::format("{}_", call.array), kMaxArrayJobs);
   if (!rows.ok()) return unreadable(rows.error());
   std::reverse(rows.value().begin(), rows.value().end());
   std::map<std::string, std::size_t> counts;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Lists jobs, as `muster queue` and the dashboard show them: active jobs from the roster, finished
-// ones from the tables. Only the requested page of the active jobs is put in order, so the first
-// few of ten thousand cost little.
+// Lists jobs for `muster queue` and the dashboard: active jobs from the roster, finished jobs from
+// the tables. Sorts only the requested page of the active jobs, so a short page of ten thousand
+// jobs is cheap.
 //
 // Threads: the manager thread calls it. If finished jobs take long to count, search or sort, the
 // worker finishes the list with its own reader.
@@ -13,7 +13,7 @@
 #include "base/types/result.h"
 #include "live/query/ended_counts.h"
 #include "live/query/forecast_queries.h"
-#include "live/query/forecaster.h"
+#include "live/query/question_worker.h"
 #include "live/query/read_context.h"
 #include "live/store/job_reader.h"
 
@@ -21,8 +21,8 @@ namespace muster {
 
 class JobList {
  public:
-  // `worker_rows` belongs to the worker's thread alone. The worker must end before this object.
-  JobList(const ReadContext& context, ForecastQueries& forecasts, Forecaster& worker,
+  // Only the worker's thread uses `worker_rows`. The worker must end before this object.
+  JobList(const ReadContext& context, ForecastQueries& forecasts, QuestionWorker& worker,
           JobReader worker_rows)
       : context_(context),
         forecasts_(forecasts),
@@ -30,10 +30,10 @@ class JobList {
         worker_(worker) {}
 
   void list(const Caller& caller, const ListJobs& call, Done done);
-  // The same on this thread, of any cost.
+  // Lists on this thread, at any cost.
   Result<Answer> list_now(const Caller& caller, const ListJobs& call);
 
-  // A job has finished, or finished jobs were deleted.
+  // Call when a job has finished or finished jobs were deleted.
   void forget_counts() { counts_.forget(); }
 
  private:
@@ -41,10 +41,10 @@ class JobList {
   struct Draft;
 
   Result<Draft> begin(const Caller& caller, ListJobs call);
-  Refusal add_array(Draft& draft);
+  MaybeError add_array(Draft& draft);
   ActiveJobs find_active(const ListJobs& call);
   nlohmann::json view_now(const JobRow& row) const;
-  // On the thread that `rows` belongs to.
+  // Runs on the thread that owns `rows`.
   Result<Answer> finish(Draft& draft, JobReader& rows);
   Result<EndedCounts::StateCounts> count_ended(const Draft& draft, JobReader& rows);
 
@@ -52,7 +52,7 @@ class JobList {
   ForecastQueries& forecasts_;
   EndedCounts counts_;
   JobReader worker_rows_;
-  Forecaster& worker_;
+  QuestionWorker& worker_;
 };
 
 }  // namespace muster

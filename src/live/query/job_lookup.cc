@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-// There are 1,111 numbers up to 9999, the last index of an array, that begin with one digit.
+// Among the array indexes up to 9999, 1,111 start with the same digit.
 constexpr std::size_t kMaxAlike = 2'000;
 
 }  // namespace
@@ -43,10 +43,10 @@ Result<FoundJob> find_job(const ReadContext& context, const Caller& caller, cons
   for (const JobRow& row : rows.value()) names.push_back(std::to_string(row.id));
   if (match == Match::kWhole) {
     return Error{
-        fmt::format("no such job: {}; changing one takes its whole id: {}", text, first_few(names)),
+        fmt::format("no such job: {}; use a full id to change a job: {}", text, first_few(names)),
         ErrorCode::kNotFound};
   }
-  return Error{fmt::format("{} is the beginning of several jobs: {}", text, first_few(names)),
+  return Error{fmt::format("{} matches several jobs: {}", text, first_few(names)),
                ErrorCode::kConflict};
 }
 

@@ -16,8 +16,8 @@ struct FoundJob {
 };
 
 enum class Match : std::uint8_t {
-  kWhole,      // For changes: the whole id or "12_3".
-  kBeginning,  // For reads: also the beginning of exactly one of them.
+  kWhole,      // For changes: the full id or "12_3".
+  kBeginning,  // For reads: also a prefix that matches exactly one job.
 };
 
 // Finds "12", "12_3" or a prefix among the jobs that the caller may see. Errors: kNotFound,

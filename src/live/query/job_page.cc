@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// What would not be refused, and would change something.
+// Returns the actions that are valid and would change something.
 json actions_for(const LiveJob* job) {
   if (job == nullptr || job->end) return json::array({"retry"});
   if (job->cancelled) return json::array();
@@ -26,7 +26,7 @@ json actions_for(const LiveJob* job) {
 
 }  // namespace
 
-// A page without the contents of the job's files, which finish() reads.
+// A page without the contents of the job's files; finish() reads them.
 struct JobQueries::PageDraft {
   json page;
   std::vector<ReportFile> files;
@@ -41,7 +41,7 @@ void JobQueries::page(const Caller& caller, const ShowWholeJob& call, Done done)
   Result<PageDraft> begun = begin_page(caller, call);
   if (!begun.ok()) return done(error_answer(begun.error()));
   if (!worker_.has_room(caller.user)) {
-    return done(error_answer({"too many pages at once", ErrorCode::kBusy}));
+    return done(error_answer({"too many pages in progress; retry later", ErrorCode::kBusy}));
   }
   auto draft = std::make_shared<PageDraft>(std::move(begun).value());
   worker_.ask([draft, done = std::move(done)] { done(std::move(*draft).finish()); }, caller.user);
@@ -63,7 +63,7 @@ Result<JobQueries::PageDraft> JobQueries::begin_page(const Caller& caller,
   json& whole = view.value();
   const LiveJob* job = context_.roster->find(which.id);
 
-  EventFilter filter;  // The journal keeps few of a job.
+  EventFilter filter;  // The journal keeps few events per job.
   filter.job = which.id;
   const Result<std::vector<EventRow>> rows = context_.rows.events(filter);
   if (!rows.ok()) return unreadable(rows.error());
@@ -86,8 +86,8 @@ Result<JobQueries::PageDraft> JobQueries::begin_page(const Caller& caller,
   draft.page = {{"actions", actions_for(job)}, {"events", std::move(events)}};
   const Result<JobRequest> request = read_request(whole["request"].dump());
   if (request.ok()) {
-    const JobSpec spec =
-        context_.roster->imagine(request.value(), which.user, whole.value("tenant", std::string()));
+    const JobSpec spec = context_.roster->to_job_spec(request.value(), which.user,
+                                                      whole.value("tenant", std::string()));
     const Placement* held = job != nullptr && job->lease ? &job->lease->placement : nullptr;
     auto curve = curve_view(*context_.roster->engine().state().cluster, spec, held);
     if (curve) {

@@ -9,6 +9,8 @@
 #include "live/lease/lease_log.h"
 #include "live/lease/report_watch.h"
 #include "live/views/answers.h"
+#include "live/views/secrets.h"
+#include "live/views/views.h"
 
 namespace muster {
 
@@ -16,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMaxListedNotes = 10'000;  // The latest, of all jobs.
+constexpr std::uint64_t kMaxListedNotes = 10'000;  // The latest notes of all jobs.
 
 Error no_such_job(LiveId id) {
   return Error{fmt::format("no such job: {}", id), ErrorCode::kNotFound};
@@ -51,6 +53,7 @@ Result<json> JobQueries::view_with_leases(const FoundJob& found) const {
     const json details = json::parse(row.value()->spec, nullptr, false);
     if (details.is_object()) request = details.value("request", json::object());
   }
+  hide_secrets(request);
   view["request"] = std::move(request);
   json leases = json::array();
   const Result<std::vector<AttemptRow>> attempts = context_.rows.attempts(id);
@@ -78,7 +81,7 @@ Result<Answer> JobQueries::find_log(const Caller& caller, const FindLog& call) c
     return Error{fmt::format("job {} has not started yet", id), ErrorCode::kConflict};
   }
   if (lease == 0 || lease > used) {
-    return Error{fmt::format("job {} has {} lease{}", id, used, used == 1 ? "" : "s"),
+    return Error{fmt::format("lease: job {} has only {} lease{}", id, used, used == 1 ? "" : "s"),
                  ErrorCode::kNotFound};
   }
   Answer answer;
@@ -86,8 +89,7 @@ Result<Answer> JobQueries::find_log(const Caller& caller, const FindLog& call) c
   const bool live = job != nullptr && job->lease && job->lease->number == lease;
   if (live ? call.node >= job->lease->placement.size() : !files_.has(part)) {
     return Error{
-        fmt::format("lease {} of job {} has no such server, or its output is no longer kept", lease,
-                    id),
+        fmt::format("lease {} of job {} has no such node, or its output was deleted", lease, id),
         ErrorCode::kNotFound};
   }
   LogPlace place;

@@ -15,7 +15,7 @@ namespace muster {
 namespace {
 
 constexpr Duration kUsualWindow = Duration::seconds(86'400);
-constexpr int kNicer = 10;  // Simulations get the CPU time that nothing else uses.
+constexpr int kNicer = 10;  // Simulations use only idle CPU time.
 
 Instant instant_of(double unix_s, std::int64_t born_unix_us) {
   return std::max(Instant(), Instant::micros(std::llround(unix_s * 1e6) - born_unix_us));
@@ -24,14 +24,15 @@ Instant instant_of(double unix_s, std::int64_t born_unix_us) {
 }  // namespace
 
 template <class Show>
-Result<LookBack> PastQueries::window_of(const Caller& caller, const Show& call) {
+Result<PastWindow> PastQueries::window_of(const Caller& caller, const Show& call) {
   if (call.run) {
-    return Error{"run: a live manager has only its own past", ErrorCode::kNotFound};
+    return Error{"run: not available on a live manager, which has only its own past",
+                 ErrorCode::kNotFound};
   }
-  if (!historian_.has_room(caller.user)) {
+  if (!past_worker_.has_room(caller.user)) {
     return too_many_questions();
   }
-  LookBack look = muster::look_back(*context_.roster, caller);
+  PastWindow look = muster::look_back(*context_.roster, caller);
   look.database = settings_.home + "/journal.db";
   look.born_unix_us = context_.clock.unix_us(Instant());
   const Instant now = context_.clock.now();
@@ -40,21 +41,22 @@ Result<LookBack> PastQueries::window_of(const Caller& caller, const Show& call) 
   look.window.begin = call.from ? instant_of(*call.from, look.born_unix_us)
                                 : std::max(Instant(), look.window.end - kUsualWindow);
   if (look.window.begin > look.window.end) {
-    return Error{"from: not before to, or before now", ErrorCode::kInvalid};
+    return Error{"from: must not be later than 'to' (default: now)", ErrorCode::kInvalid};
   }
   return look;
 }
 
-void PastQueries::look_back(const Caller& caller, Result<LookBack> window,
-                            std::function<Result<Answer>(const LookBack&)> look, const Done& done) {
+void PastQueries::look_back(const Caller& caller, Result<PastWindow> window,
+                            std::function<Result<Answer>(const PastWindow&)> look,
+                            const Done& done) {
   if (!window.ok()) return done(error_answer(window.error()));
   const Instant until = context_.clock.now() + kAnswerTime;
-  historian_.ask(
+  past_worker_.ask(
       [clock = context_.clock, until, window = std::move(window).value(), look = std::move(look),
        done] {
-        if (clock.now() >= until) {  // The server has given up on the answer.
+        if (clock.now() >= until) {  // The API server no longer waits for the answer.
           return done(
-              error_answer({"it took too long to come to it; ask again", ErrorCode::kUnavailable}));
+              error_answer({"timed out in the queue; retry later", ErrorCode::kUnavailable}));
         }
         done(answer_of(look(window)));
       },
@@ -66,7 +68,7 @@ void PastQueries::timeline(const Caller& caller, const ShowTimeline& call, Done 
 }
 
 void PastQueries::usage(const Caller& caller, const ShowUsage& call, Done done) {
-  const auto look = [points = call.points](const LookBack& window) {
+  const auto look = [points = call.points](const PastWindow& window) {
     return usage_answer(window, points);
   };
   look_back(caller, window_of(caller, call), look, done);
@@ -75,14 +77,15 @@ void PastQueries::usage(const Caller& caller, const ShowUsage& call, Done done) 
 void PastQueries::what_if(const Caller& caller, const ShowWhatIf& call, Done done) {
   if (!caller.is_operator) {
     return done(error_answer(
-        {"only operators may ask what if: it looks at all jobs", ErrorCode::kForbidden}));
+        {"only operators can run what-if simulations, which use all jobs", ErrorCode::kForbidden}));
   }
   if (!settings_.what_if) {
-    return done(error_answer({"this manager cannot tell", ErrorCode::kNotFound}));
+    return done(
+        error_answer({"this manager does not support what-if simulations", ErrorCode::kNotFound}));
   }
   if (simulates_.exchange(true)) {
     return done(error_answer(
-        {"another such question is being answered; ask again later", ErrorCode::kBusy}));
+        {"a what-if simulation is already running; retry when it finishes", ErrorCode::kBusy}));
   }
   const Instant until = context_.clock.now() + settings_.what_if_time;
   simulator_.ask([this, until, clock = context_.clock, call, done = std::move(done)] {
@@ -93,9 +96,10 @@ void PastQueries::what_if(const Caller& caller, const ShowWhatIf& call, Done don
       return !late && !stopped_;
     };
     Result<std::string> page = settings_.what_if(call, go_on);
-    simulates_ = false;  // Before the answer: its caller may ask the next question.
+    simulates_ = false;  // Before the answer, because its caller may send the next call then.
     if (!page.ok() && late) {
-      return done(error_answer({"took too long; give a later `since`", ErrorCode::kUnavailable}));
+      return done(
+          error_answer({"the simulation timed out; set a later `since`", ErrorCode::kUnavailable}));
     }
     if (!page.ok()) return done(error_answer({page.error().message, ErrorCode::kInvalid}));
     Answer answer;

@@ -48,7 +48,7 @@ struct Queries::Now {
   template <class C>
   requires(C::kInfo.writes || kNotNow<C>) Answer operator()(const C&) const {
     if (queries.cluster_.is_blocked()) return queries.cluster_.health();
-    return error_answer({"a live manager has no such thing", ErrorCode::kNotFound});
+    return error_answer({"not available on a live manager", ErrorCode::kNotFound});
   }
 };
 

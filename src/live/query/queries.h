@@ -15,10 +15,10 @@
 #include "exec/lease/lease_files.h"
 #include "live/query/cluster_queries.h"
 #include "live/query/forecast_queries.h"
-#include "live/query/forecaster.h"
 #include "live/query/job_list.h"
 #include "live/query/job_queries.h"
 #include "live/query/past_queries.h"
+#include "live/query/question_worker.h"
 #include "live/query/read_context.h"
 #include "live/store/job_reader.h"
 
@@ -37,14 +37,14 @@ class Queries {
 
   // Calls `done` once, here or later on a worker; never if the manager ends before.
   void answer(const Caller& caller, const Call& call, Done done);
-  // The answer while the journal cannot be written: no worker, no forecast.
+  // Answers while the journal cannot be written: without workers and forecasts.
   Answer answer_now(const Caller& caller, const Call& call);
 
-  // After the reads of each turn: evaluates forecasts and renews predicted starts.
+  // Called after the reads of each turn. Evaluates forecasts and renews predicted starts.
   void after_turn() { forecasts_.after_turn(); }
-  // A job has finished, or finished jobs were deleted.
+  // Call when a job has finished or finished jobs were deleted.
   void forget_counts() { list_.forget_counts(); }
-  // Ends long simulations, because the manager ends. From any thread.
+  // Ends long simulations, because the manager stops. Any thread.
   void stop() { past_.stop(); }
 
  private:
@@ -56,7 +56,7 @@ class Queries {
   PastQueries past_;
   JobQueries jobs_;
   JobList list_;
-  Forecaster lookups_;  // Last: its thread uses jobs_ and list_.
+  QuestionWorker lookups_;  // Last: its thread uses jobs_ and list_.
 };
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 #pragma once
 
-// What queries and commands read. The manager owns all of it, and the references stay valid for its
-// lifetime. Manager thread only: a worker gets copies.
+// The state that queries and commands read. The manager owns it, and the references stay valid for
+// its lifetime. Manager thread only: a worker gets copies.
 
 #include <array>
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 #include "api/port/service.h"
 #include "engine/roster/roster.h"
-#include "live/config/instance.h"
-#include "live/config/learnt.h"
+#include "live/config/learned_profiles.h"
+#include "live/config/state_directory.h"
 #include "live/lease/progress.h"
 #include "live/store/job_reader.h"
 #include "live/views/note_log.h"
@@ -24,7 +24,7 @@ namespace muster {
 
 using Done = std::function<void(Answer)>;
 
-// The roster in force. A new era replaces it: engine rows get other numbers, so caches of rows
+// The current roster. A new era replaces it and renumbers the engine rows. Therefore caches of rows
 // store era() and expire with it.
 class CurrentRoster {
  public:
@@ -41,15 +41,16 @@ class CurrentRoster {
   }
 
  private:
-  std::optional<Roster> roster_;  // Always there. Replaced whole: an engine must not outlive its
-                                  // world.
+  // Never empty. Replaced as a whole, because an engine must not outlive its world.
+  std::optional<Roster> roster_;
   std::uint64_t era_ = 0;
 };
 
 struct ManagerStatus {
-  std::string blocked;                      // Why the journal cannot be written; empty: it can.
-  std::uint64_t submitted = 0;              // Jobs since the manager started.
-  std::array<std::uint64_t, 4> ended = {};  // Likewise, by LiveState from kDone.
+  std::string blocked;          // Why the journal cannot be written; empty if it can.
+  std::uint64_t submitted = 0;  // Jobs since the manager started.
+  // Jobs since the manager started, by LiveState from kDone.
+  std::array<std::uint64_t, 4> ended = {};
 };
 
 struct ReadContext {
@@ -57,8 +58,8 @@ struct ReadContext {
   JobReader& rows;
   const LiveClock& clock;
   const ProgressReader& progress;
-  const std::vector<Learnt>& profiles;
-  const std::vector<NodeNotes>& nodes;
+  const std::vector<LearnedProfile>& profiles;
+  const std::vector<NodeCaveats>& nodes;
   const NoteLog& notes;
   const ManagerStatus& status;
 };

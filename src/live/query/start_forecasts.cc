@@ -1,5 +1,5 @@
-// The order of the queue and the predicted starts of all waiting jobs, for lists. The worker makes
-// the predictions when it has no question to answer.
+// Computes the queue order and the predicted starts of all waiting jobs, for lists. The worker
+// makes the predictions when it has no question to answer.
 
 #include <algorithm>
 #include <chrono>
@@ -21,9 +21,9 @@ constexpr Duration kBandsHold = Duration::seconds(60);
 constexpr Duration kListsExpected = Duration::seconds(30);  // After the last list with bands.
 constexpr std::size_t kMaxPredicted = 2'000;
 constexpr std::size_t kMaxInOrder = 100'000;
-constexpr Duration kOrderHolds = Duration::seconds(1);  // Ranks may change with time.
+constexpr Duration kOrderHolds = Duration::seconds(1);  // Ranks can change with time.
 constexpr std::chrono::milliseconds kBudget(500);
-constexpr int kMinRuns = 5;  // Of the lookahead simulation, within the budget.
+constexpr int kMinRuns = 5;  // Runs of the lookahead simulation within the budget.
 
 json time_or_none(const LiveClock& clock, Instant at) {
   if (at == Instant::never()) return nullptr;
@@ -53,23 +53,23 @@ const QueueOrder& ForecastQueries::queue_order() {
   order_made_ = now;
   order_version_ = version_now();
   order_.place.assign(context_.roster->rows(), 0);
-  const auto line = engine.line(now, kMaxInOrder);
+  const auto line = engine.queue_order(now, kMaxInOrder);
   if (!line) return order_;
   const State& state = engine.state();
   std::uint32_t place = 0;
-  // First the jobs with a promise of GPUs on which other leases are still stopping.
+  // Jobs with promised GPUs, on which other leases are still stopping, come first.
   for (const JobId job : state.placed) {
     if (state.promised(job) != nullptr) order_.place[job.index()] = ++place;
   }
   for (const JobId job : *line) {
-    if (state.jobs[job].ending != kNoRow) continue;  // It is being stopped and still holds GPUs.
+    if (state.jobs[job].ending != kNoRow) continue;  // It is stopping and still holds GPUs.
     order_.jobs.push_back(job);
     order_.place[job.index()] = ++place;
   }
   return order_;
 }
 
-// The first of the queue, then jobs in back-off. Without a queue order, the oldest jobs.
+// Returns the first jobs of the queue, then jobs in back-off. Without a queue order: the oldest.
 std::vector<JobId> ForecastQueries::next_to_start() {
   std::vector<JobId> first = queue_order().jobs;
   const bool in_line = !first.empty();
@@ -79,7 +79,7 @@ std::vector<JobId> ForecastQueries::next_to_start() {
     if (first.size() >= kMaxPredicted) break;
     if (job.end || job.lease || job.held || !job.row || !rows.contains(*job.row)) continue;
     const JobState state = rows[*job.row].state;
-    if (state == JobState::kParked || (state == JobState::kWaiting && !in_line)) {
+    if (state == JobState::kBackOff || (state == JobState::kWaiting && !in_line)) {
       first.push_back(*job.row);
     }
   }

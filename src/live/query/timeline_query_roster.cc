@@ -1,21 +1,21 @@
-// What only the manager's thread knows of its past: servers, tenants and who holds whose share.
+// The part of a PastWindow that only the manager thread has: nodes, tenants and borrowed GPUs.
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "live/query/look_back.h"
+#include "live/query/past_window.h"
 #include "live/views/answers.h"
 
 namespace muster {
 
 namespace {
 
-constexpr std::size_t kMostHolders = 100;
+constexpr std::size_t kMaxHolders = 100;
 
 std::string named_tenant(const std::string& name) { return std::string(tenant_or_default(name)); }
 
-// Who has jobs waiting for GPUs and some of his own left: the one with most of them.
+// Returns the tenant with waiting jobs that has the most unused quota.
 const UsageTenant* neediest(const std::vector<UsageTenant>& tenants, const std::vector<char>& leaf,
                             const std::vector<char>& waits) {
   const UsageTenant* most = nullptr;
@@ -29,10 +29,10 @@ const UsageTenant* neediest(const std::vector<UsageTenant>& tenants, const std::
   return most;
 }
 
-// The leases that took a tenant beyond its quota: its latest. `waits`: which tenants have jobs that
-// nothing but a lack of GPUs keeps.
+// Finds the leases that took a tenant above its quota: its latest ones. `waits`: tenants with jobs
+// that wait only for GPUs.
 void add_holders(const Roster& roster, const Caller& caller, const std::vector<char>& waits,
-                 LookBack& look) {
+                 PastWindow& look) {
   std::vector<char> leaf(look.tenants.size(), 1);
   for (const UsageTenant& tenant : look.tenants) {
     if (tenant.parent) leaf[*tenant.parent] = 0;
@@ -54,7 +54,7 @@ void add_holders(const Roster& roster, const Caller& caller, const std::vector<c
   for (const LiveJob* job : jobs) {
     std::int64_t& beyond = over[named_tenant(job->tenant)];
     if (beyond <= 0) continue;
-    if (look.holders.size() == kMostHolders) return;
+    if (look.holders.size() == kMaxHolders) return;
     const std::int64_t gpus = total_of(job->lease->placement).gpus;
     beyond -= gpus;
     const bool named = may_see(caller, job->user);
@@ -65,12 +65,12 @@ void add_holders(const Roster& roster, const Caller& caller, const std::vector<c
 
 }  // namespace
 
-LookBack look_back(const Roster& roster, const Caller& caller) {
-  LookBack look;
+PastWindow look_back(const Roster& roster, const Caller& caller) {
+  PastWindow look;
   look.caller = caller;
   const Topology& topology = roster.settings().topology;
   look.gpus = topology.total().gpus;
-  for (const Node& node : topology.nodes()) look.servers.push_back({node.name, node.capacity.gpus});
+  for (const Node& node : topology.nodes()) look.nodes.push_back({node.name, node.capacity.gpus});
   std::map<std::string, std::uint32_t> places;
   const auto add = [&](const std::string& name, std::int64_t quota,
                        std::optional<std::uint32_t> parent) {
@@ -83,7 +83,7 @@ LookBack look_back(const Roster& roster, const Caller& caller) {
     const Tenant& tenant = (*tenants)[TenantId(i)];
     std::optional<std::uint32_t> parent;
     if (tenant.parent) parent = static_cast<std::uint32_t>(tenant.parent->index());
-    // Shared otherwise, a quota that is written down means nothing.
+    // Quotas have no effect with other sharing rules.
     add(tenant.name, tenants->sharing() == Sharing::kQuota ? tenant.quota : 0, parent);
   }
   std::vector<char> waits(look.tenants.size(), 0);
@@ -92,9 +92,12 @@ LookBack look_back(const Roster& roster, const Caller& caller) {
         places.find(tenants ? named_tenant(job.tenant) : std::string(kDefaultTenant));
     if (job.end || place == places.end()) continue;
     if (job.lease) look.tenants[place->second].used_now += total_of(job.lease->placement).gpus;
-    if (roster.state_of(job) == LiveState::kQueued) waits[place->second] = 1;
+    // Held, blocked and retrying jobs wait for something other than GPUs.
+    const bool queued = roster.state_of(job) == LiveState::kQueued;
+    if (queued) waits[place->second] = 1;
     for (std::optional<std::uint32_t> at = place->second; at; at = look.tenants[*at].parent) {
-      ++(job.lease ? look.tenants[*at].running : look.tenants[*at].queued);
+      if (job.lease) ++look.tenants[*at].running;
+      if (queued) ++look.tenants[*at].queued;
     }
   }
   add_holders(roster, caller, waits, look);

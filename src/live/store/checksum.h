@@ -1,6 +1,6 @@
 #pragma once
 
-// What an entry's bytes must come to. Finds damage, not malice.
+// Checksum of a journal entry. Detects damage, not tampering.
 
 #include <cstdint>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace muster {
 
-// Eight bytes at a time: snapshots are megabytes.
+// Adds eight bytes at a time, because snapshots have megabytes.
 inline void add_bytes(Digest& digest, std::string_view text) {
   digest.add(static_cast<std::uint64_t>(text.size()));
   while (!text.empty()) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// A disk that fails when told to, for tests: sits between SQLite and the real files of the process
-// for as long as the object lives. Also knows what each file held when it was last synced, which is
-// all that a power cut leaves.
+// A disk for tests that fails on request. While the object lives, it sits between SQLite and the
+// real files of the process. It also records the last synced content of each file, which is what a
+// power failure leaves.
 
 #include <sqlite3.h>
 
@@ -34,13 +34,13 @@ class FaultyDisk {
     current() = nullptr;
   }
 
-  // The operation of its kind that comes after so many others fails, and all after it until mend().
+  // After `after` more operations of its kind, all operations fail until mend().
   void fail(Fault fault, int after) { fault_ = fault, left_ = after, struck_ = false; }
   void mend() { fault_ = Fault::kNone; }
   bool struck() const { return struck_; }
   int syncs() const { return syncs_; }
 
-  // The files as they would be found after a power cut now, in another folder.
+  // Writes the files that a power failure would leave now to another folder.
   void power_cut(const std::filesystem::path& folder) const {
     for (const auto& [path, bytes] : synced_) {
       write_bytes((folder / std::filesystem::path(path).filename()).string(), bytes);

@@ -10,7 +10,7 @@ namespace muster {
 
 namespace {
 
-// The least text above all that begin with the prefix, byte by byte; none if there is no such text.
+// Returns the smallest text above all texts with this prefix, in byte order; none if there is none.
 std::optional<std::string> above_all(std::string_view prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) {
     prefix.remove_suffix(1);
@@ -21,9 +21,9 @@ std::optional<std::string> above_all(std::string_view prefix) {
   return above;
 }
 
-constexpr std::size_t kMostStates = 1'000;
+constexpr std::size_t kMaxStates = 1'000;
 
-// Without a sign that stands for others in LIKE.
+// The pattern is escaped, so it has no wildcards.
 constexpr const char* kSearched =
     R"( AND (name LIKE ?4 ESCAPE '\' OR user LIKE ?4 ESCAPE '\' OR tenant LIKE ?4 ESCAPE '\')"
     R"( OR CAST(id AS TEXT) LIKE ?5 ESCAPE '\' OR key LIKE ?5 ESCAPE '\'))";
@@ -37,7 +37,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// As an array of JSON; names of states are plain words.
+// Formats a JSON array; state names need no escaping.
 std::string listed(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "[\"" : ",\"") + word + "\"";
@@ -71,22 +71,22 @@ Result<JobReader> JobReader::open(const std::string& path) {
   const Result<std::int64_t> version = schema_version(history.database_);
   if (!version.ok()) return version.error();
   if (version.value() != kSchemaVersion) {
-    return Error{"of an older version; muster serve brings it up to date", ErrorCode::kConflict,
-                 path};
+    return Error{"written by an older version; run 'muster serve' once to migrate it",
+                 ErrorCode::kConflict, path};
   }
-  if (Refusal refusal = history.prepare()) return *refusal;
+  if (MaybeError refusal = history.prepare()) return *refusal;
   return history;
 }
 
-Refusal JobReader::prepare() {
+MaybeError JobReader::prepare() {
   const std::string jobs = kSelectJobs;
-  // The plus keeps this from being looked for by anything but when they ended.
+  // The plus prevents an index search by `started`, so that SQLite searches by `ended`.
   const std::string leases =
       "SELECT a.job, j.tenant, j.user, j.name, a.state, a.nodes, a.started, a.ended"
       " FROM attempts a CROSS JOIN jobs j ON j.id = a.job WHERE +a.started < ?2 AND ";
   const std::pair<std::string, Statement&> all[] = {
       {jobs + "id = ?1", by_id_},
-      // Any text is below an empty blob: an end for prefixes that have none.
+      // In SQLite any text is below an empty blob, so it is the end for prefixes without one.
       {jobs + "id IN ("
               "  SELECT id FROM jobs WHERE key >= ?1 AND key < coalesce(?2, x'')"
               "  UNION SELECT id FROM jobs"
@@ -101,7 +101,7 @@ Refusal JobReader::prepare() {
       {"SELECT number, job, user, json, full FROM events WHERE number > ?1"
        " AND (?2 IS NULL OR job = 0 OR user = ?2) ORDER BY number LIMIT ?3",
        events_of_all_},
-      // The same parameters for both.
+      // Both queries have the same parameters.
       {leases + "a.ended IS NULL AND ?1 IS NOT NULL AND ?3 IS NOT NULL", leases_now_},
       {leases + "a.ended > ?1 ORDER BY a.ended DESC LIMIT ?3", leases_then_},
       {"SELECT tenant, submitted, started, ended FROM jobs WHERE submitted < ?2 AND ended > ?1"
@@ -115,7 +115,7 @@ Refusal JobReader::prepare() {
        " ORDER BY number LIMIT 1",
        first_start_}};
   for (const auto& [sql, statement] : all) {
-    if (Refusal refusal = database_.prepare(sql.c_str(), statement)) return refusal;
+    if (MaybeError refusal = database_.prepare(sql.c_str(), statement)) return refusal;
   }
   return std::nullopt;
 }
@@ -153,7 +153,7 @@ Result<Statement*> JobReader::query(const JobFilter& filter, Yield yield, Bound&
       (sorted ? static_cast<unsigned>(filter.order) << 8U : 0U) |
       (sorted && filter.ascending ? 1U << 12U : 0U) | (filter.over_by ? 1U << 13U : 0U);
   const auto [place, fresh] = lists_.try_emplace(given);
-  if (fresh) {  // Only conditions that are given, so that each list has its index.
+  if (fresh) {  // Only the given conditions, so that each list can use its index.
     std::string sql = rows       ? kSelectJobs
                       : by_state ? "SELECT state, count(*) FROM jobs WHERE "
                                  : "SELECT count(*) FROM jobs WHERE ";
@@ -161,8 +161,8 @@ Result<Statement*> JobReader::query(const JobFilter& filter, Yield yield, Bound&
     if (states == 1) sql += " AND state = ?1";
     if (states > 1) sql += " AND state IN (SELECT value FROM json_each(?1))";
     if (filter.over) sql += " AND ended IS NOT NULL";
-    // A plus keeps a condition from choosing the index: a user's jobs are fewer than a tenant's,
-    // and those that ended in a moment fewer than anybody's.
+    // A plus prevents SQLite from using a condition's index. A user has fewer jobs than a tenant,
+    // and fewer jobs end within a moment than any user has.
     const auto whose = [&](bool by_index) {
       std::string part;
       if (filter.user) part += by_index ? " AND user = ?2" : " AND +user = ?2";
@@ -180,7 +180,7 @@ Result<Statement*> JobReader::query(const JobFilter& filter, Yield yield, Bound&
     }
     if (rows) sql += order_by(filter.order, filter.ascending);
     sql += " LIMIT ?7 OFFSET ?8";
-    if (Refusal refusal = database_.prepare(sql.c_str(), place->second)) {
+    if (MaybeError refusal = database_.prepare(sql.c_str(), place->second)) {
       lists_.erase(place);
       return *refusal;
     }
@@ -192,7 +192,7 @@ Result<Statement*> JobReader::query(const JobFilter& filter, Yield yield, Bound&
     bound.part = "%" + *bound.prefix;
   }
   place->second.start(bound.states, filter.user, filter.tenant, bound.part, bound.prefix,
-                      filter.over_by, static_cast<std::uint64_t>(rows ? filter.limit : kMostStates),
+                      filter.over_by, static_cast<std::uint64_t>(rows ? filter.limit : kMaxStates),
                       static_cast<std::uint64_t>(rows ? filter.offset : 0));
   return &place->second;
 }
@@ -261,20 +261,20 @@ Result<std::vector<EventRow>> JobReader::collect_events(Statement& query) {
   return rows;
 }
 
-Refusal JobReader::for_each_ended_since(Instant since,
-                                        const std::function<void(const JobRow&)>& visit) {
+MaybeError JobReader::for_each_ended_since(Instant since,
+                                           const std::function<void(const JobRow&)>& visit) {
   ended_since_.start(since);
   while (ended_since_.next()) visit(job_row(ended_since_));
   if (ended_since_.code() != SQLITE_OK) return database_.error("cannot read");
   return std::nullopt;
 }
 
-Refusal JobReader::expect_many() { return database_.run("PRAGMA cache_size = -65536"); }
+MaybeError JobReader::expect_many() { return database_.run("PRAGMA cache_size = -65536"); }
 
-Refusal JobReader::hold_still() { return database_.run("BEGIN"); }
+MaybeError JobReader::hold_still() { return database_.run("BEGIN"); }
 
-Refusal JobReader::for_each_lease_in(Instant from, Instant to, std::size_t limit,
-                                     const std::function<void(AttemptSpan&&)>& visit) {
+MaybeError JobReader::for_each_lease_in(Instant from, Instant to, std::size_t limit,
+                                        const std::function<void(AttemptSpan&&)>& visit) {
   for (Statement* query : {&leases_now_, &leases_then_}) {
     query->start(from, to, static_cast<std::uint64_t>(limit));
     while (query->next()) {
@@ -294,8 +294,8 @@ Result<std::string> JobReader::first_start(std::uint64_t job) {
   return found;
 }
 
-Refusal JobReader::for_each_job_in(Instant from, Instant to,
-                                   const std::function<void(JobSpan&&)>& visit) {
+MaybeError JobReader::for_each_job_in(Instant from, Instant to,
+                                      const std::function<void(JobSpan&&)>& visit) {
   jobs_in_.start(from, to);
   while (jobs_in_.next()) {
     visit({jobs_in_.text(0), Instant::micros(jobs_in_.integer(1)), jobs_in_.instant(2),

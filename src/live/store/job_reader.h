@@ -1,8 +1,8 @@
 #pragma once
 
-// The journal's tables for people, read only: what the API and the command line show, and what
-// estimates are made from. Each has its own connection, so any thread may open one beside the
-// daemon's writer, and so may another program. Sees what is committed, hence what is durable.
+// Reads the journal's tables of jobs, attempts and events, for the API, the command line and
+// estimates. Each reader has its own connection, so any thread and any process may open one while
+// the daemon writes. It sees only committed, and so durable, data.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace muster {
 
-// By what a list is ordered. Who lacks it comes last either way; equals go by id.
+// Sort key of a list. Jobs without a value sort last in both directions; ties sort by id.
 enum class JobOrder : std::uint8_t {
   kId,
   kName,
@@ -35,15 +35,15 @@ enum class JobOrder : std::uint8_t {
   kRan,
 };
 
-struct JobFilter {                  // All that are given must hold.
-  std::vector<std::string> states;  // One of these; empty: whichever.
+struct JobFilter {                  // A job must match all given fields.
+  std::vector<std::string> states;  // Accepted states; empty: any state.
   std::optional<std::string> user;
   std::optional<std::string> tenant;
-  bool over = false;  // Only jobs that are.
-  // Whoever was over later than this is left out; none: nobody is.
+  bool over = false;  // Only finished jobs.
+  // Excludes jobs that finished after this time.
   std::optional<Instant> over_by;
-  // What is part of the name, user or tenant, or begins the id or key. ASCII letters are alike
-  // whether large or small, and no sign stands for others. Empty: whatever.
+  // Substring of the name, user or tenant, or prefix of the id or key. ASCII letters match in any
+  // case, and there are no wildcards. Empty: any job.
   std::string search;
   JobOrder order = JobOrder::kId;
   bool ascending = false;
@@ -52,55 +52,54 @@ struct JobFilter {                  // All that are given must hold.
 };
 
 struct EventFilter {
-  std::uint64_t after = 0;          // Only with greater numbers.
-  std::uint64_t job = 0;            // 0: of all.
-  std::optional<std::string> user;  // Only of this one's jobs, and what is about no job.
+  std::uint64_t after = 0;          // Only events with greater numbers.
+  std::uint64_t job = 0;            // 0: all jobs.
+  std::optional<std::string> user;  // Only events of this user's jobs and events without a job.
   std::size_t limit = 1000;
 };
 
 class JobReader {
  public:
-  // The file of a Journal, which brings it to today's version first.
+  // `path`: the file of a Journal. Open the Journal first, because it migrates the file.
   static Result<JobReader> open(const std::string& path);
 
   Result<std::optional<JobRow>> job(std::uint64_t id);
-  // Jobs whose id, written out, or whose key begins so, byte for byte; newest first.
+  // Returns jobs whose decimal id or whose key starts with `prefix`, newest first.
   Result<std::vector<JobRow>> jobs_beginning(std::string_view prefix, std::size_t limit);
-  Result<std::vector<JobRow>> jobs(const JobFilter& filter);  // In its order: newest first.
-  Result<std::uint64_t> count(const JobFilter& filter);       // Whatever its limit and offset.
-  // The same by state, whatever its states; of those that there are.
+  Result<std::vector<JobRow>> jobs(const JobFilter& filter);  // In filter.order.
+  Result<std::uint64_t> count(const JobFilter& filter);       // Ignores limit and offset.
+  // Counts by state and ignores filter.states. Omits states without jobs.
   Result<std::map<std::string, std::uint64_t>> count_by_state(const JobFilter& filter);
   Result<std::vector<AttemptRow>> attempts(std::uint64_t job);
   Result<std::vector<EventRow>> events(const EventFilter& filter);  // Oldest first.
-  // What is about no job, newest first.
+  // Returns events without a job, newest first.
   Result<std::vector<EventRow>> latest_of_no_job(std::size_t limit);
-  // Jobs that were over at this instant or later, in order of their ends.
-  Refusal for_each_ended_since(Instant since, const std::function<void(const JobRow&)>& visit);
-  // For a look at many rows: up to 64 MiB of the file are kept at hand, so that no page of it is
-  // fetched twice.
-  Refusal expect_many();
-  // From its next look on it sees the tables as they are then, whatever is committed later: for
-  // looks that have to agree. For readers that are soon closed, since the journal's file grows
-  // meanwhile.
-  Refusal hold_still();
-  // Attempts that ran at some time from `from` on and before `to`: those that are not over, then
-  // the others, the last to end first; no more than `limit` of these.
-  Refusal for_each_lease_in(Instant from, Instant to, std::size_t limit,
-                            const std::function<void(AttemptSpan&&)>& visit);
-  // Jobs that were submitted before `to` and not over at `from`.
-  Refusal for_each_job_in(Instant from, Instant to, const std::function<void(JobSpan&&)>& visit);
-  // The event that told of the job's first lease and what it had waited for: its JSON; empty if
-  // nobody told.
+  // Visits jobs that finished at `since` or later, in order of their end.
+  MaybeError for_each_ended_since(Instant since, const std::function<void(const JobRow&)>& visit);
+  // Call before queries of many rows: caches up to 64 MiB of the file, so that no page is read
+  // twice.
+  MaybeError expect_many();
+  // From the next query on, this reader sees one fixed state, so that several queries agree. Close
+  // the reader soon, because the journal's file grows meanwhile.
+  MaybeError hold_still();
+  // Visits attempts that ran in [from, to): first the running ones, then at most `limit` ended
+  // ones, latest end first.
+  MaybeError for_each_lease_in(Instant from, Instant to, std::size_t limit,
+                               const std::function<void(AttemptSpan&&)>& visit);
+  // Visits jobs that were submitted before `to` and not finished at `from`.
+  MaybeError for_each_job_in(Instant from, Instant to, const std::function<void(JobSpan&&)>& visit);
+  // Returns the JSON of the event of the job's first lease, which has its wait causes; empty if
+  // there is no such event.
   Result<std::string> first_start(std::uint64_t job);
 
  private:
   explicit JobReader(Database database) : database_(std::move(database)) {}
-  Refusal prepare();
+  MaybeError prepare();
   Result<std::vector<JobRow>> collect(Statement& query);
   Result<std::vector<EventRow>> collect_events(Statement& query);
-  // Begins the query for what the filter wants, or for how many that are.
+  // Starts the query of the filter's rows or of their number.
   enum class Yield : std::uint8_t { kRows, kCount, kCountByState };
-  struct Bound {  // Texts that a query needs until it has been read.
+  struct Bound {  // Texts that must live until the query has been read.
     std::optional<std::string> states, part, prefix;
   };
   Result<Statement*> query(const JobFilter& filter, Yield yield, Bound& bound);
@@ -117,7 +116,7 @@ class JobReader {
   Statement jobs_in_;
   Statement events_of_none_;
   Statement first_start_;
-  std::map<unsigned, Statement> lists_;  // By which parts of a filter are given, and what for.
+  std::map<unsigned, Statement> lists_;  // By the set of given filter fields and the Yield.
 };
 
 }  // namespace muster

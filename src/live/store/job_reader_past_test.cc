@@ -1,4 +1,4 @@
-// What looks at the past read.
+// The JobReader functions for queries about the past.
 
 #include "live/store/job_reader.h"
 #include "live/store/testing.h"
@@ -27,7 +27,7 @@ TEST(JobReaderPast, FindsWhatRanInAWindow) {
   put(35, {});
   put({}, {});  // Still being started.
   put(60, 70);
-  put({}, 33);  // Over without having run.
+  put({}, 33);  // Finished without having run.
   ASSERT_FALSE(journal.commit());
   JobReader history = JobReader::open(scratch / "j.db").value();
   const auto leases = [&](int from, int to, std::size_t limit) {
@@ -40,7 +40,7 @@ TEST(JobReaderPast, FindsWhatRanInAWindow) {
     return found;
   };
   EXPECT_EQ(leases(30, 50, 10), (JobIds{4, 3, 2}));
-  EXPECT_EQ(leases(30, 50, 1), (JobIds{4, 3})) << "the limit is of those that are over";
+  EXPECT_EQ(leases(30, 50, 1), (JobIds{4, 3})) << "the limit applies to ended leases";
   EXPECT_EQ(leases(0, 30, 10), (JobIds{2, 1}));
   EXPECT_EQ(leases(70, 80, 10), (JobIds{4}));
   std::size_t jobs = 0;
@@ -52,7 +52,7 @@ TEST(JobReaderPast, FindsWhatRanInAWindow) {
   ASSERT_FALSE(history.for_each_job_in(at(0), at(5), [&](JobSpan&&) { FAIL(); }));
 }
 
-// A lease that ends while its row is read is not found again among those that are over.
+// A lease that ends while its row is read does not appear again among the ended leases.
 TEST(JobReaderPast, HeldStillSeesOneInstant) {
   const Scratch scratch;
   Journal journal = Journal::open(scratch / "j.db").value();
@@ -93,7 +93,7 @@ TEST(JobReaderPast, FindsWhatAJobFirstWaitedFor) {
   EXPECT_EQ(history.first_start(1).value(), "");
 }
 
-// Whatever the window, no row of another time is read.
+// Rows outside the window are never read.
 TEST(JobReaderPast, FindsLeasesByTheirEnds) {
   const Scratch scratch;
   { ASSERT_TRUE(Journal::open(scratch / "j.db").ok()); }

@@ -97,7 +97,7 @@ TEST(JobReader, PrefixesAreBytesNotPatterns) {
   }
 }
 
-// Random rows, put anew as jobs go on, against a plain list of them.
+// Compares random rows, which are replaced as jobs proceed, with a plain list.
 TEST(JobReader, ListsWhatAPlainListWould) {
   const Scratch scratch;
   Journal journal = Journal::open(scratch / "j.db").value();
@@ -208,7 +208,7 @@ TEST_F(SearchedJobs, AreFoundByTextsNotPatterns) {
   EXPECT_EQ(found("bob"), Ids{4});
   EXPECT_EQ(found("visio"), Ids{5});
   EXPECT_EQ(found("70_"), Ids{3});
-  EXPECT_EQ(found("0_3"), Ids{});  // Of ids only the beginning.
+  EXPECT_EQ(found("0_3"), Ids{});  // Ids match only by prefix.
   EXPECT_EQ(found("5"), (Ids{5, 3, 2}));
   EXPECT_EQ(found("'; --"), Ids{});
 }
@@ -227,7 +227,7 @@ TEST_F(SearchedJobs, ComeInOrder) {
 TEST_F(SearchedJobs, AreCountedByState) {
   using Counts = std::map<std::string, std::uint64_t>;
   JobFilter filter;
-  filter.states = {"done"};  // Of no account.
+  filter.states = {"done"};  // Ignored.
   EXPECT_EQ(reader_->count_by_state(filter).value(), (Counts{{"done", 3}, {"failed", 2}}));
   filter.search = "b";
   EXPECT_EQ(reader_->count_by_state(filter).value(), (Counts{{"done", 2}, {"failed", 1}}));
@@ -235,7 +235,7 @@ TEST_F(SearchedJobs, AreCountedByState) {
   EXPECT_EQ(reader_->count_by_state(filter).value(), (Counts{{"done", 2}}));
 }
 
-// Who lists jobs beside the manager must not count those twice that ended meanwhile.
+// A list that runs in parallel to the manager must not count jobs twice that end meanwhile.
 TEST_F(SearchedJobs, AreThoseThatWereOverByThen) {
   JobFilter filter;
   const auto counted = [&] {
@@ -272,7 +272,7 @@ TEST_F(SearchedJobs, AreThoseThatWereOverByThen) {
 TEST(JobReader, ForgetsTheOldestEndsFirstInSmallBatches) {
   const Scratch scratch;
   Journal journal = Journal::open(scratch / "j.db").value();
-  const std::vector<int> ends = {50, 10, 0, 30, 20, 40};  // Of jobs 1 to 6; 0 still runs.
+  const std::vector<int> ends = {50, 10, 0, 30, 20, 40};  // Ends of jobs 1 to 6; 0: still running.
   for (const int end : ends) {
     JobRow job = job_row(journal.next_id());
     if (end > 0) job.ended = Instant::micros(end);
@@ -331,24 +331,24 @@ TEST(JobReader, KeepsTheFirstAndTheLastEventsOfAJobUntilItIsForgotten) {
   job.ended = Instant::micros(10);
   ASSERT_FALSE(journal.put(job));
   std::uint64_t number = 0;
-  for (std::uint64_t i = 0; i < kMostEventsOfAJob + 30; ++i) {
+  for (std::uint64_t i = 0; i < kMaxEventsOfAJob + 30; ++i) {
     ASSERT_FALSE(journal.put(EventRow{++number, 1, "ann", "{}", ""}));
     if (i % 7 == 0) {
       ASSERT_FALSE(journal.commit());
     }
   }
-  for (std::uint64_t i = 0; i < kMostEventsOfNoJob + 30; ++i) {
+  for (std::uint64_t i = 0; i < kMaxEventsOfNoJob + 30; ++i) {
     ASSERT_FALSE(journal.put(EventRow{++number, 0, "", "{}", ""}));
   }
   ASSERT_FALSE(journal.commit());
   JobReader reader = JobReader::open(scratch / "j.db").value();
   const auto told = numbers(reader, {0, 1, std::nullopt, 999});
-  ASSERT_EQ(told.size(), kMostEventsOfAJob);
+  ASSERT_EQ(told.size(), kMaxEventsOfAJob);
   EXPECT_EQ(told[kFirstEventsOfAJob - 1], kFirstEventsOfAJob);
   EXPECT_EQ(told[kFirstEventsOfAJob], kFirstEventsOfAJob + 31);
-  EXPECT_EQ(told.back(), kMostEventsOfAJob + 30);
+  EXPECT_EQ(told.back(), kMaxEventsOfAJob + 30);
   EXPECT_EQ(numbers(reader, {0, 0, std::nullopt, 99'999}).size(),
-            kMostEventsOfAJob + kMostEventsOfNoJob);
+            kMaxEventsOfAJob + kMaxEventsOfNoJob);
   ASSERT_EQ(journal.forget_ended_before(Instant::micros(11), 9).value(), 1U);
   EXPECT_TRUE(numbers(reader, {0, 1, std::nullopt, 999}).empty());
 }

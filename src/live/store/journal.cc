@@ -18,8 +18,8 @@ namespace muster {
 
 namespace {
 
-// Made by us, so that nobody but the owner ever reads it: specs hold environments.
-Refusal make_private(const std::string& path) {
+// Created here with mode 0600, because specs contain environment variables.
+MaybeError make_private(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor >= 0) {
     ::close(descriptor);
@@ -29,19 +29,20 @@ Refusal make_private(const std::string& path) {
   return std::nullopt;
 }
 
-// Write-ahead log, and a sync of it at every commit. Checkpoints are ours: SQLite's own hide a
-// failure to sync.
-Refusal set_up(Database& database) {
+// Uses a write-ahead log and syncs it at every commit. Checkpoints are explicit, because SQLite's
+// automatic ones hide a failed sync.
+MaybeError set_up(Database& database) {
   const Result<std::string> mode = database.text_of("PRAGMA journal_mode = WAL");
   if (!mode.ok()) return mode.error();
   if (mode.value() != "wal")
-    return Error{"cannot keep a write-ahead log here", ErrorCode::kSystem, database.path()};
+    return Error{"the file system does not support SQLite's write-ahead log", ErrorCode::kSystem,
+                 database.path()};
   return database.run(
       "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -4096;"
       "PRAGMA journal_size_limit = 16777216");
 }
 
-Refusal verify(Database& database) {
+MaybeError verify(Database& database) {
   const Result<std::string> verdict = database.text_of("PRAGMA quick_check(1)");
   if (!verdict.ok()) return verdict.error();
   if (verdict.value() == "ok") return std::nullopt;
@@ -57,7 +58,7 @@ int note_pages(void* pages, sqlite3*, const char*, int count) {
   return SQLITE_OK;
 }
 
-Refusal check_size(const char* what, std::string_view text, std::size_t most) {
+MaybeError check_size(const char* what, std::string_view text, std::size_t most) {
   if (text.size() <= most) return std::nullopt;
   return Error{fmt::format("{}: {} bytes, more than {}", what, text.size(), most),
                ErrorCode::kTooLarge};
@@ -73,29 +74,29 @@ Journal::Journal(FileLock lock, Database database)
 Result<Journal> Journal::open(const std::string& path) {
   Result<FileLock> lock = FileLock::take(path);
   if (!lock.ok()) return lock.error();
-  if (Refusal refusal = make_private(path)) return *refusal;
-  // Of a link, SQLite keeps the log beside the file it leads to.
+  if (MaybeError refusal = make_private(path)) return *refusal;
+  // For a symbolic link, SQLite keeps the log next to the target.
   std::error_code ignored;
   const std::filesystem::path real = std::filesystem::weakly_canonical(path, ignored);
-  if (Refusal refusal = check_log(real.string() + "-wal")) return *refusal;
+  if (MaybeError refusal = check_log(real.string() + "-wal")) return *refusal;
   Result<Database> opened = Database::open(path, Database::Access::kWrite);
   if (!opened.ok()) return opened.error();
 
-  // Nothing is written before it is known to be a sound journal.
+  // Nothing is written until the file is verified as a journal.
   Database database = std::move(opened).value();
   const Result<std::int64_t> version = schema_version(database);
   if (!version.ok()) return version.error();
-  if (Refusal refusal = verify(database)) return *refusal;
-  if (Refusal refusal = set_up(database)) return *refusal;
-  if (Refusal refusal = migrate(database, version.value())) return *refusal;
+  if (MaybeError refusal = verify(database)) return *refusal;
+  if (MaybeError refusal = set_up(database)) return *refusal;
+  if (MaybeError refusal = migrate(database, version.value())) return *refusal;
 
   Journal journal(std::move(lock).value(), std::move(database));
-  if (Refusal refusal = journal.prepare()) return *refusal;
-  if (Refusal refusal = journal.read_counters()) return *refusal;
+  if (MaybeError refusal = journal.prepare()) return *refusal;
+  if (MaybeError refusal = journal.read_counters()) return *refusal;
   return journal;
 }
 
-Refusal Journal::prepare() {
+MaybeError Journal::prepare() {
   const std::pair<const char*, Statement&> all[] = {
       {"BEGIN IMMEDIATE", sql_.begin},
       {"COMMIT", sql_.commit},
@@ -124,18 +125,18 @@ Refusal Journal::prepare() {
        " WHERE ended IS NOT NULL AND ended < ?1 ORDER BY ended, id LIMIT ?2)",
        sql_.forget_events},
       {"INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5)", sql_.event},
-      // The first that is neither among the first ?2 nor needed among ?3 in all.
+      // Deletes the first event after the first ?2 if there are more than ?3 in total.
       {"DELETE FROM events WHERE (SELECT count(*) FROM events WHERE job = ?1) > ?3 AND number ="
        " (SELECT number FROM events WHERE job = ?1 ORDER BY number LIMIT 1 OFFSET ?2)",
        sql_.thin_events}};
   for (const auto& [sql, statement] : all) {
-    if (Refusal refusal = database_.prepare(sql, statement)) return refusal;
+    if (MaybeError refusal = database_.prepare(sql, statement)) return refusal;
   }
   return std::nullopt;
 }
 
-// The rows are asked too: a counter that fell behind them would give numbers twice.
-Refusal Journal::read_counters() {
+// Also checks the rows, because a counter behind them would reuse numbers.
+MaybeError Journal::read_counters() {
   const std::pair<const char*, std::uint64_t&> all[] = {
       {"SELECT value FROM meta WHERE name = 'next_seq'", durable_seq_},
       {"SELECT value FROM meta WHERE name = 'next_id'", durable_id_},
@@ -154,7 +155,7 @@ Refusal Journal::read_counters() {
   if (!job.ok()) return job.error();
   if (last.value() >= static_cast<std::int64_t>(durable_seq_) ||
       job.value() >= static_cast<std::int64_t>(durable_id_)) {
-    return Error{"damaged: a counter is behind what it counts", ErrorCode::kCorrupt,
+    return Error{"damaged: a counter is lower than an existing number", ErrorCode::kCorrupt,
                  database_.path()};
   }
   const Result<std::int64_t> event =
@@ -167,42 +168,43 @@ Refusal Journal::read_counters() {
 }
 
 Result<std::uint64_t> Journal::append(JournalEntry entry) {
-  if (Refusal refusal = check_size("kind of entry", entry.kind, kLargestName)) return *refusal;
-  if (Refusal refusal = check_size("body of entry", entry.body, kLargestText)) return *refusal;
+  if (MaybeError refusal = check_size("kind of entry", entry.kind, kLargestName)) return *refusal;
+  if (MaybeError refusal = check_size("body of entry", entry.body, kLargestText)) return *refusal;
   entries_.push_back(std::move(entry));
   return next_seq_++;
 }
 
 std::uint64_t Journal::next_id() { return next_id_++; }
 
-Refusal Journal::put(JobRow job) {
+MaybeError Journal::put(JobRow job) {
   MUSTER_CHECK(job.id > 0 && job.id < next_id_);
-  if (Refusal refusal = check_size("spec of job", job.spec, kLargestText)) return refusal;
+  if (MaybeError refusal = check_size("spec of job", job.spec, kLargestText)) return refusal;
   for (const std::string* text :
        {&job.key, &job.tenant, &job.user, &job.name, &job.state, &job.exit}) {
-    if (Refusal refusal = check_size("text of job", *text, kLargestName)) return refusal;
+    if (MaybeError refusal = check_size("text of job", *text, kLargestName)) return refusal;
   }
   const std::uint64_t id = job.id;
   jobs_.insert_or_assign(id, std::move(job));
   return std::nullopt;
 }
 
-Refusal Journal::put(AttemptRow attempt) {
+MaybeError Journal::put(AttemptRow attempt) {
   MUSTER_CHECK(attempt.job > 0 && attempt.job < next_id_);
-  if (Refusal refusal = check_size("nodes of attempt", attempt.nodes, kLargestText)) return refusal;
+  if (MaybeError refusal = check_size("nodes of attempt", attempt.nodes, kLargestText))
+    return refusal;
   for (const std::string* text : {&attempt.state, &attempt.exit}) {
-    if (Refusal refusal = check_size("text of attempt", *text, kLargestName)) return refusal;
+    if (MaybeError refusal = check_size("text of attempt", *text, kLargestName)) return refusal;
   }
   const std::pair place(attempt.job, attempt.number);
   attempts_.insert_or_assign(place, std::move(attempt));
   return std::nullopt;
 }
 
-Refusal Journal::put(EventRow event) {
+MaybeError Journal::put(EventRow event) {
   MUSTER_CHECK(event.number > last_event_ && event.job < next_id_);
-  if (Refusal refusal = check_size("user of event", event.user, kLargestName)) return refusal;
+  if (MaybeError refusal = check_size("user of event", event.user, kLargestName)) return refusal;
   for (const std::string* text : {&event.json, &event.full}) {
-    if (Refusal refusal = check_size("text of event", *text, kLargestText)) return refusal;
+    if (MaybeError refusal = check_size("text of event", *text, kLargestText)) return refusal;
   }
   last_event_ = event.number;
   events_.push_back(std::move(event));
@@ -221,10 +223,10 @@ Result<std::optional<std::uint64_t>> Journal::job_of_key(const std::string& user
   return job;
 }
 
-Refusal Journal::keep_key(const std::string& user, const std::string& key, std::uint64_t job) {
+MaybeError Journal::keep_key(const std::string& user, const std::string& key, std::uint64_t job) {
   MUSTER_CHECK(job > 0 && job < next_id_);
-  if (Refusal refusal = check_size("user", user, kLargestName)) return refusal;
-  if (Refusal refusal = check_size("idempotency key", key, kLargestName)) return refusal;
+  if (MaybeError refusal = check_size("user", user, kLargestName)) return refusal;
+  if (MaybeError refusal = check_size("idempotency key", key, kLargestName)) return refusal;
   const Result<std::optional<std::uint64_t>> known = job_of_key(user, key);
   if (!known.ok()) return known.error();
   MUSTER_CHECK(!known.value());
@@ -232,7 +234,7 @@ Refusal Journal::keep_key(const std::string& user, const std::string& key, std::
   return std::nullopt;
 }
 
-Refusal Journal::for_each_from(std::uint64_t seq, const Visit& visit) {
+MaybeError Journal::for_each_from(std::uint64_t seq, const Visit& visit) {
   MUSTER_CHECK(seq <= durable_seq_);
   return visit_entries(database_, sql_.read, seq, durable_seq_, visit);
 }

@@ -1,15 +1,15 @@
 #pragma once
 
-// The daemon's memory: a journal of numbered entries on disk, which is the truth, and tables for
-// people that are written in the same transactions. The one writer; `JobReader` reads beside it.
+// The daemon's durable state: a journal of numbered entries, which is the source of truth, and
+// tables of jobs, written in the same transactions. It is the only writer; JobReader reads.
 //
-// What is appended or put is buffered; commit() writes all of it in one transaction and comes back
-// when it is on disk. Nothing may be acknowledged, and nothing done on its account, before that.
+// append() and put() buffer. commit() writes the buffer in one transaction and returns when it is
+// durable. Do not acknowledge or act on anything earlier.
 //
 //   open -> newest_snapshot -> for_each_from -> { append, put..., commit }... -> save_snapshot,
 //   truncate_before -> ...
 //
-// Belongs to one thread, and must not be used by a child after a fork. Decisions: docs/adr/0013.
+// Belongs to one thread. A child process must not use it after a fork. Decisions: docs/adr/0013.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,80 +30,78 @@
 
 namespace muster {
 
-// Of one job the first and the last are kept, of what is about no job the last.
+// For each job the first and the last events are kept; of the events without a job, the last.
 inline constexpr std::uint64_t kFirstEventsOfAJob = 50;
-inline constexpr std::uint64_t kMostEventsOfAJob = 200;
-inline constexpr std::uint64_t kMostEventsOfNoJob = 10'000;
+inline constexpr std::uint64_t kMaxEventsOfAJob = 200;
+inline constexpr std::uint64_t kMaxEventsOfNoJob = 10'000;
 
 enum class JournalHealth {
   kSound,
-  kBlocked,  // The disk is full, or another program keeps the file: commit() may be tried again.
-  kBroken,   // The disk failed. This object writes no more; open the file again to see what is
-             // there.
+  kBlocked,  // The disk is full, or another program locks the file: retry commit().
+  // The disk failed. This object no longer writes; reopen the file to see what it contains.
+  kBroken,
 };
 
 class Journal {
  public:
-  // Makes the file if there is none, readable by its owner alone; brings an older one up to date,
-  // all or nothing. Refuses in one line a file that is damaged, foreign, of a newer Muster, or
-  // held by another process.
+  // Creates a missing file with mode 0600. Migrates an older file in one transaction. Errors: the
+  // file is damaged, is not a journal, is from a newer Muster, or is in use by another process.
   static Result<Journal> open(const std::string& path);
 
-  // Buffers an entry and gives its number: 1, 2, 3... without a gap. Refuses one that is too large,
-  // and then nothing is buffered.
+  // Buffers an entry and returns its number: 1, 2, 3, ... without gaps. An error means that it is
+  // too large; then nothing is buffered.
   Result<std::uint64_t> append(JournalEntry entry);
 
-  // The id of a new job: 1, 2, 3... The counter goes to disk with the next commit, and an id that
-  // did is never given again, whatever is deleted. Tell nobody of an id before that commit.
+  // Returns the id of a new job: 1, 2, 3, ... Do not publish it before the next commit(), which
+  // stores the counter. A committed id is never reused, even if its job is deleted.
   std::uint64_t next_id();
 
-  // Rows for people, new or replacing the one of the same id. Refuse what is too large.
-  Refusal put(JobRow job);
-  Refusal put(AttemptRow attempt);
-  // Likewise; the numbers must ascend. Only so many are kept, see above.
-  Refusal put(EventRow event);
-  std::uint64_t last_event() const { return last_event_; }    // Of those put, ever; 0: none.
-  std::uint64_t events_from() const { return events_from_; }  // Entries before have none.
+  // Buffers a row, which replaces the row with the same id. An error means that it is too large.
+  MaybeError put(JobRow job);
+  MaybeError put(AttemptRow attempt);
+  // REQUIRES: ascending numbers. Old events are dropped, see the limits above.
+  MaybeError put(EventRow event);
+  std::uint64_t last_event() const { return last_event_; }    // Last number ever put; 0: none.
+  std::uint64_t events_from() const { return events_from_; }  // Older entries have no events.
 
-  // Which job a user's idempotency key stands for; it may be one that is only buffered. A key is
-  // kept once, for a job of this Journal; it goes when its job is forgotten.
+  // Returns the job of a user's idempotency key, committed or buffered. keep_key() stores a new key
+  // for a job of this journal. The key is deleted with its job.
   Result<std::optional<std::uint64_t>> job_of_key(const std::string& user, const std::string& key);
-  Refusal keep_key(const std::string& user, const std::string& key, std::uint64_t job);
+  MaybeError keep_key(const std::string& user, const std::string& key, std::uint64_t job);
 
-  // Writes what is buffered, all or nothing, and returns after it is durable. When refused, the
-  // buffer is kept as it was: nothing of it may be acknowledged. Blocked: call again, and it writes
-  // the same and what has come since. Broken: nobody knows what reached the disk, and every further
-  // call is refused.
-  Refusal commit();
+  // Writes the buffer in one transaction and returns when it is durable. After an error the buffer
+  // is unchanged, and nothing of it may be acknowledged. kBlocked: a retry writes it with
+  // everything added since. kBroken: the content of the disk is unknown, and all further calls
+  // fail.
+  MaybeError commit();
   JournalHealth health() const { return health_; }
   std::size_t buffered() const { return entries_.size(); }  // Entries not committed yet.
-  std::uint64_t next_seq() const { return next_seq_; }      // What the next entry gets.
+  std::uint64_t next_seq() const { return next_seq_; }      // Number of the next entry.
 
-  // Committed entries from this number on, in order, each checked. Refuses at the first that is
-  // damaged or missing, naming its number; those before it were visited.
+  // Visits the committed entries from `seq` on, in order, and verifies each. Stops with an error at
+  // the first damaged or missing entry, which the error names.
   using Visit = std::function<void(std::uint64_t seq, const JournalEntry&)>;
-  Refusal for_each_from(std::uint64_t seq, const Visit& visit);
+  MaybeError for_each_from(std::uint64_t seq, const Visit& visit);
 
-  // These write at once, in a transaction of their own, durable on return, and want a Journal that
-  // is sound. A snapshot is of committed entries, and replaces older ones; entries may be dropped
-  // as far as the snapshot goes.
-  Refusal save_snapshot(const Snapshot& snapshot);
+  // Each call is its own transaction and durable on return. REQUIRES: kSound. A snapshot
+  // covers committed entries and replaces older snapshots. Entries that it covers may be truncated.
+  MaybeError save_snapshot(const Snapshot& snapshot);
   Result<std::optional<Snapshot>> newest_snapshot();
-  Refusal truncate_before(std::uint64_t seq);
+  MaybeError truncate_before(std::uint64_t seq);
 
-  // Deletes at most so many jobs that were over before this instant, oldest ends first, with their
-  // attempts, keys and events. Gives how many went: fewer than `most` when no more are left.
+  // Deletes up to `most` jobs that finished before `before`, oldest first, with their attempts,
+  // keys and events. Returns their number; less than `most` means that none are left.
   Result<std::size_t> forget_ended_before(Instant before, std::size_t most);
 
  private:
   Journal(FileLock lock, Database database);
-  Refusal prepare();
-  Refusal read_counters();
+  MaybeError prepare();
+  MaybeError read_counters();
   template <class Write>
-  Refusal transact(const Write& write);
+  MaybeError transact(const Write& write);
   int write_buffered();
   void drop_buffered();
-  Refusal fail(int code);
+  MaybeError fail(int code);
   void checkpoint_if_due();
   void give_up(Error error);
 
@@ -115,9 +113,9 @@ class Journal {
         thin_events, forget_events;
   };
   Statements sql_;
-  std::unique_ptr<int> log_pages_;  // In SQLite's write-ahead log after the last commit.
+  std::unique_ptr<int> log_pages_;  // Size of SQLite's write-ahead log after the last commit.
 
-  std::uint64_t next_seq_ = 1;  // With what is buffered; the ones on disk are below.
+  std::uint64_t next_seq_ = 1;  // Includes the buffer; durable_seq_ does not.
   std::uint64_t next_id_ = 1;
   std::uint64_t durable_seq_ = 1;
   std::uint64_t durable_id_ = 1;
@@ -130,7 +128,7 @@ class Journal {
   std::vector<EventRow> events_;
 
   JournalHealth health_ = JournalHealth::kSound;
-  Refusal failure_;  // Why it is not sound.
+  MaybeError failure_;  // Why health_ is not kSound.
 };
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// Entries and snapshots of a journal, and how large their texts may be.
+// Entries and snapshots of a journal, and the maximum sizes of their texts in bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace muster {
 
-inline constexpr std::size_t kLargestText = std::size_t{1} << 20;        // A body, a spec.
-inline constexpr std::size_t kLargestName = 4096;                        // Any other text.
-inline constexpr std::size_t kLargestSnapshot = std::size_t{512} << 20;  // A snapshot's body.
+inline constexpr std::size_t kLargestText = std::size_t{1} << 20;        // Body or spec.
+inline constexpr std::size_t kLargestName = 4096;                        // Other texts.
+inline constexpr std::size_t kLargestSnapshot = std::size_t{512} << 20;  // Body of a snapshot.
 
 struct JournalEntry {
   std::string kind;

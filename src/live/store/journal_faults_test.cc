@@ -1,5 +1,5 @@
-// What the journal says and keeps when the disk is full, fails, loses power, or gave back other
-// bytes than it was given.
+// Errors and contents of the journal after a full disk, a failed disk, a power failure, or
+// corrupted bytes.
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -67,7 +67,7 @@ TEST(JournalFaults, AFullDiskBlocksAndAllIsWrittenOnceThereIsSpace) {
     EXPECT_EQ(entries_from(journal, 1).size(), acknowledged + 3);
     EXPECT_EQ(entries_from(journal, 1).back().second, entry(static_cast<int>(acknowledged) + 3));
 
-    const Scratch copied;  // What the failed commits left in the log is not taken for damage.
+    const Scratch copied;  // Remains of failed commits in the log do not count as damage.
     disk.power_cut(copied / "");
     Result<Journal> copy = Journal::open(copied / "j.db");
     ASSERT_TRUE(copy.ok()) << copy.error().message;
@@ -89,7 +89,7 @@ TEST(JournalFaults, ADiskThatFailsBreaksItForGood) {
         acknowledged = fill(journal, 10);
         if (!disk.struck()) continue;
         ++struck;
-        disk.mend();  // Too late: what the disk holds is not known any more.
+        disk.mend();  // Too late: the content of the disk is unknown.
         EXPECT_EQ(journal.health(), JournalHealth::kBroken);
         for (int i = 0; i < 2; ++i) {
           expect_refused(journal.commit(), "j.db: cannot write: disk I/O error");
@@ -147,7 +147,7 @@ TEST(JournalFaults, APowerCutTakesNothingThatWasAcknowledged) {
   }
 }
 
-// In a process of its own: the limit holds for all files, and cannot be taken back.
+// In a separate process, because the limit applies to all files and cannot be removed.
 TEST(JournalFaults, ALimitOnFileSizeIsRefusedInOneLine) {
   const Scratch scratch;
   const pid_t child = fork();
@@ -158,7 +158,7 @@ TEST(JournalFaults, ALimitOnFileSizeIsRefusedInOneLine) {
     setrlimit(RLIMIT_FSIZE, &limit);
     for (int i = 1; i < 10'000; ++i) {
       if (!journal.append({"test", Instant(), std::string(1000, 'x')}).ok()) _exit(1);
-      if (const Refusal refusal = journal.commit()) {
+      if (const MaybeError refusal = journal.commit()) {
         const bool said =
             refusal->message.find("cannot write: disk I/O error") != std::string::npos;
         _exit(said && journal.health() == JournalHealth::kBroken ? 42 : 2);
@@ -183,7 +183,7 @@ TEST(JournalFaults, ARealDiskThatFillsUpAndIsCleared) {
   {
     Journal journal = Journal::open(disk + "/j.db").value();
     write_bytes(disk + "/ballast", std::string(1 << 20, 'x'));
-    Refusal refusal;
+    MaybeError refusal;
     for (int i = 0; i < 10'000 && !refusal; ++i) {
       ASSERT_TRUE(journal.append({"test", Instant(), std::string(1000, 'x')}).ok());
       refusal = journal.commit();
@@ -249,7 +249,7 @@ TEST_F(DamagedJournal, ASnapshotIsRefused) {
 
 TEST_F(DamagedJournal, ACounterThatFellBehindIsRefused) {
   hammer(path(), "UPDATE meta SET value = 300 WHERE name = 'next_seq'");
-  expect_unopenable(path(), "a counter is behind what it counts");
+  expect_unopenable(path(), "a counter is lower than an existing number");
   hammer(path(), "DELETE FROM meta WHERE name = 'next_seq'");
   expect_unopenable(path(), "damaged: a value is missing");
 }
@@ -279,7 +279,7 @@ TEST_F(DamagedJournal, IsRefusedOrWholeWhateverHappenedToTheFile) {
       continue;
     }
     std::uint64_t visited = 0;
-    const Refusal refusal =
+    const MaybeError refusal =
         journal.value().for_each_from(1, [&](std::uint64_t seq, const JournalEntry& e) {
           EXPECT_EQ(e, entry(static_cast<int>(seq)));
           ++visited;
@@ -314,7 +314,7 @@ class LeftLog : public testing::Test {
   std::string path() const { return scratch_ / "j.db"; }
 
   Scratch scratch_;
-  std::vector<std::size_t> ends_;  // Of the log, after each commit.
+  std::vector<std::size_t> ends_;  // Size of the log after each commit.
   std::string database_;
   std::string log_;
 };

@@ -1,5 +1,4 @@
-// The writer is killed at random moments, again and again on one file. MUSTER_LONG=1 does it more
-// often.
+// Kills the writer repeatedly at random times, on one file. MUSTER_LONG=1 runs more rounds.
 
 #include <poll.h>
 #include <signal.h>

@@ -16,14 +16,14 @@ Result<JournalReader> JournalReader::open(const std::string& path) {
   Result<Database> database = Database::open(path, Database::Access::kRead);
   if (!database.ok()) return database.error();
   JournalReader reader(std::move(database).value());
-  // From the first query on, the file stays as it was then.
-  if (const Refusal refusal = reader.database_.run("BEGIN")) return *refusal;
+  // From the first query on, the transaction sees one fixed state.
+  if (const MaybeError refusal = reader.database_.run("BEGIN")) return *refusal;
   const Result<std::int64_t> version = schema_version(reader.database_);
   if (!version.ok()) return version.error();
-  if (version.value() == 0) return Error{"empty", ErrorCode::kCorrupt, path};
+  if (version.value() == 0) return Error{"the file is empty", ErrorCode::kCorrupt, path};
   if (version.value() < kOldestWithJobs) {
-    return Error{"of an older version; muster serve brings it up to date", ErrorCode::kConflict,
-                 path};
+    return Error{"written by an older version; run 'muster serve' once to migrate it",
+                 ErrorCode::kConflict, path};
   }
   const std::pair<std::string, Statement&> all[] = {
       {kSelectNewest, reader.newest_},
@@ -32,7 +32,8 @@ Result<JournalReader> JournalReader::open(const std::string& path) {
       {std::string(kSelectAttempts) + "WHERE job > ?1 ORDER BY job, number", reader.attempts_},
       {"SELECT count(*) FROM jobs WHERE id <= ?1", reader.count_}};
   for (const auto& [sql, statement] : all) {
-    if (const Refusal refusal = reader.database_.prepare(sql.c_str(), statement)) return *refusal;
+    if (const MaybeError refusal = reader.database_.prepare(sql.c_str(), statement))
+      return *refusal;
   }
   return reader;
 }
@@ -41,15 +42,15 @@ Result<std::optional<Snapshot>> JournalReader::newest_snapshot() {
   return read_newest(database_, newest_);
 }
 
-Refusal JournalReader::for_each_from(std::uint64_t seq, const Journal::Visit& visit) {
+MaybeError JournalReader::for_each_from(std::uint64_t seq, const Journal::Visit& visit) {
   const Result<std::int64_t> end =
       database_.number_of("SELECT value FROM meta WHERE name = 'next_seq'");
   if (!end.ok()) return end.error();
   return visit_entries(database_, entries_, seq, static_cast<std::uint64_t>(end.value()), visit);
 }
 
-Refusal JournalReader::for_each_job(std::uint64_t after,
-                                    const std::function<bool(JobRow&&)>& visit) {
+MaybeError JournalReader::for_each_job(std::uint64_t after,
+                                       const std::function<bool(JobRow&&)>& visit) {
   jobs_.start(after);
   while (jobs_.next() && visit(job_row(jobs_))) {
   }
@@ -57,8 +58,8 @@ Refusal JournalReader::for_each_job(std::uint64_t after,
   return std::nullopt;
 }
 
-Refusal JournalReader::for_each_attempt(std::uint64_t after,
-                                        const std::function<bool(AttemptRow&&)>& visit) {
+MaybeError JournalReader::for_each_attempt(std::uint64_t after,
+                                           const std::function<bool(AttemptRow&&)>& visit) {
   attempts_.start(after);
   while (attempts_.next() && visit(attempt_row(attempts_))) {
   }

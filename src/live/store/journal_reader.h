@@ -1,8 +1,7 @@
 #pragma once
 
-// A manager's whole journal, read only: the newest era and all rows, as they were at one instant,
-// whatever the manager writes meanwhile. For those who look at its past; the manager itself, and
-// who asks it about jobs, use Journal and JobReader.
+// Reads a whole journal: the newest era and all rows, as of one instant, even while the manager
+// writes. For analyses of the past; the manager itself uses Journal and JobReader.
 
 #include <cstdint>
 #include <functional>
@@ -18,19 +17,19 @@ namespace muster {
 
 class JournalReader {
  public:
-  // Refuses in one line a file that is not there, is no journal, or is of another version. Keep it
-  // for seconds only: while it is open, the manager's write-ahead log grows.
+  // Errors: the file does not exist, is not a journal, or has another version. Close it within
+  // seconds, because the manager's write-ahead log grows while it is open.
   static Result<JournalReader> open(const std::string& path);
 
   Result<std::optional<Snapshot>> newest_snapshot();
-  // As Journal::for_each_from.
-  Refusal for_each_from(std::uint64_t seq, const Journal::Visit& visit);
-  // Only jobs with greater ids than `after`, and their attempts; until the visit says false.
-  Refusal for_each_job(std::uint64_t after, const std::function<bool(JobRow&&)>& visit);  // By id.
-  Refusal for_each_attempt(std::uint64_t after,
-                           const std::function<bool(AttemptRow&&)>& visit);  // By job and number.
+  // See Journal::for_each_from().
+  MaybeError for_each_from(std::uint64_t seq, const Journal::Visit& visit);
+  // Visit the jobs with ids greater than `after`, by id, and their attempts, by job and number.
+  // Both stop when the visitor returns false.
+  MaybeError for_each_job(std::uint64_t after, const std::function<bool(JobRow&&)>& visit);
+  MaybeError for_each_attempt(std::uint64_t after, const std::function<bool(AttemptRow&&)>& visit);
 
-  // The greatest id of a job; 0: there is none. And how many there are up to one.
+  // The greatest job id (0: no jobs), and the number of jobs up to an id.
   Result<std::uint64_t> last_job();
   Result<std::uint64_t> jobs_up_to(std::uint64_t id);
 

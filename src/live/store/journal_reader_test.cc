@@ -40,7 +40,7 @@ TEST(JournalReader, SeesTheFileAsItWasAtFirstWhateverIsWrittenMeanwhile) {
   ASSERT_TRUE(snapshot);
   EXPECT_EQ(snapshot->body, "state");
   std::vector<std::uint64_t> numbers;
-  const Refusal refusal =
+  const MaybeError refusal =
       reader.for_each_from(snapshot->seq + 1, [&](std::uint64_t number, const JournalEntry& one) {
         EXPECT_EQ(one, entry(static_cast<int>(number)));
         numbers.push_back(number);
@@ -109,7 +109,7 @@ TEST(JournalReader, RefusesWhatIsNoJournal) {
   write_bytes(scratch / "text.db", std::string(5000, 'x'));
   refused("text.db", "text.db");
   hammer(scratch / "other.db", "CREATE TABLE t (a)");
-  refused("other.db", "not a journal of Muster");
+  refused("other.db", "not a Muster journal");
 }
 
 }  // namespace

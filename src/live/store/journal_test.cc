@@ -193,7 +193,7 @@ TEST(Journal, CannotBeMadeWhereThereIsNoFolder) {
 
 // ---- versions
 
-// Version 1 as it was, not as the code would make it today.
+// The original version 1, independent of the current code.
 constexpr const char* kVersionOne = R"(
   CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   INSERT INTO meta VALUES ('next_seq', 3), ('next_id', 8);
@@ -230,7 +230,7 @@ TEST(JournalVersions, TheFirstBecomesTodays) {
   EXPECT_EQ(JobReader::open(scratch / "j.db").value().job(8).value(), job_row(8));
 }
 
-// Of version 2 nobody kept events, so those of its entries are to be told anew by who replays them.
+// Version 2 has no events, so a replay must create the events of its entries.
 TEST(JournalVersions, TheSecondGetsAPlaceForEvents) {
   const Scratch scratch;
   {
@@ -246,7 +246,7 @@ TEST(JournalVersions, TheSecondGetsAPlaceForEvents) {
   const Result<JobReader> early = JobReader::open(scratch / "j.db");
   ASSERT_FALSE(early.ok());
   EXPECT_NE(early.error().message.find("older version"), std::string::npos);
-  EXPECT_TRUE(JournalReader::open(scratch / "j.db").ok()) << "what it reads is as it was";
+  EXPECT_TRUE(JournalReader::open(scratch / "j.db").ok()) << "the tables it reads are unchanged";
 
   Result<Journal> opened = Journal::open(scratch / "j.db");
   ASSERT_TRUE(opened.ok()) << opened.error().message;
@@ -278,8 +278,9 @@ TEST(JournalVersions, ANewerOneIsRefusedAndUntouched) {
   { ASSERT_TRUE(Journal::open(scratch / "j.db").ok()); }
   hammer(scratch / "j.db", "PRAGMA user_version = 5");
   const std::string before = read_bytes(scratch / "j.db");
-  expect_unopenable(scratch / "j.db",
-                    "j.db: written by a newer Muster: version 5, this one knows up to 4");
+  expect_unopenable(
+      scratch / "j.db",
+      "j.db: written by a newer Muster: version 5, but this one supports versions up to 4");
   EXPECT_EQ(read_bytes(scratch / "j.db"), before);
 }
 
@@ -287,7 +288,7 @@ TEST(JournalVersions, SomebodyElsesFileIsRefusedAndUntouched) {
   const Scratch scratch;
   hammer(scratch / "j.db", "CREATE TABLE photos (name TEXT)");
   const std::string before = read_bytes(scratch / "j.db");
-  expect_unopenable(scratch / "j.db", "j.db: not a journal of Muster");
+  expect_unopenable(scratch / "j.db", "j.db: not a Muster journal");
   EXPECT_EQ(read_bytes(scratch / "j.db"), before);
 }
 

@@ -1,4 +1,4 @@
-// The part of the Journal that writes: transactions, what a failed one leaves, checkpoints.
+// The write functions of Journal: transactions, error handling and checkpoints.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kPagesPerCheckpoint = 1000;  // 4 MB of write-ahead log.
 
-// The disk is full, or somebody else is writing: the file is as it was, and later may do.
+// Temporary errors: the disk is full or another process is writing. The file is unchanged.
 bool may_pass(int code) {
   const int primary = code & 0xff;
   return primary == SQLITE_FULL || primary == SQLITE_BUSY || primary == SQLITE_NOMEM;
@@ -20,9 +20,9 @@ bool may_pass(int code) {
 
 }  // namespace
 
-// One transaction around `write`, which gives SQLITE_OK or what went wrong.
+// Runs `write` in one transaction. `write` returns SQLITE_OK or an error code.
 template <class Write>
-Refusal Journal::transact(const Write& write) {
+MaybeError Journal::transact(const Write& write) {
   if (health_ == JournalHealth::kBroken) return failure_;
   int code = sql_.begin.run();
   if (code == SQLITE_OK) code = write();
@@ -33,8 +33,8 @@ Refusal Journal::transact(const Write& write) {
   return std::nullopt;
 }
 
-Refusal Journal::fail(int code) {
-  failure_ = database_.error("cannot write");  // Before the rollback, which says something else.
+MaybeError Journal::fail(int code) {
+  failure_ = database_.error("cannot write");  // Before the rollback, which replaces the message.
   if (sqlite3_get_autocommit(database_.handle()) == 0) sql_.rollback.run();
   if (may_pass(code)) {
     health_ = JournalHealth::kBlocked;
@@ -44,19 +44,19 @@ Refusal Journal::fail(int code) {
   return failure_;
 }
 
-// Pages that a failed sync left behind may count as clean, so that a second sync lies. The log must
-// therefore stay as it is for whoever opens the file next.
+// After a failed sync the kernel may treat dirty pages as clean, so a second sync would succeed
+// falsely. Therefore the log stays unchanged for the process that opens the file next.
 void Journal::give_up(Error error) {
   health_ = JournalHealth::kBroken;
   failure_ = std::move(error);
   sqlite3_db_config(database_.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
-Refusal Journal::commit() {
+MaybeError Journal::commit() {
   const bool idle = entries_.empty() && jobs_.empty() && attempts_.empty() && keys_.empty() &&
                     events_.empty() && next_id_ == durable_id_;
   if (health_ == JournalHealth::kSound && idle) return std::nullopt;
-  if (Refusal refusal = transact([&] { return write_buffered(); })) return refusal;
+  if (MaybeError refusal = transact([&] { return write_buffered(); })) return refusal;
   drop_buffered();
   checkpoint_if_due();
   return std::nullopt;
@@ -86,7 +86,7 @@ int Journal::write_buffered() {
   for (const EventRow& event : events_) {
     write(sql_.event, event.number, event.job, event.user, event.json, event.full);
     write(sql_.thin_events, event.job, event.job == 0 ? 0 : kFirstEventsOfAJob,
-          event.job == 0 ? kMostEventsOfNoJob : kMostEventsOfAJob);
+          event.job == 0 ? kMaxEventsOfNoJob : kMaxEventsOfAJob);
   }
   write(sql_.counters, next_seq_, next_id_);
   return code;
@@ -102,8 +102,8 @@ void Journal::drop_buffered() {
   durable_id_ = next_id_;
 }
 
-// What is committed is durable in the log, so a failure here is not one of the commit before it;
-// but of a disk that does not sync nothing more is asked.
+// Committed data is already durable in the log, so an error here is not an error of the commit. But
+// a disk that fails to sync is not used any further.
 void Journal::checkpoint_if_due() {
   if (*log_pages_ < kPagesPerCheckpoint) return;
   const int code = sqlite3_wal_checkpoint_v2(database_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
@@ -111,14 +111,14 @@ void Journal::checkpoint_if_due() {
   if (code != SQLITE_OK && !may_pass(code)) give_up(database_.error("cannot write"));
 }
 
-Refusal Journal::save_snapshot(const Snapshot& snapshot) {
+MaybeError Journal::save_snapshot(const Snapshot& snapshot) {
   MUSTER_CHECK(snapshot.seq < durable_seq_);
   if (snapshot.body.size() > kLargestSnapshot) {
-    return Error{
-        fmt::format("a snapshot of {} bytes, more than {}", snapshot.body.size(), kLargestSnapshot),
-        ErrorCode::kTooLarge, database_.path()};
+    return Error{fmt::format("the snapshot has {} bytes; the limit is {}", snapshot.body.size(),
+                             kLargestSnapshot),
+                 ErrorCode::kTooLarge, database_.path()};
   }
-  const Refusal refusal = transact([&] {
+  const MaybeError refusal = transact([&] {
     const int code = sql_.snapshot.run(snapshot.seq, snapshot.body,
                                        checksum(snapshot.seq, "", 0, snapshot.body));
     return code == SQLITE_OK ? sql_.drop_snapshots.run(snapshot.seq) : code;
@@ -127,11 +127,11 @@ Refusal Journal::save_snapshot(const Snapshot& snapshot) {
   return refusal;
 }
 
-Refusal Journal::truncate_before(std::uint64_t seq) {
+MaybeError Journal::truncate_before(std::uint64_t seq) {
   const Result<std::optional<Snapshot>> newest = newest_snapshot();
   if (!newest.ok()) return newest.error();
   MUSTER_CHECK(newest.value() && seq <= newest.value()->seq + 1);
-  const Refusal refusal = transact([&] { return sql_.truncate.run(seq); });
+  const MaybeError refusal = transact([&] { return sql_.truncate.run(seq); });
   if (!refusal) checkpoint_if_due();
   return refusal;
 }
@@ -139,7 +139,7 @@ Refusal Journal::truncate_before(std::uint64_t seq) {
 Result<std::size_t> Journal::forget_ended_before(Instant before, std::size_t most) {
   int gone = 0;
   const auto limit = static_cast<std::uint64_t>(most);
-  const Refusal refusal = transact([&] {
+  const MaybeError refusal = transact([&] {
     int code = sql_.forget_attempts.run(before, limit);
     if (code == SQLITE_OK) code = sql_.forget_keys.run(before, limit);
     if (code == SQLITE_OK) code = sql_.forget_events.run(before, limit);

@@ -12,11 +12,10 @@ namespace muster {
 
 namespace {
 
-// The format is SQLite's, as its documentation gives it ("WAL file format"): numbers are
-// big-endian.
+// The format is described in SQLite's documentation ("WAL file format"). Numbers are big-endian.
 constexpr std::size_t kHeader = 32;
 constexpr std::size_t kFrameHeader = 24;
-constexpr std::uint32_t kMagic = 0x377f0682;  // Odd when checksums are over big-endian words.
+constexpr std::uint32_t kMagic = 0x377f0682;  // Odd if checksums use big-endian words.
 
 std::uint32_t big_endian(std::string_view bytes, std::size_t at) {
   std::uint32_t word = 0;
@@ -51,12 +50,12 @@ struct Log {
   std::size_t frame_size = 0;
   std::size_t frames = 0;
   bool big = false;
-  Sum sum;  // Of the header, where the frames' go on from.
+  Sum sum;  // Checksum of the header; the frames continue it.
 
   std::string_view frame(std::size_t i) const {
     return bytes.substr(kHeader + i * frame_size, frame_size);
   }
-  // Written since the log was last begun anew, by the salt in header and frame.
+  // The salts of header and frame match if the frame was written since the last reset of the log.
   bool is_of_this_log(std::size_t i) const { return frame(i).substr(8, 8) == bytes.substr(16, 8); }
   bool ends_a_transaction(std::size_t i) const { return big_endian(frame(i), 4) != 0; }
 
@@ -71,7 +70,7 @@ struct Log {
   }
 };
 
-// False if the header does not add up.
+// Returns false if the checksum of the header is wrong.
 bool read_header(Log& log) {
   const std::uint32_t magic = big_endian(log.bytes, 0);
   const std::size_t page = big_endian(log.bytes, 8);
@@ -87,22 +86,22 @@ bool read_header(Log& log) {
 
 }  // namespace
 
-Refusal check_log(const std::string& path) {
+MaybeError check_log(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes(std::istreambuf_iterator<char>(file), {});
   Log log;
   log.bytes = bytes;
   if (bytes.size() <= kHeader) return std::nullopt;
-  if (bytes.find_first_not_of('\0') >= kHeader) return std::nullopt;  // Begun, and never synced.
+  if (bytes.find_first_not_of('\0') >= kHeader) return std::nullopt;  // Created, but never synced.
   if (!read_header(log))
-    return Error{"damaged: the header does not add up", ErrorCode::kCorrupt, path};
+    return Error{"damaged: wrong checksum of the header", ErrorCode::kCorrupt, path};
 
   const std::size_t broken = log.first_broken();
-  bool ended = false;  // The transaction of the broken frame.
+  bool ended = false;  // The transaction with the broken frame has ended.
   for (std::size_t i = broken; i < log.frames; ++i) {
     if (!log.is_of_this_log(i)) continue;
     if (ended) {
-      return Error{fmt::format("damaged: byte {} and on do not add up, but more was written later",
+      return Error{fmt::format("damaged: wrong checksum at byte {}, before later transactions",
                                kHeader + broken * log.frame_size),
                    ErrorCode::kCorrupt, path};
     }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Looks at SQLite's write-ahead log before SQLite does. To SQLite the first frame that does not add
-// up is the end of the log, as after a crash; but when transactions follow it, those were begun
-// after the broken one was on disk, and what is lost may have been acknowledged.
+// Checks SQLite's write-ahead log before SQLite opens it. SQLite treats the first invalid frame as
+// the end of the log, as after a crash. If transactions follow it, they started after the invalid
+// one was durable, so the lost data may have been acknowledged.
 
 #include <string>
 
@@ -10,8 +10,8 @@
 
 namespace muster {
 
-// Refuses a log that is broken before its last transaction, naming the byte. No log, an empty one,
-// and one torn at its end are fine.
-Refusal check_log(const std::string& path);
+// Returns an error with the byte position if the log is invalid before its last transaction. A
+// missing log, an empty one, and one with a torn end are valid.
+MaybeError check_log(const std::string& path);
 
 }  // namespace muster

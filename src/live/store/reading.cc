@@ -37,8 +37,8 @@ AttemptRow attempt_row(const Statement& row) {
   return attempt;
 }
 
-Refusal visit_entries(const Database& database, Statement& read, std::uint64_t seq,
-                      std::uint64_t end, const Journal::Visit& visit) {
+MaybeError visit_entries(const Database& database, Statement& read, std::uint64_t seq,
+                         std::uint64_t end, const Journal::Visit& visit) {
   std::uint64_t expected = seq;
   std::string wrong;
   read.start(seq);
@@ -56,7 +56,7 @@ Refusal visit_entries(const Database& database, Statement& read, std::uint64_t s
     }
   }
   if (read.code() != SQLITE_OK) {
-    return database.error(fmt::format("entry {} cannot be read", expected));
+    return database.error(fmt::format("cannot read entry {}", expected));
   }
   if (wrong.empty() && expected != end) wrong = "missing";
   if (wrong.empty()) return std::nullopt;

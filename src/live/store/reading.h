@@ -1,7 +1,7 @@
 #pragma once
 
-// What queries yield, as values: rows of the tables, entries and snapshots, each checked. The
-// Journal and the readers beside it share this. Used inside store/ only.
+// Converts the results of queries to rows, entries and snapshots, and verifies checksums. Shared by
+// the Journal and the readers; used only inside store/.
 
 #include <cstdint>
 #include <functional>
@@ -27,12 +27,12 @@ inline constexpr const char* kSelectNewest =
 JobRow job_row(const Statement& row);
 AttemptRow attempt_row(const Statement& row);
 
-// Of kSelectEntries: those from `seq` on, up to the one before `end`. Refuses at the first that is
-// damaged or missing, naming its number; those before it were visited.
-Refusal visit_entries(const Database& database, Statement& read, std::uint64_t seq,
-                      std::uint64_t end, const Journal::Visit& visit);
+// Visits the entries of kSelectEntries in [seq, end). Stops with an error at the first damaged or
+// missing entry, which the error names.
+MaybeError visit_entries(const Database& database, Statement& read, std::uint64_t seq,
+                         std::uint64_t end, const Journal::Visit& visit);
 
-// Of kSelectNewest.
+// Reads the result of kSelectNewest.
 Result<std::optional<Snapshot>> read_newest(const Database& database, Statement& newest);
 
 }  // namespace muster

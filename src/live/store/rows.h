@@ -1,6 +1,6 @@
 #pragma once
 
-// The rows of the tables for people: plain values. Times are microseconds on the daemon's clock.
+// The rows of the tables, as plain values. Times are microseconds of the daemon's clock.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@ namespace muster {
 
 struct JobRow {
   std::uint64_t id = 0;  // From Journal::next_id.
-  std::string key;       // Another name of it that a person may type; may be empty.
+  std::string key;       // Alternative name that users can type; may be empty.
   std::string tenant;
   std::string user;
   std::string name;
@@ -20,16 +20,16 @@ struct JobRow {
   std::string spec;  // JSON.
   Instant submitted;
   std::optional<Instant> started;
-  std::optional<Instant> ended;  // Set when, and only when, the job is over.
+  std::optional<Instant> ended;  // Set if and only if the job is finished.
   std::uint32_t attempts = 0;
-  std::string exit;  // How it ended, in a few words.
+  std::string exit;  // Short text: how it ended.
 
   friend bool operator==(const JobRow&, const JobRow&) = default;
 };
 
 struct AttemptRow {
   std::uint64_t job = 0;
-  std::uint32_t number = 0;  // Among the attempts of its job.
+  std::uint32_t number = 0;  // Within its job.
   std::string state;
   std::string nodes;
   std::optional<Instant> started;
@@ -39,16 +39,16 @@ struct AttemptRow {
   friend bool operator==(const AttemptRow&, const AttemptRow&) = default;
 };
 
-// An attempt whose processes ran, with whose it was.
+// An attempt that has started, with its job's tenant, user and name.
 struct AttemptSpan {
   std::uint64_t job = 0;
   std::string tenant, user, name;
-  std::string state, nodes;  // Of the attempt.
+  std::string state, nodes;  // State and nodes of the attempt.
   Instant started;
   std::optional<Instant> ended;
 };
 
-// A job from its submission on.
+// The times of a job.
 struct JobSpan {
   std::string tenant;
   Instant submitted;
@@ -56,13 +56,13 @@ struct JobSpan {
   std::optional<Instant> ended;
 };
 
-// One thing that happened, as people are told it.
+// One event as users see it.
 struct EventRow {
-  std::uint64_t number = 0;  // Ascending; never given twice.
+  std::uint64_t number = 0;  // Ascending and unique.
   std::uint64_t job = 0;     // 0: not about a job.
-  std::string user;          // Whose job.
+  std::string user;          // Owner of the job.
   std::string json;
-  std::string full;  // The same with what only operators are told; empty: there is nothing more.
+  std::string full;  // With details for operators; empty: no more details.
 
   friend bool operator==(const EventRow&, const EventRow&) = default;
 };

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::int64_t kApplication = 0x4d535452;  // "MSTR", in the file's header.
 
-// Version 1: the truth. Counters live in `meta`, so that neither numbers of entries nor ids of jobs
-// come back when the newest rows are deleted.
+// Version 1: the source of truth. The counters are in `meta`, so that the numbers of entries and
+// jobs are not reused when the newest rows are deleted.
 constexpr const char* kTruth = R"(
   CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   INSERT INTO meta VALUES ('next_seq', 1), ('next_id', 1);
@@ -22,8 +22,8 @@ constexpr const char* kTruth = R"(
     seq INTEGER PRIMARY KEY, body TEXT NOT NULL, checksum INTEGER NOT NULL);
 )";
 
-// Version 2: what people ask for, derived from the truth. An index ends in the row's id, so each of
-// those on jobs also gives the newest first. `ended` is null while a job is not over.
+// Version 2: tables for queries, derived from the entries. Every index ends with the row's id, so
+// those on jobs also return the newest first. `ended` is null while a job is active.
 constexpr const char* kForPeople = R"(
   CREATE TABLE jobs (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL, tenant TEXT NOT NULL, user TEXT NOT NULL,
@@ -44,8 +44,8 @@ constexpr const char* kForPeople = R"(
   CREATE INDEX keys_by_job ON keys (job);
 )";
 
-// Version 3: what happened, as people were told. `events_from` is the first entry of the journal
-// whose events are written with it: those of earlier ones nobody has kept.
+// Version 3: the events that users see. `events_from` is the first journal entry whose events are
+// stored.
 constexpr const char* kStory = R"(
   CREATE TABLE events (
     number INTEGER PRIMARY KEY, job INTEGER NOT NULL, user TEXT NOT NULL, json TEXT NOT NULL,
@@ -54,16 +54,16 @@ constexpr const char* kStory = R"(
   INSERT INTO meta SELECT 'events_from', value FROM meta WHERE name = 'next_seq';
 )";
 
-// Version 4: who ran when, found without reading all that ever ran.
+// Version 4: finds the jobs of a time window without a full scan.
 constexpr const char* kTimeline = R"(
   CREATE INDEX attempts_by_end ON attempts (ended);
 )";
 
 constexpr std::array<const char*, kSchemaVersion> kSteps = {kTruth, kForPeople, kStory, kTimeline};
 
-Refusal take_steps(Database& database, std::int64_t version) {
+MaybeError take_steps(Database& database, std::int64_t version) {
   for (auto step = static_cast<std::size_t>(version); step < kSteps.size(); ++step) {
-    if (Refusal refusal = database.run(kSteps[step])) return refusal;
+    if (MaybeError refusal = database.run(kSteps[step])) return refusal;
   }
   return database.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                   kApplication, kSchemaVersion)
@@ -82,20 +82,22 @@ Result<std::int64_t> schema_version(Database& database) {
 
   if (tables.value() == 0 && application.value() == 0 && version.value() == 0) return 0;
   if (application.value() != kApplication || version.value() < 1) {
-    return Error{"not a journal of Muster", ErrorCode::kCorrupt, database.path()};
+    return Error{"not a Muster journal", ErrorCode::kCorrupt, database.path()};
   }
   if (version.value() > kSchemaVersion) {
-    return Error{fmt::format("written by a newer Muster: version {}, this one knows up to {}",
-                             version.value(), kSchemaVersion),
-                 ErrorCode::kConflict, database.path()};
+    return Error{
+        fmt::format(
+            "written by a newer Muster: version {}, but this one supports versions up to {}",
+            version.value(), kSchemaVersion),
+        ErrorCode::kConflict, database.path()};
   }
   return version.value();
 }
 
-Refusal migrate(Database& database, std::int64_t version) {
+MaybeError migrate(Database& database, std::int64_t version) {
   if (version == kSchemaVersion) return std::nullopt;
-  if (Refusal refusal = database.run("BEGIN IMMEDIATE")) return refusal;
-  Refusal refusal = take_steps(database, version);
+  if (MaybeError refusal = database.run("BEGIN IMMEDIATE")) return refusal;
+  MaybeError refusal = take_steps(database, version);
   if (!refusal) refusal = database.run("COMMIT");
   if (refusal) sqlite3_exec(database.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
   return refusal;

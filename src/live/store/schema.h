@@ -1,7 +1,7 @@
 #pragma once
 
-// The tables of the journal and how an older file becomes one of today: steps that are never edited
-// once released, each taking a file from one version to the next.
+// The tables of the journal, and the migration of older files. A released migration step is never
+// edited. Each step converts a file from one version to the next.
 
 #include <cstdint>
 
@@ -11,13 +11,14 @@
 namespace muster {
 
 inline constexpr std::int64_t kSchemaVersion = 4;
-inline constexpr std::int64_t kOldestWithJobs = 2;  // Entries, jobs and attempts are as today.
+// Since this version, entries, jobs and attempts are unchanged.
+inline constexpr std::int64_t kOldestWithJobs = 2;
 
-// Refuses, without changing anything, a file that is not a journal or is of a newer Muster.
-// Otherwise gives its version: 0 of an empty file.
+// Returns the version of the file; 0: empty. Errors: it is not a journal or is from a newer Muster.
+// Changes nothing.
 Result<std::int64_t> schema_version(Database& database);
 
-// Takes a file of this version to kSchemaVersion, all steps in one transaction.
-Refusal migrate(Database& database, std::int64_t version);
+// Migrates a file of this version to kSchemaVersion, in one transaction.
+MaybeError migrate(Database& database, std::int64_t version);
 
 }  // namespace muster

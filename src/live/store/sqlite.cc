@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-constexpr int kBusyMillis = 2000;  // For somebody's sqlite3 shell that writes at the same moment.
+constexpr int kBusyMillis = 2000;  // In case an sqlite3 shell writes at the same time.
 
 ErrorCode error_code_of_sqlite(int code) {
   switch (code & 0xff) {
@@ -64,7 +64,7 @@ void Statement::bind(int place, std::int64_t value) {
 }
 
 void Statement::bind(int place, std::string_view value) {
-  // A view of nothing has no address, which SQLite would take for NULL.
+  // An empty view may have a null address, which SQLite would treat as NULL.
   const char* bytes = value.empty() ? "" : value.data();
   note(sqlite3_bind_text64(statement_.get(), place, bytes, value.size(), SQLITE_STATIC,
                            SQLITE_UTF8));
@@ -85,12 +85,12 @@ Result<Database> Database::open(const std::string& path, Access access) {
   return database;
 }
 
-Refusal Database::run(const char* sql) {
+MaybeError Database::run(const char* sql) {
   if (sqlite3_exec(handle(), sql, nullptr, nullptr, nullptr) == SQLITE_OK) return std::nullopt;
   return error("cannot write");
 }
 
-Refusal Database::prepare(const char* sql, Statement& into) {
+MaybeError Database::prepare(const char* sql, Statement& into) {
   sqlite3_stmt* statement = nullptr;
   const int code =
       sqlite3_prepare_v3(handle(), sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
@@ -101,7 +101,7 @@ Refusal Database::prepare(const char* sql, Statement& into) {
 
 Result<std::string> Database::text_of(const char* sql) {
   Statement statement;
-  if (Refusal refusal = prepare(sql, statement)) return *refusal;
+  if (MaybeError refusal = prepare(sql, statement)) return *refusal;
   statement.start();
   std::string text;
   for (bool first = true; statement.next(); first = false) {
@@ -113,7 +113,7 @@ Result<std::string> Database::text_of(const char* sql) {
 
 Result<std::int64_t> Database::number_of(const char* sql) {
   Statement statement;
-  if (Refusal refusal = prepare(sql, statement)) return *refusal;
+  if (MaybeError refusal = prepare(sql, statement)) return *refusal;
   statement.start();
   std::optional<std::int64_t> value;
   while (statement.next()) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// SQLite in the words of the house: a connection, and statements whose values are bound, never
-// written into the text. Used inside store/ only. A connection and its statements belong to one
-// thread at a time, and must not be used on both sides of a fork.
+// A thin C++ wrapper of SQLite: connections, and statements with bound values. Used only inside
+// store/. A connection and its statements belong to one thread at a time. A child process must not
+// use them after a fork.
 
 #include <sqlite3.h>
 
@@ -22,7 +22,7 @@ class Statement {
   Statement() = default;
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
 
-  // Runs it once, to its end; SQLITE_OK or the extended code of what went wrong.
+  // Runs the statement once to its end. Returns SQLITE_OK or the extended error code.
   template <class... Values>
   int run(const Values&... values) {
     start(values...);
@@ -31,16 +31,16 @@ class Statement {
     return code_;
   }
 
-  // Begins a query. Texts are not copied: they must stay until next() has said false. Read every
-  // query to that end; one left open keeps the file's old pages from being freed.
+  // Starts a query. Texts are not copied, so they must live until next() returns false. Read every
+  // query to its end; an open query prevents SQLite from freeing old pages.
   template <class... Values>
   void start(const Values&... values) {
     code_ = SQLITE_OK;
     int place = 0;
     (bind(++place, values), ...);
   }
-  bool next();                        // False at the end, and at an error.
-  int code() const { return code_; }  // After the end: how it went.
+  bool next();                        // False at the end and after an error.
+  int code() const { return code_; }  // After the end: the result code.
 
   bool is_null(int column) const;
   std::int64_t integer(int column) const;
@@ -49,7 +49,7 @@ class Statement {
   std::optional<Instant> instant(int column) const;
 
  private:
-  struct Finalise {
+  struct Finalize {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
   };
 
@@ -72,22 +72,22 @@ class Statement {
     if (code_ == SQLITE_OK) code_ = code;
   }
 
-  std::unique_ptr<sqlite3_stmt, Finalise> statement_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   int code_ = SQLITE_OK;
 };
 
 class Database {
  public:
   enum class Access { kRead, kWrite };
-  // The file must be there. Every error of a Database begins with its path.
+  // The file must exist. Every error message starts with its path.
   static Result<Database> open(const std::string& path, Access access);
 
-  Refusal run(const char* sql);  // Statements without values.
-  Refusal prepare(const char* sql, Statement& into);
-  Result<std::int64_t> number_of(const char* sql);  // The first value a query yields.
+  MaybeError run(const char* sql);  // Statements without parameters.
+  MaybeError prepare(const char* sql, Statement& into);
+  Result<std::int64_t> number_of(const char* sql);  // First value of the result.
   Result<std::string> text_of(const char* sql);
 
-  // What the last call on this connection failed of.
+  // Describes the error of the last call on this connection.
   Error error(std::string_view what) const;
 
   sqlite3* handle() const { return handle_.get(); }

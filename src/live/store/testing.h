@@ -1,7 +1,7 @@
 #pragma once
 
-// For the tests of store/: a scratch folder, small rows, and SQLite's own shell for what only a
-// hand with a hammer would do to a journal.
+// Helpers for the tests of store/: a temporary folder, small rows, and direct SQL access to damage
+// a journal.
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -21,8 +21,7 @@
 
 namespace muster {
 
-// In memory where there is such a folder: a real disk takes milliseconds for each of hundreds of
-// commits.
+// Uses memory if possible, because each of hundreds of commits takes milliseconds on a real disk.
 inline std::filesystem::path quick_folder() {
   return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
 }
@@ -51,7 +50,7 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// Runs statements on the file as it is, without the Journal.
+// Runs statements directly on the file, without the Journal.
 inline void hammer(const std::string& path, const std::string& sql) {
   sqlite3* handle = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
@@ -83,13 +82,13 @@ using Entries = std::vector<std::pair<std::uint64_t, JournalEntry>>;
 
 inline Entries entries_from(Journal& journal, std::uint64_t seq) {
   Entries found;
-  const Refusal refusal = journal.for_each_from(
+  const MaybeError refusal = journal.for_each_from(
       seq, [&](std::uint64_t number, const JournalEntry& one) { found.emplace_back(number, one); });
   EXPECT_FALSE(refusal) << refusal->message;
   return found;
 }
 
-inline void expect_refused(const Refusal& refusal, const std::string& part) {
+inline void expect_refused(const MaybeError& refusal, const std::string& part) {
   ASSERT_TRUE(refusal) << "not refused; expected: " << part;
   const std::string text = full_text(*refusal);
   EXPECT_NE(text.find(part), std::string::npos) << text;

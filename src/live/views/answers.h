@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes answers of values, and tells what a caller may see.
+// Creates answers from values, and decides what a caller may see.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,7 +20,7 @@ inline Answer json_answer(const nlohmann::json& body, int status = 200) {
   return answer;
 }
 
-// An error of the journal's tables, as callers see it: they may retry.
+// Marks an error of the journal's tables as retryable for callers.
 inline Error unreadable(Error error) {
   error.code = ErrorCode::kUnavailable;
   return error;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a command did, as values, and the answer to its caller.
+// The results of commands, and the answers to their callers.
 
 #include <cstdint>
 #include <string>
@@ -9,18 +9,18 @@
 
 #include "api/port/service.h"
 #include "engine/roster/input.h"
-#include "live/config/learnt.h"
+#include "live/config/learned_profiles.h"
 
 namespace muster {
 
 struct SubmittedJobs {
   std::vector<LiveId> ids;  // At least one: the jobs of an array, in order.
-  bool key_seen = false;    // They were submitted before, with the same idempotency key.
+  bool key_seen = false;    // Submitted before, with the same idempotency key.
 };
 
 struct RetriedJob {
   LiveId id = 0;  // The new job.
-  LiveId of = 0;  // The job whose request it has.
+  LiveId of = 0;  // The job that it retries.
 };
 
 struct ChangedJob {
@@ -30,8 +30,8 @@ struct ChangedJob {
 
 struct ChangedJobs {
   std::vector<ChangedJob> jobs;  // At least one.
-  LiveId array = 0;              // Of the jobs; 0: none.
-  bool whole_array = false;      // The caller named "12_*".
+  LiveId array = 0;              // Array of the jobs; 0: none.
+  bool whole_array = false;      // The caller specified "12_*".
 };
 
 struct ChangedNode {
@@ -40,7 +40,7 @@ struct ChangedNode {
 };
 
 struct KeptProfile {
-  Learnt profile;
+  LearnedProfile profile;
 };
 
 using CommandOutcome =

@@ -12,10 +12,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kSteps = 32;  // Of the axis, beside the points at which the curve bends.
+constexpr std::int64_t kSteps = 32;  // Points of the axis, in addition to the bends of the curve.
 
-// The server it is on, or the first it could be on.
-NodeId typical_server(const Topology& topology, const JobSpec& spec, const Placement* held) {
+// Returns the node of the job, or the first node that it could use.
+NodeId typical_node(const Topology& topology, const JobSpec& spec, const Placement* held) {
   if (held != nullptr) return held->front().node;
   for (std::size_t i = 0; spec.gpu_type && i < topology.node_count(); ++i) {
     if (topology.node(NodeId(i)).gpu_type == *spec.gpu_type) return NodeId(i);
@@ -29,11 +29,11 @@ std::optional<json> curve_view(const Cluster& cluster, const JobSpec& spec, cons
   const Profile& profile = cluster.profile(spec);
   if (!profile.sensitivity_known()) return std::nullopt;
   if (held != nullptr && held->empty()) held = nullptr;
-  const Resources fair = cluster.fair(typical_server(cluster.topology(), spec, held));
+  const Resources fair = cluster.fair(typical_node(cluster.topology(), spec, held));
   const Resources total = held != nullptr ? total_of(*held) : Resources();
   const std::int64_t gpus = held != nullptr ? total.gpus : spec.gpus;
   const std::int64_t mem = held != nullptr ? total.mem_mib / gpus : fair.mem_mib;
-  const std::int64_t has = total.cpu_milli / gpus;  // A GPU.
+  const std::int64_t has = total.cpu_milli / gpus;  // Per GPU.
   const std::int64_t need = profile.ideal().cpu_milli;
   const std::int64_t most = std::max({need, has, fair.cpu_milli}) * 5 / 4;
   const auto speed = [&](std::int64_t milli) {

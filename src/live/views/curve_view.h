@@ -1,6 +1,6 @@
 #pragma once
 
-// How a job's speed depends on its CPUs, as the dashboard draws it.
+// The speed of a job by number of CPUs, as the dashboard draws it.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace muster {
 
-// {"cpus": [...], "speed": [...], "now": {...}, "share": {...}, "need": ..}: of the whole job, at
-// the memory it holds, or would have by its share of a server; speeds relative to the best there.
-// `held`: what it holds, or nullptr. Nothing if nobody has measured its like.
+// {"cpus": [...], "speed": [...], "now": {...}, "share": {...}, "need": ..} of the whole job.
+// Speeds are relative to the best one. Memory is what the job holds, or its share of a node.
+// `held`: what it holds, or nullptr. Returns nullopt if there is no measured profile.
 std::optional<nlohmann::json> curve_view(const Cluster& cluster, const JobSpec& spec,
                                          const Placement* held);
 

@@ -44,18 +44,18 @@ std::string metrics_text(const Roster& roster, const ManagerCounts& counts) {
     if (job.lease) used += total_of(job.lease->placement).gpus;
   }
   Metrics metrics;
-  metrics.begin(MetricType::Gauge, "muster_jobs", "Jobs that are not over, by state.");
+  metrics.begin(MetricType::Gauge, "muster_jobs", "Active jobs, by state.");
   for (const char* state :
        {"held", "blocked", "queued", "starting", "running", "stopping", "retrying"}) {
     metrics.add({{"state", state}}, states[state]);
   }
-  metrics.one(MetricType::Gauge, "muster_gpus", "GPUs there are.",
+  metrics.one(MetricType::Gauge, "muster_gpus", "GPUs of the cluster.",
               roster.settings().topology.total().gpus);
   metrics.one(MetricType::Gauge, "muster_gpus_used", "GPUs that leases hold.", used);
   metrics.one(MetricType::Counter, "muster_submitted_total", "Jobs submitted since the start.",
               static_cast<double>(counts.submitted));
   metrics.begin(MetricType::Counter, "muster_ended_total",
-                "Jobs that ended since the start, by how.");
+                "Jobs finished since the start, by final state.");
   for (std::size_t i = 0; i < counts.ended.size(); ++i) {
     const auto end = static_cast<LiveState>(static_cast<std::size_t>(LiveState::kDone) + i);
     metrics.add({{"end", std::string(state_name(end))}}, static_cast<double>(counts.ended[i]));

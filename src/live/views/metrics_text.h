@@ -1,7 +1,7 @@
 #pragma once
 
-// Metrics of a live manager in Prometheus' text format. api/server/figures.h has those of the
-// server.
+// Metrics of a live manager in Prometheus text format. api/server/server_metrics.h has the metrics
+// of the API server.
 
 #include <cstdint>
 #include <span>
@@ -14,7 +14,7 @@ namespace muster {
 // Counters that the roster does not keep.
 struct ManagerCounts {
   std::uint64_t submitted = 0;              // Jobs since the start.
-  std::span<const std::uint64_t, 4> ended;  // The same, by LiveState from kDone.
+  std::span<const std::uint64_t, 4> ended;  // Jobs since the start, by LiveState from kDone.
   bool journal_blocked = false;
 };
 

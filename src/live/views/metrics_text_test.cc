@@ -14,7 +14,7 @@ TEST(MetricsText, KeepsNamesAndTypes) {
   Roster roster(live_testing::settings_for("2x4"));
   const std::array<std::uint64_t, 4> ended = {1'234'567'890'123, 2, 0, 1};
   EXPECT_EQ(metrics_text(roster, {.submitted = 5, .ended = ended, .journal_blocked = true}),
-            "# HELP muster_jobs Jobs that are not over, by state.\n"
+            "# HELP muster_jobs Active jobs, by state.\n"
             "# TYPE muster_jobs gauge\n"
             "muster_jobs{state=\"held\"} 0\n"
             "muster_jobs{state=\"blocked\"} 0\n"
@@ -23,7 +23,7 @@ TEST(MetricsText, KeepsNamesAndTypes) {
             "muster_jobs{state=\"running\"} 0\n"
             "muster_jobs{state=\"stopping\"} 0\n"
             "muster_jobs{state=\"retrying\"} 0\n"
-            "# HELP muster_gpus GPUs there are.\n"
+            "# HELP muster_gpus GPUs of the cluster.\n"
             "# TYPE muster_gpus gauge\n"
             "muster_gpus 8\n"
             "# HELP muster_gpus_used GPUs that leases hold.\n"
@@ -32,7 +32,7 @@ TEST(MetricsText, KeepsNamesAndTypes) {
             "# HELP muster_submitted_total Jobs submitted since the start.\n"
             "# TYPE muster_submitted_total counter\n"
             "muster_submitted_total 5\n"
-            "# HELP muster_ended_total Jobs that ended since the start, by how.\n"
+            "# HELP muster_ended_total Jobs finished since the start, by final state.\n"
             "# TYPE muster_ended_total counter\n"
             "muster_ended_total{end=\"done\"} 1234567890123\n"
             "muster_ended_total{end=\"failed\"} 2\n"

@@ -49,13 +49,13 @@ std::size_t NoteLog::take(const Roster& roster, const LiveClock& clock) {
   return first;
 }
 
-Refusal NoteLog::write(std::size_t first, Journal& journal) {
-  Refusal failure;
+MaybeError NoteLog::write(std::size_t first, Journal& journal) {
+  MaybeError failure;
   for (std::size_t i = first; i < fresh_.size(); ++i) {
     const Note& note = fresh_[i];
     EventRow row{note.number, note.job, note.user, note.json, note.full};
     if (row.job == 0) remember(row);
-    Refusal refusal = journal.put(std::move(row));
+    MaybeError refusal = journal.put(std::move(row));
     if (refusal && !failure) failure = std::move(refusal);
   }
   return failure;

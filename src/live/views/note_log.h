@@ -1,7 +1,7 @@
 #pragma once
 
-// The events that users follow: numbers the roster's notes, writes them to the journal and passes
-// them to the watcher. Also keeps the latest events of each node.
+// The event log that users follow. Numbers the roster's notes, writes them to the journal, and
+// passes them to the watcher. Also keeps the latest events of each node.
 //
 // Threads: watch() may be called from any thread. Everything else belongs to the manager thread.
 
@@ -19,7 +19,7 @@
 #include "api/port/service.h"
 #include "base/types/result.h"
 #include "engine/roster/roster.h"
-#include "live/config/instance.h"
+#include "live/config/state_directory.h"
 #include "live/store/journal.h"
 #include "live/store/rows.h"
 
@@ -34,7 +34,7 @@ class NoteLog {
   std::size_t take(const Roster& roster, const LiveClock& clock);
   // Buffers the fresh notes from index `first` on in the journal. Returns the first error; a note
   // that the journal refuses does not stop the others.
-  Refusal write(std::size_t first, Journal& journal);
+  MaybeError write(std::size_t first, Journal& journal);
   // Passes all fresh notes to the watcher. Call it after the commit that made them durable.
   void publish();
   void drop_fresh() { fresh_.clear(); }
@@ -45,10 +45,10 @@ class NoteLog {
 
   // Adds a stored event to the latest events of its node. Ignores events without a node.
   void remember(const EventRow& event);
-  // The latest events of a node, oldest first; nullptr if there are none.
+  // Returns the latest events of a node, oldest first, or nullptr if there are none.
   const std::deque<EventRow>* of_node(const std::string& node) const;
 
-  // The function that receives all later notes; an empty one ends it.
+  // Sets the function that receives all later notes; an empty one ends it.
   void watch(std::function<void(Notes)> watcher);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// The parts that schedulers are put together from, as JSON for GET /v1/parts. The names and texts
-// are those of the registries, which `muster policies` prints too.
+// The available scheduler parts as JSON for GET /v1/parts. The names and texts come from the
+// registries, which `muster policies` also prints.
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -18,16 +18,17 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kReadWhole = 256 << 10;  // Files up to this.
-constexpr std::int64_t kPiece = 4 << 10;        // Of longer ones so much at each point.
-constexpr std::size_t kMostFiles = 50;
-constexpr std::int64_t kMostBytes = 1LL << 40;  // Of a file; they may claim any number.
+constexpr std::int64_t kReadWhole = 256 << 10;  // Files up to this size are read completely.
+constexpr std::int64_t kPiece = 4 << 10;        // Bytes read at each point of a longer file.
+constexpr std::size_t kMaxFiles = 50;
+// Maximum size of a file; the reported size is untrusted.
+constexpr std::int64_t kMaxBytes = 1LL << 40;
 
 struct Open {
   Fd file;
   std::int64_t size = 0;
   double begun = 0;
-  double last = 0;  // Its last write, within the lease.
+  double last = 0;  // Time of its last write, within the lease.
 };
 
 struct Columns {
@@ -44,7 +45,7 @@ std::optional<Open> open_reports(const ReportFile& which) {
       facts.st_size == 0) {
     return std::nullopt;
   }
-  open.size = std::min<std::int64_t>(facts.st_size, kMostBytes);
+  open.size = std::min<std::int64_t>(facts.st_size, kMaxBytes);
   open.begun = which.begun;
   open.last =
       static_cast<double>(facts.st_mtim.tv_sec) + static_cast<double>(facts.st_mtim.tv_nsec) / 1e9;
@@ -60,7 +61,7 @@ std::string read_at(const Open& open, std::int64_t from, std::int64_t bytes) {
   return text;
 }
 
-// False: the line says nothing that could be drawn.
+// Returns false if the line has no values to draw.
 bool add_line(const Open& open, std::string_view line, std::int64_t end, Columns& into) {
   const json said = progress_object(line);
   if (!said.is_object()) return false;
@@ -78,13 +79,13 @@ bool add_line(const Open& open, std::string_view line, std::int64_t end, Columns
 
 void add_short(const Open& open, std::size_t most, Columns& into) {
   const std::string text = read_at(open, 0, kReadWhole);
-  std::vector<std::size_t> ends;  // Of lines.
+  std::vector<std::size_t> ends;  // Ends of lines.
   for (std::size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at + 1)) {
     ends.push_back(at);
   }
   const std::size_t count = std::min(most, ends.size());
   for (std::size_t i = 0; i < count; ++i) {
-    // Always the last, and the first if there are two.
+    // Always the last line, and also the first if count > 1.
     const std::size_t which = count == 1 ? ends.size() - 1 : i * (ends.size() - 1) / (count - 1);
     const std::size_t begin = which == 0 ? 0 : ends[which - 1] + 1;
     add_line(open, std::string_view(text).substr(begin, ends[which] - begin),
@@ -92,7 +93,7 @@ void add_short(const Open& open, std::size_t most, Columns& into) {
   }
 }
 
-// In each of so many places the first whole line that says something.
+// Reads `most` places of the file and takes the first complete, useful line at each.
 void add_long(const Open& open, std::size_t most, Columns& into) {
   for (std::size_t i = 0; i < most; ++i) {
     const std::int64_t from = (open.size - kPiece) * static_cast<std::int64_t>(i) /
@@ -112,7 +113,7 @@ void add_long(const Open& open, std::size_t most, Columns& into) {
 json report_series(std::span<const ReportFile> files, std::size_t most) {
   std::vector<Open> opened;
   std::int64_t total = 0;
-  if (files.size() > kMostFiles) files = files.last(kMostFiles);
+  if (files.size() > kMaxFiles) files = files.last(kMaxFiles);
   for (const ReportFile& each : files) {
     auto open = open_reports(each);
     if (!open) continue;
@@ -120,7 +121,8 @@ json report_series(std::span<const ReportFile> files, std::size_t most) {
     opened.push_back(std::move(*open));
   }
   Columns columns;
-  const std::size_t rest = most - std::min(most, opened.size());  // One is each file's anyhow.
+  // Every file gets one point in any case.
+  const std::size_t rest = most - std::min(most, opened.size());
   for (const Open& open : opened) {
     const double part = static_cast<double>(open.size) / static_cast<double>(total);
     const std::size_t share = 1 + static_cast<std::size_t>(part * static_cast<double>(rest));

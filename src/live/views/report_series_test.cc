@@ -1,4 +1,4 @@
-// What jobs reported, thinned for a drawing.
+// Progress reports of jobs, thinned for a chart.
 
 #include "live/views/report_series.h"
 #include "base/os/testing.h"
@@ -49,8 +49,8 @@ TEST_F(Reports, AreThinnedOverTheWholeLife) {
   for (const int steps : {5'000, 300'000}) {  // The latter is not read whole.
     const json series = report_series(std::vector{file("a", steps)});
     const auto count = series["step"].size();
-    EXPECT_LE(count, kMostReports);
-    EXPECT_GT(count, kMostReports / 2);
+    EXPECT_LE(count, kMaxReports);
+    EXPECT_GT(count, kMaxReports / 2);
     EXPECT_EQ(series["step"][0], 1.0);
     EXPECT_NEAR(series["step"][count - 1].get<double>(), steps, steps * 0.01);
     EXPECT_NEAR(series["step"][count / 2].get<double>(), steps / 2.0, steps * 0.05);
@@ -62,7 +62,7 @@ TEST_F(Reports, AreThinnedOverTheWholeLife) {
 TEST_F(Reports, OfManyLeasesAreNoMoreThanOfOne) {
   std::vector<ReportFile> files = {file("long", 2'000)};
   for (int i = 0; i < 49; ++i) files.push_back(file("short" + std::to_string(i), 1));
-  EXPECT_LE(report_series(files)["step"].size(), kMostReports);
+  EXPECT_LE(report_series(files)["step"].size(), kMaxReports);
 }
 
 TEST_F(Reports, GoOnFromLeaseToLease) {

@@ -1,4 +1,4 @@
-// Servers that cannot be used, or that others have a part of, and what people are told of them.
+// Unusable nodes, nodes with external jobs, and the texts about them.
 
 #include <gtest/gtest.h>
 
@@ -24,14 +24,13 @@ TEST(RosterNodes, AServerThatCannotBeUsedTakesNoJobs) {
   Desk desk(settings_for("1x2"));
   desk.at(1, {submit(1)});
   desk.at(2, {down("s0", "not responding"), submit(2)});
-  EXPECT_EQ(desk.state(1), "running") << "what is there goes on";
+  EXPECT_EQ(desk.state(1), "running") << "running jobs continue";
   EXPECT_EQ(desk.state(2), "queued");
   EXPECT_NE(desk.story.find("node-down 0"), std::string::npos);
-  EXPECT_EQ(why_waiting(desk.roster, *desk.roster.find(2)),
-            "no server can be used: not responding");
+  EXPECT_EQ(why_waiting(desk.roster, *desk.roster.find(2)), "no node is usable: not responding");
   const std::size_t heard = desk.heard.size();
   desk.at(3, {down("s0", "not responding")});
-  EXPECT_EQ(desk.heard.size(), heard) << "said again it is no news";
+  EXPECT_EQ(desk.heard.size(), heard) << "a repeated report is ignored";
   desk.at(4, {down("s0", "being rebooted")});
   EXPECT_EQ(last_words(desk), "s0 takes no jobs: being rebooted");
   desk.at(5, {up("s0")});
@@ -47,7 +46,7 @@ TEST(RosterNodes, ADrainAndATroubleMustBothBeOver) {
   EXPECT_EQ(desk.state(1), "queued");
   desk.at(3, {DrainInput{"s0", false}});
   desk.at(4, {up("s0")});
-  EXPECT_EQ(last_words(desk), "s0 can be used again, and stays drained");
+  EXPECT_EQ(last_words(desk), "s0 can be used again; stays drained");
   EXPECT_EQ(desk.state(1), "queued");
   desk.at(5, {DrainInput{"s0", true}});
   EXPECT_EQ(desk.state(1), "running");
@@ -58,7 +57,7 @@ TEST(RosterNodes, WhatOthersHoldIsNotGivenOut) {
   desk.at(1, {up("s0", {2, 6000, 0, 0}), submit(1, 4), submit(2, 2)});
   EXPECT_EQ(desk.state(1), "queued");
   EXPECT_EQ(why_waiting(desk.roster, *desk.roster.find(1)),
-            "4 GPUs wanted, 2 free, 2 held by others");
+            "4 GPUs requested, 2 free, 2 used by external jobs");
   const Instance instance;
   const LiveClock clock(instance, Instant());
   const nlohmann::json view = nodes_view(desk.roster, {}, clock)["nodes"][0];
@@ -66,8 +65,8 @@ TEST(RosterNodes, WhatOthersHoldIsNotGivenOut) {
   EXPECT_EQ(view["others"]["gpus"], 2);
   EXPECT_EQ(view["others"]["cpus"], 6.0);
   EXPECT_EQ(view["gpus_free"], 0);
-  EXPECT_EQ(view["gpus_reserved"], 2) << "for the first, whom nobody overtakes";
-  EXPECT_EQ(view["notes"][0], "2 GPUs, 6 CPUs held by others");
+  EXPECT_EQ(view["gpus_reserved"], 2) << "for the first job, which no job overtakes";
+  EXPECT_EQ(view["notes"][0], "2 GPUs, 6 CPUs used by external jobs");
   desk.at(2, {up("s0")});
   EXPECT_EQ(desk.state(1), "running");
 }
@@ -96,7 +95,7 @@ TEST(RosterNodes, AStartingJobSaysWhatHoldsItUp) {
   };
   step(1, {submit(1)});
   const auto why = [&] { return why_waiting(desk.roster, *desk.roster.find(1)); };
-  EXPECT_EQ(why(), "its processes are being started");
+  EXPECT_EQ(why(), "starting its processes");
   step(2, {LeaseNoteInput{1, 1, "waits for its server: it is being booted"}});
   EXPECT_EQ(why(), "waits for its server: it is being booted");
   ASSERT_EQ(desk.roster.notes().size(), 1U);

@@ -1,5 +1,5 @@
-// What the roster does about failures: it tries again, elsewhere or later; it keeps bad servers out
-// until they pass a test; it holds the siblings of jobs that fail alike.
+// Reactions of the roster to failures: it retries on other nodes or later, quarantines bad nodes
+// until they pass a test, and holds the jobs of an array that fails the same way.
 
 #include <gtest/gtest.h>
 
@@ -34,12 +34,12 @@ TEST(Reactions, ARetryElsewhereSaysWhereNot) {
   desk.fails_at(5, 1, "core-dump");
   EXPECT_EQ(desk.where(1), "s1:0");
   EXPECT_EQ(desk.heard["retried"],
-            "core-dump on attempt 1; retried elsewhere, not on s0: perhaps the server's fault");
+            "core dump on attempt 1; retried elsewhere, not on s0: possibly a fault of the node");
   desk.fails_at(9, 1, "core-dump");
   EXPECT_EQ(desk.ends.size(), 0U);
   EXPECT_EQ(
       desk.heard["failed"],
-      "so it went: core-dump on attempt 2; not retried: it failed the same way on other servers");
+      "so it went: core dump on attempt 2; not retried: it failed the same way on other nodes");
 }
 
 TEST(Reactions, WhoWaitsForOtherServersSaysSo) {
@@ -58,9 +58,8 @@ TEST(Reactions, ARetryThatWaitsSaysHowLong) {
   desk.at(1, {submit(1)});
   desk.fails_at(5, 1, "checkpoint-error");
   EXPECT_EQ(desk.state(1), "retrying");
-  EXPECT_EQ(
-      desk.heard["retried"],
-      "checkpoint-error on attempt 1; retried in 60 s: storage or network, which may recover");
+  EXPECT_EQ(desk.heard["retried"],
+            "checkpoint error on attempt 1; retried in 60 s: storage or network may recover");
   EXPECT_NE(why_waiting(desk.roster, *desk.roster.find(1)).find("retried in 60 s"),
             std::string::npos);
   desk.tick(65);
@@ -72,7 +71,7 @@ TEST(Reactions, WhatNoRetryCanFixSaysSo) {
   desk.at(1, {submit(1)});
   desk.fails_at(5, 1, "import-error");
   EXPECT_EQ(desk.heard["failed"],
-            "so it went: import-error on attempt 1; not retried: no retry can fix it");
+            "so it went: import error on attempt 1; not retried: no retry can fix it");
 }
 
 TEST(Reactions, AServerThatFailsTwoUsersIsTestedBeforeItReturns) {
@@ -80,17 +79,19 @@ TEST(Reactions, AServerThatFailsTwoUsersIsTestedBeforeItReturns) {
   spoil(desk);
   ASSERT_EQ(desk.roster.quarantines().size(), 1U);
   EXPECT_EQ(desk.roster.quarantines().begin()->second.why,
-            "2 attempts of 2 users died within 60 s of their start here, all in 2 s: MPI error");
-  EXPECT_EQ(desk.heard["node-quarantined"],
-            "s0 is quarantined for 10 min: 2 attempts of 2 users died within 60 s of their start "
-            "here, all in 2 s: MPI error");
+            "2 attempts of 2 users failed within 60 s of their start, all within 2 s: "
+            "MPI error");
+  EXPECT_EQ(
+      desk.heard["node-quarantined"],
+      "s0 is quarantined for 10 min: 2 attempts of 2 users failed within 60 s of their start, "
+      "all within 2 s: MPI error");
   desk.at(20, {submit(1)});
   EXPECT_EQ(desk.where(1), "") << "s1 has Ann's job, and s0 takes none";
   EXPECT_TRUE(desk.machine.tests.empty());
   EXPECT_LE(desk.roster.wake(), Instant::at(Duration::seconds(613)));
   desk.tick(613);
   EXPECT_EQ(desk.machine.tests, std::vector<std::string>{"s0"});
-  EXPECT_EQ(desk.heard["node-tested"], "s0 is tested, to see whether it can return");
+  EXPECT_EQ(desk.heard["node-tested"], "s0 is being tested to end its quarantine");
   desk.tick(700);
   EXPECT_EQ(desk.machine.tests.size(), 1U) << "once is enough";
   desk.at(701, {NodeTestInput{"s0", true, ""}});
@@ -106,7 +107,7 @@ TEST(Reactions, ATestThatFailsDoublesTheQuarantine) {
   desk.roster.step(Instant::at(Duration::seconds(614)),
                    std::vector<Input>{NodeTestInput{"s0", false, "'nvidia-smi' ended with 9"}});
   EXPECT_EQ(said(desk.roster, "node-test-failed"),
-            "s0 stays quarantined for 20 min, its test failed: 'nvidia-smi' ended with 9");
+            "s0 stays quarantined for 20 min because its test failed: 'nvidia-smi' ended with 9");
   const NodeQuarantine& still = desk.roster.quarantines().begin()->second;
   EXPECT_EQ(still.until, Instant::at(Duration::seconds(614 + 1200)));
   EXPECT_EQ(still.test, "'nvidia-smi' ended with 9");
@@ -164,26 +165,26 @@ TEST(Reactions, ThreeThatFailAlikeHoldTheRestOfTheirArray) {
   std::vector<Input> all = {submit(50)};
   for (LiveId id = 1; id <= 8; ++id) all.push_back(member(id, 1));
   desk.at(1, all);
-  desk.ends_at(2, 50, LeaseFate::kFinished);
+  desk.ends_at(2, 50, LeaseResult::kFinished);
   for (LiveId id = 1; id <= 3; ++id) {
     EXPECT_EQ(desk.state(id), "running");
     desk.fails_at(2 + static_cast<std::int64_t>(id), id, "import-error");
   }
-  // The fourth was given the GPU in the same step, and goes on.
+  // The fourth job got the GPU in the same step, and continues.
   EXPECT_EQ(desk.state(4), "running");
   EXPECT_EQ(desk.heard["siblings-held"],
-            "4 jobs are held, the last 3 jobs of its array failed the same way: import-error; "
-            "release them to go on");
+            "4 jobs are held: the last 3 jobs of its array failed the same way: import error; "
+            "release them to continue");
   for (LiveId id = 5; id <= 8; ++id) EXPECT_EQ(desk.state(id), "held");
   EXPECT_EQ(why_waiting(desk.roster, *desk.roster.find(7)),
-            "held: the last 3 jobs of its array failed the same way: import-error; to go on: "
+            "held: the last 3 jobs of its array failed the same way: import error; to resume: "
             "muster release 7");
   desk.fails_at(10, 4, "import-error");
   desk.at(11, {ReleaseInput{5}, ReleaseInput{6}});
   EXPECT_EQ(desk.state(5), "running");
   EXPECT_TRUE(desk.roster.find(5)->held_why.empty());
-  desk.ends_at(12, 5, LeaseFate::kFinished);
-  desk.ends_at(13, 6, LeaseFate::kFinished);
+  desk.ends_at(12, 5, LeaseResult::kFinished);
+  desk.ends_at(13, 6, LeaseResult::kFinished);
   EXPECT_EQ(desk.state(7), "held");
 }
 
@@ -199,7 +200,7 @@ TEST(Reactions, HeldSiblingsLeaveTheLineOfTheirArray) {
   desk.at(10, {ReleaseInput{9}, ReleaseInput{12}});
   EXPECT_EQ(desk.state(9), "running");
   EXPECT_EQ(desk.state(12), "blocked");
-  desk.ends_at(11, 9, LeaseFate::kFinished);
+  desk.ends_at(11, 9, LeaseResult::kFinished);
   EXPECT_EQ(desk.state(12), "running");
 }
 
@@ -213,7 +214,7 @@ TEST(Reactions, SiblingsAreHeldOnlyForOneFaultInARow) {
   desk.fails_at(4, 3, "syntax-error");
   desk.fails_at(5, 4, "import-error");
   desk.fails_at(6, 5, "import-error");
-  desk.ends_at(7, 6, LeaseFate::kFinished);
+  desk.ends_at(7, 6, LeaseResult::kFinished);
   desk.fails_at(8, 7, "import-error");
   EXPECT_EQ(desk.heard.count("siblings-held"), 0U);
   EXPECT_EQ(desk.state(9), "queued");
@@ -226,7 +227,7 @@ TEST(Reactions, OfSuspectsOnlyAnArrayOfWhichNobodyEndedWellIsHeld) {
     std::vector<Input> all;
     for (LiveId id = 1; id <= 9; ++id) all.push_back(member(id, 1));
     desk.at(1, all);
-    good_one ? desk.ends_at(2, 1, LeaseFate::kFinished) : desk.fails_at(2, 1, "no-signature");
+    good_one ? desk.ends_at(2, 1, LeaseResult::kFinished) : desk.fails_at(2, 1, "no-signature");
     for (LiveId id = 2; id <= 4; ++id) desk.fails_at(3, id, "no-signature");
     EXPECT_EQ(desk.heard.contains("siblings-held"), !good_one);
   }
@@ -260,7 +261,7 @@ TEST(Reactions, WhatSiblingsDidSurvivesASnapshot) {
   LeaseOverInput over;
   over.id = 3;
   over.lease = 1;
-  over.fate = LeaseFate::kFailed;
+  over.fate = LeaseResult::kFailed;
   over.reason = "import-error";
   again.step(Instant::at(Duration::seconds(4)), std::vector<Input>{over});
   EXPECT_EQ(again.state_of(*again.find(5)), LiveState::kHeld);

@@ -1,10 +1,10 @@
 #pragma once
 
-// Numbers as the API gives them: times in seconds since 1970, CPUs, GiB.
+// Converts to the units of the API: seconds since 1970, CPUs, GiB.
 
 #include <cstdint>
 
-#include "live/config/instance.h"
+#include "live/config/state_directory.h"
 
 namespace muster {
 

@@ -8,7 +8,8 @@
 
 #include "base/text/text.h"
 #include "engine/core/free_gpus.h"
-#include "engine/roster/placed.h"
+#include "engine/failure/reasons.h"
+#include "engine/roster/placement_text.h"
 #include "live/lease/report_watch.h"
 #include "live/views/view_units.h"
 
@@ -18,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostRowWordBytes = 2'000;  // Of what a job left behind; rows have bounds.
+// Maximum length of a job's final message in a row.
+constexpr std::size_t kMaxRowWordBytes = 2'000;
 
 json progress_json(const Progress& progress) {
   json out = {{"at", static_cast<double>(progress.at_unix_ms) / 1000}};
@@ -38,17 +40,17 @@ json progress_json(const Progress& progress) {
   return out;
 }
 
-// A text that may hold any byte as one that JSON can.
+// Replaces invalid UTF-8, because the texts may contain any byte.
 std::string dumped(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// In these states `why` is about the last attempt that failed.
+// In these states `why` describes the last failed attempt.
 bool tells_failure(LiveState state) {
   return state == LiveState::kRetrying || state == LiveState::kFailed;
 }
 
-// What a row keeps that has no column of its own.
+// Returns the fields of a row that have no column.
 json details_of(const Roster& roster, const LiveJob& job, const Progress* progress) {
   json details = {{"request", json::parse(request_json(job.request), nullptr, false)},
                   {"ran_s", ran_by(job, roster.now()).in_seconds()}};
@@ -61,7 +63,7 @@ json details_of(const Roster& roster, const LiveJob& job, const Progress* progre
   return details;
 }
 
-// "waits for job 12 (running) to end".
+// "waits for job 12 (running) to end"
 std::string what_it_waits_for(const Roster& roster, const LiveJob& job) {
   std::vector<std::string> names;
   for (const auto* list : {&job.request.after_ok, &job.request.after_any}) {
@@ -74,61 +76,62 @@ std::string what_it_waits_for(const Roster& roster, const LiveJob& job) {
   return fmt::format("waits for job{} {} to end", names.size() == 1 ? "" : "s", first_few(names));
 }
 
-// "4 GPUs wanted, 1 free; closed: vm". Only GPUs of the type it wants count, on servers that take
-// jobs.
+// "4 GPUs requested, 1 free; n3 is drained". Counts only GPUs of the requested type on schedulable
+// nodes.
 std::string which_gpus(const Roster& roster, const LiveJob& job) {
   const State& state = roster.engine().state();
   const Topology& topology = roster.settings().topology;
   const int wants = job.request.gpus;
-  const int first = job.wants_trial() ? 1 : wants;  // What it waits for now.
-  int servers = 0;
+  const int first = job.wants_trial() ? 1 : wants;  // GPUs that it waits for now.
+  int nodes = 0;
   int others = 0;
   std::vector<std::string> closed;
-  std::map<std::string, int> reasons;  // Of servers that cannot be used.
+  std::map<std::string, int> reasons;  // Reasons of unusable nodes.
   for (std::size_t i = 0; i < topology.node_count(); ++i) {
     const NodeId id(i);
     const Node& node = topology.node(id);
     const std::string& type = job.request.gpu_type;
     if (!type.empty() && topology.gpu_type_name(node.gpu_type) != type) continue;
-    ++servers;
+    ++nodes;
     const auto condition = roster.conditions().find(id);
     const bool known = condition != roster.conditions().end();
     if (known) others += condition->second.taken.gpus;
     if (state.closed[id] == 0) continue;
     if (known && !condition->second.usable) {
       ++reasons[condition->second.why];
-      closed.push_back(fmt::format("{} cannot be used: {}", node.name, condition->second.why));
+      closed.push_back(fmt::format("{} is unusable: {}", node.name, condition->second.why));
     } else {
       closed.push_back(fmt::format("{} is {}", node.name,
                                    roster.quarantines().contains(id) ? "quarantined" : "drained"));
     }
   }
-  if (reasons.size() == 1 && reasons.begin()->second == servers) {
-    return "no server can be used: " + reasons.begin()->first;
+  if (reasons.size() == 1 && reasons.begin()->second == nodes) {
+    return "no node is usable: " + reasons.begin()->first;
   }
   std::optional<GpuTypeId> type = roster.find_gpu_type(job.request.gpu_type);
-  // The nodes of its type are gone: no node has the last type.
+  // No node has the requested type now. Use an id without nodes.
   if (!type && !job.request.gpu_type.empty()) type = GpuTypeId(topology.gpu_type_count());
   FreeGpus gpus = count_free_gpus(roster.engine(), type);
   if (job.row) gpus = gpus.seen_by(*job.row);
   std::string text = fmt::format(
-      "{} {}{} wanted{}, {} free", wants,
+      "{} {}{} requested{}, {} free", wants,
       job.request.gpu_type.empty() ? "GPU" : job.request.gpu_type + " GPU", wants == 1 ? "" : "s",
-      first < wants ? ", 1 first for its pre-run" : "", gpus.free);
+      first < wants ? ", first 1 for its pre-run" : "", gpus.free);
   if (gpus.kept > 0) {
-    text += fmt::format(", {} kept for job {}", gpus.kept, roster.live_of(gpus.kept_for));
+    text += fmt::format(", {} reserved for job {}", gpus.kept, roster.live_of(gpus.kept_for));
   }
-  if (gpus.free >= first) text += ", but not for it yet: see muster why " + std::to_string(job.id);
-  if (others > 0) text += fmt::format(", {} held by others", others);
+  if (gpus.free >= first)
+    text += ", but not available to it yet: see muster why " + std::to_string(job.id);
+  if (others > 0) text += fmt::format(", {} used by external jobs", others);
   return closed.empty() ? text : text + "; " + first_few(closed);
 }
 
-// Where it failed and is not to run again.
+// Lists the nodes where it failed and must not run again.
 std::string where_not(const Roster& roster, const LiveJob& job) {
   const auto found = roster.engine().state().avoided.find(*job.row);
   if (found == roster.engine().state().avoided.end()) return "";
   std::vector<std::string> names;
-  for (const NodeId node : found->second.servers) {
+  for (const NodeId node : found->second.nodes) {
     names.push_back(roster.settings().topology.node(node).name);
   }
   return fmt::format("; not on {}, where it failed", first_few(names));
@@ -136,31 +139,31 @@ std::string where_not(const Roster& roster, const LiveJob& job) {
 
 }  // namespace
 
-void put_proof(json& out, const Proof& proof) {
+void put_proof(json& out, const FailureEvidence& proof) {
   if (!proof.signature.empty()) out["signature"] = proof.signature;
-  if (!proof.evidence.empty()) out["evidence"] = proof.evidence.substr(0, kMostRowWordBytes);
+  if (!proof.evidence.empty()) out["evidence"] = proof.evidence.substr(0, kMaxRowWordBytes);
   if (proof.line > 0) out["line"] = proof.line;
-  if (!proof.advice.empty()) out["advice"] = proof.advice.substr(0, kMostRowWordBytes);
+  if (!proof.advice.empty()) out["advice"] = proof.advice.substr(0, kMaxRowWordBytes);
 }
 
 std::string why_waiting(const Roster& roster, const LiveJob& job) {
   switch (roster.state_of(job)) {
     case LiveState::kHeld:
       if (!job.held_why.empty()) {
-        return fmt::format("held: {}; to go on: muster release {}", job.held_why, job.id);
+        return fmt::format("held: {}; to resume: muster release {}", job.held_why, job.id);
       }
-      return fmt::format("is held; to go on: muster release {}", job.id);
+      return fmt::format("is held; to resume: muster release {}", job.id);
     case LiveState::kBlocked:
       if (job.waits_for > 0) return what_it_waits_for(roster, job);
-      return fmt::format("waits: its array runs {} at a time", job.at_once);
+      return fmt::format("waits: its array runs at most {} at a time", job.at_once);
     case LiveState::kRetrying:
       return job.why;
     case LiveState::kQueued:
       return which_gpus(roster, job) + where_not(roster, job);
     case LiveState::kStarting:
-      return job.lease->says.empty() ? "its processes are being started" : job.lease->says;
+      return job.lease->says.empty() ? "starting its processes" : job.lease->says;
     case LiveState::kStopping:
-      return job.cancelled ? "being cancelled" : job.held ? "being held" : "making room";
+      return job.cancelled ? "being cancelled" : job.held ? "being held" : "releasing its GPUs";
     default:
       return job.why;
   }
@@ -179,7 +182,7 @@ JobRow row_of(const Roster& roster, const LiveJob& job, const Progress* progress
   row.started = job.started;
   row.ended = job.ended;
   row.attempts = job.leases_used;
-  row.exit = job.end ? job.why.substr(0, kMostRowWordBytes) : "";
+  row.exit = job.end ? job.why.substr(0, kMaxRowWordBytes) : "";
   return row;
 }
 
@@ -188,7 +191,7 @@ AttemptRow row_of(const Roster& roster, const LiveJob& job, const LiveLease& lea
   row.job = job.id;
   row.number = lease.number;
   row.state = lease.up ? "running" : "starting";
-  row.nodes = roster.where(lease.placement).substr(0, kMostPlacedText);
+  row.nodes = roster.where(lease.placement).substr(0, kMaxPlacedText);
   if (lease.up) row.started = lease.up_since;
   const Resources total = total_of(lease.placement);
   row.exit = dumped({{"isolation", lease.isolation},
@@ -206,7 +209,7 @@ AttemptRow row_of(const Roster& roster, const LeaseRecord& record) {
   row.ended = roster.now();
   json facts = json::parse(row.exit);
   const LeaseOverInput& end = record.end;
-  facts["words"] = end.words.substr(0, kMostRowWordBytes);
+  facts["words"] = end.words.substr(0, kMaxRowWordBytes);
   if (!end.reason.empty()) facts["reason"] = end.reason;
   put_proof(facts, end.proof);
   facts["cpu_s"] = static_cast<double>(end.cpu_ms) / 1000;
@@ -237,7 +240,7 @@ json view_of(const Roster& roster, const LiveJob& job, const Progress* progress,
     view["array"] = job.array;
     view["index"] = job.index;
   }
-  // One that backs off will begin to wait.
+  // A job in back-off starts to wait in the future, so clamp to now.
   if (job.row && !job.lease) {
     view["waits_since"] = unix_s(clock, std::min(job.waits_since, clock.now()));
   }
@@ -284,10 +287,13 @@ json view_of(const AttemptRow& row, const LiveClock& clock) {
                           "signature", "evidence", "line", "advice"}) {
     if (facts.contains(key)) view[key] = facts[key];
   }
+  if (const auto reason = find_reason(facts.value("reason", ""))) {
+    view["reason_text"] = words_of(*reason);
+  }
   if (facts.value("trial", false)) view["prerun"] = true;
   view["exit"] = facts.value("words", "");
-  // Whoever still runs when its trial is over has passed it.
-  if (view.contains("prerun") && row.state == fate_name(LeaseFate::kTimeLimit)) {
+  // A job that still runs at the time limit of its pre-run has passed it.
+  if (view.contains("prerun") && row.state == fate_name(LeaseResult::kTimeLimit)) {
     view["state"] = "passed";
     view["exit"] = "pre-run passed";
   }
@@ -305,7 +311,7 @@ json tenants_view(const Roster& roster) {
     if (job.lease) {
       sum.gpus += total_of(job.lease->placement).gpus;
       ++sum.running;
-    } else {
+    } else if (roster.state_of(job) == LiveState::kQueued) {
       ++sum.queued;
     }
   }
@@ -332,15 +338,15 @@ json tenants_view(const Roster& roster) {
   return {{"tenants", std::move(list)}};
 }
 
-json profile_view(const Learnt& learnt) {
-  const MeasuredProfile& measured = learnt.measured;
-  return {{"user", learnt.user},
-          {"name", learnt.name},
+json profile_view(const LearnedProfile& learned) {
+  const MeasuredProfile& measured = learned.measured;
+  return {{"user", learned.user},
+          {"name", learned.name},
           {"gpus", measured.gpus},
           {"points", points_json(measured.curve)},
           {"need_cpus", static_cast<double>(measured.curve.need()) / 1000 / measured.gpus},
-          {"measured_at", learnt.unix_s},
-          {"words", need_words(learnt)}};
+          {"measured_at", learned.unix_s},
+          {"words", need_words(learned)}};
 }
 
 }  // namespace muster

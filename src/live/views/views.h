@@ -1,16 +1,15 @@
 #pragma once
 
-// Jobs, servers and tenants as the API shows them (docs/api.md), and the rows of the tables they
-// are kept in.
+// Jobs, nodes and tenants as JSON for the API (docs/reference/api.md), and as rows for the journal.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "engine/roster/roster.h"
-#include "live/config/instance.h"
-#include "live/config/learnt.h"
-#include "live/config/node_notes.h"
+#include "live/config/learned_profiles.h"
+#include "live/config/node_caveats.h"
+#include "live/config/state_directory.h"
 #include "live/lease/progress.h"
 #include "live/store/rows.h"
 
@@ -24,16 +23,16 @@ nlohmann::json view_of(const Roster& roster, const LiveJob& job, const Progress*
                        const LiveClock& clock);
 nlohmann::json view_of(const JobRow& row, const LiveClock& clock);
 nlohmann::json view_of(const AttemptRow& row, const LiveClock& clock);
-// With whose jobs are there; only those of one user, unless that is empty.
-nlohmann::json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes,
+// Includes the jobs on each node: all of them, or only those of `user` if it is not empty.
+nlohmann::json nodes_view(const Roster& roster, const std::vector<NodeCaveats>& notes,
                           const LiveClock& clock, const std::string& user = "");
 nlohmann::json tenants_view(const Roster& roster);
-nlohmann::json profile_view(const Learnt& learnt);
+nlohmann::json profile_view(const LearnedProfile& learned);
 
-// What shows why it failed, and what its user could do: signature, evidence, line, advice.
-void put_proof(nlohmann::json& out, const Proof& proof);
+// Adds the cause of a failure and the advice: signature, evidence, line, advice.
+void put_proof(nlohmann::json& out, const FailureEvidence& proof);
 
-// Why a job that is not running is not; empty if it runs.
+// Returns why the job does not run; empty if it runs.
 std::string why_waiting(const Roster& roster, const LiveJob& job);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// What people are shown of the servers.
+// The view of the nodes.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "live/views/fleet.h"
+#include "live/views/fleet_view.h"
 #include "live/views/view_units.h"
 #include "live/views/views.h"
 
@@ -34,7 +34,7 @@ json quarantine_view(const NodeQuarantine& quarantine, const LiveClock& clock) {
   return view;
 }
 
-// "2 GPUs, 6 CPUs held by others".
+// "2 GPUs, 6 CPUs used by external jobs"
 std::string held_by_others(const Resources& taken) {
   std::vector<std::string> parts;
   if (taken.gpus > 0)
@@ -44,10 +44,9 @@ std::string held_by_others(const Resources& taken) {
         fmt::format("{:.4g} CPU{}", cpus(taken.cpu_milli), taken.cpu_milli == 1000 ? "" : "s"));
   }
   if (taken.mem_mib > 0) parts.push_back(fmt::format("{:.4g} GiB", gib(taken.mem_mib)));
-  return fmt::format("{} held by others", fmt::join(parts, ", "));
+  return fmt::format("{} used by external jobs", fmt::join(parts, ", "));
 }
 
-// For people.
 std::string worded(const NodeQuarantine& quarantine, Instant now) {
   const auto left = std::max(Duration(), quarantine.until - now);
   std::string text =
@@ -56,7 +55,7 @@ std::string worded(const NodeQuarantine& quarantine, Instant now) {
   return text + (quarantine.testing ? "; being tested" : "; tested in " + rough(left));
 }
 
-// The jobs of each node, of one user only if one is named, and what all of them hold there.
+// The jobs on each node (only those of one user if one is given), and the resources of all jobs.
 struct HeldByNode {
   std::map<NodeId, json> jobs;
   std::map<NodeId, Resources> used;
@@ -87,7 +86,7 @@ const char* state_word(const Roster& roster, NodeId id, const NodeCondition& con
   return roster.engine().state().closed[id] == 0 ? "open" : "drained";
 }
 
-// What a node has and what is free there.
+// Returns the capacity and the free resources of a node.
 json amounts_view(const Roster& roster, NodeId id, const NodeCondition& condition,
                   const GpuRoom& room, HeldByNode& held) {
   const Topology& topology = roster.settings().topology;
@@ -112,20 +111,20 @@ json amounts_view(const Roster& roster, NodeId id, const NodeCondition& conditio
           {"jobs", held.jobs.contains(id) ? held.jobs[id] : json::array()}};
 }
 
-// Why a node is as it is, as fields and as notes, which come before those that it has.
+// Adds the reasons of the node's state, as fields and in front of its notes.
 void add_condition(const Roster& roster, NodeId id, const NodeCondition& condition,
                    const LiveClock& clock, json& view) {
   json words = json::array();
   if (!condition.usable) {
     view["why"] = condition.why;
     view["since"] = unix_s(clock, condition.since);
-    words.push_back("takes no jobs: " + condition.why);
+    words.push_back("unschedulable: " + condition.why);
   }
   if (const auto found = roster.quarantines().find(id); found != roster.quarantines().end()) {
     view["quarantine"] = quarantine_view(found->second, clock);
     words.push_back(worded(found->second, clock.now()));
   }
-  if (roster.is_drained(id) && !words.empty()) words.push_back("drained as well");
+  if (roster.is_drained(id) && !words.empty()) words.push_back("also drained");
   if (condition.taken != Resources()) {
     view["others"] = {{"gpus", condition.taken.gpus},
                       {"cpus", cpus(condition.taken.cpu_milli)},
@@ -139,7 +138,7 @@ void add_condition(const Roster& roster, NodeId id, const NodeCondition& conditi
 
 }  // namespace
 
-json nodes_view(const Roster& roster, const std::vector<NodeNotes>& notes, const LiveClock& clock,
+json nodes_view(const Roster& roster, const std::vector<NodeCaveats>& notes, const LiveClock& clock,
                 const std::string& user) {
   const std::vector<GpuRoom> rooms = gpu_rooms(roster, clock);
   HeldByNode held = held_by_node(roster, user);

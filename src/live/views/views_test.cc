@@ -1,4 +1,4 @@
-// What people are told of jobs that wait and of servers.
+// The texts about waiting jobs and nodes.
 
 #include "live/views/views.h"
 
@@ -26,18 +26,18 @@ TEST(Views, SayWhomAJobWaitsFor) {
   after.request.after_any = {1, 2};
   desk.at(0, {submit(1, 2), submit(2), after});
   EXPECT_EQ(why(desk, 3), "waits for jobs 1 (running), 2 (queued) to end");
-  desk.ends_at(1, 1, LeaseFate::kFinished);
+  desk.ends_at(1, 1, LeaseResult::kFinished);
   EXPECT_EQ(why(desk, 3), "waits for job 2 (running) to end");
 }
 
 TEST(Views, SayWhichGpusAreFree) {
   Desk desk(settings_for("1x4"));
   desk.at(0, {submit(1, 3), submit(2, 2), submit(3)});
-  EXPECT_EQ(why(desk, 2), "2 GPUs wanted, 1 free");
+  EXPECT_EQ(why(desk, 2), "2 GPUs requested, 1 free");
   const std::string node = desk.roster.settings().topology.node(NodeId(0)).name;
-  desk.ends_at(1, 1, LeaseFate::kFinished);
+  desk.ends_at(1, 1, LeaseResult::kFinished);
   desk.at(2, {submit(4, 4), DrainInput{node, false}});
-  EXPECT_EQ(why(desk, 4), "4 GPUs wanted, 0 free; " + node + " is drained");
+  EXPECT_EQ(why(desk, 4), "4 GPUs requested, 0 free; " + node + " is drained");
 }
 
 TEST(Views, ADrainedServerHasGpusThatAreNotUsed) {
@@ -68,13 +68,13 @@ TEST(Views, ShowOnesOwnJobsOnServers) {
 
 TEST(Views, APreRunThatLastedHasPassed) {
   AttemptRow row;
-  row.state = fate_name(LeaseFate::kTimeLimit);
-  row.exit = R"({"trial":true,"words":"over its time limit of 1000 ms"})";
+  row.state = fate_name(LeaseResult::kTimeLimit);
+  row.exit = R"({"trial":true,"words":"exceeded its time limit of 1000 ms"})";
   const Instance instance;
   const LiveClock clock(instance, Instant());
   EXPECT_EQ(view_of(row, clock)["state"], "passed");
   EXPECT_EQ(view_of(row, clock)["exit"], "pre-run passed");
-  row.exit = R"({"trial":false,"words":"over its time limit of 1000 ms"})";
+  row.exit = R"({"trial":false,"words":"exceeded its time limit of 1000 ms"})";
   EXPECT_EQ(view_of(row, clock)["state"], "time-limit");
 }
 

@@ -30,7 +30,7 @@ class Replay {
   Replay(const Engine& engine, const CalibrationOptions& options)
       : options_(options), truth_(engine, Instant(), {}) {}
 
-  CalibrationReport run(std::vector<Newcomer> history) {
+  CalibrationReport run(std::vector<FutureArrival> history) {
     const std::size_t total = history.size();
     truth_.expect(std::move(history));
     while (truth_.advance(kHorizon)) {
@@ -62,7 +62,7 @@ class Replay {
     }
     started_ = truth_.started().size();
     for (std::size_t i = first; i < report_.jobs; ++i) {
-      guesses_.came(truth_.now(), state.jobs[JobId(i)].spec);
+      guesses_.record_arrival(truth_.now(), state.jobs[JobId(i)].spec);
       if (state.jobs[JobId(i)].state == JobState::kWaiting) ask(JobId(i));
     }
   }
@@ -98,11 +98,11 @@ class Replay {
   }
 
   const CalibrationOptions& options_;
-  Drive truth_;
-  Guesses guesses_;
-  Errors errors_;
+  Lookahead truth_;
+  RuntimeSampler guesses_;
+  ForecastErrors errors_;
   CalibrationReport report_;
-  std::map<JobId, Question> questions_;  // Open ones.
+  std::map<JobId, Question> questions_;  // Forecasts of jobs that have not started.
   std::size_t started_ = 0;
   std::size_t ended_ = 0;
   std::size_t waited_ = 0;
@@ -112,7 +112,7 @@ class Replay {
 
 }  // namespace
 
-CalibrationReport calibrate(const Engine& engine, std::vector<Newcomer> history,
+CalibrationReport calibrate(const Engine& engine, std::vector<FutureArrival> history,
                             const CalibrationOptions& options) {
   return Replay(engine, options).run(std::move(history));
 }

@@ -1,40 +1,43 @@
 #pragma once
 
-// How good the bands of eta.h are: a history lived through again, job by job, each asked about when
-// it came and judged when it started. Nothing of its future is known to the forecast.
+// Measures how accurate the bands of start_forecast.h are. calibrate() replays a history: it makes
+// a forecast when a job arrives, and checks it when the job starts. The forecast sees only the
+// events before the arrival. `muster calibrate` calls it.
 
 #include <cstddef>
 #include <functional>
 #include <vector>
 
-#include "sim/forecast/eta.h"
+#include "sim/forecast/start_forecast.h"
 
 namespace muster {
 
 struct CalibrationOptions {
-  std::size_t every = 1;  // Of the jobs that must wait, one in so many is asked about.
+  // Forecasts are made for every N-th job that must wait.
+  std::size_t every = 1;
   EtaOptions eta;
-  // Called now and then with jobs come and jobs in all; false ends it there.
+  // Called after every 256 arrivals or so. Returning false ends the replay.
   std::function<bool(std::size_t done, std::size_t total)> progress;
 };
 
 struct CalibrationReport {
-  std::size_t jobs = 0;     // That came.
-  std::size_t at_once = 0;  // Of those, started as they came: nothing to ask about.
-  std::size_t asked = 0;    // And started since.
-  std::size_t inside = 0;   // Of the asked: within their band.
-  std::size_t before = 0;
-  std::size_t after = 0;
-  std::size_t raw_inside = 0;  // Within what the drives alone said.
-  Duration wait;               // Medians: of the real waits,
-  Duration width;              // of the bands' widths,
-  Duration miss;               // and of how far "likely" was off.
+  std::size_t jobs = 0;        // Jobs that arrived.
+  std::size_t at_once = 0;     // Jobs that started on arrival: they need no forecast.
+  std::size_t asked = 0;       // Jobs with a forecast that have started.
+  std::size_t inside = 0;      // Jobs of `asked` that started within their band,
+  std::size_t before = 0;      // before it,
+  std::size_t after = 0;       // or after it.
+  std::size_t raw_inside = 0;  // Jobs that started within the uncorrected band.
+  Duration wait;               // Median wait.
+  Duration width;              // Median width of the bands.
+  Duration miss;               // Median distance between `likely` and the start.
 
   double share() const { return static_cast<double>(inside) / static_cast<double>(asked); }
 };
 
-// `history` in order of time, with the work each job really had; `engine` has no jobs yet.
-CalibrationReport calibrate(const Engine& engine, std::vector<Newcomer> history,
+// `history` is in order of time and contains the actual work of each job. `engine` has no jobs yet.
+// The result covers the arrivals up to the point where `progress` ended the replay.
+CalibrationReport calibrate(const Engine& engine, std::vector<FutureArrival> history,
                             const CalibrationOptions& options);
 
 }  // namespace muster

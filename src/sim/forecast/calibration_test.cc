@@ -31,9 +31,9 @@ struct World {
 };
 
 // Users whose jobs take very different times, on a cluster that is nearly full.
-std::vector<Newcomer> history(std::size_t jobs, std::uint64_t seed) {
+std::vector<FutureArrival> history(std::size_t jobs, std::uint64_t seed) {
   Random random(seed);
-  std::vector<Newcomer> all;
+  std::vector<FutureArrival> all;
   Instant at;
   for (std::size_t i = 0; i < jobs; ++i) {
     at = at + Duration::micros(static_cast<std::int64_t>(random.exponential(330e6)));
@@ -64,9 +64,9 @@ TEST(Calibration, BandsHoldFourOfFive) {
   }
 }
 
-TEST(Errors, WidenWhatWasTooNarrow) {
+TEST(ForecastErrors, WidenWhatWasTooNarrow) {
   const auto at = [](std::int64_t second) { return Instant::at(Duration::seconds(second)); };
-  Errors errors;
+  ForecastErrors errors;
   const Band raw = {at(900), at(1'000), at(1'100)};
   Random random(1);
   int inside = 0;
@@ -81,8 +81,8 @@ TEST(Errors, WidenWhatWasTooNarrow) {
   EXPECT_NEAR(told.likely.in_seconds(), 1'000, 120);
 }
 
-TEST(Guesses, GoByTheNearestKinThatTookLonger) {
-  Guesses guesses;
+TEST(RuntimeSampler, GoByTheNearestKinThatTookLonger) {
+  RuntimeSampler guesses;
   JobSpec mine;
   mine.user = UserId(1);
   JobSpec other;
@@ -100,19 +100,19 @@ TEST(Guesses, GoByTheNearestKinThatTookLonger) {
     sum += left.in_seconds();
   }
   EXPECT_NEAR(sum / 400, 150, 15);  // 50, 150 or 250.
-  // It has outlived all of its own: as jobs of its size.
+  // It has run longer than all jobs of its own group: samples come from jobs of its size.
   EXPECT_EQ(guesses.left(mine, Duration::seconds(500), random), Duration::seconds(9'500));
-  // And all there are: as long again, give or take.
+  // It has run longer than all jobs: about as long again.
   EXPECT_GT(guesses.left(mine, Duration::seconds(20'000), random), Duration());
-  // Of a user nobody knows his word counts.
-  JobSpec stranger;
-  stranger.user = UserId(3);
-  stranger.estimate = Duration::seconds(60);
-  EXPECT_LT(guesses.left(stranger, Duration(), random), Duration::seconds(1'000));
+  // For an unknown user, the user's estimate counts.
+  JobSpec external_job;
+  external_job.user = UserId(3);
+  external_job.estimate = Duration::seconds(60);
+  EXPECT_LT(guesses.left(external_job, Duration(), random), Duration::seconds(1'000));
 }
 
-TEST(Guesses, HaveAMiddleThatIsTheSameWheneverAsked) {
-  Guesses guesses;
+TEST(RuntimeSampler, HaveAMiddleThatIsTheSameWheneverAsked) {
+  RuntimeSampler guesses;
   JobSpec mine;
   mine.user = UserId(1);
   mine.estimate = Duration::seconds(40 * 60);
@@ -126,26 +126,28 @@ TEST(Guesses, HaveAMiddleThatIsTheSameWheneverAsked) {
   EXPECT_NEAR(guesses.likely(unknown, long_ago).in_seconds(), 6'931, 1);
 }
 
-// Eight jobs within two seconds of a new manager's life are no sign of thousands to come.
-TEST(Guesses, DoNotTakeABurstForAHabit) {
-  Guesses guesses;
+// Eight jobs in the first two seconds of a manager do not predict thousands of arrivals.
+TEST(RuntimeSampler, DoNotTakeABurstForAHabit) {
+  RuntimeSampler guesses;
   JobSpec spec;
-  for (int i = 0; i < 8; ++i) guesses.came(Instant::at(Duration::micros(250'000 * i)), spec);
+  for (int i = 0; i < 8; ++i)
+    guesses.record_arrival(Instant::at(Duration::micros(250'000 * i)), spec);
   Random random(1);
   const Instant now = Instant::at(Duration::seconds(3));
-  const auto all = guesses.newcomers(now, now + Duration::seconds(60 * 86'400), random);
+  const auto all = guesses.arrivals(now, now + Duration::seconds(60 * 86'400), random);
   EXPECT_GT(all.size(), 0U);
   EXPECT_LT(all.size(), 80U);
   EXPECT_LT(all.back().at - now, Duration::seconds(86'400));
 }
 
-TEST(Guesses, ImagineNewcomersAsOftenAsTheyCame) {
-  Guesses guesses;
+TEST(RuntimeSampler, ImagineNewcomersAsOftenAsTheyCame) {
+  RuntimeSampler guesses;
   JobSpec spec;
-  for (int i = 0; i < 200; ++i) guesses.came(Instant::at(Duration::seconds(60 * i)), spec);
+  for (int i = 0; i < 200; ++i)
+    guesses.record_arrival(Instant::at(Duration::seconds(60 * i)), spec);
   Random random(1);
   const Instant now = Instant::at(Duration::seconds(12'000));
-  const auto all = guesses.newcomers(now, now + Duration::seconds(60'000), random);
+  const auto all = guesses.arrivals(now, now + Duration::seconds(60'000), random);
   EXPECT_NEAR(static_cast<double>(all.size()), 1'000, 120);
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_LE(all[i - 1].at, all[i].at);
   EXPECT_GT(all.front().at, now);

@@ -1,7 +1,7 @@
 #pragma once
 
-// How sure a mean over a few seeds is: Efron's bootstrap. A sweep calls it for each group of cells
-// that differ in the seed only.
+// Confidence intervals for a mean over a few seeds (Efron's bootstrap). Sweeps call it once for
+// each group of cells that differ only in the seed.
 
 #include <cstdint>
 #include <span>
@@ -10,12 +10,12 @@ namespace muster {
 
 struct Interval {
   double mean = 0;
-  double low = 0;  // Between these the mean lies in 95 of 100 resamplings.
+  double low = 0;  // In 95% of the resamplings the mean lies between low and high.
   double high = 0;
 };
 
-// The percentile bootstrap with 2,000 resamplings, the same on every machine. One value is its own
-// interval. Wants at least one value.
+// Percentile bootstrap with 2,000 resamplings; deterministic on every machine. A single value is
+// its own interval. REQUIRES: `values` is not empty.
 Interval bootstrap_mean(std::span<const double> values, std::uint64_t seed = 1);
 
 }  // namespace muster

@@ -26,8 +26,8 @@ TEST(Bootstrap, RepeatsItself) {
   EXPECT_GE(bootstrap_mean(values).high, 4);
 }
 
-// Of many samples, about 95 in 100 intervals should cover the true mean; for 20 values a little
-// less, as is known of the percentile bootstrap.
+// About 95% of the intervals should cover the true mean; for 20 values a little less, as is known
+// for the percentile bootstrap.
 TEST(Bootstrap, CoversTheMeanAboutAsOftenAsItSays) {
   Random random(5);
   int covered = 0;

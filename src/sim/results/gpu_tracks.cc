@@ -32,7 +32,7 @@ class TrackWriter {
   void write(const SimResult& result, const Trace& trace) {
     file_.append("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
     for (std::size_t i = 0; i < topology_.node_count(); ++i) name_tracks(NodeId(i));
-    // They are listed as they ended; who gets which track is settled as they begin.
+    // Spans are listed by end, but tracks are assigned by begin.
     std::vector<std::size_t> order(result.spans.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -47,7 +47,6 @@ class TrackWriter {
   }
 
  private:
-  // One of a GPU's tracks.
   struct Lane {
     std::size_t thread = 0;
     Instant free_from;
@@ -131,8 +130,8 @@ class TrackWriter {
 
   AtomicFile& file_;
   const Topology& topology_;
-  IdVector<NodeId, std::size_t> first_gpu_;  // In lanes_.
-  std::vector<std::vector<Lane>> lanes_;     // Of each GPU, at least one.
+  IdVector<NodeId, std::size_t> first_gpu_;  // Index into lanes_.
+  std::vector<std::vector<Lane>> lanes_;     // Tracks of each GPU, at least one.
   std::size_t next_thread_ = 0;
   std::string event_;
   bool first_ = true;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A track a GPU, for ui.perfetto.dev or chrome://tracing: part of what files.h leaves behind.
+// Writes the GPU tracks of a run for ui.perfetto.dev or chrome://tracing. result_files.cc calls it.
 
 #include "base/file/atomic_file.h"
 #include "engine/model/topology.h"
@@ -9,11 +9,11 @@
 
 namespace muster {
 
-// Chrome's trace-event format: a process a server, a thread a GPU, a complete event for every GPU
-// of every span, in the order of their beginnings. Thread numbers are unique across processes, as
-// Perfetto would like them to be, and do not collide with those of processes. Perfetto has no place
-// for two events at once on one track: jobs that share a GPU get tracks of their own beside its
-// first, which are there only where they are used.
+// Uses Chrome's trace-event format: one process per node, one thread per GPU, and one complete
+// event per GPU of each span, sorted by begin. Thread numbers are unique across processes and
+// differ from process numbers, as Perfetto recommends. Perfetto cannot show two events at the same
+// time on one track, so jobs that share a GPU get additional tracks. Only additional tracks that
+// are used are written.
 void write_gpu_tracks(AtomicFile& file, const SimResult& result, const Trace& trace,
                       const Topology& topology);
 

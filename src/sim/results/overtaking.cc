@@ -11,15 +11,15 @@ namespace muster {
 
 namespace {
 
-// A row of numbers that answers "which is the first from here on above this?" in log n.
+// Array with a query for the first value above a limit from a position on, in O(log n).
 class PeakTree {
  public:
-  // The width is the length of the row, or up to twice that; what nobody set is 0.
+  // The width is `size` rounded up to a power of two. Unset values are 0.
   explicit PeakTree(std::size_t size) : width_(std::bit_ceil(size)), peaks_(2 * width_, 0) {}
 
   std::size_t width() const { return width_; }
 
-  // To be followed by build() before the first question.
+  // Call build() after the last fill() and before the first query.
   void fill(std::size_t at, std::int32_t value) { peaks_[width_ + at] = value; }
   void build() {
     for (std::size_t i = width_; i-- > 1;) peaks_[i] = std::max(peaks_[2 * i], peaks_[2 * i + 1]);
@@ -31,7 +31,7 @@ class PeakTree {
     for (i /= 2; i >= 1; i /= 2) peaks_[i] = std::max(peaks_[2 * i], peaks_[2 * i + 1]);
   }
 
-  // width() if there is none. The limit is not negative.
+  // Returns width() if there is none. REQUIRES: limit >= 0.
   std::size_t first_above(std::size_t from, std::int32_t limit) const {
     std::size_t i = width_ + from;
     while (peaks_[i] <= limit) {
@@ -48,14 +48,14 @@ class PeakTree {
   std::vector<std::int32_t> peaks_;  // 1 is the root.
 };
 
-// Everybody's places in line, tenant by tenant, each tenant's jobs as they were submitted.
+// A job's place in the queue. Places are sorted by tenant, then by submission.
 struct Place {
   std::uint32_t job = 0;
   std::uint32_t first = 0;  // The tenant's first place.
-  std::uint32_t older = 0;  // From there up to this one are those submitted earlier.
+  std::uint32_t older = 0;  // Places from `first` up to this one were submitted earlier.
 };
 
-std::vector<Place> line_up(std::span<const JobInLine> jobs) {
+std::vector<Place> line_up(std::span<const QueuedJob> jobs) {
   std::vector<Place> line(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     MUSTER_CHECK(jobs[i].gpus >= 1);
@@ -66,7 +66,7 @@ std::vector<Place> line_up(std::span<const JobInLine> jobs) {
     return jobs[a.job].tenant < jobs[b.job].tenant;
   });
   for (std::uint32_t i = 0; i < line.size(); ++i) {
-    const JobInLine& job = jobs[line[i].job];
+    const QueuedJob& job = jobs[line[i].job];
     const bool same_tenant = i > 0 && jobs[line[i - 1].job].tenant == job.tenant;
     const bool as_old = same_tenant && jobs[line[i - 1].job].submit == job.submit;
     line[i].first = same_tenant ? line[i - 1].first : i;
@@ -75,8 +75,8 @@ std::vector<Place> line_up(std::span<const JobInLine> jobs) {
   return line;
 }
 
-bool started(const JobInLine& job) { return job.start != Instant::never(); }
-Instant waits_until(const JobInLine& job) { return started(job) ? job.start : job.end; }
+bool started(const QueuedJob& job) { return job.start != Instant::never(); }
+Instant waits_until(const QueuedJob& job) { return started(job) ? job.start : job.end; }
 
 std::size_t size_index(std::int32_t gpus) { return gpus <= 4 ? 0 : gpus <= 8 ? 1 : 2; }
 
@@ -91,7 +91,7 @@ class FreeGpus {
     tree_.build();
   }
 
-  // Whether at some instant in [begin, end) more than so many are free.
+  // Returns true if more than `limit` GPUs are free at some instant in [begin, end).
   bool ever_above(std::int32_t limit, Instant begin, Instant end) const {
     const auto later =
         std::upper_bound(points_.begin(), points_.end(), begin,
@@ -106,10 +106,10 @@ class FreeGpus {
   PeakTree tree_;
 };
 
-// Plays the run again: jobs leave the line in order of time, and each looks back as it starts.
+// Replays the run: jobs leave the queue in order of time, and each start is checked.
 class Replay {
  public:
-  Replay(std::span<const JobInLine> jobs, std::span<const FreePoint> free)
+  Replay(std::span<const QueuedJob> jobs, std::span<const FreePoint> free)
       : jobs_(jobs), line_(line_up(jobs)), waiting_(jobs.size()), free_(free) {
     for (std::size_t i = 0; i < line_.size(); ++i) waiting_.fill(i, job_at(i).gpus);
     waiting_.build();
@@ -133,17 +133,17 @@ class Replay {
   }
 
  private:
-  const JobInLine& job_at(std::size_t place) const { return jobs_[line_[place].job]; }
+  const QueuedJob& job_at(std::size_t place) const { return jobs_[line_[place].job]; }
   Instant left_at(std::size_t place) const { return waits_until(job_at(place)); }
 
   void look_back(std::size_t place) {
-    const JobInLine& job = job_at(place);
+    const QueuedJob& job = job_at(place);
     if (!started(job)) return;
     ++result_.starts;
-    // Jobs not submitted yet are in the tree as well; they are not among the older.
+    // The tree also contains jobs that are not yet submitted, but `older` excludes them.
     const std::size_t found = waiting_.first_above(line_[place].first, job.gpus);
     if (found >= line_[place].older) return;
-    const JobInLine& overtaken = job_at(found);
+    const QueuedJob& overtaken = job_at(found);
     const bool harmful = free_.ever_above(overtaken.gpus - job.gpus - 1, job.start,
                                           std::min(job.end, waits_until(overtaken)));
     result_.jobs[line_[place].job] = harmful ? Overtaking::kHarmful : Overtaking::kHarmless;
@@ -153,16 +153,16 @@ class Replay {
     }
   }
 
-  std::span<const JobInLine> jobs_;
+  std::span<const QueuedJob> jobs_;
   std::vector<Place> line_;
-  PeakTree waiting_;  // By place, GPUs asked for; 0 once a job has left.
+  PeakTree waiting_;  // Requested GPUs by place; 0 after the job has left.
   FreeGpus free_;
   OvertakingResult result_;
 };
 
 }  // namespace
 
-OvertakingResult find_overtaking(std::span<const JobInLine> jobs, std::span<const FreePoint> free) {
+OvertakingResult find_overtaking(std::span<const QueuedJob> jobs, std::span<const FreePoint> free) {
   return Replay(jobs, free).run();
 }
 

@@ -19,19 +19,19 @@ constexpr std::int64_t kNever = -1;
 
 Instant at(std::int64_t us) { return us == kNever ? Instant::never() : Instant::micros(us); }
 
-JobInLine job(std::int32_t gpus, std::int64_t submit, std::int64_t start, std::int64_t end,
+QueuedJob job(std::int32_t gpus, std::int64_t submit, std::int64_t start, std::int64_t end,
               TenantId tenant = kOurs) {
   return {tenant, gpus, at(submit), at(start), at(end)};
 }
 
-// What became of the last of these jobs.
-Overtaking last_of(const std::vector<JobInLine>& jobs, const std::vector<FreePoint>& free) {
+// The result of the last of these jobs.
+Overtaking last_of(const std::vector<QueuedJob>& jobs, const std::vector<FreePoint>& free) {
   return find_overtaking(jobs, free).jobs.back();
 }
 
 // ---- the definition, word by word, for every job and every instant
 
-std::optional<std::size_t> naive_overtaken(const std::vector<JobInLine>& jobs, std::size_t j) {
+std::optional<std::size_t> naive_overtaken(const std::vector<QueuedJob>& jobs, std::size_t j) {
   if (jobs[j].start == Instant::never()) return std::nullopt;
   for (std::size_t k = 0; k < jobs.size(); ++k) {
     const Instant left = jobs[k].start == Instant::never() ? jobs[k].end : jobs[k].start;
@@ -42,7 +42,7 @@ std::optional<std::size_t> naive_overtaken(const std::vector<JobInLine>& jobs, s
   return std::nullopt;
 }
 
-bool naive_harmful(const JobInLine& j, const JobInLine& k, const std::vector<FreePoint>& free,
+bool naive_harmful(const QueuedJob& j, const QueuedJob& k, const std::vector<FreePoint>& free,
                    Instant last) {
   const Instant left = k.start == Instant::never() ? k.end : k.start;
   for (Instant t = j.start; t <= last; t = t + Duration::micros(1)) {
@@ -56,7 +56,7 @@ bool naive_harmful(const JobInLine& j, const JobInLine& k, const std::vector<Fre
   return false;
 }
 
-OvertakingResult naive(const std::vector<JobInLine>& jobs, const std::vector<FreePoint>& free,
+OvertakingResult naive(const std::vector<QueuedJob>& jobs, const std::vector<FreePoint>& free,
                        Instant last) {
   OvertakingResult result;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -77,7 +77,7 @@ OvertakingResult naive(const std::vector<JobInLine>& jobs, const std::vector<Fre
 }
 
 struct Case {
-  std::vector<JobInLine> jobs;
+  std::vector<QueuedJob> jobs;
   std::vector<FreePoint> free;
   Instant last;
 };
@@ -93,14 +93,14 @@ Case random_case(Random& random) {
   for (std::size_t i = 0; i < job_count; ++i) {
     const std::int64_t submit = below(span);
     const std::int64_t start = submit + below(3) * below(20);
-    JobInLine one = job(1 + static_cast<std::int32_t>(random.below(most_gpus)), submit, start,
+    QueuedJob one = job(1 + static_cast<std::int32_t>(random.below(most_gpus)), submit, start,
                         start + below(25), TenantId(static_cast<std::uint32_t>(below(tenants))));
     if (random.below(8) == 0) one.start = Instant::never();  // It left the line at its end.
     if (random.below(8) == 0) one.end = Instant::never();
     made.jobs.push_back(one);
   }
   std::stable_sort(made.jobs.begin(), made.jobs.end(),
-                   [](const JobInLine& a, const JobInLine& b) { return a.submit < b.submit; });
+                   [](const QueuedJob& a, const QueuedJob& b) { return a.submit < b.submit; });
   const std::size_t point_count = random.below(40);
   const std::uint64_t most_free = 1 + random.below(10);
   for (std::size_t i = 0; i < point_count; ++i) {
@@ -139,7 +139,7 @@ TEST(Overtaking, OfNothingIsNothing) {
 }
 
 TEST(Overtaking, IsHarmfulIfTheGpusTakenWereAllThatWasMissing) {
-  const std::vector<JobInLine> jobs = {job(4, 0, 50, 90), job(1, 5, 10, 60)};
+  const std::vector<QueuedJob> jobs = {job(4, 0, 50, 90), job(1, 5, 10, 60)};
   EXPECT_EQ(last_of(jobs, {{at(0), 3}}), kHarmful) << "exactly";
   EXPECT_EQ(last_of(jobs, {{at(0), 2}}), kHarmless) << "one short";
   EXPECT_EQ(last_of(jobs, {{at(0), 9}}), kHarmful) << "more than enough";
@@ -147,7 +147,7 @@ TEST(Overtaking, IsHarmfulIfTheGpusTakenWereAllThatWasMissing) {
 }
 
 TEST(Overtaking, CountsWhatIsFreeFromTheStartUntilTheOvertakenStarts) {
-  const std::vector<JobInLine> jobs = {job(4, 0, 50, 90), job(1, 5, 10, 60)};
+  const std::vector<QueuedJob> jobs = {job(4, 0, 50, 90), job(1, 5, 10, 60)};
   EXPECT_EQ(last_of(jobs, {{at(0), 3}, {at(10), 0}}), kHarmless) << "before the start";
   EXPECT_EQ(last_of(jobs, {{at(0), 3}, {at(11), 0}}), kHarmful) << "at the start";
   EXPECT_EQ(last_of(jobs, {{at(0), 0}, {at(49), 3}}), kHarmful) << "at the last moment";
@@ -156,14 +156,14 @@ TEST(Overtaking, CountsWhatIsFreeFromTheStartUntilTheOvertakenStarts) {
 }
 
 TEST(Overtaking, TheLastOfSeveralPointsAtOneInstantCounts) {
-  const std::vector<JobInLine> jobs = {job(4, 0, 50, 90), job(1, 5, 10, 60)};
+  const std::vector<QueuedJob> jobs = {job(4, 0, 50, 90), job(1, 5, 10, 60)};
   EXPECT_EQ(last_of(jobs, {{at(0), 0}, {at(20), 3}, {at(20), 2}}), kHarmless);
   EXPECT_EQ(last_of(jobs, {{at(0), 0}, {at(20), 2}, {at(20), 3}}), kHarmful);
   EXPECT_EQ(last_of(jobs, {{at(10), 3}, {at(10), 2}}), kHarmless);
 }
 
 TEST(Overtaking, DoesNoHarmOnceItHasEnded) {
-  const std::vector<JobInLine> jobs = {job(4, 0, 50, 90), job(1, 5, 10, 20)};
+  const std::vector<QueuedJob> jobs = {job(4, 0, 50, 90), job(1, 5, 10, 20)};
   EXPECT_EQ(last_of(jobs, {{at(0), 0}, {at(19), 3}}), kHarmful);
   EXPECT_EQ(last_of(jobs, {{at(0), 0}, {at(20), 3}}), kHarmless);
   EXPECT_EQ(last_of({job(4, 0, 50, 90), job(1, 5, 10, 10)}, {{at(0), 3}}), kHarmless)
@@ -173,11 +173,11 @@ TEST(Overtaking, DoesNoHarmOnceItHasEnded) {
 TEST(Overtaking, NeedsAnOlderJob) {
   EXPECT_EQ(last_of({job(4, 5, 50, 90), job(1, 5, 10, 60)}, {{at(0), 3}}), kInOrder)
       << "submitted at the same instant";
-  const std::vector<JobInLine> younger = {job(1, 5, 10, 60), job(4, 6, 50, 90)};
+  const std::vector<QueuedJob> younger = {job(1, 5, 10, 60), job(4, 6, 50, 90)};
   EXPECT_EQ(find_overtaking(younger, {}).total.overtaking, 0U);
-  const std::vector<JobInLine> behind_twin = {job(4, 4, 50, 90), job(4, 5, 50, 90),
-                                              job(1, 5, 10, 60)};
-  EXPECT_EQ(last_of(behind_twin, {{at(0), 3}}), kHarmful) << "older than both submitted at 5";
+  const std::vector<QueuedJob> behind_reference = {job(4, 4, 50, 90), job(4, 5, 50, 90),
+                                                   job(1, 5, 10, 60)};
+  EXPECT_EQ(last_of(behind_reference, {{at(0), 3}}), kHarmful) << "older than both submitted at 5";
 }
 
 TEST(Overtaking, NeedsALargerJob) {
@@ -201,7 +201,7 @@ TEST(Overtaking, NeedsAJobThatStillWaits) {
 }
 
 TEST(Overtaking, OneThatNeverStartsWaitsToTheEndOfTheRun) {
-  const JobInLine waits = job(4, 0, kNever, kNever);
+  const QueuedJob waits = job(4, 0, kNever, kNever);
   EXPECT_EQ(last_of({waits, job(1, 5, 10, 60)}, {{at(0), 0}, {at(59), 3}}), kHarmful);
   EXPECT_EQ(last_of({waits, job(1, 5, 10, 60)}, {{at(0), 0}, {at(60), 3}}), kHarmless);
   EXPECT_EQ(last_of({waits, job(1, 5, 10, kNever)}, {{at(0), 0}, {at(1'000'000), 3}}), kHarmful);
@@ -209,7 +209,7 @@ TEST(Overtaking, OneThatNeverStartsWaitsToTheEndOfTheRun) {
 }
 
 TEST(Overtaking, OneThatLeavesTheLineIsOvertakenUntilThen) {
-  const JobInLine cancelled = job(4, 0, kNever, 30);
+  const QueuedJob cancelled = job(4, 0, kNever, 30);
   EXPECT_EQ(last_of({cancelled, job(1, 5, 10, 60)}, {{at(0), 0}, {at(29), 3}}), kHarmful);
   EXPECT_EQ(last_of({cancelled, job(1, 5, 10, 60)}, {{at(0), 0}, {at(30), 3}}), kHarmless);
   EXPECT_EQ(last_of({cancelled, job(1, 5, 30, 60)}, {{at(0), 3}}), kInOrder);
@@ -218,25 +218,25 @@ TEST(Overtaking, OneThatLeavesTheLineIsOvertakenUntilThen) {
 }
 
 TEST(Overtaking, TheFirstInLineDecides) {
-  const JobInLine first = job(8, 0, 50, 90);
-  const JobInLine second = job(2, 1, 50, 90);
+  const QueuedJob first = job(8, 0, 50, 90);
+  const QueuedJob second = job(2, 1, 50, 90);
   EXPECT_EQ(last_of({first, second, job(1, 5, 10, 60)}, {{at(0), 3}}), kHarmless)
       << "it harms the second only";
-  const JobInLine twin = job(4, 0, 20, 90);
-  EXPECT_EQ(last_of({first, twin, job(1, 5, 10, 60)}, {{at(0), 3}}), kHarmless);
-  EXPECT_EQ(last_of({twin, first, job(1, 5, 10, 60)}, {{at(0), 3}}), kHarmful);
+  const QueuedJob reference = job(4, 0, 20, 90);
+  EXPECT_EQ(last_of({first, reference, job(1, 5, 10, 60)}, {{at(0), 3}}), kHarmless);
+  EXPECT_EQ(last_of({reference, first, job(1, 5, 10, 60)}, {{at(0), 3}}), kHarmful);
   EXPECT_EQ(last_of({first, second, job(1, 5, 10, 60)}, {{at(0), 7}}), kHarmful);
 }
 
 TEST(Overtaking, OnesGpusAreWeighedAloneNotWithThoseOfOthers) {
-  const JobInLine small = job(1, 5, 10, 60);
-  const std::vector<JobInLine> jobs = {job(4, 0, 50, 90), small, small, small, small};
+  const QueuedJob small = job(1, 5, 10, 60);
+  const std::vector<QueuedJob> jobs = {job(4, 0, 50, 90), small, small, small, small};
   EXPECT_EQ(find_overtaking(jobs, std::vector<FreePoint>{{at(0), 2}}).total,
             (OvertakingCount{4, 0}));
 }
 
 TEST(Overtaking, IsCountedByTheSizeOfTheOvertaken) {
-  std::vector<JobInLine> jobs;
+  std::vector<QueuedJob> jobs;
   std::uint32_t tenant = 0;
   for (const std::int32_t gpus : {2, 4, 5, 8, 9, 128}) {
     jobs.push_back(job(gpus, 0, 50, 90, TenantId(tenant++)));
@@ -251,7 +251,7 @@ TEST(Overtaking, IsCountedByTheSizeOfTheOvertaken) {
 }
 
 TEST(OvertakingDeathTest, StopsAtWhatIsOutOfOrder) {
-  const std::vector<JobInLine> jobs = {job(1, 5, 5, 6), job(1, 4, 5, 6)};
+  const std::vector<QueuedJob> jobs = {job(1, 5, 5, 6), job(1, 4, 5, 6)};
   EXPECT_DEATH(find_overtaking(jobs, {}), "broken invariant");
   const std::vector<FreePoint> points = {{at(5), 1}, {at(4), 1}};
   EXPECT_DEATH(find_overtaking({}, points), "broken invariant");

@@ -22,7 +22,7 @@ std::string round_text(const RunLabel& label) {
   return label.round == Duration() ? "at events" : short_duration(label.round);
 }
 
-// Schedulers are compared with each other, parts within their policy; `across`: with any.
+// Schedulers are compared with each other, parts only within their policy unless `across`.
 bool comparable(const RunLabel& a, const RunLabel& b, bool across) {
   const bool schedulers = !a.scheduler.empty() && !b.scheduler.empty();
   return (across || schedulers || a.policy == b.policy) && a.trace == b.trace &&
@@ -34,7 +34,7 @@ std::string who_text(const RunLabel& label) {
   return label.scheduler + ": " + label.policy;
 }
 
-// What sets a run apart besides policy and mechanism; shown when the runs differ in it.
+// A setting besides policy and mechanism. It is shown if the runs differ in it.
 struct Trait {
   std::string_view header;
   Align align;
@@ -77,12 +77,11 @@ std::string finished_text(const Summary& summary) {
   return fmt::format("{}/{}{}", summary.finished, summary.jobs, summary.partial ? "*" : "");
 }
 
-// The columns of times in a comparison.
 std::array<Duration, 5> times_of(const Summary& summary) {
   return {summary.jct.mean, summary.jct.p50, summary.jct.p99, summary.wait.mean, summary.makespan};
 }
 
-// One unit and precision for a whole column, so that its numbers compare at a glance.
+// One unit and precision for a whole column makes its numbers easy to compare.
 struct ColumnUnit {
   const char* name;
   double seconds;
@@ -154,11 +153,11 @@ std::string failures_text(const FailureLedger& ledger) {
                                  Duration::micros(lost).in_hours());
   if (ledger.caught > 0)
     text += fmt::format(", {} jobs caught in the pre-run", grouped(ledger.caught));
-  if (ledger.outages > 0) text += fmt::format(", {} outages of servers", grouped(ledger.outages));
+  if (ledger.outages > 0) text += fmt::format(", {} node outages", grouped(ledger.outages));
   return text;
 }
 
-// The causes there were, the largest first.
+// Existing causes, largest first.
 std::string causes_text(const WaitingOfSize& waiting) {
   std::vector<std::pair<double, std::string_view>> causes;
   for (std::size_t i = 0; i < kWaitCauses; ++i) {
@@ -176,7 +175,7 @@ std::string causes_text(const WaitingOfSize& waiting) {
 }
 
 std::string overtaking_text(const OvertakingResult& overtaking) {
-  return fmt::format("{} of {} starts left an older, larger job waiting; {} cost it time",
+  return fmt::format("{} of {} starts overtook an older, larger job; {} of these delayed it",
                      grouped(overtaking.total.overtaking), grouped(overtaking.starts),
                      grouped(overtaking.total.harmful));
 }
@@ -192,7 +191,7 @@ bool compares_policies(std::span<const RunRow> rows) {
   return true;
 }
 
-std::string comparison_table(std::span<const RunRow> rows, Ink ink) {
+std::string comparison_table(std::span<const RunRow> rows, ColorMode colors) {
   const bool across = compares_policies(rows);
   const std::vector<Trait> traits = differing_traits(rows);
   std::vector<Column> columns = {{"policy", Align::kLeft}, {"mechanism", Align::kLeft}};
@@ -221,14 +220,14 @@ std::string comparison_table(std::span<const RunRow> rows, Ink ink) {
     cells.push_back(gain_text(rows, row, across));
     table.add_row(std::move(cells));
   }
-  std::string out = table.render(ink);
+  std::string out = table.render(colors);
   if (std::any_of(rows.begin(), rows.end(), [](const RunRow& r) { return r.summary.partial; })) {
-    out += "* interrupted: only what had finished by then counts\n";
+    out += "* interrupted: includes only jobs that had finished by then\n";
   }
   return out;
 }
 
-std::string failure_table(const FailureLedger& ledger, Ink ink) {
+std::string failure_table(const FailureLedger& ledger, ColorMode colors) {
   Table table({{"reason", Align::kLeft},
                {"blame", Align::kLeft},
                {"attempts", Align::kRight},
@@ -243,12 +242,11 @@ std::string failure_table(const FailureLedger& ledger, Ink ink) {
     if (ledger.attempts[i] == 0) continue;
     row(info.name, name_of(info.bucket()), ledger.attempts[i], ledger.lost_gpu_us[i]);
   }
-  if (ledger.outages > 0)
-    row("Server lost", "infrastructure", ledger.outages, ledger.outage_gpu_us);
-  return table.render(ink);
+  if (ledger.outages > 0) row("Node lost", "infrastructure", ledger.outages, ledger.outage_gpu_us);
+  return table.render(colors);
 }
 
-std::string waiting_table(const WaitingSummary& waiting, Ink ink) {
+std::string waiting_table(const WaitingSummary& waiting, ColorMode colors) {
   std::vector<Column> columns = {
       {"GPUs", Align::kLeft}, {"jobs", Align::kRight}, {"mean wait", Align::kRight}};
   for (const std::string_view cause : kWaitCauseNames) {
@@ -271,13 +269,14 @@ std::string waiting_table(const WaitingSummary& waiting, Ink ink) {
   };
   for (std::size_t i = 0; i < kWaitSizes.size(); ++i) row(kWaitSizes[i], waiting.by_size[i]);
   row("all", waiting.all());
-  return table.render(ink);
+  return table.render(colors);
 }
 
 std::string summary_text(const Summary& summary, const RunLabel& label) {
   Block block;
   add_label(block, label);
-  if (summary.partial) block.line("partial", "interrupted: only what had finished by then counts");
+  if (summary.partial)
+    block.line("partial", "interrupted: includes only jobs that had finished by then");
   if (summary.window) {
     block.line("window",
                fmt::format("jobs [{}, {}) in order of arrival", grouped(summary.window->first),
@@ -285,13 +284,13 @@ std::string summary_text(const Summary& summary, const RunLabel& label) {
   }
   block.line("jobs", fate_text(summary));
   if (!summary.first_rejection.empty()) {
-    block.line("rejected", "the first: " + summary.first_rejection);
+    block.line("rejected", "first reason: " + summary.first_rejection);
   }
-  const std::string nothing = "none: nothing finished";
+  const std::string nothing = "none: no job finished";
   block.line("JCT", summary.finished == 0 ? nothing : spread_text(summary.jct));
   block.line("waiting", summary.finished == 0 ? nothing : spread_text(summary.wait));
   if (summary.waiting.all().total() > Duration()) {
-    block.line("because", causes_text(summary.waiting.all()));
+    block.line("wait causes", causes_text(summary.waiting.all()));
     block.line("overtaken", overtaking_text(summary.waiting.overtaking));
   }
   const bool no_end = summary.finished == 0 && summary.makespan == Duration();

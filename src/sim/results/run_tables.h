@@ -1,6 +1,6 @@
 #pragma once
 
-// Simulated runs as text: a table that compares runs, tables of failures and waiting, a summary.
+// Formats simulated runs as text: a comparison of runs, tables of failures and waiting, a summary.
 
 #include <span>
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace muster {
 
-// One line a run. What the runs do not all share (placement, estimates, trace...) gets a column.
-// The last column is the gain in mean JCT over the first run of the same policy, or of any if none
-// has two runs, on the same trace, cluster and seed: 2.00x means that jobs took half as long; that
+// One line per run. Settings that differ between runs (placement, estimates, trace, ...) get a
+// column. The last column is the gain in mean JCT over the first run with the same policy, trace,
+// cluster and seed; 2.00x means half the JCT. If no policy has two runs, the policy is ignored. The
 // first run itself shows a dash.
-std::string comparison_table(std::span<const RunRow> rows, Ink ink = Ink::kPlain);
-// Whether there are no two runs of one policy, so that its gains are over other policies.
+std::string comparison_table(std::span<const RunRow> rows, ColorMode colors = ColorMode::kPlain);
+// Returns true if no policy has two runs, so that the gains compare different policies.
 bool compares_policies(std::span<const RunRow> rows);
 
-// What failed, why, and what it cost.
-std::string failure_table(const FailureLedger& ledger, Ink ink = Ink::kPlain);
+// Failed attempts by reason, and their cost.
+std::string failure_table(const FailureLedger& ledger, ColorMode colors = ColorMode::kPlain);
 
-// Why jobs of each size waited.
-std::string waiting_table(const WaitingSummary& waiting, Ink ink = Ink::kPlain);
+// Causes of waiting, by job size.
+std::string waiting_table(const WaitingSummary& waiting, ColorMode colors = ColorMode::kPlain);
 
-// One run, a line a fact.
+// One run, one fact per line.
 std::string summary_text(const Summary& summary, const RunLabel& label);
 
 }  // namespace muster

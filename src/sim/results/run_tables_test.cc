@@ -92,7 +92,7 @@ policy  mechanism  mean JCT      p50       p99     wait  makespan  GPU use  pree
 ------  ---------  --------  -------  --------  -------  --------  -------  -------  ---------  ----
 fifo    tune        100.0 s  90.00 s  5.00 min  30.00 s   240.0 h    76.5%    1,234  1200/1200     —
 fifo    opt             n/a      n/a       n/a      n/a       n/a     0.0%        0      0/10*   n/a
-* interrupted: only what had finished by then counts
+* interrupted: includes only jobs that had finished by then
 )");
 }
 
@@ -116,7 +116,7 @@ trace        philly.csv
 cluster      16x8
 seed         1
 jobs         1,190 of 1,200 finished, 6 unfinished, 4 rejected
-rejected     the first: wants 999 GPUs
+rejected     first reason: wants 999 GPUs
 JCT          mean 116.7 min, median 90.0 s, p95 3.89 h, p99 5.83 h
 waiting      mean 30.0 s, median 10.0 s, p95 40.0 s, p99 50.0 s
 makespan     10.0 d
@@ -143,12 +143,12 @@ planned      at every event
 trace
 cluster
 seed         0
-partial      interrupted: only what had finished by then counts
+partial      interrupted: includes only jobs that had finished by then
 window       jobs [0, 3) in order of arrival
 jobs         0 of 3 finished, 3 unfinished
-JCT          none: nothing finished
-waiting      none: nothing finished
-makespan     none: nothing finished
+JCT          none: no job finished
+waiting      none: no job finished
+makespan     none: no job finished
 GPUs         0.0 GPU hours, 0.0% in use
 preemptions  0
 migrations   0

@@ -32,7 +32,7 @@ Spread spread_of(std::vector<std::int64_t> micros) {
   return spread;
 }
 
-// The stretch of time from the first submit to the last end seen; empty if nothing was seen.
+// The time span from the first submit to the last end; empty if no job was covered.
 struct Stretch {
   Instant begin = Instant::never();
   Instant end = Instant::micros(0);
@@ -50,18 +50,18 @@ void count_window(const SimResult& result, Window window, Summary& summary) {
     const JobOutcome& job = result.jobs[i];
     ++summary.jobs;
     switch (job.fate) {
-      case Fate::kFinished:
+      case JobResult::kFinished:
         ++summary.finished;
         jct.push_back(job.jct().us());
         wait.push_back(job.wait().us());
         break;
-      case Fate::kUnfinished:
+      case JobResult::kUnfinished:
         ++summary.unfinished;
         break;
-      case Fate::kFailed:
+      case JobResult::kFailed:
         ++summary.failed;
         break;
-      case Fate::kRejected:
+      case JobResult::kRejected:
         if (summary.rejected++ == 0) summary.first_rejection = job.why_rejected;
         break;
     }
@@ -99,10 +99,10 @@ Summary summarize(const SimResult& result, const Topology& topology, std::option
   for (const JobOutcome& job : result.jobs) {
     summary.preemptions += static_cast<std::uint64_t>(job.preemptions);
     summary.migrations += static_cast<std::uint64_t>(job.migrations);
-    if (job.fate == Fate::kFinished) {
+    if (job.fate == JobResult::kFinished) {
       finished.cover(job.submit, job.end);
       busy.cover(job.submit, job.end);
-    } else if (job.fate == Fate::kFailed) {
+    } else if (job.fate == JobResult::kFailed) {
       busy.cover(job.submit, job.end);
     } else if (job.start != Instant::never()) {
       busy.cover(job.submit, job.start + job.run);  // It held GPUs at least until then.

@@ -19,7 +19,7 @@ Topology cluster(std::int32_t gpus) {
 
 JobOutcome finished(std::int64_t submit_us, std::int64_t wait_us, std::int64_t run_us) {
   JobOutcome job;
-  job.fate = Fate::kFinished;
+  job.fate = JobResult::kFinished;
   job.submit = Instant::micros(submit_us);
   job.start = Instant::micros(submit_us + wait_us);
   job.end = Instant::micros(submit_us + wait_us + run_us);
@@ -97,7 +97,7 @@ TEST(Summary, CountsFatesAndAddsUpTheRun) {
   result.jobs[0].preemptions = 2;
   result.jobs[1].migrations = 3;
   JobOutcome too_big;
-  too_big.fate = Fate::kRejected;
+  too_big.fate = JobResult::kRejected;
   too_big.why_rejected = "wants 99 GPUs, the cluster has 2";
   too_big.submit = Instant::micros(4'000'000);
   result.jobs.push_back(too_big);

@@ -108,12 +108,12 @@ TEST(Sanity, J3_GangsNeverHoldPartOfTheirGpus) {
     for (std::size_t i = 0; i < result.jobs.size(); ++i) {
       SCOPED_TRACE(testing::Message() << "job " << i);
       const JobOutcome& job = result.jobs[i];
-      if (job.fate == Fate::kRejected) {
+      if (job.fate == JobResult::kRejected) {
         ASSERT_EQ(std::get<PhillyOptions>(any.options.whole).relax_after, 0) << job.why_rejected;
         ++never_relaxed;
         continue;
       }
-      ASSERT_EQ(job.fate, Fate::kFinished);
+      ASSERT_EQ(job.fate, JobResult::kFinished);
       for (const auto& [when, gpus] : held(result, i)) {
         ASSERT_TRUE(gpus == 0 || gpus == job.gpus)
             << "holds " << gpus << " of " << job.gpus << " GPUs at " << when.in_seconds();
@@ -127,10 +127,10 @@ TEST(Sanity, J3_GangsNeverHoldPartOfTheirGpus) {
       waited += job.wait() > Duration() ? 1 : 0;
       preempted += job.preemptions;
     }
-    std::map<std::pair<JobId, Instant>, int> servers;
-    for (const LeaseSpan& span : result.spans) ++servers[{span.job, span.begin}];
-    spread += static_cast<int>(std::count_if(servers.begin(), servers.end(),
-                                             [](const auto& it) { return it.second > 1; }));
+    std::map<std::pair<JobId, Instant>, int> nodes;
+    for (const LeaseSpan& span : result.spans) ++nodes[{span.job, span.begin}];
+    spread += static_cast<int>(
+        std::count_if(nodes.begin(), nodes.end(), [](const auto& it) { return it.second > 1; }));
   }
   // It would be no test if nothing of the sort came up.
   EXPECT_GT(spread, campaign_floor(1000));

@@ -16,23 +16,23 @@ constexpr Duration kStaticSpan = Duration::seconds(1);
 
 ProfileTable profiles_for(const ProfileTable& profiles, Compat compat) {
   if (compat != Compat::kSynergy) return profiles;
-  ProfileTable twins;
+  ProfileTable references;
   for (std::size_t i = 1; i < profiles.size(); ++i) {
-    MUSTER_CHECK(twins.add(profiles[ProfileId(i)].scalar_twin()).ok());
+    MUSTER_CHECK(references.add(profiles[ProfileId(i)].scalar_reference()).ok());
   }
-  return twins;
+  return references;
 }
 
 Instant first_round(const Trace& trace, const SimOptions& options) {
   if (options.compat != Compat::kSynergy || trace.jobs.empty()) return Instant();
-  // Synergy begins a static workload after one second, any other at the round after the first job.
+  // Synergy starts a static workload after one second, and others at the round after the first job.
   const Instant first = trace.jobs.front().submit;
   if (trace.jobs.back().submit < Instant() + kStaticSpan) return Instant() + kStaticSpan;
   const std::int64_t round = options.round.us();
   return Instant::micros((first.us() + round - 1) / round * round);
 }
 
-Refusal check_swaps(const SimOptions& options) {
+MaybeError check_swaps(const SimOptions& options) {
   if (options.whole.index() != 0) return std::nullopt;
   const auto policy = find_entry(policies(), "policy", options.parts.policy).value()->make({});
   if (!policy->traits().drifts || options.compat != Compat::kNone) return std::nullopt;
@@ -41,12 +41,12 @@ Refusal check_swaps(const SimOptions& options) {
       options.overheads.checkpoint + options.overheads.restart + options.overheads.migration;
   if (cost < tick) return std::nullopt;
   return Error{fmt::format(
-      "{} may stop and start jobs every {}, which takes {}: they would never get on; use "
-      "longer rounds or smaller costs",
+      "{} may stop and start jobs every {}, which takes {}, so they make no progress; use "
+      "longer rounds or smaller overheads",
       options.parts.policy, short_duration(tick), short_duration(cost))};
 }
 
-Refusal check_tenants(const Trace& trace, const TenantTree& tenants) {
+MaybeError check_tenants(const Trace& trace, const TenantTree& tenants) {
   for (const TraceJob& job : trace.jobs) {
     const Result<TenantId> found = tenants.tenant_of_job(trace.tenants[job.tenant]);
     if (found.ok()) continue;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run needs to know of its inputs before it begins.
+// Values derived from the inputs of a run before it begins.
 
 #include "base/types/time.h"
 #include "engine/model/profile.h"
@@ -9,10 +9,10 @@
 
 namespace muster {
 
-// The profiles as the imitated simulator reads them.
+// Returns the profiles as the imitated simulator reads them.
 ProfileTable profiles_for(const ProfileTable& profiles, Compat compat);
 
-// When the first round begins.
+// Returns when the first round begins.
 Instant first_round(const Trace& trace, const SimOptions& options);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a simulation gives back: the fate of every job and, if asked for, the history behind it.
-// Plain data; src/report turns it into numbers, tables and files.
+// The result of a simulation: the outcome of every job and, on request, the history. Plain data;
+// src/sim/results computes numbers, tables and files from it.
 
 #include <array>
 #include <cstdint>
@@ -16,29 +16,30 @@
 
 namespace muster {
 
-enum class Fate : std::uint8_t {
+enum class JobResult : std::uint8_t {
   kFinished,
-  kUnfinished,  // Still waiting or running when the run ended (interrupted, or never placeable).
-  kFailed,      // Failed for good, after as many attempts as it was given.
+  kUnfinished,  // Waiting or running when the run ended (interrupted, or never placeable).
+  kFailed,      // Failed for the last time, after all its attempts.
   kRejected,    // Can never run on this cluster.
 };
 
 struct JobOutcome {
-  Fate fate = Fate::kUnfinished;
+  JobResult fate = JobResult::kUnfinished;
   Instant submit;
-  Instant start = Instant::never();  // First lease; never() if it got none.
+  Instant start = Instant::never();  // First lease; never() if there was none.
   Instant end = Instant::never();    // never() unless finished or failed.
-  Duration run;                      // Time holding GPUs, overheads included.
-  std::int32_t preemptions = 0;      // Stopped before it was done, back to the queue.
-  std::int32_t migrations = 0;       // Moved to other GPUs.
+  Duration run;                      // Time with GPUs, including overheads.
+  std::int32_t preemptions = 0;      // Stops that returned the job to the queue.
+  std::int32_t migrations = 0;       // Moves to other GPUs.
   std::int32_t gpus = 0;
   TenantId tenant;
-  Instant first_end = Instant::never();  // Of its first lease; never() while it holds that.
-  WaitSplit waiting;                     // Why it waited; of one that ended it adds up to wait().
-  std::int32_t failures = 0;             // Attempts that failed.
-  std::optional<Reason> last_failure;    // Of the last of them.
-  std::int64_t gpu_us = 0;               // GPU time held; those that share GPUs a part each.
-  std::int64_t lost_gpu_us = 0;          // GPU time spent on work that was lost.
+  Instant first_end =
+      Instant::never();                // End of its first lease; never() while it holds that lease.
+  WaitSplit waiting;                   // By cause. Adds up to wait() for ended jobs.
+  std::int32_t failures = 0;           // Attempts that failed.
+  std::optional<Reason> last_failure;  // Reason of the last failed attempt.
+  std::int64_t gpu_us = 0;             // GPU time held; shared GPUs count in part.
+  std::int64_t lost_gpu_us = 0;        // GPU time spent on lost work.
   std::string why_rejected;
 
   Duration jct() const { return end - submit; }
@@ -46,16 +47,16 @@ struct JobOutcome {
 };
 
 enum class SpanEnd : std::uint8_t {
-  kChanged,   // The lease goes on, with another share.
-  kFinished,  // So did the job.
-  kFailed,    // The attempt did.
-  kStopped,   // Back to the queue: preempted, or its server went.
-  kMoved,     // To other GPUs.
-  kHeld,      // Not yet: the run ended.
+  kChanged,   // The lease continues with another share.
+  kFinished,  // The job finished.
+  kFailed,    // The attempt failed.
+  kStopped,   // The job is back in the queue: preempted, or its node went down.
+  kMoved,     // The job moved to other GPUs.
+  kHeld,      // Not ended: the run ended first.
 };
 
-// One job holding one node's GPUs from begin to end without change; for the GPU tracks and the
-// list of leases. One that begins and ends at once is kept only as the last of its lease.
+// One job holding one node's GPUs without change; for the GPU tracks and leases.csv. An empty span
+// is kept only if it is the last of its lease.
 struct LeaseSpan {
   JobId job;
   NodeId node;
@@ -66,50 +67,50 @@ struct LeaseSpan {
   Instant begin;
   Instant end;
   SpanEnd ended = SpanEnd::kChanged;
-  std::optional<Reason> reason;  // Why it failed.
+  std::optional<Reason> reason;  // Reason of a failure.
 };
 
-// The cluster right after something changed.
+// The state of the cluster right after a change.
 struct TimelinePoint {
   Instant at;
   std::int32_t busy_gpus = 0;
-  std::int64_t cpu_milli = 0;  // Allotted.
-  std::int64_t mem_mib = 0;    // Allotted.
+  std::int64_t cpu_milli = 0;  // Allocated.
+  std::int64_t mem_mib = 0;    // Allocated.
   std::int32_t running = 0;
   std::int32_t waiting = 0;
   double speed = 0;  // Sum over running jobs, each relative to its reference share.
 };
 
-// So many GPUs of the cluster are free from `at` until the next point; the last holds to the end.
+// Number of free GPUs of the cluster from `at` until the next point, or until the end of the run.
 struct FreePoint {
   Instant at;
   std::int32_t free = 0;
 };
 
-// What failures cost. GPU time counts as lost when the work done in it is: since the last
-// checkpoint when an attempt fails, and all of it when the job fails for good.
+// The cost of failures. GPU time is lost if its work is lost: since the last checkpoint if an
+// attempt fails, and all of it if the job fails for the last time.
 struct FailureLedger {
-  bool on = false;                                          // Whether anything could fail.
-  std::array<std::uint64_t, kReasonCount> attempts = {};    // Failed ones, by reason.
+  bool on = false;                                          // True if failures were possible.
+  std::array<std::uint64_t, kReasonCount> attempts = {};    // Failed attempts by reason.
   std::array<std::int64_t, kReasonCount> lost_gpu_us = {};  // By the reason of the (last) failure.
   std::uint64_t caught = 0;         // Jobs that failed in the pre-run, before their gang started.
   std::int64_t pre_run_gpu_us = 0;  // GPU time of the pool.
-  std::uint64_t outages = 0;        // Of servers.
-  std::int64_t outage_gpu_us = 0;   // GPU time lost to them.
+  std::uint64_t outages = 0;        // Outages of nodes.
+  std::int64_t outage_gpu_us = 0;   // GPU time lost to outages.
 };
 
 struct SimResult {
   std::vector<JobOutcome> jobs;  // In trace order.
-  std::uint64_t events = 0;      // Applied by the engine.
-  std::uint64_t decisions = 0;   // Starts, stops, resizes and moves it ordered.
-  std::uint64_t rounds = 0;      // Times it planned.
-  std::uint64_t digest = 0;      // Of every decision and every end, in order.
+  std::uint64_t events = 0;      // Events applied by the engine.
+  std::uint64_t decisions = 0;   // Starts, stops, resizes and moves that it ordered.
+  std::uint64_t rounds = 0;      // Plans that it computed.
+  std::uint64_t digest = 0;      // Digest of every decision and every end, in order.
   std::int64_t gpu_us = 0;       // GPU time held by leases, in microseconds.
-  bool partial = false;          // Interrupted.
+  bool partial = false;          // The run was interrupted.
   FailureLedger failures;
-  std::vector<FreePoint> free;          // Ascending, one an instant.
-  std::vector<LeaseSpan> spans;         // Only when history was asked for.
-  std::vector<TimelinePoint> timeline;  // Only when history was asked for.
+  std::vector<FreePoint> free;          // Ascending, one per instant.
+  std::vector<LeaseSpan> spans;         // Only if history was requested.
+  std::vector<TimelinePoint> timeline;  // Only if history was requested.
 };
 
 }  // namespace muster

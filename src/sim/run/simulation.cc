@@ -15,16 +15,16 @@ Simulation::Simulation(const Trace& trace, const Topology& topology, const Profi
       overheads_(options.compat == Compat::kNone ? options.overheads : no_overheads()),
       profiles_(profiles_for(profiles, options.compat)),
       cluster_(topology, profiles_, options.spread ? kUsualSpread : SpreadFactors{}),
-      neighbours_(topology.node_count()),
-      troubles_(options.compat == Compat::kNone ? options.failures : FailureOptions{}, options.seed,
-                topology.node_count()),
+      neighbors_(topology.node_count()),
+      failure_schedule_(options.compat == Compat::kNone ? options.failures : FailureOptions{},
+                        options.seed, topology.node_count()),
       engine_(make_engine()),
       noise_(Random(options.seed).fork("estimates")),
-      testimony_(profiles_, options.report_noise, options.seed),
+      noisy_reports_(profiles_, options.report_noise, options.seed),
       free_gpus_(topology.total().gpus),
       sharing_(std::holds_alternative<GandivaOptions>(options.whole)) {
   result_.jobs.resize(trace.jobs.size());
-  result_.failures.on = troubles_.any();
+  result_.failures.on = failure_schedule_.any();
   runs_.reserve(trace.jobs.size());
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
     result_.jobs[i].submit = trace.jobs[i].submit;
@@ -101,19 +101,19 @@ Engine Simulation::make_engine() {
   MadePlanner made = make_planner(cluster_, wanted);
   EngineOptions engine_settings = engine_options();
   engine_settings.pooling = made.pooling;
-  // Rebuilt placements depend on the order of the moment, so every round counts.
+  // Rebuilt placements depend on the current order, so every round counts.
   engine_settings.plan_idle_rounds |= wanted.chain.rebuild;
   return Engine(cluster_, std::move(made.planner), engine_settings);
 }
 
-// Names that no job bears (the empty one, as a rule) need not be tenants.
+// Names that no job uses (usually the empty name) need not be tenants.
 TenantId Simulation::find_tenant(const std::string& name, std::size_t number) const {
   if (options_.tenants == nullptr) return TenantId(number);
   const Result<TenantId> found = options_.tenants->tenant_of_job(name);
   return found.ok() ? found.value() : TenantId();
 }
 
-// Empty for any type; a type the cluster has not is found but out of range.
+// Returns nullopt for any type, and an out-of-range id for a type that the cluster does not have.
 std::optional<GpuTypeId> Simulation::find_type(const std::string& name) const {
   if (name.empty()) return std::nullopt;
   const Topology& topology = cluster_.topology();
@@ -124,36 +124,36 @@ std::optional<GpuTypeId> Simulation::find_type(const std::string& name) const {
 }
 
 Instant Simulation::next_instant() const {
-  Instant next = std::min({wake_, timetable_.first().at, troubles_.next_trial()});
-  if (ended_ < trace_.jobs.size()) next = std::min(next, troubles_.next_change());
+  Instant next = std::min({wake_, event_queue_.first().at, failure_schedule_.next_trial()});
+  if (ended_ < trace_.jobs.size()) next = std::min(next, failure_schedule_.next_change());
   if (arrived_ < trace_.jobs.size()) next = std::min(next, trace_.jobs[arrived_].submit);
   return next;
 }
 
-// Ends come before arrivals, so that what they free is there for them.
+// Ends come before arrivals, so that arrivals can use the freed resources.
 void Simulation::gather_events() {
-  while (timetable_.first().at == now_) {
-    const Timetable::Entry due = timetable_.first();
+  while (event_queue_.first().at == now_) {
+    const EventQueue::Entry due = event_queue_.first();
     switch (due.kind) {
-      case Timetable::Kind::kFinish:
+      case EventQueue::Kind::kFinish:
         complete(due.job);
         break;
-      case Timetable::Kind::kFail:
+      case EventQueue::Kind::kFail:
         fail(due.job);
         break;
-      case Timetable::Kind::kStopped:
+      case EventQueue::Kind::kStopped:
         stopped(due.job, due.tag);
         break;
-      case Timetable::Kind::kStarted:
+      case EventQueue::Kind::kStarted:
         started(due.job, due.tag);
         break;
     }
   }
-  while (troubles_.next_change() == now_) change_server(troubles_.pop_change());
-  while (troubles_.next_trial() == now_) end_trial(troubles_.pop_trial());
+  while (failure_schedule_.next_change() == now_) change_node(failure_schedule_.pop_change());
+  while (failure_schedule_.next_trial() == now_) end_trial(failure_schedule_.pop_trial());
   for (; arrived_ < trace_.jobs.size() && trace_.jobs[arrived_].submit == now_; ++arrived_) {
     const TraceJob& job = trace_.jobs[arrived_];
-    if (!troubles_.enter_pool(arrived_, job.gpus, job.duration, now_)) submit(arrived_);
+    if (!failure_schedule_.enter_pool(arrived_, job.gpus, job.duration, now_)) submit(arrived_);
   }
   if (wake_ == now_) {
     wake_ = Instant::never();
@@ -168,8 +168,8 @@ void Simulation::submit(std::size_t index) {
   spec.gpus = job.gpus;
   spec.gpu_type = type_of_name_[job.gpu_type];
   if (spec.gpu_type && spec.gpu_type->index() == cluster_.topology().gpu_type_count()) {
-    reject(index, "asks for GPU type " + trace_.gpu_types[job.gpu_type] +
-                      ", of which the cluster has none");
+    reject(index, "requests GPU type " + trace_.gpu_types[job.gpu_type] +
+                      ", which the cluster does not have");
     return;
   }
   make_elastic(job, spec);
@@ -191,7 +191,7 @@ void Simulation::submit(std::size_t index) {
   events_.push_back(JobSubmitted{spec});
 }
 
-// As the job itself says, or as this run says of all; within what the cluster has.
+// Uses the range of the run if there is one, else that of the job, limited by the cluster.
 void Simulation::make_elastic(const TraceJob& job, JobSpec& spec) const {
   const Topology& topology = cluster_.topology();
   const std::int32_t there =
@@ -208,7 +208,7 @@ void Simulation::make_elastic(const TraceJob& job, JobSpec& spec) const {
 }
 
 void Simulation::try_out(ProfileId profile) {
-  for (const TypeMeasured& trial : testimony_.trials(profile)) events_.push_back(trial);
+  for (const TypeMeasured& trial : noisy_reports_.trials(profile)) events_.push_back(trial);
 }
 
 void Simulation::report_running() {
@@ -232,13 +232,13 @@ void Simulation::report(JobId job) {
   if (row.lease == kNoRow || run.running_since == Instant::never()) return;
   run.progress.settle(now_);
   const TraceJob& traced = trace_.jobs[run.trace_index];
-  Testimony::Progress progress;
+  NoisyReports::Progress progress;
   progress.profile = row.spec.profile;
   progress.gpus = row.spec.gpus;
   progress.work = traced.duration;
   progress.done = traced.duration - Duration::micros(run.progress.left());
   progress.speed = run.true_speed;
-  JobReported said = testimony_.report(progress);
+  JobReported said = noisy_reports_.report(progress);
   said.job = job;
   said.epoch = row.epoch;
   events_.push_back(said);
@@ -265,13 +265,13 @@ Duration Simulation::estimate(const TraceJob& job) {
 }
 
 void Simulation::reject(std::size_t index, std::string why) {
-  result_.jobs[index].fate = Fate::kRejected;
+  result_.jobs[index].fate = JobResult::kRejected;
   result_.jobs[index].why_rejected = std::move(why);
   ++ended_;
 }
 
 SimResult Simulation::finish() {
-  if (result_.partial) {  // What still runs has held its GPUs until now.
+  if (result_.partial) {  // Running jobs have held their GPUs until now.
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const Job& job = engine_.state().jobs[JobId(i)];
       const bool holds =

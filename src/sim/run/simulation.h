@@ -1,13 +1,13 @@
 #pragma once
 
-// The inside of simulate(): one run, from its inputs to its result. The clock moves from event to
-// event; each goes to the engine, and what the engine orders is carried out here, on jobs whose
-// true work, speed and troubles only this class knows.
+// The implementation of simulate(): one run, on the caller's thread. The clock advances from event
+// to event. Each event goes to the engine, and this class executes the engine's orders on simulated
+// jobs. Only this class knows the actual work, speed and failures of the jobs.
 //
-//   simulation.cc           the clock, arrivals, the result
-//   simulation_leases.cc    what the engine orders, and how fast jobs then run
-//   simulation_failures.cc  attempts that fail, servers that come and go
-//   simulation_record.cc    what is noted for the reports
+// simulation.cc           clock, arrivals, result
+// simulation_leases.cc    the engine's orders and the speed of jobs
+// simulation_failures.cc  failed attempts and node outages
+// simulation_record.cc    data recorded for the reports
 
 #include <cstdint>
 #include <optional>
@@ -16,12 +16,12 @@
 
 #include "base/types/random.h"
 #include "engine/core/engine.h"
-#include "sim/run/neighbours.h"
+#include "sim/run/event_queue.h"
+#include "sim/run/failure_schedule.h"
+#include "sim/run/job_progress.h"
+#include "sim/run/neighbors.h"
+#include "sim/run/noisy_reports.h"
 #include "sim/run/simulator.h"
-#include "sim/run/testimony.h"
-#include "sim/run/timetable.h"
-#include "sim/run/troubles.h"
-#include "sim/run/truth.h"
 
 namespace muster {
 
@@ -33,28 +33,28 @@ class Simulation {
   SimResult run();
 
  private:
-  // One job as the simulator sees it. Index = JobId.
+  // One job in the simulator. Indexed by JobId.
   struct Run {
     std::size_t trace_index;
     TrueProgress progress;
     bool moving = false;       // Its next start is a move.
-    std::int32_t gpus = 0;     // Of the lease it holds.
-    std::int64_t sharers = 1;  // Jobs that hold them, itself included.
-    Instant held_since;        // Of that lease.
-    Instant counted_until;     // Of its GPU time.
-    WaitSplit saving;          // What the planner took for waiting while it was still saving.
-    Placement held;            // Of that lease, where it matters: open spans, shared GPUs.
+    std::int32_t gpus = 0;     // GPUs of its lease.
+    std::int64_t sharers = 1;  // Jobs that hold these GPUs, including this one.
+    Instant held_since;        // Start of the lease.
+    Instant counted_until;     // Its GPU time is counted up to here.
+    WaitSplit saving;          // Time that the planner counted as waiting while the job was saving.
+    Placement held;            // Placement of the lease. Set only for open spans and shared GPUs.
     double speed = 0;
     Instant span_begin;
-    std::optional<Trouble> trouble;            // Ahead of this attempt.
-    bool drawn = false;                        // Whether that has been looked up.
-    Duration attempt_ran;                      // In earlier leases of the attempt.
-    Instant running_since = Instant::never();  // In this one; never() while it does not.
-    std::int64_t left_before = 0;              // Work left when it got its lease.
-    Turns turns;                               // With those that share its GPUs.
-    double packed = 1;      // What is left of its speed beside the other on its GPUs.
-    double true_speed = 0;  // All told, in the long run.
-    bool changed = false;   // Since its last report.
+    std::optional<InjectedFailure> trouble;    // Failure of this attempt, if any.
+    bool drawn = false;                        // True if the failure has been drawn.
+    Duration attempt_ran;                      // Run time in earlier leases of this attempt.
+    Instant running_since = Instant::never();  // In this lease; never() while it is not running.
+    std::int64_t left_before = 0;              // Work left at the start of the lease.
+    Turns turns;                               // Time slices on shared GPUs.
+    double packed = 1;                         // Speed factor due to the other job on its GPUs.
+    double true_speed = 0;                     // Long-run speed with all factors.
+    bool changed = false;                      // True if changed since its last report.
   };
 
   // simulation.cc
@@ -92,15 +92,15 @@ class Simulation {
   void stop(JobId job, Epoch epoch);
   void stopped(JobId job, Epoch epoch);
   void complete(JobId job);
-  void end(JobOutcome& outcome, Fate fate);
+  void end(JobOutcome& outcome, JobResult fate);
   void release(JobId job, SpanEnd ended);
 
   // simulation_failures.cc
   std::int64_t lose_unsaved(JobId job, bool all = false);
   void fail(JobId job);
   void give_up(JobId job);
-  void end_trial(const Troubles::Trial& trial);
-  void change_server(const Troubles::Change& change);
+  void end_trial(const FailureSchedule::Trial& trial);
+  void change_node(const FailureSchedule::Change& change);
 
   // simulation_record.cc
   void count_gpu_time(Run& run);
@@ -116,11 +116,11 @@ class Simulation {
   Overheads overheads_;
   ProfileTable profiles_;
   Cluster cluster_;
-  Neighbours neighbours_;
-  Troubles troubles_;
+  Neighbors neighbors_;
+  FailureSchedule failure_schedule_;
   Engine engine_;
   Random noise_;
-  Testimony testimony_;
+  NoisyReports noisy_reports_;
   std::vector<ProfileId> profile_of_model_;
   std::vector<std::optional<GpuTypeId>> type_of_name_;
   std::vector<TenantId> tenant_of_name_;
@@ -131,15 +131,15 @@ class Simulation {
   std::size_t ended_ = 0;
   std::int32_t free_gpus_;
   Instant free_since_;
-  Duration slice_;                                       // Of those that take turns.
-  bool sharing_ = false;                                 // Several jobs may hold a GPU.
-  IdVector<NodeId, std::vector<std::int32_t>> holders_;  // Of each GPU of a server; if sharing.
+  Duration slice_;                                       // Length of a time slice.
+  bool sharing_ = false;                                 // True if several jobs may hold a GPU.
+  IdVector<NodeId, std::vector<std::int32_t>> holders_;  // Jobs per GPU of each node, if sharing.
   std::vector<Run> runs_;
-  Timetable timetable_;
-  std::vector<Event> events_;   // For the next step.
-  std::vector<JobId> touched_;  // Gangs whose neighbours changed.
-  std::vector<JobId> changed_;  // Jobs whose circumstances changed since they last reported.
-  std::vector<JobId> company_;  // Scratch.
+  EventQueue event_queue_;
+  std::vector<Event> events_;   // Input of the next step.
+  std::vector<JobId> touched_;  // Gangs whose neighbors changed.
+  std::vector<JobId> changed_;  // Jobs whose speed changed since their last report.
+  std::vector<JobId> company_;  // Scratch space of share().
   SimResult result_;
 };
 

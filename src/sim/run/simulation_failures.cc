@@ -1,4 +1,4 @@
-// The simulation when things break: attempts that fail, and servers that come and go.
+// Failed attempts and node outages.
 
 #include <algorithm>
 #include <utility>
@@ -9,8 +9,8 @@
 
 namespace muster {
 
-// What it did since its last checkpoint is lost; returns the GPU time that cost.
-// A fault of the job itself, which meets every attempt alike, leaves nothing worth saving.
+// Discards the work since the last checkpoint and returns the lost GPU time. `all`: a failure that
+// every attempt repeats leaves nothing worth saving.
 std::int64_t Simulation::lose_unsaved(JobId job, bool all) {
   Run& run = run_of(job);
   run.progress.set_speed(0, now_);
@@ -39,17 +39,17 @@ void Simulation::fail(JobId job) {
   events_.push_back(AttemptFailed{job, engine_.state().jobs[job].epoch, reason});
 }
 
-// All it ever did was for nothing.
+// All GPU time of the job is lost.
 void Simulation::give_up(JobId job) {
   JobOutcome& outcome = outcome_of(job);
-  // Work is reckoned on the GPUs asked for: an elastic job may have lost more than it held.
+  // Work is counted on the requested GPUs: an elastic job may have lost more than it held.
   const std::int64_t more = std::max<std::int64_t>(0, outcome.gpu_us - outcome.lost_gpu_us);
   outcome.lost_gpu_us += more;
   result_.failures.lost_gpu_us[static_cast<std::size_t>(*outcome.last_failure)] += more;
-  end(outcome, Fate::kFailed);
+  end(outcome, JobResult::kFailed);
 }
 
-void Simulation::end_trial(const Troubles::Trial& trial) {
+void Simulation::end_trial(const FailureSchedule::Trial& trial) {
   JobOutcome& outcome = result_.jobs[trial.job];
   outcome.run += trial.took;
   result_.failures.pre_run_gpu_us += trial.took.us();
@@ -58,11 +58,11 @@ void Simulation::end_trial(const Troubles::Trial& trial) {
   ++result_.failures.attempts[static_cast<std::size_t>(trial.reason)];
   outcome.failures = 1;
   outcome.last_failure = trial.reason;
-  end(outcome, Fate::kFailed);
+  end(outcome, JobResult::kFailed);
 }
 
-// Whoever is on a server that goes stops where it is, and has what it last saved.
-void Simulation::change_server(const Troubles::Change& change) {
+// Jobs on a node that goes down stop immediately and fall back to their last checkpoint.
+void Simulation::change_node(const FailureSchedule::Change& change) {
   if (!change.down) {
     events_.push_back(NodeOpened{change.node});
     return;

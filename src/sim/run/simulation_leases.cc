@@ -1,4 +1,4 @@
-// What the engine orders, carried out, and how fast jobs then run.
+// Executes the engine's orders and sets the speed of jobs.
 
 #include <algorithm>
 #include <utility>
@@ -40,18 +40,18 @@ void Simulation::start(JobId job, Epoch epoch) {
   run.running_since = Instant::never();
   if (sharing_) run.held = lease.in_force();
   occupy(run, 1);
-  if (options_.spread) neighbours_.arrive(job, lease.in_force(), touched_);
+  if (options_.spread) neighbors_.arrive(job, lease.in_force(), touched_);
   open_spans(job);
   Duration overhead;
   if (!first) overhead = overheads_.restart;
   if (std::exchange(run.moving, false)) overhead += overheads_.migration;
   if (overhead == Duration()) return started(job, epoch);
-  timetable_.set(job, {now_ + overhead, job, Timetable::Kind::kStarted, epoch});
+  event_queue_.set(job, {now_ + overhead, job, EventQueue::Kind::kStarted, epoch});
 }
 
 void Simulation::started(JobId job, Epoch epoch) {
   begin_to_run(run_of(job));
-  if (engine_.state().berth(job) != nullptr) {
+  if (engine_.state().sharing_group(job) != nullptr) {
     share(job);
   } else {
     set_speed(job);
@@ -64,29 +64,29 @@ void Simulation::begin_to_run(Run& run) {
   if (run.drawn) return;
   run.drawn = true;
   const TraceJob& job = trace_.jobs[run.trace_index];
-  run.trouble = troubles_.trouble(run.trace_index, job.gpus, result_.jobs[run.trace_index].failures,
-                                  job.duration);
+  run.trouble = failure_schedule_.trouble(run.trace_index, job.gpus,
+                                          result_.jobs[run.trace_index].failures, job.duration);
 }
 
-// When this attempt fails if it runs on; never() if it does not.
+// Returns when this attempt fails if it keeps running; never() if it does not fail.
 Instant Simulation::failure_of(const Run& run) const {
   if (!run.trouble || run.running_since == Instant::never()) return Instant::never();
   const Duration left = run.trouble->after - run.attempt_ran;
   return run.running_since + std::max(left, Duration::micros(1));
 }
 
-// The lease is over otherwise than by an end or a failure: the attempt goes on later.
+// The lease ended without a finish or a failure: the attempt resumes later.
 void Simulation::pause_attempt(Run& run) {
   if (run.running_since == Instant::never()) return;
   run.attempt_ran += now_ - run.running_since;
   run.running_since = Instant::never();
 }
 
-// Of a job that runs, with what its lease, its neighbours and its company allow.
+// Sets the speed from the lease, the neighbors and the jobs that share its GPUs.
 void Simulation::set_speed(JobId job) {
   Run& run = run_of(job);
   double speed = engine_.lease(job).speed;
-  if (options_.spread) speed *= neighbours_.factor(job);
+  if (options_.spread) speed *= neighbors_.factor(job);
   speed *= run.packed;
   run.true_speed = speed * run.turns.part();
   if (!std::exchange(run.changed, true)) changed_.push_back(job);
@@ -94,15 +94,15 @@ void Simulation::set_speed(JobId job) {
   const Instant finish = run.progress.finish();
   const Instant failure = failure_of(run);
   if (failure < finish) {
-    timetable_.set(job, {failure, job, Timetable::Kind::kFail, 0});
+    event_queue_.set(job, {failure, job, EventQueue::Kind::kFail, 0});
   } else if (finish == Instant::never()) {
-    timetable_.clear(job);
+    event_queue_.clear(job);
   } else {
-    timetable_.set(job, {finish, job, Timetable::Kind::kFinish, 0});
+    event_queue_.set(job, {finish, job, EventQueue::Kind::kFinish, 0});
   }
 }
 
-// Gangs whose neighbours came or went run at another speed from now on.
+// Updates the speed of gangs whose neighbors changed.
 void Simulation::slow_down_touched() {
   for (const JobId job : touched_) {
     if (runs(job)) set_speed(job);
@@ -121,22 +121,22 @@ void Simulation::resize(JobId job) {
   if (engine_.lease(job).state == Lease::State::kRunning) set_speed(job);
 }
 
-// Those that hold the job's GPUs now, and have got so far as to run, share them anew. Whoever had
-// them longest ago comes first.
+// Restarts the time slices of the running jobs on the job's GPUs. The job that had the GPUs longest
+// ago comes first.
 void Simulation::share(JobId job) {
   company_.clear();
-  const Berth* berth = engine_.state().berth(job);
-  if (berth == nullptr) {
+  const GpuSharingGroup* sharing_group = engine_.state().sharing_group(job);
+  if (sharing_group == nullptr) {
     if (runs(job)) company_ = {job};
   } else {
-    for (const JobId member : berth->members) {
+    for (const JobId member : sharing_group->members) {
       if (runs(member)) company_.push_back(member);
     }
   }
   std::stable_sort(company_.begin(), company_.end(), [this](JobId a, JobId b) {
     return run_of(a).turns.last(now_) < run_of(b).turns.last(now_);
   });
-  const bool packed = berth != nullptr && berth->manner == Together::kPacked;
+  const bool packed = sharing_group != nullptr && sharing_group->manner == SharingMode::kPacked;
   for (std::size_t i = 0; i < company_.size(); ++i) {
     Run& run = run_of(company_[i]);
     count_gpu_time(run);
@@ -152,7 +152,7 @@ void Simulation::share(JobId job) {
   }
 }
 
-// Nobody packs jobs that were not measured together; if somebody did, they would have half each.
+// Planners pack only measured pairs. For any other pair, each job gets half of the speed.
 double Simulation::packed_speed(JobId job, JobId other) const {
   if (options_.pairs == nullptr) return 0.5;
   const auto profile = [this](JobId id) { return engine_.state().jobs[id].spec.profile; };
@@ -169,7 +169,7 @@ void Simulation::stop(JobId job, Epoch epoch) {
   pause_attempt(run);
   run.saving -= engine_.waited(job, now_);
   if (overheads_.checkpoint == Duration()) return stopped(job, epoch);
-  timetable_.set(job, {now_ + overheads_.checkpoint, job, Timetable::Kind::kStopped, epoch});
+  event_queue_.set(job, {now_ + overheads_.checkpoint, job, EventQueue::Kind::kStopped, epoch});
 }
 
 void Simulation::stopped(JobId job, Epoch epoch) {
@@ -180,19 +180,19 @@ void Simulation::stopped(JobId job, Epoch epoch) {
 
 void Simulation::complete(JobId job) {
   release(job, SpanEnd::kFinished);
-  end(outcome_of(job), Fate::kFinished);
+  end(outcome_of(job), JobResult::kFinished);
   events_.push_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kCompleted});
 }
 
-void Simulation::end(JobOutcome& outcome, Fate fate) {
+void Simulation::end(JobOutcome& outcome, JobResult fate) {
   outcome.fate = fate;
   outcome.end = now_;
   ++ended_;
 }
 
-// It holds nothing any more, and nothing is ahead of it until it starts again.
+// The job holds no resources and has no next event until it starts again.
 void Simulation::release(JobId job, SpanEnd ended) {
-  timetable_.clear(job);
+  event_queue_.clear(job);
   Run& run = run_of(job);
   JobOutcome& outcome = outcome_of(job);
   count_gpu_time(run);
@@ -203,7 +203,7 @@ void Simulation::release(JobId job, SpanEnd ended) {
   run.sharers = 1;
   run.turns = {};
   run.packed = 1;
-  if (options_.spread) neighbours_.leave(job, touched_);
+  if (options_.spread) neighbors_.leave(job, touched_);
   close_spans(job, ended);
 }
 

@@ -1,4 +1,4 @@
-// What the simulation notes for the reports: GPU time, free GPUs, spans, the timeline, waiting.
+// Records data for the reports: GPU time, free GPUs, spans, the timeline, waiting.
 
 #include <bit>
 
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// Those that share GPUs count a part of them each.
+// Each job that shares GPUs counts a part of them.
 void Simulation::count_gpu_time(Run& run) {
   const Duration held = now_ - run.counted_until;
   std::int64_t& sum = result_.jobs[run.trace_index].gpu_us;
@@ -16,7 +16,7 @@ void Simulation::count_gpu_time(Run& run) {
   run.counted_until = now_;
 }
 
-// From now on one job more holds these GPUs, or one less.
+// One job more (or less, if sign is -1) holds these GPUs from now on.
 void Simulation::occupy(const Run& run, std::int32_t sign) {
   if (!sharing_) return note_free(-sign * run.gpus);
   std::int32_t freed = 0;
@@ -81,16 +81,17 @@ void Simulation::note_timeline() {
   result_.timeline.push_back(point);
 }
 
-// What the planner does not account for is the time between a promise and its start.
+// The planner does not count all waiting time. The rest is the time between a promise and its
+// start.
 void Simulation::note_waiting(JobId job) {
   JobOutcome& outcome = outcome_of(job);
   outcome.waiting = engine_.waited(job, now_);
   outcome.waiting -= run_of(job).saving;
-  if (outcome.fate != Fate::kFinished && outcome.fate != Fate::kFailed) return;
+  if (outcome.fate != JobResult::kFinished && outcome.fate != JobResult::kFailed) return;
   Duration unexplained = outcome.wait();
   for (const Duration part : outcome.waiting.by_cause) unexplained -= part;
   MUSTER_CHECK(unexplained >= Duration());
-  // Or, of one that failed, the time until it may be tried again.
+  // For a job that failed, the rest is the time until it may be retried.
   outcome.waiting[outcome.failures > 0 ? WaitCause::kBackoff : WaitCause::kOrder] += unexplained;
 }
 

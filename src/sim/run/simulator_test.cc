@@ -109,7 +109,7 @@ TEST(Simulator, PreemptionWithoutOverheadsLosesNothing) {
 TEST(Simulator, AJobStoppedWhileItLoadsHasWonNothing) {
   const Trace trace = trace_of({{0, 1, 1000}, {200, 1, 100}, {320, 1, 50}});
   const SimResult result = run(trace, "1x1", with("srtf"));
-  // Loads from 310, is told to stop at 320, saves until 330, loads from 380, goes on from 400.
+  // Loads from 310, is ordered to stop at 320, saves until 330, loads from 380, resumes at 400.
   EXPECT_EQ(result.jobs[2].start, at(330));
   EXPECT_EQ(result.jobs[2].end, at(380));
   EXPECT_EQ(result.jobs[0].end, at(1200));
@@ -162,7 +162,7 @@ TEST(Simulator, AJobOfNoLengthStartsAndEndsAtOnceAndMakesRoom) {
   const Trace trace = trace_of({{5, 1, 0}, {5, 1, 0}, {5, 1, 7}});
   const SimResult result = run(trace, "1x1", with("fifo"));
   for (const std::size_t i : {0U, 1U}) {
-    EXPECT_EQ(result.jobs[i].fate, Fate::kFinished);
+    EXPECT_EQ(result.jobs[i].fate, JobResult::kFinished);
     EXPECT_EQ(result.jobs[i].start, at(5));
     EXPECT_EQ(result.jobs[i].end, at(5));
     EXPECT_EQ(result.jobs[i].run, Duration());
@@ -200,11 +200,11 @@ TEST(Simulator, JobsThatCanNeverRunAreNamedAndTheOthersGoOn) {
   const Trace trace = trace_of(
       {{0, 9, 5}, {0, 1, 5, "", "a100"}, {0, 5, 5, "", "v100"}, {0, 4, 5, "", "v100"}, {3, 2, 5}});
   const SimResult result = run(trace, "2x2,gpu=v100", with("fifo"));
-  EXPECT_EQ(result.jobs[0].fate, Fate::kRejected);
+  EXPECT_EQ(result.jobs[0].fate, JobResult::kRejected);
   EXPECT_EQ(result.jobs[0].why_rejected, "needs 9 GPUs, the cluster has 4");
-  EXPECT_EQ(result.jobs[1].fate, Fate::kRejected);
-  EXPECT_EQ(result.jobs[1].why_rejected, "asks for GPU type a100, of which the cluster has none");
-  EXPECT_EQ(result.jobs[2].fate, Fate::kRejected);
+  EXPECT_EQ(result.jobs[1].fate, JobResult::kRejected);
+  EXPECT_EQ(result.jobs[1].why_rejected, "requests GPU type a100, which the cluster does not have");
+  EXPECT_EQ(result.jobs[2].fate, JobResult::kRejected);
   EXPECT_EQ(result.jobs[2].why_rejected, "needs 5 GPUs of type v100, the cluster has 4");
   for (const std::size_t i : {0U, 1U, 2U}) {
     EXPECT_EQ(result.jobs[i].start, Instant::never());
@@ -239,9 +239,9 @@ TEST(Simulator, AnInterruptedRunTellsWhatItKnowsSoFar) {
   std::size_t finished = 0;
   std::int64_t held = 0;
   for (const JobOutcome& job : result.jobs) {
-    finished += job.fate == Fate::kFinished ? 1 : 0;
+    finished += job.fate == JobResult::kFinished ? 1 : 0;
     held += job.run.us();
-    if (job.fate == Fate::kUnfinished) {
+    if (job.fate == JobResult::kUnfinished) {
       EXPECT_EQ(job.end, Instant::never());
     }
   }

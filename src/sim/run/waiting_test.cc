@@ -67,14 +67,14 @@ std::string why(const JobOutcome& job) {
   return text;
 }
 
-// Of all jobs in turn.
+// Applied to all jobs in order.
 std::vector<std::string> reasons(std::initializer_list<WaitRow> rows, const char* cluster,
                                  const SimOptions& options) {
   const Topology topology = parse_cluster_shorthand(cluster).value();
   const SimResult result = simulate(wait_trace(rows), topology, ProfileTable(), options);
   std::vector<std::string> all;
   for (const JobOutcome& job : result.jobs) {
-    EXPECT_EQ(job.fate, Fate::kFinished);
+    EXPECT_EQ(job.fate, JobResult::kFinished);
     Duration sum;
     for (const Duration part : job.waiting.by_cause) sum += part;
     EXPECT_EQ(sum, job.wait());
@@ -90,7 +90,7 @@ TEST(Waiting, ForGpusThatOthersHaveIsOrder) {
 }
 
 TEST(Waiting, BehindAJobThatFindsNoRoomIsOrderUnderFifo) {
-  // One GPU is free all the time until 100; the job of two is first, and nobody passes it.
+  // One GPU is free until 100. The job with two GPUs is first, and no job passes it.
   EXPECT_EQ(reasons({{0, 1, 100}, {10, 2, 50}, {20, 1, 5}}, "1x2", waiting_with("fifo")),
             (Reasons{"", "order 90", "order 130"}));
 }
@@ -99,7 +99,7 @@ TEST(Waiting, BehindAJobThatFindsNoRoomIsOrderUnderFifo) {
 TEST(Waiting, ForGpusInTheWrongPlacesIsFragmentation) {
   for (const char* const policy : {"fit-first", "backfill", "sjf", "srtf", "tetris"}) {
     SCOPED_TRACE(policy);
-    // Somebody takes one of the two from 30 to 50.
+    // Another job takes one of the two from 30 to 50.
     const Reasons found =
         reasons({{0, 1, 100}, {0, 1, 10}, {0, 1, 200}, {20, 2, 1000}, {30, 1, 20}}, "2x2",
                 waiting_with(policy, "yarn"));
@@ -164,7 +164,7 @@ TEST(Waiting, ForTheNextRoundIsOrder) {
   EXPECT_EQ(reasons({{0, 1, 1000, "b"},
                      {0, 1, 90, "a"},
                      {0, 1, 10, "a"},     // Too much until 90.
-                     {120, 1, 10, "a"}},  // Nobody of a is there any more.
+                     {120, 1, 10, "a"}},  // No other job of a is left.
                     "1x2", options),
             (Reasons{"", "", "fair-share 90, order 10", "order 80"}));
 }
@@ -181,7 +181,7 @@ std::string over_on_arrival(std::initializer_list<WaitRow> rows, const SimOption
   const Topology topology = parse_cluster_shorthand("1x4").value();
   std::string text;
   for (const JobOutcome& job : simulate(wait_trace(rows), topology, ProfileTable(), options).jobs) {
-    EXPECT_EQ(job.fate, Fate::kFinished);
+    EXPECT_EQ(job.fate, JobResult::kFinished);
     text += job.waiting.over_part_on_arrival ? 'y' : 'n';
   }
   return text;
@@ -202,7 +202,7 @@ TEST(Waiting, TellsWhoseTenantHadUsedItsPartUpWhenItCame) {
     EXPECT_EQ(over_on_arrival({{0, 3, 50, "a"}}, options), "y") << "more than all it has";
   }
   EXPECT_EQ(over_on_arrival({{0, 3, 50, "a"}, {1, 3, 50, "a"}}, waiting_with("fifo")), "nn")
-      << "without tenants nobody has a part";
+      << "without tenants there are no entitlements";
 }
 
 TEST(Waiting, AnEvictionDoesNotChangeWhatWasOnArrival) {

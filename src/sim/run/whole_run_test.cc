@@ -88,7 +88,7 @@ struct AnyWholeRun {
     options.min_run = Duration::seconds(below(400));
     options.seed = seed;
     if (below(3) == 0) options.failures.faults.rate = 1;
-    if (below(4) == 0) options.failures.servers.mtbf = Duration::seconds(20000);
+    if (below(4) == 0) options.failures.nodes.mtbf = Duration::seconds(20000);
     if (shared) {
       TenantList list;
       for (const char* const name : kTenants) {
@@ -122,16 +122,16 @@ struct Seen {
 
 void check_run(AnyWholeRun& any, Seen& seen) {
   const SimResult result = any.run();
-  std::map<JobId, std::map<Instant, std::int32_t>> sizes;  // Of each lease.
+  std::map<JobId, std::map<Instant, std::int32_t>> sizes;  // By lease.
   for (const LeaseSpan& span : result.spans) {
     sizes[span.job][span.begin] += std::popcount(span.slots);
   }
   for (std::size_t i = 0; i < result.jobs.size(); ++i) {
     SCOPED_TRACE(testing::Message() << "job " << i);
     const JobOutcome& job = result.jobs[i];
-    seen.failed += job.fate == Fate::kFailed ? 1 : 0;
-    if (job.fate == Fate::kFailed) continue;
-    ASSERT_EQ(job.fate, Fate::kFinished) << job.why_rejected;
+    seen.failed += job.fate == JobResult::kFailed ? 1 : 0;
+    if (job.fate == JobResult::kFailed) continue;
+    ASSERT_EQ(job.fate, JobResult::kFinished) << job.why_rejected;
     Duration sum;
     for (const Duration each : job.waiting.by_cause) {
       ASSERT_GE(each, Duration());
@@ -239,8 +239,8 @@ TEST(WholeRun, PackingIsTriedMeasuredAndKeptOrUndone) {
     return std::max(result.jobs[0].end, result.jobs[1].end).in_seconds();
   };
   EXPECT_LT(last_end("light", "light"), 4000);
-  EXPECT_GT(last_end("light", "heavy"), 6000);  // 0.7 in all: turns are better.
-  EXPECT_GT(last_end("light", "other"), 6000);  // Nobody has measured them.
+  EXPECT_GT(last_end("light", "heavy"), 6000);  // 0.7 in total: time slices are better.
+  EXPECT_GT(last_end("light", "other"), 6000);  // This pair was not measured.
   EXPECT_GT(last_end("heavy", "heavy"), 6000);  // They do not fit.
 }
 

@@ -11,20 +11,20 @@ namespace muster {
 namespace {
 
 struct Tally {
-  std::size_t jobs = 0;  // All, or where attempts are counted those that had any.
+  std::size_t jobs = 0;  // All jobs; if attempts are known, only jobs with an attempt.
   std::int64_t attempts = 0;
   std::int64_t retries = 0;
   std::int64_t failures = 0;
-  std::int64_t resumed = 0;  // Times it went on after being stopped or moved.
-  std::size_t hit = 0;       // Had an attempt that failed.
-  std::size_t failed = 0;    // For good.
+  std::int64_t resumed = 0;  // Resumes after a stop or a move.
+  std::size_t hit = 0;       // Jobs with a failed attempt.
+  std::size_t failed = 0;    // Jobs whose final state is failed.
 };
 
-void count(const Asked& asked, const StudyJob& job, Tally& tally) {
+void count(const StudyInput& asked, const StudyJob& job, Tally& tally) {
   const PastJob& past = asked.past(job);
   if (asked.history.knows.attempts && past.attempt_count == 0) return;
   ++tally.jobs;
-  std::int64_t attempts = 0;  // Leases after a stop or a move go on with the one before.
+  std::int64_t attempts = 0;  // Leases after a stop or a move continue the attempt before.
   for (const Attempt& attempt : asked.history.attempts_of(past)) {
     ++(attempt.resumed ? tally.resumed : attempts);
   }
@@ -55,7 +55,7 @@ std::string per_job(const Tally& of) {
 void say(const Knows& knows, const std::array<Tally, kSizes>& sizes, const Tally& all,
          Section& section) {
   if (all.jobs == 0) {
-    section.findings.emplace_back("No job is known to have been tried.");
+    section.findings.emplace_back("No job has a known attempt.");
     return;
   }
   if (knows.failures) {
@@ -65,9 +65,10 @@ void say(const Knows& knows, const std::array<Tally, kSizes>& sizes, const Tally
       several.failures += sizes[i].failures;
     }
     section.findings.push_back(fmt::format(
-        "There were {} failed attempts a job on average{}.", per_job(all),
-        several.jobs == 0 ? ""
-                          : fmt::format(", and {} a job of more than one GPU", per_job(several))));
+        "There were {} failed attempts per job on average{}.", per_job(all),
+        several.jobs == 0
+            ? ""
+            : fmt::format(", and {} per job with more than one GPU", per_job(several))));
   }
   if (knows.status) {
     std::vector<std::string> shares;
@@ -78,18 +79,18 @@ void say(const Knows& knows, const std::array<Tally, kSizes>& sizes, const Tally
           percent(static_cast<double>(sizes[i].failed), static_cast<double>(sizes[i].jobs)),
           size_words(i)));
     }
-    section.findings.push_back("Failed for good, of the jobs: " + listed(shares) + ".");
+    section.findings.push_back("Jobs that finally failed: " + listed(shares) + ".");
   }
 }
 
 }  // namespace
 
-void attempts_by_size(const Asked& asked, Section& section) {
+void attempts_by_size(const StudyInput& asked, Section& section) {
   const Knows& knows = asked.history.knows;
   std::vector<std::string> lacks;
-  if (!knows.attempts) lacks.emplace_back("every attempt of a job");
-  if (!knows.failures) lacks.emplace_back("how many attempts failed");
-  if (!knows.status) lacks.emplace_back("how jobs ended");
+  if (!knows.attempts) lacks.emplace_back("all attempts of a job");
+  if (!knows.failures) lacks.emplace_back("the number of failed attempts");
+  if (!knows.status) lacks.emplace_back("the outcomes of jobs");
   section.missing = listed(lacks);
   if (lacks.size() == 3) return;
   std::array<Tally, kSizes> sizes;

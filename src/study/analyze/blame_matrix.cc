@@ -9,9 +9,9 @@ namespace {
 
 struct Change {
   Instant at;
-  bool question = false;  // After all changes of holds at that instant; they take no time anyway.
+  bool question = false;  // Sorts after all changes of holds at that instant.
   std::uint32_t party = 0;
-  std::int64_t gpus = 0;  // Taken or given back; of a question the sign: -1 begins, 1 ends.
+  std::int64_t gpus = 0;  // Change of held GPUs. For a question the sign: -1 begins, 1 ends.
 };
 
 std::vector<Change> changes_of(const std::vector<PartyWait>& waits,
@@ -39,8 +39,8 @@ std::vector<std::vector<double>> waited_for(const std::vector<PartyWait>& waits,
                                             const std::vector<PartyHold>& holds,
                                             std::size_t parties) {
   std::vector<std::vector<double>> matrix(parties, std::vector<double>(parties + 1, 0));
-  // What each column has come to so far for somebody who waits all the time. The number of those
-  // who wait is what this is multiplied with, so a wait costs something only at its two ends.
+  // Waiting time per column so far for a job that waits all the time. It is multiplied by the
+  // number of waiting jobs, so a wait costs time only at its begin and end.
   std::vector<double> blamed(parties + 1, 0);
   std::vector<std::int64_t> held(parties, 0);
   std::int64_t all = 0;

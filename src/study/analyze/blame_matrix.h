@@ -1,7 +1,7 @@
 #pragma once
 
-// Who waited for whom: every moment that a job waits is shared out among those who hold GPUs at
-// that moment, in proportion to the GPUs each holds. For who_waited.cc.
+// Attributes waiting time: each moment that a job waits is divided among the parties that hold GPUs
+// at that moment, in proportion to their GPUs. wait_attribution.cc calls it.
 
 #include <cstdint>
 #include <vector>
@@ -23,9 +23,9 @@ struct PartyWait {
   std::uint32_t party = 0;
 };
 
-// Row a, column b: microseconds that jobs of a waited for b, a itself among them. The last column,
-// one more than there are parties, is for moments at which nobody held anything. A row adds up to
-// the time its jobs waited. For n holds and waits (n log n) + n * parties time.
+// Row a, column b: microseconds that jobs of a waited while b held GPUs, including b = a. The last
+// column (index `parties`) covers moments when no party held GPUs. Each row adds up to the waiting
+// time of its jobs. O(n log n + n * parties) for n holds and waits.
 std::vector<std::vector<double>> waited_for(const std::vector<PartyWait>& waits,
                                             const std::vector<PartyHold>& holds,
                                             std::size_t parties);

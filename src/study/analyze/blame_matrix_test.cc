@@ -65,8 +65,9 @@ TEST(WhoWaited, NamesTheWorstPair) {
   EXPECT_NEAR(value_at(page, "who-waited-for-whom", "a", "b (h)"), 0.75, 1e-9);
   EXPECT_NEAR(value_at(page, "who-waited-for-whom", "a", "c (h)"), 0.25, 1e-9);
   EXPECT_NEAR(value_at(page, "who-waited-for-whom", "a", "in all (h)"), 1, 1e-9);
-  EXPECT_EQ(section_of(page, "who-waited-for-whom").findings.back(),
-            "Nobody waited more for another than a for b: 45.0 min, 75.0% of all waiting.");
+  EXPECT_EQ(
+      section_of(page, "who-waited-for-whom").findings.back(),
+      "The largest wait for another party is that of a for b: 45.0 min, 75.0% of all waiting.");
 }
 
 TEST(WhoWaited, AreUsersWhereThereAreNoTenants) {

@@ -14,7 +14,7 @@ namespace {
 
 struct Cost {
   std::int64_t lost_gpu_us = 0;
-  std::int64_t gpu_us = 0;  // Of all jobs.
+  std::int64_t gpu_us = 0;  // GPU time of all jobs.
   std::int64_t failures = 0;
   Replayed again;
 };
@@ -35,21 +35,21 @@ void add_losses(const std::array<Cost, kSizes>& sizes, const Cost& all, Section&
   section.tables.push_back(std::move(table));
 }
 
-void say_losses(const Asked& asked, const Cost& all, Section& section) {
-  section.findings.push_back(fmt::format(
-      "{} cost {}, {} of all GPU time{}.",
-      asked.history.knows.lost ? "Failures, and servers that went down," : "Failures",
-      gpu_hours(all.lost_gpu_us),
-      percent(static_cast<double>(all.lost_gpu_us), static_cast<double>(all.gpu_us)),
-      asked.history.knows.lost ? ", of work that was lost"
-                               : ": everything done in an attempt that failed, as if nothing of it "
-                                 "had been saved"));
+void say_losses(const StudyInput& asked, const Cost& all, Section& section) {
+  section.findings.push_back(
+      fmt::format("{} cost {}, {} of all GPU time{}.",
+                  asked.history.knows.lost ? "Failures and node outages" : "Failures",
+                  gpu_hours(all.lost_gpu_us),
+                  percent(static_cast<double>(all.lost_gpu_us), static_cast<double>(all.gpu_us)),
+                  asked.history.knows.lost
+                      ? ", by the work that was lost"
+                      : ": all the time of failed attempts, as if no work had been saved"));
 }
 
-void add_savings(const Asked& asked, const Replayed& again, Section& section) {
+void add_savings(const StudyInput& asked, const Replayed& again, Section& section) {
   PageTable table;
   table.key = "failure-savings";
-  table.title = "What would have been spared";
+  table.title = "Possible savings";
   table.columns = {"measure",          "failed attempts spared",          "of them (%)",
                    "GPU hours spared", "of those in failed attempts (%)", "GPU hours it takes"};
   const auto add_row = [&](std::string name, const Savings& saved, std::int64_t takes) {
@@ -69,16 +69,17 @@ void add_savings(const Asked& asked, const Replayed& again, Section& section) {
   if (again.failed == 0) return;
   const auto lost = static_cast<double>(again.lost_gpu_us);
   section.findings.push_back(fmt::format(
-      "A pre-run of {} on one GPU, for jobs of {} GPUs or more, would have spared {} of the failed "
-      "attempts and {} of their GPU time, for {}. Assumed: what no retry can fix, and shows on one "
-      "GPU, shows there as soon as it did, and the program is mended before it is tried again.",
+      "A pre-run of {} on one GPU, for jobs of {} GPUs or more, would have avoided {} of the "
+      "failed attempts and {} of their GPU time, at a cost of {}. Assumption: a fault that no "
+      "retry can fix, and that appears on one GPU, appears in the pre-run at the same time, and is "
+      "fixed before the next attempt.",
       limit, options.least_gpus,
       percent(static_cast<double>(again.pre_run.attempts), static_cast<double>(again.failed)),
       percent(static_cast<double>(again.pre_run.gpu_us), lost), gpu_hours(again.pre_run_gpu_us)));
   section.findings.push_back(fmt::format(
-      "Retrying by the policy '{}' would have spared {} of the failed attempts and {} of their GPU "
-      "time, which is {} in all, what was saved before the failure included; it would have given "
-      "up {} that passed in the end. Both together: {} of the GPU time.",
+      "The retry policy '{}' would have avoided {} of the failed attempts and {} of their GPU time "
+      "({} in total, including saved work). It would have given up {} that passed in the end. Both "
+      "measures together would have avoided {} of the GPU time.",
       asked.options.retry.text(),
       percent(static_cast<double>(again.retry.attempts), static_cast<double>(again.failed)),
       percent(static_cast<double>(again.retry.gpu_us), lost), gpu_hours(again.lost_gpu_us),
@@ -88,10 +89,10 @@ void add_savings(const Asked& asked, const Replayed& again, Section& section) {
 
 }  // namespace
 
-void failure_costs(const Asked& asked, Section& section) {
+void failure_costs(const StudyInput& asked, Section& section) {
   const Knows& knows = asked.history.knows;
   if (!knows.lost && !(knows.attempts && knows.failures)) {
-    section.missing = "which attempts failed and how long they ran, or the GPU time that was lost";
+    section.missing = "failed attempts with their run times, or the lost GPU time";
     return;
   }
   std::array<Cost, kSizes> sizes;
@@ -114,18 +115,19 @@ void failure_costs(const Asked& asked, Section& section) {
       lacks.push_back(fmt::format("{} {}{}", what, many(attempts, "failed attempt"), so));
   };
   const std::int64_t untimed = knows.lost ? 0 : all.failures - all.again.timed;
-  lack("the run time of", untimed, ", here taken as none");
+  lack("the run time of", untimed, ", counted as zero here");
   if (untimed == 0 || all.again.timed > 0) {
     say_losses(asked, all, section);
     add_losses(sizes, all, section);
   }
   const bool all_told = all.again.told == all.failures;
   if (knows.attempts && knows.reasons && (all_told || all.again.told > 0)) {
-    lack("the reasons of", all.failures - all.again.told, ", here taken as not to be spared");
+    lack("the reasons of", all.failures - all.again.told, ", counted as not avoidable here");
     add_savings(asked, all.again, section);
   } else {
-    lacks.push_back(std::string(knows.attempts ? "why attempts failed" : "every attempt of a job") +
-                    ", so that what pre-run and adaptive retry would have spared is not known");
+    lacks.push_back(
+        std::string(knows.attempts ? "the reasons of failed attempts" : "all attempts of a job") +
+        ", so the savings by a pre-run and adaptive retry are unknown");
   }
   section.missing = fmt::format("{}", fmt::join(lacks, "; "));
 }

@@ -19,8 +19,8 @@ struct Row {
   std::int64_t trials = 0;
   std::size_t jobs = 0;
   std::optional<std::uint32_t> last_job;
-  std::vector<std::uint32_t> users;  // Each once, after close().
-  std::vector<std::int64_t> times;   // To failure, where known.
+  std::vector<std::uint32_t> users;  // Unique after close().
+  std::vector<std::int64_t> times;   // Times to failure, if known.
   Sample to_failure;
   std::int64_t gpu_us = 0;
   std::array<std::int64_t, kSizeClassCount> by_size = {};
@@ -51,7 +51,7 @@ struct Rows {
   Row all;
 };
 
-Rows rows_of(const Asked& asked) {
+Rows rows_of(const StudyInput& asked) {
   const History& history = asked.history;
   Rows rows;
   for (std::size_t i = 0; i < rows.by_reason.size(); ++i) rows.by_reason[i].reason = i;
@@ -67,7 +67,7 @@ Rows rows_of(const Asked& asked) {
       ++told;
       const std::size_t reason =
           failed.attempt->reason ? static_cast<std::size_t>(*failed.attempt->reason) : kUntold;
-      // One attempt that stands for all does not tell how long the last of them ran.
+      // A single attempt that represents all of them does not give the run time of the last one.
       add(job, reason, 1, history.knows.attempts ? failed.run : std::nullopt);
     }
     if (past.failures > told) add(job, kUntold, past.failures - told, std::nullopt);
@@ -85,7 +85,7 @@ std::string buckets_of(std::size_t reason) {
 }
 
 std::string name_of_row(std::size_t reason) {
-  return reason == kUntold ? "Not told" : std::string(reasons()[reason].name);
+  return reason == kUntold ? "Unknown" : std::string(reasons()[reason].name);
 }
 
 std::vector<Cell> cells_of(std::string name, std::string bucket, const Row& row, const Row& all,
@@ -110,7 +110,7 @@ std::vector<Cell> cells_of(std::string name, std::string bucket, const Row& row,
           users_known ? ratio_cell(trials, users) : Cell()};
 }
 
-// Most trials first; those without any are left out.
+// Most trials first. Rows without trials are omitted.
 std::vector<const Row*> in_order(const Rows& rows) {
   std::vector<const Row*> order;
   for (const Row& row : rows.by_reason) {
@@ -126,12 +126,12 @@ Plot plot_of(const Rows& rows) {
   for (const Row* row : in_order(rows)) {
     shares.push_back({name_of_row(row->reason), row->trials, row->gpu_us});
   }
-  return share_bars("failures-plot", "Reasons by failed attempts and by the GPU time in them",
+  return share_bars("failures-plot", "Reasons by failed attempts and by their GPU time",
                     "failed attempts", shares, {"", rows.all.trials, rows.all.gpu_us},
                     rows.all.gpu_us > 0);
 }
 
-PageTable table_of(const Asked& asked, const Rows& rows) {
+PageTable table_of(const StudyInput& asked, const Rows& rows) {
   PageTable table;
   table.key = "failures";
   table.columns = {"reason",
@@ -164,7 +164,7 @@ const Row& commonest(const Rows& rows) {
                            [](const Row& a, const Row& b) { return a.trials < b.trials; });
 }
 
-void say(const Asked& asked, const Rows& rows, Section& section) {
+void say(const StudyInput& asked, const Rows& rows, Section& section) {
   const Row& all = rows.all;
   if (all.trials == 0) {
     section.findings.emplace_back("No attempt is known to have failed.");
@@ -172,48 +172,49 @@ void say(const Asked& asked, const Rows& rows, Section& section) {
   }
   const bool users = asked.history.knows.users;
   section.findings.push_back(fmt::format(
-      "{} of {}{} failed: {:.2f} a job that failed at all{}.",
+      "{} of {}{} failed: {:.2f} per job with a failure{}.",
       many(static_cast<std::size_t>(all.trials), "attempt"), many(all.jobs, "job"),
       users ? " of " + many(all.users.size(), "user") : "",
       static_cast<double>(all.trials) / static_cast<double>(all.jobs),
-      users ? fmt::format(", {:.1f} a user",
+      users ? fmt::format(", {:.1f} per user",
                           static_cast<double>(all.trials) / static_cast<double>(all.users.size()))
             : ""));
   const Row& first = commonest(rows);
   if (first.trials == 0) return;
-  section.findings.push_back(fmt::format(
-      "The commonest reason is \"{}\", with {} of the failed attempts.", name_of_row(first.reason),
-      percent(static_cast<double>(first.trials), static_cast<double>(all.trials))));
+  section.findings.push_back(
+      fmt::format("The most common reason is \"{}\", with {} of the failed attempts.",
+                  name_of_row(first.reason),
+                  percent(static_cast<double>(first.trials), static_cast<double>(all.trials))));
 }
 
-std::string lacks(const Asked& asked, const Rows& rows) {
+std::string lacks(const StudyInput& asked, const Rows& rows) {
   const Knows& knows = asked.history.knows;
   std::vector<std::string> lacks;
   const Row& untold = rows.by_reason[kUntold];
   if (!knows.reasons) {
-    lacks.emplace_back("why attempts failed");
+    lacks.emplace_back("the reasons of failed attempts");
   } else if (!knows.attempts) {
-    lacks.emplace_back("the reasons of all but a failed job's last failure");
+    lacks.emplace_back("the reasons of all failures except the last one of a failed job");
   } else if (untold.trials > 0) {
-    lacks.push_back(
-        fmt::format("why {} failed", many(static_cast<std::size_t>(untold.trials), "attempt")));
+    lacks.push_back(fmt::format("the reasons of {}",
+                                many(static_cast<std::size_t>(untold.trials), "failed attempt")));
   }
   const std::int64_t untimed =
       rows.all.trials - static_cast<std::int64_t>(rows.all.to_failure.size());
   if (untimed > 0) {
-    lacks.push_back(fmt::format("how long {} ran until failure",
+    lacks.push_back(fmt::format("the run times of {}",
                                 many(static_cast<std::size_t>(untimed), "failed attempt")));
   }
-  if (!knows.users) lacks.emplace_back("who the users are");
+  if (!knows.users) lacks.emplace_back("users");
   return listed(lacks);
 }
 
 }  // namespace
 
-void failure_table(const Asked& asked, Section& section) {
+void failure_table(const StudyInput& asked, Section& section) {
   const Knows& knows = asked.history.knows;
   if (!knows.failures && !knows.reasons) {
-    section.missing = "which attempts failed, and why";
+    section.missing = "failed attempts and their reasons";
     return;
   }
   const Rows rows = rows_of(asked);

@@ -98,7 +98,7 @@ TEST(Failures, AsCountedNaively) {
       for (const Attempt& attempt : history.attempts_of(job)) {
         if (!attempt.failed) continue;
         const std::string name =
-            attempt.reason ? std::string(info_of(*attempt.reason).name) : "Not told";
+            attempt.reason ? std::string(info_of(*attempt.reason).name) : "Unknown";
         for (const std::string& row_name : {name, std::string("all")}) {
           NaiveRow& row = rows[row_name];
           ++row.trials;
@@ -151,13 +151,14 @@ TEST(Failures, OneAttemptThatStandsForAllTellsTheLastReasonOnly) {
   history.jobs.back().failures = 4;
   const Page page = study(history, nullptr, StudyOptions());
   EXPECT_EQ(value_at(page, "failures", "Syntax error", "trials"), 1);
-  EXPECT_EQ(value_at(page, "failures", "Not told", "trials"), 3);
+  EXPECT_EQ(value_at(page, "failures", "Unknown", "trials"), 3);
   EXPECT_EQ(value_at(page, "failures", "all", "trials"), 4);
   EXPECT_EQ(value_at(page, "failures", "all", "jobs"), 1);
   EXPECT_EQ(value_at(page, "failures", "Syntax error", "time to failure p50 (min)"), -1);
-  EXPECT_EQ(section_of(page, "failures").missing,
-            "the reasons of all but a failed job's last failure and how long 4 failed attempts ran "
-            "until failure");
+  EXPECT_EQ(
+      section_of(page, "failures").missing,
+      "the reasons of all failures except the last one of a failed job and the run times of 4 "
+      "failed attempts");
 }
 
 // ---- what would have been spared
@@ -167,7 +168,7 @@ struct Replay : testing::Test {
 
   Replayed result() {
     const StudyOptions options;
-    const Asked asked = ask(history, nullptr, options);
+    const StudyInput asked = ask(history, nullptr, options);
     return replay(asked, history.jobs.back());
   }
 
@@ -233,7 +234,7 @@ TEST_F(Replay, BothTogetherSpareWhatEitherDoes) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     history = random_history(seed, 100);
     const StudyOptions options;
-    const Asked asked = ask(history, nullptr, options);
+    const StudyInput asked = ask(history, nullptr, options);
     for (const StudyJob& job : asked.jobs) {
       const Replayed found = replay(asked, asked.past(job));
       // Both spare a tail of the same attempts, so the longer one.

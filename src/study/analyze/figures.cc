@@ -70,8 +70,8 @@ std::string percent(double part, double whole) {
 }
 
 std::string lasting(double us) {
-  constexpr double kMost = 9e18;  // Sums may have stopped at the largest number.
-  return short_duration(Duration::micros(static_cast<std::int64_t>(std::min(us, kMost))));
+  constexpr double kMax = 9e18;  // Saturated sums may be as large as this.
+  return short_duration(Duration::micros(static_cast<std::int64_t>(std::min(us, kMax))));
 }
 
 std::string gpu_hours(std::int64_t gpu_us) {
@@ -114,7 +114,7 @@ Series cdf_series(const NamedSample& named, double unit, double least) {
   Series series;
   series.name = named.name;
   const std::vector<std::int64_t>& values = named.sample->values();
-  const std::size_t points = std::min(values.size(), kMostCdfPoints);
+  const std::size_t points = std::min(values.size(), kMaxCdfPoints);
   for (std::size_t i = 0; i < points; ++i) {
     const std::size_t upto = (i + 1) * values.size() / points;
     const double x = std::max(static_cast<double>(values[upto - 1]) / unit, least);
@@ -136,14 +136,14 @@ Plot cdf_plot(const PlotWords& words, const std::vector<NamedSample>& samples, d
   Plot plot;
   plot.key = words.key;
   plot.title = words.title;
-  plot.x_label = fmt::format("{}, {:g} where less", words.x_label, least);
+  plot.x_label = fmt::format("{} (minimum {:g})", words.x_label, least);
   plot.y_label = "jobs (%)";
   plot.kind = Plot::Kind::kSteps;
   plot.scale = Plot::Scale::kLog;
   for (const NamedSample& named : samples) {
     if (named.sample->empty()) continue;
-    if (named.sample->size() > kMostCdfPoints) {
-      plot.thinned = fmt::format("{} points a line, at equal steps of jobs", kMostCdfPoints);
+    if (named.sample->size() > kMaxCdfPoints) {
+      plot.thinned = fmt::format("{} points per line, at equal steps of jobs", kMaxCdfPoints);
     }
     plot.series.push_back(cdf_series(named, unit, least));
   }
@@ -152,7 +152,7 @@ Plot cdf_plot(const PlotWords& words, const std::vector<NamedSample>& samples, d
 
 namespace {
 
-// Integrals of the level over equal windows from `begin` on.
+// Integrals of the level over equal windows, starting at `begin`.
 std::vector<double> window_sums(const std::vector<Step>& steps, Instant begin, Instant end,
                                 std::int64_t width) {
   const auto windows = static_cast<std::size_t>(((end - begin).us() + width - 1) / width);
@@ -203,12 +203,12 @@ Series steps_series(std::string name, const std::vector<Step>& steps, Instant be
     series.x.push_back((at - begin).in_seconds());
     series.y.push_back(level);
   };
-  if (steps.size() < kMostStepPoints) {
+  if (steps.size() < kMaxStepPoints) {
     if (!steps.empty() && steps.front().at > begin) add(begin, 0);
     for (const Step& step : steps) add(step.at, static_cast<double>(step.level));
     return series;
   }
-  const auto points = static_cast<std::int64_t>(kMostStepPoints);
+  const auto points = static_cast<std::int64_t>(kMaxStepPoints);
   const std::int64_t width = std::max<std::int64_t>(1, ((end - begin).us() + points - 1) / points);
   const std::vector<double> sums = window_sums(steps, begin, end, width);
   for (std::size_t i = 0; i < sums.size(); ++i) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Figures for pages: percentiles and distributions of times, and the words and cells in which they
-// are shown. All pure; sums and percentiles are in whole microseconds. Of nothing there is no
-// figure: an empty cell, never NaN.
+// Helpers for pages: percentiles, distributions, and their text, cells and plots. No side effects.
+// Sums and percentiles are in whole microseconds. A value of an empty sample gives an empty cell,
+// never NaN.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/types/time.h"
-#include "study/analyze/asked.h"
+#include "study/analyze/study_input.h"
 #include "study/page/page.h"
 
 namespace muster {
 
-// Numbers, sorted once.
+// Sorted numbers.
 class Sample {
  public:
   Sample() = default;
@@ -24,10 +24,10 @@ class Sample {
 
   std::size_t size() const { return values_.size(); }
   bool empty() const { return values_.empty(); }
-  // As in sim/results/summary.h: the value at index floor(percent * n / 100), except that the 50th
-  // is the median. Not of none.
+  // As in sim/results/summary.h: the value at index floor(percent * n / 100); the 50th is the
+  // median. REQUIRES: the sample is not empty.
   std::int64_t percentile(std::size_t percent) const;
-  double mean() const;  // Not of none.
+  double mean() const;  // REQUIRES: the sample is not empty.
   std::int64_t sum() const { return sum_; }
   std::size_t at_most(std::int64_t limit) const;
   const std::vector<std::int64_t>& values() const { return values_; }  // Ascending.
@@ -41,14 +41,14 @@ inline constexpr double kMinute = 6e7;  // Microseconds.
 inline constexpr double kHour = 3.6e9;
 
 Cell count_cell(std::size_t count);
-Cell share_cell(double part, double whole);  // In percent; nothing of nothing.
+Cell share_cell(double part, double whole);  // In percent; empty if `whole` is 0.
 Cell ratio_cell(double part, double whole, int decimals = 2);
 Cell time_cell(double us, double unit, int decimals = 1);
 Cell percentile_cell(const Sample& sample, std::size_t percent, double unit = kMinute);
 Cell mean_cell(const Sample& sample, double unit = kMinute);
 
 std::string many(std::size_t count, std::string_view noun);  // "1 job", "82,247 jobs".
-std::string percent(double part, double whole);              // "12.3%"; "0%" of nothing.
+std::string percent(double part, double whole);              // "12.3%"; "0%" if `whole` is 0.
 std::string lasting(double us);                              // "3.40 h".
 std::string gpu_hours(std::int64_t gpu_us);                  // "1,234.5 GPU hours".
 std::string date_text(Instant at);                           // "2017-10-09 14:02 UTC".
@@ -57,7 +57,7 @@ std::string size_label(std::size_t size);                    // "1 GPU", ">8 GPU
 // "a", "a and b", "a, b and c".
 std::string listed(const std::vector<std::string>& words);
 
-// A distribution: y percent of the values are at most x.
+// A sample with its name in a plot of distributions.
 struct NamedSample {
   std::string name;
   const Sample* sample = nullptr;
@@ -65,25 +65,26 @@ struct NamedSample {
 struct PlotWords {
   std::string key, title, x_label;
 };
-inline constexpr std::size_t kMostCdfPoints = 200;
-// On a logarithmic scale: what is less than `least` units is shown there. Empty samples have no
-// series.
+inline constexpr std::size_t kMaxCdfPoints = 200;
+// Cumulative distributions on a logarithmic scale: y percent of the values are at most x. Values
+// below `least` units are shown at `least`. Empty samples have no series.
 Plot cdf_plot(const PlotWords& words, const std::vector<NamedSample>& samples, double unit,
               double least);
 
-// Bars of each category's part, in percent, of what is counted and of the GPU time.
+// One category of a bar chart.
 struct ShareRow {
   std::string category;
   std::int64_t count = 0;
   std::int64_t gpu_us = 0;
 };
-// `all` is what the rows are parts of; `counted` names what is counted. Without `with_time` there
-// is no series of GPU time.
+// Bars with the share of each category, in percent of `all`: of the count (named `counted`), and of
+// the GPU time if `with_time`.
 Plot share_bars(std::string key, std::string title, std::string counted,
                 const std::vector<ShareRow>& rows, const ShareRow& all, bool with_time);
 
-// A level over time, from begin to end; as means of equal windows where there are too many steps.
-inline constexpr std::size_t kMostStepPoints = 1000;
+// A level over time, from begin to end. Long series are reduced to means of equal windows, and
+// `thinned` then describes this.
+inline constexpr std::size_t kMaxStepPoints = 1000;
 Series steps_series(std::string name, const std::vector<Step>& steps, Instant begin, Instant end,
                     std::string& thinned);
 

@@ -14,15 +14,15 @@ namespace muster {
 
 namespace {
 
-// The study asked when the loss was within 0.1% of its best. Jobs that end when Optimus calls them
-// converged never come so near to the end of their curve before they end, so what is asked of a
-// curve is when most of its fall was done.
-constexpr double kMost = 0.9;
+// The study asked when the loss was within 0.1% of its best. Jobs that end when they converge by
+// Optimus' rule never get so close to the end of their curve. So this analysis asks when most of
+// the decrease was done.
+constexpr double kMax = 0.9;
 constexpr double kNearlyAll = 0.99;
 
 struct Passes {
-  double all = 0;     // Until the loss has converged, by Optimus' rule, as in the simulator.
-  double most = 0;    // The first after which 90% of the fall is done,
+  double all = 0;     // Until the loss converges by Optimus' rule, as in the simulator.
+  double most = 0;    // The first training epoch after which 90% of the decrease is done,
   double nearly = 0;  // and 99% of it.
 };
 
@@ -37,17 +37,17 @@ std::optional<Passes> passes_of(const LossFacts& facts) {
     while (pass < passes.all && curve.at(0) - curve.at(pass) < part * fall) ++pass;
     return pass;
   };
-  passes.most = first_with(kMost);
+  passes.most = first_with(kMax);
   passes.nearly = first_with(kNearlyAll);
   return passes;
 }
 
 struct EpochTally {
   std::size_t jobs = 0;
-  double most = 0;  // Parts of the passes, summed over jobs.
+  double most = 0;  // Share of the training epochs, summed over jobs.
   double nearly = 0;
   double gpu_us = 0;
-  double late_gpu_us = 0;  // For the last 1% of the fall.
+  double late_gpu_us = 0;  // For the last 1% of the decrease.
 
   void add(const Passes& passes, double time) {
     ++jobs;
@@ -64,8 +64,8 @@ struct Model {
   std::size_t jobs = 0;
 };
 
-// By number in History::models; those without a curve stay empty.
-std::vector<Model> models_of(const Asked& asked) {
+// Indexed by number in History::models. Models without a curve have no value.
+std::vector<Model> models_of(const StudyInput& asked) {
   const ProfileTable& profiles = *asked.options.profiles;
   std::vector<Model> models(asked.history.models.size());
   for (std::uint32_t i = 0; i < models.size(); ++i) {
@@ -97,28 +97,28 @@ PageTable models_table(const std::vector<Model>& models) {
 
 void say(const EpochTally& all, std::size_t without, Section& section) {
   if (all.jobs == 0) {
-    section.missing = "how losses fell: no job's model has a loss curve in its profile";
+    section.missing = "loss curves: no job has a model with a loss curve in its profile";
     return;
   }
   section.findings.push_back(fmt::format(
-      "As their profiles say, the loss of {} had done 90% of its fall after {} of the passes on "
-      "average, and 99% after {}; {} of the GPU time went into the last 1%.",
+      "According to the profiles, {} reached 90% of the decrease of the loss after {} of the "
+      "training epochs on average, and 99% after {}. The last 1% took {} of the GPU time.",
       many(all.jobs, "job"), percent(all.most, static_cast<double>(all.jobs)),
       percent(all.nearly, static_cast<double>(all.jobs)), percent(all.late_gpu_us, all.gpu_us)));
   section.missing =
-      "the losses themselves; taken from the profiles of the models, as if every job "
-      "had trained until its loss converged";
+      "the losses; they are taken from the profiles of the models, as if every job had trained "
+      "until its loss converged";
   if (without > 0) {
     section.missing +=
-        fmt::format(". {} of models without a loss curve left out", many(without, "job"));
+        fmt::format(". Omitted: {} of models without a loss curve", many(without, "job"));
   }
 }
 
 }  // namespace
 
-void last_epochs(const Asked& asked, Section& section) {
+void last_epochs(const StudyInput& asked, Section& section) {
   if (asked.options.profiles == nullptr) {
-    section.missing = "how losses fell: neither the source nor any profile says";
+    section.missing = "loss curves: neither the source nor a profile has any";
     return;
   }
   constexpr std::array<std::string_view, 4> kNames = {"passed", "killed", "failed", "not known"};

@@ -52,7 +52,7 @@ PageTable totals_table(const OutcomeTally& all) {
 PageTable sizes_table(const std::array<OutcomeTally, kSizes>& sizes) {
   PageTable table;
   table.key = "outcomes-by-size";
-  table.title = "By GPUs";
+  table.title = "By number of GPUs";
   table.columns = {"GPUs", "jobs"};
   for (const std::string_view name : kStatusNames) {
     table.columns.push_back(fmt::format("{} (% of jobs)", name));
@@ -80,16 +80,16 @@ Plot outcome_plot(const OutcomeTally& all, bool runs) {
     shares.push_back(
         {std::string(kStatusNames[i]), static_cast<std::int64_t>(all.jobs[i]), all.gpu_us[i]});
   }
-  return share_bars("outcomes-plot", "How jobs ended", "jobs", shares,
+  return share_bars("outcomes-plot", "Outcomes of jobs", "jobs", shares,
                     {"", static_cast<std::int64_t>(all.all_jobs()), all.all_gpu_us()}, runs);
 }
 
 }  // namespace
 
-void outcomes(const Asked& asked, Section& section) {
+void outcomes(const StudyInput& asked, Section& section) {
   const Knows& knows = asked.history.knows;
   if (!knows.status) {
-    section.missing = "how jobs ended";
+    section.missing = "the outcomes of jobs";
     return;
   }
   std::array<OutcomeTally, kSizes> sizes;
@@ -102,15 +102,15 @@ void outcomes(const Asked& asked, Section& section) {
   section.tables = {totals_table(all), sizes_table(sizes)};
   const auto jobs = static_cast<double>(all.all_jobs());
   if (all.all_jobs() == 0) {
-    section.findings.emplace_back("There is no job whose GPUs are known.");
+    section.findings.emplace_back("No job has a known number of GPUs.");
     return;
   }
   section.findings.push_back(
-      fmt::format("Of {}, {} passed, {} were killed and {} failed{}.", many(all.all_jobs(), "job"),
+      fmt::format("{}: {} passed, {} were killed and {} failed{}.", many(all.all_jobs(), "job"),
                   percent(static_cast<double>(all.jobs[0]), jobs),
                   percent(static_cast<double>(all.jobs[1]), jobs),
                   percent(static_cast<double>(all.jobs[2]), jobs),
-                  all.jobs[3] > 0 ? fmt::format("; of {} it is not known, or they had not ended",
+                  all.jobs[3] > 0 ? fmt::format("; {} are unknown or had not ended",
                                                 percent(static_cast<double>(all.jobs[3]), jobs))
                                   : ""));
   if (all.all_gpu_us() > 0) {
@@ -119,7 +119,7 @@ void outcomes(const Asked& asked, Section& section) {
                     percent(static_cast<double>(all.all_gpu_us() - all.gpu_us[0]),
                             static_cast<double>(all.all_gpu_us()))));
   }
-  if (!knows.runs) section.missing = "how long jobs ran, so that shares of GPU time are not known";
+  if (!knows.runs) section.missing = "run times, so shares of GPU time are unknown";
   section.plots.push_back(outcome_plot(all, knows.runs));
 }
 

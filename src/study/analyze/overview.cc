@@ -17,14 +17,14 @@ constexpr std::size_t kHours = 24;
 constexpr std::size_t kDays = 7;
 constexpr std::array<std::string_view, kDays> kDayNames = {
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
-constexpr std::int64_t kDayOf1970 = 3;  // 1 January was a Thursday.
+constexpr std::int64_t kDayOf1970 = 3;  // 1 January 1970 was a Thursday.
 
 struct Arrivals {
   std::array<std::size_t, kHours> by_hour = {};
   std::array<std::size_t, kDays> by_day = {};
 };
 
-// Of all jobs, also of those whose GPUs are not known: they came too.
+// Counts all jobs, including those with unknown GPUs.
 Arrivals arrivals_of(const History& history) {
   Arrivals arrivals;
   const std::int64_t first_day = history.knows.dates ? kDayOf1970 : 0;
@@ -55,7 +55,7 @@ Plot bars(const PlotWords& words, std::span<const std::size_t> counts,
   return plot;
 }
 
-void add_arrivals(const Asked& asked, Section& section) {
+void add_arrivals(const StudyInput& asked, Section& section) {
   const Arrivals arrivals = arrivals_of(asked.history);
   const bool dates = asked.history.knows.dates;
   std::vector<std::string> hours;
@@ -73,15 +73,15 @@ void add_arrivals(const Asked& asked, Section& section) {
   if (asked.history.jobs.empty()) return;
   const auto busiest = std::max_element(arrivals.by_hour.begin(), arrivals.by_hour.end());
   const auto all = static_cast<double>(asked.history.jobs.size());
-  section.findings.push_back(fmt::format(
-      "The hour of the day with most arrivals is {}{}, with {} of all jobs; if all hours were "
-      "alike it would have 4.2%.",
-      busiest - arrivals.by_hour.begin(),
-      dates ? " UTC" : " (since the start, modulo 24: the source has no dates)",
-      percent(static_cast<double>(*busiest), all)));
+  section.findings.push_back(
+      fmt::format("The hour of the day with the most arrivals is {}{}, with {} of all jobs ("
+                  "4.2% if arrivals were even).",
+                  busiest - arrivals.by_hour.begin(),
+                  dates ? " UTC" : " (since the start, modulo 24: the source has no dates)",
+                  percent(static_cast<double>(*busiest), all)));
 }
 
-void add_use(const Asked& asked, Section& section) {
+void add_use(const StudyInput& asked, Section& section) {
   const bool starts = asked.history.knows.starts;
   std::vector<Step> steps = asked.in_use;
   if (!starts) {
@@ -99,32 +99,32 @@ void add_use(const Asked& asked, Section& section) {
   const Instant end = std::max(asked.last, steps.back().at);
   Plot plot;
   plot.key = "gpus-over-time";
-  plot.title = starts ? "GPUs in use" : "GPUs wanted, had every job started when it was submitted";
+  plot.title = starts ? "GPUs in use" : "GPU demand if every job had started on submission";
   plot.x_label =
       asked.history.knows.dates ? "time since " + date_text(begin) : "time since the start";
   plot.y_label = "GPUs";
   plot.kind = Plot::Kind::kSteps;
   plot.scale = Plot::Scale::kTime;
   plot.series.push_back(
-      steps_series(starts ? "in use" : "wanted", steps, begin, end, plot.thinned));
+      steps_series(starts ? "in use" : "demand", steps, begin, end, plot.thinned));
   section.plots.push_back(std::move(plot));
-  section.findings.push_back(fmt::format(
-      "At most {} were {} at once{}.", many(static_cast<std::size_t>(peak_of(steps)), "GPU"),
-      starts ? "in use" : "wanted",
-      starts && asked.gpus_counted
-          ? fmt::format(" of the {} seen on {}", grouped(static_cast<std::uint64_t>(asked.gpus)),
-                        many(asked.history.servers.size(), "server"))
-          : ""));
+  section.findings.push_back(
+      fmt::format("The maximum {} {}{}.", starts ? "GPU usage was" : "demand was",
+                  many(static_cast<std::size_t>(peak_of(steps)), "GPU"),
+                  starts && asked.gpus_counted
+                      ? fmt::format(" of {} on {}", grouped(static_cast<std::uint64_t>(asked.gpus)),
+                                    many(asked.history.nodes.size(), "node"))
+                      : ""));
 }
 
-// Those that have a job, of any number of GPUs.
+// Returns how many of the names have a job, with any number of GPUs.
 std::size_t in_use(const History& history, std::size_t names, std::uint32_t PastJob::*field) {
   std::vector<bool> seen(names, false);
   for (const PastJob& job : history.jobs) seen[job.*field] = true;
   return static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true));
 }
 
-std::string whose(const Asked& asked) {
+std::string whose(const StudyInput& asked) {
   const History& history = asked.history;
   std::vector<std::string> parts;
   if (history.knows.tenants) {
@@ -136,7 +136,7 @@ std::string whose(const Asked& asked) {
   return parts.empty() ? "" : " of " + listed(parts);
 }
 
-void add_table(const Asked& asked, std::int64_t gpu_us, Section& section) {
+void add_table(const StudyInput& asked, std::int64_t gpu_us, Section& section) {
   const History& history = asked.history;
   PageTable table;
   table.key = "overview";
@@ -145,7 +145,7 @@ void add_table(const Asked& asked, std::int64_t gpu_us, Section& section) {
     table.rows.push_back({std::string(what), std::move(value)});
   };
   row("jobs", count_cell(history.jobs.size()));
-  row("jobs whose GPUs are not known", asked.without_gpus);
+  row("jobs with unknown GPUs", asked.without_gpus);
   if (history.knows.dates && !history.jobs.empty()) {
     row("first moment", date_text(asked.first));
     row("last moment", date_text(asked.last));
@@ -159,30 +159,28 @@ void add_table(const Asked& asked, std::int64_t gpu_us, Section& section) {
   }
   if (history.knows.runs) row("GPU hours", time_cell(static_cast<double>(gpu_us), kHour, 0));
   if (asked.gpus > 0) {
-    row(asked.gpus_counted ? "GPUs of all servers" : "GPUs in use at once, at most", asked.gpus);
+    row(asked.gpus_counted ? "GPUs of all nodes" : "maximum GPUs in use", asked.gpus);
   }
   section.tables.push_back(std::move(table));
 }
 
 }  // namespace
 
-void overview(const Asked& asked, Section& section) {
+void overview(const StudyInput& asked, Section& section) {
   const History& history = asked.history;
   std::int64_t gpu_us = 0;
   for (const StudyJob& job : asked.jobs) gpu_us = saturating_add(gpu_us, job.gpu_us);
   const double span = static_cast<double>((asked.last - asked.first).us());
-  section.findings.push_back(
-      fmt::format("{}{} in {}{}.", many(history.jobs.size(), "job"), whose(asked), lasting(span),
-                  history.knows.runs ? ", which took " + gpu_hours(gpu_us) : ""));
+  section.findings.push_back(fmt::format("{}{} in {}{}.", many(history.jobs.size(), "job"),
+                                         whose(asked), lasting(span),
+                                         history.knows.runs ? ", using " + gpu_hours(gpu_us) : ""));
   add_table(asked, gpu_us, section);
   add_arrivals(asked, section);
   add_use(asked, section);
   if (!history.knows.starts) {
-    section.missing =
-        history.knows.runs
-            ? "when jobs started, so that GPUs in use over time are not known; shown is demand"
-            : "when jobs started and how long they ran, so that neither GPUs in use nor GPU hours "
-              "are known";
+    section.missing = history.knows.runs
+                          ? "start times; GPU demand is shown instead of GPUs in use"
+                          : "start and run times; GPUs in use and GPU hours are unknown";
   }
 }
 

@@ -64,7 +64,7 @@ inline double value_at(const Page& page, std::string_view key, std::string_view 
   return value_of(cell_of(page, key, row, column));
 }
 
-// What must hold of any page: whoever writes it out relies on it.
+// Checks the properties that all page writers rely on.
 inline void expect_sound(const Page& page) {
   EXPECT_EQ(page.sections.size(), 13u);
   std::set<std::string> keys;

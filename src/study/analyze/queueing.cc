@@ -38,7 +38,7 @@ PageTable table_of(std::string key, std::string title, std::string_view first) {
   return table;
 }
 
-void add_by_size(const Asked& asked, Section& section) {
+void add_by_size(const StudyInput& asked, Section& section) {
   std::array<std::vector<std::int64_t>, kSizes> waits;
   std::vector<std::int64_t> every;
   for (const StudyJob& job : asked.jobs) {
@@ -63,8 +63,8 @@ void add_by_size(const Asked& asked, Section& section) {
   }
   const auto jobs = static_cast<double>(all.size());
   section.findings.push_back(fmt::format(
-      "Of {} that started, {} did so within a minute, {} within 3 and {} within 10; the mean wait "
-      "is {}, the median {}.",
+      "{} started: {} within 1 minute, {} within 3 and {} within 10. The mean wait is {}, the "
+      "median is {}.",
       many(all.size(), "job"), percent(static_cast<double>(all.at_most(kMinuteUs)), jobs),
       percent(static_cast<double>(all.at_most(3 * kMinuteUs)), jobs),
       percent(static_cast<double>(all.at_most(10 * kMinuteUs)), jobs), lasting(all.mean()),
@@ -74,8 +74,8 @@ void add_by_size(const Asked& asked, Section& section) {
                kMinute, 0.1));
 }
 
-void add_by_tenant(const Asked& asked, Section& section) {
-  const Parties& parties = asked.parties;
+void add_by_tenant(const StudyInput& asked, Section& section) {
+  const GroupNames& parties = asked.parties;
   std::vector<std::vector<std::int64_t>> waits(parties.names.size());
   for (const StudyJob& job : asked.jobs) {
     if (job.started()) waits[asked.party_of(asked.past(job))].push_back(job.wait.us());
@@ -94,12 +94,12 @@ void add_by_tenant(const Asked& asked, Section& section) {
   }
   section.tables.push_back(std::move(table));
   if (longest < 0 || parties.ids.size() < 2) return;
-  section.findings.push_back(fmt::format("Of the largest {}s, {} waited longest: {} on average.",
-                                         parties.noun, parties.names[worst], lasting(longest)));
+  section.findings.push_back(fmt::format("{} waited longest of the largest {}s: {} on average.",
+                                         parties.names[worst], parties.noun, lasting(longest)));
 }
 
-// Between the end of an attempt and the start of the next one.
-void add_waiting_again(const Asked& asked, Section& section) {
+// Waits between the end of an attempt and the start of the next one.
+void add_waiting_again(const StudyInput& asked, Section& section) {
   std::vector<std::int64_t> gaps;
   for (const StudyJob& job : asked.jobs) {
     const std::span<const Attempt> attempts = asked.history.attempts_of(asked.past(job));
@@ -115,32 +115,32 @@ void add_waiting_again(const Asked& asked, Section& section) {
     section.findings.emplace_back("No job is known to have waited again after its first start.");
     return;
   }
-  section.findings.push_back(fmt::format(
-      "Waiting again after the first start, from the end of an attempt to the next one, is not in "
-      "these figures: {}, {} in all, {} on average.",
-      many(again.size(), "wait"), lasting(static_cast<double>(again.sum())),
-      lasting(again.mean())));
+  section.findings.push_back(
+      fmt::format("These figures do not include later waits, from the end of an attempt to the "
+                  "next start: {}, {} in total, {} on average.",
+                  many(again.size(), "wait"), lasting(static_cast<double>(again.sum())),
+                  lasting(again.mean())));
 }
 
 }  // namespace
 
-void queueing(const Asked& asked, Section& section) {
+void queueing(const StudyInput& asked, Section& section) {
   if (!asked.history.knows.starts) {
-    section.missing = "when jobs started";
+    section.missing = "start times";
     return;
   }
   add_by_size(asked, section);
   if (asked.parties.known()) {
     add_by_tenant(asked, section);
   } else {
-    section.missing = "whose the jobs were, so that waiting by tenant is not known";
+    section.missing = "tenants and users, so waiting by tenant is unknown";
   }
   if (asked.history.knows.attempts) add_waiting_again(asked, section);
   const auto unstarted = static_cast<std::size_t>(std::count_if(
       asked.jobs.begin(), asked.jobs.end(), [](const StudyJob& job) { return !job.started(); }));
   if (unstarted > 0) {
     section.findings.push_back(
-        fmt::format("{} never started, or it is not told when; left out.", many(unstarted, "job")));
+        fmt::format("Omitted: {} without a known start.", many(unstarted, "job")));
   }
 }
 

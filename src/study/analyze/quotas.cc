@@ -8,7 +8,7 @@ namespace muster {
 
 namespace {
 
-// How long each level has been held so far; answers "how long above this?" in log n.
+// Time spent at each level so far. Returns the time above a level in O(log n).
 class TimeAbove {
  public:
   explicit TimeAbove(const std::vector<Step>& steps) {
@@ -35,14 +35,14 @@ class TimeAbove {
 
  private:
   std::vector<std::int64_t> levels_;
-  std::vector<std::int64_t> sums_;  // A Fenwick tree, from 1 on.
+  std::vector<std::int64_t> sums_;  // A Fenwick tree, indexed from 1.
   std::int64_t all_ = 0;
 };
 
 struct Question {
   Instant at;
   std::uint32_t job = 0;
-  bool start = false;  // Or submission.
+  bool start = false;  // Otherwise a submission.
 };
 
 std::vector<Question> questions_of(const std::vector<WaitingJob>& jobs) {
@@ -62,7 +62,7 @@ std::vector<Question> questions_of(const std::vector<WaitingJob>& jobs) {
 
 std::int64_t guess_quota(const std::vector<Step>& held, QuotaGuess guess) {
   if (guess == QuotaGuess::kPeak || held.size() < 2) return peak_of(held);
-  std::vector<std::pair<std::int64_t, std::int64_t>> times;  // Level, how long.
+  std::vector<std::pair<std::int64_t, std::int64_t>> times;  // Level and duration.
   for (std::size_t i = 0; i + 1 < held.size(); ++i) {
     times.emplace_back(held[i].level, (held[i + 1].at - held[i].at).us());
   }
@@ -80,9 +80,9 @@ std::vector<FairShareWait> fair_share_waits(const std::vector<WaitingJob>& jobs,
                                             const std::vector<Step>& held, std::int64_t quota) {
   std::vector<FairShareWait> waits(jobs.size());
   TimeAbove times(held);
-  std::size_t next = 0;    // Step that is still to come.
-  std::int64_t level = 0;  // Held now,
-  Instant since;           // from then on.
+  std::size_t next = 0;    // Next step.
+  std::int64_t level = 0;  // Current level,
+  Instant since;           // valid since then.
   for (const Question& question : questions_of(jobs)) {
     for (; next < held.size() && held[next].at <= question.at; ++next) {
       if (next > 0) times.add(level, held[next].at - since);
@@ -99,7 +99,7 @@ std::vector<FairShareWait> fair_share_waits(const std::vector<WaitingJob>& jobs,
     } else {
       wait.time += above;
     }
-    // A job larger than the quota is over it also before anybody held anything.
+    // A job larger than the quota is over it even before the tenant held GPUs.
     if (question.start && limit < 0)
       wait.time = jobs[question.job].start - jobs[question.job].submit;
   }

@@ -98,7 +98,7 @@ TEST(WaitCauses, InferredQuotasSecondBySecond) {
       together += guess_quota(changes, QuotaGuess::kP95);
     }
     std::int64_t cluster = 0;
-    for (const Server& server : history.servers) cluster += server.gpus;
+    for (const HistoryNode& node : history.nodes) cluster += node.gpus;
     NaiveEstimate all;
     NaiveEstimate largest;
     for (const PastJob& job : history.jobs) {

@@ -10,24 +10,24 @@ namespace muster {
 
 namespace {
 
-using Failed = std::vector<FailedRun>;  // Of one job, in order.
+using Failed = std::vector<FailedRun>;  // Failed attempts of one job, in order.
 
-PreRun pre_run_meets(const Asked& asked, const PastJob& job, const FailedRun& failed) {
+PreRun pre_run_meets(const StudyInput& asked, const PastJob& job, const FailedRun& failed) {
   const std::optional<Reason>& reason = failed.attempt->reason;
   if (!reason || !failed.run) return {};
-  const Trouble trouble{*reason, *failed.run, info_of(*reason).deterministic()};
+  const InjectedFailure trouble{*reason, *failed.run, info_of(*reason).deterministic()};
   return pre_run(job.gpus, trouble, Duration::max(), asked.options.pre_run);
 }
 
-// The first attempt that the pre-run would have caught; their number if none.
-std::size_t first_caught(const Asked& asked, const PastJob& job, const Failed& failed) {
+// Returns the first attempt that the pre-run would have caught, or their number if there is none.
+std::size_t first_caught(const StudyInput& asked, const PastJob& job, const Failed& failed) {
   const auto at = std::find_if(failed.begin(), failed.end(), [&](const FailedRun& one) {
     return pre_run_meets(asked, job, one).caught;
   });
   return static_cast<std::size_t>(at - failed.begin());
 }
 
-Duration pre_run_takes(const Asked& asked, const PastJob& job, const Failed& failed) {
+Duration pre_run_takes(const StudyInput& asked, const PastJob& job, const Failed& failed) {
   if (job.attempt_count == 0) return {};
   const std::size_t at = first_caught(asked, job, failed);
   if (at < failed.size()) return pre_run_meets(asked, job, failed[at]).takes;
@@ -35,19 +35,20 @@ Duration pre_run_takes(const Asked& asked, const PastJob& job, const Failed& fai
   return pre_run(job.gpus, std::nullopt, run, asked.options.pre_run).takes;
 }
 
-// At which failure the policy stops; their number if at none.
-std::size_t stops_at(const Asked& asked, const Failed& failed) {
+// Returns the failure at which the policy stops, or their number if there is none.
+std::size_t stops_at(const StudyInput& asked, const Failed& failed) {
   std::vector<FailedAttempt> earlier;
   for (std::size_t i = 0; i < failed.size(); ++i) {
     if (!failed[i].attempt->reason) continue;
     FailedAttempt attempt;
     attempt.reason = *failed[i].attempt->reason;
     for (const HostShare& host : asked.history.hosts_of(*failed[i].attempt)) {
-      attempt.servers.emplace_back(host.server);
+      attempt.nodes.emplace_back(host.node);
     }
     if (!asked.options.retry.decide(attempt, earlier).again()) return i;
-    // Of these no decision depends on how many there were.
-    if (info_of(attempt.reason).nature != Nature::kScheduler) earlier.push_back(std::move(attempt));
+    // No decision depends on how many of these there were.
+    if (info_of(attempt.reason).nature != RetryClass::kScheduler)
+      earlier.push_back(std::move(attempt));
   }
   return failed.size();
 }
@@ -76,7 +77,7 @@ void Replayed::add(const Replayed& other) {
   given_up += other.given_up;
 }
 
-Replayed replay(const Asked& asked, const PastJob& job) {
+Replayed replay(const StudyInput& asked, const PastJob& job) {
   const Failed failed = failed_runs(asked.history, job);
   Replayed result;
   result.pre_run_gpu_us = pre_run_takes(asked, job, failed).us();

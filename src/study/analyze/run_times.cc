@@ -57,9 +57,9 @@ void add_findings(const std::array<OfSize, kSizes>& sizes, const OfSize& all, Se
 
 }  // namespace
 
-void run_times(const Asked& asked, Section& section) {
+void run_times(const StudyInput& asked, Section& section) {
   if (!asked.history.knows.runs) {
-    section.missing = "how long jobs ran";
+    section.missing = "run times";
     return;
   }
   std::array<std::vector<std::int64_t>, kSizes> runs;
@@ -90,7 +90,8 @@ void run_times(const Asked& asked, Section& section) {
   add_findings(sizes, all, section);
   const std::size_t unknown = asked.jobs.size() - all.runs.size();
   if (unknown > 0) {
-    section.missing = fmt::format("how long {} ran; left out here", many(unknown, "job"));
+    section.missing =
+        fmt::format("the run times of {}, which are omitted here", many(unknown, "job"));
   }
   section.tables.push_back(std::move(table));
   if (!all.runs.empty()) {

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-#include "study/analyze/asked.h"
 #include "study/analyze/figures.h"
 #include "study/analyze/sections.h"
+#include "study/analyze/study_input.h"
 #include "workload/history/notes.h"
 
 namespace muster {
@@ -16,44 +16,45 @@ namespace {
 struct SectionEntry {
   std::string_view key;
   std::string_view title;
-  void (*answer)(const Asked& asked, Section& section);
+  void (*answer)(const StudyInput& asked, Section& section);
 };
 constexpr SectionEntry kSections[] = {
     {"overview", "The cluster and its jobs", overview},
-    {"run-times", "How long jobs ran, by their GPUs", run_times},
-    {"queueing", "How long jobs waited", queueing},
-    {"wait-causes", "Fair-share against fragmentation delay", wait_causes},
+    {"run-times", "Run times by number of GPUs", run_times},
+    {"queueing", "Waiting times", queueing},
+    {"wait-causes", "Fair-share and fragmentation delay", wait_causes},
     {"out-of-order", "Jobs that overtook older, larger ones", out_of_order},
-    {"servers", "Servers of a job against its waiting", servers_and_waiting},
-    {"utilisation", "How busy GPUs, CPUs and memory were", utilisation},
-    {"outcomes", "How jobs ended", outcomes},
-    {"attempts", "Attempts and failures by GPUs", attempts_by_size},
-    {"failures", "What attempts failed of", failure_table},
-    {"failure-costs", "What failures cost, and what would have spared it", failure_costs},
-    {"last-epochs", "What the last epochs bought", last_epochs},
-    {"who-waited-for-whom", "Who waited for whom", who_waited_for_whom},
+    {"servers", "Nodes per job and waiting", nodes_and_waiting},
+    {"utilisation", "Utilization of GPUs, CPUs and memory", utilization},
+    {"outcomes", "Outcomes of jobs", outcomes},
+    {"attempts", "Attempts and failures by number of GPUs", attempts_by_size},
+    {"failures", "Failure reasons", failure_table},
+    {"failure-costs", "Cost of failures and possible savings", failure_costs},
+    {"last-epochs", "Benefit of the last training epochs", last_epochs},
+    {"who-waited-for-whom", "GPU holders during waits", wait_attribution},
 };
 
-void add_notes(const Asked& asked, Page& page) {
+void add_notes(const StudyInput& asked, Page& page) {
   page.notes = asked.history.notes;
   if (asked.use != nullptr) {
     page.notes.insert(page.notes.end(), asked.use->notes.begin(), asked.use->notes.end());
   }
   add_note(page.notes, asked.without_gpus, "job",
-           "without known GPUs: counted in the overview, left out of all else");
-  add_note(page.notes, asked.early_starts, "job", "started before submission: taken as no waiting");
+           "without known GPUs: counted only in the overview");
+  add_note(page.notes, asked.early_starts, "job",
+           "started before submission: counted as not waiting");
   add_note(page.notes, asked.unknown_starts, "job",
-           "whose first start is not told: left out of all about waiting");
+           "with unknown first start: omitted from all waiting statistics");
   add_note(page.notes, asked.open_holds, "attempt",
-           "without a known end: taken as holding no GPUs");
+           "without a known end: counted as holding no GPUs");
 }
 
 }  // namespace
 
 Page study(const History& history, const UseStudy* use, const StudyOptions& options) {
-  const Asked asked = ask(history, use, options);
+  const StudyInput asked = ask(history, use, options);
   Page page;
-  page.title = fmt::format("The past of {}", history.source.empty() ? "a cluster" : history.source);
+  page.title = fmt::format("History of {}", history.source.empty() ? "a cluster" : history.source);
   page.facts.push_back(fmt::format("{}{}{}", many(history.jobs.size(), "job"),
                                    history.source.empty() ? "" : " of " + history.source,
                                    history.format.empty() ? "" : " (" + history.format + ")"));

@@ -1,8 +1,8 @@
 #pragma once
 
-// The study that Microsoft made of its cluster Philly (Jeon et al., ATC 2019), of any cluster's
-// past: how long jobs waited and for whom, how long they ran, how busy GPUs were, what failed and
-// what that cost. `muster analyze` calls it once and hands the page to a writer.
+// Repeats Microsoft's study of its cluster Philly (Jeon et al., ATC 2019) for the history of any
+// cluster: waiting times and their causes, run times, GPU utilization, failures and their cost.
+// `muster analyze` calls it once and passes the page to a writer.
 
 #include "engine/failure/prerun.h"
 #include "engine/failure/retry.h"
@@ -15,17 +15,17 @@
 namespace muster {
 
 struct StudyOptions {
-  const ProfileTable* profiles = nullptr;  // How losses of models fall; null: not known.
-  // Quotas of tenants, by the names the history has. Null, or tenants that share by weight: quotas
-  // are inferred from what each tenant held.
+  const ProfileTable* profiles = nullptr;  // Loss curves of models; null: unknown.
+  // Quotas of tenants, by their names in the history. Null, or tenants that share by weight: quotas
+  // are estimated from the GPUs that each tenant held.
   const TenantTree* tenants = nullptr;
-  PreRunOptions pre_run;                        // What failures are replayed with: as if every
-  RetryPolicy retry = RetryPolicy::adaptive();  // job had been pre-run, and retried so.
+  PreRunOptions pre_run;                        // The settings with which failures are replayed:
+  RetryPolicy retry = RetryPolicy::adaptive();  // every job is pre-run and retried like this.
 };
 
-// Thirteen sections, always the same, each with a key that stays. What the history does not tell is
-// said in Section::missing beside what can be answered all the same. `use` may be null. Pure: equal
-// inputs give equal pages. For n jobs and attempts n log n time.
+// Returns always the same thirteen sections with fixed keys. Section::missing describes data that
+// the history lacks. `use` may be null. Deterministic, without side effects. O(n log n) for n jobs
+// and attempts.
 Page study(const History& history, const UseStudy* use, const StudyOptions& options);
 
 }  // namespace muster

@@ -53,10 +53,10 @@ TEST(Study, OneJobReadsWell) {
   const Page page = study_of(history);
   expect_sound(page);
   EXPECT_EQ(section_of(page, "overview").findings.front(),
-            "1 job of 1 tenant and 1 user in 60.5 min, which took 1.0 GPU hours.");
+            "1 job of 1 tenant and 1 user in 60.5 min, using 1.0 GPU hours.");
   EXPECT_EQ(section_of(page, "queueing").findings.front(),
-            "Of 1 job that started, 100.0% did so within a minute, 100.0% within 3 and 100.0% "
-            "within 10; the mean wait is 30.0 s, the median 30.0 s.");
+            "1 job started: 100.0% within 1 minute, 100.0% within 3 and 100.0% "
+            "within 10. The mean wait is 30.0 s, the median is 30.0 s.");
   EXPECT_EQ(section_of(page, "failures").findings.front(), "No attempt is known to have failed.");
 }
 
@@ -82,10 +82,10 @@ TEST(Study, CountsWhatItLeavesOut) {
   add_attempt(history, 30, 40).start = Instant::never();
   const Page page = study_of(history);
   const std::vector<std::string> expected = {
-      "1 job without known GPUs: counted in the overview, left out of all else",
-      "1 job started before submission: taken as no waiting",
-      "1 job whose first start is not told: left out of all about waiting",
-      "1 attempt without a known end: taken as holding no GPUs"};
+      "1 job without known GPUs: counted only in the overview",
+      "1 job started before submission: counted as not waiting",
+      "1 job with unknown first start: omitted from all waiting statistics",
+      "1 attempt without a known end: counted as holding no GPUs"};
   EXPECT_EQ(page.notes, expected);
   EXPECT_EQ(value_at(page, "overview", "jobs", "value"), 4);
 }

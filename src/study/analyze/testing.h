@@ -1,7 +1,7 @@
 #pragma once
 
-// Small pasts for tests: random ones in whole seconds, so that a loop over seconds recomputes any
-// figure exactly. page_testing.h reads the pages of their analyses.
+// Small histories for tests: random ones in whole seconds, so that a loop over seconds can
+// recompute each figure exactly. page_testing.h reads the pages of their analyses.
 
 #include <array>
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/types/random.h"
-#include "study/analyze/asked.h"
 #include "study/analyze/study.h"
+#include "study/analyze/study_input.h"
 
 namespace muster {
 
@@ -28,7 +28,7 @@ inline std::int64_t level_at(const std::vector<Step>& steps, Instant at) {
   return level;
 }
 
-// Adds a job without attempts; the caller may change it, and give it attempts at once.
+// Adds a job without attempts. The caller may change it, and must add its attempts immediately.
 inline PastJob& add_job(History& history, std::int64_t submit_s, std::int32_t gpus,
                         std::string_view tenant = "a", std::string_view user = "u") {
   PastJob job;
@@ -42,7 +42,7 @@ inline PastJob& add_job(History& history, std::int64_t submit_s, std::int32_t gp
   return history.jobs.back();
 }
 
-// To the job added last.
+// Adds an attempt to the last job.
 inline Attempt& add_attempt(History& history, std::int64_t start_s, std::int64_t end_s,
                             bool failed = false, std::optional<Reason> reason = std::nullopt) {
   Attempt attempt;
@@ -67,15 +67,15 @@ inline Knows all_known() {
   return knows;
 }
 
-// Everything known; statuses, reasons, servers and odd jobs of every kind. No quota holds here:
-// jobs start whenever they like.
+// All data is known; statuses, reasons, nodes and unusual jobs of every kind. No quota applies:
+// jobs start at random times.
 inline History random_history(std::uint64_t seed, int jobs) {
   constexpr std::array<std::int32_t, 9> kGpus = {0, 1, 1, 2, 4, 5, 8, 9, 16};
   Random random(seed);
   const auto below = [&](std::uint64_t bound) { return random.below(bound); };
   History history;
   history.knows = all_known();
-  for (int i = 0; i < 6; ++i) history.servers.push_back({"s" + std::to_string(i), 8, 8, 16});
+  for (int i = 0; i < 6; ++i) history.nodes.push_back({"s" + std::to_string(i), 8, 8, 16});
   std::int64_t now = 0;
   for (int i = 0; i < jobs; ++i) {
     now += static_cast<std::int64_t>(below(40));
@@ -95,7 +95,7 @@ inline History random_history(std::uint64_t seed, int jobs) {
                                      failed && told ? std::optional(reason) : std::nullopt);
       attempt.host_count = static_cast<std::uint32_t>(1 + below(3));
       for (std::uint32_t h = 0; h < attempt.host_count; ++h) {
-        history.hosts.push_back({h, 0});  // The number of GPUs is the job's.
+        history.hosts.push_back({h, 0});  // 0: the number of GPUs is that of the job.
       }
       at += run + static_cast<std::int64_t>(below(50));
     }

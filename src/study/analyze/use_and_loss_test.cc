@@ -10,18 +10,18 @@
 namespace muster {
 namespace {
 
-UseCell cell(std::int32_t gpus, std::int32_t servers, Status status, bool dedicated,
+UseCell cell(std::int32_t gpus, std::int32_t nodes, Status status, bool dedicated,
              const std::vector<std::int64_t>& percents) {
   UseCell result;
   result.gpus = gpus;
-  result.servers = servers;
+  result.nodes = nodes;
   result.status = status;
   result.dedicated = dedicated;
   for (const std::int64_t percent : percents) result.use.add(percent * kPercent);
   return result;
 }
 
-TEST(Utilisation, AddsUpTheCellsAskedFor) {
+TEST(Utilization, AddsUpTheCellsAskedFor) {
   UseStudy use;
   use.gpus = {cell(1, 1, Status::kPassed, false, {10, 30}), cell(1, 1, Status::kKilled, false, {0}),
               cell(8, 1, Status::kPassed, true, {60, 70}), cell(16, 2, Status::kFailed, true, {40}),
@@ -44,18 +44,18 @@ TEST(Utilisation, AddsUpTheCellsAskedFor) {
   EXPECT_DOUBLE_EQ(value_at(page, "idle-by-size", "all sizes", "all (%)"), 25);
   EXPECT_DOUBLE_EQ(value_at(page, "use-of-16-by-servers", "4", "mean (%)"), 10);
   EXPECT_DOUBLE_EQ(value_at(page, "use-of-16-by-servers", "4", "below 1% (%)"), 50);
-  EXPECT_DOUBLE_EQ(value_at(page, "use-of-dedicated", "8 GPUs on 1 server", "mean (%)"), 65);
-  EXPECT_DOUBLE_EQ(value_at(page, "use-of-dedicated", "16 GPUs on 2 servers", "p50 (%)"), 40);
+  EXPECT_DOUBLE_EQ(value_at(page, "use-of-dedicated", "8 GPUs on 1 node", "mean (%)"), 65);
+  EXPECT_DOUBLE_EQ(value_at(page, "use-of-dedicated", "16 GPUs on 2 nodes", "p50 (%)"), 40);
   EXPECT_DOUBLE_EQ(value_at(page, "use-of-hosts", "CPU", "p50 (%)"), 15);
   EXPECT_DOUBLE_EQ(value_at(page, "use-of-hosts", "memory", "mean (%)"), 95);
 }
 
-TEST(Utilisation, OfNoMinutesAtAll) {
+TEST(Utilization, OfNoMinutesAtAll) {
   const UseStudy use;
   expect_sound(study(History(), &use, StudyOptions()));
 }
 
-TEST(Utilisation, MeansOfJobsWhereThatIsAll) {
+TEST(Utilization, MeansOfJobsWhereThatIsAll) {
   History history;
   history.knows.use = true;
   add_job(history, 0, 1).gpu_use = 0.5F;
@@ -68,7 +68,7 @@ TEST(Utilisation, MeansOfJobsWhereThatIsAll) {
   EXPECT_DOUBLE_EQ(value_at(page, "use-by-size", "1", "mean by GPU time (%)"), 43.75);
   EXPECT_EQ(value_at(page, "use-by-size", ">8", "jobs"), 0);
   EXPECT_EQ(section_of(page, "utilisation").findings.front(),
-            "2 jobs used their GPUs at 37.5% on average.");
+            "The mean GPU utilization of 2 jobs was 37.5%.");
 }
 
 TEST(LastEpochs, AsTheProfilesSay) {
@@ -107,8 +107,9 @@ TEST(LastEpochs, AsTheProfilesSay) {
   EXPECT_NEAR(value_at(page, "last-epochs", "passed", "GPU time after that (%)"), 100 - until(0.99),
               1e-9);
   EXPECT_EQ(value_at(page, "last-epochs", "killed", "jobs"), 0);
-  EXPECT_NE(section_of(page, "last-epochs").missing.find("1 job of models without a loss curve"),
-            std::string::npos);
+  EXPECT_NE(
+      section_of(page, "last-epochs").missing.find("Omitted: 1 job of models without a loss curve"),
+      std::string::npos);
 }
 
 }  // namespace

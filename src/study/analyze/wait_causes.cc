@@ -12,9 +12,9 @@ namespace muster {
 
 namespace {
 
-// ---- where the source says why jobs waited
+// ---- Histories that contain the causes of waiting.
 
-void split_as_told(const Asked& asked, Section& section) {
+void split_as_told(const StudyInput& asked, Section& section) {
   std::array<WaitingOfSize, kSizes> sizes;
   WaitingOfSize all;
   for (const StudyJob& job : asked.jobs) {
@@ -50,7 +50,7 @@ void split_as_told(const Asked& asked, Section& section) {
   add_row("all", all);
   section.tables.push_back(std::move(table));
   if (all.total() == Duration()) {
-    section.findings.emplace_back("Nobody waited.");
+    section.findings.emplace_back("No job waited.");
     return;
   }
   std::vector<std::string> parts;
@@ -59,13 +59,13 @@ void split_as_told(const Asked& asked, Section& section) {
         fmt::format("{:.1f}% {}", 100 * all.share(static_cast<WaitCause>(i)), kWaitCauseNames[i]));
   }
   section.findings.push_back(fmt::format(
-      "Of {} of waiting, {}.", lasting(static_cast<double>(all.total().us())), listed(parts)));
+      "{} of waiting: {}.", lasting(static_cast<double>(all.total().us())), listed(parts)));
 }
 
-// ---- where it is to be found from what tenants held
+// ---- Histories without causes: estimated from the GPUs that tenants held.
 
 struct Estimate {
-  std::uint64_t waited = 0;  // And ran for a minute.
+  std::uint64_t waited = 0;  // Jobs that waited and ran for at least a minute.
   std::uint64_t on_arrival = 0;
   std::int64_t wait_us = 0;
   std::int64_t fair_us = 0;
@@ -90,10 +90,10 @@ struct Estimates {
 
 struct OfTenant {
   std::vector<Step> held;
-  std::vector<StudyJob> jobs;  // That waited.
+  std::vector<StudyJob> jobs;  // Jobs that waited.
 };
 
-std::vector<OfTenant> by_tenant(const Asked& asked) {
+std::vector<OfTenant> by_tenant(const StudyInput& asked) {
   std::vector<OfTenant> tenants(asked.history.tenants.size());
   for (const Hold& hold : asked.holds) {
     std::vector<Step>& changes = tenants[asked.history.jobs[hold.job].tenant].held;
@@ -107,7 +107,8 @@ std::vector<OfTenant> by_tenant(const Asked& asked) {
   return tenants;
 }
 
-void add_tenant(const Asked& asked, const OfTenant& tenant, std::int64_t quota, Estimates& sums) {
+void add_tenant(const StudyInput& asked, const OfTenant& tenant, std::int64_t quota,
+                Estimates& sums) {
   std::vector<WaitingJob> waiting;
   waiting.reserve(tenant.jobs.size());
   for (const StudyJob& job : tenant.jobs) {
@@ -123,8 +124,8 @@ void add_tenant(const Asked& asked, const OfTenant& tenant, std::int64_t quota, 
   }
 }
 
-// Nothing where a tree is given that does not have the tenant.
-std::optional<std::int64_t> quota_given(const Asked& asked, std::uint32_t tenant) {
+// Returns nullopt if the given tree does not have the tenant.
+std::optional<std::int64_t> quota_given(const StudyInput& asked, std::uint32_t tenant) {
   const std::string& name = asked.history.tenants[tenant];
   const Result<TenantId> id = asked.options.tenants->tenant_of_job(name);
   if (!id.ok()) return std::nullopt;
@@ -133,11 +134,11 @@ std::optional<std::int64_t> quota_given(const Asked& asked, std::uint32_t tenant
 
 struct Quotas {
   bool given = false;
-  bool scaled = false;  // Together they would have been more than the cluster has.
+  bool scaled = false;  // The sum exceeded the GPUs of the cluster.
   std::vector<std::optional<std::int64_t>> by_tenant;
 };
 
-Quotas quotas_of(const Asked& asked, const std::vector<OfTenant>& tenants, QuotaGuess guess) {
+Quotas quotas_of(const StudyInput& asked, const std::vector<OfTenant>& tenants, QuotaGuess guess) {
   const TenantTree* tree = asked.options.tenants;
   Quotas quotas;
   quotas.given = tree != nullptr && tree->sharing() == Sharing::kQuota;
@@ -148,7 +149,7 @@ Quotas quotas_of(const Asked& asked, const std::vector<OfTenant>& tenants, Quota
     sum = saturating_add(sum, quotas.by_tenant.back().value_or(0));
   }
   if (quotas.given || guess == QuotaGuess::kPeak || sum <= asked.gpus) return quotas;
-  // What tenants held when others did not is lent; their own parts are the cluster together.
+  // GPUs beyond a tenant's share were borrowed. The entitlements add up to the cluster.
   const double scale = static_cast<double>(asked.gpus) / static_cast<double>(sum);
   for (std::optional<std::int64_t>& quota : quotas.by_tenant) {
     quota = static_cast<std::int64_t>(static_cast<double>(*quota) * scale + 0.5);
@@ -157,7 +158,8 @@ Quotas quotas_of(const Asked& asked, const std::vector<OfTenant>& tenants, Quota
   return quotas;
 }
 
-Estimates estimate(const Asked& asked, const std::vector<OfTenant>& tenants, const Quotas& quotas) {
+Estimates estimate(const StudyInput& asked, const std::vector<OfTenant>& tenants,
+                   const Quotas& quotas) {
   Estimates sums;
   for (std::size_t i = 0; i < tenants.size(); ++i) {
     if (quotas.by_tenant[i]) add_tenant(asked, tenants[i], *quotas.by_tenant[i], sums);
@@ -198,7 +200,7 @@ PageTable estimates_table(const Estimates& sums, std::string key, std::string ti
   return table;
 }
 
-PageTable quotas_table(const Asked& asked, const std::vector<OfTenant>& tenants,
+PageTable quotas_table(const StudyInput& asked, const std::vector<OfTenant>& tenants,
                        const Quotas& quotas) {
   PageTable table;
   table.key = "quotas";
@@ -223,14 +225,14 @@ void say(const Estimate& all, Section& section) {
       "the rest, which the study calls fragmentation, is all other waiting.",
       percent(static_cast<double>(all.fair_us), static_cast<double>(all.wait_us))));
   if (all.waited == 0) return;
-  section.findings.push_back(fmt::format(
-      "By the state on arrival, as the study counted, {} of {} that waited and ran for a minute "
-      "met a tenant over its quota.",
-      percent(static_cast<double>(all.on_arrival), static_cast<double>(all.waited)),
-      many(all.waited, "job")));
+  section.findings.push_back(
+      fmt::format("By the state on arrival, as counted in the study: {} of {} that waited and ran "
+                  "for a minute arrived when their tenant was over its quota.",
+                  percent(static_cast<double>(all.on_arrival), static_cast<double>(all.waited)),
+                  many(all.waited, "job")));
 }
 
-void split_by_quota(const Asked& asked, Section& section) {
+void split_by_quota(const StudyInput& asked, Section& section) {
   const std::vector<OfTenant> tenants = by_tenant(asked);
   const Quotas quotas = quotas_of(asked, tenants, QuotaGuess::kP95);
   const Estimates sums = estimate(asked, tenants, quotas);
@@ -243,20 +245,19 @@ void split_by_quota(const Asked& asked, Section& section) {
       if (!quotas.by_tenant[i] && !tenants[i].jobs.empty()) ++without;
     }
     if (without > 0) {
-      section.missing =
-          fmt::format("the quotas of {} whose jobs waited; left out", many(without, "tenant"));
+      section.missing = fmt::format("the quotas of {} whose jobs waited; these are omitted",
+                                    many(without, "tenant"));
     }
     return;
   }
   const Estimates peaks = estimate(asked, tenants, quotas_of(asked, tenants, QuotaGuess::kPeak));
   section.tables.push_back(estimates_table(peaks, "wait-causes-peak-quotas",
-                                           "The same if quotas were the most each ever held"));
+                                           "The same if each quota were the maximum ever held"));
   section.missing = fmt::format(
-      "quotas; each tenant's was inferred as what it held at most 95% of the time{}. If it were "
-      "the "
-      "most it ever held, fair-share would be {} of the time instead of {}",
+      "quotas; each was inferred as the level that the tenant did not exceed for 95% of the "
+      "time{}. If it were the maximum ever held, fair-share would be {} of the time instead of {}",
       quotas.scaled
-          ? fmt::format(", scaled down so that together they are the {} GPUs there are", asked.gpus)
+          ? fmt::format(", scaled down so that the sum is the {} GPUs of the cluster", asked.gpus)
           : std::string(),
       percent(static_cast<double>(peaks.all().fair_us), static_cast<double>(peaks.all().wait_us)),
       percent(static_cast<double>(sums.all().fair_us), static_cast<double>(sums.all().wait_us)));
@@ -264,7 +265,7 @@ void split_by_quota(const Asked& asked, Section& section) {
 
 }  // namespace
 
-void wait_causes(const Asked& asked, Section& section) {
+void wait_causes(const StudyInput& asked, Section& section) {
   const Knows& knows = asked.history.knows;
   if (knows.waits && asked.history.waits.size() == asked.history.jobs.size()) {
     split_as_told(asked, section);
@@ -272,8 +273,8 @@ void wait_causes(const Asked& asked, Section& section) {
     split_by_quota(asked, section);
   } else {
     std::vector<std::string> lacks;
-    if (!knows.starts) lacks.emplace_back("when jobs started");
-    if (!knows.tenants) lacks.emplace_back("whose the jobs were");
+    if (!knows.starts) lacks.emplace_back("start times");
+    if (!knows.tenants) lacks.emplace_back("tenants");
     section.missing = listed(lacks);
   }
 }

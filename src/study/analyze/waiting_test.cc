@@ -87,9 +87,10 @@ TEST(Queueing, WaitingAgainIsToldApart) {
   add_attempt(history, 70, 90);
   const Page page = study(history, nullptr, StudyOptions());
   EXPECT_NEAR(value_at(page, "waiting-by-size", "1", "wait mean (min)"), 1 / 6.0, 1e-9);
-  EXPECT_EQ(section_of(page, "queueing").findings[1],
-            "Waiting again after the first start, from the end of an attempt to the next one, is "
-            "not in these figures: 2 waits, 40.0 s in all, 20.0 s on average.");
+  EXPECT_EQ(
+      section_of(page, "queueing").findings[1],
+      "These figures do not include later waits, from the end of an attempt to the next start: "
+      "2 waits, 40.0 s in total, 20.0 s on average.");
 }
 
 TEST(RunTimes, AsCountedNaively) {
@@ -152,7 +153,7 @@ TEST(Overview, DemandWhereStartsAreNotKnown) {
   const Series& wanted = section.plots[2].series[0];
   EXPECT_EQ(wanted.x, (std::vector<double>{0, 50, 100, 150}));
   EXPECT_EQ(wanted.y, (std::vector<double>{2, 5, 3, 0}));
-  EXPECT_EQ(section.findings.back(), "At most 5 GPUs were wanted at once.");
+  EXPECT_EQ(section.findings.back(), "The maximum demand was 5 GPUs.");
 }
 
 // Whether j, as it starts, leaves older and larger jobs of its tenant waiting; and the harm.
@@ -200,7 +201,7 @@ TEST(OutOfOrder, SecondBySecond) {
   }
 }
 
-TEST(Servers, AsCountedNaively) {
+TEST(Nodes, AsCountedNaively) {
   const History history = random_history(4, 300);
   const Page page = study(history, nullptr, StudyOptions());
   std::map<std::pair<std::string, std::int64_t>, std::vector<double>> waits;

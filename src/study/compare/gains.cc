@@ -13,17 +13,17 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kMostJobs = 5;
-constexpr std::size_t kMostGroups = 20;
+constexpr std::size_t kMaxJobs = 5;
+constexpr std::size_t kMaxGroups = 20;
 
 Number minutes(double us) { return {us / 6e7, 2}; }
 Number minutes(Duration duration) { return minutes(static_cast<double>(duration.us())); }
 
-// Those at the front, as far as they gain (sign 1) or lose (-1) enough.
+// Jobs from the front of the list that gain (sign 1) or lose (sign -1) at least kSmallestGain.
 PageTable jobs_table(std::span<const JobGain> jobs, const GainNames& names, int sign) {
   PageTable table;
   table.key = (sign > 0 ? "gained-" : "lost-") + names.key;
-  table.title = sign > 0 ? "Jobs that gain most" : "Jobs that lose most";
+  table.title = sign > 0 ? "Largest gains" : "Largest losses";
   table.columns = {"job",
                    "user",
                    "tenant",
@@ -31,7 +31,7 @@ PageTable jobs_table(std::span<const JobGain> jobs, const GainNames& names, int 
                    fmt::format("{} (min)", names.before),
                    fmt::format("{} (min)", names.after),
                    sign > 0 ? "sooner by (min)" : "later by (min)"};
-  for (const JobGain& job : jobs.first(std::min(jobs.size(), kMostJobs))) {
+  for (const JobGain& job : jobs.first(std::min(jobs.size(), kMaxJobs))) {
     const Duration much = job.gain() * sign;
     if (much < kSmallestGain) break;
     table.rows.push_back({job.id, job.user, job.tenant, std::int64_t{job.gpus}, minutes(job.before),
@@ -43,7 +43,7 @@ PageTable jobs_table(std::span<const JobGain> jobs, const GainNames& names, int 
 struct Group {
   std::string name;
   std::int64_t jobs = 0, gain = 0, lose = 0;
-  double before = 0, after = 0;  // Sums, in microseconds.
+  double before = 0, after = 0;  // Sums in microseconds.
 
   double change() const { return after - before; }
 };
@@ -81,15 +81,15 @@ void add_groups(std::span<const JobGain> jobs, const GainNames& names, std::stri
                    "change (min)",
                    "gain",
                    "lose"};
-  for (const Group& group : std::span(groups).first(std::min(groups.size(), kMostGroups))) {
+  for (const Group& group : std::span(groups).first(std::min(groups.size(), kMaxGroups))) {
     const auto count = static_cast<double>(group.jobs);
     table.rows.push_back({group.name, group.jobs, minutes(group.before / count),
                           minutes(group.after / count), minutes(group.change() / count), group.gain,
                           group.lose});
   }
-  if (groups.size() > kMostGroups) {
-    section.findings.push_back(
-        fmt::format("The {} {}s whose jobs change most of {}.", kMostGroups, what, groups.size()));
+  if (groups.size() > kMaxGroups) {
+    section.findings.push_back(fmt::format("The {} {}s with the largest changes, out of {}.",
+                                           kMaxGroups, what, groups.size()));
   }
   section.tables.push_back(std::move(table));
 }
@@ -99,7 +99,7 @@ void add_groups(std::span<const JobGain> jobs, const GainNames& names, std::stri
 Section gains_section(std::vector<JobGain> jobs, const GainNames& names) {
   Section section;
   section.key = "gains-" + names.key;
-  section.title = fmt::format("Who gains and who loses under {}", names.after);
+  section.title = fmt::format("Gains and losses under {}", names.after);
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const JobGain& a, const JobGain& b) { return a.gain() > b.gain(); });
   std::size_t gain = 0;
@@ -109,12 +109,12 @@ Section gains_section(std::vector<JobGain> jobs, const GainNames& names) {
     if (job.gain() * -1 >= kSmallestGain) ++lose;
   }
   section.findings.push_back(
-      fmt::format("Of {} jobs, {} would be done sooner than under {}, {} later, and {} at the same "
-                  "time within a second.",
+      fmt::format("Of {} jobs, {} would finish earlier than under {}, {} later, and {} at the same "
+                  "time (within a second).",
                   jobs.size(), gain, names.before, lose, jobs.size() - gain - lose));
   section.tables.push_back(jobs_table(jobs, names, 1));
   std::vector<JobGain> worst(
-      jobs.rbegin(), jobs.rbegin() + static_cast<std::ptrdiff_t>(std::min(jobs.size(), kMostJobs)));
+      jobs.rbegin(), jobs.rbegin() + static_cast<std::ptrdiff_t>(std::min(jobs.size(), kMaxJobs)));
   section.tables.push_back(jobs_table(worst, names, -1));
   std::erase_if(section.tables, [](const PageTable& table) { return table.rows.empty(); });
   add_groups(jobs, names, &JobGain::user, "user", section);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Who would gain and who would lose if one run took the place of another of the same workload: job
-// by job, and by user and tenant. For `muster report` and for what-if on a manager's own history.
+// Compares two runs of the same workload: which jobs, users and tenants would gain or lose. Used by
+// `muster report` and by what-if on a manager's history.
 
 #include <cstdint>
 #include <string>
@@ -21,16 +21,16 @@ struct JobGain {
   Duration gain() const { return before - after; }
 };
 
-// Less is neither a gain nor a loss.
+// Smaller differences count as neither a gain nor a loss.
 inline constexpr Duration kSmallestGain = Duration::seconds(1);
 
 struct GainNames {
-  std::string key;            // Ends the keys of the section and its tables.
-  std::string before, after;  // The runs, for people.
+  std::string key;            // Suffix of the keys of the section and its tables.
+  std::string before, after;  // Names of the runs, for display.
 };
 
-// How many gain and lose, the five jobs that gain most and the five that lose most, and the means
-// of users and tenants, those whose jobs' times change most first, twenty at most.
+// Lists the numbers of gains and losses, the five largest of each, and the means of up to twenty
+// users and tenants, largest change first.
 Section gains_section(std::vector<JobGain> jobs, const GainNames& names);
 
 }  // namespace muster

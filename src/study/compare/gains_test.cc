@@ -30,8 +30,8 @@ TEST(Gains, NamesTheJobsThatGainAndLoseMost) {
                     {"x", "fifo", "srtf"});
   EXPECT_EQ(section.key, "gains-x");
   EXPECT_EQ(section.findings.at(0),
-            "Of 5 jobs, 2 would be done sooner than under fifo, 2 later, and 1 at the same time "
-            "within a second.");
+            "Of 5 jobs, 2 would finish earlier than under fifo, 2 later, and 1 at the same time "
+            "(within a second).");
   ASSERT_NE(find(section, "gained-x"), nullptr);
   EXPECT_EQ(first_cells(*find(section, "gained-x")), (std::vector<std::string>{"c", "a"}));
   ASSERT_NE(find(section, "lost-x"), nullptr);
@@ -49,7 +49,7 @@ TEST(Gains, OfUsersThoseWhoseTimesChangeMostComeFirst) {
   EXPECT_EQ(std::get<std::int64_t>(users->rows[1][1]), 2);
   EXPECT_DOUBLE_EQ(std::get<Number>(users->rows[1][2]).value, 100.0 / 60);
   EXPECT_DOUBLE_EQ(std::get<Number>(users->rows[1][3]).value, 70.0 / 60);
-  EXPECT_EQ(find(section, "by-tenant-x"), nullptr) << "nobody named a tenant";
+  EXPECT_EQ(find(section, "by-tenant-x"), nullptr) << "no job has a tenant";
 }
 
 TEST(Gains, NobodyGainsWhereNothingChanges) {

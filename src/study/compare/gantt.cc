@@ -15,7 +15,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::int64_t kShortestReach = 1'000'000;  // A second.
+constexpr std::int64_t kShortestReach = 1'000'000;  // One second.
 
 struct Held {
   const PastJob* job = nullptr;
@@ -23,12 +23,12 @@ struct Held {
   std::size_t bars = 0;
 };
 
-// Attempts in the order of their starts.
+// Attempts in order of their start.
 std::vector<Held> all_held(const History& history) {
   std::vector<Held> held;
   for (const PastJob& job : history.jobs) {
     for (const Attempt& attempt : history.attempts_of(job)) {
-      if (attempt.host_count == 0) continue;  // In the pre-run: on no GPU of these.
+      if (attempt.host_count == 0) continue;  // Pre-runs use no GPU of the cluster.
       std::size_t bars = 0;
       for (const HostShare& share : history.hosts_of(attempt)) {
         bars += static_cast<std::size_t>(std::popcount(share.gpus));
@@ -63,12 +63,12 @@ std::string tip_of(const Held& held) {
   return tip;
 }
 
-// Rows of a server's GPUs, servers in the order of their names as people count (s2 before s10).
+// Rows of each node's GPUs. Nodes are in natural order (s2 before s10).
 std::vector<std::uint32_t> first_rows(const History& history, Gantt& gantt) {
-  std::vector<std::uint32_t> order(history.servers.size());
+  std::vector<std::uint32_t> order(history.nodes.size());
   std::iota(order.begin(), order.end(), 0U);
   const auto key = [&](std::uint32_t i) {
-    const std::string& name = history.servers[i].name;
+    const std::string& name = history.nodes[i].name;
     return std::pair(name.size(), &name);
   };
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -76,13 +76,13 @@ std::vector<std::uint32_t> first_rows(const History& history, Gantt& gantt) {
     const auto [b_size, b_name] = key(b);
     return a_size != b_size ? a_size < b_size : *a_name < *b_name;
   });
-  std::vector<std::uint32_t> first(history.servers.size());
-  for (const std::uint32_t server : order) {
-    first[server] = static_cast<std::uint32_t>(gantt.group_of_row.size());
+  std::vector<std::uint32_t> first(history.nodes.size());
+  for (const std::uint32_t node : order) {
+    first[node] = static_cast<std::uint32_t>(gantt.group_of_row.size());
     const auto group = static_cast<std::uint32_t>(gantt.groups.size());
-    gantt.groups.push_back(history.servers[server].name);
+    gantt.groups.push_back(history.nodes[node].name);
     gantt.group_of_row.insert(gantt.group_of_row.end(),
-                              static_cast<std::size_t>(history.servers[server].gpus), group);
+                              static_cast<std::size_t>(history.nodes[node].gpus), group);
   }
   return first;
 }
@@ -96,7 +96,7 @@ void add_bars(const History& history, const Held& held, const std::vector<std::u
   bar.tip = tip_of(held);
   for (const HostShare& share : history.hosts_of(*held.attempt)) {
     for (std::uint64_t left = share.gpus; left != 0; left &= left - 1) {
-      bar.row = first[share.server] + static_cast<std::uint32_t>(std::countr_zero(left));
+      bar.row = first[share.node] + static_cast<std::uint32_t>(std::countr_zero(left));
       gantt.bars.push_back(bar);
     }
   }
@@ -117,10 +117,10 @@ Stretch stretch_for(RunRefs runs) {
   }
   const auto too_many = [&](const Stretch& window) {
     return std::any_of(held.begin(), held.end(), [&](const std::vector<Held>& of_run) {
-      return bars_in(of_run, window) > kMostGanttBars;
+      return bars_in(of_run, window) > kMaxGanttBars;
     });
   };
-  // Around the middle of the shortest, so that there is something to see of each.
+  // The window is around the middle of the shortest run, so that it contains jobs of each run.
   const Instant middle = Instant::micros(shortest.us() / 2);
   std::int64_t reach = whole.end.us() - middle.us();
   Stretch window = whole;
@@ -147,7 +147,7 @@ Gantt gantt_of(const RunFiles& run, const std::string& key, const Stretch& windo
   bool full = false;
   for (const Held& one : held) {
     const bool inside = touches(one, window);
-    full = full || (inside && gantt.bars.size() + one.bars > kMostGanttBars);
+    full = full || (inside && gantt.bars.size() + one.bars > kMaxGanttBars);
     if (!inside || full) {
       ++(inside ? too_many : outside);
       continue;
@@ -158,13 +158,13 @@ Gantt gantt_of(const RunFiles& run, const std::string& key, const Stretch& windo
     add_bars(history, one, first, label->second, gantt);
   }
   if (outside > 0) {
-    gantt.thinned = fmt::format("{} of the {} are at other times: see muster report --window",
-                                grouped(outside), many(held.size(), "lease"));
+    gantt.thinned =
+        fmt::format("{} of the {} are outside of the window; use muster report --window",
+                    grouped(outside), many(held.size(), "lease"));
   }
   if (too_many > 0) {
-    gantt.thinned +=
-        fmt::format("{}the last {} in the window are not drawn, to keep the page quick",
-                    gantt.thinned.empty() ? "" : "; ", many(too_many, "lease"));
+    gantt.thinned += fmt::format("{}the last {} in the window are not drawn, to keep the page fast",
+                                 gantt.thinned.empty() ? "" : "; ", many(too_many, "lease"));
   }
   return gantt;
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-// Who held which GPU when, of one run, cut to what a browser draws with ease.
+// The Gantt chart of one run (jobs on GPUs over time), reduced to what a browser can draw quickly.
 
 #include <cstddef>
 #include <string>
 
 #include "base/types/time.h"
-#include "study/compare/run_files.h"
+#include "study/compare/loaded_runs.h"
 #include "study/page/page.h"
 
 namespace muster {
@@ -15,13 +15,13 @@ struct Stretch {
   Instant begin, end;
 };
 
-inline constexpr std::size_t kMostGanttBars = 20'000;
+inline constexpr std::size_t kMaxGanttBars = 20'000;
 
-// The same for all runs, so that they can be compared: from the beginning to the last end, or as
-// long a piece around the middle as has few enough bars in each run.
+// Returns one window for all runs, so that they can be compared: the whole time, or a part around
+// the middle with at most kMaxGanttBars bars in each run.
 Stretch stretch_for(RunRefs runs);
 
-// What is outside of the window, or too much for it, is left out and said in Gantt::thinned.
+// Omits bars outside of the window or beyond the limit. Gantt::thinned then describes this.
 Gantt gantt_of(const RunFiles& run, const std::string& key, const Stretch& window);
 
 }  // namespace muster

@@ -7,11 +7,11 @@ namespace {
 
 Instant at(std::int64_t seconds) { return Instant::at(Duration::seconds(seconds)); }
 
-// So many leases of a whole server of 8 GPUs, an hour each, one after the other.
+// The given number of leases of a whole node with 8 GPUs, one hour each, one after the other.
 RunFiles run_of(std::uint32_t leases) {
   RunFiles run;
   run.name = "run";
-  run.history.servers.push_back({"s0", 8, 0, 0});
+  run.history.nodes.push_back({"s0", 8, 0, 0});
   for (std::uint32_t i = 0; i < leases; ++i) {
     PastJob job;
     job.id = run.history.ids.intern("j" + std::to_string(i));
@@ -37,8 +37,8 @@ TEST(Gantt, ShowsAsMuchFromTheMiddleAsABrowserDraws) {
   const Stretch window = stretch_for(refs_to(runs));
   const Gantt gantt = gantt_of(runs[1], "g", window);
   EXPECT_EQ(gantt_of(runs[0], "g", window).begin, gantt.begin);  // The same for all.
-  EXPECT_LE(gantt.bars.size(), kMostGanttBars);
-  EXPECT_GT(gantt.bars.size(), kMostGanttBars / 2);
+  EXPECT_LE(gantt.bars.size(), kMaxGanttBars);
+  EXPECT_GT(gantt.bars.size(), kMaxGanttBars / 2);
   const double middle = 3600.0 * leases / 2;
   EXPECT_NEAR((gantt.begin + gantt.end) / 2, middle, 1);
   EXPECT_NE(gantt.thinned, "");
@@ -50,12 +50,12 @@ TEST(Gantt, ShowsAsMuchFromTheMiddleAsABrowserDraws) {
 
 TEST(Gantt, AWindowTooWideIsCutAndSaidSo) {
   const Gantt gantt = gantt_of(run_of(10'000), "g", {at(0), at(3600 * 10'000)});
-  EXPECT_EQ(gantt.bars.size(), kMostGanttBars);
+  EXPECT_EQ(gantt.bars.size(), kMaxGanttBars);
   EXPECT_EQ(gantt.thinned,
-            "the last 7,500 leases in the window are not drawn, to keep the page quick");
+            "the last 7,500 leases in the window are not drawn, to keep the page fast");
 }
 
-// It was tried, but it is not told where and when.
+// It ran, but where and when is unknown.
 TEST(Gantt, AnAttemptInThePreRunIsNotShown) {
   std::vector<RunFiles> runs = {run_of(3)};
   Attempt attempt;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/types/check.h"
-#include "sim/results/waiting.h"
+#include "sim/results/waiting_summary.h"
 #include "study/analyze/figures.h"
 #include "study/compare/gains.h"
 #include "study/compare/gantt.h"
@@ -22,7 +22,7 @@ namespace muster {
 namespace {
 
 constexpr double kSecondsAnHour = 3600;
-constexpr std::size_t kMostWithGains = 8;
+constexpr std::size_t kMaxWithGains = 8;
 
 using Runs = RunRefs;
 
@@ -33,7 +33,7 @@ bool interrupted(const RunFiles& run) {
   return at != run.summary.end() && at->is_boolean() && at->get<bool>();
 }
 
-// Of jobs that finished; nothing where none did.
+// A time of finished jobs; empty if no job finished.
 Cell hours(const RunFiles& run, const char* key) {
   if (!finished_any(run)) return {};
   return Number{run.number(key) / kSecondsAnHour, 2};
@@ -43,7 +43,7 @@ struct JobWindow {
   std::uint64_t first = 0, last = 0;
 };
 
-// In the order of arrival, where the run's statistics are not of all jobs.
+// The jobs in order of arrival that the run's statistics cover; nullopt if they cover all jobs.
 std::optional<JobWindow> window_of(const RunFiles& run) {
   const auto at = run.summary.find("window");
   if (at == run.summary.end() || !at->is_array() || at->size() != 2) return std::nullopt;
@@ -59,13 +59,13 @@ std::span<const PastJob> measured_jobs(const RunFiles& run) {
   return window ? jobs.subspan(window->first, window->last - window->first) : jobs;
 }
 
-// Completion and waiting of those that finished.
+// Completion and waiting times of finished jobs.
 struct Times {
   Sample jct, wait;
   std::array<Sample, kSizes> jct_of_size;
 };
 
-// From its submission to its end, of one that finished.
+// Time from submission to end of a finished job.
 std::optional<Duration> took(const History& history, const PastJob& job) {
   if (job.status != Status::kPassed || job.attempt_count == 0) return std::nullopt;
   return history.attempts_of(job).back().end - job.submit;
@@ -87,7 +87,7 @@ Times times_of(const RunFiles& run) {
   return times;
 }
 
-// Of the runs that went to their end.
+// Considers only runs that were not interrupted.
 void add_best(Runs runs, const RunFiles& base, Section& section) {
   const RunFiles* best = nullptr;
   for (const RunFiles& run : runs) {
@@ -95,7 +95,7 @@ void add_best(Runs runs, const RunFiles& base, Section& section) {
     if (best == nullptr || run.number("jct_mean_s") < best->number("jct_mean_s")) best = &run;
   }
   if (best == nullptr) {
-    section.findings.emplace_back("No run finished its jobs.");
+    section.findings.emplace_back("No run is complete.");
     return;
   }
   const double mean = best->number("jct_mean_s") / kSecondsAnHour;
@@ -103,15 +103,15 @@ void add_best(Runs runs, const RunFiles& base, Section& section) {
   if (best == &base || mean <= 0 || of_base <= 0 || interrupted(base)) {
     section.findings.push_back(fmt::format("Jobs took {:.2f} h on average under {}{}.", mean,
                                            best->name,
-                                           runs.size() > 1 ? ", less than under any other" : ""));
+                                           runs.size() > 1 ? ", less than in any other run" : ""));
     return;
   }
   section.findings.push_back(fmt::format(
-      "Jobs were done soonest under {}: {:.2f} h on average, {:.2f} times as quick as under {}.",
+      "Jobs finished earliest under {}: {:.2f} h on average, {:.2f} times as fast as under {}.",
       best->name, mean, of_base / mean, base.name));
 }
 
-// What makes a comparison lame.
+// Adds findings that limit the comparison.
 void warn(Runs runs, Section& section) {
   const auto differ = [&](const char* key) {
     return std::any_of(runs.begin(), runs.end(), [&](const RunFiles& run) {
@@ -121,24 +121,24 @@ void warn(Runs runs, Section& section) {
   for (const char* const key : {"trace", "cluster"}) {
     if (differ(key)) {
       section.findings.push_back(
-          fmt::format("The runs are not of the same {}: gains between them say little.", key));
+          fmt::format("The runs differ in their {}, so gains between them mean little.", key));
     }
   }
   for (const RunFiles& run : runs) {
     if (interrupted(run)) {
-      section.findings.push_back(
-          fmt::format("{} was interrupted: only jobs that ended by then count.", run.name));
+      section.findings.push_back(fmt::format(
+          "{} was interrupted: it includes only jobs that had ended by then.", run.name));
     }
     if (const std::optional<JobWindow> window = window_of(run)) {
       section.findings.push_back(
-          fmt::format("The times of {} are of jobs {} to {} in the order of arrival.", run.name,
+          fmt::format("The times of {} cover jobs {} to {} in order of arrival.", run.name,
                       window->first, window->last));
     }
   }
 }
 
 Section summary_section(Runs runs, std::size_t baseline) {
-  Section section{"summary", "The runs side by side", {}, "", {}, {}, {}};
+  Section section{"summary", "Comparison of the runs", {}, "", {}, {}, {}};
   PageTable table{
       "runs",
       "",
@@ -202,9 +202,9 @@ Section size_section(Runs runs, const std::vector<Times>& times) {
   return section;
 }
 
-// Only between runs of one workload, whose jobs are the same, and not for a whole shelf of them.
+// Only for runs of one workload, which have the same jobs, and only for a few runs.
 void add_gains(Runs runs, std::size_t baseline, Page& page) {
-  if (runs.size() > kMostWithGains) return;
+  if (runs.size() > kMaxWithGains) return;
   const RunFiles& base = runs[baseline];
   const JobsById jobs(base.history);
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -232,9 +232,9 @@ std::vector<RunSteps> steps_by_name(Runs runs) {
   return named;
 }
 
-// Nothing of runs in which nothing could fail.
+// Returns nullopt if no run could have failures.
 std::optional<Section> failure_section(Runs runs) {
-  Section section{"failures", "What failed", {}, "", {}, {}, {}};
+  Section section{"failures", "Failures", {}, "", {}, {}, {}};
   PageTable table{"failures",
                   "",
                   {"run", "failed jobs", "failed attempts", "GPU hours lost", "caught in pre-run",
@@ -258,18 +258,18 @@ std::optional<Section> failure_section(Runs runs) {
 }
 
 Section gpu_section(Runs runs, const RunPageOptions& options) {
-  Section section{"gpus", "GPU by GPU", {}, "", {}, {}, {}};
+  Section section{"gpus", "Jobs on each GPU", {}, "", {}, {}, {}};
   const Stretch window = options.window ? *options.window : stretch_for(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     section.gantts.push_back(gantt_of(runs[i], fmt::format("gantt-{}", i + 1), window));
   }
   section.findings.emplace_back(
-      "A row is a GPU, a bar a job that holds it. Zoom with the wheel, move by dragging.");
+      "Each row is a GPU, each bar a job that holds it. Zoom with the mouse wheel; drag to move.");
   return section;
 }
 
 Section source_section(Runs runs) {
-  Section section{"sources", "Where it comes from", {}, "", {}, {}, {}};
+  Section section{"sources", "Sources", {}, "", {}, {}, {}};
   PageTable table{"sources",
                   "",
                   {"run", "scheduler", "trace", "cluster", "estimates", "seed", "events",
@@ -287,7 +287,7 @@ Section source_section(Runs runs) {
   }
   section.tables.push_back(std::move(table));
   section.findings.emplace_back(
-      "Equal digests mean equal decisions, whatever machine or compiler they were made on.");
+      "Equal digests mean equal decisions, on any machine and with any compiler.");
   return section;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Simulated runs side by side, as a page to send to colleagues: completion and waiting times, the
-// cluster over time, who held which GPU, and the commands that made it all. `muster report` reads
-// the runs (run_files.h), calls this once and hands the page to a writer.
+// Builds a page that compares simulated runs: completion and waiting times, the cluster over time,
+// the Gantt charts, and the commands of the runs. `muster report` reads the runs (loaded_runs.h),
+// calls this once and passes the page to a writer.
 
 #include <cstddef>
 #include <optional>
@@ -10,19 +10,19 @@
 
 #include "base/types/result.h"
 #include "study/compare/gantt.h"
-#include "study/compare/run_files.h"
+#include "study/compare/loaded_runs.h"
 #include "study/page/page.h"
 
 namespace muster {
 
 struct RunPageOptions {
-  std::size_t baseline = 0;  // The run that the others are measured against.
-  // Shown GPU by GPU; otherwise all, or as much from the middle as a browser draws with ease.
+  std::size_t baseline = 0;  // The run that the others are compared with.
+  // Window of the Gantt charts. Empty: all, or a part around the middle that a browser can draw.
   std::optional<Stretch> window;
-  bool gpus = true;  // Whether they are shown at all.
+  bool gpus = true;  // False omits the Gantt charts.
 };
 
-// At least one run. Pure: equal runs give equal pages.
+// REQUIRES: at least one run. Deterministic, without side effects.
 Page run_page(RunRefs runs, const RunPageOptions& options);
 Page run_page(const std::vector<RunFiles>& runs, const RunPageOptions& options);
 

@@ -85,7 +85,7 @@ TEST_F(RunPage, MeasuresRunsAgainstTheBaseline) {
   EXPECT_EQ(std::get<Number>(table.rows[0][4]).value, 2);
   EXPECT_EQ(std::get<Number>(table.rows[1][4]).value, 1);
   EXPECT_EQ(section(page, "summary").findings.at(0),
-            "Jobs were done soonest under quick: 1.00 h on average, 2.00 times as quick as under "
+            "Jobs finished earliest under quick: 1.00 h on average, 2.00 times as fast as under "
             "slow.");
   EXPECT_EQ(page.commands, std::vector<std::string>{"muster sim"});
 }
@@ -96,7 +96,7 @@ TEST_F(RunPage, TellsTimesOfEachSize) {
   const PageTable& sizes = section(page, "sizes").tables.at(0);
   EXPECT_EQ(std::get<Number>(sizes.rows[0][1]).value, 3);  // Hours, of b on 1 GPU.
   EXPECT_TRUE(std::holds_alternative<std::monostate>(sizes.rows[0][2]));
-  EXPECT_EQ(std::get<Number>(sizes.rows[0][3]).value, 2);  // Of a on 6.
+  EXPECT_EQ(std::get<Number>(sizes.rows[0][3]).value, 2);  // Only job a, on 6 GPUs.
   const Plot& wait = section(page, "distributions").plots.at(1);
   ASSERT_EQ(wait.series.size(), 1u);
   EXPECT_EQ(wait.series[0].x.back(), 2);  // b waited two hours.
@@ -135,7 +135,8 @@ TEST_F(RunPage, ShowsTheWindowAskedFor) {
   EXPECT_EQ(gantt.bars.size(), 1u);
   EXPECT_EQ(gantt.begin, 8000);
   EXPECT_EQ(gantt.end, 9000);
-  EXPECT_EQ(gantt.thinned, "1 of the 2 leases are at other times: see muster report --window");
+  EXPECT_EQ(gantt.thinned,
+            "1 of the 2 leases are outside of the window; use muster report --window");
 }
 
 TEST_F(RunPage, FailuresOnlyWhereThereCouldBeSome) {
@@ -160,19 +161,20 @@ TEST_F(RunPage, DoesNotPraiseRunsThatFinishedNothing) {
   const Page page = run_page(read({none, cut, good}), {});
   const Section& summary = section(page, "summary");
   EXPECT_EQ(summary.findings.at(0),
-            "Jobs took 1.00 h on average under good, less than under any "
-            "other.");
+            "Jobs took 1.00 h on average under good, less than in any "
+            "other run.");
   EXPECT_TRUE(std::holds_alternative<std::monostate>(summary.tables.at(0).rows[0][3]));
-  EXPECT_EQ(summary.findings.back(), "cut was interrupted: only jobs that ended by then count.");
+  EXPECT_EQ(summary.findings.back(),
+            "cut was interrupted: it includes only jobs that had ended by then.");
 }
 
 TEST_F(RunPage, KeepsToTheWindowOfTheRun) {
   const Page page = run_page(read({write("w", 1, R"(, "window": [1, 2])")}), {});
   const PageTable& sizes = section(page, "sizes").tables.at(0);
-  EXPECT_EQ(std::get<Number>(sizes.rows[0][1]).value, 3);  // Of b alone.
+  EXPECT_EQ(std::get<Number>(sizes.rows[0][1]).value, 3);  // Only job b.
   EXPECT_TRUE(std::holds_alternative<std::monostate>(sizes.rows[0][3]));
   EXPECT_EQ(section(page, "summary").findings.back(),
-            "The times of w are of jobs 1 to 2 in the order of arrival.");
+            "The times of w cover jobs 1 to 2 in order of arrival.");
 }
 
 // A seed may be larger than a double counts.
@@ -189,12 +191,13 @@ TEST_F(RunPage, SaysWhatIsWrong) {
   EXPECT_EQ(find_runs({(dir_ / "none").string()}).error().message,
             (dir_ / "none").string() + ": no such directory");
   fs::create_directories(dir_ / "empty");
-  EXPECT_EQ(
-      find_runs({(dir_ / "empty").string()}).error().message,
-      (dir_ / "empty").string() + ": no summary.json in it: make one with muster sim --out DIR");
+  EXPECT_EQ(find_runs({(dir_ / "empty").string()}).error().message,
+            (dir_ / "empty").string() +
+                ": contains no summary.json; create a run with muster sim --out DIR");
   std::ofstream(fs::path(run) / "timeline.csv") << "time_s,busy_gpus,waiting\n5,1,1\n4,1,1\n";
-  EXPECT_EQ(read_run_files(run).error().message,
-            run + "/timeline.csv:3: time_s: empty, or before the row above: '4'");
+  EXPECT_EQ(
+      read_run_files(run).error().message,
+      run + "/timeline.csv:3: time_s: must not be empty or earlier than in the previous row: '4'");
   std::ofstream(fs::path(run) / "timeline.csv") << "time_s,busy_gpus,waiting\n5,x,1\n";
   EXPECT_EQ(read_run_files(run).error().message,
             run + "/timeline.csv:2: busy_gpus: not a whole number: 'x'");

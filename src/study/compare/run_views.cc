@@ -11,29 +11,29 @@ namespace muster {
 
 namespace {
 
-// In LeaseTimeline::ends.
+// Indices into LeaseTimeline::ends.
 enum End : std::uint32_t { kFinished, kStopped, kFailed, kNotOver };
 
-// In the order of their names as people count: s2 before s10.
-std::vector<std::uint32_t> server_order(const History& history) {
-  std::vector<std::uint32_t> order(history.servers.size());
+// Nodes in natural order of their names: s2 before s10.
+std::vector<std::uint32_t> node_order(const History& history) {
+  std::vector<std::uint32_t> order(history.nodes.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const std::string& first = history.servers[a].name;
-    const std::string& second = history.servers[b].name;
+    const std::string& first = history.nodes[a].name;
+    const std::string& second = history.nodes[b].name;
     return first.size() != second.size() ? first.size() < second.size() : first < second;
   });
   return order;
 }
 
-// Each server's first row, by its place in the history.
-std::vector<std::uint32_t> add_servers(const History& history, LeaseTimeline& timeline) {
-  std::vector<std::uint32_t> first(history.servers.size());
+// Returns the first row of each node, by its index in the history.
+std::vector<std::uint32_t> add_nodes(const History& history, LeaseTimeline& timeline) {
+  std::vector<std::uint32_t> first(history.nodes.size());
   std::uint32_t row = 0;
-  for (const std::uint32_t server : server_order(history)) {
-    first[server] = row;
-    row += static_cast<std::uint32_t>(history.servers[server].gpus);
-    timeline.servers.push_back({history.servers[server].name, history.servers[server].gpus});
+  for (const std::uint32_t node : node_order(history)) {
+    first[node] = row;
+    row += static_cast<std::uint32_t>(history.nodes[node].gpus);
+    timeline.nodes.push_back({history.nodes[node].name, history.nodes[node].gpus});
   }
   timeline.gpus = history.gpus > 0 ? history.gpus : row;
   return first;
@@ -41,7 +41,7 @@ std::vector<std::uint32_t> add_servers(const History& history, LeaseTimeline& ti
 
 std::string tenant_name(const std::string& name) { return std::string(tenant_or_default(name)); }
 
-// 0: none; the causes come after it.
+// Index into the causes: 0 is none.
 std::uint32_t main_cause(const WaitSplit& waited) {
   const auto most = std::max_element(waited.by_cause.begin(), waited.by_cause.end());
   if (*most <= Duration()) return 0;
@@ -89,14 +89,14 @@ void add_job(const History& history, std::size_t index, const std::vector<std::u
                     attempt.end};
     for (const HostShare& share : history.hosts_of(attempt)) {
       for (std::uint64_t left = share.gpus; left != 0; left &= left - 1) {
-        bar.row = rows[share.server] + static_cast<std::uint32_t>(std::countr_zero(left));
+        bar.row = rows[share.node] + static_cast<std::uint32_t>(std::countr_zero(left));
         timeline.bars.push_back(bar);
       }
     }
   }
 }
 
-// As the run's own file has it; both columns have the same instants.
+// From the run's own file, where both columns have the same instants.
 void add_told_load(const RunFiles& run, LeaseTimeline& timeline) {
   for (std::size_t i = 0; i < run.busy.size(); ++i) {
     timeline.load.push_back({run.busy[i].at, static_cast<double>(run.busy[i].level),
@@ -109,8 +109,8 @@ const Attempt* last_told(std::span<const Attempt> attempts) {
   return last == attempts.rend() ? nullptr : &*last;
 }
 
-// A job waits from its submission to its first lease, and from a lease to the next. Whoever never
-// ran and is over is not known to have waited to the end.
+// A job waits from its submission to its first lease, and from each lease to the next. An ended job
+// that never ran is ignored, because the end of its wait is unknown.
 void add_counted_load(const History& history, LeaseTimeline& timeline) {
   std::vector<TimelineLoad> changes;
   const auto change = [&](Instant at, std::int64_t busy, double waiting) {
@@ -147,7 +147,7 @@ LeaseTimeline timeline_of(const RunFiles& run) {
   LeaseTimeline timeline;
   timeline.whole = whole_of(history);
   timeline.dates = history.knows.dates;
-  const std::vector<std::uint32_t> rows = add_servers(history, timeline);
+  const std::vector<std::uint32_t> rows = add_nodes(history, timeline);
   for (std::uint32_t i = 0; i < history.tenants.size(); ++i) {
     timeline.tenants.push_back(tenant_name(history.tenants[i]));
   }

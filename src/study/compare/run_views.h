@@ -1,6 +1,6 @@
 #pragma once
 
-// What the dashboard shows of a past: who held which GPU when, and how much of it each tenant had.
+// Dashboard data of a loaded run: leases over time, and the usage of each tenant.
 
 #include <cstddef>
 #include <string>
@@ -9,15 +9,15 @@
 #include "api/port/timeline.h"
 #include "api/port/usage.h"
 #include "engine/model/tenants.h"
-#include "study/compare/run_files.h"
+#include "study/compare/loaded_runs.h"
 
 namespace muster {
 
-// Its load is that of the run, or of the leases where the run tells none.
+// The load comes from the run, or from the leases if the run has none.
 LeaseTimeline timeline_of(const RunFiles& run);
 
-// Steps of the window. Without a tree nobody has a quota. Nothing is now, and how many GPUs there
-// are is for the caller to fill in.
+// Returns the steps in the window. Without `tenants` there are no quotas. Current values are empty,
+// and the caller sets the number of GPUs.
 UsageFacts usage_of(const RunFiles& run, const TenantTree* tenants, const TimeWindow& window,
                     std::size_t points);
 

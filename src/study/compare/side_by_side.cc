@@ -9,7 +9,7 @@ namespace muster {
 
 namespace {
 
-constexpr double kLeastShown = 0.01;  // Of the unit, since logarithms have no zero.
+constexpr double kMinShown = 0.01;  // In the given unit, because logarithms have no zero.
 
 }  // namespace
 
@@ -22,11 +22,11 @@ Section distribution_section(const std::vector<RunTimes>& runs, const TimeUnit& 
     wait.push_back({run.name, run.wait});
   }
   section.plots.push_back(cdf_plot({"jct-cdf", "Completion time: submission to end", unit.name},
-                                   jct, unit.us, kLeastShown));
-  section.plots.push_back(cdf_plot({"wait-cdf", "Waiting: the part of it without GPUs", unit.name},
-                                   wait, unit.us, kLeastShown));
+                                   jct, unit.us, kMinShown));
+  section.plots.push_back(cdf_plot({"wait-cdf", "Waiting: the part without GPUs", unit.name}, wait,
+                                   unit.us, kMinShown));
   section.findings.emplace_back(
-      "Of jobs that finished; a point says what part took at most so long.");
+      "These cover finished jobs. Each point is the share of jobs that took at most this time.");
   return section;
 }
 
@@ -41,7 +41,7 @@ Section time_section(const std::vector<RunSteps>& runs) {
     plot.y_label = y_label;
     plot.kind = Plot::Kind::kSteps;
     plot.scale = Plot::Scale::kTime;
-    Instant end;  // The same for all, so that they are thinned alike.
+    Instant end;  // The same for all runs, so that they are thinned in the same way.
     for (const RunSteps& run : runs) {
       if (!(run.*steps)->empty()) end = std::max(end, (run.*steps)->back().at);
     }

@@ -1,19 +1,19 @@
 #pragma once
 
-// What any runs of one workload have to show beside each other, whether files tell of them or a
-// simulation has just ended: how long jobs took and waited, the cluster over time, and ratios. For
-// `muster report` and for what-if on a manager's own history.
+// Sections that compare runs of one workload, from files or from new simulations: completion and
+// waiting times, the cluster over time, and ratios. Used by `muster report` and by what-if on a
+// manager's history.
 
 #include <string>
 #include <vector>
 
-#include "study/analyze/asked.h"
 #include "study/analyze/figures.h"
+#include "study/analyze/study_input.h"
 #include "study/page/page.h"
 
 namespace muster {
 
-// Of jobs that finished.
+// Times of finished jobs.
 struct RunTimes {
   std::string name;
   const Sample* jct = nullptr;
@@ -27,19 +27,19 @@ struct TimeUnit {
 inline constexpr TimeUnit kInHours = {"hours", kHour};
 inline constexpr TimeUnit kInMinutes = {"minutes", kMinute};
 
-// Completion and waiting as distributions.
+// Distributions of completion and waiting times.
 Section distribution_section(const std::vector<RunTimes>& runs, const TimeUnit& unit);
 
 struct RunSteps {
   std::string name;
-  const std::vector<Step>* busy = nullptr;     // GPUs.
-  const std::vector<Step>* waiting = nullptr;  // Jobs.
+  const std::vector<Step>* busy = nullptr;     // GPUs in use.
+  const std::vector<Step>* waiting = nullptr;  // Waiting jobs.
 };
 
-// From the beginning to the last step of any.
+// The cluster from time 0 to the last step of any run.
 Section time_section(const std::vector<RunSteps>& runs);
 
-// How many times as quick; nothing where either has nothing.
+// The speed-up before / after; empty if either value is missing.
 Cell gain_cell(double before, double after);
 
 }  // namespace muster

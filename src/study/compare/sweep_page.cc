@@ -13,7 +13,7 @@
 #include "base/text/text.h"
 #include "base/types/check.h"
 #include "study/analyze/figures.h"
-#include "study/compare/run_files.h"
+#include "study/compare/loaded_runs.h"
 
 namespace muster {
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kCellSecondsAnHour = 3600;
 constexpr std::string_view kSeeds = "seeds";
-// Those a page is made of. Each has its two bounds beside it in means.csv.
+// The measures of a page. means.csv has two bounds next to each.
 constexpr std::array<std::string_view, 6> kMeasures = {
     "jct_mean_s", "jct_p50_s", "jct_p99_s", "wait_mean_s", "makespan_s", "gpu_utilization"};
 
@@ -42,7 +42,7 @@ Cell hours_cell(double seconds) {
   return Number{seconds / kCellSecondsAnHour, 2};
 }
 
-// The axes on which groups differ; all where there is one group only.
+// The axes on which groups differ; all axes if there is only one group.
 std::vector<std::size_t> telling_axes(const SweepFiles& sweep) {
   std::vector<std::size_t> axes;
   const auto& rows = sweep.means.rows;
@@ -54,7 +54,7 @@ std::vector<std::size_t> telling_axes(const SweepFiles& sweep) {
   return axes;
 }
 
-// Numbers as numbers, so that a page can sort by them.
+// Converts numbers, so that a page can sort by them.
 Cell cell_of(const std::string& text) {
   if (text.empty()) return {};
   const Result<std::int64_t> whole = parse_int(text);
@@ -97,13 +97,13 @@ Section means_section(const SweepFiles& sweep, const std::vector<std::string>& n
   for (std::size_t i = 1; i < names.size(); ++i) {
     if (of(i, "jct_mean_s") < of(best, "jct_mean_s")) best = i;
   }
+  section.findings.push_back(fmt::format("{} has the shortest mean completion time: {:.2f} h.",
+                                         names[best], of(best, "jct_mean_s") / kCellSecondsAnHour));
   section.findings.push_back(
-      fmt::format("The shortest mean completion time is that of {}: {:.2f} h.", names[best],
-                  of(best, "jct_mean_s") / kCellSecondsAnHour));
-  section.findings.push_back(fmt::format(
-      "A gain of 2.00 means half the mean completion time of {}. Intervals are of a bootstrap over "
-      "the seeds.",
-      names[baseline]));
+      fmt::format("A gain of 2.00 means half the mean completion time of {}. Intervals come from a "
+                  "bootstrap over "
+                  "the seeds.",
+                  names[baseline]));
   return section;
 }
 
@@ -134,7 +134,7 @@ Section bars_section(const SweepFiles& sweep, const std::vector<std::string>& na
 }
 
 Section cells_section(const SweepFiles& sweep) {
-  Section section{"cells", "Every cell", {}, "", {}, {}, {}};
+  Section section{"cells", "All cells", {}, "", {}, {}, {}};
   PageTable table{"cells", "", sweep.results.columns, {}};
   for (const std::vector<std::string>& from : sweep.results.rows) {
     std::vector<Cell> row;
@@ -157,7 +157,7 @@ Result<SweepFile> parse_file(std::string_view text, const std::string& name) {
     const auto fail = [&](std::string_view what) {
       return Error{fmt::format("{}:{}: {}", name, lines.number(), what)};
     };
-    if (const Refusal refusal = splitter.split(lines.line())) return fail(refusal->message);
+    if (const MaybeError refusal = splitter.split(lines.line())) return fail(refusal->message);
     const std::vector<std::string> row(splitter.fields().begin(), splitter.fields().end());
     if (lines.number() == 1) {
       file.columns = row;
@@ -173,7 +173,7 @@ Result<SweepFile> parse_file(std::string_view text, const std::string& name) {
   return file;
 }
 
-Refusal check_means(const SweepFile& means, const std::string& name) {
+MaybeError check_means(const SweepFile& means, const std::string& name) {
   for (const std::string_view measure : kMeasures) {
     for (const char* const suffix : {"", "_low95", "_high95"}) {
       const std::string column = std::string(measure) + suffix;
@@ -204,7 +204,7 @@ Result<SweepFiles> parse_sweep_files(std::string_view means, std::string_view re
   Result<SweepFile> parsed_means = parse_file(means, means_name);
   if (!parsed_means.ok()) return parsed_means.error();
   sweep.means = std::move(parsed_means).value();
-  if (const Refusal refusal = check_means(sweep.means, means_name)) return *refusal;
+  if (const MaybeError refusal = check_means(sweep.means, means_name)) return *refusal;
   Result<SweepFile> parsed_results = parse_file(results, dir + "/results.csv");
   if (!parsed_results.ok()) return parsed_results.error();
   sweep.results = std::move(parsed_results).value();

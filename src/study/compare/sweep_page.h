@@ -1,7 +1,7 @@
 #pragma once
 
-// A sweep as a page: what its means.csv and results.csv say (sim/results/sweep.h writes them), with
-// ratios to a group of cells chosen as the baseline.
+// Builds a page from the means.csv and results.csv of a sweep (written by
+// sim/results/sweep_tables.h), with ratios to a baseline group of cells.
 
 #include <cstddef>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-// A CSV file as it is. The columns before `seeds` are the sweep's axes.
+// A CSV file without interpretation. The columns before `seeds` are the sweep's axes.
 struct SweepFile {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
@@ -26,14 +26,14 @@ struct SweepFiles {
 
 bool holds_sweep(const std::string& dir);
 Result<SweepFiles> read_sweep_files(const std::string& dir);
-// The same from memory; the directory's name stands in messages.
+// Parses the same files from memory. `dir` is used as the path in messages.
 Result<SweepFiles> parse_sweep_files(std::string_view means, std::string_view results,
                                      const std::string& dir);
 
-// What a group of cells is called: the values of the axes that differ, in their order.
+// Names of the groups: the values of the axes that differ, in axis order.
 std::vector<std::string> group_names(const SweepFiles& sweep);
 
-// Baseline: in group_names().
+// `baseline` is an index into group_names().
 Page sweep_page(const SweepFiles& sweep, std::size_t baseline);
 
 }  // namespace muster

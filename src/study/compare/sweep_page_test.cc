@@ -31,8 +31,7 @@ TEST(SweepPage, MeasuresAgainstTheBaseline) {
   EXPECT_EQ(table.columns.at(0), "policy");
   EXPECT_EQ(table.columns.at(5), "gain");
   EXPECT_EQ(std::get<Number>(table.rows[1][5]).value, 2);
-  EXPECT_EQ(page.sections[0].findings.at(0),
-            "The shortest mean completion time is that of srtf: 1.00 h.");
+  EXPECT_EQ(page.sections[0].findings.at(0), "srtf has the shortest mean completion time: 1.00 h.");
   const Plot& bars = page.sections.at(1).plots.at(0);
   EXPECT_EQ(bars.series.at(0).y, (std::vector<double>{2, 1}));
   EXPECT_EQ(bars.series.at(2).name, "high 95%");

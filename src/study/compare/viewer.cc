@@ -13,7 +13,7 @@
 #include "base/text/wording.h"
 #include "study/compare/run_page.h"
 #include "study/compare/run_views.h"
-#include "study/page/browser.h"
+#include "study/page/dashboard_page.h"
 
 namespace muster {
 
@@ -49,7 +49,7 @@ std::string about_run(const RunFiles& run) {
 
 Instant instant_of(double seconds) { return Instant::micros(std::llround(seconds * 1e6)); }
 
-// As asked for, of what there is. Nothing is left of one that ends before it begins.
+// The requested window within the whole; nullopt if it ends before it begins.
 std::optional<TimeWindow> window_of(const TimeWindow& whole, std::optional<double> from,
                                     std::optional<double> to) {
   const TimeWindow window{from ? instant_of(*from) : whole.begin, to ? instant_of(*to) : whole.end};
@@ -57,8 +57,8 @@ std::optional<TimeWindow> window_of(const TimeWindow& whole, std::optional<doubl
   return window;
 }
 
-constexpr const char* kOutside = "from, to: there is nothing in between";
-constexpr std::size_t kMostQuestions = 32;  // That wait.
+constexpr const char* kOutside = "from: must not be later than 'to'";
+constexpr std::size_t kMaxQuestions = 32;  // Maximum number of queued calls.
 
 }  // namespace
 
@@ -98,7 +98,7 @@ void Viewer::add_page(std::string kind, std::string name, std::string about, std
 void Viewer::call(Caller caller, Call call, std::function<void(Answer)> done) {
   {
     const std::lock_guard lock(mutex_);
-    if (questions_.size() < kMostQuestions) {
+    if (questions_.size() < kMaxQuestions) {
       questions_.push_back({std::move(caller), std::move(call), std::move(done)});
       if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
       return woken_.notify_one();
@@ -121,7 +121,7 @@ void Viewer::work() {
             return on(question.caller, call);
           } else {
             return no(ErrorCode::kNotFound,
-                      "muster view shows files; this is of a live manager only");
+                      "muster view shows files; this call needs a live manager");
           }
         },
         question.call));
@@ -136,7 +136,7 @@ Answer Viewer::on(const Caller& caller, const ShowMe&) const {
   const auto runs = std::count_if(opened_.begin(), opened_.end(),
                                   [](const Opened& opened) { return opened.run.has_value(); });
   json screens = json::array();
-  // The first is what people see first: what they gave several of, they want to compare.
+  // The dashboard opens the first screen. With several runs, that is the comparison.
   if (runs == 1) screens = {"timeline", "compare", "tenants"};
   if (runs > 1) screens = {"compare", "timeline", "tenants"};
   if (static_cast<std::size_t>(runs) < opened_.size()) screens.push_back("pages");
@@ -189,7 +189,7 @@ Answer Viewer::on(const Caller&, const ShowUsage& call) {
   const LeaseTimeline& timeline = timeline_of_opened(*opened);
   std::optional<TimeWindow> window = window_of(timeline.whole, call.from, call.to);
   if (!window) return no(ErrorCode::kInvalid, kOutside);
-  // Steps have some length, also where nothing ever ran.
+  // Steps must have a length, even if no job ever ran.
   const auto points = Duration::micros(static_cast<std::int64_t>(call.points));
   window->end = std::max(window->end, window->begin + points);
   UsageFacts facts =

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the dashboard asks, answered from files instead of by a live manager: `muster view` opens
-// runs and pages (open.h), puts an ApiServer before this, and waits. Everything is opened before
-// the first call; answers come from one thread of its own.
+// Answers the dashboard's requests from files instead of from a live manager. `muster view` loads
+// runs and pages (opened_views.h), starts an ApiServer for this service, and waits. Everything is
+// loaded before the first call. A separate thread computes the answers.
 
 #include <condition_variable>
 #include <cstddef>
@@ -17,7 +17,7 @@
 #include "api/port/service.h"
 #include "api/port/timeline.h"
 #include "engine/model/tenants.h"
-#include "study/compare/run_files.h"
+#include "study/compare/loaded_runs.h"
 
 namespace muster {
 
@@ -28,21 +28,21 @@ class Viewer final : public Service {
   Viewer(const Viewer&) = delete;
   Viewer& operator=(const Viewer&) = delete;
 
-  // Quotas, where they are known.
+  // `tenants` has the quotas, if known.
   void add_run(RunFiles run, std::optional<TenantTree> tenants = std::nullopt);
-  // As browser_page() makes it. `kind` is "sweep" or "page".
+  // `page` comes from browser_page(). `kind` is "sweep" or "page".
   void add_page(std::string kind, std::string name, std::string about, std::string page);
   bool has_name(const std::string& name) const;
 
   void call(Caller caller, Call call, std::function<void(Answer)> done) override;
-  void watch(std::function<void(Notes)>) override {}  // Nothing ever happens here.
+  void watch(std::function<void(Notes)>) override {}  // Loaded files never change.
 
  private:
   struct Opened {
     std::string kind, name, about;
     std::optional<RunFiles> run;
     std::optional<TenantTree> tenants;
-    std::optional<LeaseTimeline> timeline;  // Made when it is first looked at.
+    std::optional<LeaseTimeline> timeline;  // Computed on first use.
     std::string page;
   };
   struct Question {
@@ -52,7 +52,7 @@ class Viewer final : public Service {
   };
 
   void work();
-  // One overload for each call that CallInfo says is answered from files.
+  // One overload for each call that CallInfo lists as answered from files.
   Answer on(const Caller& caller, const ShowMe& call) const;
   Answer on(const Caller& caller, const ShowHealth& call) const;
   Answer on(const Caller& caller, const ShowMetrics& call) const;
@@ -61,7 +61,7 @@ class Viewer final : public Service {
   Answer on(const Caller& caller, const ShowUsage& call);
   Answer on(const Caller& caller, const CompareRuns& call) const;
   Answer on(const Caller& caller, const ShowPage& call) const;
-  // The first run if none is named; null: no such run.
+  // Returns the first run if `key` is empty; null if there is no such run.
   Opened* find_run(std::optional<std::size_t> key);
   const LeaseTimeline& timeline_of_opened(Opened& opened);
 
@@ -70,9 +70,9 @@ class Viewer final : public Service {
 
   std::mutex mutex_;
   std::condition_variable woken_;
-  std::deque<Question> questions_;  // Guarded, as is the next.
+  std::deque<Question> questions_;  // Guarded by mutex_, like ending_.
   bool ending_ = false;
-  std::thread thread_;  // From the first question on.
+  std::thread thread_;  // Started by the first call.
 };
 
 }  // namespace muster

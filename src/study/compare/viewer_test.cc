@@ -7,9 +7,9 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
-#include "study/compare/open.h"
+#include "study/compare/opened_views.h"
 #include "study/compare/run_views.h"
-#include "study/page/json.h"
+#include "study/page/page_json.h"
 
 namespace muster {
 namespace {
@@ -67,11 +67,11 @@ class ViewerTest : public testing::Test {
     return Json::parse(page_json(page));
   }
 
-  Refusal open(const std::vector<std::string>& paths) {
-    const Result<std::vector<FoundView>> found = find_views(paths);
+  MaybeError open(const std::vector<std::string>& paths) {
+    const Result<std::vector<OpenedView>> found = find_views(paths);
     if (!found.ok()) return found.error();
-    for (const FoundView& one : found.value()) {
-      if (Refusal refusal = open_view(one, viewer_)) return refusal;
+    for (const OpenedView& one : found.value()) {
+      if (MaybeError refusal = open_view(one, viewer_)) return refusal;
     }
     return std::nullopt;
   }
@@ -158,7 +158,7 @@ TEST_F(ViewerTest, CountsTheLoadWhereTheRunDoesNotTell) {
   for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(timeline.load[i].waiting, 0) << i;
 }
 
-// As of a manager's home: what its rows do not tell has no place in the figures.
+// As for a state directory: figures omit data that its rows lack.
 TEST_F(ViewerTest, CountsOnlyWhatIsTold) {
   RunFiles run = read_run_files(write_run("r")).value();
   run.busy.clear();
@@ -224,7 +224,7 @@ TEST_F(ViewerTest, KnowsTheQuotasOfARun) {
   EXPECT_EQ(tenants[2]["name"], "default");
   write("r/summary.json", R"({"policy": "fifo", "mechanism": "tune", "placement": "count",
                               "jobs": 2, "quotas": [{"tenant": 5}]})");
-  EXPECT_FALSE(open({run})) << "what nobody needs to know is no trouble";
+  EXPECT_FALSE(open({run})) << "unused data is not an error";
 }
 
 TEST_F(ViewerTest, ComparesRuns) {
@@ -276,7 +276,7 @@ TEST_F(ViewerTest, TakesSoManyQuestionsAtOnceAndNoMore) {
 
 TEST_F(ViewerTest, SaysWhichFileIsWrong) {
   const auto refusal = [&](const std::string& path) {
-    const Refusal why = open({(dir_ / path).string()});
+    const MaybeError why = open({(dir_ / path).string()});
     return why ? why->message : "";
   };
   EXPECT_NE(refusal("none").find("none: no such file"), std::string::npos);

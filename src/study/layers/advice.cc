@@ -12,12 +12,12 @@ namespace muster {
 
 namespace {
 
-constexpr double kWorthNaming = 1.5;  // Times less; below that one would hardly notice.
+constexpr double kWorthNaming = 1.5;  // Smaller savings are hardly noticeable.
 
-// "fc6", "fc6 and fc7", "fc6, fc7 and fc8", "mixed7c/1.1 and the 9 layers behind it".
+// "fc6", "fc6 and fc7", "fc6, fc7 and fc8", "mixed7c/1.1 and the 9 layers after it".
 std::string names_of(std::span<const Layer> layers) {
   if (layers.size() > 3) {
-    return fmt::format("{} and the {} layers behind it", layers[0].name, layers.size() - 1);
+    return fmt::format("{} and the {} layers after it", layers[0].name, layers.size() - 1);
   }
   std::string names = layers[0].name;
   for (std::size_t i = 1; i < layers.size(); ++i) {
@@ -28,12 +28,12 @@ std::string names_of(std::span<const Layer> layers) {
 
 std::string why_left_alone(const LayerAdvice& advice) {
   if (advice.parameter_bytes == 0) return "it has no parameters to send";
-  if (advice.with_parameters < 3) return "less than three layers have parameters";
+  if (advice.with_parameters < 3) return "fewer than three layers have parameters";
   if (!advice.skew.one_dominates()) {
     return fmt::format("no layer dominates, the largest holds {:.1f} % of the parameters",
                        100 * advice.skew.largest_share);
   }
-  if (!advice.skew.is_skewed()) return "its layers' sizes could well be normally distributed";
+  if (!advice.skew.is_skewed()) return "the sizes of its layers may be normally distributed";
   return "it is skewed, but no cut makes a step shorter here";
 }
 
@@ -78,8 +78,8 @@ std::string advice_sentence(std::string_view model, std::span<const Layer> layer
     return out + ".";
   }
   return fmt::format(
-      "Keep {} of {} on the parameter server alone and train the {} before data parallel: a step "
-      "sends {:.1f} times less and keeps the server busy {:.1f} times shorter.",
+      "Keep {} of {} only on the parameter server and train the {} before data parallel: a step "
+      "sends {:.1f} times less and occupies the parameter server {:.1f} times less.",
       names_of(layers.subspan(advice.kept)), model,
       advice.kept == 1 ? std::string("layer") : fmt::format("{} layers", advice.kept),
       advice.traffic_ratio(), advice.whole_seconds / advice.cut_seconds);
@@ -88,7 +88,7 @@ std::string advice_sentence(std::string_view model, std::span<const Layer> layer
 double profile_skew(const LayerAdvice& advice) {
   const double rounded = std::round(advice.skew.largest_share * 1000) / 1000;
   if (!advice.skew.one_dominates()) return rounded;
-  constexpr double kJustDominant = 0.301;  // Rounding must not make it harmless.
+  constexpr double kJustDominant = 0.301;  // Rounding must not move it below the threshold.
   return advice.skew.is_skewed() ? std::max(rounded, kJustDominant) : 0;
 }
 

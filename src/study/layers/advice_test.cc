@@ -43,9 +43,10 @@ TEST(LayerAdvice, CutsTheSkewedModelsAlone) {
 TEST(LayerAdvice, SaysItInOneSentence) {
   const std::vector<Layer> vgg = vgg16();
   EXPECT_EQ(advice_sentence("vgg16", vgg, advised(vgg)),
-            "Keep fc6, fc7 and fc8 of vgg16 on the parameter server alone and train the 13 layers "
-            "before data parallel: a step sends 8.9 times less and keeps the server busy 8.9 times "
-            "shorter.");
+            "Keep fc6, fc7 and fc8 of vgg16 only on the parameter server and train the 13 layers "
+            "before data parallel: a step sends 8.9 times less and occupies the parameter server "
+            "8.9 times "
+            "less.");
   const std::vector<Layer> resnet = resnet50();
   EXPECT_EQ(advice_sentence("resnet50", resnet, advised(resnet)),
             "Leave resnet50 data parallel: no layer dominates, the largest holds 9.2 % of the "
@@ -60,12 +61,12 @@ TEST(LayerAdvice, LeavesNormalSizesAlone) {
   EXPECT_TRUE(advice.skew.one_dominates());
   EXPECT_EQ(profile_skew(advice), 0) << "or the placement would take it for skewed";
   EXPECT_EQ(advice_sentence("m", normal, advice),
-            "Leave m data parallel: its layers' sizes could well be normally distributed.");
+            "Leave m data parallel: the sizes of its layers may be normally distributed.");
 
   const std::vector<Layer> two = {{"a", 10, 0, 4, 999}, {"b", 990, 0, 4, 9}};
   EXPECT_EQ(
       advice_sentence("m", two, advised(two)),
-      "Leave m data parallel: less than three layers have parameters, though a cut before its "
+      "Leave m data parallel: fewer than three layers have parameters, though a cut before its "
       "last layer would send 7.25 times less.");
   const std::vector<Layer> none = {{"relu", 0, 0, 4, 0}};
   EXPECT_EQ(advice_sentence("m", none, advised(none)),
@@ -82,7 +83,7 @@ TEST(LayerAdvice, SkewedButNotWorthACut) {
   EXPECT_TRUE(advice_sentence("vgg16", layers, advice)
                   .starts_with("Leave vgg16 data parallel: it is skewed, but no cut makes a step "
                                "shorter here"));
-  EXPECT_NEAR(profile_skew(advice), 0.743, 1e-9) << "it wants to be together all the same";
+  EXPECT_NEAR(profile_skew(advice), 0.743, 1e-9) << "it should stay on one node anyway";
 }
 
 TEST(LayerAdvice, ShareJustAboveTheLimitIsNotRoundedAway) {

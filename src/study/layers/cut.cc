@@ -11,12 +11,12 @@ namespace muster {
 
 namespace {
 
-// Forward once, backward for the gradients of inputs and of weights.
+// One forward pass, and backward passes for the gradients of inputs and of weights.
 constexpr double kPassesPerStep = 3;
-constexpr double kFivePercent = 1.96;  // Standard errors, two-sided.
+constexpr double kFivePercent = 1.96;  // In standard errors, two-sided.
 constexpr double kDominant = 0.3;
 
-// With so much sent by each worker, and so many multiply-adds a sample on the PS worker.
+// `traffic` is per worker, `macs` are the multiply-adds per sample on the PS worker.
 double busy_seconds(const Traffic& traffic, double macs, const TrainingSetup& training) {
   MUSTER_CHECK(training.workers > 0 && training.link_bytes_per_second > 0 &&
                training.macs_per_second > 0);
@@ -51,7 +51,7 @@ double step_seconds(std::span<const Layer> layers, std::size_t kept,
 }
 
 std::size_t best_cut(std::span<const Layer> layers, const TrainingSetup& training) {
-  std::vector<std::int64_t> parameters = {0};  // Of so many layers from the first.
+  std::vector<std::int64_t> parameters = {0};  // Entry i is the sum of the first i layers.
   for (const Layer& layer : layers) {
     parameters.push_back(saturating_add(parameters.back(), layer.parameter_bytes()));
   }
@@ -75,10 +75,10 @@ std::size_t best_cut(std::span<const Layer> layers, const TrainingSetup& trainin
 
 std::size_t connected_end(std::span<const Layer> layers) {
   std::size_t kept = layers.size();
-  // A weight of a convolution is used at hundreds of places, so it hardly matters what a number's
-  // bytes are: four, two or one.
+  // A convolution uses each weight at hundreds of positions, so the number of bytes per weight
+  // (four, two or one) hardly matters.
   while (kept > 1 && layers[kept - 1].macs <= layers[kept - 1].parameter_bytes()) --kept;
-  // What computes nothing, such as a normalisation, goes with the layer before it.
+  // Layers without computation, such as a normalization, stay with the layer before them.
   while (kept < layers.size() && (layers[kept].macs == 0 || !layers[kept - 1].may_cut_behind)) {
     ++kept;
   }
@@ -115,8 +115,8 @@ LayerSkew skew_of(std::span<const Layer> layers) {
   }
   const double variance = squares / count;
   if (variance > 0) skew.g1 = cubes / count / (variance * std::sqrt(variance));
-  // Exact for g1 of a normal sample. The better known sqrt(6/n) is too wide for lists this short:
-  // it would let AlexNet pass for normal.
+  // Exact for g1 of a normal sample. The better known sqrt(6/n) is too wide for short lists: with
+  // it, AlexNet would count as normal.
   if (count > 2) skew.standard_error = std::sqrt(6 * (count - 2) / ((count + 1) * (count + 3)));
   return skew;
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-// Where to cut a model between its workers and the parameter server, after RALP (arXiv 1901.05803).
-// Data parallel training sends every parameter to the server and back at each step. In a model
-// whose size sits in a few layers at its end, it is cheaper to keep those on the server alone, a
-// "PS worker", and to send what the layer before them puts out. The paper's statistic and threshold
-// are not public; those here are ours.
+// Finds where to cut a model between its workers and the parameter server (PS), after RALP (arXiv
+// 1901.05803). Data parallel training sends every parameter to the PS and back in each step. If
+// most of the parameters are in a few layers at the end, it is cheaper to keep these only on the PS
+// (a "PS worker") and to send the output of the layer before them. The paper's statistic and
+// threshold are not public; those used here are our own.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace muster {
 
 struct TrainingSetup {
   std::int64_t workers = 8;
-  std::int64_t batch = 32;  // Samples a step on each worker.
-  // The PS worker: its network link, and multiply-adds it sustains. The defaults are RALP's
-  // 56 Gb/s InfiniBand and half the peak of its Titan Xp.
+  std::int64_t batch = 32;  // Samples per step on each worker.
+  // Network link of the PS worker, and its sustained multiply-adds. The defaults are RALP's 56 Gb/s
+  // InfiniBand and half the peak of its Titan Xp.
   double link_bytes_per_second = 7e9;
   double macs_per_second = 3e12;
 };
 
-// Bytes that one worker sends in a step; as many come back. The PS link carries
-// 2 * workers * total().
+// Bytes that one worker sends per step; it receives the same amount. The PS link carries 2 *
+// workers * total().
 struct Traffic {
   std::int64_t parameters = 0;
   std::int64_t activations = 0;
@@ -32,37 +32,39 @@ struct Traffic {
   std::int64_t total() const;
 };
 
-// With the first `kept` layers data parallel and the rest on the PS worker. All kept is plain data
-// parallel training; at least one layer must be, since the input comes to the workers.
+// Traffic with the first `kept` layers data parallel and the rest on the PS worker. If all are
+// kept, this is plain data parallel training. REQUIRES: kept >= 1, because the workers read the
+// input.
 Traffic traffic_of(std::span<const Layer> layers, std::size_t kept, std::int64_t batch);
 
-// Seconds a step keeps the PS worker busy: its link or its computing (a backward pass costs two
-// forward ones), whichever takes longer.
+// Seconds per step for which the PS worker is busy: the larger of its network time and its compute
+// time. A backward pass costs as much as two forward passes.
 double step_seconds(std::span<const Layer> layers, std::size_t kept, const TrainingSetup& training);
 
-// The `kept` with the least step_seconds, the largest on ties; only where the model may be cut.
-// Zero if there are no layers.
+// Returns the `kept` with the smallest step_seconds() where the model may be cut, the largest on
+// ties. Zero if there are no layers.
 std::size_t best_cut(std::span<const Layer> layers, const TrainingSetup& training);
 
-// The `kept` in front of the layers at the end that use every weight once a sample, as fully
-// connected ones do: the cut that is easy to make, and what it would bring to a model left alone.
+// Returns the `kept` before the last layers that use every weight once per sample, as fully
+// connected layers do. This cut is easy to make, and serves for comparison if no cut is advised.
 std::size_t connected_end(std::span<const Layer> layers);
 
-// How unevenly parameters are spread over those layers that have any.
+// How unevenly parameters are distributed over the layers that have parameters.
 struct LayerSkew {
-  double g1 = 0;              // Moment skewness.
-  double standard_error = 0;  // Of g1 if sizes were normal; zero for less than three layers.
-  double largest_share = 0;   // The largest layer's part of the whole.
+  double g1 = 0;  // Moment skewness.
+  double standard_error =
+      0;  // Standard error of g1 for normal sizes; zero for less than three layers.
+  double largest_share = 0;  // Share of the largest layer in all parameters.
 
-  bool one_dominates() const;  // The largest holds more than 0.3.
-  // Normality is rejected at 5 % *and* one layer dominates: g1 alone is large for any model with
-  // many small layers.
+  bool one_dominates() const;  // True if largest_share is above 0.3.
+  // True if normality is rejected at 5% and one layer dominates. g1 alone is large for each model
+  // with many small layers.
   bool is_skewed() const;
 };
 
 LayerSkew skew_of(std::span<const Layer> layers);
 
-// The advice: best_cut() for a skewed model; all layers kept, that is data parallel, for others.
+// Returns best_cut() for a skewed model, otherwise all layers (data parallel).
 std::size_t advised_cut(std::span<const Layer> layers, const TrainingSetup& training);
 
 }  // namespace muster

@@ -25,8 +25,8 @@ std::string last_kept(const std::vector<Layer>& layers) {
   return layers[advised_cut(layers, TrainingSetup()) - 1].name;
 }
 
-// "526.8 -> 55.2 + 3.1 = 58.3 (9.0x)": MiB a worker sends in a step of 32 samples, data parallel
-// and cut behind the layer of that name.
+// "526.8 -> 55.2 + 3.1 = 58.3 (9.0x)": MiB that a worker sends per step of 32 samples, data
+// parallel and cut behind the layer of that name.
 std::string figures(const std::vector<Layer>& layers, std::string_view last) {
   std::size_t kept = 1;
   while (layers[kept - 1].name != last) ++kept;
@@ -40,7 +40,7 @@ std::string figures(const std::vector<Layer>& layers, std::string_view last) {
 }
 
 // F of the sources, to the printed digits. MB is 2^20; the cut is before the first fully connected
-// layer; the factor 2 W, the same on both sides, is left out. VGG16 and AlexNet are there as listed
+// layer; the factor 2 W, the same on both sides, is omitted. VGG16 and AlexNet are there as listed
 // by Tiresias, whose roundings add up to 0.1 MB, and ResNet50 whole, with its moving averages.
 TEST(Sanity, J8_RalpCutRatios) {
   EXPECT_EQ(figures(as_listed(vgg16()), "conv5_3"), "526.8 -> 55.2 + 3.1 = 58.3 (9.0x)");

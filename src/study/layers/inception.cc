@@ -1,5 +1,5 @@
 // The Inception models: a stem of plain convolutions, then modules whose branches all read the
-// module's input and whose outputs are put side by side. A model is cut behind whole modules only.
+// module's input and whose outputs are concatenated. A model is cut only after whole modules.
 
 #include <fmt/format.h>
 
@@ -17,12 +17,13 @@ struct Branching {
   std::int64_t taps;
   std::int64_t outputs;
   std::int64_t side;
-  bool twin = false;  // Reads what the one before it read; both go to the module's output.
+  bool reference =
+      false;  // Reads the same input as the previous one; both go to the module's output.
 };
 
 using Branch = std::vector<Branching>;
 
-// Whether a module also hands on its own input, pooled.
+// True if a module also passes on its own input, pooled.
 enum class Pooled : std::uint8_t { kNo, kYes };
 
 class Inception {
@@ -53,17 +54,17 @@ class Inception {
 void Inception::module(const std::string& name, const std::vector<Branch>& branches,
                        Pooled pooled) {
   const std::int64_t input = channels_ * side_ * side_;
-  std::int64_t done = 0;      // Numbers that earlier branches have put out.
-  std::int64_t channels = 0;  // Of the module's output so far.
+  std::int64_t done = 0;      // Output numbers of earlier branches.
+  std::int64_t channels = 0;  // Channels of the module's output so far.
   for (std::size_t b = 0; b < branches.size(); ++b) {
     const bool input_needed = b + 1 < branches.size() || pooled == Pooled::kYes;
     std::int64_t inputs = channels_;
     for (std::size_t i = 0; i < branches[b].size(); ++i) {
       const Branching& c = branches[b][i];
-      const bool has_twin = i + 1 < branches[b].size() && branches[b][i + 1].twin;
-      const bool ends = has_twin || i + 1 == branches[b].size();
+      const bool has_reference = i + 1 < branches[b].size() && branches[b][i + 1].reference;
+      const bool ends = has_reference || i + 1 == branches[b].size();
       const Convolution made = {c.taps, inputs, c.outputs, c.side, c.side};
-      const std::int64_t read_again = has_twin ? inputs * c.side * c.side : 0;
+      const std::int64_t read_again = has_reference ? inputs * c.side * c.side : 0;
       layers_.push_back(convolution_layer(fmt::format("{}/{}.{}", name, b + 1, i + 1), made,
                                           kNormalisation,
                                           done + read_again + (input_needed ? input : 0)));
@@ -71,7 +72,7 @@ void Inception::module(const std::string& name, const std::vector<Branch>& branc
         done += made.output_numbers();
         channels += c.outputs;
       }
-      if (!has_twin) inputs = c.outputs;
+      if (!has_reference) inputs = c.outputs;
     }
   }
   side_ = branches.back().back().side;
@@ -80,7 +81,7 @@ void Inception::module(const std::string& name, const std::vector<Branch>& branc
   layers_.back().may_cut_behind = true;
 }
 
-// Version 3's modules on 17 x 17, with kernels of 7 in one direction.
+// Version 3's modules on 17 x 17, with one-dimensional kernels of size 7.
 std::vector<Branch> sevens(std::int64_t width) {
   return {{{1, 192, 17}},
           {{1, width, 17}, {7, width, 17}, {7, 192, 17}},

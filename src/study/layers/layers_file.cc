@@ -21,7 +21,7 @@ namespace muster {
 
 namespace {
 
-// The columns of a CSV, in any order, and the keys of a JSON's layers.
+// The columns of a CSV file, in any order, and the keys of a layer in JSON.
 enum LayerField : std::size_t { kName, kType, kParameters, kOutput, kMacs };
 constexpr std::array<std::string_view, 5> kFields = {"name", "type", "parameter_bytes",
                                                      "output_bytes", "macs"};
@@ -29,18 +29,18 @@ constexpr std::array<std::string_view, 2> kTopKeys = {"model", "layers"};
 
 constexpr std::size_t kLongestName = 200;
 
-std::string too_many() { return fmt::format("more than {} layers, the most we read", kMostLayers); }
+std::string too_many() { return fmt::format("too many layers: the maximum is {}", kMaxLayers); }
 
-// "vgg16" of "models/vgg16.csv".
+// "vgg16" for "models/vgg16.csv".
 std::string model_of(const std::string& path) {
   const std::string stem = std::filesystem::path(path).stem().string();
   return stem.empty() ? "model" : stem;
 }
 
-// Names are for finding a layer in the model, so each is there once.
+// Names identify a layer in the model, so each must be unique.
 class LayerNames {
  public:
-  // What is wrong with one more, or nothing.
+  // Returns the problem with another name, or nullopt.
   std::optional<std::string> refuse(std::string_view name, std::int64_t line) {
     if (name.empty()) return "empty: ''";
     if (name.size() > kLongestName) {
@@ -64,10 +64,10 @@ class LayersCsv {
   Result<LayerTable> read();
 
  private:
-  Refusal map_header();
-  Refusal check_missing() const;
-  Refusal parse_row();
-  Refusal set_number(LayerField field, std::int64_t most, std::int64_t& out) const {
+  MaybeError map_header();
+  MaybeError check_missing() const;
+  MaybeError parse_row();
+  MaybeError set_number(LayerField field, std::int64_t most, std::int64_t& out) const {
     return rows_.set_whole(kFields[field], cell(field), most, out);
   }
 
@@ -84,7 +84,7 @@ class LayersCsv {
   LayerTable table_;
 };
 
-Refusal LayersCsv::map_header() {
+MaybeError LayersCsv::map_header() {
   const std::vector<std::string_view>& columns = rows_.fields();
   width_ = columns.size();
   std::optional<std::string_view> unknown;
@@ -98,34 +98,35 @@ Refusal LayersCsv::map_header() {
     if (place) return fail("header: column named twice: " + in_quotes(columns[i]));
     place = i;
   }
-  if (Refusal refusal = check_missing()) return refusal;
+  if (MaybeError refusal = check_missing()) return refusal;
   if (unknown) {
     return fail("header: unknown column: " + in_quotes(*unknown) + suggestion(*unknown, kFields));
   }
   return std::nullopt;
 }
 
-// Names the column that was perhaps meant to be the missing one.
-Refusal LayersCsv::check_missing() const {
+// Suggests an unknown column as the missing one.
+MaybeError LayersCsv::check_missing() const {
   for (const LayerField field : {kName, kParameters, kOutput, kMacs}) {
     if (places_[field]) continue;
-    std::vector<std::string_view> strangers;
+    std::vector<std::string_view> external_jobs;
     for (const std::string_view column : rows_.fields()) {
       if (std::find(kFields.begin(), kFields.end(), column) == kFields.end()) {
-        strangers.push_back(column);
+        external_jobs.push_back(column);
       }
     }
-    const std::string_view near = nearest(kFields[field], strangers);
-    return fail(field,
-                fmt::format("column missing from the header: {}{}", in_quotes(rows_.line()),
-                            near.empty() ? "" : fmt::format("; is it {} there?", in_quotes(near))));
+    const std::string_view near = nearest(kFields[field], external_jobs);
+    return fail(
+        field,
+        fmt::format("column missing from the header: {}{}", in_quotes(rows_.line()),
+                    near.empty() ? "" : fmt::format("; is {} this column?", in_quotes(near))));
   }
   return std::nullopt;
 }
 
-Refusal LayersCsv::parse_row() {
-  if (Refusal refusal = rows_.check_width(width_)) return refusal;
-  if (table_.layers.size() == kMostLayers) return fail(too_many());
+MaybeError LayersCsv::parse_row() {
+  if (MaybeError refusal = rows_.check_width(width_)) return refusal;
+  if (table_.layers.size() == kMaxLayers) return fail(too_many());
   Layer layer;
   layer.name = cell(kName);
   if (const auto fault = names_.refuse(layer.name, rows_.number())) return fail(kName, *fault);
@@ -135,21 +136,22 @@ Refusal LayersCsv::parse_row() {
       return fail(kType, fmt::format("{}: {}", fault, in_quotes(layer.type)));
     }
   }
-  if (Refusal refusal = set_number(kParameters, kMostLayerBytes, layer.weight_bytes)) {
+  if (MaybeError refusal = set_number(kParameters, kMaxLayerBytes, layer.weight_bytes)) {
     return refusal;
   }
   layer.may_cut_behind = !cell(kOutput).empty();
   if (layer.may_cut_behind) {
-    if (Refusal refusal = set_number(kOutput, kMostLayerBytes, layer.output_bytes)) return refusal;
+    if (MaybeError refusal = set_number(kOutput, kMaxLayerBytes, layer.output_bytes))
+      return refusal;
   }
-  if (Refusal refusal = set_number(kMacs, kMostLayerMacs, layer.macs)) return refusal;
+  if (MaybeError refusal = set_number(kMacs, kMaxLayerMacs, layer.macs)) return refusal;
   table_.layers.push_back(std::move(layer));
   return std::nullopt;
 }
 
 Result<LayerTable> LayersCsv::read() {
   if (!rows_.next()) return fail("no layers: the file is empty");
-  const Refusal refusal =
+  const MaybeError refusal =
       rows_.read([this] { return map_header(); }, [this] { return parse_row(); });
   if (refusal) return *refusal;
   if (table_.layers.empty()) return fail("no layers: nothing after the header");
@@ -158,7 +160,7 @@ Result<LayerTable> LayersCsv::read() {
 }
 
 Layer layer_of(const Item& entry, ItemReader& reader) {
-  constexpr Bounds kBytes = {0, static_cast<double>(kMostLayerBytes)};
+  constexpr Bounds kBytes = {0, static_cast<double>(kMaxLayerBytes)};
   reader.allow_keys(entry, kFields);
   Layer layer;
   layer.name = reader.line(reader.member(entry, kFields[kName]));
@@ -168,7 +170,7 @@ Layer layer_of(const Item& entry, ItemReader& reader) {
   layer.may_cut_behind = output.kind != Item::Kind::kEmpty;
   if (layer.may_cut_behind) layer.output_bytes = reader.whole(output, kBytes);
   layer.macs =
-      reader.whole(reader.member(entry, kFields[kMacs]), {0, static_cast<double>(kMostLayerMacs)});
+      reader.whole(reader.member(entry, kFields[kMacs]), {0, static_cast<double>(kMaxLayerMacs)});
   return layer;
 }
 
@@ -184,7 +186,7 @@ Result<LayerTable> parse_json(std::string_view text, const std::string& file) {
   LayerNames names;
   for (const Item& entry : entries) {
     if (reader.failed()) break;
-    if (table.layers.size() == kMostLayers) reader.refuse(entry, too_many());
+    if (table.layers.size() == kMaxLayers) reader.refuse(entry, too_many());
     table.layers.push_back(layer_of(entry, reader));
     if (reader.failed()) break;
     const Item& name = *entry.find(kFields[kName]);

@@ -63,7 +63,7 @@ TEST(LayersFile, ReadsJson) {
 TEST(LayersFile, MissingColumnsNameTheNearest) {
   EXPECT_EQ(refusal("name,type,parameter_bytes,output_byte,macs\na,b,1,2,3\n"),
             "t.csv:1: output_bytes: column missing from the header: "
-            "'name,type,parameter_bytes,output_byte,macs'; is it 'output_byte' there?");
+            "'name,type,parameter_bytes,output_byte,macs'; is 'output_byte' this column?");
   EXPECT_EQ(refusal("name,parameter_bytes,output_bytes\n"),
             "t.csv:1: macs: column missing from the header: 'name,parameter_bytes,output_bytes'");
   EXPECT_EQ(refusal("name,typ,parameter_bytes,output_bytes,macs\n"),
@@ -118,10 +118,9 @@ TEST(LayersFile, RefusesBadJsonInOneLine) {
 
 TEST(LayersFile, TooManyRows) {
   std::string text = "name,parameter_bytes,output_bytes,macs\n";
-  for (std::size_t i = 0; i < kMostLayers; ++i) text += fmt::format("l{},1,1,1\n", i);
+  for (std::size_t i = 0; i < kMaxLayers; ++i) text += fmt::format("l{},1,1,1\n", i);
   EXPECT_EQ(refusal(text), "accepted");
-  EXPECT_EQ(refusal(text + "one,1,1,1\n"),
-            "t.csv:100002: more than 100000 layers, the most we read");
+  EXPECT_EQ(refusal(text + "one,1,1,1\n"), "t.csv:100002: too many layers: the maximum is 100000");
 }
 
 TEST(LayersFile, MissingFile) {

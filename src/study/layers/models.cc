@@ -15,14 +15,14 @@ namespace muster {
 
 namespace {
 
-// The three fully connected layers that AlexNet and the VGGs end in.
+// The three fully connected layers at the end of AlexNet and the VGGs.
 void add_connected_end(std::vector<Layer>& layers, std::int64_t inputs) {
   layers.push_back(linear_layer("fc6", inputs, 4096));
   layers.push_back(linear_layer("fc7", 4096, 4096));
   layers.push_back(linear_layer("fc8", 4096, 1000));
 }
 
-// Five stages of so many convolutions of 3 x 3; each stage halves the side.
+// Five stages with the given numbers of 3 x 3 convolutions; each stage halves the side.
 std::vector<Layer> vgg(const std::array<int, 5>& convolutions) {
   constexpr std::array<std::int64_t, 5> kWidths = {64, 128, 256, 512, 512};
   std::vector<Layer> layers;
@@ -41,7 +41,7 @@ std::vector<Layer> vgg(const std::array<int, 5>& convolutions) {
   return layers;
 }
 
-// Four stages of so many blocks, each of 1 x 1, 3 x 3 and 1 x 1.
+// Four stages with the given numbers of blocks, each of 1 x 1, 3 x 3 and 1 x 1.
 std::vector<Layer> resnet(const std::array<int, 4>& blocks) {
   std::vector<Layer> layers;
   const auto add = [&](std::string name, const Convolution& c, std::int64_t beside) {
@@ -58,12 +58,12 @@ std::vector<Layer> resnet(const std::array<int, 4>& blocks) {
     for (int block = 1; block <= blocks[stage]; ++block) {
       const std::string name = fmt::format("conv{}_{}", stage + 2, block);
       const bool last = stage + 1 == blocks.size() && block == blocks[stage];
-      if (block == 1) {  // The shortcut has a layer of its own; the block's input goes round that.
+      if (block == 1) {  // The shortcut is a separate layer, which the block's input bypasses.
         add(name + "/shortcut", {1, inputs, outputs, side, side}, input_side * input_side * inputs);
       }
       add(name + "/1", {1, inputs, width, side, side}, shortcut);
       add(name + "/2", {9, width, width, side, side}, shortcut);
-      // The last is averaged to one number a channel.
+      // The last output is averaged to one number per channel.
       add(name + "/3", {1, width, outputs, side, last ? 1 : side}, 0);
       inputs = outputs;
       input_side = side;
@@ -75,7 +75,7 @@ std::vector<Layer> resnet(const std::array<int, 4>& blocks) {
   return layers;
 }
 
-// Lower case, without what people put between a name and its number.
+// Lower case, without separators between a name and its number.
 std::string plain_name(std::string_view name) {
   std::string plain;
   for (const char c : name) {

@@ -1,8 +1,8 @@
 #pragma once
 
 // The layers of well-known image models: float32, ImageNet's 1000 classes. Layers without
-// parameters are part of the one before them. Moving averages of batch normalisation travel like
-// parameters and are counted as such; the numbers of parameters below are without them.
+// parameters are part of the previous one. Moving averages of batch normalization count as
+// parameters in traffic, but the numbers of parameters below exclude them.
 
 #include <optional>
 #include <string_view>
@@ -13,7 +13,7 @@
 namespace muster {
 
 // 227 x 227 images, no groups, convolutions of 64, 192, 384, 384 and 256: the AlexNet of
-// TensorFlow's benchmarks, whose tensors Tiresias lists; 61,838,248 parameters.
+// TensorFlow's benchmarks, as listed by Tiresias. 61,838,248 parameters.
 std::vector<Layer> alexnet();
 
 // 224 x 224 images; 132,863,336, 138,357,544 and 143,667,240 parameters.
@@ -22,14 +22,14 @@ std::vector<Layer> vgg16();
 std::vector<Layer> vgg19();
 
 // 224 x 224 images, stride in the first convolution of a block (ResNet50 then has 3.86 G
-// multiply-adds, and 4.09 G with the stride in the second); 25,557,032, 44,549,160 and 60,192,808
+// multiply-adds, and 4.09 G with the stride in the second). 25,557,032, 44,549,160 and 60,192,808
 // parameters, and 53,120, 105,344 and 151,424 moving averages.
 std::vector<Layer> resnet50();
 std::vector<Layer> resnet101();
 std::vector<Layer> resnet152();
 
-// 299 x 299 images; without the auxiliary head, which only training has. 23,834,568 parameters and
-// 34,432 moving averages in version 3, 42,679,816 and 63,168 in version 4.
+// 299 x 299 images, without the auxiliary head, which is used only in training. Version 3:
+// 23,834,568 parameters and 34,432 moving averages. Version 4: 42,679,816 and 63,168.
 std::vector<Layer> inception3();
 std::vector<Layer> inception4();
 
@@ -44,11 +44,11 @@ inline constexpr LayeredModel kLayeredModels[] = {
     {"resnet152", resnet152}, {"inception3", inception3}, {"inception4", inception4},
 };
 
-// The built-in model of that name, however its letters are cased: "VGG16", "resnet-50".
+// Finds a built-in model by name. The case of letters is ignored: "VGG16", "resnet-50".
 std::optional<LayeredModel> find_layered_model(std::string_view name);
 
-// The model as Tiresias' list of tensors has it: weights alone, each rounded to 0.1 MiB, and
-// of those the ones above 1 MiB. Published figures of traffic are counted so.
+// Reduces a model to Tiresias' list of tensors: only weights, each rounded to 0.1 MiB, and only
+// those above 1 MiB. Published traffic figures use this list.
 std::vector<Layer> as_listed(std::vector<Layer> layers);
 
 }  // namespace muster

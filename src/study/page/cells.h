@@ -1,6 +1,6 @@
 #pragma once
 
-// Cells of a table as people read them, the same in a terminal and in a browser.
+// Table cells as human-readable text, the same in a terminal and in a browser.
 
 #include <cstddef>
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace muster {
 
-// "82,247", "1,234.5", a text as it is (which is not yet safe to show). Nothing for an empty cell
-// and for a number that is none (NaN, infinity).
+// Returns "82,247", "1,234.5" or the text, which the caller must still escape. Returns nullopt for
+// an empty cell, NaN and infinity.
 std::optional<std::string> cell_text(const Cell& cell);
 
-// Whether the column has numbers and no texts: it is then aligned to the right.
+// Returns true if the column has numbers and no text; such columns are right-aligned.
 bool is_numeric(const PageTable& table, std::size_t column);
 
 }  // namespace muster

@@ -1,8 +1,8 @@
 #pragma once
 
-// One measured curve for people, such as a job's speed by CPUs: points with their errors, the line
-// fitted to them, and places along it that matter. As text for a terminal, and as an SVG file that
-// stands on its own. (The plots of a Page are another thing: a browser draws them.)
+// Draws one measured curve, such as a job's speed by CPUs: points with errors, a fitted line, and
+// marks. The output is text for a terminal or a standalone SVG file. (A browser draws the plots of
+// a Page instead.)
 
 #include <string>
 #include <vector>
@@ -11,12 +11,12 @@
 
 namespace muster {
 
-// Texts may hold any bytes. Numbers that are none, or beyond 1e15 either way, are left out.
+// Texts may contain any bytes. NaN, infinity and numbers beyond +-1e15 are omitted.
 struct CurvePlot {
   struct Point {
     double x = 0;
     double y = 0;
-    double error = 0;  // The truth is within this much of y; zero: not known, and not shown.
+    double error = 0;  // The actual value is y +- error. Zero: unknown, not shown.
   };
   struct Spot {
     double x = 0;
@@ -33,11 +33,11 @@ struct CurvePlot {
   std::vector<Mark> marks;
 };
 
-// At most 70 columns and 14 lines, without blanks at their ends. Both axes include zero.
-std::string curve_text(const CurvePlot& plot, Ink ink);
+// At most 70 columns and 14 lines, without trailing spaces. Both axes include zero.
+std::string curve_text(const CurvePlot& plot, ColorMode colors);
 
-// 720 by 420. Fetches nothing, runs nothing; its colors are for paper, light and dark backgrounds
-// alike, and it has none of its own. The same plot gives the same bytes.
+// An image of 720 x 420 without scripts or external resources. It has no background, and its colors
+// suit paper, light and dark backgrounds. The same plot gives the same bytes.
 std::string curve_svg(const CurvePlot& plot);
 
 }  // namespace muster

@@ -11,12 +11,12 @@
 namespace muster {
 namespace {
 
-constexpr double kMost = 1e15;
-constexpr double kLeastSpan = 1e-9;
+constexpr double kMax = 1e15;
+constexpr double kMinSpan = 1e-9;
 
-bool is_shown(double value) { return std::isfinite(value) && std::abs(value) <= kMost; }
+bool is_shown(double value) { return std::isfinite(value) && std::abs(value) <= kMax; }
 
-// 1, 2 or 5 times a power of ten, at most `count` of them in the span.
+// The smallest step of 1, 2 or 5 times a power of ten with at most `count` ticks in the span.
 double round_step(double span, int count) {
   const double rough = span / std::max(1, count);
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
@@ -63,7 +63,7 @@ class Extent {
   CurveAxis axis() const {
     CurveAxis axis;
     axis.low = low_;
-    axis.high = high_ - low_ < kLeastSpan ? low_ + 1 : high_;
+    axis.high = high_ - low_ < kMinSpan ? low_ + 1 : high_;
     return axis;
   }
 
@@ -91,7 +91,7 @@ CurveFrame curve_frame(const CurvePlot& plot, int x_ticks, int y_ticks) {
   for (const CurvePlot::Point& point : frame.plot.points) {
     x.add(point.x);
     y.add(point.y);
-    y.add(point.y + point.error);  // What is below zero of an error is nothing to make room for.
+    y.add(point.y + point.error);  // The part of an error below zero needs no space.
   }
   for (const CurvePlot::Spot& spot : frame.plot.line) {
     x.add(spot.x);

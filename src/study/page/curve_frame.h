@@ -1,7 +1,6 @@
 #pragma once
 
-// What both drawings of a curve share: which numbers are shown, how far the axes go, and where
-// their ticks are.
+// The part that both drawings of a curve share: the shown numbers, and the axes with their ticks.
 
 #include <string>
 #include <vector>
@@ -13,22 +12,24 @@ namespace muster {
 struct CurveAxis {
   struct Tick {
     double value = 0;
-    std::string text;  // "2.5", "12,000", "250k": all of an axis alike.
+    std::string text;  // "2.5", "12,000", "250k": one format per axis.
   };
   double low = 0;
   double high = 1;
   std::vector<Tick> ticks;
 
-  double part(double value) const { return (value - low) / (high - low); }  // 0 to 1 along it.
+  double part(double value) const {
+    return (value - low) / (high - low);
+  }  // Position along the axis, 0 to 1.
 };
 
 struct CurveFrame {
-  CurvePlot plot;  // Without the numbers that are none; marks from left to right.
+  CurvePlot plot;  // Only valid numbers; marks from left to right.
   CurveAxis x, y;
 };
 
-// About so many ticks, 1, 2 or 5 times a power of ten apart. y ends at a tick, x where the curve
-// does.
+// Places about `x_ticks` and `y_ticks` ticks, 1, 2 or 5 times a power of ten apart. The y axis ends
+// at a tick, the x axis at the end of the curve.
 CurveFrame curve_frame(const CurvePlot& plot, int x_ticks, int y_ticks);
 
 }  // namespace muster

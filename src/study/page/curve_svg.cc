@@ -19,11 +19,11 @@ namespace {
 
 constexpr double kWidth = 720, kHeight = 420;
 constexpr double kRight = kWidth - 26, kBottom = kHeight - 58;
-constexpr double kLetter = 7.1;  // Pixels of a letter of 13, about: fonts differ.
+constexpr double kLetter = 7.1;  // Approximate width of a letter at 13 px; fonts differ.
 constexpr double kMarkLine = 18;
 
-// Middle tones, which can be read on white and on black. The fitted line and what is measured have
-// the first two colors of a page's plots, near enough.
+// Middle tones, readable on white and on black. The fitted line and the measured points use about
+// the first two colors of a page's plots.
 constexpr std::string_view kStyle =
     "text{font:13px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;"
     "fill:#727d8b}"
@@ -112,8 +112,8 @@ class SvgWriter {
     }
   }
 
-  // Each mark says what it is above the drawing, the more to the left the higher, so that the next
-  // ones' lines do not cross it.
+  // The label of each mark is above the drawing. Labels further left are higher, so that the lines
+  // of the next marks do not cross them.
   std::size_t mark_rows() const { return std::min<std::size_t>(frame_.plot.marks.size(), 3); }
 
   void marks() {

@@ -46,7 +46,7 @@ void expect_small(const std::string& text) {
 }
 
 TEST(CurveText, ShowsPointsLineAndMarks) {
-  const std::string text = curve_text(speed_curve(), Ink::kPlain);
+  const std::string text = curve_text(speed_curve(), ColorMode::kPlain);
   expect_small(text);
   EXPECT_EQ(count(text, "●"), 5U);
   EXPECT_GT(count(text, "·"), 40U);
@@ -58,19 +58,19 @@ TEST(CurveText, ShowsPointsLineAndMarks) {
 }
 
 TEST(CurveText, ColorIsAllThatInkAdds) {
-  std::string text = curve_text(speed_curve(), Ink::kColor);
+  std::string text = curve_text(speed_curve(), ColorMode::kColor);
   EXPECT_NE(text.find("\x1b[32m●\x1b[0m"), text.npos);
   for (std::size_t at = text.find('\x1b'); at != text.npos; at = text.find('\x1b')) {
     text.erase(at, text.find('m', at) - at + 1);
   }
-  EXPECT_EQ(text, curve_text(speed_curve(), Ink::kPlain));
+  EXPECT_EQ(text, curve_text(speed_curve(), ColorMode::kPlain));
 }
 
 TEST(CurveText, PointsStandWhereTheAxesSay) {
   CurvePlot plot;
   plot.points = {{0, 0, 0}, {10, 4, 0}};
   plot.x_label = "x";
-  const std::string text = curve_text(plot, Ink::kPlain);
+  const std::string text = curve_text(plot, ColorMode::kPlain);
   const auto lines = split(text, '\n');
   EXPECT_TRUE(lines[0].starts_with("4 ┤")) << text;
   EXPECT_TRUE(lines[0].ends_with("●")) << text;
@@ -79,7 +79,7 @@ TEST(CurveText, PointsStandWhereTheAxesSay) {
   EXPECT_TRUE(lines[10].ends_with(" 10")) << text;
 }
 
-// Whatever comes, it is drawn in its place or left out.
+// Invalid input is clipped or omitted.
 std::vector<CurvePlot> odd_curves() {
   const double nan = std::nan("");
   const double inf = std::numeric_limits<double>::infinity();
@@ -101,11 +101,11 @@ std::vector<CurvePlot> odd_curves() {
 
 TEST(CurveText, TakesOddNumbersAndTexts) {
   for (const CurvePlot& plot : odd_curves()) {
-    const std::string text = curve_text(plot, Ink::kPlain);
+    const std::string text = curve_text(plot, ColorMode::kPlain);
     expect_small(text);
     EXPECT_EQ(text.find('\x1b'), text.npos);
   }
-  EXPECT_EQ(curve_text({}, Ink::kPlain), "(nothing to show)\n");
+  EXPECT_EQ(curve_text({}, ColorMode::kPlain), "(no data)\n");
 }
 
 TEST(CurveSvg, HasAxesPointsErrorsLineAndMarks) {

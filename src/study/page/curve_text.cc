@@ -14,9 +14,9 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kColumns = 70;
-constexpr int kRows = 9;  // Of the drawing; five lines are around it.
+constexpr int kRows = 9;  // Rows of the drawing; five more lines surround it.
 
-// What is drawn later hides what was there, so the order is that of importance.
+// In order of importance: later kinds are drawn over earlier ones.
 enum class Glyph { kBlank, kLine, kMark, kError, kPoint };
 
 std::string_view glyph_text(Glyph glyph) {
@@ -50,8 +50,8 @@ std::string_view glyph_color(Glyph glyph) {
   return "";
 }
 
-std::string in_ink(Glyph glyph, Ink ink) {
-  const std::string_view color = ink == Ink::kColor ? glyph_color(glyph) : "";
+std::string in_color(Glyph glyph, ColorMode colors) {
+  const std::string_view color = colors == ColorMode::kColor ? glyph_color(glyph) : "";
   std::string text(color);
   text += glyph_text(glyph);
   if (!color.empty()) text += "\x1b[0m";
@@ -63,7 +63,7 @@ std::string line_of(std::string text) {
   return text + "\n";
 }
 
-// A line's height at x, which lies within it.
+// Height of a line at x. REQUIRES: x is within the line.
 double height_at(const std::vector<CurvePlot::Spot>& line, double x) {
   std::size_t i = 1;
   while (i + 1 < line.size() && line[i].x < x) ++i;
@@ -80,7 +80,7 @@ class Canvas {
   int column(double x) const {
     return static_cast<int>(std::lround(frame_.x.part(x) * (columns_ - 1)));
   }
-  // From the top.
+  // Counted from the top.
   int row(double y) const {
     return kRows - 1 - static_cast<int>(std::lround(frame_.y.part(y) * (kRows - 1)));
   }
@@ -112,7 +112,7 @@ class Canvas {
     for (int r = std::min(a, b); r <= std::max(a, b); ++r) put(column, r, glyph);
   }
 
-  // Where it is steep, a column shows all that is above half way to the one before.
+  // If the line is steep, a column also fills the rows up to the line in the previous column.
   void draw_line() {
     const std::vector<CurvePlot::Spot>& line = frame_.plot.line;
     if (line.size() < 2) return;
@@ -138,9 +138,9 @@ std::size_t label_width(const CurveAxis& axis) {
   return width;
 }
 
-// The drawing with the axis at its left.
+// The drawing with the y axis on its left.
 std::string body(const CurveFrame& frame, const Canvas& canvas, int columns, std::size_t width,
-                 Ink ink) {
+                 ColorMode colors) {
   std::string out;
   for (int row = 0; row < kRows; ++row) {
     std::string label;
@@ -156,7 +156,7 @@ std::string body(const CurveFrame& frame, const Canvas& canvas, int columns, std
         blanks += ' ';
         continue;
       }
-      text += blanks + in_ink(glyph, ink);
+      text += blanks + in_color(glyph, colors);
       blanks.clear();
     }
     out += text + "\n";
@@ -164,7 +164,7 @@ std::string body(const CurveFrame& frame, const Canvas& canvas, int columns, std
   return out;
 }
 
-// The axis below, and its numbers where there is room for them.
+// The x axis, and its numbers if there is space.
 std::string foot(const CurveFrame& frame, const Canvas& canvas, int columns, std::size_t width) {
   std::vector<std::string_view> axis(static_cast<std::size_t>(columns), "─");
   std::string numbers(kColumns, ' ');
@@ -185,8 +185,8 @@ std::string foot(const CurveFrame& frame, const Canvas& canvas, int columns, std
   return out + "\n" + line_of(numbers);
 }
 
-// What the marks are, and at the right what x is.
-std::string captions(const CurvePlot& plot, Ink ink) {
+// The legend of the marks and, on the right, the label of x.
+std::string captions(const CurvePlot& plot, ColorMode colors) {
   const std::string x_label = cut_text(printable(plot.x_label), kColumns / 2);
   std::string marks;
   for (const CurvePlot::Mark& mark : plot.marks) {
@@ -195,24 +195,24 @@ std::string captions(const CurvePlot& plot, Ink ink) {
   const std::size_t used = display_width(x_label) + 4;
   if (!marks.empty()) marks = cut_text(marks, kColumns - used);
   const std::size_t taken = marks.empty() ? 0 : display_width(marks) + 2;
-  const std::string lead = marks.empty() ? "" : in_ink(Glyph::kMark, ink) + " " + marks;
+  const std::string lead = marks.empty() ? "" : in_color(Glyph::kMark, colors) + " " + marks;
   return line_of(lead + std::string(kColumns - taken - display_width(x_label), ' ') + x_label);
 }
 
 }  // namespace
 
-std::string curve_text(const CurvePlot& plot, Ink ink) {
+std::string curve_text(const CurvePlot& plot, ColorMode colors) {
   const CurveFrame frame = curve_frame(plot, 8, 4);
   std::string out;
   if (!plot.title.empty()) out += line_of(cut_text(printable(plot.title), kColumns));
-  if (frame.plot.points.empty() && frame.plot.line.empty()) return out + "(nothing to show)\n";
+  if (frame.plot.points.empty() && frame.plot.line.empty()) return out + "(no data)\n";
   if (!plot.y_label.empty()) out += line_of(cut_text(printable(plot.y_label), kColumns));
   const std::size_t width = label_width(frame.y);
   const int columns = static_cast<int>(kColumns - width - 2);
   Canvas canvas(frame, columns);
   canvas.draw();
-  return out + body(frame, canvas, columns, width, ink) + foot(frame, canvas, columns, width) +
-         captions(frame.plot, ink);
+  return out + body(frame, canvas, columns, width, colors) + foot(frame, canvas, columns, width) +
+         captions(frame.plot, colors);
 }
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 #pragma once
 
-// The style and the script of HTML pages, which the build makes from web/src/report (see
-// Embed.cmake). For html.cc only.
+// The style and the script of HTML pages, which the build generates from web/src/report (see
+// Embed.cmake). Only page_html.cc uses them.
 
 #include <string_view>
 
@@ -10,7 +10,7 @@ namespace muster {
 std::string_view page_style();
 std::string_view page_script();
 
-// The Content-Security-Policy that allows just these two, by their SHA-256.
+// The Content-Security-Policy that allows only these two, by their SHA-256.
 std::string_view page_policy();
 
 }  // namespace muster

@@ -1,13 +1,13 @@
 #pragma once
 
-// Any text, made safe to stand in HTML, XML and SVG.
+// Escapes text for HTML, XML and SVG.
 
 #include <string>
 #include <string_view>
 
 namespace muster {
 
-// For between tags and in quoted attributes: as printable() makes it, and never taken for markup.
+// Safe between tags and in quoted attributes. Also applies printable().
 std::string markup_escaped(std::string_view text);
 
 }  // namespace muster

@@ -18,8 +18,8 @@ namespace muster {
 
 namespace {
 
-constexpr int kFigures = 7;      // More than a screen can show.
-constexpr int kTimeFigures = 9;  // Seconds of thirty years.
+constexpr int kFigures = 7;      // More digits than a screen can show.
+constexpr int kTimeFigures = 9;  // Enough for 30 years in seconds.
 
 void add_text(std::string& out, std::string_view text) { append_json_string(out, printable(text)); }
 
@@ -31,7 +31,7 @@ void add_number(std::string& out, double value, int figures) {
   }
 }
 
-// "name":[...], with `add` for each of the items.
+// Appends "name":[...], and calls `add` for each item.
 template <class Items, class Add>
 void add_list(std::string& out, std::string_view name, const Items& items, const Add& add) {
   fmt::format_to(std::back_inserter(out), ",\"{}\":[", name);
@@ -60,7 +60,7 @@ void add_integers(std::string& out, std::string_view name, const Integers& value
   });
 }
 
-// Series often share their x: a number then says whose.
+// Series often share their x values. Then a number refers to the series that has them.
 void add_series(std::string& out, const Plot& plot) {
   out += ",\"series\":[";
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
@@ -98,7 +98,7 @@ void add_plot(std::string& out, const Plot& plot) {
   out += '}';
 }
 
-// Bars by row and time, so that the script need not sort them.
+// Bars are sorted by row and time, so that the script need not sort them.
 std::vector<const Gantt::Bar*> in_order(const Gantt& gantt) {
   std::vector<const Gantt::Bar*> bars;
   for (const Gantt::Bar& bar : gantt.bars) bars.push_back(&bar);
@@ -108,7 +108,7 @@ std::vector<const Gantt::Bar*> in_order(const Gantt& gantt) {
   return bars;
 }
 
-// Each distinct tip once, and for each bar which: 0 is none.
+// Each distinct tip is written once. Each bar has the index of its tip; 0 is none.
 void add_tips(std::string& out, const std::vector<const Gantt::Bar*>& bars) {
   std::map<std::string_view, std::uint32_t> numbers = {{"", 0}};
   std::vector<std::string> tips = {""};
@@ -125,7 +125,8 @@ void add_tips(std::string& out, const std::vector<const Gantt::Bar*>& bars) {
 void add_gantt(std::string& out, const Gantt& gantt) {
   const std::vector<const Gantt::Bar*> bars = in_order(gantt);
   std::vector<std::uint32_t> rows, labels;
-  std::vector<double> begins, lengths;  // From the window's begin on, which takes fewer digits.
+  std::vector<double> begins,
+      lengths;  // Relative to the begin of the window, which needs fewer digits.
   for (const Gantt::Bar* bar : bars) {
     rows.push_back(bar->row);
     labels.push_back(bar->label);
@@ -151,7 +152,7 @@ std::string without_angles(const std::string& json) {
   out.reserve(json.size());
   for (const char c : json) {
     if (c == '<') {
-      out += "\\u003c";  // Only strings can hold one.
+      out += "\\u003c";  // Only strings can contain this character.
     } else {
       out += c;
     }

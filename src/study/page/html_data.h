@@ -1,7 +1,7 @@
 #pragma once
 
-// The data of the drawings in an HTML page, in few bytes; web/src/report/data.ts reads it. For
-// html.cc only.
+// The data of the drawings in an HTML page, in compact form. web/src/report/data.ts reads it. Only
+// page_html.cc uses it.
 
 #include <string>
 
@@ -9,8 +9,8 @@
 
 namespace muster {
 
-// JSON in one line, {"plots": [...], "gantts": [...]}, in the order of the page. No "<" is in it,
-// so it can stand in a script element.
+// JSON on one line, {"plots": [...], "gantts": [...]}, in page order. Contains no "<", so it is
+// safe in a script element.
 std::string html_data(const Page& page);
 
 }  // namespace muster

@@ -9,7 +9,7 @@
 
 namespace muster {
 
-// Quotes, markup, an end of script, a control character, a bell, and bytes that are no UTF-8.
+// Quotes, markup, an end of script, a control character, a bell, and invalid UTF-8.
 inline const std::string kHostile = "</script><b>\"a\" & 'b'\x1b[31m\a\xff\xc3(";
 
 inline Page small_page() {

@@ -10,14 +10,14 @@
 #include "live/codec/era_replay.h"
 #include "live/config/settings.h"
 #include "live/store/journal_reader.h"
-#include "study/past/rows.h"
+#include "study/past/row_history.h"
 
 namespace muster {
 
 namespace {
 
-constexpr std::size_t kRowText = 2'000;              // Where a row cuts what it says of servers.
-constexpr std::uint64_t kEntriesBetweenLooks = 100;  // At whether to go on.
+constexpr std::size_t kRowText = 2'000;  // Rows truncate the list of nodes to this length.
+constexpr std::uint64_t kEntriesBetweenLooks = 100;  // Entries between two calls of go_on().
 
 struct Beginning {
   std::uint64_t seq = 0;
@@ -27,13 +27,13 @@ struct Beginning {
 Result<Beginning> read_beginning(JournalReader& reader, const std::string& database) {
   const Result<std::optional<Snapshot>> snapshot = reader.newest_snapshot();
   if (!snapshot.ok()) return snapshot.error();
-  if (!snapshot.value()) return Error{database + ": no manager has begun to work with it"};
+  if (!snapshot.value()) return Error{database + ": no manager has used it yet"};
   Result<EraSnapshot> era = read_era_snapshot(snapshot.value()->body);
   if (!era.ok()) return Error{database + ": " + era.error().message};
   return Beginning{snapshot.value()->seq, std::move(era).value()};
 }
 
-// Steps a roster through the era and holds what it decides against what the tables say was done.
+// Steps a roster through the era and compares its decisions with the rows in the tables.
 class Replay {
  public:
   Replay(EraReplay& era, LivePast& past) : era_(era), roster_(era.roster()), past_(past) {
@@ -44,7 +44,7 @@ class Replay {
     look();
   }
 
-  // True while all is as it was.
+  // Returns true while the replay agrees with the records.
   bool take(std::uint64_t number, const JournalEntry& entry) {
     number_ = number;
     const Result<JournalStep> step = read_step(entry.body);
@@ -52,10 +52,11 @@ class Replay {
     if (!era_.agrees(step.value())) {
       return differs(era_.is_other_version()
                          ? "another version of Muster wrote it without storing its decisions"
-                         : "what was decided before it comes out differently");
+                         : "the replay of earlier entries gives different decisions");
     }
     if (const std::string why = misfit(step.value().inputs); !why.empty()) return differs(why);
-    if (const Refusal misfit = era_.take(entry.at, step.value())) return differs(misfit->message);
+    if (const MaybeError misfit = era_.take(entry.at, step.value()))
+      return differs(misfit->message);
     for (const Input& input : step.value().inputs) {
       if (const auto* hold = std::get_if<HoldInput>(&input)) held_.insert(hold->id);
     }
@@ -74,16 +75,15 @@ class Replay {
  private:
   bool differs(const std::string& why) {
     if (!past_.era.differs) {
-      past_.era.differs =
-          Error{number_ == 0
-                    ? fmt::format("{}: the snapshot it begins with: {}", past_.history.source, why)
-                    : fmt::format("{}: entry {}: {}", past_.history.source, number_, why),
-                ErrorCode::kConflict};
+      past_.era.differs = Error{
+          number_ == 0 ? fmt::format("{}: first snapshot of the era: {}", past_.history.source, why)
+                       : fmt::format("{}: entry {}: {}", past_.history.source, number_, why),
+          ErrorCode::kConflict};
     }
     return false;
   }
 
-  // What the roster takes for a bug of its caller.
+  // Checks for inputs that the roster would treat as a bug of its caller.
   std::string misfit(const std::vector<Input>& inputs) const {
     std::set<LiveId> fresh;
     for (const Input& input : inputs) {
@@ -103,7 +103,7 @@ class Replay {
                : &past_.history.jobs[static_cast<std::size_t>(job - past_.history.jobs.data())];
   }
 
-  // Rows of jobs that are over may have been forgotten; of a job that has one, every lease has.
+  // Rows of finished jobs may have been deleted. If a job has a row, all its leases have rows.
   const PastLease* row_of(LiveId id, std::uint32_t number, const Placement& placement) {
     const KnownJob* job = past_.history.find(id);
     if (job == nullptr) return nullptr;
@@ -114,7 +114,7 @@ class Replay {
           (lease.nodes.size() == kRowText && where.starts_with(lease.nodes))) {
         return &lease;
       }
-      differs(fmt::format("lease {} of job {} gets {}, and had {}", number, id, where,
+      differs(fmt::format("lease {} of job {} gets {}, but had {}", number, id, where,
                           in_quotes(lease.nodes)));
       return nullptr;
     }
@@ -132,11 +132,10 @@ class Replay {
     for (const LeaseRecord& record : roster_.over()) {
       const PastLease* row = row_of(record.id, record.lease.number, record.lease.placement);
       if (row == nullptr) continue;
-      // Rows that are older than that tell no reason.
+      // Older rows contain no reason.
       const bool same_reason = !row->reason || row->reason == find_reason(record.end.reason);
       if (row->end == roster_.now() && row->fate == record.end.fate && same_reason) continue;
-      differs(fmt::format("lease {} of job {} ends otherwise than it did", record.lease.number,
-                          record.id));
+      differs(fmt::format("lease {} of job {} ends differently", record.lease.number, record.id));
     }
     for (const LiveId id : roster_.touched()) {
       if (const LiveJob* job = roster_.find(id)) look(*job);
@@ -148,7 +147,7 @@ class Replay {
     if (row == nullptr) return;
     if (job.row && entered_.insert(job.id).second) row->eligible = roster_.now();
     if (!job.end || row->state == *job.end) return;
-    differs(fmt::format("job {} ends as {}, and was {}", job.id, state_name(*job.end),
+    differs(fmt::format("job {} ends as {}, but was {}", job.id, state_name(*job.end),
                         state_name(row->state)));
   }
 
@@ -157,7 +156,7 @@ class Replay {
   LivePast& past_;
   std::uint64_t number_ = 0;
   std::set<LiveId> held_;
-  std::set<LiveId> entered_;  // That have been with the scheduler.
+  std::set<LiveId> entered_;  // Jobs that the scheduler has seen.
 };
 
 }  // namespace
@@ -174,14 +173,14 @@ Result<LivePast> read_live_past(const std::string& database, const PastLimits& l
   past.history.source = database;
   past.history.born_unix_us = beginning.value().era.born_unix_us;
   past.history.settings = settings.value();
-  if (const Refusal refusal = read_rows(reader, limits, past.history)) return *refusal;
+  if (const MaybeError refusal = read_rows(reader, limits, past.history)) return *refusal;
 
   Result<EraReplay> era = EraReplay::begin(beginning.value().era, std::move(settings).value());
   if (!era.ok()) return Error{database + ": " + era.error().message};
   Replay replay(era.value(), past);
   bool going = !past.era.differs;
   bool stopped = false;
-  const Refusal broken = reader.for_each_from(
+  const MaybeError broken = reader.for_each_from(
       beginning.value().seq + 1, [&](std::uint64_t number, const JournalEntry& entry) {
         stopped = stopped || (number % kEntriesBetweenLooks == 0 && !limits.go_on());
         if (going && !stopped) going = replay.take(number, entry);

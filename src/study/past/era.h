@@ -1,9 +1,9 @@
 #pragma once
 
-// The newest era of a manager's journal, decided again: the snapshot it begins with is restored
-// under the settings it was written under, and every entry after it is given to a new roster. What
-// that decides must be what was decided then, entry by entry. If another engine version wrote the
-// era, its stored decisions are repeated instead (live/codec/era_replay.h).
+// Replays the newest era of a manager's journal: restores its snapshot under its settings, and
+// passes each later entry to a new roster. The decisions must equal the recorded ones, entry by
+// entry. If another engine version wrote the era, its stored decisions are repeated instead
+// (live/codec/era_replay.h).
 
 #include <cstdint>
 #include <string>
@@ -15,15 +15,15 @@
 namespace muster {
 
 struct Era {
-  Instant begin;  // When its snapshot was taken.
+  Instant begin;  // Time of its snapshot.
   std::uint64_t entries = 0;
   std::uint64_t inputs = 0;
   std::uint64_t decisions = 0;  // Starts, stops and resizes.
   std::uint64_t leases = 0;     // Starts.
-  std::string digest;           // Of all that was decided, this era and before.
-  std::int64_t held = 0;        // Jobs held for a while in it.
-  // Why it does not come out as it was; names the entry. Then nothing above goes further.
-  Refusal differs;
+  std::string digest;           // Digest of all decisions, in this era and before.
+  std::int64_t held = 0;        // Jobs that were held at some time.
+  // Why the replay differs from the recorded era; names the entry. The counts above then end there.
+  MaybeError differs;
 };
 
 struct LivePast {
@@ -31,8 +31,8 @@ struct LivePast {
   Era era;
 };
 
-// Reads the database at one instant, whatever its manager is doing, and replays the era. Refuses
-// what cannot be read at all.
+// Reads a consistent state of the database, even while its manager runs, and replays the era.
+// Returns an error if the database cannot be read.
 Result<LivePast> read_live_past(const std::string& database, const PastLimits& limits = {});
 
 }  // namespace muster

@@ -27,8 +27,8 @@ JobRequest era_wants(int gpus, int estimate = 0) {
 void live_through_it(Office& office) {
   const LiveId lengthy = office.submit(0, era_wants(2, 1000));
   const LiveId shorter = office.submit(100, era_wants(2, 10), "bob");
-  office.ends(110, shorter, LeaseFate::kFailed, "mpi-error");
-  office.ends(125, shorter, LeaseFate::kFinished);
+  office.ends(110, shorter, LeaseResult::kFailed, "mpi-error");
+  office.ends(125, shorter, LeaseResult::kFinished);
   JobRequest after = era_wants(1, 20);
   after.after_ok = {lengthy};
   const LiveId next = office.submit(130, after);
@@ -36,11 +36,11 @@ void live_through_it(Office& office) {
   held.hold = true;
   const LiveId on_hold = office.submit(140, held);
   office.at(150, {ReleaseInput{on_hold}});
-  office.ends(160, on_hold, LeaseFate::kFinished);
-  office.ends(300, lengthy, LeaseFate::kFinished);
+  office.ends(160, on_hold, LeaseResult::kFinished);
+  office.ends(300, lengthy, LeaseResult::kFinished);
   const LiveId unwanted = office.submit(310, era_wants(1, 50));
   office.at(320, {CancelInput{unwanted, "ann"}});
-  office.ends(340, next, LeaseFate::kFinished);
+  office.ends(340, next, LeaseResult::kFinished);
 }
 
 const KnownJob& job_of(const LivePast& past, LiveId id) { return *past.history.find(id); }
@@ -56,17 +56,17 @@ TEST(Era, IsDecidedAgainAsItWas) {
   EXPECT_EQ(era.decisions, office.decisions);
   EXPECT_EQ(era.leases, office.starts);
   EXPECT_GE(era.leases, 7U);
-  EXPECT_GE(era.decisions, era.leases + 2) << "nobody was preempted";
+  EXPECT_GE(era.decisions, era.leases + 2) << "no job was preempted";
 }
 
 TEST(Era, GoesOnFromASnapshotTakenInTheMidst) {
   Office office(kPreempting);
   const LiveId lengthy = office.submit(0, era_wants(2, 1000));
-  office.ends(5, office.submit(1, era_wants(2, 10)), LeaseFate::kFinished);
+  office.ends(5, office.submit(1, era_wants(2, 10)), LeaseResult::kFinished);
   office.begin_era();
   const std::uint64_t before = office.decisions;
-  office.ends(30, office.submit(20, era_wants(2, 10)), LeaseFate::kFinished);
-  office.ends(90, lengthy, LeaseFate::kFinished);
+  office.ends(30, office.submit(20, era_wants(2, 10)), LeaseResult::kFinished);
+  office.ends(90, lengthy, LeaseResult::kFinished);
   const Result<LivePast> past = read_live_past(office.database());
   ASSERT_TRUE(past.ok()) << past.error().message;
   EXPECT_FALSE(past.value().era.differs);
@@ -108,15 +108,15 @@ TEST(Era, TellsTheJobsWithTheirLeases) {
   const KnownJob& lengthy = job_of(past, 1);
   EXPECT_EQ(lengthy.state, LiveState::kDone);
   ASSERT_GE(lengthy.leases.size(), 2U);
-  EXPECT_EQ(lengthy.leases[0].fate, LeaseFate::kStopped);
+  EXPECT_EQ(lengthy.leases[0].fate, LeaseResult::kStopped);
   EXPECT_EQ(lengthy.leases[0].gpus(), 2);
   EXPECT_EQ(lengthy.leases[0].up, Instant());
   EXPECT_EQ(lengthy.leases[0].end, Instant::at(Duration::seconds(100)));
-  EXPECT_EQ(lengthy.leases.back().fate, LeaseFate::kFinished);
+  EXPECT_EQ(lengthy.leases.back().fate, LeaseResult::kFinished);
   const KnownJob& shorter = job_of(past, 2);
   EXPECT_EQ(shorter.user, "bob");
   ASSERT_EQ(shorter.leases.size(), 2U);
-  EXPECT_EQ(shorter.leases[0].fate, LeaseFate::kFailed);
+  EXPECT_EQ(shorter.leases[0].fate, LeaseResult::kFailed);
   EXPECT_EQ(shorter.leases[0].reason, Reason::kMpiError);
   EXPECT_EQ(job_of(past, 3).eligible, Instant::at(Duration::seconds(300)));
   EXPECT_EQ(job_of(past, 4).eligible, Instant::at(Duration::seconds(150)));
@@ -196,7 +196,7 @@ TEST(LiveHistory, CanBeCutToWhatCameSince) {
   ASSERT_EQ(past.history.jobs.size(), 3U);
   EXPECT_EQ(past.history.jobs.front().id, 3U);
   ASSERT_GE(past.history.notes.size(), 2U);
-  EXPECT_EQ(past.history.notes[past.history.notes.size() - 2], "2 jobs submitted earlier left out");
+  EXPECT_EQ(past.history.notes[past.history.notes.size() - 2], "2 jobs submitted earlier: omitted");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 namespace muster::whatif_testing {
 
-// Changes a database by hand.
+// Executes SQL on a database file.
 inline void hammer(const std::string& path, const std::string& sql) {
   sqlite3* handle = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
@@ -22,7 +22,7 @@ inline void hammer(const std::string& path, const std::string& sql) {
   sqlite3_close(handle);
 }
 
-// What stands first in the entry is replaced, and the checksum made to fit.
+// Replaces the first `from` in the entry and updates the checksum.
 inline void forge(const std::string& path, std::uint64_t seq, const std::string& from,
                   const std::string& to) {
   sqlite3* handle = nullptr;

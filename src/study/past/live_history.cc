@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDatabase = "journal.db";  // In a manager's home.
+constexpr const char* kDatabase = "journal.db";  // In the state directory.
 constexpr std::string_view kMagic = "SQLite format 3";
 
 bool begins_as_sqlite(const std::string& path) {
@@ -51,12 +51,12 @@ const KnownJob* LiveHistory::find(LiveId id) const {
 Result<std::string> find_live_database(const std::string& named) {
   std::error_code ignored;
   fs::path path = named.starts_with("unix:") ? named.substr(5) : named;
-  if (named.empty()) return Error{"empty: name a manager's home, its socket or its journal.db"};
+  if (named.empty()) return Error{"empty: name a state directory, a socket or a journal.db"};
   if (fs::is_socket(path, ignored)) path = path.parent_path();
   if (path.empty()) path = ".";
   if (fs::is_directory(path, ignored)) path /= kDatabase;
   if (!fs::is_regular_file(path, ignored)) {
-    return Error{fmt::format("{}: no such file; name a manager's home, its socket or its {}",
+    return Error{fmt::format("{}: no such file; name a state directory, a socket or a {}",
                              path.string(), kDatabase)};
   }
   return path.string();
@@ -79,8 +79,8 @@ void keep_since(LiveHistory& history, std::int64_t unix_us) {
     return true;
   };
   const auto before = static_cast<std::int64_t>(std::erase_if(history.jobs, too_early));
-  add_note(history.notes, before, "job", "submitted earlier left out");
-  add_note(history.notes, ran_on, "job", "of those ran on after that, and took GPUs from the rest");
+  add_note(history.notes, before, "job", "submitted earlier: omitted");
+  add_note(history.notes, ran_on, "job", "of these kept running after that and used GPUs");
 }
 
 std::size_t keep_known_tenants(LiveHistory& history) {
@@ -89,7 +89,7 @@ std::size_t keep_known_tenants(LiveHistory& history) {
     return !history.settings.tenants->tenant_of_job(job.tenant).ok();
   });
   add_note(history.notes, static_cast<std::int64_t>(gone), "job",
-           "of tenants that are no longer there left out, though they took GPUs from the rest");
+           "of tenants that no longer exist: omitted, although they used GPUs");
   return gone;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a live manager knows of its own past, read from its database beside it: every job it still
-// keeps a row of, with its leases, and the settings in force. `muster sim --from-live` simulates it
-// again, `muster analyze` studies it. Only what is on disk is told; see `notes` for what is not.
+// A live manager's history, read from its database while it may be running: each job that still has
+// a row, with its leases, and the current settings. `muster sim --from-live` simulates it again,
+// and `muster analyze` studies it. It contains only what is on disk; `notes` lists what is missing.
 
 #include <cstdint>
 #include <functional>
@@ -23,18 +23,18 @@ namespace muster {
 
 struct PastLease {
   std::uint32_t number = 0;
-  std::string nodes;             // As Roster::where() wrote it.
-  std::vector<HostShare> where;  // In LiveHistory::servers. Empty: cannot be read.
-  std::int64_t cpu_milli = 0;    // In all, as last ordered.
+  std::string nodes;             // As written by Roster::where().
+  std::vector<HostShare> where;  // Refers to LiveHistory::servers. Empty: unreadable.
+  std::int64_t cpu_milli = 0;    // In total, as last ordered.
   std::int64_t mem_mib = 0;
   bool trial = false;
-  Instant up = Instant::never();   // Its processes ran from here; never(): they never did.
-  Instant end = Instant::never();  // never(): not over.
-  LeaseFate fate = LeaseFate::kFinished;
+  Instant up = Instant::never();   // Start of its processes; never(): they never ran.
+  Instant end = Instant::never();  // never(): still active.
+  LeaseResult fate = LeaseResult::kFinished;
   std::optional<Reason> reason;
 
   std::int32_t gpus() const;
-  // How long its processes ran, at the instant `now` if they still do.
+  // Run time of its processes, up to `now` if they still run.
   Duration held(Instant now) const;
 };
 
@@ -44,44 +44,47 @@ struct KnownJob {
   std::string tenant;
   JobRequest request;
   Instant submitted;
-  // From here on nothing but GPUs stood in its way, as far as that is known: after the jobs it
-  // depended on, and in the journal's newest era also after holds and its turn in the array.
+  // From here on the job waited only for GPUs, as far as known: after its dependencies and, in the
+  // newest era of the journal, also after holds and the limit of its array.
   Instant eligible;
   std::optional<Instant> ended;
   LiveState state = LiveState::kQueued;
-  Duration ran;  // In leases that are over, trials apart; by the clocks of their shims.
+  Duration ran;  // In ended leases except trials, by the clocks of their shims.
   std::vector<PastLease> leases;
 };
 
 struct LiveHistory {
-  std::string source;  // The database.
+  std::string source;  // Path of the database.
   std::int64_t born_unix_us = 0;
-  Instant last;                      // The latest instant on disk.
-  RosterSettings settings;           // In force.
-  std::vector<std::string> servers;  // Those of the settings first, in their order.
-  std::vector<KnownJob> jobs;        // By id.
+  Instant last;                    // The latest instant on disk.
+  RosterSettings settings;         // Current settings.
+  std::vector<std::string> nodes;  // Nodes: those of the settings first, in their order.
+  std::vector<KnownJob> jobs;      // Sorted by id.
   std::vector<std::string> notes;
 
   std::int64_t unix_us(Instant at) const { return born_unix_us + at.us(); }
   const KnownJob* find(LiveId id) const;
 };
 
-// How much of it to read.
+// Limits of reading.
 struct PastLimits {
-  std::size_t latest = std::numeric_limits<std::size_t>::max();  // Jobs, by id; and their leases.
-  std::function<bool()> go_on = [] { return true; };  // Asked now and then; false ends it.
+  std::size_t latest =
+      std::numeric_limits<std::size_t>::max();  // Latest jobs by id, with their leases.
+  std::function<bool()> go_on = [] {
+    return true;
+  };  // Called occasionally; false ends the reading.
 };
-inline constexpr const char* kStoppedEarly = "stopped before it was done";
+inline constexpr const char* kStoppedEarly = "stopped before completion";
 
-// The database that somebody means by its own path, by the directory it is in (a manager's home),
-// or by the socket beside it.
+// Returns the path of the database. `named` is the database, its directory (the state directory),
+// or the socket next to it.
 Result<std::string> find_live_database(const std::string& named);
-// Whether the path is one of these: a home, a socket, or an SQLite file.
+// Returns true if the path is a state directory, a socket or an SQLite file.
 bool names_live_database(const std::string& path);
 
-// Leaves out what was submitted before, and says so.
+// Removes jobs that were submitted earlier, and adds a note.
 void keep_since(LiveHistory& history, std::int64_t unix_us);
-// Leaves out jobs of tenants that the settings no longer have, and says so; how many.
+// Removes jobs whose tenants are no longer in the settings, and adds a note. Returns their number.
 std::size_t keep_known_tenants(LiveHistory& history);
 
 }  // namespace muster

@@ -28,11 +28,11 @@ class Maker {
  public:
   Maker(const LiveHistory& live, History& history) : live_(live), history_(history) {
     const Topology& topology = live.settings.topology;
-    for (std::size_t i = 0; i < live.servers.size(); ++i) {
-      Server server{live.servers[i], 0, 0, 0};
-      if (i < topology.node_count()) server.gpus = topology.node(NodeId(i)).capacity.gpus;
-      server.listed = server.gpus;
-      history_.servers.push_back(std::move(server));
+    for (std::size_t i = 0; i < live.nodes.size(); ++i) {
+      HistoryNode node{live.nodes[i], 0, 0, 0};
+      if (i < topology.node_count()) node.gpus = topology.node(NodeId(i)).capacity.gpus;
+      node.listed = node.gpus;
+      history_.nodes.push_back(std::move(node));
     }
   }
 
@@ -54,13 +54,13 @@ void Maker::add(const PastLease& lease, PastJob& job) {
   const Duration held = lease.held(live_.last);
   const bool over = lease.end != Instant::never();
   const bool failed =
-      over && (lease.fate == LeaseFate::kFailed || lease.fate == LeaseFate::kTimeLimit);
+      over && (lease.fate == LeaseResult::kFailed || lease.fate == LeaseResult::kTimeLimit);
   job.gpu_us = saturating_add(job.gpu_us, saturating_multiply(held.us(), lease.gpus()));
-  if (lease.trial && !(over && lease.fate == LeaseFate::kFailed)) {
+  if (lease.trial && !(over && lease.fate == LeaseResult::kFailed)) {
     ++trials_;
     return;
   }
-  if (over && lease.fate == LeaseFate::kLost) ++lost_;
+  if (over && lease.fate == LeaseResult::kLost) ++lost_;
   Attempt attempt;
   attempt.start = date(lease.up);
   attempt.end = lease.up == Instant::never() ? Instant::never() : date(lease.up + held);
@@ -73,7 +73,7 @@ void Maker::add(const PastLease& lease, PastJob& job) {
   attempt.host_count = static_cast<std::uint32_t>(lease.where.size());
   for (const HostShare& share : lease.where) {
     history_.hosts.push_back(share);
-    std::int32_t& seen = history_.servers[share.server].gpus;
+    std::int32_t& seen = history_.nodes[share.node].gpus;
     seen = std::max(seen, static_cast<std::int32_t>(std::bit_width(share.gpus)));
   }
   job.run += held;
@@ -106,12 +106,14 @@ void Maker::finish() {
   Knows& knows = history_.knows;
   knows.dates = knows.runs = knows.starts = knows.attempts = knows.hosts = knows.slots = true;
   knows.status = knows.failures = knows.reasons = true;
-  knows.tenants = history_.tenants.size() > 1;  // With the "" of nobody.
+  knows.tenants = history_.tenants.size() > 1;  // The table also contains "".
   knows.users = history_.users.size() > 1;
-  add_note(history_.notes, unfinished_, "job", "not over yet");
+  add_note(history_.notes, unfinished_, "job", "not finished");
   add_note(history_.notes, rejected_, "job", "rejected: could never run");
-  add_note(history_.notes, trials_, "pre-run", "that went well, or was stopped, is no attempt");
-  add_note(history_.notes, lost_, "attempt", "lost with its shim, which is no failure of the job");
+  add_note(history_.notes, trials_, "pre-run",
+           "that succeeded or was stopped: not counted as an attempt");
+  add_note(history_.notes, lost_, "attempt",
+           "lost with its shim: not counted as a failure of the job");
   add_note(history_.notes, unexplained_, "failed attempt", "without a known reason");
 }
 

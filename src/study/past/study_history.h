@@ -1,14 +1,14 @@
 #pragma once
 
-// A manager's past in the form that src/analyze asks its questions of.
+// Converts a manager's history to the input of src/study/analyze.
 
 #include "study/past/live_history.h"
 #include "workload/history/history.h"
 
 namespace muster {
 
-// Every job, with its leases as attempts, trials that went well apart. Use of GPUs, causes of
-// waiting and work lost are not known.
+// Contains each job, with its leases as attempts, and trials only if they failed. GPU utilization,
+// causes of waiting and lost work are unknown.
 History as_history(const LiveHistory& live);
 
 }  // namespace muster

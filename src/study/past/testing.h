@@ -1,7 +1,7 @@
 #pragma once
 
-// For the tests of whatif/: a manager's database as a manager writes it, without the manager: a
-// roster whose steps are kept in a journal with its rows, and a machine that obeys at once.
+// For the tests of study/past: writes a database as a manager does, without the manager. A roster's
+// steps and rows go to a journal, and orders are executed immediately.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -50,14 +50,13 @@ class Office {
   std::string database() const { return home_ + "/journal.db"; }
   const Roster& roster() const { return *roster_; }
 
-  // From the next era on.
+  // Takes effect with the next era.
   void configure(const std::string& yaml) {
     const Result<ServeFile> file = parse_serve_file(yaml, "serve.yaml");
     ASSERT_TRUE(file.ok()) << file.error().message;
-    settings_ = settings_text(file.value(), servers_of(file.value(), machine_)).value();
+    settings_ = settings_text(file.value(), nodes_of(file.value(), machine_)).value();
   }
 
-  // As the manager does.
   void begin_era() {
     EraSnapshot begun{"i", kBorn, settings_, roster_json(roster_->state()), 0, engine, {}};
     roster_.emplace(roster_settings(settings_).value());
@@ -68,7 +67,7 @@ class Office {
     EXPECT_FALSE(journal_->truncate_before(seq + 1));
   }
 
-  // A new job of this user; its id.
+  // Submits a new job of this user and returns its id.
   LiveId submit(double second, JobRequest request, const std::string& user = "ann") {
     SubmitInput input;
     input.id = journal_->next_id();
@@ -81,7 +80,7 @@ class Office {
     return input.id;
   }
 
-  // Orders are carried out at once: who is told to stop has, who is started runs.
+  // Executes orders immediately: jobs ordered to stop have stopped, started jobs run.
   void at(double second, std::vector<Input> inputs) {
     now_ = Instant::micros(static_cast<std::int64_t>(second * 1e6));
     while (!inputs.empty()) {
@@ -98,12 +97,12 @@ class Office {
           starts += 1;
           inputs.push_back(LeaseUpInput{order.id, order.lease, "full"});
         } else if (order.kind == Order::Kind::kStop) {
-          inputs.push_back(over(order.id, LeaseFate::kStopped));
+          inputs.push_back(over(order.id, LeaseResult::kStopped));
         }
       }
     }
   }
-  void ends(double second, LiveId id, LeaseFate fate, const std::string& reason = "") {
+  void ends(double second, LiveId id, LeaseResult fate, const std::string& reason = "") {
     now_ = Instant::micros(static_cast<std::int64_t>(second * 1e6));
     at(second, {over(id, fate, reason)});
   }
@@ -114,7 +113,7 @@ class Office {
   std::uint64_t starts = 0;
 
  private:
-  LeaseOverInput over(LiveId id, LeaseFate fate, const std::string& reason = "") const {
+  LeaseOverInput over(LiveId id, LeaseResult fate, const std::string& reason = "") const {
     const LiveLease& lease = *roster_->find(id)->lease;
     LeaseOverInput input;
     input.id = id;

@@ -15,7 +15,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kLongestName = 40;  // In the title.
+constexpr std::size_t kLongestName = 40;  // Maximum length in the title.
 
 Number minutes(Duration duration) { return {duration.in_seconds() / 60, 2}; }
 
@@ -25,19 +25,19 @@ std::string answer(const WhatIfRun& happened, const WhatIfRun& same, const WhatI
   }
   return fmt::format(
       "under {} the mean wait of {} job{} would have been {} instead of {}, both "
-      "simulated; really it was {}",
+      "simulated; actual: {}",
       cut_text(other.name, kLongestName), other.summary.finished,
       other.summary.finished == 1 ? "" : "s", short_duration(other.summary.wait.mean),
       short_duration(same.summary.wait.mean), short_duration(happened.summary.wait.mean));
 }
 
-// What a run's result tells beside its summary.
+// Data of a run's result that its summary lacks.
 struct Shown {
   explicit Shown(const SimResult& result) {
     std::vector<std::int64_t> jcts;
     std::vector<std::int64_t> waits;
     for (const JobOutcome& job : result.jobs) {
-      if (job.fate != Fate::kFinished) continue;
+      if (job.fate != JobResult::kFinished) continue;
       jcts.push_back(job.jct().us());
       waits.push_back(job.wait().us());
     }
@@ -53,7 +53,7 @@ struct Shown {
   std::vector<Step> busy, waiting;
 };
 
-// Gains are to the scheduler's own simulation, and nothing of what was not simulated.
+// Gains are relative to the simulation of the own scheduler. The actual result has no gain.
 std::vector<Cell> row_of(const WhatIfRun& run, const WhatIfRun* same) {
   const Summary& summary = run.summary;
   std::vector<Cell> row = {run.name, static_cast<std::int64_t>(summary.finished)};
@@ -72,7 +72,7 @@ std::vector<Cell> row_of(const WhatIfRun& run, const WhatIfRun* same) {
 
 Section side_by_side(const WhatIfRun& happened, const WhatIfRun& same,
                      std::span<const WhatIfRun> others) {
-  Section section{"what-if", "As it was, and as it would have been", {}, "", {}, {}, {}};
+  Section section{"what-if", "Actual and simulated results", {}, "", {}, {}, {}};
   PageTable table{"what-if",
                   "",
                   {"", "jobs", "gain", "mean JCT (min)", "median JCT", "p95 JCT", "mean wait (min)",
@@ -83,11 +83,11 @@ Section side_by_side(const WhatIfRun& happened, const WhatIfRun& same,
   for (const WhatIfRun& other : others) table.rows.push_back(row_of(other, &same));
   section.tables.push_back(std::move(table));
   for (const WhatIfRun& other : others.subspan(1)) {
-    section.findings.push_back("And " + answer(happened, same, other) + ".");
+    section.findings.push_back("Also, " + answer(happened, same, other) + ".");
   }
   section.findings.push_back(fmt::format(
-      "Both are simulated. Under its own scheduler the simulator comes to a mean wait "
-      "of {} and a mean completion time of {}; really it was {} and {}.",
+      "Both values are simulated. Under the own scheduler the simulated mean wait is "
+      "{} and the mean completion time {}; the actual values are {} and {}.",
       short_duration(same.summary.wait.mean), short_duration(same.summary.jct.mean),
       short_duration(happened.summary.wait.mean), short_duration(happened.summary.jct.mean)));
   section.findings.push_back(
@@ -106,7 +106,7 @@ std::vector<JobGain> gains_between(const Trace& trace, const SimResult& before,
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
     const JobOutcome& then = before.jobs[i];
     const JobOutcome& now = after.jobs[i];
-    if (then.fate != Fate::kFinished || now.fate != Fate::kFinished) continue;
+    if (then.fate != JobResult::kFinished || now.fate != JobResult::kFinished) continue;
     const TraceJob& job = trace.jobs[i];
     gains.push_back({job.id, trace.users[job.user],
                      std::string(tenant_or_default(trace.tenants[job.tenant])), job.gpus,

@@ -1,7 +1,7 @@
 #pragma once
 
-// A manager's past as it was, simulated under its own scheduler, and simulated under others: who
-// would have waited how long, and who would have gained and lost.
+// A page that compares a manager's actual history with simulations under its own scheduler and
+// under others.
 
 #include <span>
 #include <string>
@@ -9,19 +9,19 @@
 #include "sim/results/summary.h"
 #include "sim/run/result.h"
 #include "study/page/page.h"
-#include "study/past/workload.h"
+#include "study/past/past_workload.h"
 
 namespace muster {
 
 struct WhatIfRun {
-  std::string name;  // For people, and short: "tiresias".
+  std::string name;  // Short, for display: "tiresias".
   Summary summary;
-  const SimResult* result = nullptr;  // Of the workload's trace, with its history.
+  const SimResult* result = nullptr;  // Result for the workload's trace, with history.
 };
 
-// The title is the answer, of the first of the others; then figures side by side, distributions,
-// who gains and who loses, and the cluster over time. Gains are between simulations, so that what
-// the simulator does not know of the machines is on both sides.
+// The title is the answer for the first of `others`. Then follow figures, distributions, gains and
+// losses, and the cluster over time. Gains compare simulations with each other, so that both lack
+// the same knowledge about the nodes.
 Page what_if_page(const Workload& workload, const WhatIfRun& happened, const WhatIfRun& same,
                   std::span<const WhatIfRun> others);
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// Which jobs of a log have failed, and of what, when only their sizes and run times are known. The
-// table of reasons says how often each reason strikes and how late; a job that ran for a minute is
-// likelier to have had a syntax error, one that ran for days a broken checkpoint. The law turns the
-// table around for a given set of run times.
+// Draws failures and their reasons for jobs with given sizes and run times. The table of reasons
+// (reasons.h) has the frequency of each reason and the time to failure. A job that ran for a minute
+// is more likely to have had a syntax error; one that ran for days, a broken checkpoint. This class
+// computes the probabilities of reasons for a given set of run times. past_outcomes.cc uses it.
 
 #include <array>
 #include <cstddef>
@@ -18,13 +18,14 @@
 
 namespace muster {
 
-// For jobs of one size class of which so many are to fail.
+// Draws failures for the jobs of one size class.
 class FailureLaw {
  public:
-  // `ascending` are the run times of all the jobs, at least one; 0 <= failing <= 0.9.
+  // `failing` is the share of jobs that fail; `ascending` are the run times of all jobs, sorted.
+  // REQUIRES: 0 <= failing <= 0.9, and there is at least one job.
   FailureLaw(SizeClass size, double failing, std::span<const Duration> ascending);
 
-  // What the job at this position of `ascending` failed of, if it did.
+  // Draws the reason for the job at this position of `ascending`, or nullopt if it does not fail.
   std::optional<Reason> draw(std::size_t position, Random& random) const;
 
  private:
@@ -33,11 +34,11 @@ class FailureLaw {
   void calibrate(const Weights& wanted);
 
   std::size_t jobs_;
-  // Probabilities of each reason in equal parts of the jobs, by run time.
+  // Probability of each reason. Each cell covers an equal number of jobs, by ascending run time.
   std::vector<Weights> cells_;
 };
 
-// How often jobs that failed of it were tried, on average.
+// Returns the mean number of attempts of jobs that failed for this reason.
 double tries_of(const ReasonInfo& info);
 
 }  // namespace muster

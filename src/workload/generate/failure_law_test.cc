@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-// Log-uniform, from a second to twelve days.
+// Run times that are log-uniform from one second to twelve days.
 std::vector<Duration> many_run_times() {
   Random random(1);
   std::vector<Duration> times;
@@ -48,7 +48,7 @@ TEST(FailureLaw, FailsAsManyAsAskedForByTheReasonsOfTheTable) {
   }
 }
 
-// Half of the attempts that fail so do it before the table's median.
+// Half of the attempts that fail for a reason fail before the median in the table.
 TEST(FailureLaw, FailsThemAsLateAsTheTableSays) {
   const std::vector<Duration> times = many_run_times();
   Random random(3);

@@ -17,7 +17,7 @@ namespace muster {
 namespace {
 
 constexpr double kLn10 = 2.302585092994045684;
-constexpr std::int64_t kMostGpus = std::int64_t{kMostNodes} * kMostGpusPerNode;
+constexpr std::int64_t kMaxGpus = std::int64_t{kMaxNodes} * kMaxGpusPerNode;
 constexpr int kUsers = 8;
 constexpr int kTenants = 4;
 
@@ -37,15 +37,14 @@ std::array<Task, 3> tasks_of(const TaskSplit& split) {
           Task{kSpeechModels, split.speech}};
 }
 
-// The task furthest below its target; the first of them on a tie. The very first job goes to the
-// first task, as in Synergy, whatever the targets. A task nobody asked for never gets one.
+// Returns the task that is furthest below its target; on a tie, the first. As in Synergy, the first
+// job always goes to the first task with a target above 0.
 Task& next_task(std::array<Task, 3>& tasks, std::int64_t jobs_so_far) {
   Task* best = nullptr;
   double best_deficit = 0;
   for (Task& task : tasks) {
     if (task.target <= 0) continue;
-    // Target less share, times the jobs so far: without the division, whole percentages tie
-    // exactly.
+    // (Target - share) * jobs so far. Without a division, integer percentages tie exactly.
     const double deficit =
         task.target * static_cast<double>(jobs_so_far) - 100.0 * static_cast<double>(task.jobs);
     if (best == nullptr || deficit > best_deficit) {
@@ -76,10 +75,10 @@ std::int32_t draw_gpus(const std::vector<GpuShare>& mix, Random& random) {
     last = &share;
   }
   MUSTER_CHECK(last != nullptr);
-  return last->gpus;  // Rounding carried the draw past the end.
+  return last->gpus;  // Only after a rounding error.
 }
 
-Refusal check_percents(std::string_view option, std::span<const double> percents) {
+MaybeError check_percents(std::string_view option, std::span<const double> percents) {
   double sum = 0;
   for (const double percent : percents) {
     if (!(percent >= 0 && percent <= 100)) {
@@ -88,35 +87,37 @@ Refusal check_percents(std::string_view option, std::span<const double> percents
     sum += percent;
   }
   if (std::abs(sum - 100) <= 1) return std::nullopt;
-  return Error{fmt::format("{}: the parts add up to {}, not 100: '{}'", option, sum,
+  return Error{fmt::format("{}: the percentages add up to {}, not 100: '{}'", option, sum,
                            fmt::join(percents, ","))};
 }
 
-Refusal check_rate(const GeneratorOptions& options) {
+MaybeError check_rate(const GeneratorOptions& options) {
   const double rate = options.jobs_per_hour;
   if (options.static_arrivals) return std::nullopt;
   if (!(rate > 0 && rate <= 1e6)) {
-    return Error{fmt::format("rate: must be above 0 and at most 1000000 jobs an hour: '{}'", rate)};
+    return Error{
+        fmt::format("rate: must be above 0 and at most 1000000 jobs per hour: '{}'", rate)};
   }
-  // The sum of n gaps is as good as never more than 1.5 n + 400 times their mean.
+  // The sum of n gaps practically never exceeds 1.5 n + 400 times their mean.
   const double most_hours = 1.5 * static_cast<double>(options.jobs) + 400.0;
   const double least = most_hours * 3600.0 / kLongestDuration.in_seconds();
   if (rate >= least) return std::nullopt;
-  return Error{fmt::format("rate: too slow for {} jobs: '{}'; at least {:.2g} jobs an hour",
+  return Error{fmt::format("rate: too low for {} jobs: '{}'; use at least {:.2g} jobs per hour",
                            options.jobs, rate, least * 1.05)};
 }
 
-Refusal check_range(std::string_view which, double low, double high) {
+MaybeError check_range(std::string_view which, double low, double high) {
   if (low >= -3 && low <= high && high <= 7) return std::nullopt;
-  return Error{fmt::format(
-      "durations: bad {} range of exponents: '{}..{}'; ascending, within -3..7", which, low, high)};
+  return Error{
+      fmt::format("durations: invalid {} range of exponents: '{}..{}'; must ascend within -3..7",
+                  which, low, high)};
 }
 
-Refusal check_mix(const std::vector<GpuShare>& mix) {
+MaybeError check_mix(const std::vector<GpuShare>& mix) {
   std::vector<double> percents;
   for (std::size_t i = 0; i < mix.size(); ++i) {
-    if (mix[i].gpus < 1 || mix[i].gpus > kMostGpus) {
-      return Error{fmt::format("gpu-mix: GPUs must be 1 to {}: '{}'", kMostGpus, mix[i].gpus)};
+    if (mix[i].gpus < 1 || mix[i].gpus > kMaxGpus) {
+      return Error{fmt::format("gpu-mix: GPUs must be 1 to {}: '{}'", kMaxGpus, mix[i].gpus)};
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (mix[j].gpus == mix[i].gpus) {
@@ -133,8 +134,9 @@ Refusal check_mix(const std::vector<GpuShare>& mix) {
 Result<TaskSplit> parse_task_split(std::string_view text) {
   const std::vector<std::string_view> parts = split(text, ',');
   if (parts.size() != 3) {
-    return Error{fmt::format("split: {} parts, not 3: {}; write image,language,speech as 20,70,10",
-                             parts.size(), in_quotes(text))};
+    return Error{fmt::format(
+        "split: {} values instead of 3: {}; write image,language,speech such as 20,70,10",
+        parts.size(), in_quotes(text))};
   }
   std::array<double, 3> percents = {};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -142,7 +144,7 @@ Result<TaskSplit> parse_task_split(std::string_view text) {
     if (!percent.ok()) return Error{"split: " + percent.error().message};
     percents[i] = percent.value();
   }
-  if (const Refusal refusal = check_percents("split", percents)) return *refusal;
+  if (const MaybeError refusal = check_percents("split", percents)) return *refusal;
   return TaskSplit{percents[0], percents[1], percents[2]};
 }
 
@@ -154,7 +156,7 @@ Result<std::vector<GpuShare>> parse_gpu_mix(std::string_view text) {
     const std::string_view near = nearest(text, kNames);
     return Error{fmt::format(
         "gpu-mix: no such mix: {}; {}", in_quotes(text),
-        near.empty() ? std::string("single, multi or GPUs:percent as 1:70,2:10,4:15,8:5")
+        near.empty() ? std::string("use single, multi or GPUs:percent such as 1:70,2:10,4:15,8:5")
                      : fmt::format("did you mean '{}'?", near))};
   }
   std::vector<GpuShare> mix;
@@ -165,41 +167,41 @@ Result<std::vector<GpuShare>> parse_gpu_mix(std::string_view text) {
     }
     const Result<std::int64_t> gpus = parse_int(trim(part.substr(0, colon)));
     if (!gpus.ok()) return Error{"gpu-mix: " + gpus.error().message};
-    if (gpus.value() < 1 || gpus.value() > kMostGpus) {
-      return Error{fmt::format("gpu-mix: GPUs must be 1 to {}: '{}'", kMostGpus, gpus.value())};
+    if (gpus.value() < 1 || gpus.value() > kMaxGpus) {
+      return Error{fmt::format("gpu-mix: GPUs must be 1 to {}: '{}'", kMaxGpus, gpus.value())};
     }
     const Result<double> percent = parse_number(trim(part.substr(colon + 1)));
     if (!percent.ok()) return Error{"gpu-mix: " + percent.error().message};
     mix.push_back({static_cast<std::int32_t>(gpus.value()), percent.value()});
   }
-  if (const Refusal refusal = check_mix(mix)) return *refusal;
+  if (const MaybeError refusal = check_mix(mix)) return *refusal;
   return mix;
 }
 
-Refusal check_options(const GeneratorOptions& options) {
-  if (options.jobs < 1 || options.jobs > kMostGeneratedJobs) {
-    return Error{fmt::format("jobs: must be 1 to {}: '{}'", kMostGeneratedJobs, options.jobs)};
+MaybeError check_options(const GeneratorOptions& options) {
+  if (options.jobs < 1 || options.jobs > kMaxGeneratedJobs) {
+    return Error{fmt::format("jobs: must be 1 to {}: '{}'", kMaxGeneratedJobs, options.jobs)};
   }
-  if (Refusal refusal = check_rate(options)) return refusal;
+  if (MaybeError refusal = check_rate(options)) return refusal;
   const double percents[] = {options.split.image, options.split.language, options.split.speech};
-  if (Refusal refusal = check_percents("split", percents)) return refusal;
-  if (Refusal refusal = check_mix(options.gpu_mix)) return refusal;
+  if (MaybeError refusal = check_percents("split", percents)) return refusal;
+  if (MaybeError refusal = check_mix(options.gpu_mix)) return refusal;
   const DurationLaw& law = options.duration;
   if (!(law.short_share >= 0 && law.short_share <= 1)) {
     return Error{fmt::format("durations: not a probability: '{}'; 0 to 1", law.short_share)};
   }
-  if (Refusal refusal = check_range("short", law.short_low, law.short_high)) return refusal;
+  if (MaybeError refusal = check_range("short", law.short_low, law.short_high)) return refusal;
   return check_range("long", law.long_low, law.long_high);
 }
 
 Result<Trace> generate_trace(const GeneratorOptions& options, const ProfileTable& profiles) {
-  if (const Refusal refusal = check_options(options)) return *refusal;
+  if (const MaybeError refusal = check_options(options)) return *refusal;
   std::array<Task, 3> tasks = tasks_of(options.split);
   for (const Task& task : tasks) {
     if (task.target <= 0) continue;
     for (const std::string_view model : task.models) {
       if (profiles.find(model) != ProfileTable::kUnknown) continue;
-      return Error{fmt::format("split: no profile for a model it needs: '{}'", model)};
+      return Error{fmt::format("split: no profile for a required model: '{}'", model)};
     }
   }
   const Random seed(options.seed);

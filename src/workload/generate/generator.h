@@ -1,9 +1,9 @@
 #pragma once
 
-// Workloads from a seed, by the law of Synergy's generator (OSDI'22): a fixed mix of tasks whose
-// models take turns, Poisson arrivals, Gavel's two-range durations. The same options give the same
-// trace on every machine; each aspect draws from its own stream, so that changing the arrival rate,
-// say, leaves durations and GPU counts as they were.
+// Generates workloads from a seed, like Synergy's generator (OSDI'22): a fixed mix of tasks with
+// rotating models, Poisson arrivals, and Gavel's durations from two ranges. The same options give
+// the same trace on every machine. Each property uses its own random stream: for example, another
+// arrival rate does not change durations and GPU counts.
 
 #include <cstdint>
 #include <string_view>
@@ -15,9 +15,9 @@
 
 namespace muster {
 
-inline constexpr std::int64_t kMostGeneratedJobs = 10'000'000;
+inline constexpr std::int64_t kMaxGeneratedJobs = 10'000'000;
 
-// Percent of jobs of each kind; together 100, give or take 1 (people write 33,33,33).
+// Percentage of jobs of each kind. The sum is 100, with a tolerance of 1 for input like 33,33,33.
 struct TaskSplit {
   double image = 20;
   double language = 70;
@@ -29,8 +29,8 @@ struct GpuShare {
   double percent = 100;
 };
 
-// A job runs 60 s * 10^U: with probability `short_share` U is drawn from the short range, otherwise
-// from the long one.
+// The run time is 60 s * 10^U. U is uniform in the short range with probability `short_share`,
+// otherwise in the long range.
 struct DurationLaw {
   double short_share = 0.8;
   double short_low = 1.5;
@@ -46,21 +46,21 @@ struct GeneratorOptions {
   std::vector<GpuShare> gpu_mix = {GpuShare{}};
   DurationLaw duration;
   std::uint64_t seed = 42;
-  bool static_arrivals = false;  // All at time zero; the rate is then not used.
+  bool static_arrivals = false;  // All jobs arrive at time 0; the rate is ignored.
 };
 
-// "20,70,10": image, language, speech.
+// Parses "20,70,10": percentages of image, language and speech jobs.
 Result<TaskSplit> parse_task_split(std::string_view text);
 
-// "1:70,2:10,4:15,8:5" (GPUs:percent), or a name: "single" (all 1), "multi" (the mix just given).
+// Parses "1:70,2:10,4:15,8:5" (GPUs:percent), "single" (1 GPU for all) or "multi" (the mix above).
 Result<std::vector<GpuShare>> parse_gpu_mix(std::string_view text);
 
-// The options one by one; the message begins with the option's name.
-Refusal check_options(const GeneratorOptions& options);
+// Validates each option. The error message begins with the name of the option.
+MaybeError check_options(const GeneratorOptions& options);
 
-// Refuses what check_options() refuses, and profiles that lack a model it needs. Jobs are numbered
-// from 0 and named after their model; user u0..u7 and tenant t0..t3 are drawn. The first job
-// arrives one gap after time zero.
+// Returns the errors of check_options(), or an error if a model has no profile. Job ids are numbers
+// from 0; the name of a job is its model. Users u0 to u7 and tenants t0 to t3 are random. The first
+// job arrives one gap after time 0.
 Result<Trace> generate_trace(const GeneratorOptions& options, const ProfileTable& profiles);
 
 }  // namespace muster

@@ -32,7 +32,7 @@ std::string digest_of(const Trace& trace) {
   return digest.hex();
 }
 
-// Constants: the same on every compiler and machine, or experiments do not compare.
+// The digests must be the same with every compiler and machine, so that experiments are comparable.
 TEST(Generator, GivesTheSameTraceEverywhere) {
   GeneratorOptions options;
   EXPECT_EQ(digest_of(generate(options)), "68af88e22aa45b36");
@@ -62,7 +62,7 @@ TEST(Generator, TakesTurnsAsSynergyDoes) {
   const Trace trace = generate(options);
   std::string models;
   for (const TraceJob& job : trace.jobs) models += trace.models[job.model] + " ";
-  // Image first, then whichever task is furthest below 20/70/10.
+  // Image first, then the task that is furthest below 20/70/10.
   EXPECT_EQ(models, "alexnet gnmt transformer m5 lstm gnmt res18 transformer lstm gnmt ");
   for (const TraceJob& job : trace.jobs) EXPECT_EQ(trace.names[job.name], trace.models[job.model]);
 }
@@ -101,7 +101,7 @@ TEST(Generator, FollowsItsLaws) {
   EXPECT_NEAR(by_model["alexnet"], 4, 0.01);
   EXPECT_NEAR(by_model["lstm"], 70.0 / 3, 0.01);
   EXPECT_NEAR(by_model["deepspeech"], 5, 0.01);
-  // As measured on Synergy's own generator: mean 16.8 h, median 4.6 h, 32 min to 167 h.
+  // Measured with Synergy's own generator: mean 16.8 h, median 4.6 h, 32 min to 167 h.
   std::sort(hours.begin(), hours.end());
   EXPECT_NEAR(sum / 100'000, 16.8, 0.4);
   EXPECT_NEAR(hours[50'000], 4.6, 0.15);
@@ -117,7 +117,7 @@ TEST(Generator, CountsIterationsAtTheReferenceShare) {
   GeneratorOptions options;
   options.jobs = 50;
   const Trace trace = generate(options);
-  const TraceJob& job = trace.jobs[0];  // alexnet, 0.6 s an iteration.
+  const TraceJob& job = trace.jobs[0];  // alexnet, 0.6 s per iteration.
   EXPECT_EQ(job.iterations, static_cast<std::int64_t>(job.duration.in_seconds() / 0.6));
 }
 
@@ -132,7 +132,7 @@ TEST(Generator, RefusesBadOptions) {
   const auto complaint = [](auto change) {
     GeneratorOptions options;
     change(options);
-    const Refusal refusal = check_options(options);
+    const MaybeError refusal = check_options(options);
     return refusal ? refusal->message : "(accepted)";
   };
   using Options = GeneratorOptions;
@@ -141,17 +141,17 @@ TEST(Generator, RefusesBadOptions) {
   EXPECT_EQ(complaint([](Options& o) { o.jobs = 10'000'001; }),
             "jobs: must be 1 to 10000000: '10000001'");
   EXPECT_EQ(complaint([](Options& o) { o.jobs_per_hour = 0; }),
-            "rate: must be above 0 and at most 1000000 jobs an hour: '0'");
+            "rate: must be above 0 and at most 1000000 jobs per hour: '0'");
   EXPECT_EQ(complaint([](Options& o) { o.jobs_per_hour = -3; }),
-            "rate: must be above 0 and at most 1000000 jobs an hour: '-3'");
+            "rate: must be above 0 and at most 1000000 jobs per hour: '-3'");
   EXPECT_EQ(complaint([](Options& o) { o.jobs_per_hour = 1e-9; }),
-            "rate: too slow for 1000 jobs: '1e-09'; at least 0.0023 jobs an hour");
+            "rate: too low for 1000 jobs: '1e-09'; use at least 0.0023 jobs per hour");
   EXPECT_EQ(complaint([](Options& o) {
               o.split = {20, 70, 20};
             }),
-            "split: the parts add up to 110, not 100: '20,70,20'");
+            "split: the percentages add up to 110, not 100: '20,70,20'");
   EXPECT_EQ(complaint([](Options& o) { o.gpu_mix = {}; }),
-            "gpu-mix: the parts add up to 0, not 100: ''");
+            "gpu-mix: the percentages add up to 0, not 100: ''");
   EXPECT_EQ(complaint([](Options& o) {
               o.gpu_mix = {{0, 100}};
             }),
@@ -159,10 +159,10 @@ TEST(Generator, RefusesBadOptions) {
   EXPECT_EQ(complaint([](Options& o) { o.duration.short_share = 2; }),
             "durations: not a probability: '2'; 0 to 1");
   EXPECT_EQ(complaint([](Options& o) { o.duration.long_high = 20; }),
-            "durations: bad long range of exponents: '3..20'; ascending, within -3..7");
+            "durations: invalid long range of exponents: '3..20'; must ascend within -3..7");
   const Result<Trace> trace = generate_trace(Options(), ProfileTable());
   ASSERT_FALSE(trace.ok());
-  EXPECT_EQ(trace.error().message, "split: no profile for a model it needs: 'alexnet'");
+  EXPECT_EQ(trace.error().message, "split: no profile for a required model: 'alexnet'");
 }
 
 TEST(Generator, ReadsSplits) {
@@ -170,7 +170,7 @@ TEST(Generator, ReadsSplits) {
   ASSERT_TRUE(thirds.ok());
   EXPECT_EQ(thirds.value().speech, 33);
   EXPECT_EQ(parse_task_split("20,80").error().message,
-            "split: 2 parts, not 3: '20,80'; write image,language,speech as 20,70,10");
+            "split: 2 values instead of 3: '20,80'; write image,language,speech such as 20,70,10");
   EXPECT_EQ(parse_task_split("20,x,80").error().message, "split: not a number: 'x'");
   EXPECT_EQ(parse_task_split("-20,100,20").error().message,
             "split: not a percentage: '-20'; 0 to 100");
@@ -185,14 +185,15 @@ TEST(Generator, ReadsMixes) {
   EXPECT_EQ(mix.value()[2].percent, 15);
   EXPECT_EQ(parse_gpu_mix("mutli").error().message,
             "gpu-mix: no such mix: 'mutli'; did you mean 'multi'?");
-  EXPECT_EQ(parse_gpu_mix("").error().message,
-            "gpu-mix: no such mix: ''; single, multi or GPUs:percent as 1:70,2:10,4:15,8:5");
+  EXPECT_EQ(
+      parse_gpu_mix("").error().message,
+      "gpu-mix: no such mix: ''; use single, multi or GPUs:percent such as 1:70,2:10,4:15,8:5");
   EXPECT_EQ(parse_gpu_mix("1:50,2").error().message,
             "gpu-mix: no percentage: '2'; write GPUs:percent");
   EXPECT_EQ(parse_gpu_mix("0:100").error().message, "gpu-mix: GPUs must be 1 to 6400000: '0'");
   EXPECT_EQ(parse_gpu_mix("1:50,1:50").error().message, "gpu-mix: given twice: '1'");
   EXPECT_EQ(parse_gpu_mix("1:50,2:40").error().message,
-            "gpu-mix: the parts add up to 90, not 100: '50,40'");
+            "gpu-mix: the percentages add up to 90, not 100: '50,40'");
 }
 
 }  // namespace

@@ -12,31 +12,31 @@
 #include <vector>
 
 #include "base/types/random.h"
+#include "workload/generate/balanced_sampler.h"
 #include "workload/generate/generator.h"
 #include "workload/generate/philly_sources.h"
-#include "workload/generate/urn.h"
 
 namespace muster {
 
 namespace {
 
-constexpr double kSourceSlack = 1000;  // Jobs: a few sweeps.
-constexpr double kLevelSlack = 40;     // Few: of the largest jobs there are only hundreds.
-constexpr std::size_t kStrata = 20;    // Of the levels of run times, for their urn.
-constexpr double kRepeats = 0.5;       // Campaigns that go on with the user's last experiment.
-constexpr double kProbeJitter = 0.6;   // Seconds, standard deviation.
-constexpr double kMostJobsPerHour = 1e6;
+constexpr double kSourceSlack = 1000;  // In jobs; about a few sweeps.
+constexpr double kLevelSlack = 40;     // Small, because there are only hundreds of large jobs.
+constexpr std::size_t kStrata = 20;    // Kinds of the samplers of run time levels.
+constexpr double kRepeats = 0.5;       // Share of campaigns that repeat the user's last experiment.
+constexpr double kProbeJitter = 0.6;   // Standard deviation in seconds.
+constexpr double kMaxJobsPerHour = 1e6;
 
-// Jobs to come of one submission script, or of a probe.
+// The future jobs of one submission script, or of a probe.
 struct Campaign {
-  double at = 0;           // Seconds; its next job.
-  std::int64_t order = 0;  // Among all campaigns.
-  std::int64_t left = 0;   // Jobs.
-  double gap = 0;          // Mean seconds from one to the next.
+  double at = 0;           // Time of its next job, in seconds.
+  std::int64_t order = 0;  // Number of the campaign, to break ties.
+  std::int64_t left = 0;   // Number of remaining jobs.
+  double gap = 0;          // Mean time between jobs, in seconds.
   bool probe = false;
-  std::size_t run_times = 0;  // Class.
-  double level = 0;           // Run times are around this level of their class,
-  double spread = 0;          // within so much.
+  std::size_t run_times = 0;  // Class: index in philly_run_times().
+  double level = 0;           // Mean quantile of the run times in their class.
+  double spread = 0;          // Width of the range of quantiles around `level`.
   std::int32_t gpus = 1;
   std::uint32_t tenant = 0, user = 0, name = 0;
 };
@@ -47,9 +47,9 @@ struct Later {
   }
 };
 
-// What a user did last on behalf of one source.
+// The last experiment of a user for one source.
 struct Experiment {
-  std::uint32_t name = 0;  // In Trace::names; 0 = nothing yet.
+  std::uint32_t name = 0;  // Index in Trace::names; 0: none yet.
   double level = 0;
 };
 
@@ -72,8 +72,8 @@ class Generator {
 
   PhillyLikeOptions options_;
   std::vector<PhillySource> sources_;
-  Urn source_urn_;
-  std::vector<Urn> level_urns_;  // By class of run times.
+  BalancedSampler source_sampler_;
+  std::vector<BalancedSampler> level_samplers_;  // By run time class.
   std::array<QuantileCurve, kPhillyRunTimeClasses> run_times_ = philly_run_times();
   std::vector<Experiment> experiments_;  // By source and user.
   std::int64_t experiments_begun_ = 0;
@@ -86,7 +86,7 @@ class Generator {
 Generator::Generator(const PhillyLikeOptions& options)
     : options_(options),
       sources_(philly_sources(options.tenants)),
-      source_urn_(source_kinds(sources_), kSourceSlack),
+      source_sampler_(source_kinds(sources_), kSourceSlack),
       seed_(options.seed),
       source_draws_(seed_.fork("sources")),
       size_draws_(seed_.fork("sizes")),
@@ -95,7 +95,7 @@ Generator::Generator(const PhillyLikeOptions& options)
       gap_draws_(seed_.fork("gaps")),
       job_draws_(seed_.fork("jobs")) {
   for (std::size_t i = 0; i < kPhillyRunTimeClasses; ++i) {
-    level_urns_.emplace_back(std::vector<Urn::Kind>(kStrata, {1, 1}), kLevelSlack);
+    level_samplers_.emplace_back(std::vector<BalancedSampler::Kind>(kStrata, {1, 1}), kLevelSlack);
   }
   experiments_.resize(sources_.back().first_experiment + sources_.back().users());
   trace_.source = "generated";
@@ -103,7 +103,7 @@ Generator::Generator(const PhillyLikeOptions& options)
   trace_.jobs.reserve(static_cast<std::size_t>(options.jobs));
 }
 
-// As many as Philly would have at this rate, so that they stay the same part of all jobs.
+// Scales the number of probes with the rate, so that their share of all jobs stays the same.
 void Generator::add_probes(double jobs_per_hour) {
   Random starts = seed_.fork("probes");
   const auto count = std::max<std::int64_t>(1, std::llround(jobs_per_hour / kPhillyJobsPerHour));
@@ -112,7 +112,7 @@ void Generator::add_probes(double jobs_per_hour) {
   probe.gap = 3600.0 * static_cast<double>(count) / (kPhillyProbeShare * jobs_per_hour);
   probe.probe = true;
   probe.run_times = kPhillyProbeClass;
-  probe.spread = 1;  // Each is on its own.
+  probe.spread = 1;  // The run times of probes are independent.
   probe.level = 0.5;
   const auto tenant = kPhillyProbeTenant % static_cast<std::size_t>(options_.tenants);
   probe.tenant = trace_.tenants.intern(fmt::format("t{}", tenant));
@@ -131,9 +131,9 @@ double Generator::draw_level(const PhillySource& source, std::int64_t jobs) {
     const double middle = (static_cast<double>(i) + 0.5) / kStrata;
     liking[i] = 1 + source.figures->leaning * (2 * middle - 1);
   }
-  Urn& urn = level_urns_[source.run_times];
-  const std::size_t stratum = urn.draw(level_draws_, liking);
-  urn.count(stratum, static_cast<double>(jobs));
+  BalancedSampler& sampler = level_samplers_[source.run_times];
+  const std::size_t stratum = sampler.draw(level_draws_, liking);
+  sampler.count(stratum, static_cast<double>(jobs));
   return (static_cast<double>(stratum) + level_draws_.uniform()) / kStrata;
 }
 
@@ -147,8 +147,8 @@ void Generator::choose_experiment(std::size_t source, Campaign& campaign) {
     last.level = draw_level(of, campaign.left);
   } else {
     const auto stratum = static_cast<std::size_t>(last.level * kStrata);
-    level_urns_[of.run_times].count(std::min(stratum, kStrata - 1),
-                                    static_cast<double>(campaign.left));
+    level_samplers_[of.run_times].count(std::min(stratum, kStrata - 1),
+                                        static_cast<double>(campaign.left));
   }
   campaign.name = last.name;
   campaign.level = last.level;
@@ -157,7 +157,7 @@ void Generator::choose_experiment(std::size_t source, Campaign& campaign) {
 void Generator::choose_jobs(const PhillySource& source, Campaign& campaign) {
   if (source.has_sweeps() && size_draws_.uniform() < source.figures->sweeps) {
     campaign.left =
-        static_cast<std::int64_t>(log_uniform(kLeastSweep, source.figures->largest, size_draws_));
+        static_cast<std::int64_t>(log_uniform(kMinSweep, source.figures->largest, size_draws_));
     campaign.gap = source.figures->pace * portable_exp(kPaceSpread * gap_draws_.normal());
     return;
   }
@@ -167,7 +167,7 @@ void Generator::choose_jobs(const PhillySource& source, Campaign& campaign) {
 }
 
 void Generator::begin_campaign(double at) {
-  const std::size_t i = source_urn_.draw(source_draws_);
+  const std::size_t i = source_sampler_.draw(source_draws_);
   const PhillySource& source = sources_[i];
   Campaign campaign;
   campaign.at = at;
@@ -178,7 +178,7 @@ void Generator::begin_campaign(double at) {
   campaign.tenant = trace_.tenants.intern(fmt::format("t{}", source.tenant));
   choose_jobs(source, campaign);
   choose_experiment(i, campaign);
-  source_urn_.count(i, static_cast<double>(campaign.left));
+  source_sampler_.count(i, static_cast<double>(campaign.left));
   campaigns_.push(campaign);
 }
 
@@ -200,7 +200,8 @@ void Generator::submit(const Campaign& campaign) {
 Trace Generator::run() {
   add_probes(options_.jobs_per_hour);
   const double others = (1 - kPhillyProbeShare) * options_.jobs_per_hour;
-  RhythmicArrivals starts(philly_rhythm(), others / source_urn_.mean_lot(), seed_.fork("arrivals"));
+  RhythmicArrivals starts(philly_rhythm(), others / source_sampler_.mean_lot(),
+                          seed_.fork("arrivals"));
   double next_start = starts.next();
   while (static_cast<std::int64_t>(trace_.jobs.size()) < options_.jobs) {
     if (next_start <= campaigns_.top().at) {
@@ -218,17 +219,17 @@ Trace Generator::run() {
   return std::move(trace_);
 }
 
-Refusal check_rate(const PhillyLikeOptions& options) {
+MaybeError check_rate(const PhillyLikeOptions& options) {
   const double rate = options.jobs_per_hour;
-  if (!(rate > 0 && rate <= kMostJobsPerHour)) {
-    return Error{fmt::format("rate: must be above 0 and at most {} jobs an hour: '{}'",
-                             kMostJobsPerHour, rate)};
+  if (!(rate > 0 && rate <= kMaxJobsPerHour)) {
+    return Error{fmt::format("rate: must be above 0 and at most {} jobs per hour: '{}'",
+                             kMaxJobsPerHour, rate)};
   }
-  // Campaigns make the length of a trace uncertain; a few of the largest may be missing or extra.
+  // The length of a trace varies, because it may have a few large campaigns more or less.
   const double most_hours = 1.5 * static_cast<double>(options.jobs) + 10'000;
   const double least = most_hours * 3600 / kLongestDuration.in_seconds();
   if (rate >= least) return std::nullopt;
-  return Error{fmt::format("rate: too slow for {} jobs: '{}'; at least {:.2g} jobs an hour",
+  return Error{fmt::format("rate: too low for {} jobs: '{}'; use at least {:.2g} jobs per hour",
                            options.jobs, rate, least * 1.05)};
 }
 
@@ -236,19 +237,18 @@ Refusal check_rate(const PhillyLikeOptions& options) {
 
 double rate_for_load(double gpus) { return gpus / philly_gpu_hours(); }
 
-Refusal check_options(const PhillyLikeOptions& options) {
-  if (options.jobs < 1 || options.jobs > kMostGeneratedJobs) {
-    return Error{fmt::format("jobs: must be 1 to {}: '{}'", kMostGeneratedJobs, options.jobs)};
+MaybeError check_options(const PhillyLikeOptions& options) {
+  if (options.jobs < 1 || options.jobs > kMaxGeneratedJobs) {
+    return Error{fmt::format("jobs: must be 1 to {}: '{}'", kMaxGeneratedJobs, options.jobs)};
   }
-  if (options.tenants < 1 || options.tenants > kMostPhillyTenants) {
-    return Error{
-        fmt::format("tenants: must be 1 to {}: '{}'", kMostPhillyTenants, options.tenants)};
+  if (options.tenants < 1 || options.tenants > kMaxPhillyTenants) {
+    return Error{fmt::format("tenants: must be 1 to {}: '{}'", kMaxPhillyTenants, options.tenants)};
   }
   return check_rate(options);
 }
 
 Result<Trace> generate_philly_like(const PhillyLikeOptions& options) {
-  if (const Refusal refusal = check_options(options)) return *refusal;
+  if (const MaybeError refusal = check_options(options)) return *refusal;
   return Generator(options).run();
 }
 

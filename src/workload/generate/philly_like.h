@@ -1,9 +1,10 @@
 #pragma once
 
-// Workloads like that of Microsoft's Philly cluster, from a seed: arrivals with the rhythm of day
-// and week, in campaigns of one to hundreds of jobs; tenants of very unequal size, each with its
-// own mix of GPU counts; run times by size. The figures are in philly_figures.h, what is modelled
-// and what is not in docs/generator.md. The same options give the same trace on every machine.
+// Generates workloads like Microsoft's Philly cluster from a seed: arrivals with a daily and weekly
+// pattern, in campaigns of one to hundreds of jobs; tenants of very different sizes, each with its
+// own mix of GPU counts; run times by size. philly_figures.h has the statistics, and
+// docs/how-to/generate-workloads.md describes the model and its limits. The same options give the
+// same trace on every machine.
 
 #include <cstdint>
 
@@ -13,27 +14,28 @@
 
 namespace muster {
 
-inline constexpr int kMostPhillyTenants = 1000;
+inline constexpr int kMaxPhillyTenants = 1000;
 
 struct PhillyLikeOptions {
   std::int64_t jobs = 1000;
-  double jobs_per_hour = kPhillyJobsPerHour;  // On average over a week; probes included.
-  // Of 15, each is one of Philly's virtual clusters. Fewer share those out among them, of more
-  // several share one, unequally; sizes and run times over all tenants stay the same.
+  double jobs_per_hour = kPhillyJobsPerHour;  // Mean over a week, including probes.
+  // With 15 tenants, each is one of Philly's virtual clusters. With fewer, a tenant has several of
+  // them; with more, several tenants share one unequally. Sizes and run times over all tenants do
+  // not change.
   int tenants = static_cast<int>(kPhillyTenantCount);
   std::uint64_t seed = 42;
 };
 
-// The rate at which so many GPUs would be busy on average if no job had to wait.
+// Returns the jobs per hour that keep `gpus` GPUs busy on average if no job has to wait.
 double rate_for_load(double gpus);
 
-// The message begins with the option's name: "jobs", "rate" or "tenants".
-Refusal check_options(const PhillyLikeOptions& options);
+// Validates each option. The error message begins with its name: "jobs", "rate" or "tenants".
+MaybeError check_options(const PhillyLikeOptions& options);
 
-// Refuses what check_options() refuses. Time zero is a Monday, midnight. Jobs are numbered from 0
-// in order of arrival and have whole seconds, as Philly's; tenants are t0, t1, ..., Philly's
-// largest first. Users u0, u1, ... belong to one tenant each. Jobs of one name are of one user and
-// size and run about as long; probes are called "probe". There are no models.
+// Returns the errors of check_options(). Time 0 is midnight on a Monday. Job ids are numbers from 0
+// in order of arrival; times are whole seconds, as in Philly. Tenants are t0, t1, ..., Philly's
+// largest first. Each user (u0, u1, ...) belongs to one tenant. Jobs with the same name have the
+// same user, size and similar run times. Probes have the name "probe". There are no models.
 Result<Trace> generate_philly_like(const PhillyLikeOptions& options);
 
 }  // namespace muster

@@ -44,7 +44,7 @@ std::string philly_digest_of(const Trace& trace) {
   return digest.hex();
 }
 
-// Constants: the same on every compiler and machine, or experiments do not compare.
+// The digests must be the same with every compiler and machine, so that experiments are comparable.
 TEST(PhillyLike, GivesTheSameTraceEverywhere) {
   EXPECT_EQ(philly_digest_of(generate_philly(1000, 42)), "609c55011cc006f9");
   EXPECT_EQ(philly_digest_of(generate_philly(20'000, 7)), "a788409656aff98f");
@@ -83,7 +83,7 @@ TEST(PhillyLike, GivesUsersOneTenantAndNamesOneUserAndSize) {
     ASSERT_EQ(owner_of.emplace(job.name, owner).first->second, owner);
   }
   EXPECT_GT(trace.users.size(), 200u);
-  EXPECT_LT(trace.names.size(), 2500u);  // Names come back.
+  EXPECT_LT(trace.names.size(), 2500u);  // Names are reused.
 }
 
 TEST(PhillyLike, HasTenantsOfVeryUnequalSize) {
@@ -108,7 +108,7 @@ TEST(PhillyLike, KeepsSizesAndRunTimesForAnyNumberOfTenants) {
     const TraceDistance distance = distance_between(fifteen, trace);
     EXPECT_LT(distance.durations, 0.03) << tenants;
     EXPECT_LT(distance.gpus, 0.01) << tenants;
-    // The smallest of forty may not turn up.
+    // The smallest of 40 tenants may have no job.
     EXPECT_NEAR(static_cast<double>(describe(trace).tenants), tenants, tenants == 40 ? 4 : 0);
   }
 }
@@ -137,12 +137,12 @@ TEST(PhillyLike, RefusesBadOptions) {
   EXPECT_EQ(refused([](auto& o) { o.tenants = 0; }), "tenants: must be 1 to 1000: '0'");
   EXPECT_EQ(refused([](auto& o) { o.tenants = 1001; }), "tenants: must be 1 to 1000: '1001'");
   EXPECT_EQ(refused([](auto& o) { o.jobs_per_hour = 0; }),
-            "rate: must be above 0 and at most 1000000 jobs an hour: '0'");
+            "rate: must be above 0 and at most 1000000 jobs per hour: '0'");
   EXPECT_EQ(refused([](auto& o) { o.jobs_per_hour = 1e-3; }),
-            "rate: too slow for 1000 jobs: '0.001'; at least 0.014 jobs an hour");
+            "rate: too low for 1000 jobs: '0.001'; use at least 0.014 jobs per hour");
 }
 
-// By ranks among all jobs' run times, from one job of a name to the next.
+// Compares the ranks of the run times of consecutive jobs with the same name.
 TEST(PhillyLike, RunsACampaignsJobsAboutEquallyLong) {
   const Trace trace = generate_philly(20'000, 1);
   std::vector<Duration> sorted;
@@ -163,10 +163,10 @@ TEST(PhillyLike, RunsACampaignsJobsAboutEquallyLong) {
     ++pairs;
     earlier->second = rank(job.duration);
   }
-  EXPECT_LT(apart / pairs, 0.15);  // A third if they had nothing to do with each other.
+  EXPECT_LT(apart / pairs, 0.15);  // Independent run times would give 1/3.
 }
 
-// ---- against the real thing
+// ---- Comparison with the real trace
 
 std::optional<Trace> philly() {
   const auto path = data_file("philly_full.csv");
@@ -202,8 +202,8 @@ TEST(PhillyLike, IsNearerToPhillyThanPoissonArrivalsAre) {
 }
 
 struct Rhythm {
-  double peak_to_trough = 0;      // Of the hours of the day.
-  double weekend_to_weekday = 0;  // Of jobs a day.
+  double peak_to_trough = 0;      // Ratio of the busiest to the quietest hour of the day.
+  double weekend_to_weekday = 0;  // Ratio of jobs per day.
 };
 
 Rhythm rhythm_of(const Trace& trace, Duration monday_before) {
@@ -220,8 +220,8 @@ Rhythm rhythm_of(const Trace& trace, Duration monday_before) {
   return {*most / *least, (weekend / 2) / (others / 5)};
 }
 
-// Few sweeps have most of the jobs, so one trace's busiest hour is half chance, the real one's too:
-// compared is what traces of its length have on average.
+// A few sweeps have most of the jobs, so the busiest hour of a single trace is largely random. So
+// the test compares the mean of several traces of this length.
 TEST(PhillyLike, HasPhillysRhythm) {
   Rhythm mean;
   constexpr int kTraces = 8;
@@ -234,7 +234,7 @@ TEST(PhillyLike, HasPhillysRhythm) {
   }
   const std::optional<Trace> real = philly();
   if (!real) GTEST_SKIP() << "philly_full.csv not found; set MUSTER_DATA";
-  // It begins on a Monday, at 10:30:41.
+  // The trace begins on a Monday at 10:30:41.
   const Rhythm wanted = rhythm_of(*real, Duration::seconds(37'841));
   EXPECT_NEAR(mean.peak_to_trough / wanted.peak_to_trough, 1, 0.2);
   EXPECT_NEAR(mean.weekend_to_weekday / wanted.weekend_to_weekday, 1, 0.2);

@@ -8,8 +8,8 @@ namespace muster {
 
 namespace {
 
-// Of a virtual cluster's jobs, what tenant `i` gets: those that share one are to each other as 1,
-// 1/2, 1/3, ... in turn.
+// Returns tenant `i`'s share of the jobs of its virtual cluster. Tenants that share one have
+// weights 1, 1/2, 1/3, ...
 double part_of(std::size_t i, std::size_t tenants) {
   const auto weight = [](std::size_t tenant) {
     const std::size_t earlier = tenant / kPhillyTenantCount;
@@ -27,7 +27,7 @@ double part_of(std::size_t i, std::size_t tenants) {
 double PhillySource::mean_campaign() const {
   if (!has_sweeps()) return kSmallCampaign;
   const double largest = figures->largest;
-  const double sweep = (largest - kLeastSweep) / portable_log(largest / kLeastSweep);
+  const double sweep = (largest - kMinSweep) / portable_log(largest / kMinSweep);
   return figures->sweeps * sweep + (1 - figures->sweeps) * kSmallCampaign;
 }
 
@@ -57,8 +57,8 @@ std::vector<PhillySource> philly_sources(int tenants) {
   return sources;
 }
 
-std::vector<Urn::Kind> source_kinds(const std::vector<PhillySource>& sources) {
-  std::vector<Urn::Kind> kinds;
+std::vector<BalancedSampler::Kind> source_kinds(const std::vector<PhillySource>& sources) {
+  std::vector<BalancedSampler::Kind> kinds;
   kinds.reserve(sources.size());
   for (const PhillySource& source : sources) {
     kinds.push_back({source.share, source.mean_campaign()});
@@ -74,7 +74,7 @@ std::size_t zipf(std::size_t count, Random& random) {
     left -= 1.0 / static_cast<double>(i);
     if (left < 0) return i - 1;
   }
-  return count - 1;  // Also where rounding carried the draw past the end.
+  return count - 1;  // Also after a rounding error.
 }
 
 }  // namespace muster

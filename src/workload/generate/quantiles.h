@@ -1,7 +1,8 @@
 #pragma once
 
-// A distribution written down as a few quantiles, such as "half of the jobs run less than 1,586 s".
-// Between them the logarithm of the value is linear: run times and gaps span six decades.
+// A distribution given by a few quantiles, such as "half of the jobs run less than 1,586 s".
+// Between quantiles the logarithm of the value is linear, because run times and gaps span six
+// decades.
 
 #include <span>
 #include <vector>
@@ -10,12 +11,13 @@ namespace muster {
 
 class QuantileCurve {
  public:
-  // Levels ascend from 0 to 1. There is a value for each, above zero and never less than the last.
+  // REQUIRES: levels ascend from 0 to 1; there is one value per level; values are above 0 and do
+  // not descend.
   QuantileCurve(std::span<const double> levels, std::span<const double> values);
 
-  // The value that a part `level` of all does not exceed; 0 <= level <= 1.
+  // Returns the quantile at `level`. REQUIRES: 0 <= level <= 1.
   double at(double level) const;
-  // Of at(U), for U uniform between 0 and 1.
+  // Returns the mean of the distribution.
   double mean() const;
 
  private:
@@ -23,8 +25,8 @@ class QuantileCurve {
   std::vector<double> logs_;
 };
 
-// Back into 0..1 as by a mirror at either end. A uniform level that is moved a little, as often up
-// as down, and reflected is uniform again.
+// Maps a level slightly outside 0..1 back into the range by reflection at the ends. A uniform level
+// plus symmetric noise stays uniform after reflection.
 double reflect(double level);
 
 }  // namespace muster

@@ -22,7 +22,7 @@ RhythmicArrivals::RhythmicArrivals(const WeekRhythm& rhythm, double per_hour, Ra
 }
 
 double RhythmicArrivals::next() {
-  // As many arrivals as were to be expected since the last one; hours are used up until it is met.
+  // The integral of the rate up to the next arrival. Each hour consumes its part of it.
   double expected = random_.exponential(1);
   while (true) {
     const auto hour = static_cast<std::int64_t>(std::floor(now_ / 3600));

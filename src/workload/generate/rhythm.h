@@ -1,6 +1,6 @@
 #pragma once
 
-// Arrivals that follow the day and the week: a Poisson process whose rate changes every hour.
+// Random arrivals with a daily and weekly pattern: a Poisson process whose rate changes every hour.
 
 #include <array>
 
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// How busy each hour of the day and each day of the week is, Monday first; only ratios count.
+// Weights of the hours of a day and the days of a week, Monday first. Only ratios matter.
 struct WeekRhythm {
   std::array<double, 24> hours;
   std::array<double, 7> days;
@@ -16,10 +16,11 @@ struct WeekRhythm {
 
 class RhythmicArrivals {
  public:
-  // `per_hour` on average over a week. Time zero is Monday, midnight. All weights are above zero.
+  // `per_hour` is the mean number of arrivals per hour over a week. Time 0 is midnight on a Monday.
+  // REQUIRES: per_hour and all weights are above 0.
   RhythmicArrivals(const WeekRhythm& rhythm, double per_hour, Random random);
 
-  // Seconds since time zero of the next arrival.
+  // Returns the time of the next arrival, in seconds since time 0.
   double next();
 
  private:

@@ -103,7 +103,7 @@ TEST(WriteTrace, ForgetsModelsOurFormatWouldRefuse) {
                   "t.csv", "", profiles);
   ASSERT_TRUE(trace.ok());
   EXPECT_EQ(forget_unprofiled_models(trace.value(), profiles), 1u);
-  EXPECT_EQ(trace.value().notes.back(), "models without a profile were left out of 1 jobs");
+  EXPECT_EQ(trace.value().notes.back(), "models without a profile were removed from 1 jobs");
   EXPECT_EQ(write_trace_csv(trace.value()),
             "job_id,submit_s,gpus,duration_s,model\n0,0,1,5,\n1,0,1,5,res50\n");
 }

@@ -25,7 +25,7 @@ bool has_times(const Attempt& attempt) {
 
 bool has_all_gpus(const History& history, const Attempt& attempt) {
   const auto all = [&](const HostShare& share) {
-    return std::popcount(share.gpus) >= history.servers[share.server].gpus;
+    return std::popcount(share.gpus) >= history.nodes[share.node].gpus;
   };
   const std::span<const HostShare> shares = history.hosts_of(attempt);
   return !shares.empty() && std::all_of(shares.begin(), shares.end(), all);
@@ -33,26 +33,26 @@ bool has_all_gpus(const History& history, const Attempt& attempt) {
 
 struct CellKey {
   std::int32_t gpus = 0;
-  std::int32_t servers = 0;
+  std::int32_t nodes = 0;
   Status status = Status::kUnknown;
   bool dedicated = false;
   friend auto operator<=>(const CellKey&, const CellKey&) = default;
 };
 
-// Numbers kinds of attempts as they come, and in the end in their order.
+// Numbers the kinds of attempts in order of appearance. cells() then sorts them.
 class CellNumbers {
  public:
   std::uint32_t number(const CellKey& key) {
     return numbers_.emplace(key, static_cast<std::uint32_t>(numbers_.size())).first->second;
   }
 
-  // The cells in order, and the place in them of each number given before.
+  // Returns the sorted cells. Sets `places` to the index in them of each number.
   std::vector<UseCell> cells(std::vector<std::uint32_t>& places) const {
     std::vector<UseCell> cells;
     places.resize(numbers_.size());
     for (const auto& [key, number] : numbers_) {
       places[number] = static_cast<std::uint32_t>(cells.size());
-      cells.push_back(UseCell{key.gpus, key.servers, key.status, key.dedicated, {}});
+      cells.push_back(UseCell{key.gpus, key.nodes, key.status, key.dedicated, {}});
     }
     return cells;
   }
@@ -61,13 +61,13 @@ class CellNumbers {
   std::map<CellKey, std::uint32_t> numbers_;
 };
 
-// Calls use(slot) for each GPU the attempt had.
+// Calls use(slot) for each GPU of the attempt.
 template <class Use>
 void for_each_slot(const History& history, const Attempt& attempt,
                    const std::vector<std::size_t>& first_slot, Use use) {
   for (const HostShare& share : history.hosts_of(attempt)) {
     for (std::uint64_t gpus = share.gpus; gpus != 0; gpus &= gpus - 1) {
-      use(first_slot[share.server] + static_cast<std::size_t>(std::countr_zero(gpus)));
+      use(first_slot[share.node] + static_cast<std::size_t>(std::countr_zero(gpus)));
     }
   }
 }
@@ -82,10 +82,10 @@ HeldIndex::HeldIndex(const History& history) {
 }
 
 void HeldIndex::number_slots(const History& history) {
-  std::vector<std::size_t> gpus(history.servers.size(), 0);
+  std::vector<std::size_t> gpus(history.nodes.size(), 0);
   for (const HostShare& share : history.hosts) {
     const auto highest = static_cast<std::size_t>(std::bit_width(share.gpus));
-    gpus[share.server] = std::max(gpus[share.server], highest);
+    gpus[share.node] = std::max(gpus[share.node], highest);
   }
   first_slot_.push_back(0);
   for (const std::size_t count : gpus) first_slot_.push_back(first_slot_.back() + count);

@@ -1,9 +1,9 @@
 #pragma once
 
-// What happened on a cluster: jobs, their attempts, where each ran and how it ended. Readers make
-// one from a log (philly_log.h), from a trace (trace_history.h; what a trace says of the past is
-// little) or from the files of a simulation (run_history.h); src/analyze asks it questions. What a
-// source does not tell is absent, never guessed: see Knows.
+// The history of a cluster: jobs, their attempts, the nodes of each attempt and its outcome.
+// Readers create it from a log (philly_log.h), a trace (trace_history.h) or the files of a
+// simulation (run_history.h). src/study/analyze evaluates it. Data that a source does not contain
+// is absent, never guessed: see Knows.
 
 #include <cstdint>
 #include <limits>
@@ -23,69 +23,70 @@ namespace muster {
 enum class Status : std::uint8_t {
   kPassed,
   kKilled,   // By its user.
-  kFailed,   // For good, after all its attempts.
-  kUnknown,  // Still waiting or running when the source ends, or not told.
+  kFailed,   // Final, after all its attempts.
+  kUnknown,  // Still waiting or running at the end of the source, or unknown.
 };
 
-// GPUs of one server.
+// GPUs of one node.
 struct HostShare {
-  std::uint32_t server = 0;  // In History::servers.
-  std::uint64_t gpus = 0;    // Bit i: GPU i of the server; or as many low bits as it had, where the
-                             // source tells only how many.
+  std::uint32_t node = 0;  // Index in History::servers.
+  std::uint64_t gpus = 0;  // Bit i: GPU i of the node. If the source has only a number of GPUs:
+                           // this many low bits.
 };
 
-// One time that the job got its gang and ran. Times are never() where the source does not tell.
+// One period in which the job ran on its gang. Unknown times are never().
 struct Attempt {
   Instant start = Instant::never();
   Instant end = Instant::never();
-  Duration run;  // How long; told also by some sources that do not tell when. Zero: not known.
-  std::uint32_t hosts = 0;  // In History::hosts: so many from there on.
+  Duration run;             // Run time; may be known without start and end. Zero: unknown.
+  std::uint32_t hosts = 0;  // First index in History::hosts; there are host_count entries.
   std::uint32_t host_count = 0;
   bool failed = false;
-  bool resumed = false;  // Goes on with the one before it, which was stopped or moved, not failed.
-  std::optional<Reason> reason;  // Why it failed, where it did and the source tells.
+  bool resumed = false;          // The previous attempt was stopped or moved, and did not fail.
+  std::optional<Reason> reason;  // Reason of the failure, if it failed and the reason is known.
 };
 
 struct PastJob {
-  std::uint32_t id = 0;  // In History::ids.
+  std::uint32_t id = 0;  // Index in History::ids.
   Instant submit;
   Status status = Status::kUnknown;
-  bool rejected = false;     // Could never run, and waited for nothing; its status is kUnknown.
-  std::int32_t gpus = 0;     // 0: not known, as of a Philly job that never ran.
-  std::uint32_t tenant = 0;  // In History::tenants; "" when not told. The same goes for these:
-  std::uint32_t user = 0;
-  std::uint32_t model = 0;
-  std::uint32_t attempts = 0;  // In History::attempts: so many from there on, in order of time.
+  bool rejected = false;       // Could never run, so it did not wait; its status is kUnknown.
+  std::int32_t gpus = 0;       // 0: unknown, for example for a Philly job that never ran.
+  std::uint32_t tenant = 0;    // Index in History::tenants; 0 (""): unknown.
+  std::uint32_t user = 0;      // Index in History::users; 0 (""): unknown.
+  std::uint32_t model = 0;     // Index in History::models; 0 (""): unknown.
+  std::uint32_t attempts = 0;  // First index in History::attempts; they are in order of time.
   std::uint32_t attempt_count = 0;
-  std::int32_t failures = 0;  // Attempts that failed.
-  Duration run;  // Time it held its GPUs, all attempts together, as far as told; zero: not known.
-  std::int64_t gpu_us = 0;       // GPU time it held; zero: not told, other than by run and gpus.
-  std::int64_t lost_gpu_us = 0;  // On work that was lost.
-  float gpu_use = std::numeric_limits<float>::quiet_NaN();  // Mean, 0 to 1; NaN: not known.
+  std::int32_t failures = 0;     // Number of failed attempts.
+  Duration run;                  // Total time that all attempts held the GPUs; zero: unknown.
+  std::int64_t gpu_us = 0;       // GPU time in microseconds; zero: known only as run and gpus.
+  std::int64_t lost_gpu_us = 0;  // GPU time of lost work, in microseconds.
+  float gpu_use = std::numeric_limits<float>::quiet_NaN();  // Mean, 0 to 1; NaN: unknown.
 };
 
-struct Server {
+// A node of the cluster.
+struct HistoryNode {
   std::string name;
-  std::int32_t gpus = 0;        // Seen, by the highest index; as listed where none was seen.
-  std::int32_t listed = 0;      // As listed; 0: not listed.
-  std::int32_t gpu_mem_gb = 0;  // As listed.
+  std::int32_t gpus = 0;        // Highest GPU index in use + 1; `listed` if no GPU was in use.
+  std::int32_t listed = 0;      // Number of GPUs in the machine list; 0: not listed.
+  std::int32_t gpu_mem_gb = 0;  // Memory per GPU in the machine list, in GB.
 };
 
-// What a source tells at all. A question that needs more is answered with what is missing.
+// Which data a source contains. A study that needs other data reports what is missing.
 struct Knows {
-  bool dates = false;     // Times are UTC, since 1970; otherwise since the source's own beginning.
-  bool runs = false;      // How long each job ran.
-  bool starts = false;    // When attempts started and ended.
-  bool attempts = false;  // Every attempt, not only one that stands for all.
-  bool hosts = false;     // Which servers.
-  bool slots = false;     // And exactly which GPUs of them, also those that several jobs share.
+  bool dates = false;     // Times are UTC since 1970; if false, since the start of the source.
+  bool runs = false;      // Run time of each job.
+  bool starts = false;    // Start and end of attempts.
+  bool attempts = false;  // All attempts, not only one that represents them.
+  bool hosts = false;     // The nodes of attempts.
+  bool slots = false;     // The exact GPUs of attempts, also GPUs that several jobs share.
   bool status = false;
-  bool failures = false;  // How many attempts of a job failed.
-  bool reasons = false;   // Why attempts failed.
+  bool failures = false;  // Number of failed attempts per job.
+  bool reasons = false;   // Reasons of failed attempts.
   bool tenants = false;
   bool users = false;
-  bool use = false;    // Utilisation of GPUs.
-  bool waits = false;  // Why each job waited: see History::waits.
+  bool use = false;    // GPU utilization.
+  bool waits = false;  // Wait causes of each job: see History::waits.
   bool lost = false;   // GPU time lost to failures: see PastJob::lost_gpu_us.
 };
 
@@ -96,11 +97,11 @@ struct History {
   std::vector<PastJob> jobs;  // Ascending by submit.
   std::vector<Attempt> attempts;
   std::vector<HostShare> hosts;
-  std::vector<Server> servers;
-  std::vector<WaitSplit> waits;  // One a job if the source knows, otherwise none.
-  std::int64_t gpus = 0;         // Of the cluster, where the source tells; otherwise zero.
+  std::vector<HistoryNode> nodes;
+  std::vector<WaitSplit> waits;  // One per job if Knows::waits; otherwise empty.
+  std::int64_t gpus = 0;         // Number of GPUs of the cluster; 0: unknown.
   NameTable ids, tenants, users, models;
-  // Everything a reader left out or changed, one sentence with a count each. Never silent.
+  // One sentence with a count for each kind of skipped record or changed value.
   std::vector<std::string> notes;
 
   std::span<const Attempt> attempts_of(const PastJob& job) const {

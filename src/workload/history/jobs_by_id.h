@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds jobs of a history by their ids, for files that tell more of them: leases and outcomes. Of
-// jobs of one id, the last.
+// Finds jobs of a history by id, for files with more data about them: leases and outcomes. If
+// several jobs have the same id, the last one wins.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace muster {
 
 class JobsById {
  public:
-  // The history must outlive it, and its jobs stay as they are.
+  // REQUIRES: the history outlives this object, and its jobs do not change.
   explicit JobsById(const History& history)
       : ids_(history.ids), job_of_id_(history.ids.size(), kNone) {
     for (std::size_t i = 0; i < history.jobs.size(); ++i) {
@@ -24,7 +24,7 @@ class JobsById {
     }
   }
 
-  // In History::jobs.
+  // Returns the index in History::jobs.
   std::optional<std::uint32_t> find(std::string_view id) const {
     const std::optional<std::uint32_t> known = ids_.find(id);
     if (!known || job_of_id_[*known] == kNone) return std::nullopt;

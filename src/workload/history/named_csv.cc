@@ -12,7 +12,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::int64_t kMostCount = 1'000'000'000;
+constexpr std::int64_t kMaxCount = 1'000'000'000;
 
 }  // namespace
 
@@ -24,14 +24,14 @@ Error NamedCsv::fail(std::size_t column, std::string_view what) const {
   return fail(fmt::format("{}: {}", names_[column], what));
 }
 
-Refusal NamedCsv::split() {
-  if (const Refusal refusal = splitter_.split(lines_.line())) return fail(refusal->message);
+MaybeError NamedCsv::split() {
+  if (const MaybeError refusal = splitter_.split(lines_.line())) return fail(refusal->message);
   return std::nullopt;
 }
 
-Refusal NamedCsv::read_header() {
+MaybeError NamedCsv::read_header() {
   if (!lines_.next()) return fail("the file is empty");
-  if (Refusal refusal = split()) return refusal;
+  if (MaybeError refusal = split()) return refusal;
   const std::vector<std::string_view>& found = splitter_.fields();
   header_size_ = found.size();
   for (std::size_t i = 0; i < names_.size(); ++i) {
@@ -46,7 +46,7 @@ Refusal NamedCsv::read_header() {
 
 Result<bool> NamedCsv::next() {
   if (!lines_.next()) return false;
-  if (const Refusal refusal = split()) return *refusal;
+  if (const MaybeError refusal = split()) return *refusal;
   if (splitter_.fields().size() == header_size_) return true;
   return fail(fmt::format("columns: {} where the header has {}: {}", splitter_.fields().size(),
                           header_size_, in_quotes(lines_.line())));
@@ -62,8 +62,9 @@ Result<std::uint32_t> NamedCsv::name(std::size_t column, NameTable& table) const
 Result<std::int32_t> NamedCsv::count(std::size_t column) const {
   const Result<std::int64_t> count = parse_int(cell(column));
   if (!count.ok()) return fail(column, count.error().message);
-  if (count.value() < 0 || count.value() > kMostCount) {
-    return fail(column, fmt::format("not from 0 to {}: {}", kMostCount, in_quotes(cell(column))));
+  if (count.value() < 0 || count.value() > kMaxCount) {
+    return fail(column,
+                fmt::format("not between 0 and {}: {}", kMaxCount, in_quotes(cell(column))));
   }
   return static_cast<std::int32_t>(count.value());
 }

@@ -1,8 +1,7 @@
 #pragma once
 
-// A CSV file that Muster itself wrote, row by row, with cells asked for by the column's name. For
-// readers that want certain columns and leave others alone. Every refusal is one line,
-// "file:line: column: what".
+// Reads a CSV file that Muster wrote, row by row, with access to cells by column name. Ignores
+// other columns. Each error is one line: "file:line: column: what".
 
 #include <cstdint>
 #include <optional>
@@ -21,35 +20,35 @@ namespace muster {
 
 class NamedCsv {
  public:
-  // The text and the names must outlive it; `file` is for messages. Columns are numbered as in
-  // `names`.
+  // `file` is used in messages. Column numbers are indices in `names`.
+  // REQUIRES: the text and the names outlive this object.
   NamedCsv(std::string_view text, std::string file, std::span<const std::string_view> names)
       : lines_(text), file_(std::move(file)), names_(names) {}
 
-  // Before all else. Wants every name; other columns may be there.
-  Refusal read_header();
-  // Goes from row to row and calls read_row(), a Refusal, at each; up to the first refusal.
+  // Call it first. Returns an error if a column in `names` is missing.
+  MaybeError read_header();
+  // Calls read_row() for each row until it returns an error. Returns that error.
   template <class ReadRow>
-  Refusal for_each(ReadRow read_row) {
+  MaybeError for_each(ReadRow read_row) {
     while (true) {
       const Result<bool> more = next();
       if (!more.ok()) return more.error();
       if (!more.value()) return std::nullopt;
-      if (Refusal refusal = read_row()) return refusal;
+      if (MaybeError refusal = read_row()) return refusal;
     }
   }
 
   std::string_view cell(std::size_t column) const { return splitter_.fields()[places_[column]]; }
   Result<std::uint32_t> name(std::size_t column, NameTable& table) const;
   Result<std::int32_t> count(std::size_t column) const;  // 0 to 1e9.
-  Result<Instant> time(std::size_t column) const;        // never() where it is empty.
+  Result<Instant> time(std::size_t column) const;        // never() if the cell is empty.
 
   Error fail(std::string_view what) const;
   Error fail(std::size_t column, std::string_view what) const;
 
  private:
-  Result<bool> next();  // Goes to the next row; false at the end.
-  Refusal split();
+  Result<bool> next();  // Advances to the next row; returns false at the end.
+  MaybeError split();
 
   LineReader lines_;
   std::string file_;

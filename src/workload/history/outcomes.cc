@@ -22,7 +22,7 @@ namespace {
 enum Column : std::size_t { kJob, kStatus, kAttempts, kRun, kReasons, kColumns };
 constexpr std::array<std::string_view, kColumns> kNames = {"job_id", "status", "attempts", "run_s",
                                                            "reasons"};
-constexpr std::int32_t kMostAttempts = 10'000;
+constexpr std::int32_t kMaxAttempts = 10'000;
 
 std::vector<std::string_view> parts_of(std::string_view list) {
   if (list.empty()) return {};
@@ -32,21 +32,21 @@ std::vector<std::string_view> parts_of(std::string_view list) {
 class OutcomesFile {
  public:
   OutcomesFile(std::string_view text, const std::string& name, History& history)
-      : rows_(text, name, kNames), history_(history), by_id_(history), told_(history.jobs.size()) {}
+      : rows_(text, name, kNames), history_(history), by_id_(history), seen_(history.jobs.size()) {}
 
-  Refusal read();
+  MaybeError read();
 
  private:
-  Refusal read_row();
-  Result<std::uint32_t> find_job();  // And notes that it is told of.
-  Refusal read_status(PastJob& job);
-  Refusal read_attempts(PastJob& job);
-  Refusal read_reasons(std::span<Attempt> failed);
+  MaybeError read_row();
+  Result<std::uint32_t> find_job();  // Also marks the job as seen.
+  MaybeError read_status(PastJob& job);
+  MaybeError read_attempts(PastJob& job);
+  MaybeError read_reasons(std::span<Attempt> failed);
 
   NamedCsv rows_;
   History& history_;
   JobsById by_id_;
-  std::vector<bool> told_;  // By job.
+  std::vector<bool> seen_;  // Whether the job has a row, by index in History::jobs.
 };
 
 Result<std::uint32_t> OutcomesFile::find_job() {
@@ -54,30 +54,30 @@ Result<std::uint32_t> OutcomesFile::find_job() {
   if (text.empty()) return rows_.fail(kJob, "empty: ''");
   const std::optional<std::uint32_t> job = by_id_.find(text);
   if (!job) return rows_.fail(kJob, "no such job in the trace: " + in_quotes(text));
-  if (told_[*job]) return rows_.fail(kJob, "told of twice: " + in_quotes(text));
-  told_[*job] = true;
+  if (seen_[*job]) return rows_.fail(kJob, "given twice: " + in_quotes(text));
+  seen_[*job] = true;
   return *job;
 }
 
-Refusal OutcomesFile::read_status(PastJob& job) {
+MaybeError OutcomesFile::read_status(PastJob& job) {
   constexpr std::array<std::string_view, 3> kWords = {"passed", "killed", "failed"};
   const std::string_view word = rows_.cell(kStatus);
   const auto at = std::find(kWords.begin(), kWords.end(), word);
   if (at == kWords.end()) {
     return rows_.fail(kStatus, "no such status: " + in_quotes(word) + suggestion(word, kWords));
   }
-  job.status = static_cast<Status>(at - kWords.begin());  // In the order of Status.
+  job.status = static_cast<Status>(at - kWords.begin());  // kWords is in the order of Status.
   return std::nullopt;
 }
 
-Refusal OutcomesFile::read_reasons(std::span<Attempt> failed) {
+MaybeError OutcomesFile::read_reasons(std::span<Attempt> failed) {
   const std::vector<std::string_view> keys = parts_of(rows_.cell(kReasons));
   if (keys.size() != failed.size()) {
-    return rows_.fail(kReasons,
-                      fmt::format("{} where {} failed: {}",
-                                  counted(static_cast<std::int64_t>(keys.size()), "part"),
-                                  counted(static_cast<std::int64_t>(failed.size()), "attempt"),
-                                  in_quotes(rows_.cell(kReasons))));
+    return rows_.fail(
+        kReasons,
+        fmt::format("{} for {}: {}", counted(static_cast<std::int64_t>(keys.size()), "reason"),
+                    counted(static_cast<std::int64_t>(failed.size()), "failed attempt"),
+                    in_quotes(rows_.cell(kReasons))));
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
     failed[i].failed = true;
@@ -87,19 +87,19 @@ Refusal OutcomesFile::read_reasons(std::span<Attempt> failed) {
   return std::nullopt;
 }
 
-Refusal OutcomesFile::read_attempts(PastJob& job) {
+MaybeError OutcomesFile::read_attempts(PastJob& job) {
   const Result<std::int32_t> count = rows_.count(kAttempts);
   if (!count.ok()) return count.error();
-  if (count.value() < 1 || count.value() > kMostAttempts) {
-    return rows_.fail(kAttempts, fmt::format("not from 1 to {}: {}", kMostAttempts,
+  if (count.value() < 1 || count.value() > kMaxAttempts) {
+    return rows_.fail(kAttempts, fmt::format("not between 1 and {}: {}", kMaxAttempts,
                                              in_quotes(rows_.cell(kAttempts))));
   }
   const std::vector<std::string_view> runs = parts_of(rows_.cell(kRun));
   if (runs.size() != static_cast<std::size_t>(count.value())) {
-    return rows_.fail(kRun,
-                      fmt::format("{} where there are {}: {}",
-                                  counted(static_cast<std::int64_t>(runs.size()), "part"),
-                                  counted(count.value(), "attempt"), in_quotes(rows_.cell(kRun))));
+    return rows_.fail(
+        kRun,
+        fmt::format("{} for {}: {}", counted(static_cast<std::int64_t>(runs.size()), "run time"),
+                    counted(count.value(), "attempt"), in_quotes(rows_.cell(kRun))));
   }
   job.attempts = static_cast<std::uint32_t>(history_.attempts.size());
   job.attempt_count = static_cast<std::uint32_t>(count.value());
@@ -115,38 +115,38 @@ Refusal OutcomesFile::read_attempts(PastJob& job) {
   }
   if (std::abs(sum - job.run.us()) > 1'000'000 * std::int64_t{count.value()}) {
     return rows_.fail(kRun,
-                      fmt::format("{} s in all where the trace has {} s: {}", seconds_text(sum),
+                      fmt::format("{} s in total, but the trace has {} s: {}", seconds_text(sum),
                                   seconds_text(job.run.us()), in_quotes(rows_.cell(kRun))));
   }
   return read_reasons(
       std::span(history_.attempts).subspan(job.attempts, static_cast<std::size_t>(job.failures)));
 }
 
-Refusal OutcomesFile::read_row() {
+MaybeError OutcomesFile::read_row() {
   const Result<std::uint32_t> found = find_job();
   if (!found.ok()) return found.error();
   PastJob& job = history_.jobs[found.value()];
-  if (Refusal refusal = read_status(job)) return refusal;
+  if (MaybeError refusal = read_status(job)) return refusal;
   return read_attempts(job);
 }
 
-Refusal OutcomesFile::read() {
-  if (Refusal refusal = rows_.read_header()) return refusal;
-  if (Refusal refusal = rows_.for_each([this] { return read_row(); })) return refusal;
+MaybeError OutcomesFile::read() {
+  if (MaybeError refusal = rows_.read_header()) return refusal;
+  if (MaybeError refusal = rows_.for_each([this] { return read_row(); })) return refusal;
   Knows& knows = history_.knows;
   knows.status = knows.failures = knows.attempts = knows.reasons = true;
-  add_note(history_.notes, std::count(told_.begin(), told_.end(), false), "job",
+  add_note(history_.notes, std::count(seen_.begin(), seen_.end(), false), "job",
            "without a known outcome");
   return std::nullopt;
 }
 
 }  // namespace
 
-Refusal parse_outcomes(std::string_view text, const std::string& name, History& history) {
+MaybeError parse_outcomes(std::string_view text, const std::string& name, History& history) {
   return OutcomesFile(text, name, history).read();
 }
 
-Refusal add_outcomes(const std::string& path, History& history) {
+MaybeError add_outcomes(const std::string& path, History& history) {
   const Result<std::string> text = read_text_file(path);
   if (!text.ok()) return text.error();
   return parse_outcomes(text.value(), path, history);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads what became of the jobs of a trace, as `muster trace generate --outcomes` writes it (and as
-// anybody may write it about a trace of their own): status, how long each attempt ran, and why
-// those that failed did. When attempts started it does not tell.
+// Reads a file with the outcomes of the jobs of a trace: status, the run time of each attempt and
+// the reasons of failures, but no start times. `muster trace generate --outcomes` writes such
+// files; users can also write them for their own traces.
 
 #include <string>
 #include <string_view>
@@ -12,14 +12,14 @@
 
 namespace muster {
 
-// Into the history of that trace (trace_history.h). Columns: job_id,status,attempts,run_s,reasons.
-// Jobs that the file does not have stay of unknown status, which is counted in History::notes;
-// rows of jobs that the trace does not have are refused, and so are a job told of twice and
-// attempts that do not add up to the time the trace has, to a second each. An error is one line
-// that names the file, line and column, and the history is then worth nothing.
-Refusal add_outcomes(const std::string& path, History& history);
+// Adds the outcomes to the history of that trace (trace_history.h).
+// Columns: job_id,status,attempts,run_s,reasons. Jobs without a row keep the status kUnknown; a
+// note counts them. Errors are: a job that is not in the trace, a duplicate job, and attempts whose
+// total differs from the run time in the trace by more than 1 s per attempt. An error names file,
+// line and column. The history is then partly changed; discard it.
+MaybeError add_outcomes(const std::string& path, History& history);
 
-// The same from memory; `name` stands for the path in messages.
-Refusal parse_outcomes(std::string_view text, const std::string& name, History& history);
+// Like add_outcomes(), from memory. `name` is used as the path in messages.
+MaybeError parse_outcomes(std::string_view text, const std::string& name, History& history);
 
 }  // namespace muster

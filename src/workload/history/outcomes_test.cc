@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/types/testing.h"
-#include "workload/generate/past.h"
+#include "workload/generate/past_outcomes.h"
 #include "workload/generate/philly_like.h"
 #include "workload/history/trace_history.h"
 
@@ -31,14 +31,14 @@ std::string error_of(const std::string& rows) {
   return error_text(parse_outcomes(kHeader + rows, "past.csv", history));
 }
 
-// What is drawn, written and read is what was drawn.
+// Writing generated outcomes and reading them does not change them.
 TEST(Outcomes, ReadsBackWhatIsWritten) {
   PhillyLikeOptions options;
   options.jobs = 2000;
   const Trace trace = generate_philly_like(options).value();
   const std::vector<PastOutcome> past = draw_past(trace, 7);
   History history = from_trace(trace);
-  const Refusal refusal = parse_outcomes(write_past_csv(trace, past), "past.csv", history);
+  const MaybeError refusal = parse_outcomes(write_past_csv(trace, past), "past.csv", history);
   ASSERT_FALSE(refusal) << refusal->message;
   std::size_t failures = 0;
   for (std::size_t i = 0; i < past.size(); ++i) {
@@ -72,14 +72,14 @@ TEST(Outcomes, SaysWhatIsWrong) {
       error_of,
       {
           {"c,passed,1,60,\n", "past.csv:2: job_id: no such job in the trace: 'c'"},
-          {"a,passed,1,60,\na,passed,1,60,\n", "past.csv:3: job_id: told of twice: 'a'"},
+          {"a,passed,1,60,\na,passed,1,60,\n", "past.csv:3: job_id: given twice: 'a'"},
           {"a,passd,1,60,\n",
            "past.csv:2: status: no such status: 'passd'; did you mean 'passed'?"},
-          {"a,passed,0,,\n", "past.csv:2: attempts: not from 1 to 10000: '0'"},
-          {"a,passed,2,60,\n", "past.csv:2: run_s: 1 part where there are 2 attempts: '60'"},
+          {"a,passed,0,,\n", "past.csv:2: attempts: not between 1 and 10000: '0'"},
+          {"a,passed,2,60,\n", "past.csv:2: run_s: 1 run time for 2 attempts: '60'"},
           {"a,passed,1,x,\n", "past.csv:2: run_s: not a number: 'x'"},
-          {"a,failed,1,60,\n", "past.csv:2: reasons: 0 parts where 1 attempt failed: ''"},
-          {"a,passed,1,600,\n", "past.csv:2: run_s: 600 s in all where the trace has 60 s: '600'"},
+          {"a,failed,1,60,\n", "past.csv:2: reasons: 0 reasons for 1 failed attempt: ''"},
+          {"a,passed,1,600,\n", "past.csv:2: run_s: 600 s in total, but the trace has 60 s: '600'"},
           {"a,failed,1,60,syntax-errr\n",
            "past.csv:2: reasons: no such reason: 'syntax-errr'; did you mean 'syntax-error'?"},
           {",passed,1,60,\n", "past.csv:2: job_id: empty: ''"},

@@ -21,7 +21,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::uint64_t kMostClusterGpus = std::uint64_t{kMostNodes} * kMostGpusPerNode;
+constexpr std::uint64_t kMaxClusterGpus = std::uint64_t{kMaxNodes} * kMaxGpusPerNode;
 
 enum Column : std::size_t {
   kId,
@@ -37,7 +37,7 @@ enum Column : std::size_t {
   kGpuTime,
   kReason,
   kOverPart,
-  kCauses,  // The first of as many as there are causes.
+  kCauses,  // The first of kWaitCauses columns.
   kColumns = kCauses + kWaitCauses
 };
 constexpr std::array<std::string_view, kColumns> kNames = {"job_id",
@@ -63,8 +63,9 @@ class JobsFile {
   JobsFile(std::string_view text, const std::string& name, History& history)
       : rows_(text, name, kNames), history_(history) {}
 
-  Refusal read();
-  // After the leases are there. Those that failed without one did so in the pre-run.
+  MaybeError read();
+  // Adds an attempt for each job that failed without a lease: it failed in the pre-run.
+  // REQUIRES: the leases have been added.
   void add_pre_runs();
 
  private:
@@ -74,22 +75,22 @@ class JobsFile {
     std::optional<Reason> last_failure;
   };
 
-  Refusal read_row();
-  Refusal read_names(PastJob& job);
-  Refusal read_state(PastJob& job);
-  Refusal read_gpu_time(Column column, std::int64_t& out);
-  Refusal read_reason(std::optional<Reason>& reason);
-  Refusal read_waits(WaitSplit& waited);
+  MaybeError read_row();
+  MaybeError read_names(PastJob& job);
+  MaybeError read_state(PastJob& job);
+  MaybeError read_gpu_time(Column column, std::int64_t& out);
+  MaybeError read_reason(std::optional<Reason>& reason);
+  MaybeError read_waits(WaitSplit& waited);
   void put_in_order();
 
-  // What the row holds there, into `out`; or the refusal.
+  // Stores the value in `out`, or returns the error.
   template <class T, class Out>
-  static Refusal take(const Result<T>& read, Out& out) {
+  static MaybeError take(const Result<T>& read, Out& out) {
     if (!read.ok()) return read.error();
     out = read.value();
     return std::nullopt;
   }
-  Refusal take_span(Column column, Duration& out) const;
+  MaybeError take_span(Column column, Duration& out) const;
 
   NamedCsv rows_;
   History& history_;
@@ -98,25 +99,25 @@ class JobsFile {
   std::int64_t unfinished_ = 0;
 };
 
-Refusal JobsFile::take_span(Column column, Duration& out) const {
+MaybeError JobsFile::take_span(Column column, Duration& out) const {
   const Result<Instant> end = rows_.time(column);
   if (!end.ok()) return end.error();
   out = end.value() == Instant::never() ? Duration() : end.value() - Instant();
   return std::nullopt;
 }
 
-Refusal JobsFile::read_names(PastJob& job) {
+MaybeError JobsFile::read_names(PastJob& job) {
   const std::size_t known = history_.ids.size();
-  if (Refusal refusal = take(rows_.name(kId, history_.ids), job.id)) return refusal;
+  if (MaybeError refusal = take(rows_.name(kId, history_.ids), job.id)) return refusal;
   if (job.id < known) {
     return rows_.fail(kId, "empty, or given twice: " + in_quotes(rows_.cell(kId)));
   }
-  if (Refusal refusal = take(rows_.name(kTenant, history_.tenants), job.tenant)) return refusal;
-  if (Refusal refusal = take(rows_.name(kUser, history_.users), job.user)) return refusal;
+  if (MaybeError refusal = take(rows_.name(kTenant, history_.tenants), job.tenant)) return refusal;
+  if (MaybeError refusal = take(rows_.name(kUser, history_.users), job.user)) return refusal;
   return take(rows_.name(kModel, history_.models), job.model);
 }
 
-Refusal JobsFile::read_state(PastJob& job) {
+MaybeError JobsFile::read_state(PastJob& job) {
   const std::string_view state = rows_.cell(kState);
   if (state == "finished") {
     job.status = Status::kPassed;
@@ -129,54 +130,54 @@ Refusal JobsFile::read_state(PastJob& job) {
     ++unfinished_;
   } else {
     return rows_.fail(kState,
-                      "neither finished, failed, rejected nor unfinished: " + in_quotes(state));
+                      "must be finished, failed, rejected or unfinished: " + in_quotes(state));
   }
   return std::nullopt;
 }
 
-// Which may be longer than any time.
-Refusal JobsFile::read_gpu_time(Column column, std::int64_t& out) {
+// GPU time can exceed the maximum Duration, so it is parsed as a number.
+MaybeError JobsFile::read_gpu_time(Column column, std::int64_t& out) {
   const Result<double> seconds = parse_number(rows_.cell(column));
   if (!seconds.ok()) return rows_.fail(column, seconds.error().message);
-  constexpr double kMost = 9e12;  // Its microseconds fit.
-  if (!(seconds.value() >= 0 && seconds.value() <= kMost)) {
+  constexpr double kMax = 9e12;  // In microseconds it fits into 64 bits.
+  if (!(seconds.value() >= 0 && seconds.value() <= kMax)) {
     return rows_.fail(column,
-                      fmt::format("not from 0 to {}: {}", kMost, in_quotes(rows_.cell(column))));
+                      fmt::format("not between 0 and {}: {}", kMax, in_quotes(rows_.cell(column))));
   }
   out = std::llround(seconds.value() * 1e6);
   return std::nullopt;
 }
 
-Refusal JobsFile::read_reason(std::optional<Reason>& reason) {
+MaybeError JobsFile::read_reason(std::optional<Reason>& reason) {
   const std::string_view key = rows_.cell(kReason);
   reason = find_reason(key);
   if (!key.empty() && !reason) return rows_.fail(kReason, no_such_reason(key));
   return std::nullopt;
 }
 
-Refusal JobsFile::read_waits(WaitSplit& waited) {
+MaybeError JobsFile::read_waits(WaitSplit& waited) {
   for (std::size_t i = 0; i < kWaitCauses; ++i) {
     const auto column = static_cast<Column>(kCauses + i);
-    if (Refusal refusal = take_span(column, waited.by_cause[i])) return refusal;
+    if (MaybeError refusal = take_span(column, waited.by_cause[i])) return refusal;
   }
   waited.over_part_on_arrival = rows_.cell(kOverPart) == "1";
   return std::nullopt;
 }
 
-Refusal JobsFile::read_row() {
+MaybeError JobsFile::read_row() {
   Read read;
   PastJob& job = read.job;
-  if (Refusal refusal = read_names(job)) return refusal;
-  if (Refusal refusal = take(rows_.count(kGpus), job.gpus)) return refusal;
-  if (Refusal refusal = take(rows_.count(kFailures), job.failures)) return refusal;
-  if (Refusal refusal = take(rows_.time(kSubmit), job.submit)) return refusal;
+  if (MaybeError refusal = read_names(job)) return refusal;
+  if (MaybeError refusal = take(rows_.count(kGpus), job.gpus)) return refusal;
+  if (MaybeError refusal = take(rows_.count(kFailures), job.failures)) return refusal;
+  if (MaybeError refusal = take(rows_.time(kSubmit), job.submit)) return refusal;
   if (job.submit == Instant::never()) return rows_.fail(kSubmit, "empty: ''");
-  if (Refusal refusal = take_span(kRun, job.run)) return refusal;
-  if (Refusal refusal = read_gpu_time(kLost, job.lost_gpu_us)) return refusal;
-  if (Refusal refusal = read_gpu_time(kGpuTime, job.gpu_us)) return refusal;
-  if (Refusal refusal = read_reason(read.last_failure)) return refusal;
-  if (Refusal refusal = read_state(job)) return refusal;
-  if (Refusal refusal = read_waits(read.waited)) return refusal;
+  if (MaybeError refusal = take_span(kRun, job.run)) return refusal;
+  if (MaybeError refusal = read_gpu_time(kLost, job.lost_gpu_us)) return refusal;
+  if (MaybeError refusal = read_gpu_time(kGpuTime, job.gpu_us)) return refusal;
+  if (MaybeError refusal = read_reason(read.last_failure)) return refusal;
+  if (MaybeError refusal = read_state(job)) return refusal;
+  if (MaybeError refusal = read_waits(read.waited)) return refusal;
   read_.push_back(read);
   return std::nullopt;
 }
@@ -189,7 +190,7 @@ void JobsFile::put_in_order() {
     history_.waits.push_back(read.waited);
   }
   add_note(history_.notes, rejected_, "job", "rejected: could never run");
-  add_note(history_.notes, unfinished_, "job", "not ended when the run did");
+  add_note(history_.notes, unfinished_, "job", "unfinished at the end of the run");
 }
 
 void JobsFile::add_pre_runs() {
@@ -206,22 +207,22 @@ void JobsFile::add_pre_runs() {
     history_.attempts.push_back(attempt);
     ++caught;
   }
-  add_note(history_.notes, caught, "job", "failed in the pre-run, before its gang started");
+  add_note(history_.notes, caught, "job", "failed in the pre-run, before the gang started");
 }
 
-Refusal JobsFile::read() {
-  if (Refusal refusal = rows_.read_header()) return refusal;
-  if (Refusal refusal = rows_.for_each([this] { return read_row(); })) return refusal;
+MaybeError JobsFile::read() {
+  if (MaybeError refusal = rows_.read_header()) return refusal;
+  if (MaybeError refusal = rows_.for_each([this] { return read_row(); })) return refusal;
   if (read_.empty()) return rows_.fail("no jobs: nothing after the header");
   put_in_order();
   return std::nullopt;
 }
 
-// What summary.json says of the run as a whole.
+// The data of summary.json about the whole run.
 struct RunSummary {
   std::string label;                  // "srtf, tune, consolidate".
-  std::optional<std::uint64_t> jobs;  // Not where it is of a window of jobs.
-  std::uint64_t gpus = 0;             // Of the cluster; 0: not told.
+  std::optional<std::uint64_t> jobs;  // Absent if the summary covers only a window of jobs.
+  std::uint64_t gpus = 0;             // Number of GPUs of the cluster; 0: unknown.
   bool partial = false;
 };
 
@@ -236,7 +237,7 @@ Result<RunSummary> parse_summary(std::string_view text, const std::string& name)
   for (const char* const key : {"policy", "mechanism", "placement"}) {
     std::string_view part;
     if (object[key].get(part) != simdjson::SUCCESS) {
-      return Error{fmt::format("{}: {}: missing, or not a text", name, key)};
+      return Error{fmt::format("{}: {}: missing or not a string", name, key)};
     }
     parts.emplace_back(part);
   }
@@ -244,7 +245,7 @@ Result<RunSummary> parse_summary(std::string_view text, const std::string& name)
   std::uint64_t jobs = 0;
   const bool window = object["window"].error() == simdjson::SUCCESS;
   if (!window && object["jobs"].get(jobs) == simdjson::SUCCESS) summary.jobs = jobs;
-  if (object["gpus"].get(summary.gpus) != simdjson::SUCCESS || summary.gpus > kMostClusterGpus) {
+  if (object["gpus"].get(summary.gpus) != simdjson::SUCCESS || summary.gpus > kMaxClusterGpus) {
     summary.gpus = 0;
   }
   bool partial = false;
@@ -263,13 +264,13 @@ Result<History> parse_run(const RunTexts& texts, const std::string& dir) {
   history.format = "muster-run";
   const std::string jobs_name = dir + "/jobs.csv";
   JobsFile jobs(texts.jobs, jobs_name, history);
-  if (const Refusal refusal = jobs.read()) return *refusal;
+  if (const MaybeError refusal = jobs.read()) return *refusal;
   if (summary.value().jobs && *summary.value().jobs != history.jobs.size()) {
-    return Error{fmt::format("{}: {} where summary.json has {}", jobs_name,
+    return Error{fmt::format("{}: {}, but summary.json has {}", jobs_name,
                              counted(static_cast<std::int64_t>(history.jobs.size()), "job"),
                              *summary.value().jobs)};
   }
-  if (const Refusal refusal = add_leases(texts.leases, dir + "/leases.csv", history)) {
+  if (const MaybeError refusal = add_leases(texts.leases, dir + "/leases.csv", history)) {
     return *refusal;
   }
   jobs.add_pre_runs();
@@ -277,7 +278,7 @@ Result<History> parse_run(const RunTexts& texts, const std::string& dir) {
   Knows& knows = history.knows;
   knows.runs = knows.starts = knows.attempts = knows.hosts = knows.slots = true;
   knows.status = knows.failures = knows.reasons = knows.waits = knows.lost = true;
-  knows.tenants = history.tenants.size() > 1;  // With the "" of nobody.
+  knows.tenants = history.tenants.size() > 1;  // Entry 0 is "", for unknown.
   knows.users = history.users.size() > 1;
   return history;
 }

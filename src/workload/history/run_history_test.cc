@@ -1,4 +1,4 @@
-// Files by hand; tests/run_history_test.cc reads back what a simulation really wrote.
+// Tests with handmade files; tests/run_history_test.cc reads the output of a simulation.
 
 #include "workload/history/run_history.h"
 
@@ -40,7 +40,7 @@ const std::string kFinished =
 const std::string kFailed = "b,,,,,1,5,6,7,,,1,0,0,failed,,,,,0,,1,syntax-error,1.5,1\n";
 const std::string kRejected = "c,t1,,,,900,8,,,,,0,0,0,rejected,,,,,0,,0,,0,0\n";
 const std::string kUnfinished = "d,t1,,,,1,9,10,,,,5,0,0,unfinished,,,,,0,,0,,0,5\n";
-// Of a: stopped, then on two servers, one GPU less, failed, finished. In the order of their ends.
+// The leases of job a: stopped, then on two nodes, one GPU less, failed, finished. Sorted by end.
 const std::string kLeases =
     "b,s1,7,6,7,4,60,1,failed,syntax-error\n"
     "a,s1,0 1 2 3,10,20,4,60,1,stopped,\n"
@@ -81,7 +81,7 @@ TEST(FromRun, TellsWhatBecameOfEachJob) {
   EXPECT_EQ(history.waits[0][WaitCause::kBackoff], Duration::seconds(4));
   EXPECT_TRUE(history.waits[0].over_part_on_arrival);
   EXPECT_EQ(history.notes, (std::vector<std::string>{"1 job rejected: could never run",
-                                                     "1 job not ended when the run did"}));
+                                                     "1 job unfinished at the end of the run"}));
   const Knows& knows = history.knows;
   EXPECT_TRUE(knows.runs && knows.starts && knows.status && knows.failures && knows.tenants);
   EXPECT_TRUE(knows.attempts && knows.hosts && knows.reasons && knows.waits && knows.lost);
@@ -107,21 +107,21 @@ TEST(FromRun, ALeaseIsAnAttempt) {
   EXPECT_EQ(attempts[2].reason, Reason::kCoreDump);
   ASSERT_EQ(attempts[1].host_count, 2u);
   const HostShare& second = history.hosts_of(attempts[1])[1];
-  EXPECT_EQ(history.servers[second.server].name, "s2");
+  EXPECT_EQ(history.nodes[second.node].name, "s2");
   EXPECT_EQ(second.gpus, 0b110000u);
   EXPECT_EQ(attempts[3].start, at(50));
-  EXPECT_EQ(attempts[3].end, at(110.5));  // Twice with another share of CPU, and one attempt.
+  EXPECT_EQ(attempts[3].end, at(110.5));  // Two leases with different CPUs are one attempt.
   EXPECT_FALSE(attempts[3].failed);
   EXPECT_FALSE(attempts[0].resumed);
-  EXPECT_TRUE(attempts[1].resumed);   // After a stop,
-  EXPECT_TRUE(attempts[2].resumed);   // with a GPU less,
-  EXPECT_FALSE(attempts[3].resumed);  // but after a failure it begins anew.
+  EXPECT_TRUE(attempts[1].resumed);   // After a stop.
+  EXPECT_TRUE(attempts[2].resumed);   // With one GPU less.
+  EXPECT_FALSE(attempts[3].resumed);  // After a failure.
   EXPECT_EQ(history.jobs[0].gpu_us, 400'000'000);
-  EXPECT_EQ(history.servers[0].gpus, 8);
-  EXPECT_EQ(history.servers[1].gpus, 6);
+  EXPECT_EQ(history.nodes[0].gpus, 8);
+  EXPECT_EQ(history.nodes[1].gpus, 6);
 }
 
-// It has no lease, and yet was tried.
+// The job has no lease, but it has an attempt.
 TEST(FromRun, FailingInThePreRunIsAnAttempt) {
   const Result<History> result = parse(kRunHeader + kFailed, "", summary_of(1));
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -132,7 +132,7 @@ TEST(FromRun, FailingInThePreRunIsAnAttempt) {
   EXPECT_EQ(attempt.reason, Reason::kSyntaxError);
   EXPECT_EQ(attempt.run, Duration::seconds(1));
   EXPECT_EQ(attempt.start, Instant::never());
-  EXPECT_EQ(history.notes.back(), "1 job failed in the pre-run, before its gang started");
+  EXPECT_EQ(history.notes.back(), "1 job failed in the pre-run, before the gang started");
 }
 
 TEST(FromRun, ReadsTheSummary) {
@@ -141,12 +141,12 @@ TEST(FromRun, ReadsTheSummary) {
   EXPECT_EQ(cut.source, "out (srtf, tune, consolidate; interrupted)");
   EXPECT_EQ(cut.gpus, 12);
   EXPECT_EQ(parse(jobs, "", summary_of(1)).value().gpus, 0);
-  EXPECT_EQ(run_error(jobs, summary_of(2)), "out/jobs.csv: 1 job where summary.json has 2");
+  EXPECT_EQ(run_error(jobs, summary_of(2)), "out/jobs.csv: 1 job, but summary.json has 2");
   EXPECT_EQ(run_error(jobs, summary_of(2, R"(, "window": [0, 2])")), "");
   EXPECT_EQ(run_error(jobs, "[]"), "out/summary.json: not a JSON object");
   EXPECT_EQ(run_error(jobs, "{"), "out/summary.json: not a JSON object");
   EXPECT_EQ(run_error(jobs, R"({"policy": "srtf", "mechanism": 1})"),
-            "out/summary.json: mechanism: missing, or not a text");
+            "out/summary.json: mechanism: missing or not a string");
 }
 
 TEST(FromRun, SaysWhatIsWrong) {
@@ -162,12 +162,13 @@ TEST(FromRun, SaysWhatIsWrong) {
             "out/jobs.csv:1: user: column missing from the header: 'job_id,tenant'");
   EXPECT_EQ(run_error(kRunHeader + kFailed + kFailed, summary_of(2)),
             "out/jobs.csv:3: job_id: empty, or given twice: 'b'");
-  EXPECT_EQ(with("1.5,1", "-1,1"), "out/jobs.csv:2: lost_gpu_s: not from 0 to 9000000000000: '-1'");
+  EXPECT_EQ(with("1.5,1", "-1,1"),
+            "out/jobs.csv:2: lost_gpu_s: not between 0 and 9000000000000: '-1'");
   EXPECT_EQ(with(",1,5,", ",one,5,"), "out/jobs.csv:2: gpus: not a whole number: 'one'");
   EXPECT_EQ(with(",1,5,", ",1,,"), "out/jobs.csv:2: submit_s: empty: ''");
   EXPECT_EQ(with(",1,0,0,failed", ",x,0,0,failed"), "out/jobs.csv:2: run_s: not a number: 'x'");
   EXPECT_EQ(with("failed", "lost"),
-            "out/jobs.csv:2: state: neither finished, failed, rejected nor unfinished: 'lost'");
+            "out/jobs.csv:2: state: must be finished, failed, rejected or unfinished: 'lost'");
   const auto lease = [&](const std::string& row) {
     return run_error(kRunHeader + kFailed, summary, row);
   };
@@ -176,7 +177,7 @@ TEST(FromRun, SaysWhatIsWrong) {
   EXPECT_EQ(lease("x,s1,0,6,7,4,60,1,finished,\n"),
             "out/leases.csv:2: job_id: no such job in jobs.csv: 'x'");
   EXPECT_EQ(lease("b,s1,64,6,7,4,60,1,finished,\n"),
-            "out/leases.csv:2: gpus: not from 0 to 63: '64'");
+            "out/leases.csv:2: gpus: not between 0 and 63: '64'");
   EXPECT_EQ(lease("b,s1,,6,7,4,60,1,finished,\n"),
             "out/leases.csv:2: gpus: not a whole number: ''");
   EXPECT_EQ(lease("b,,1,6,7,4,60,1,finished,\n"), "out/leases.csv:2: server: empty: ''");

@@ -1,6 +1,6 @@
 #pragma once
 
-// The attempts of a simulated run: leases.csv, for run_history.h.
+// Reads the attempts of a simulated run from leases.csv, for run_history.h.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,8 @@
 
 namespace muster {
 
-// Fills in attempts, hosts and servers of a history that has its jobs. `name` stands for the path.
-Refusal add_leases(std::string_view text, const std::string& name, History& history);
+// Fills in the attempts, hosts and servers of the history. `name` is used as the path in messages.
+// REQUIRES: the history already has its jobs.
+MaybeError add_leases(std::string_view text, const std::string& name, History& history);
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests of histories: the names of a job as one text.
+// Helper for tests of histories.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// "id tenant user model"; a name that is not known is empty.
+// Returns "id tenant user model" of the job; unknown names are empty.
 inline std::string names_of(const History& history, const PastJob& job) {
   return history.ids[job.id] + " " + history.tenants[job.tenant] + " " + history.users[job.user] +
          " " + history.models[job.model];

@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-// Names given out once each: the one wanted, or that with a number after it.
+// Makes names unique: adds a number to empty and duplicate names.
 class UniqueNames {
  public:
   std::string take(const std::string& wanted) {
@@ -35,7 +35,7 @@ class UniqueNames {
   std::int64_t changed_ = 0;
 };
 
-// Where the jobs come from, and the tables of names that they refer to.
+// Copies the source, the notes and the name tables to which the jobs refer.
 template <class From, class To>
 void copy_source(const From& from, To& to) {
   to.source = from.source;
@@ -52,7 +52,7 @@ History from_trace(const Trace& trace) {
   History history;
   copy_source(trace, history);
   history.knows.runs = true;
-  history.knows.tenants = trace.tenants.size() > 1;  // With the "" of nobody.
+  history.knows.tenants = trace.tenants.size() > 1;  // Entry 0 is "", for unknown.
   history.knows.users = trace.users.size() > 1;
   history.jobs.reserve(trace.jobs.size());
   for (const TraceJob& from : trace.jobs) {
@@ -98,11 +98,11 @@ Trace to_trace(const History& history) {
     job.tenant = from.tenant;
     trace.jobs.push_back(std::move(job));
   }
-  add_note(trace.notes, without_gpus, "job", "without known GPUs left out");
-  add_note(trace.notes, without_time, "job", "without a known run time left out");
-  add_note(trace.notes, too_long, "job", "of more than a hundred years left out");
-  add_note(trace.notes, too_late, "job", "of more than a hundred years later left out");
-  add_note(trace.notes, ids.changed(), "job", "without an id of its own: given one");
+  add_note(trace.notes, without_gpus, "job", "skipped: number of GPUs unknown");
+  add_note(trace.notes, without_time, "job", "skipped: run time unknown");
+  add_note(trace.notes, too_long, "job", "skipped: run time longer than 100 years");
+  add_note(trace.notes, too_late, "job", "skipped: submitted after more than 100 years");
+  add_note(trace.notes, ids.changed(), "job", "renamed: id empty or not unique");
   return trace;
 }
 

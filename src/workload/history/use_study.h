@@ -1,7 +1,7 @@
 #pragma once
 
-// How busy GPUs, CPUs and memory were, minute by minute, as histograms. Plain data that
-// philly_use.h fills in.
+// Histograms of the utilization of GPUs, CPUs and memory per minute. philly_use.h fills them in;
+// src/study/analyze evaluates them.
 
 #include <array>
 #include <cstddef>
@@ -18,7 +18,7 @@ inline constexpr std::int64_t kPercent = 1'000'000;  // Uses are in millionths o
 
 struct UseHistogram {
   std::array<std::uint64_t, kUseBins> minutes = {};  // Bin i: i percent to below i + 1.
-  std::int64_t sum = 0;                              // Of all uses, in millionths of a percent.
+  std::int64_t sum = 0;                              // Sum of all uses, in millionths of a percent.
 
   void add(std::int64_t use) {
     ++minutes[static_cast<std::size_t>(use / kPercent)];
@@ -26,17 +26,17 @@ struct UseHistogram {
   }
   void add(const UseHistogram& other);
   std::uint64_t count() const;
-  double mean() const;  // In percent; NaN without any.
-  // The bin, in percent, below which a share p of the minutes lies, 0 <= p <= 1; NaN without any.
+  double mean() const;  // In percent; NaN if empty.
+  // Returns the bin, in percent, that contains quantile p (0 <= p <= 1); NaN if empty.
   double quantile(double p) const;
 };
 
-// GPU minutes of all attempts alike in these four ways; a question adds up the cells it asks for.
+// GPU minutes of all attempts with the same four properties. UseStudy::where() adds up cells.
 struct UseCell {
-  std::int32_t gpus = 0;  // Of the job.
-  std::int32_t servers = 0;
-  Status status = Status::kUnknown;  // Of the job.
-  bool dedicated = false;  // Had all the GPUs of its servers, as far as the log shows them.
+  std::int32_t gpus = 0;             // GPUs of the job.
+  std::int32_t nodes = 0;            // Nodes of the attempt.
+  Status status = Status::kUnknown;  // Status of the job.
+  bool dedicated = false;            // Had all GPUs of its nodes that appear in the log.
   UseHistogram use;
 };
 
@@ -47,17 +47,17 @@ struct JobUse {
 
 struct UseStudy {
   std::vector<UseCell> gpus;         // Ascending by gpus, servers, status, dedicated.
-  UseHistogram unheld;               // GPUs that no attempt held, as far as the log tells.
+  UseHistogram unheld;               // GPUs that no attempt in the log held.
   std::vector<JobUse> jobs;          // In the order of History::jobs.
-  UseHistogram cpu;                  // Server minutes.
-  UseHistogram memory;               // Server minutes; what is not free counts as used.
-  Instant first = Instant::never();  // Minutes of GPUs, from the first to the last.
-  Instant last;
+  UseHistogram cpu;                  // One value per node and minute.
+  UseHistogram memory;               // One value per node and minute; used means not free.
+  Instant first = Instant::never();  // First minute with GPU data.
+  Instant last;                      // Last minute with GPU data.
   std::vector<std::string> notes;
 
   bool any() const { return !gpus.empty() || cpu.count() > 0 || memory.count() > 0; }
 
-  // The cells that keep(cell) is true of, together.
+  // Returns the sum of the cells for which keep(cell) is true.
   template <class Keep>
   UseHistogram where(Keep keep) const {
     UseHistogram all;

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 2> kTopKeys = {"servers", "tenants"};
 constexpr std::array<std::string_view, 9> kGroupKeys = {
     "name", "count", "gpus", "gpu", "cpus", "mem_gb", "storage_mbps", "racks", "rack"};
 constexpr Bounds kAmount = {0.001, 1e6};
-constexpr std::size_t kMostGroups = 10'000;
+constexpr std::size_t kMaxGroups = 10'000;
 
 class ClusterReader {
  public:
@@ -30,8 +30,8 @@ class ClusterReader {
   Result<ClusterFile> read(const Item& root) {
     reader_.allow_keys(root, kTopKeys);
     const Item& groups = reader_.list(root, "servers");
-    if (groups.items.size() > kMostGroups) {
-      reader_.refuse(groups, fmt::format("more than {} groups", kMostGroups));
+    if (groups.items.size() > kMaxGroups) {
+      reader_.refuse(groups, fmt::format("more than {} groups", kMaxGroups));
     }
     for (const Item& group : groups.items) {
       if (!reader_.failed()) read_group(group);
@@ -48,7 +48,7 @@ class ClusterReader {
   std::string file_;
   ItemReader reader_;
   Topology topology_;
-  std::map<std::string, std::int64_t> next_number_;  // By the servers' name.
+  std::map<std::string, std::int64_t> next_number_;  // By the prefix of node names.
   std::set<std::string> names_;
   std::set<std::string> racks_;
   std::int64_t next_rack_ = 0;
@@ -64,10 +64,10 @@ std::string ClusterReader::new_rack() {
 void ClusterReader::read_group(const Item& group) {
   reader_.allow_keys(group, kGroupKeys);
   const std::string prefix = reader_.name_or(group, "name", "s");
-  const std::int64_t count = reader_.whole_or(group, "count", {1, kMostNodes}, 1);
-  const std::int64_t gpus = reader_.whole(reader_.member(group, "gpus"), {1, kMostGpusPerNode});
+  const std::int64_t count = reader_.whole_or(group, "count", {1, kMaxNodes}, 1);
+  const std::int64_t gpus = reader_.whole(reader_.member(group, "gpus"), {1, kMaxGpusPerNode});
   const std::string gpu_type = reader_.name_or(group, "gpu", "gpu");
-  // Left out, a server has the reference share for each of its GPUs, as in the shorthand.
+  // Default resources: the reference share per GPU, as in the shorthand.
   const Resources usual = kReferenceShare * static_cast<std::int32_t>(gpus);
   const auto amount = [&](std::string_view key, std::int64_t unit,
                           std::int64_t fallback) -> std::int64_t {
@@ -81,7 +81,7 @@ void ClusterReader::read_group(const Item& group) {
   const Item* shared_rack = group.find("rack");
   std::string rack = shared_rack == nullptr ? "" : reader_.name(*shared_rack);
   if (shared_rack != nullptr && group.find("racks") != nullptr) {
-    reader_.refuse(group, "'rack' and 'racks' together; give one of them");
+    reader_.refuse(group, "'rack' and 'racks' cannot be combined; use one of them");
   }
   if (shared_rack != nullptr) racks_.insert(rack);
   std::int64_t racks_made = 0;
@@ -92,9 +92,9 @@ void ClusterReader::read_group(const Item& group) {
     }
     const std::string name = fmt::format("{}{}", prefix, next_number_[prefix]++);
     if (!names_.insert(name).second) {
-      reader_.refuse(group, fmt::format("server named twice: '{}'", name));
+      reader_.refuse(group, fmt::format("node named twice: '{}'", name));
     }
-    if (const Refusal refusal = topology_.add_node(name, rack, gpu_type, capacity)) {
+    if (const MaybeError refusal = topology_.add_node(name, rack, gpu_type, capacity)) {
       reader_.refuse(group, refusal->message);
     }
   }
@@ -104,7 +104,7 @@ Result<ClusterFile> ClusterReader::with_tenants(const Item* section) {
   if (section == nullptr) return ClusterFile{std::move(topology_), std::nullopt};
   Result<TenantTree> tenants = read_tenants_section(*section, file_);
   if (!tenants.ok()) return tenants.error();
-  if (const Refusal refusal = tenants.value().check(topology_.total().gpus)) return *refusal;
+  if (const MaybeError refusal = tenants.value().check(topology_.total().gpus)) return *refusal;
   return ClusterFile{std::move(topology_), std::move(tenants).value()};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads the cluster a user names on the command line, and the tenants its file may list.
+// Reads the cluster that the user names on the command line, and the tenants in its file.
 
 #include <optional>
 #include <string>
@@ -14,18 +14,18 @@ namespace muster {
 
 struct ClusterFile {
   Topology topology;
-  std::optional<TenantTree> tenants;  // Their quotas fit the cluster. Empty: none are listed.
+  std::optional<TenantTree> tenants;  // Their quotas fit the cluster. Empty: the file lists none.
 };
 
-// Called once, before a run. A `spec` that names a file is read as one (docs/formats.md,
-// "Clusters"); anything else is the shorthand of parse_cluster_shorthand(). What looks like a path
-// but is not there is reported as a missing file, not as bad shorthand.
+// Reads a cluster once before a run. If `spec` names a file, the file is read
+// (docs/reference/formats.md, "Clusters"). Otherwise `spec` is a shorthand for
+// parse_cluster_shorthand(). A spec that looks like a path gives a missing file error.
 Result<ClusterFile> read_cluster_file(const std::string& spec);
 
-// The file's form from memory; `name` stands for the file in messages.
+// Parses the text of a cluster file. `name` is used as the path in messages.
 Result<ClusterFile> parse_cluster_file(std::string_view text, const std::string& name);
 
-// The same for who has no use for tenants: they are read, and refused if wrong, but not kept.
+// Like the functions above, for callers that do not use tenants. Tenants are validated and dropped.
 Result<Topology> read_cluster(const std::string& spec);
 Result<Topology> parse_cluster(std::string_view text, const std::string& name);
 

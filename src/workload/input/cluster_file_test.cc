@@ -40,7 +40,7 @@ TEST(ClusterFile, ReadsGroupsInOrder) {
   EXPECT_EQ(t.node(NodeId(6)).name, "s2");
   EXPECT_EQ(t.node(NodeId(0)).capacity, (Resources{8, 24000, 512000, 500000}));
   EXPECT_EQ(t.node(NodeId(4)).capacity, (Resources{4, 12000, 256000, 250000}));
-  // Two racks of the first group, the second shared with the lone server, one for the last group.
+  // Two racks for the first group, one of them shared with the single node, one for the last group.
   ASSERT_EQ(t.rack_count(), 3U);
   const char* racks[] = {"r0", "r0", "r1", "r1", "r1", "r2", "r2"};
   for (std::size_t i = 0; i < 7; ++i) {
@@ -102,7 +102,7 @@ TEST(ClusterFile, TellsAMissingFileFromBadShorthand) {
   EXPECT_EQ(read_cluster("dir/mixed").error().message, "dir/mixed: no such file");
   EXPECT_EQ(read_cluster("/tmp").error().message, "/tmp: is a directory");
   EXPECT_EQ(read_cluster("sixteen").error().message,
-            "--cluster 'sixteen': not a file, and not SERVERSxGPUS such as 16x8 or "
+            "--cluster 'sixteen': not a file, and not NODESxGPUS such as 16x8 or "
             "16x8,cpus=24,mem=500,racks=2");
 }
 
@@ -162,7 +162,7 @@ TEST(ClusterFile, RefusesBadInputInOneLine) {
           {"storage_mbps: 500 -> storage_mbps: [1]",
            "c.yaml:8: storage_mbps: not a number: a list"},
           {"count: 4 -> count: 0", "c.yaml:3: count: not between 1 and 100000: '0'"},
-          {"count: 4 -> count: 100000", "c.yaml:10: servers: more than 100000 servers"},
+          {"count: 4 -> count: 100000", "c.yaml:10: servers: more than 100000 nodes"},
           {"count: 4 -> count: 2.5", "c.yaml:3: count: not a whole number: '2.5'"},
           {"gpus: 8 -> gpus: 65", "c.yaml:4: gpus: not between 1 and 64: '65'"},
           {"gpus: 8 -> ", "c.yaml:2: servers: missing key: 'gpus'"},
@@ -171,14 +171,14 @@ TEST(ClusterFile, RefusesBadInputInOneLine) {
            "c.yaml:5: gpu: a name has only letters, digits and . _ - + : /: 'a,b'"},
           {"racks: 2 -> racks: 5", "c.yaml:9: racks: not between 1 and 4: '5'"},
           {"racks: 2 -> racks: 2\n    rack: x",
-           "c.yaml:2: servers: 'rack' and 'racks' together; give one of them"},
+           "c.yaml:2: servers: 'rack' and 'racks' cannot be combined; use one of them"},
           {"  - gpus: 4\n ->   - gpus: 4\n    count: 11\n    name: a1\n", "accepted"},
           {"  - gpus: 4\n ->   - 4\n  - gpus: 4\n",
            "c.yaml:10: servers: not a map of name, count, gpus, gpu, cpus, mem_gb, storage_mbps, "
            "racks, rack: '4'"},
       });
   EXPECT_EQ(refusal("servers: [{name: a, gpus: 1, count: 11}, {name: a1, gpus: 1}]"),
-            "c.yaml:1: servers: server named twice: 'a10'");
+            "c.yaml:1: servers: node named twice: 'a10'");
   EXPECT_EQ(refusal("servers: []"), "c.yaml:1: servers: empty list");
   EXPECT_EQ(refusal("servers: 3"), "c.yaml:1: servers: not a list: '3'");
 }

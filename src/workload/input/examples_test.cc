@@ -1,4 +1,4 @@
-// The jobs among the examples are read as what they say they are.
+// The example jobs can be read and have the documented content.
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(Examples, TheScriptForSlurmNeedsNoChange) {
   EXPECT_EQ(job.value().request.command.back(), steps);
   EXPECT_EQ(job.value().request.cpus, CpuAmount{1'000});
   EXPECT_EQ(job.value().request.mem, MemAmount{200});
-  EXPECT_EQ(job.value().notes.size(), 1U);  // The partition.
+  EXPECT_EQ(job.value().notes.size(), 1U);  // About the partition.
 }
 
 }  // namespace

@@ -29,10 +29,10 @@ class JobReader {
     }
     if (reader_.failed()) return reader_.error();
     const bool given = root.find("cwd") != nullptr;
-    const std::filesystem::path path = given ? request_.cwd : "";  // If absolute, cwd falls away.
+    const std::filesystem::path path = given ? request_.cwd : "";  // An absolute path replaces cwd.
     request_.cwd = given ? (cwd / path).lexically_normal().string() : cwd;
     complete_request(request_);
-    if (const Refusal refusal = check_request(request_)) return placed(root, refusal->message);
+    if (const MaybeError refusal = check_request(request_)) return placed(root, refusal->message);
     return std::move(request_);
   }
 
@@ -47,7 +47,7 @@ class JobReader {
     if (item.kind == Item::Kind::kList || item.kind == Item::Kind::kMap) {
       return read_several(*field, item);
     }
-    if (const Refusal refusal = set_field(request_, *field, written(item))) {
+    if (const MaybeError refusal = set_field(request_, *field, written(item))) {
       reader_.refuse(item, refusal->message);
     }
   }
@@ -55,11 +55,12 @@ class JobReader {
   void read_several(const RequestField& field, const Item& item) {
     const bool list = item.kind == Item::Kind::kList;
     if (list ? !field.takes_list() : !field.takes_map()) {
-      return reader_.refuse(item, list ? "a list has no place here" : "a map has no place here");
+      return reader_.refuse(item,
+                            list ? "a list is not allowed here" : "a map is not allowed here");
     }
     for (const Item& entry : item.items) {
-      const Refusal refusal = list ? add_to_field(request_, field, written(entry))
-                                   : add_to_map(request_, field, entry.key, written(entry));
+      const MaybeError refusal = list ? add_to_field(request_, field, written(entry))
+                                      : add_to_map(request_, field, entry.key, written(entry));
       Item place;
       place.line = entry.line;
       place.key = item.key;
@@ -67,11 +68,11 @@ class JobReader {
     }
   }
 
-  // "field: why", at the line where the field is.
-  Error placed(const Item& root, const std::string& trouble) const {
-    const Item* item = root.find(trouble.substr(0, trouble.find(':')));
-    if (item == nullptr) return Error{fmt::format("{}: {}", file_, trouble)};
-    return Error{fmt::format("{}:{}: {}", file_, item->line, trouble)};
+  // Adds file and line of the field to a message "field: why".
+  Error placed(const Item& root, const std::string& message) const {
+    const Item* item = root.find(message.substr(0, message.find(':')));
+    if (item == nullptr) return Error{fmt::format("{}: {}", file_, message)};
+    return Error{fmt::format("{}:{}: {}", file_, item->line, message)};
   }
 
   std::string file_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads a job as a user writes it down: YAML of ten lines (docs/api.md, "request"), or the same as
-// JSON. `muster submit FILE` calls it once, before anything is sent.
+// Reads a job file in YAML or JSON (docs/reference/api.md, "request"). `muster submit FILE` calls
+// it once, before it sends anything.
 
 #include <string>
 #include <string_view>
@@ -11,12 +11,12 @@
 
 namespace muster {
 
-// `cwd` is where the caller stands, an absolute path: where the job runs if its file does not say,
-// and what a relative `cwd` in the file begins from. Refuses what read_request() refuses, as
-// "FILE:LINE: field: why". Completed and checked.
+// Returns a complete, validated request. `cwd` is the absolute working directory of the caller. It
+// is the default for the job's `cwd` and the base of a relative one. Errors are those of
+// read_request(), as "FILE:LINE: field: why".
 Result<JobRequest> read_job_file(const std::string& path, const std::string& cwd);
 
-// The same from memory; `name` stands for the file in messages.
+// Like read_job_file(), from memory. `name` is used as the path in messages.
 Result<JobRequest> parse_job_file(std::string_view text, const std::string& name,
                                   const std::string& cwd);
 

@@ -24,9 +24,9 @@ enum Column : std::size_t { kName, kCpuMilli, kMemMib, kGpus, kType };
 constexpr std::array<std::string_view, 5> kColumns = {"sn", "cpu_milli", "memory_mib", "gpu",
                                                       "model"};
 
-// A million CPUs and as many GB, as in clusters of our own.
-constexpr std::int64_t kMostCpuMilli = 1'000'000'000;
-constexpr std::int64_t kMostMemMib = 1'024'000'000;
+// A million CPUs and a million GB, as in Muster's own cluster files.
+constexpr std::int64_t kMaxCpuMilli = 1'000'000'000;
+constexpr std::int64_t kMaxMemMib = 1'024'000'000;
 
 class NodeListParser {
  public:
@@ -36,10 +36,10 @@ class NodeListParser {
   Result<NodeList> run();
 
  private:
-  Refusal map_header();
-  Refusal parse_row();
-  Refusal check_name();
-  Refusal set_count(Column column, std::int64_t most, std::int64_t& out) const {
+  MaybeError map_header();
+  MaybeError parse_row();
+  MaybeError check_name();
+  MaybeError set_count(Column column, std::int64_t most, std::int64_t& out) const {
     return rows_.set_whole(kColumns[column], cell(column), most, out);
   }
 
@@ -56,7 +56,7 @@ class NodeListParser {
   std::int64_t without_gpus_ = 0;
 };
 
-Refusal NodeListParser::map_header() {
+MaybeError NodeListParser::map_header() {
   const std::vector<std::string_view>& fields = rows_.fields();
   for (const std::string_view field : fields) {
     if (std::find(kColumns.begin(), kColumns.end(), field) == kColumns.end()) {
@@ -77,7 +77,7 @@ Refusal NodeListParser::map_header() {
   return std::nullopt;
 }
 
-Refusal NodeListParser::check_name() {
+MaybeError NodeListParser::check_name() {
   for (const Column column : {kName, kType}) {
     if (cell(column).empty()) return fail(column, "empty: ''");
     if (const char* fault = text_fault(cell(column))) {
@@ -86,46 +86,46 @@ Refusal NodeListParser::check_name() {
   }
   const std::size_t known = names_.size();
   if (names_.intern(cell(kName)) != known) {
-    return fail(kName, "server named twice: " + in_quotes(cell(kName)));
+    return fail(kName, "node named twice: " + in_quotes(cell(kName)));
   }
   return std::nullopt;
 }
 
-Refusal NodeListParser::parse_row() {
-  if (Refusal refusal = rows_.check_width(kColumns.size())) return refusal;
+MaybeError NodeListParser::parse_row() {
+  if (MaybeError refusal = rows_.check_width(kColumns.size())) return refusal;
   std::int64_t gpus = 0;
   std::int64_t cpu_milli = 0;
   std::int64_t mem_mib = 0;
-  if (Refusal refusal = set_count(kGpus, kMostGpusPerNode, gpus)) return refusal;
-  if (Refusal refusal = set_count(kCpuMilli, kMostCpuMilli, cpu_milli)) return refusal;
-  if (Refusal refusal = set_count(kMemMib, kMostMemMib, mem_mib)) return refusal;
+  if (MaybeError refusal = set_count(kGpus, kMaxGpusPerNode, gpus)) return refusal;
+  if (MaybeError refusal = set_count(kCpuMilli, kMaxCpuMilli, cpu_milli)) return refusal;
+  if (MaybeError refusal = set_count(kMemMib, kMaxMemMib, mem_mib)) return refusal;
   if (gpus == 0) {
     ++without_gpus_;
     return std::nullopt;
   }
-  if (Refusal refusal = check_name()) return refusal;
+  if (MaybeError refusal = check_name()) return refusal;
   const Resources capacity = {static_cast<std::int32_t>(gpus), cpu_milli, mem_mib,
                               kReferenceShare.storage_kbps * gpus};
-  const Refusal refusal =
+  const MaybeError refusal =
       list_.topology.add_node(std::string(cell(kName)), "r0", cell(kType), capacity);
   if (refusal) return fail(refusal->message);
-  if (list_.topology.gpu_type_count() > kMostListedTypes) {
-    return fail(kType, fmt::format("more than {} GPU types, the most we read", kMostListedTypes));
+  if (list_.topology.gpu_type_count() > kMaxListedTypes) {
+    return fail(kType, fmt::format("too many GPU types; the maximum is {}", kMaxListedTypes));
   }
   return std::nullopt;
 }
 
 Result<NodeList> NodeListParser::run() {
-  if (!rows_.next()) return fail("no servers: the file is empty");
-  const Refusal refusal =
+  if (!rows_.next()) return fail("no nodes: the file is empty");
+  const MaybeError refusal =
       rows_.read([this] { return map_header(); }, [this] { return parse_row(); });
   if (refusal) return *refusal;
-  if (list_.topology.node_count() == 0) return fail("no servers with GPUs");
-  list_.notes.push_back(rows_.file() + ": racks are not given; all servers stand in one");
+  if (list_.topology.node_count() == 0) return fail("no nodes with GPUs");
+  list_.notes.push_back(rows_.file() + ": no racks given; all nodes are in one rack");
   if (without_gpus_ > 0) {
     list_.notes.push_back(
-        fmt::format("{}: left out: {} without GPUs", rows_.file(),
-                    without_gpus_ == 1 ? "1 server" : fmt::format("{} servers", without_gpus_)));
+        fmt::format("{}: skipped: {} without GPUs", rows_.file(),
+                    without_gpus_ == 1 ? "1 node" : fmt::format("{} nodes", without_gpus_)));
   }
   return std::move(list_);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// A cluster as a list of its servers, one line each, as Alibaba published it beside the pods of its
-// trace of 2023 (docs/formats.md, "Clusters").
+// Reads a cluster as a CSV list of nodes, in the format that Alibaba published with the pods of its
+// 2023 trace (docs/reference/formats.md, "Clusters").
 
 #include <cstddef>
 #include <string>
@@ -13,19 +13,18 @@
 
 namespace muster {
 
-inline constexpr std::size_t kMostListedTypes = 1'000;  // Of GPUs.
+inline constexpr std::size_t kMaxListedTypes = 1'000;  // Maximum number of GPU types.
 
 struct NodeList {
   Topology topology;
-  // What was left out or taken for granted, one line each, to be shown to the user once.
+  // One line for each kind of skipped row or assumption. The caller shows them to the user.
   std::vector<std::string> notes;
 };
 
-// Called once, before a run. Refuses the whole file at the first thing wrong in it, in one line
-// that names the file, line and culprit.
+// Reads the list once before a run. Returns the first error in one line with file, line and value.
 Result<NodeList> read_node_list(const std::string& path);
 
-// The same from memory; `name` stands for the path in messages.
+// Like read_node_list(), from memory. `name` is used as the path in messages.
 Result<NodeList> parse_node_list(std::string_view text, const std::string& name);
 
 }  // namespace muster

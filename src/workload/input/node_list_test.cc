@@ -22,8 +22,8 @@ TEST(NodeListFile, IsACluster) {
   EXPECT_EQ(topology.gpu_type_name(topology.node(NodeId(1)).gpu_type), "G2");
   EXPECT_EQ(topology.rack_count(), 1u);
   EXPECT_EQ(list.value().notes,
-            (std::vector<std::string>{"nodes.csv: racks are not given; all servers stand in one",
-                                      "nodes.csv: left out: 1 server without GPUs"}));
+            (std::vector<std::string>{"nodes.csv: no racks given; all nodes are in one rack",
+                                      "nodes.csv: skipped: 1 node without GPUs"}));
 }
 
 std::string complaint(std::string_view text) {
@@ -47,15 +47,15 @@ TEST(NodeListFile, SaysWhatIsWrong) {
       {"a,-1,1024,1,T4", "t:2: cpu_milli: not between 0 and 1000000000: '-1'"},
       {"a,1000,99999999999999999999,1,T4",
        "t:2: memory_mib: number too large: '99999999999999999999'"},
-      {"a,0,1024,1,T4", "t:2: less than a thousandth of a CPU or 1 MiB of memory for each GPU"},
-      {"a,1000,1024,1,T4\na,1000,1024,1,T4", "t:3: sn: server named twice: 'a'"},
-      {"a,1000,1024,0,", "t:2: no servers with GPUs"},
+      {"a,0,1024,1,T4", "t:2: less than 0.001 CPUs or 1 MiB of memory per GPU"},
+      {"a,1000,1024,1,T4\na,1000,1024,1,T4", "t:3: sn: node named twice: 'a'"},
+      {"a,1000,1024,0,", "t:2: no nodes with GPUs"},
       {"\"a,1000,1024,1,T4", "t:2: quote not closed: '\"a,1000,1024,1,T4'"},
   };
   for (const BadRow& bad : rows) {
     EXPECT_EQ(complaint(std::string(kHead) + std::string(bad.row) + "\n"), bad.message);
   }
-  EXPECT_EQ(complaint(""), "t:1: no servers: the file is empty");
+  EXPECT_EQ(complaint(""), "t:1: no nodes: the file is empty");
   EXPECT_EQ(complaint("sn,cpu_milli,memory_mib,gpus,model\n"),
             "t:1: header: unknown column: 'gpus'; did you mean 'gpu'?");
   EXPECT_EQ(complaint("sn,cpu_milli,memory_mib,gpu,gpu\n"),

@@ -26,16 +26,16 @@ constexpr std::array<std::string_view, 6> kColumns = {"job_type_1",      "scale_
                                                       "job_type_2",      "tput1_alone",
                                                       "tput1_colocated", "tput2_colocated"};
 
-constexpr std::int64_t kMostGpus = std::int64_t{kMostNodes} * kMostGpusPerNode;
-constexpr double kFastest = 1e9;  // Steps a second; and the slowest of a job alone is one in 1e9 s.
+constexpr std::int64_t kMaxGpus = std::int64_t{kMaxNodes} * kMaxGpusPerNode;
+constexpr double kFastest = 1e9;  // Maximum steps per second; 1 / kFastest: the minimum.
 
 struct Row {
-  std::uint32_t first = 0;  // In the table of names.
-  std::uint32_t second = 0;
+  std::uint32_t first = 0;   // Index in PairsParser::models_.
+  std::uint32_t second = 0;  // Index in PairsParser::models_.
   std::int32_t gpus = 1;
-  double alone = 0;        // The first job's steps a second without the other,
-  double first_speed = 0;  // and those of both together.
-  double second_speed = 0;
+  double alone = 0;         // Steps per second of the first job by itself.
+  double first_speed = 0;   // Steps per second of the first job with the second.
+  double second_speed = 0;  // Steps per second of the second job with the first.
   std::int64_t line = 0;
 };
 
@@ -49,16 +49,16 @@ class PairsParser {
   PairsParser(std::string_view text, const std::string& file)
       : rows_(text, file, CsvRows::Comments::kHash) {}
 
-  Refusal read();
-  PairsFile build(ProfileTable& profiles) const;  // Only when nothing was refused.
+  MaybeError read();
+  PairsFile build(ProfileTable& profiles) const;  // REQUIRES: read() returned no error.
 
  private:
-  Refusal map_header();
-  Refusal parse_row();
-  Refusal set_model(Column column, std::uint32_t& out);
-  Refusal set_speed(Column column, double least, double& out) const;
-  Refusal remember(const Row& row);
-  Refusal check_partners() const;
+  MaybeError map_header();
+  MaybeError parse_row();
+  MaybeError set_model(Column column, std::uint32_t& out);
+  MaybeError set_speed(Column column, double least, double& out) const;
+  MaybeError remember(const Row& row);
+  MaybeError check_partners() const;
   std::vector<ProfileId> profiles_of_models(ProfileTable& profiles, PairsFile& out) const;
 
   std::string_view cell(Column column) const { return rows_.fields()[places_[column]]; }
@@ -74,7 +74,7 @@ class PairsParser {
   std::map<std::array<std::int64_t, 3>, std::int64_t> seen_;       // By both models and GPUs.
 };
 
-Refusal PairsParser::map_header() {
+MaybeError PairsParser::map_header() {
   const std::vector<std::string_view>& fields = rows_.fields();
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const auto at = std::find(kColumns.begin(), kColumns.end(), fields[i]);
@@ -96,20 +96,20 @@ Refusal PairsParser::map_header() {
   return std::nullopt;
 }
 
-Refusal PairsParser::set_model(Column column, std::uint32_t& out) {
+MaybeError PairsParser::set_model(Column column, std::uint32_t& out) {
   const std::string_view text = cell(column);
   if (text.empty()) return fail(column, "empty: ''");
   if (const char* fault = text_fault(text)) {
     return fail(column, fmt::format("{}: {}", fault, in_quotes(text)));
   }
   out = models_.intern(text);
-  if (models_.size() - 1 > kMostPairModels) {
-    return fail(column, fmt::format("more than {} models, the most we read", kMostPairModels));
+  if (models_.size() - 1 > kMaxPairModels) {
+    return fail(column, fmt::format("too many models; the maximum is {}", kMaxPairModels));
   }
   return std::nullopt;
 }
 
-Refusal PairsParser::set_speed(Column column, double least, double& out) const {
+MaybeError PairsParser::set_speed(Column column, double least, double& out) const {
   const Result<double> speed = parse_number(cell(column));
   if (!speed.ok()) return fail(column, speed.error().message);
   if (speed.value() < least || speed.value() > kFastest) {
@@ -120,28 +120,28 @@ Refusal PairsParser::set_speed(Column column, double least, double& out) const {
   return std::nullopt;
 }
 
-Refusal PairsParser::parse_row() {
-  if (Refusal refusal = rows_.check_width(kColumns.size())) return refusal;
-  if (pairs_.size() == kMostPairRows) {
-    return rows_.fail(fmt::format("more than {} pairs, the most we read", kMostPairRows));
+MaybeError PairsParser::parse_row() {
+  if (MaybeError refusal = rows_.check_width(kColumns.size())) return refusal;
+  if (pairs_.size() == kMaxPairRows) {
+    return rows_.fail(fmt::format("too many pairs; the maximum is {}", kMaxPairRows));
   }
   Row row;
   row.line = rows_.number();
-  if (Refusal refusal = set_model(kFirst, row.first)) return refusal;
-  if (Refusal refusal = set_model(kSecond, row.second)) return refusal;
+  if (MaybeError refusal = set_model(kFirst, row.first)) return refusal;
+  if (MaybeError refusal = set_model(kSecond, row.second)) return refusal;
   const Result<std::int64_t> gpus = parse_int(cell(kGpus));
   if (!gpus.ok()) return fail(kGpus, gpus.error().message);
-  if (gpus.value() < 1 || gpus.value() > kMostGpus) {
-    return fail(kGpus, fmt::format("not between 1 and {}: {}", kMostGpus, in_quotes(cell(kGpus))));
+  if (gpus.value() < 1 || gpus.value() > kMaxGpus) {
+    return fail(kGpus, fmt::format("not between 1 and {}: {}", kMaxGpus, in_quotes(cell(kGpus))));
   }
   row.gpus = static_cast<std::int32_t>(gpus.value());
-  if (Refusal refusal = set_speed(kAlone, 1 / kFastest, row.alone)) return refusal;
-  if (Refusal refusal = set_speed(kFirstSpeed, 0, row.first_speed)) return refusal;
-  if (Refusal refusal = set_speed(kSecondSpeed, 0, row.second_speed)) return refusal;
+  if (MaybeError refusal = set_speed(kAlone, 1 / kFastest, row.alone)) return refusal;
+  if (MaybeError refusal = set_speed(kFirstSpeed, 0, row.first_speed)) return refusal;
+  if (MaybeError refusal = set_speed(kSecondSpeed, 0, row.second_speed)) return refusal;
   return remember(row);
 }
 
-Refusal PairsParser::remember(const Row& row) {
+MaybeError PairsParser::remember(const Row& row) {
   const auto [pair, is_new] = seen_.insert({{row.first, row.second, row.gpus}, row.line});
   if (!is_new) {
     return fail(kSecond, fmt::format("pair given twice: {}; first on line {}",
@@ -149,28 +149,28 @@ Refusal PairsParser::remember(const Row& row) {
   }
   const auto [known, first_time] = alone_.insert({{row.first, row.gpus}, {row.alone, row.line}});
   if (!first_time && known->second.speed != row.alone) {
-    return fail(kAlone, fmt::format("{} where line {} says {}", row.alone, known->second.line,
+    return fail(kAlone, fmt::format("{}, but line {} has {}", row.alone, known->second.line,
                                     known->second.speed));
   }
   pairs_.push_back(row);
   return std::nullopt;
 }
 
-// The second job's speed alone stands in the rows in which it is the first.
-Refusal PairsParser::check_partners() const {
+// The speed of the second job alone is in the rows in which it is the first job.
+MaybeError PairsParser::check_partners() const {
   for (const Row& row : pairs_) {
     if (alone_.contains({row.second, row.gpus})) continue;
     return rows_.fail_at(
         row.line,
-        fmt::format("{}: no row gives its speed alone, as {} with {} {}: {}", kColumns[kSecond],
+        fmt::format("{}: no row has its speed alone, as {} with {} {}: {}", kColumns[kSecond],
                     kColumns[kFirst], kColumns[kGpus], row.gpus, in_quotes(models_[row.second])));
   }
   return std::nullopt;
 }
 
-Refusal PairsParser::read() {
+MaybeError PairsParser::read() {
   if (!rows_.next()) return rows_.fail_at(1, "no pairs: the file is empty");
-  Refusal refusal = rows_.read([this] { return map_header(); }, [this] { return parse_row(); });
+  MaybeError refusal = rows_.read([this] { return map_header(); }, [this] { return parse_row(); });
   if (refusal) return refusal;
   if (pairs_.empty()) return rows_.fail("no pairs: nothing after the header");
   return check_partners();
@@ -178,7 +178,7 @@ Refusal PairsParser::read() {
 
 std::vector<ProfileId> PairsParser::profiles_of_models(ProfileTable& profiles,
                                                        PairsFile& out) const {
-  std::vector<ProfileId> ids = {ProfileTable::kUnknown};  // That of "", which is no model.
+  std::vector<ProfileId> ids = {ProfileTable::kUnknown};  // For entry 0, "".
   std::vector<std::string> added;
   for (std::uint32_t model = 1; model < models_.size(); ++model) {
     ids.push_back(profiles.find(models_[model]));
@@ -204,7 +204,7 @@ PairsFile PairsParser::build(ProfileTable& profiles) const {
     const double first = row.first_speed / row.alone;
     const double second = row.second_speed / alone_.at({row.second, row.gpus}).speed;
     const PairSpeed speed = {std::min(first, 1.0), std::min(second, 1.0)};
-    // A line before had them in the other order.
+    // An earlier line has the pair in the other order.
     if (const auto known = out.table.find(ids[row.first], ids[row.second], row.gpus)) {
       if (*known != speed) ++disagreeing;
       continue;
@@ -214,13 +214,13 @@ PairsFile PairsParser::build(ProfileTable& profiles) const {
   }
   if (lowered > 0) {
     out.notes.push_back(
-        fmt::format("{}: {} of the speeds beside another job were above those alone, and were "
-                    "lowered to them",
+        fmt::format("{}: {} speeds with another job were above the speed alone and were lowered "
+                    "to it",
                     rows_.file(), lowered));
   }
   if (disagreeing > 0) {
     out.notes.push_back(fmt::format(
-        "{}: of {} measured in both orders, which disagree, the first in the file was taken",
+        "{}: {} measured in both orders with different speeds; the first in the file is used",
         rows_.file(), disagreeing == 1 ? "1 pair" : fmt::format("{} pairs", disagreeing)));
   }
   return out;
@@ -231,7 +231,7 @@ PairsFile PairsParser::build(ProfileTable& profiles) const {
 Result<PairsFile> parse_pairs(std::string_view text, const std::string& name,
                               ProfileTable& profiles) {
   PairsParser parser(text, name);
-  if (const Refusal refusal = parser.read()) return *refusal;
+  if (const MaybeError refusal = parser.read()) return *refusal;
   return parser.build(profiles);
 }
 

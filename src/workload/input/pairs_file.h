@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads how fast jobs run that are packed on one GPU, pair by pair, as the Gavel project measured
-// it: steps a second alone and together (docs/formats.md, "Pairs").
+// Reads the speeds of pairs of jobs that are packed on one GPU, as measured by the Gavel project:
+// steps per second alone and together (docs/reference/formats.md, "Pairs").
 
 #include <cstddef>
 #include <string>
@@ -14,22 +14,22 @@
 
 namespace muster {
 
-inline constexpr std::size_t kMostPairModels = 1'000;
-inline constexpr std::size_t kMostPairRows = 1'000'000;
+inline constexpr std::size_t kMaxPairModels = 1'000;
+inline constexpr std::size_t kMaxPairRows = 1'000'000;
 
 struct PairsFile {
   PairTable table;
-  // What was read otherwise than written, one line each, to be shown to the user once: speeds above
-  // those alone, pairs of which the two orders disagree, models without a profile.
+  // One line for each kind of changed value; the caller shows them to the user. Examples: speeds
+  // above the speed alone, pairs with different values in both orders, models without a profile.
   std::vector<std::string> notes;
 };
 
-// Called once, before the trace is read, so that a trace may name the models: those without a
-// profile get one, of unknown sensitivity. Refuses the whole file at the first thing wrong in it,
-// in one line that names the file, line and culprit, and then adds no profile.
+// Call it once, before reading the trace. Models without a profile get one with unknown
+// sensitivity, so that the trace can use them. Returns the first error in one line with file, line
+// and value; `profiles` is then unchanged.
 Result<PairsFile> read_pairs(const std::string& path, ProfileTable& profiles);
 
-// The same from memory; `name` stands for the path in messages.
+// Like read_pairs(), from memory. `name` is used as the path in messages.
 Result<PairsFile> parse_pairs(std::string_view text, const std::string& name,
                               ProfileTable& profiles);
 

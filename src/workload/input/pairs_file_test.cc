@@ -62,7 +62,7 @@ TEST(PairsFile, AddsProfilesOfModelsThatHaveNone) {
   EXPECT_FALSE(added.sensitivity_known());
   EXPECT_TRUE(added.loss().has_value());
   EXPECT_TRUE(profiles[profiles.find("res50")].sensitivity_known());
-  // A second file that names it, or the same once more, finds it there.
+  // Reading the same file again, or another file with this model, finds the profile.
   ASSERT_TRUE(parse_pairs(kSound, "p.csv", profiles).ok());
   EXPECT_EQ(profiles.size(), before + 1);
 }
@@ -81,7 +81,8 @@ TEST(PairsFile, TakesColumnsInAnyOrderAndWhatSpreadsheetsWrite) {
 }
 
 TEST(PairsFile, ReadsTheDocumentedExample) {
-  std::ifstream file(std::filesystem::path(__FILE__).parent_path() / "../../../docs/formats.md");
+  std::ifstream file(std::filesystem::path(__FILE__).parent_path() /
+                     "../../../docs/reference/formats.md");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::size_t at = text.find("```csv\n" + kPairsHead);
   ASSERT_NE(at, std::string::npos);
@@ -107,8 +108,8 @@ TEST(PairsFile, LowersWhatIsFasterThanAloneAndSaysSo) {
   EXPECT_EQ(read.value().table.find(profiles.find("gnmt"), profiles.find("lstm"), 1),
             (PairSpeed{1, 0.5}));
   EXPECT_EQ(read.value().notes,
-            std::vector<std::string>{"p.csv: 3 of the speeds beside another job were above those "
-                                     "alone, and were lowered to them"});
+            std::vector<std::string>{"p.csv: 3 speeds with another job were above the speed alone "
+                                     "and were lowered to it"});
 }
 
 TEST(PairsFile, TakesTheFirstOfTwoOrdersAndSaysSo) {
@@ -119,8 +120,8 @@ TEST(PairsFile, TakesTheFirstOfTwoOrdersAndSaysSo) {
   EXPECT_EQ(read.value().table.find(profiles.find("lstm"), profiles.find("gnmt"), 1),
             (PairSpeed{0.5, 0.5}));
   EXPECT_EQ(read.value().notes,
-            std::vector<std::string>{"p.csv: of 1 pair measured in both orders, which disagree, "
-                                     "the first in the file was taken"});
+            std::vector<std::string>{"p.csv: 1 pair measured in both orders with different speeds; "
+                                     "the first in the file is used"});
 }
 
 TEST(PairsFile, SaysWhatIsWrong) {
@@ -155,9 +156,9 @@ TEST(PairsFile, SaysWhatIsWrong) {
       {kPairsHead + "a,1,a,1,1,\n", "p.csv:2: tput2_colocated: not a number: ''"},
       {kPairsHead + "a,1,a,1,1,1\n\na,1,a,1,1,1\n",
        "p.csv:4: job_type_2: pair given twice: 'a'; first on line 2"},
-      {kPairsHead + "a,1,a,1,1,1\na,1,b,2,1,1\n", "p.csv:3: tput1_alone: 2 where line 2 says 1"},
+      {kPairsHead + "a,1,a,1,1,1\na,1,b,2,1,1\n", "p.csv:3: tput1_alone: 2, but line 2 has 1"},
       {kPairsHead + "a,1,b,1,1,1\nb,2,b,1,1,1\n",
-       "p.csv:2: job_type_2: no row gives its speed alone, as job_type_1 with scale_factor 1: 'b'"},
+       "p.csv:2: job_type_2: no row has its speed alone, as job_type_1 with scale_factor 1: 'b'"},
       {kPairsHead + "\"a,1,a,1,1,1\n", "p.csv:2: quote not closed: '\"a,1,a,1,1,1'"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(pairs_complaint(text), message);
@@ -167,10 +168,10 @@ TEST(PairsFile, HasLimits) {
   EXPECT_TRUE(pairs_complaint(std::string(kLongestLine + 1, ','))
                   .starts_with("p.csv:1: line longer than 65536 bytes: "));
   std::string text = kPairsHead;
-  for (std::size_t i = 0; i < kMostPairModels; ++i) text += fmt::format("m{0},1,m{0},1,1,1\n", i);
+  for (std::size_t i = 0; i < kMaxPairModels; ++i) text += fmt::format("m{0},1,m{0},1,1,1\n", i);
   EXPECT_EQ(pairs_complaint(text), "(accepted)");
   EXPECT_EQ(pairs_complaint(text + "x,1,x,1,1,1\n"),
-            "p.csv:1002: job_type_1: more than 1000 models, the most we read");
+            "p.csv:1002: job_type_1: too many models; the maximum is 1000");
 }
 
 TEST(PairsFile, SurvivesDamage) {
@@ -180,7 +181,7 @@ TEST(PairsFile, SurvivesDamage) {
   for (std::uint64_t round = 0; round < campaign_size(20'000, 20'000); ++round) {
     std::string text = kSound;
     for (std::uint64_t i = 0; i <= random.below(3); ++i) {
-      const std::size_t from = random.below(4) == 0 ? 0 : kPairsHead.size();  // Mostly the rows.
+      const std::size_t from = random.below(4) == 0 ? 0 : kPairsHead.size();  // Mostly in the rows.
       text[from + random.below(text.size() - from)] = kSpice[random.below(kSpice.size())];
     }
     const std::string message = pairs_complaint(text);
@@ -209,7 +210,7 @@ TEST(PairsFile, ReadsGavelsMeasurements) {
   const Result<PairsFile> read = read_pairs(*path, profiles);
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(profiles.size(), before + 26);
-  ASSERT_EQ(read.value().notes.size(), 1u);  // None above 1, and both orders agree.
+  ASSERT_EQ(read.value().notes.size(), 1u);  // No speed above 1, and both orders agree.
   EXPECT_EQ(read.value().notes[0],
             *path +
                 ": 26 models are without a profile: ResNet-18 (batch size 16), ResNet-18 (batch "

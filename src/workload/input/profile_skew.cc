@@ -17,7 +17,7 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kMostTries = 64;
+constexpr std::size_t kMaxTries = 64;
 
 bool same(const Item& a, const Item& b) {
   return a.kind == b.kind && a.key == b.key && a.text == b.text &&
@@ -36,15 +36,15 @@ const Item* entry_of(const Item& root, std::string_view profile) {
   return nullptr;
 }
 
-// A word used as a key: where it begins, an opening quote included, and where its value does.
+// The position of a key, including an opening quote, and of its value.
 struct KeyPlace {
   std::size_t begin = 0;
   std::size_t value = 0;
   bool quoted = false;
 };
 
-// Rewrites the text in the ways that may be right for how the file is written, and keeps the first
-// that reads back as meant. So it need not know all of YAML to be sure of what it did.
+// Tries several edits of the text and keeps the first one that reads as intended. So it is correct
+// without a complete knowledge of YAML syntax.
 class SkewEdit {
  public:
   SkewEdit(std::string_view text, const std::string& file, const std::string& profile, double skew)
@@ -73,7 +73,7 @@ class SkewEdit {
   std::optional<std::string> done_;
 };
 
-// Where the line begins, and where its end or the text's is.
+// Returns the begin and the end of the line.
 std::pair<std::size_t, std::size_t> SkewEdit::line_bounds(int line) const {
   std::size_t begin = 0;
   for (int i = 1; i < line; ++i) begin = text_.find('\n', begin) + 1;
@@ -85,7 +85,7 @@ std::vector<KeyPlace> SkewEdit::places_of(std::string_view key, int line) const 
   const auto is_quote = [&](std::size_t at) { return text_[at] == '"' || text_[at] == '\''; };
   std::vector<KeyPlace> places;
   std::size_t found = text_.find(key, begin);
-  for (; found < end && places.size() < kMostTries; found = text_.find(key, found + 1)) {
+  for (; found < end && places.size() < kMaxTries; found = text_.find(key, found + 1)) {
     KeyPlace place = {found, found + key.size()};
     place.quoted = found > begin && is_quote(found - 1);
     if (place.quoted) --place.begin;
@@ -112,7 +112,7 @@ bool SkewEdit::reads_as_meant(const std::string& candidate) const {
   if (entry == nullptr) return false;
   const Item* skew = entry->find("skew");
   if (skew == nullptr || skew->text != skew_) return false;
-  // Without the skew, or without the new profile, both must say the same.
+  // Without the skew, or without the new profile, both must be the same.
   const auto strip = [&](Item root) {
     for (Item& top : root.items) {
       if (is_new_) std::erase_if(top.items, [&](const Item& e) { return is_called(e, profile_); });
@@ -127,7 +127,7 @@ bool SkewEdit::reads_as_meant(const std::string& candidate) const {
 }
 
 void SkewEdit::attempt(std::string candidate) {
-  if (done_ || ++tries_ > kMostTries || !reads_as_meant(candidate)) return;
+  if (done_ || ++tries_ > kMaxTries || !reads_as_meant(candidate)) return;
   done_ = std::move(candidate);
 }
 
@@ -143,7 +143,7 @@ void SkewEdit::insert_beside_name(int line) {
   const auto [begin, end] = line_bounds(line);
   for (const KeyPlace& place : places_of("name", line)) {
     const std::string_view before = text_.substr(begin, place.begin - begin);
-    if (before.find_first_not_of(" -") == std::string_view::npos) {  // A line of its own.
+    if (before.find_first_not_of(" -") == std::string_view::npos) {  // The key begins its line.
       attempt(replaced(end, 0, fmt::format("\n{:{}}skew: {}", "", before.size(), skew_)));
     }
     const char* quote = place.quoted ? "\"" : "";
@@ -155,14 +155,14 @@ void SkewEdit::append_entry(int first_entry_line) {
   const auto [begin, end] = line_bounds(first_entry_line);
   const std::size_t dash = text_.find_first_not_of(' ', begin);
   if (dash < end && text_[dash] == '-') {
-    for (const char* quote : {"", "\""}) {  // Some words are names only in quotes.
+    for (const char* quote : {"", "\""}) {  // Some names need quotes.
       attempt(fmt::format("{}{}{:{}}- name: {}{}{}\n{:{}}  skew: {}\n", text_,
                           text_.ends_with('\n') ? "" : "\n", "", dash - begin, quote, profile_,
                           quote, "", dash - begin, skew_));
     }
   }
   for (std::size_t at = text_.find('{', begin); at < end && !done_; at = text_.find('{', at + 1)) {
-    if (tries_ > kMostTries) return;
+    if (tries_ > kMaxTries) return;
     attempt(replaced(at, 0, fmt::format(R"({{"name": "{}", "skew": {}}}, )", profile_, skew_)));
   }
 }
@@ -186,8 +186,8 @@ Result<std::string> SkewEdit::make() {
   }
   if (done_) return *std::move(done_);
   return Error{
-      fmt::format("{}:{}: profiles: no place found for it; write 'skew: {}' there "
-                  "yourself, in the profile called {}",
+      fmt::format("{}:{}: profiles: cannot insert the skew; add 'skew: {}' manually to the "
+                  "profile {}",
                   file_, line, skew_, in_quotes(profile_))};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes one fact into a file of profiles: how skewed a model is.
+// Edits a profiles file: sets the skew of one model. `muster layers` uses it.
 
 #include <string>
 #include <string_view>
@@ -9,13 +9,12 @@
 
 namespace muster {
 
-// The file's text with the skew of that profile set, and every other byte as it was, remarks too. A
-// profile that is not there yet is put at the end, with its name and skew alone; an empty text
-// becomes a file of that one. Called once, by a command that then writes the file.
+// Returns the text of the file with the new skew; all other bytes, including comments, stay the
+// same. A missing profile is added with its name and skew; an empty text becomes a file with it.
+// Guarantees that the result reads as the same profiles except for the skew.
 //
-// Refuses what read_profiles() refuses, a name that is none, and a file written so unusually that
-// the place cannot be found; `file` stands for it in messages. What is returned reads back as the
-// same profiles but for that skew.
+// Errors are those of read_profiles(), an invalid name, and a file in which it cannot find the
+// place for the skew. `file` is used as the path in messages.
 Result<std::string> with_skew(std::string_view text, const std::string& file,
                               const std::string& profile, double skew);
 

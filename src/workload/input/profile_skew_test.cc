@@ -87,8 +87,8 @@ TEST(ProfileSkew, Refuses) {
             "p.yaml:1: name: a name has only letters, digits and . _ - + : /: 'a b'");
   EXPECT_EQ(edited("", "", 0.5), "p.yaml:1: name: empty name");
   EXPECT_EQ(edited("profiles:\n  - name:\n      a\n    skew:\n      0.1\n", "a", 0.5),
-            "p.yaml:4: profiles: no place found for it; write 'skew: 0.5' there yourself, in the "
-            "profile called 'a'");
+            "p.yaml:4: profiles: cannot insert the skew; add 'skew: 0.5' manually to the profile "
+            "'a'");
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kMostProfiles = 1'000;
-constexpr std::size_t kMostAxisPoints = 256;
-constexpr std::string_view kSynergySet = "models";  // The one for 3 CPUs a GPU, our reference.
+constexpr std::size_t kMaxProfiles = 1'000;
+constexpr std::size_t kMaxAxisPoints = 256;
+constexpr std::string_view kSynergySet = "models";  // For 3 CPUs per GPU, the reference share.
 
 constexpr Bounds kCpus = {0.001, 1e6};
 constexpr Bounds kMemGb = {0.001, 1e6};
@@ -28,9 +28,9 @@ constexpr Bounds kStepSeconds = {1e-6, 1e5};
 constexpr Bounds kSpeedup = {0.001, 1e6};
 constexpr Bounds kBatch = {1, 1e9};
 constexpr Bounds kScalingPart = {0, 1e6};
-constexpr double kLeastScaling = 1e-6;  // Less of all parts together is no time to divide.
+constexpr double kMinScaling = 1e-6;  // Minimum sum of the parts, which is a divisor.
 constexpr Bounds kLoss = {0, 1e6};
-constexpr Bounds kLossB1 = {1e-6, 1e6};  // The loss before the first pass is finite.
+constexpr Bounds kLossB1 = {1e-6, 1e6};  // Above 0, so that the initial loss is finite.
 constexpr Bounds kGpuUse = {0.001, 1};
 
 constexpr std::array<std::string_view, 1> kProfileFileKeys = {"profiles"};
@@ -69,7 +69,7 @@ constexpr std::array<std::string_view, 19> kSynergyKeys = {"set",
 std::int64_t profile_milli(double cpus) { return std::llround(cpus * 1000.0); }
 std::int64_t to_mib(double gb) { return std::llround(gb * 1024.0); }
 
-// Whether there is a reason for an entry that says nothing of CPU and memory.
+// Returns whether an entry without data about CPU and memory is useful.
 bool states_facts(const Item& entry) {
   constexpr std::array<std::string_view, 5> kFacts = {"skew", "scaling", "loss", "gpu_use",
                                                       "gpu_types"};
@@ -80,7 +80,7 @@ bool states_facts(const Item& entry) {
 class ProfilesReader {
  public:
   explicit ProfilesReader(const std::string& file) : file_(file), reader_(file) {
-    out_.facts.push_back({});  // That of the unknown profile.
+    out_.facts.push_back({});  // For the unknown profile.
   }
 
   Result<ProfileFile> read(const Item& root) {
@@ -129,7 +129,7 @@ void ProfilesReader::read_profile(const Item& entry) {
   const Item* formula = entry.find("formula");
   const Item* iteration = entry.find("iteration_seconds");
   if (matrix != nullptr && formula != nullptr) {
-    reader_.refuse(entry, "'matrix' and 'formula' exclude each other: " + in_quotes(name));
+    reader_.refuse(entry, "'matrix' and 'formula' cannot be combined: " + in_quotes(name));
   }
   std::optional<Profile> profile;
   if (matrix != nullptr) {
@@ -139,12 +139,13 @@ void ProfilesReader::read_profile(const Item& entry) {
     if (mem != nullptr) reader_.expect_list(*mem);
     profile = read_matrix(name, cpus, mem, reader_.list(*matrix, "speed"));
   } else if (formula != nullptr) {
-    if (iteration != nullptr) reader_.refuse(*iteration, "a formula gives its own; leave this out");
+    if (iteration != nullptr)
+      reader_.refuse(*iteration, "cannot be combined with 'formula'; remove it");
     profile = read_formula(name, *formula);
   } else if (entry.find("ideal") == nullptr && states_facts(entry)) {
     profile = Profile::unknown(name);
   } else {
-    reader_.refuse(entry, "one of 'matrix' and 'formula' is needed: " + in_quotes(name));
+    reader_.refuse(entry, "'matrix' or 'formula' is required: " + in_quotes(name));
   }
   const double seconds = iteration == nullptr ? 0 : reader_.number(*iteration, kStepSeconds);
   if (profile && iteration != nullptr) profile->state_iteration_seconds(seconds);
@@ -170,16 +171,16 @@ void ProfilesReader::read_profile(const Item& entry) {
   if (!reader_.failed()) add(entry, std::move(*profile), facts);
 }
 
-// What the schedulers ask that change or share a job's GPUs.
+// Reads the data for schedulers that resize or share the GPUs of jobs.
 void ProfilesReader::read_training(const Item& entry, Profile& profile) {
   if (const Item* scaling = entry.find("scaling")) {
     reader_.allow_keys(*scaling, kScalingKeys);
     const Scaling out = {reader_.number(reader_.member(*scaling, "compute"), kScalingPart),
                          reader_.number_or(*scaling, "fixed", kScalingPart, 0),
                          reader_.number_or(*scaling, "each", kScalingPart, 0)};
-    if (out.compute + out.fixed + out.each < kLeastScaling) {
-      reader_.refuse(*scaling, fmt::format("'compute', 'fixed' and 'each' come to less than {}",
-                                           kLeastScaling));
+    if (out.compute + out.fixed + out.each < kMinScaling) {
+      reader_.refuse(*scaling, fmt::format("the sum of 'compute', 'fixed' and 'each' is below {}",
+                                           kMinScaling));
     }
     profile.state_scaling(out);
   }
@@ -218,9 +219,9 @@ void ProfilesReader::read_synergy(const Item& root) {
                                      of_other_sets, fmt::join(other_sets, ", ")));
   }
   if (of_several_gpus > 0) {
-    out_.notes.push_back(fmt::format(
-        "{}: {} profiles of 2 and more GPUs ignored: the one for 1 GPU serves every count", file_,
-        of_several_gpus));
+    out_.notes.push_back(
+        fmt::format("{}: {} profiles for 2 or more GPUs ignored: the one for 1 GPU is used instead",
+                    file_, of_several_gpus));
   }
   if (out_.table.names().empty()) {
     reader_.refuse(root, fmt::format("no profile of set '{}' for 1 GPU", kSynergySet));
@@ -248,8 +249,8 @@ void ProfilesReader::read_synergy_profile(const Item& entry) {
 std::vector<std::int64_t> ProfilesReader::read_axis(const Item& list, Bounds bounds,
                                                     std::int64_t (*convert)(double)) {
   std::vector<std::int64_t> axis;
-  if (list.items.size() > kMostAxisPoints) {
-    reader_.refuse(list, fmt::format("more than {} points", kMostAxisPoints));
+  if (list.items.size() > kMaxAxisPoints) {
+    reader_.refuse(list, fmt::format("more than {} points", kMaxAxisPoints));
   }
   for (const Item& item : list.items) {
     if (reader_.failed()) break;
@@ -262,7 +263,7 @@ std::vector<std::int64_t> ProfilesReader::read_axis(const Item& list, Bounds bou
   return axis;
 }
 
-// Without an axis of memory each row is one value.
+// Without a memory axis, each row is one value.
 void ProfilesReader::read_rows(const Item& cpus, const Item* mem, const Item& speed,
                                SpeedMatrix& matrix) {
   if (speed.items.size() != matrix.cpu_milli.size()) {
@@ -277,7 +278,7 @@ void ProfilesReader::read_rows(const Item& cpus, const Item* mem, const Item& sp
     reader_.expect_list(row);
     if (row.items.size() != matrix.mem_mib.size()) {
       reader_.refuse(row, mem == nullptr
-                              ? "one value in a row, since there is no 'mem_gb'"
+                              ? "must have one value per row without 'mem_gb'"
                               : fmt::format("{} values in a row for {} values of {}",
                                             row.items.size(), matrix.mem_mib.size(), mem->key));
     }
@@ -294,7 +295,7 @@ std::optional<Profile> ProfilesReader::read_matrix(const std::string& name, cons
   read_rows(cpus, mem, speed, matrix);
   if (reader_.failed()) return std::nullopt;
   raise_falling(name, speed, matrix);
-  if (const Refusal refusal = check_matrix(matrix)) {
+  if (const MaybeError refusal = check_matrix(matrix)) {
     reader_.refuse(speed, refusal->message);
     return std::nullopt;
   }
@@ -305,7 +306,7 @@ std::optional<Profile> ProfilesReader::read_matrix(const std::string& name, cons
   const double reference = made().speed(kReferenceShare);
   if (std::abs(reference - 1.0) <= 1e-9) return made();
   for (double& value : matrix.speed) value /= reference;
-  if (const Refusal refusal = check_matrix(matrix)) {
+  if (const MaybeError refusal = check_matrix(matrix)) {
     reader_.refuse(speed, fmt::format("divided by {}, the value at 3 CPUs and 62.5 GB: {}",
                                       reference, refusal->message));
     return std::nullopt;
@@ -316,7 +317,7 @@ std::optional<Profile> ProfilesReader::read_matrix(const std::string& name, cons
   return made();
 }
 
-// More of anything never slows training down: where a measurement says so, it is noise.
+// More resources never slow down training. A measurement that shows it is noise.
 void ProfilesReader::raise_falling(const std::string& name, const Item& where,
                                    SpeedMatrix& matrix) {
   const std::size_t width = matrix.mem_mib.size();
@@ -343,19 +344,19 @@ std::optional<Profile> ProfilesReader::read_formula(const std::string& name, con
   out.cpu_seconds = reader_.number_or(formula, "cpu_seconds", {0, 1e5}, 0);
   out.mib_per_step = reader_.number_or(formula, "mib_per_step", kMibOrGb, 0);
   out.dataset_mib = 1024.0 * reader_.number_or(formula, "dataset_gb", kMibOrGb, 0);
-  // A job that does not even start at the reference share has no speed relative to it.
+  // A job that cannot start at the reference share has no speed relative to it.
   out.base_mem_mib = 1024.0 * reader_.number_or(formula, "base_mem_gb", {0, kReferenceGb}, 0);
   if (out.mib_per_step > 0 && out.dataset_mib <= 0) {
     reader_.refuse(formula,
-                   "'mib_per_step' without the size of the data: missing key: 'dataset_gb'");
+                   "'mib_per_step' requires the size of the data: missing key: 'dataset_gb'");
   }
   if (reader_.failed()) return std::nullopt;
   return Profile::formula(name, out);
 }
 
 void ProfilesReader::add(const Item& entry, Profile profile, ProfileFacts facts) {
-  if (out_.table.size() > kMostProfiles) {
-    reader_.refuse(entry, fmt::format("more than {} profiles", kMostProfiles));
+  if (out_.table.size() > kMaxProfiles) {
+    reader_.refuse(entry, fmt::format("more than {} profiles", kMaxProfiles));
     return;
   }
   const std::string name = profile.name();
@@ -380,7 +381,7 @@ Result<ProfileFile> parse_profiles(std::string_view text, const std::string& nam
   return ProfilesReader(name).read(root.value());
 }
 
-std::string_view builtin_zoo_lines();  // Written by the build.
+std::string_view builtin_zoo_lines();  // Generated by the build.
 
 ProfileFile builtin_zoo() {
   Result<ProfileFile> zoo = ProfilesReader("zoo.yaml").read(from_lines(builtin_zoo_lines()));

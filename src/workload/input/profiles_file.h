@@ -1,7 +1,8 @@
 #pragma once
 
-// Reads what is known of models' speeds: files of our own format (docs/formats.md, "Profiles"), the
-// profiles of the Synergy project as JSON, and the zoo built into the program.
+// Reads profiles of models (speeds by CPUs and memory): files in Muster's own format
+// (docs/reference/formats.md, "Profiles"), profiles of the Synergy project as JSON, and the
+// built-in zoo.
 
 #include <cstdint>
 #include <string>
@@ -14,29 +15,30 @@
 
 namespace muster {
 
-// What a file says of a model beside its speed. Empty or zero when it does not.
+// Other data about a model. Empty or zero if the file does not contain it.
 struct ProfileFacts {
-  std::string task;        // "image", "language", ...: mixes of jobs are drawn by it.
-  std::int64_t batch = 0;  // Samples a step.
+  std::string task;        // Such as "image" or "language"; used to draw mixes of jobs.
+  std::int64_t batch = 0;  // Samples per step.
 };
 
 struct ProfileFile {
   ProfileTable table;
-  IdVector<ProfileId, ProfileFacts> facts;  // One for each of the table, the unknown one too.
-  // What was read otherwise than written, one line each, to be shown to the user once: values
-  // raised because they fell, matrices divided by their reference, entries passed over.
+  IdVector<ProfileId, ProfileFacts> facts;  // One per profile of the table, also the unknown one.
+  // One line for each kind of changed or ignored value; the caller shows them to the user.
+  // Examples: values raised because they fell, matrices divided by their reference, ignored
+  // entries.
   std::vector<std::string> notes;
 };
 
-// Called once, before a run. Tells the two forms apart by their content, whatever the file is
-// called. Refuses the whole file at the first thing wrong in it.
+// Reads the file once before a run. Detects the format from the content. Returns the first error
+// with file and line.
 Result<ProfileFile> read_profiles(const std::string& path);
 
-// The same from memory; `name` stands for the file in messages.
+// Like read_profiles(), from memory. `name` is used as the path in messages.
 Result<ProfileFile> parse_profiles(std::string_view text, const std::string& name);
 
-// The ten models of profiles/zoo.yaml as the program was built with.
+// Returns the ten models of profiles/zoo.yaml, which are compiled into the program.
 ProfileFile builtin_zoo();
-ProfileTable builtin_profiles();  // Its table alone.
+ProfileTable builtin_profiles();  // Returns only the table of builtin_zoo().
 
 }  // namespace muster

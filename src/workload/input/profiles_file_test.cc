@@ -74,8 +74,7 @@ TEST(ProfilesFile, ReadsACurveByCpusAlone) {
       "profiles:\n  - name: net\n    matrix:\n      cpus: [0.5, 1]\n      speed: [1, [2, 3]]\n",
       "p.yaml");
   ASSERT_FALSE(wrong.ok());
-  EXPECT_EQ(wrong.error().message,
-            "p.yaml:5: speed: one value in a row, since there is no 'mem_gb'");
+  EXPECT_EQ(wrong.error().message, "p.yaml:5: speed: must have one value per row without 'mem_gb'");
 }
 
 TEST(ProfilesFile, ReadsHowAJobScalesAndLearns) {
@@ -89,7 +88,7 @@ TEST(ProfilesFile, ReadsHowAJobScalesAndLearns) {
   EXPECT_EQ(net.loss()->b1, 0.2);
   EXPECT_EQ(net.loss()->b2, 1.5);
   EXPECT_EQ(net.gpu_use(), 0.6);
-  const Profile& flow = table[table.find("flow")];  // It says nothing of these.
+  const Profile& flow = table[table.find("flow")];  // Defaults.
   EXPECT_EQ(flow.steps_per_second(2), Profile::unknown().steps_per_second(2));
   EXPECT_FALSE(flow.loss().has_value());
   EXPECT_EQ(flow.gpu_use(), 1);
@@ -206,7 +205,7 @@ TEST(ProfilesFile, RefusesBadScalingAndLossInOneLine) {
           {"each: 0.25 -> each: 1e7", "p.yaml:15: each: not between 0 and 1000000: '1e7'"},
           {"fixed: 0.5 -> fixed: nan", "p.yaml:15: fixed: not a number: 'nan'"},
           {"{compute: 2, fixed: 0.5, each: 0.25} -> {compute: 0}",
-           "p.yaml:15: scaling: 'compute', 'fixed' and 'each' come to less than 1e-06"},
+           "p.yaml:15: scaling: the sum of 'compute', 'fixed' and 'each' is below 1e-06"},
           {"{compute: 2, fixed: 0.5, each: 0.25} -> 2",
            "p.yaml:15: scaling: not a map of compute, fixed, each: '2'"},
           {"scaling: -> scalling:",
@@ -223,25 +222,26 @@ TEST(ProfilesFile, RefusesBadScalingAndLossInOneLine) {
 }
 
 TEST(ProfilesFile, RefusesABadFormulaInOneLine) {
-  expect_edits(kSmallProfiles, profiles_refusal,
-               {
-                   {"    formula: ->     batch: 1\n    #",
-                    "p.yaml:18: profiles: one of 'matrix' and 'formula' is needed: 'flow'"},
-                   {"    formula: ->     skew: 0.5\n    ideal: {cpus: 1, mem_gb: 1}\n    #",
-                    "p.yaml:18: profiles: one of 'matrix' and 'formula' is needed: 'flow'"},
-                   {"    formula: ->     matrix: {}\n    formula:",
-                    "p.yaml:18: profiles: 'matrix' and 'formula' exclude each other: 'flow'"},
-                   {"    formula: ->     iteration_seconds: 1\n    formula:",
-                    "p.yaml:19: iteration_seconds: a formula gives its own; leave this out"},
-                   {"cpu_seconds: 0.6 -> cpu_second: 0.6",
-                    "p.yaml:19: formula: unknown key: 'cpu_second'; did you mean 'cpu_seconds'?"},
-                   {"{gpu_seconds: 0.1,  -> {", "p.yaml:19: formula: missing key: 'gpu_seconds'"},
-                   {", dataset_gb: 140 -> ",
-                    "p.yaml:19: formula: 'mib_per_step' without the size of the data: missing key: "
-                    "'dataset_gb'"},
-                   {"base_mem_gb: 4 -> base_mem_gb: 80",
-                    "p.yaml:19: base_mem_gb: not between 0 and 62.5: '80'"},
-               });
+  expect_edits(
+      kSmallProfiles, profiles_refusal,
+      {
+          {"    formula: ->     batch: 1\n    #",
+           "p.yaml:18: profiles: 'matrix' or 'formula' is required: 'flow'"},
+          {"    formula: ->     skew: 0.5\n    ideal: {cpus: 1, mem_gb: 1}\n    #",
+           "p.yaml:18: profiles: 'matrix' or 'formula' is required: 'flow'"},
+          {"    formula: ->     matrix: {}\n    formula:",
+           "p.yaml:18: profiles: 'matrix' and 'formula' cannot be combined: 'flow'"},
+          {"    formula: ->     iteration_seconds: 1\n    formula:",
+           "p.yaml:19: iteration_seconds: cannot be combined with 'formula'; remove it"},
+          {"cpu_seconds: 0.6 -> cpu_second: 0.6",
+           "p.yaml:19: formula: unknown key: 'cpu_second'; did you mean 'cpu_seconds'?"},
+          {"{gpu_seconds: 0.1,  -> {", "p.yaml:19: formula: missing key: 'gpu_seconds'"},
+          {", dataset_gb: 140 -> ",
+           "p.yaml:19: formula: 'mib_per_step' requires the size of the data: missing key: "
+           "'dataset_gb'"},
+          {"base_mem_gb: 4 -> base_mem_gb: 80",
+           "p.yaml:19: base_mem_gb: not between 0 and 62.5: '80'"},
+      });
 }
 
 TEST(ProfilesFile, RefusesFilesWithoutProfilesInOneLine) {
@@ -286,7 +286,7 @@ TEST(ProfilesFile, SaysWhichFileIsMissing) {
   EXPECT_EQ(read_profiles("/no/such/zoo.yaml").error().message, "/no/such/zoo.yaml: no such file");
 }
 
-// Whatever a file holds, it is read or refused in one line; it never stops the program.
+// Any content is either read or rejected with a one-line error; it never crashes the program.
 TEST(ProfilesFile, SurvivesDamagedFiles) {
   constexpr std::uint64_t kSeed = 20261116;
   constexpr std::string_view kSpice = "[]{}:,-?&*!|>'\"%@#\n \t0.e~<=\\";
@@ -304,7 +304,8 @@ TEST(ProfilesFile, SurvivesDamagedFiles) {
     EXPECT_EQ(message.rfind("p.yaml:", 0), 0U) << "round " << round << ": " << message;
     EXPECT_EQ(message.find('\n'), std::string::npos) << "round " << round << ": " << message;
   }
-  EXPECT_GT(accepted, 40);  // Else the damage is too great to test anything behind the parser.
+  EXPECT_GT(accepted,
+            40);  // With fewer, the damage is too large to test the code after the parser.
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Synergy's ten models for tests, with what traces need of them: names and seconds per iteration.
+// Synergy's ten models for tests, with names and seconds per iteration, and a model "untimed".
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Random requests: written and read again they are the same, and damaged ones are refused.
+// Random requests: writing and reading does not change them, and damaged ones are rejected.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,8 @@ std::string random_word(Random& random, std::size_t most) {
 
 Duration random_duration(Random& random, Duration most) {
   std::int64_t us = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most.us())));
-  if (random.below(4) == 0) us = most.us() - us % 1'000'000;  // Where doubles are coarsest.
+  if (random.below(4) == 0)
+    us = most.us() - us % 1'000'000;  // Large values, where doubles are least precise.
   if (random.below(2) == 0) us -= us % 1'000'000;
   return Duration::micros(us);
 }
@@ -76,21 +77,20 @@ JobRequest random_request(Random& random) {
   if (maybe()) r.spread = number(1, 64);
   if (maybe()) {
     r.fewest = number(1, r.gpus);
-    r.most = number(r.gpus, kMostRequestGpus);
+    r.most = number(r.gpus, kMaxRequestGpus);
   }
   if (maybe()) r.launch_per = LaunchPer::kGpu;
   if (maybe()) r.estimate = random_duration(random, kLongestDuration);
   if (maybe()) r.time_limit = random_duration(random, kLongestDuration);
   if (maybe()) r.prerun = random_duration(random, kLongestDuration);
-  if (maybe()) r.grace = random_duration(random, kMostGrace);
-  if (maybe()) r.on_lost.keep_for = kLeastKept + random_duration(random, kMostGrace);
+  if (maybe()) r.grace = random_duration(random, kMaxGrace);
+  if (maybe()) r.on_lost.keep_for = kMinKept + random_duration(random, kMaxGrace);
   if (maybe()) r.on_lost.then = maybe() ? OnLost::Then::kFail : OnLost::Then::kRequeue;
-  if (maybe() && r.on_lost.kept_for() > kLeastKept) {
-    r.on_lost.stop_on_agent_after =
-        std::max(kLeastKept, r.on_lost.kept_for() - Duration::micros(1));
+  if (maybe() && r.on_lost.kept_for() > kMinKept) {
+    r.on_lost.stop_on_agent_after = std::max(kMinKept, r.on_lost.kept_for() - Duration::micros(1));
   }
-  if (maybe()) r.priority = number(-kMostPriority, kMostPriority);
-  if (maybe()) r.retries = number(0, kMostRequestRetries);
+  if (maybe()) r.priority = number(-kMaxPriority, kMaxPriority);
+  if (maybe()) r.retries = number(0, kMaxRequestRetries);
   r.hold = maybe();
   for (std::size_t n = random.below(4); n > 0; --n) r.after_ok.push_back(1 + random.below(99));
   for (std::size_t n = random.below(4); n > 0; --n) {
@@ -116,8 +116,8 @@ TEST(JobRequest, IsTheSameAfterWritingAndReading) {
   }
 }
 
-// Whatever one byte of it becomes: refused in one printable line, or a request that is written and
-// read again.
+// After a change of one byte, the text is either rejected with one printable line, or a request
+// that can be written and read again.
 TEST(JobRequest, ADamagedRequestIsRefusedInOneLine) {
   Random random(2);
   const std::string json = request_json(random_request(random));

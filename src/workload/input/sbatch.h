@@ -1,9 +1,9 @@
 #pragma once
 
-// Reads a batch script written for Slurm, so that it can be submitted to Muster as it is. What
-// Muster decides itself or does not have is passed over and said in a note; what would change
-// what the job does, such as a dependency of a kind Muster lacks, is refused. `muster submit`
-// calls it once for a script.
+// Converts a Slurm batch script to a job request, so that users can submit it unchanged. Options
+// that Muster does not support or decides itself are ignored, with a note. An option whose loss
+// would change the result of the job, such as an unsupported dependency, is an error.
+// `muster submit` calls it once per script.
 
 #include <span>
 #include <string>
@@ -16,22 +16,22 @@
 namespace muster {
 
 struct SbatchJob {
-  JobRequest request;              // Completed and checked.
-  std::vector<std::string> notes;  // For the user, a line each: "run.sh:3: --mem: ...".
-  // Slurm hands the submitter's environment to the job unless told otherwise. It is the caller who
-  // has it: all of it, or the variables named.
+  JobRequest request;              // Complete and validated.
+  std::vector<std::string> notes;  // Lines for the user, such as "run.sh:3: --mem: ...".
+  // By default, Slurm passes the environment of the submitter to the job. The caller must add it to
+  // the request: all variables, or only those in `variables`.
   bool whole_environment = true;
   std::vector<std::string> variables;
 };
 
-// The command is the script's shell with the whole text after "-c", so the file may change or go
-// once it is submitted; then the script's name and `args`. Without a word on GPUs it gets one.
-// `name` is the script's path; `cwd`, absolute, is where the job runs unless the script says.
+// The command is: the shell of the script, "-c", the text of the script, its name and `args`. So
+// the file may change after the submission. A script without GPU options gets one GPU. `name` is
+// the path of the script; `cwd` is the default working directory, an absolute path.
 Result<SbatchJob> parse_sbatch(std::string_view text, const std::string& name,
                                std::span<const std::string> args, const std::string& cwd);
 
-// A time as Slurm takes it: "min", "min:s", "h:min:s", "d-h", "d-h:min", "d-h:min:s". Zero: "0",
-// "UNLIMITED" and "INFINITE".
+// Parses a time in Slurm's formats: "min", "min:s", "h:min:s", "d-h", "d-h:min", "d-h:min:s".
+// Returns zero for "0", "UNLIMITED" and "INFINITE".
 Result<Duration> parse_slurm_time(std::string_view text);
 
 }  // namespace muster

@@ -7,19 +7,19 @@
 
 namespace muster {
 
-Refusal SlurmAmounts::take(std::string_view option, std::string_view value) {
+MaybeError SlurmAmounts::take(std::string_view option, std::string_view value) {
   if (option.starts_with("mem")) {
     const Result<MemAmount> mem = parse_mem(value, "M");
     if (!mem.ok()) return mem.error();
-    if (mem.value().mib < 0) return Error{"less than nothing: " + in_quotes(value)};
+    if (mem.value().mib < 0) return Error{"negative: " + in_quotes(value)};
     (option == "mem" ? mem_ : option == "mem-per-cpu" ? mem_per_cpu_ : mem_per_gpu_) = mem.value();
     return std::nullopt;
   }
   const Result<std::int64_t> count = parse_int(value);
   if (!count.ok()) return count.error();
-  if (count.value() < 1 || count.value() > kMostRequestCpus.milli / 1000) {
+  if (count.value() < 1 || count.value() > kMaxRequestCpus.milli / 1000) {
     return Error{
-        fmt::format("not between 1 and {}: {}", kMostRequestCpus.milli / 1000, in_quotes(value))};
+        fmt::format("not between 1 and {}: {}", kMaxRequestCpus.milli / 1000, in_quotes(value))};
   }
   (option == "cpus-per-task" ? cpus_per_task_ : cpus_per_gpu_) = count.value();
   return std::nullopt;
@@ -32,13 +32,13 @@ void SlurmAmounts::put_into(JobRequest& request, std::int64_t nodes, std::int64_
   if (cpus > 0) request.cpus = CpuAmount{saturating_multiply(cpus, 1000)};
   std::int64_t mib = 0;
   if (mem_) mib = saturating_multiply(mem_->mib, nodes);
-  // Slurm gives every task a CPU if nobody says otherwise.
+  // By default, Slurm gives each task one CPU.
   if (mem_per_cpu_) mib = saturating_multiply(mem_per_cpu_->mib, cpus > 0 ? cpus : tasks);
   if (mem_per_gpu_) mib = saturating_multiply(mem_per_gpu_->mib, request.gpus);
   if (mib > 0) request.mem = MemAmount{mib};
   if (mem_ && mem_->mib == 0) {
     notes_.emplace_back(
-        "--mem=0 is passed over: Muster shares servers, and gives no job all of one");
+        "--mem=0 is ignored: Muster shares nodes and never gives a job all memory of a node");
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a batch script says about CPUs and memory, of which Slurm has many ways: by node, by task,
-// by CPU and by GPU. Muster's are for the whole job. For sbatch.cc.
+// Converts the CPU and memory options of a batch script. Slurm's amounts are per node, task, CPU or
+// GPU; Muster's are for the whole job. sbatch.cc uses it.
 
 #include <optional>
 #include <string>
@@ -14,10 +14,10 @@ namespace muster {
 
 class SlurmAmounts {
  public:
-  // mem, mem-per-cpu, mem-per-gpu, cpus-per-task or cpus-per-gpu. Says what is wrong with the
-  // value.
-  Refusal take(std::string_view option, std::string_view value);
-  // Once the GPUs of the request are known.
+  // Reads mem, mem-per-cpu, mem-per-gpu, cpus-per-task or cpus-per-gpu. Errors describe the value;
+  // the caller adds the option.
+  MaybeError take(std::string_view option, std::string_view value);
+  // Sets the CPUs and memory of the request. REQUIRES: request.gpus is set.
   void put_into(JobRequest& request, std::int64_t nodes, std::int64_t tasks);
   const std::vector<std::string>& notes() const { return notes_; }
 

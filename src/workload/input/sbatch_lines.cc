@@ -15,14 +15,14 @@ namespace {
 using Takes = SlurmOption::Takes;
 
 constexpr std::string_view kNoPartitions = "Muster has tenants, not partitions";
-constexpr std::string_view kPlans = "Muster decides CPUs and memory by the job's model";
-constexpr std::string_view kPlaces = "Muster decides where a job runs";
-constexpr std::string_view kKeeps = "Muster keeps the output: see muster logs";
+constexpr std::string_view kPlans = "Muster chooses CPUs and memory based on the job's model";
+constexpr std::string_view kPlaces = "Muster chooses the nodes of a job";
+constexpr std::string_view kKeeps = "Muster stores the output: see muster logs";
 constexpr std::string_view kNoMail = "Muster sends no mail";
-constexpr std::string_view kNone = "Muster has nothing like it";
-constexpr std::string_view kTalk = "Muster's own options say what is printed";
+constexpr std::string_view kNone = "Muster does not support it";
+constexpr std::string_view kTalk = "Muster has its own options for output";
 
-// All that sbatch 22.05 has in its manual.
+// All options in the manual of sbatch 22.05.
 constexpr SlurmOption kOptions[] = {
     {"account", 'A', Takes::kValue, ""},
     {"array", 'a', Takes::kValue, ""},
@@ -140,8 +140,8 @@ const SlurmOption* lettered(char letter) {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Words as on a command line, with quotes and backslashes; a '#' where a word would begin ends the
-// line. Nothing if a quote is not closed.
+// Splits a line like a shell, with quotes and backslashes. A '#' at the begin of a word
+// ends the line. Returns nullopt if a quote is not closed.
 std::optional<std::vector<std::string>> words_of(std::string_view line) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < line.size();) {
@@ -170,28 +170,29 @@ std::optional<std::vector<std::string>> words_of(std::string_view line) {
   return words;
 }
 
-// Takes the options of one line apart.
+// Parses the options of one line.
 class OptionLine {
  public:
   OptionLine(std::vector<std::string> words, int line) : words_(std::move(words)), line_(line) {}
 
-  Refusal read(std::vector<GivenOption>& out) {
+  MaybeError read(std::vector<GivenOption>& out) {
     while (next_ < words_.size()) {
       const std::string word = words_[next_++];
-      const Refusal refusal = word.starts_with("--")                     ? read_long(word, out)
-                              : word.starts_with("-") && word.size() > 1 ? read_letters(word, out)
-                                                                         : not_an_option(word);
+      const MaybeError refusal = word.starts_with("--") ? read_long(word, out)
+                                 : word.starts_with("-") && word.size() > 1
+                                     ? read_letters(word, out)
+                                     : not_an_option(word);
       if (refusal) return refusal;
     }
     return std::nullopt;
   }
 
  private:
-  static Refusal not_an_option(const std::string& word) {
+  static MaybeError not_an_option(const std::string& word) {
     return Error{"not an option: " + in_quotes(word)};
   }
 
-  Refusal read_long(std::string_view word, std::vector<GivenOption>& out) {
+  MaybeError read_long(std::string_view word, std::vector<GivenOption>& out) {
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(2, equals - 2);
     const SlurmOption* option = called(name);
@@ -206,13 +207,13 @@ class OptionLine {
     return take(*option, std::string(word.substr(equals + 1)), out);
   }
 
-  // "-N2", "-N 2", "-HQ".
-  Refusal read_letters(std::string_view word, std::vector<GivenOption>& out) {
+  // Reads short options: "-N2", "-N 2", "-HQ".
+  MaybeError read_letters(std::string_view word, std::vector<GivenOption>& out) {
     for (std::size_t i = 1; i < word.size(); ++i) {
       const SlurmOption* option = lettered(word[i]);
       if (option == nullptr) return Error{"unknown option: " + in_quotes(word)};
       if (option->takes == Takes::kNothing || i + 1 == word.size()) {
-        if (const Refusal refusal = take(*option, std::nullopt, out)) return refusal;
+        if (const MaybeError refusal = take(*option, std::nullopt, out)) return refusal;
         continue;
       }
       return take(*option, std::string(word.substr(i + 1)), out);
@@ -220,10 +221,10 @@ class OptionLine {
     return std::nullopt;
   }
 
-  Refusal take(const SlurmOption& option, std::optional<std::string> value,
-               std::vector<GivenOption>& out) {
+  MaybeError take(const SlurmOption& option, std::optional<std::string> value,
+                  std::vector<GivenOption>& out) {
     if (option.takes == Takes::kValue && !value) {
-      if (next_ == words_.size()) return Error{fmt::format("--{}: wants a value", option.name)};
+      if (next_ == words_.size()) return Error{fmt::format("--{}: requires a value", option.name)};
       value = words_[next_++];
     }
     out.push_back({&option, line_, value.value_or("")});
@@ -235,7 +236,7 @@ class OptionLine {
   int line_;
 };
 
-// The shell of a "#!" line and what it is given; refuses what is no shell.
+// Returns the shell and its arguments from a "#!" line. Returns an error for other programs.
 Result<std::vector<std::string>> read_shell(std::string_view line) {
   constexpr std::array<std::string_view, 5> kShells = {"sh", "bash", "dash", "zsh", "ksh"};
   std::vector<std::string> words;
@@ -251,8 +252,8 @@ Result<std::vector<std::string>> read_shell(std::string_view line) {
   const std::string word = program < words.size() ? words[program] : "";
   if (std::find(kShells.begin(), kShells.end(), base(word)) == kShells.end()) {
     return Error{
-        fmt::format("not a shell script but one for {}; submit the program itself, or "
-                    "call it from a script for bash",
+        fmt::format("not a shell script but a script for {}; submit the program itself, or "
+                    "call it from a bash script",
                     in_quotes(word))};
   }
   return words;
@@ -264,14 +265,14 @@ Result<SbatchLines> read_sbatch_lines(std::string_view text, const std::string& 
   constexpr std::string_view kMark = "#SBATCH";
   SbatchLines out;
   out.shell = {"/bin/bash"};
-  bool commands = false;  // Whether the first one has been seen.
+  bool commands = false;  // Whether a command was seen.
   int number = 0;
   for (const std::string_view line : split(text, '\n')) {
     ++number;
     const auto at = [&](const Error& e) {
       return Error{fmt::format("{}:{}: {}", name, number, e.message)};
     };
-    if (line.ends_with('\r')) return at(Error{"a line ends as on DOS; convert it with dos2unix"});
+    if (line.ends_with('\r')) return at(Error{"DOS line ending; convert the file with dos2unix"});
     if (number == 1 && line.starts_with("#!")) {
       Result<std::vector<std::string>> shell = read_shell(line.substr(2));
       if (!shell.ok()) return at(shell.error());
@@ -284,7 +285,7 @@ Result<SbatchLines> read_sbatch_lines(std::string_view text, const std::string& 
       }
       std::optional<std::vector<std::string>> words = words_of(line.substr(kMark.size()));
       if (!words) return at(Error{"a quote is not closed"});
-      const Refusal refusal = OptionLine(std::move(*words), number).read(out.options);
+      const MaybeError refusal = OptionLine(std::move(*words), number).read(out.options);
       if (refusal) return at(*refusal);
     } else if (!trim(line).empty() && !trim(line).starts_with('#')) {
       commands = true;

@@ -1,8 +1,7 @@
 #pragma once
 
-// The outside of a batch script as Slurm reads it: the shell it is for and the options on its
-// #SBATCH lines, told apart by a table of all options sbatch has. What they mean for Muster is
-// sbatch.cc's business, the only caller.
+// Reads the shell and the #SBATCH options of a batch script like Slurm, with a table of all options
+// of sbatch. sbatch.cc, the only caller, translates them.
 
 #include <cstdint>
 #include <span>
@@ -19,22 +18,22 @@ struct SlurmOption {
   std::string_view name;
   char letter = 0;  // 0: none.
   Takes takes = Takes::kValue;
-  std::string_view why_not;  // Why Muster passes it over; empty: it does not.
+  std::string_view why_not;  // Why Muster ignores the option; empty: Muster uses it.
 };
 
 struct GivenOption {
   const SlurmOption* option;
   int line;
-  std::string value;  // Empty if it takes none, or may and was given none.
+  std::string value;  // Empty if there is none.
 };
 
 struct SbatchLines {
-  std::vector<std::string> shell;  // "/bin/bash", and what follows it on the script's first line.
+  std::vector<std::string> shell;  // Program and arguments of the "#!" line.
   std::vector<GivenOption> options;
-  std::vector<int> too_late;  // Lines with #SBATCH behind the first command, which are not read.
+  std::vector<int> too_late;  // Ignored #SBATCH lines after the first command.
 };
 
-// `name` stands for the script in messages, "NAME:LINE: why".
+// `name` is used as the path in messages: "NAME:LINE: why".
 Result<SbatchLines> read_sbatch_lines(std::string_view text, const std::string& name);
 
 }  // namespace muster

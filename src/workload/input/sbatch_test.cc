@@ -14,7 +14,7 @@ Result<SbatchJob> parse_script(std::string_view text, const Words& args = {}) {
   return parse_sbatch(text, "/home/ann/run.sh", args, "/here");
 }
 
-// A script with these options and nothing to say about GPUs but one.
+// Parses a script with these options and one GPU.
 SbatchJob with(const std::string& options) {
   const Result<SbatchJob> job = parse_script("#!/bin/bash\n#SBATCH -G1 " + options + "\ntrue\n");
   EXPECT_TRUE(job.ok()) << (job.ok() ? "" : job.error().message);
@@ -61,7 +61,7 @@ TEST(Sbatch, ReadsAUsualScript) {
   EXPECT_EQ(request_json(job.value().request), request_json(wanted));
   EXPECT_TRUE(job.value().whole_environment);
   EXPECT_EQ(job.value().notes,
-            Words{"/home/ann/run.sh: --nodes: 8 GPUs on at most 2 servers, or on fewer"});
+            Words{"/home/ann/run.sh: --nodes: 8 GPUs on at most 2 nodes, possibly fewer"});
 }
 
 TEST(Sbatch, AScriptOfNoWordsGetsOneGpuAndANameAndBash) {
@@ -73,7 +73,7 @@ TEST(Sbatch, AScriptOfNoWordsGetsOneGpuAndANameAndBash) {
   EXPECT_EQ(request.cwd, "/here");
   EXPECT_EQ(request.command, (Words{"/bin/bash", "-c", "true\n", "/home/ann/run.sh"}));
   EXPECT_EQ(job.value().notes,
-            Words{"/home/ann/run.sh: asks for no GPU; it gets one, as every job of Muster"});
+            Words{"/home/ann/run.sh: requests no GPU; every job in Muster gets at least one"});
 }
 
 TEST(Sbatch, CountsGpusAsSlurmDoes) {
@@ -98,10 +98,11 @@ TEST(Sbatch, CountsGpusAsSlurmDoes) {
   expect_texts(
       sbatch_refused,
       {
-          {"--gpus-per-node=4 -N2 --gpus=9", " --gpus 9 and 2 nodes of 4 GPUs do not agree"},
-          {"--gpus-per-node=60000 -N2", " 120000 GPUs in all, more than 65536"},
-          {"--gpus=a:1,b:2", "1: --gpus: several kinds of GPU in one job: 'a:1,b:2'"},
-          {"--gres=gpu:", "1: --gres: no number of GPUs"},
+          {"--gpus-per-node=4 -N2 --gpus=9", " --gpus 9 contradicts 2 nodes with 4 GPUs each"},
+          {"--gpus-per-node=60000 -N2", " 120000 GPUs in total; the maximum is 65536"},
+          {"--gpus=a:1,b:2",
+           "1: --gpus: several GPU types in one job are not supported: 'a:1,b:2'"},
+          {"--gres=gpu:", "1: --gres: number of GPUs missing"},
           {"--nodes=2-x", "1: --nodes: not a number of nodes: '2-x'"},
           {"--ntasks=0", "1: --ntasks: not between 1 and 65536: '0'"},
       });
@@ -125,19 +126,19 @@ TEST(Sbatch, CpusAndMemoryAreOfTheWholeJob) {
   EXPECT_EQ(amounts("-G2 -n2 --mem-per-cpu=4G"), "- 8G") << "a CPU for each task";
   expect_texts(sbatch_refused,
                {
-                   {"--mem=12Q", "1: --mem: unknown unit 'Q' in '12Q'; K, M, G or T"},
+                   {"--mem=12Q", "1: --mem: unknown unit 'Q' in '12Q'; use K, M, G or T"},
                    {"-c 0", "1: --cpus-per-task: not between 1 and 1000000: '0'"},
-                   {"--mem=-3G", "1: --mem: less than nothing: '-3G'"},
+                   {"--mem=-3G", "1: --mem: negative: '-3G'"},
                    {"--mem=900000T --nodes=9", " mem: not between 1M and 1048576G: 8294400000G"},
                });
   const Result<SbatchJob> all = parse_script("#SBATCH -G1 --mem=0\n");
   EXPECT_FALSE(all.value().request.mem.has_value());
   EXPECT_EQ(all.value().notes,
-            Words{"/home/ann/run.sh: --mem=0 is passed over: Muster shares servers, and gives no "
-                  "job all of one"});
+            Words{"/home/ann/run.sh: --mem=0 is ignored: Muster shares nodes and never gives a job "
+                  "all memory of a node"});
 }
 
-TEST(Sbatch, NodesAreServersAtMost) {
+TEST(Sbatch, NodesAreNodesAtMost) {
   const auto spread = [](const std::string& options) {
     return parse_script("#SBATCH " + options + "\n").value().request.spread.value_or(0);
   };
@@ -188,7 +189,7 @@ TEST(Sbatch, TakesTheEnvironmentAsTold) {
   const SbatchJob none = with("--export=NONE");
   EXPECT_FALSE(none.whole_environment);
   EXPECT_TRUE(none.variables.empty() && none.request.env.empty());
-  EXPECT_EQ(sbatch_refused("--export=A-B=1"), " env: not a variable's name: 'A-B'");
+  EXPECT_EQ(sbatch_refused("--export=A-B=1"), " env: not a variable name: 'A-B'");
 }
 
 TEST(Sbatch, TakesPriorityRetriesAndSignals) {
@@ -197,32 +198,31 @@ TEST(Sbatch, TakesPriorityRetriesAndSignals) {
   EXPECT_EQ(with("--priority=30 --nice=10").request.priority, 20);
   const SbatchJob eager = with("--priority=4294967295");
   EXPECT_EQ(eager.request.priority, 1'000);
-  EXPECT_EQ(eager.notes, Words{"/home/ann/run.sh: priority 4294967295 is taken as 1000"});
+  EXPECT_EQ(eager.notes, Words{"/home/ann/run.sh: priority 4294967295 is limited to 1000"});
   EXPECT_EQ(with("--no-requeue").request.retries, 0);
   EXPECT_EQ(with("--no-requeue --requeue").request.retries, std::nullopt);
   const SbatchJob warned = with("--signal=B:TERM@120");
   EXPECT_EQ(warned.request.grace, Duration::seconds(120));
   EXPECT_TRUE(warned.notes.empty());
   EXPECT_EQ(with("--signal=SIGUSR1@90").notes,
-            Words{"/home/ann/run.sh:2: --signal: Muster sends SIGTERM, 90 s before it kills, and "
-                  "no 'USR1'"});
+            Words{"/home/ann/run.sh:2: --signal: Muster sends SIGTERM 90 s before SIGKILL, instead "
+                  "of 'USR1'"});
 }
 
 TEST(Sbatch, SaysWhatItPassesOver) {
   EXPECT_EQ(with("-p gpu --mem=64G -c8 --hint=compute_bound -o out-%j.txt").notes,
-            (Words{"/home/ann/run.sh:2: --partition is passed over: Muster has tenants, not "
+            (Words{"/home/ann/run.sh:2: --partition is ignored: Muster has tenants, not "
                    "partitions",
-                   "/home/ann/run.sh:2: --hint is passed over: Muster decides CPUs and memory by "
-                   "the job's model",
-                   "/home/ann/run.sh:2: --output is passed over: Muster keeps the output: see "
+                   "/home/ann/run.sh:2: --hint is ignored: Muster chooses CPUs and memory based "
+                   "on the job's model",
+                   "/home/ann/run.sh:2: --output is ignored: Muster stores the output: see "
                    "muster logs"}));
   const Result<SbatchJob> job =
       parse_script("#SBATCH -G2\n  srun python $SLURM_ARRAY_TASK_ID\n#SBATCH -G4\n");
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(job.value().request.gpus, 2);
   ASSERT_EQ(job.value().notes.size(), 2U);
-  EXPECT_EQ(job.value().notes[0],
-            "/home/ann/run.sh:3: #SBATCH behind the first command is not read");
+  EXPECT_EQ(job.value().notes[0], "/home/ann/run.sh:3: #SBATCH after the first command is ignored");
 }
 
 TEST(Sbatch, NamesWhatIsNotAsItSeems) {
@@ -236,7 +236,7 @@ TEST(Sbatch, NamesWhatIsNotAsItSeems) {
             (Words{"/home/ann/run.sh: uses SLURM_JOB_ID, SLURM_NTASKS, which Muster does not set; "
                    "it sets MUSTER_..., RANK and others"}));
   EXPECT_EQ(notes("#SBATCH --gres=gpu:two\npython a.py\n"),
-            (Words{"/home/ann/run.sh:1: 'two' is taken as a type of GPU, and 1 of it"}));
+            (Words{"/home/ann/run.sh:1: 'two' is read as a GPU type; the job gets 1 GPU"}));
   EXPECT_EQ(notes("#SBATCH --gres=gpu:a100:2\npython a.py\n"), Words());
 }
 
@@ -256,21 +256,21 @@ TEST(Sbatch, RefusesWhatItCannotDo) {
                                    {"-Z", "1: unknown option: '-Z'"},
                                    {"gpus=1", "1: not an option: 'gpus=1'"},
                                    {"-", "1: not an option: '-'"},
-                                   {"--gpus", "1: --gpus: wants a value"},
+                                   {"--gpus", "1: --gpus: requires a value"},
                                    {"--hold=1", "1: --hold: takes no value"},
                                    {"-J 'x", "1: a quote is not closed"},
                                });
-  EXPECT_EQ(sbatch_refused("-J a/b").find(" name: only printable"), 0U);
+  EXPECT_EQ(sbatch_refused("-J a/b").find(" name: must be printable"), 0U);
   expect_texts(
       sbatch_refused,
       {
           {"-t 2h", "1: --time: not a time: '2h'; write min, h:min:s or d-h:min:s"},
-          {"-a 1,2", "1: --array: not an array's range: '1,2'; write 0-9, 0-9:2 or 0-9%3"},
+          {"-a 1,2", "1: --array: not an array range: '1,2'; write 0-9, 0-9:2 or 0-9%3"},
           {"-d afternotok:3",
-           "1: --dependency: only afterok:ID and afterany:ID can be waited for: 'afternotok:3'"},
+           "1: --dependency: only afterok:ID and afterany:ID are supported: 'afternotok:3'"},
           {"-d singleton",
-           "1: --dependency: only afterok:ID and afterany:ID can be waited for: 'singleton'"},
-          {"-d afterok:x", "1: --dependency: not a job's number: 'x'"},
+           "1: --dependency: only afterok:ID and afterany:ID are supported: 'singleton'"},
+          {"-d afterok:x", "1: --dependency: not a job id: 'x'"},
       });
 }
 
@@ -293,16 +293,16 @@ TEST(Sbatch, RunsShellsOnly) {
           {"#!/usr/bin/env bash", "/usr/bin/env bash "},
           {"#!/usr/bin/env -S zsh -f", "/usr/bin/env -S zsh -f "},
           {"#!/usr/bin/python3",
-           "/home/ann/run.sh:1: not a shell script but one for '/usr/bin/python3'; submit the "
-           "program itself, or call it from a script for bash"},
+           "/home/ann/run.sh:1: not a shell script but a script for '/usr/bin/python3'; submit "
+           "the program itself, or call it from a bash script"},
       });
   EXPECT_EQ(shell("#!/usr/bin/env python3").find("/home/ann/run.sh:1: not a shell"), 0U);
   EXPECT_EQ(shell("#!/usr/bin/env").find("/home/ann/run.sh:1: not a shell"), 0U);
   EXPECT_EQ(shell("#!"), "/home/ann/run.sh:1: no program after '#!'");
   EXPECT_EQ(shell("#!/bin/bash\r"),
-            "/home/ann/run.sh:1: a line ends as on DOS; convert it with dos2unix");
-  EXPECT_EQ(parse_script(std::string(kMostWordBytes, '#')).error().message,
-            "/home/ann/run.sh: a script of more than 131071 bytes");
+            "/home/ann/run.sh:1: DOS line ending; convert the file with dos2unix");
+  EXPECT_EQ(parse_script(std::string(kMaxWordBytes, '#')).error().message,
+            "/home/ann/run.sh: script too long; the maximum is 131071 bytes");
 }
 
 }  // namespace

@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::string_view kServiceColumns[] = {"duration"};
 
-// Whether the first line is a header: it is, unless it begins like a number.
+// Returns whether the first line is a header: it does not begin like a number.
 bool is_header(std::string_view field) {
   return !field.empty() && std::string_view("0123456789.+-").find(field.front()) == field.npos;
 }
 
-// The errors say what is wrong, not where.
+// Errors describe the value; the caller adds file and line.
 Result<std::int64_t> parse_sample(std::string_view field) {
   if (const auto plain = plain_seconds(field); plain && plain->us() > 0) return plain->us();
   const Result<Duration> seconds = parse_seconds(field);
@@ -41,10 +41,10 @@ Result<ServiceDistribution> parse_service_samples(std::string_view text, const s
   CsvRows rows(text, name, CsvRows::Comments::kHash);
   bool first = true;
   while (rows.next()) {
-    if (const Refusal refusal = rows.split()) return *refusal;
+    if (const MaybeError refusal = rows.split()) return *refusal;
     if (rows.fields().size() != 1) {
-      return rows.fail(fmt::format("columns: {} where there should be one: {}",
-                                   rows.fields().size(), in_quotes(rows.line())));
+      return rows.fail(fmt::format("columns: {} instead of 1: {}", rows.fields().size(),
+                                   in_quotes(rows.line())));
     }
     const std::string_view field = rows.fields().front();
     if (std::exchange(first, false) && is_header(field)) {
@@ -54,12 +54,12 @@ Result<ServiceDistribution> parse_service_samples(std::string_view text, const s
     }
     const Result<std::int64_t> sample = parse_sample(field);
     if (!sample.ok()) return rows.fail(sample.error().message);
-    if (samples.size() == kMostServiceLines) {
-      return rows.fail(fmt::format("more than {} samples, the most we read", kMostServiceLines));
+    if (samples.size() == kMaxServiceLines) {
+      return rows.fail(fmt::format("too many samples; the maximum is {}", kMaxServiceLines));
     }
     samples.push_back(sample.value());
   }
-  if (samples.empty()) return Error{name + ": no samples of service"};
+  if (samples.empty()) return Error{name + ": no service samples"};
   return ServiceDistribution(std::move(samples));
 }
 

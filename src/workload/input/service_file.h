@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads how much service earlier jobs needed, for the policies that rank by it: one number a line,
-// GPU-seconds, under a header `duration` that may be left out. Tiresias' yarn-gput*.csv are such
-// files. Blank lines and lines that begin with # are skipped.
+// Reads the total service of earlier jobs, for policies that rank by it. The file has one number
+// of GPU-seconds per line and an optional header `duration`, like Tiresias' yarn-gput*.csv. Blank
+// lines and lines that begin with # are skipped.
 
 #include <cstddef>
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace muster {
 
-// The most a file may list; the distribution keeps kMostSamples of them.
-inline constexpr std::size_t kMostServiceLines = 1'000'000;
+// Maximum number of samples in a file; ServiceDistribution keeps kMaxSamples of them.
+inline constexpr std::size_t kMaxServiceLines = 1'000'000;
 
-// At least one sample, each above zero; or one line that names the file, line and culprit.
+// Returns at least one sample, all above 0, or a one-line error with file, line and value.
 Result<ServiceDistribution> read_service_samples(const std::string& path);
 
-// The same from memory; `name` stands for the path in messages.
+// Like read_service_samples(), from memory. `name` is used as the path in messages.
 Result<ServiceDistribution> parse_service_samples(std::string_view text, const std::string& name);
 
 }  // namespace muster

@@ -17,7 +17,7 @@ std::string refused_samples(std::string_view text) {
   return error_text(parse_service_samples(text, "s.csv"));
 }
 
-// The table of C2 of the sources, in ends per million GPU-seconds, as printed there.
+// Table C2 of the sources, in ends per million GPU-seconds, as printed there.
 TEST(Sanity, J2_GittinsTable) {
   const auto path = data_file("tiresias_yarn-gput1000.csv");
   if (!path) GTEST_SKIP() << "tiresias_yarn-gput1000.csv not found; set MUSTER_DATA";
@@ -56,18 +56,18 @@ TEST(ServiceFile, WithAndWithoutHeader) {
 TEST(ServiceFile, SaysWhatIsWrong) {
   expect_texts(refused_samples,
                {
-                   {"", "s.csv: no samples of service"},
-                   {"duration\n# none\n", "s.csv: no samples of service"},
+                   {"", "s.csv: no service samples"},
+                   {"duration\n# none\n", "s.csv: no service samples"},
                    {"durations\n4\n",
                     "s.csv:1: header: unknown column: 'durations'; did you mean 'duration'?"},
                    {"gpus\n4\n", "s.csv:1: header: unknown column: 'gpus'; one of: duration"},
                    {"4\nduration\n", "s.csv:2: duration: not a number: 'duration'"},
                    {"duration\n4\nsoon\n", "s.csv:3: duration: not a number: 'soon'"},
                    {"duration\n4\nnan\n", "s.csv:3: duration: not a number: 'nan'"},
-                   {"duration\n4,5\n", "s.csv:2: columns: 2 where there should be one: '4,5'"},
+                   {"duration\n4,5\n", "s.csv:2: columns: 2 instead of 1: '4,5'"},
                    {"-4\n", "s.csv:1: duration: negative: '-4'"},
                    {"4\n0\n", "s.csv:2: duration: must be above 0: '0'"},
-                   {"1e300\n", "s.csv:1: duration: too long a time: '1e300'"},
+                   {"1e300\n", "s.csv:1: duration: longer than 100 years: '1e300'"},
                    {"\"4\n", "s.csv:1: quote not closed: '\"4'"},
                });
 }
@@ -76,10 +76,10 @@ TEST(ServiceFile, HasLimits) {
   EXPECT_TRUE(refused_samples(std::string(kLongestLine + 1, ','))
                   .starts_with("s.csv:1: line longer than 65536 bytes: "));
   std::string text;
-  for (std::size_t i = 0; i < kMostServiceLines; ++i) text += "1\n";
+  for (std::size_t i = 0; i < kMaxServiceLines; ++i) text += "1\n";
   EXPECT_EQ(refused_samples(text), "accepted");
   EXPECT_EQ(refused_samples(text + "1\n"),
-            "s.csv:1000001: more than 1000000 samples, the most we read");
+            "s.csv:1000001: too many samples; the maximum is 1000000");
 }
 
 TEST(ServiceFile, SurvivesDamage) {

@@ -14,13 +14,13 @@ namespace muster {
 
 namespace {
 
-// A cluster's file may be named for its tenants alone, so its other key is known here.
+// A cluster file can also be given for its tenants, so its other key is allowed.
 constexpr std::array<std::string_view, 2> kTenantFileKeys = {"tenants", "servers"};
 constexpr std::array<std::string_view, 3> kSectionKeys = {"share", "reclaim_at", "list"};
 constexpr std::array<std::string_view, 4> kTenantKeys = {"name", "parent", "quota", "weight"};
 constexpr std::array<std::string_view, 2> kInlineOptions = {"share", "reclaim"};
-constexpr Bounds kQuota = {0, static_cast<double>(kMostQuota)};
-constexpr Bounds kWeight = {0.001, kMostWeightMilli / 1000.0};
+constexpr Bounds kQuota = {0, static_cast<double>(kMaxQuota)};
+constexpr Bounds kWeight = {0.001, kMaxWeightMilli / 1000.0};
 constexpr Bounds kPart = {0, 1};
 
 std::int32_t quota_milli(double value) {
@@ -51,10 +51,10 @@ TenantSpec read_tenant(ItemReader& reader, const Item& entry) {
   return spec;
 }
 
-// What a section holds, whichever form it came in.
+// The content of a section, from a file or from the inline form.
 struct Parts {
-  const Item* share = nullptr;    // Left out when null.
-  const Item* reclaim = nullptr;  // Left out when null.
+  const Item* share = nullptr;    // Null: default.
+  const Item* reclaim = nullptr;  // Null: default.
   const std::vector<Item>* entries = nullptr;
 };
 
@@ -81,13 +81,13 @@ Result<TenantTree> read_root(const Item& root, const std::string& file) {
 Item inline_item(Item::Kind kind, std::string_view key, std::string_view text = "") {
   Item item;
   item.kind = kind;
-  item.line = 0;  // A command line has none.
+  item.line = 0;  // The command line has no line numbers.
   item.key = key;
   item.text = text;
   return item;
 }
 
-// One "a=64" or "a=64:2" as the entry of the list that a file would have.
+// Converts "a=64" or "a=64:2" to a list entry as in a file.
 Item inline_tenant(std::string_view name, std::string_view value) {
   Item entry = inline_item(Item::Kind::kMap, "list");
   const std::size_t colon = value.find(':');
@@ -99,7 +99,7 @@ Item inline_tenant(std::string_view name, std::string_view value) {
   return entry;
 }
 
-// A name that YAML could take for something else goes in quotes.
+// Adds quotes to a name that YAML could read as something else.
 std::string yaml_name(std::string_view name) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -131,7 +131,7 @@ Result<TenantTree> read_tenants(const std::string& file_or_inline) {
   const bool named = spec.ends_with(".yaml") || spec.ends_with(".yml") || spec.ends_with(".json");
   const bool inlined = spec.find('=') != std::string::npos;
   const bool path_like = spec.find('/') != std::string::npos;
-  // A tenant's name may have a slash, so the '=' is asked first.
+  // A tenant name may contain a slash, so '=' takes precedence.
   if (!exists && !named && (inlined || !path_like)) return parse_inline_tenants(spec);
   const Result<Item> root = read_document(spec);
   if (!root.ok()) return root.error();
@@ -144,7 +144,7 @@ Result<TenantTree> parse_tenants(std::string_view text, const std::string& name)
   return read_root(root.value(), name);
 }
 
-// Made into the entries a file would have, so that both forms are read and refused alike.
+// Converts the text to entries as in a file, so that both forms have the same checks.
 Result<TenantTree> parse_inline_tenants(std::string_view text) {
   TenantList list;
   list.source = "--tenants " + in_quotes(text);

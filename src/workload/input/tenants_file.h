@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads the tenants a user writes down: the `tenants` section of a cluster's file or of a file of
-// its own (docs/formats.md, "Tenants"), or a few words on the command line.
+// Reads tenants: the `tenants` section of a cluster file or of a separate file
+// (docs/reference/formats.md, "Tenants"), or the inline form on the command line.
 
 #include <string>
 #include <string_view>
@@ -12,22 +12,23 @@
 
 namespace muster {
 
-// Called once, before a run, with what --tenants was given. What names a file is read as one; what
-// has an '=' is the inline form, "a=64,b=32,share=fair,reclaim=0.9". The cluster is not known here:
-// the caller asks TenantTree::check().
+// Reads the value of --tenants once before a run. If it names a file, the file is read. Text with
+// an
+// '=' is the inline form, such as "a=64,b=32,share=fair,reclaim=0.9". The caller must call
+// TenantTree::check(), because the cluster is not known here.
 Result<TenantTree> read_tenants(const std::string& file_or_inline);
 
-// The file's form from memory; `name` stands for the file in messages.
+// Parses the text of a file. `name` is used as the path in messages.
 Result<TenantTree> parse_tenants(std::string_view text, const std::string& name);
 
-// The inline form alone.
+// Parses only the inline form.
 Result<TenantTree> parse_inline_tenants(std::string_view text);
 
-// What stands under the key `tenants`, for readers of files that have such a key.
+// Parses the value of the key `tenants`, for readers of files with this key.
 Result<TenantTree> read_tenants_section(const Item& section, const std::string& file);
 
-// The tree as a file that reads back the same, to keep and edit quotas that were inferred. A name
-// out of a trace may have letters that are not allowed in files; those are refused when read.
+// Returns the tree as YAML that reads as the same tree, so that users can edit inferred quotas.
+// Names from a trace may have characters that are not allowed in files; reading such a file fails.
 std::string tenants_yaml(const TenantTree& tree);
 
 }  // namespace muster

@@ -28,7 +28,7 @@ constexpr std::string_view kSmallTenants = R"(tenants:
 
 const std::filesystem::path kRoot = std::filesystem::path(__FILE__).parent_path() / "../../..";
 
-// What was read, in the one form that says all of it, or why it was not.
+// Returns the tenants as YAML, or the error.
 std::string outcome(const Result<TenantTree>& tree) {
   return tree.ok() ? tenants_yaml(tree.value()) : tree.error().message;
 }
@@ -85,7 +85,7 @@ TEST(TenantsFile, WhatIsWrittenReadsBackTheSame) {
   EXPECT_EQ(parsed(parsed(kSmallTenants)), parsed(kSmallTenants));
   TenantList list;
   list.rules = {Sharing::kFair, 1};
-  // Names that mean something else to YAML where they are not quoted.
+  // Names that YAML reads as something else without quotes.
   for (const char* name : {"null", "Null", "NULL", "true", "a:", ":a", "-", "--", "---", "...",
                            "+1", "0x10", "1e3", "a/b", "1:2", "_", "/", "NaN"}) {
     list.tenants.emplace_back();
@@ -170,9 +170,10 @@ TEST(TenantsFile, RefusesBadInputInOneLine) {
   EXPECT_EQ(parsed("tenants: {share: fair}"), "t.yaml:1: tenants: missing key: 'list'");
   EXPECT_EQ(parsed("tenants: {list: []}"), "t.yaml:1: list: empty list");
   EXPECT_EQ(parsed("servers: [{gpus: 1}]"), "t.yaml:1: missing key: 'tenants'");
-  EXPECT_EQ(parsed("\ntenants: {list: [{name: a}]}"),
-            "t.yaml:2: tenants: shared by quota, but nobody has one; give quotas, or share by "
-            "weight or fair");
+  EXPECT_EQ(
+      parsed("\ntenants: {list: [{name: a}]}"),
+      "t.yaml:2: tenants: shared by quota, but no tenant has a quota; set quotas, or share by "
+      "weight or fair");
 }
 
 TEST(TenantsFile, BoundsAreReachedButNotPassed) {
@@ -182,7 +183,7 @@ TEST(TenantsFile, BoundsAreReachedButNotPassed) {
       "t.yaml");
   ASSERT_TRUE(tree.ok()) << tree.error().message;
   EXPECT_EQ(tree.value().reclaim_permille(), 1000);
-  EXPECT_EQ(tree.value()[TenantId(0)].weight_milli, kMostWeightMilli);
+  EXPECT_EQ(tree.value()[TenantId(0)].weight_milli, kMaxWeightMilli);
   EXPECT_EQ(tree.value()[TenantId(1)].weight_milli, 1);
   std::string many = "tenants:\n  list:\n";
   for (int i = 0; i < 10'001; ++i) many += "    - {name: t" + std::to_string(i) + ", quota: 1}\n";
@@ -217,31 +218,31 @@ TEST(TenantsInline, RefusesBadInputInOneLine) {
     EXPECT_TRUE(message.starts_with(begins)) << message;
     return message.substr(begins.size());
   };
-  expect_texts(
-      why,
-      {
-          {"a=1,", "neither NAME=GPUS nor an option: ''"},
-          {"a=1,share", "neither NAME=GPUS nor an option: 'share'"},
-          {"a=1,a=2", "name: tenant named twice: 'a'"},
-          {"=1", "name: empty name"},
-          {"a b=1", "name: a name has only letters, digits and . _ - + : /: 'a b'"},
-          {"a=", "quota: not a whole number: ''"},
-          {"a=lots", "quota: not a whole number: 'lots'"},
-          {"a=1=2", "quota: not a whole number: '1=2'"},
-          {"a=-1", "quota: not between 0 and 6400000: '-1'"},
-          {"a=1:0", "weight: not between 0.001 and 1000: '0'"},
-          {"a=1:", "weight: not a number: ''"},
-          {"a=0",
-           "tenants: shared by quota, but nobody has one; give quotas, or share by weight or fair"},
-          {"a=1,share=fiar", "share: unknown: 'fiar'; did you mean 'fair'?"},
-          {"a=1,shar=fair", "unknown option: 'shar'; did you mean 'share'?"},
-          {"a=1,reclaim_at=0.9", "unknown option: 'reclaim_at'; did you mean 'reclaim'?"},
-          {"a=1,reclaim=90", "reclaim: not between 0 and 1: '90'"},
-          {"a=1,share=fair,share=quota", "share: given twice"},
-          {"a=1,reclaim=1,reclaim=0", "reclaim: given twice"},
-          {"share=fair", "no tenant; write NAME=GPUS"},
-      });
-  // A number makes a tenant even of a name that looks like an option.
+  expect_texts(why,
+               {
+                   {"a=1,", "neither NAME=GPUS nor an option: ''"},
+                   {"a=1,share", "neither NAME=GPUS nor an option: 'share'"},
+                   {"a=1,a=2", "name: tenant named twice: 'a'"},
+                   {"=1", "name: empty name"},
+                   {"a b=1", "name: a name has only letters, digits and . _ - + : /: 'a b'"},
+                   {"a=", "quota: not a whole number: ''"},
+                   {"a=lots", "quota: not a whole number: 'lots'"},
+                   {"a=1=2", "quota: not a whole number: '1=2'"},
+                   {"a=-1", "quota: not between 0 and 6400000: '-1'"},
+                   {"a=1:0", "weight: not between 0.001 and 1000: '0'"},
+                   {"a=1:", "weight: not a number: ''"},
+                   {"a=0",
+                    "tenants: shared by quota, but no tenant has a quota; set quotas, or share by "
+                    "weight or fair"},
+                   {"a=1,share=fiar", "share: unknown: 'fiar'; did you mean 'fair'?"},
+                   {"a=1,shar=fair", "unknown option: 'shar'; did you mean 'share'?"},
+                   {"a=1,reclaim_at=0.9", "unknown option: 'reclaim_at'; did you mean 'reclaim'?"},
+                   {"a=1,reclaim=90", "reclaim: not between 0 and 1: '90'"},
+                   {"a=1,share=fair,share=quota", "share: given twice"},
+                   {"a=1,reclaim=1,reclaim=0", "reclaim: given twice"},
+                   {"share=fair", "no tenant; write NAME=GPUS"},
+               });
+  // With a number, even a name that looks like an option is a tenant.
   EXPECT_TRUE(read_tenants("shard=3").ok());
 }
 

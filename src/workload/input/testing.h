@@ -1,6 +1,6 @@
 #pragma once
 
-// The examples in docs/formats.md, which the readers of configuration files must accept.
+// Helper for tests: the examples in docs/reference/formats.md must be valid input.
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,11 @@
 
 namespace muster {
 
-// The YAML example of docs/formats.md that begins with this line. Fails the test if there is none.
+// Returns the YAML example of docs/reference/formats.md that begins with this line. Fails the test
+// if there is none.
 inline std::string documented(const std::string& first_line) {
-  std::ifstream file(std::filesystem::path(__FILE__).parent_path() / "../../../docs/formats.md");
+  std::ifstream file(std::filesystem::path(__FILE__).parent_path() /
+                     "../../../docs/reference/formats.md");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::size_t at = text.find("```yaml\n" + first_line);
   EXPECT_NE(at, std::string::npos);

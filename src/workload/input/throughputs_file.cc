@@ -21,11 +21,11 @@ namespace {
 enum Column : std::size_t { kModel, kBatch, kGpus, kSpeed, kSteps };
 constexpr std::array<std::string_view, 5> kColumns = {"model", "batch_size", "scale_factor",
                                                       "steps_per_s", "steps"};
-// Where several GPU types stand beside each other, the one by which Gavel reckons its steps.
+// Used if the file has columns for several GPU types: Gavel computes steps for this type.
 constexpr std::string_view kReferenceSpeed = "v100_steps_per_s";
 
-constexpr std::int64_t kMostGpus = std::int64_t{kMostNodes} * kMostGpusPerNode;
-constexpr double kFastest = 1e9;  // Steps a second; and the slowest is one in 1e9 s.
+constexpr std::int64_t kMaxGpus = std::int64_t{kMaxNodes} * kMaxGpusPerNode;
+constexpr double kFastest = 1e9;  // Maximum steps per second; the minimum is 1 / kFastest.
 
 class ThroughputParser {
  public:
@@ -35,9 +35,9 @@ class ThroughputParser {
   Result<ThroughputTable> run();
 
  private:
-  Refusal map_header();
-  Refusal parse_row();
-  Refusal set_count(Column column, std::int64_t least, std::int64_t& out) const;
+  MaybeError map_header();
+  MaybeError parse_row();
+  MaybeError set_count(Column column, std::int64_t least, std::int64_t& out) const;
 
   std::string_view cell(Column column) const {
     return places_[column] ? rows_.fields()[*places_[column]] : std::string_view();
@@ -53,7 +53,7 @@ class ThroughputParser {
   ThroughputTable table_;
 };
 
-Refusal ThroughputParser::map_header() {
+MaybeError ThroughputParser::map_header() {
   const std::vector<std::string_view>& fields = rows_.fields();
   width_ = fields.size();
   std::optional<std::size_t> reference;
@@ -77,8 +77,8 @@ Refusal ThroughputParser::map_header() {
   return std::nullopt;
 }
 
-// Left as it is where the cell is empty.
-Refusal ThroughputParser::set_count(Column column, std::int64_t least, std::int64_t& out) const {
+// Does not change `out` if the cell is empty.
+MaybeError ThroughputParser::set_count(Column column, std::int64_t least, std::int64_t& out) const {
   if (cell(column).empty()) return std::nullopt;
   const std::optional<std::int64_t> count = whole_number(cell(column));
   if (!count) return fail(column, parse_int(cell(column)).error().message);
@@ -89,10 +89,10 @@ Refusal ThroughputParser::set_count(Column column, std::int64_t least, std::int6
   return std::nullopt;
 }
 
-Refusal ThroughputParser::parse_row() {
-  if (Refusal refusal = rows_.check_width(width_)) return refusal;
-  if (table_.size() == kMostThroughputs) {
-    return fail(fmt::format("more than {} throughputs, the most we read", kMostThroughputs));
+MaybeError ThroughputParser::parse_row() {
+  if (MaybeError refusal = rows_.check_width(width_)) return refusal;
+  if (table_.size() == kMaxThroughputs) {
+    return fail(fmt::format("too many throughputs; the maximum is {}", kMaxThroughputs));
   }
   const std::string_view model = cell(kModel);
   if (model.empty()) return fail(kModel, "empty: ''");
@@ -102,11 +102,11 @@ Refusal ThroughputParser::parse_row() {
   std::int64_t batch = 0;
   std::int64_t gpus = 1;
   Throughput throughput;
-  if (Refusal refusal = set_count(kBatch, 1, batch)) return refusal;
-  if (Refusal refusal = set_count(kGpus, 1, gpus)) return refusal;
-  if (Refusal refusal = set_count(kSteps, 1, throughput.steps)) return refusal;
-  if (gpus > kMostGpus) {
-    return fail(kGpus, fmt::format("must be at most {}: {}", kMostGpus, in_quotes(cell(kGpus))));
+  if (MaybeError refusal = set_count(kBatch, 1, batch)) return refusal;
+  if (MaybeError refusal = set_count(kGpus, 1, gpus)) return refusal;
+  if (MaybeError refusal = set_count(kSteps, 1, throughput.steps)) return refusal;
+  if (gpus > kMaxGpus) {
+    return fail(kGpus, fmt::format("must be at most {}: {}", kMaxGpus, in_quotes(cell(kGpus))));
   }
   const Result<double> speed = parse_number(cell(kSpeed));
   if (!speed.ok()) return fail(kSpeed, speed.error().message);
@@ -124,7 +124,7 @@ Refusal ThroughputParser::parse_row() {
 
 Result<ThroughputTable> ThroughputParser::run() {
   if (!rows_.next()) return fail("no throughputs: the file is empty");
-  const Refusal refusal =
+  const MaybeError refusal =
       rows_.read([this] { return map_header(); }, [this] { return parse_row(); });
   if (refusal) return *refusal;
   if (table_.size() == 0) return fail("no throughputs: nothing after the header");
@@ -160,7 +160,8 @@ std::vector<std::string> ThroughputTable::entries_of(std::string_view model) con
   const auto known = models_.find(model);
   if (known == models_.end()) return texts;
   for (const auto& [size, throughput] : known->second) {
-    texts.push_back(fmt::format("{} on {}", size.first, size.second));
+    texts.push_back(fmt::format("batch size {} on {} GPU{}", size.first, size.second,
+                                size.second == 1 ? "" : "s"));
   }
   return texts;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// How fast models train, in steps a second by batch size and number of GPUs: what turns the steps
-// of a trace that gives no run times into time (docs/formats.md, "Throughputs").
+// Reads throughput tables: steps per second by model, batch size and number of GPUs. They give the
+// run times of traces that contain only steps (docs/reference/formats.md, "Throughputs").
 
 #include <cstddef>
 #include <cstdint>
@@ -17,21 +17,22 @@
 
 namespace muster {
 
-inline constexpr std::size_t kMostThroughputs = 1'000'000;
+inline constexpr std::size_t kMaxThroughputs = 1'000'000;
 
 struct Throughput {
   double steps_per_second = 0;  // Above zero.
-  std::int64_t steps = 0;       // Of a whole job, where the file says so; otherwise zero.
+  std::int64_t steps = 0;       // Steps of a whole job; zero: unknown.
 };
 
 class ThroughputTable {
  public:
-  // A batch size of zero: the model has only one. False when there is an entry already.
+  // Adds an entry; returns false if it exists already. A batch size of 0 means that the model has
+  // only one.
   bool add(std::string model, std::int64_t batch, std::int64_t gpus, Throughput throughput);
   std::optional<Throughput> find(std::string_view model, std::int64_t batch,
                                  std::int64_t gpus) const;
-  std::vector<std::string_view> models() const;  // Ascending, each once.
-  // "64 on 1", "64 on 2": the batch sizes and GPUs of a model, for messages.
+  std::vector<std::string_view> models() const;  // Ascending, without duplicates.
+  // Returns the entries of a model for messages, such as "batch size 64 on 1 GPU".
   std::vector<std::string> entries_of(std::string_view model) const;
   std::size_t size() const { return size_; }
 
@@ -42,11 +43,11 @@ class ThroughputTable {
   std::size_t size_ = 0;
 };
 
-// Called once, before the trace is read. Refuses the whole file at the first thing wrong in it, in
-// one line that names the file, line and culprit.
+// Reads the file once, before the trace. Returns the first error in one line with file, line and
+// value.
 Result<ThroughputTable> read_throughputs(const std::string& path);
 
-// The same from memory; `name` stands for the path in messages.
+// Like read_throughputs(), from memory. `name` is used as the path in messages.
 Result<ThroughputTable> parse_throughputs(std::string_view text, const std::string& name);
 
 }  // namespace muster

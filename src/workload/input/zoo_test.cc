@@ -1,4 +1,4 @@
-// The models the program carries: as published, as in profiles/zoo.yaml, as in the shared data.
+// Tests that the built-in models match the publications, profiles/zoo.yaml and the shared data.
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST(Zoo, IsBuiltIn) {
   EXPECT_EQ(table[table.find("m5")].speed(6000, 128000, 0), 2.0);
 }
 
-// What the program was built with is what the file says, to the last fact.
+// The built-in zoo is identical to the file.
 TEST(Zoo, IsTheFileOfTheSourceTree) {
   const Result<ProfileFile> file = read_profiles(
       (std::filesystem::path(__FILE__).parent_path() / "../../../profiles/zoo.yaml").string());
@@ -93,7 +93,7 @@ TEST(Zoo, ScalesAsMeasured) {
     double on_two;
     double on_eight;
   };
-  // Steps a second of elasticflow_throughputs.csv, relative to one GPU.
+  // Steps per second of elasticflow_throughputs.csv, relative to one GPU.
   const Row rows[] = {
       {"res50", 1.87, 5.63}, {"transformer", 1.59, 2.80}, {"deepspeech", 1.77, 3.25}};
   for (const Row& row : rows) {
@@ -107,8 +107,8 @@ TEST(Zoo, ScalesAsMeasured) {
   }
 }
 
-// Optimus' rule as in engine/fit/loss_curve.h: the first pass before which ten passes brought less
-// than a twentieth of the loss at the start.
+// Optimus' rule as in engine/fit/loss_curve.h: the first training epoch for which the previous ten
+// epochs reduced the loss by less than 5% of the initial loss.
 int passes_to_converge(const LossFacts& loss) {
   const auto at = [&](int pass) { return 1 / (loss.b0 * pass + loss.b1) + loss.b2; };
   int pass = 10;
@@ -134,13 +134,13 @@ TEST(Zoo, EqualsTheSharedMeasurements) {
   const Result<ProfileFile> file = read_profiles(path);
   ASSERT_TRUE(file.ok()) << file.error().message;
   const ProfileFile zoo = builtin_zoo();
-  EXPECT_EQ(file.value().table.names().size(), 12U);  // Ours and two that Synergy never uses.
+  EXPECT_EQ(file.value().table.names().size(),
+            12U);  // The built-in models, and two that Synergy never uses.
   ASSERT_EQ(file.value().notes.size(), 2U);
   EXPECT_EQ(file.value().notes[0],
             path + ": 36 profiles of other sets ignored: models-4, models-5, models-6");
-  EXPECT_EQ(
-      file.value().notes[1],
-      path + ": 21 profiles of 2 and more GPUs ignored: the one for 1 GPU serves every count");
+  EXPECT_EQ(file.value().notes[1],
+            path + ": 21 profiles for 2 or more GPUs ignored: the one for 1 GPU is used instead");
   for (const std::string_view name : zoo.table.names()) {
     const ProfileId ours = zoo.table.find(name);
     const ProfileId theirs = file.value().table.find(name);

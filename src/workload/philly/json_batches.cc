@@ -14,15 +14,16 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kBlock = 64;  // Bytes looked at together: a bit of a word each.
+constexpr std::size_t kBlock = 64;  // Bytes per step; each byte is one bit of a 64-bit word.
 
-// Bit i: an odd number of bits up to and with bit i are set.
+// Bit i of the result is 1 if an odd number of the bits 0 to i are set.
 std::uint64_t odd_so_far(std::uint64_t bits) {
   for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
   return bits;
 }
 
-// Bit i: byte i comes after a backslash that is not itself escaped. Carries over to the next block.
+// Bit i of the result is 1 if byte i follows a backslash that is not escaped. `carry` is the state
+// between blocks.
 std::uint64_t escaped_bytes(std::uint64_t backslashes, bool& carry) {
   std::uint64_t escaped = 0;
   for (std::size_t i = 0; i < kBlock; ++i) {
@@ -55,7 +56,7 @@ std::size_t json_object_length(std::string_view text) {
     if (text.size() - at < kBlock) outside &= (std::uint64_t{1} << (text.size() - at)) - 1;
     const std::uint64_t opening = equal_in_64(block, '{') & outside;
     const std::uint64_t closing = equal_in_64(block, '}') & outside;
-    if (depth > std::popcount(closing)) {  // Cannot end here: no need to look at each.
+    if (depth > std::popcount(closing)) {  // The object cannot end in this block.
       depth += std::popcount(opening) - std::popcount(closing);
       continue;
     }
@@ -111,7 +112,7 @@ Result<char> JsonBatches::next_sign() {
   }
 }
 
-Refusal JsonBatches::begin() {
+MaybeError JsonBatches::begin() {
   if (const Result<bool> got = more(); !got.ok()) return got.error();
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (std::string_view(&buffer_[at_], filled_ - at_).starts_with(kByteOrderMark)) {
@@ -131,23 +132,23 @@ Result<bool> JsonBatches::go_to_object() {
   if (!sign.ok()) return sign.error();
   if (sign.value() == ']') return false;
   if (before_ > 0 && at_ < filled_) {
-    if (sign.value() != ',') return fail("neither ',' nor ']' after a job");
+    if (sign.value() != ',') return fail("expected ',' or ']' after a job");
     ++at_;
     sign = next_sign();
     if (!sign.ok()) return sign.error();
   }
-  if (at_ == filled_) return fail("the file ends here, before the array does");
+  if (at_ == filled_) return fail("the file ends before the array");
   if (sign.value() != '{') {
     return fail("not a job: does not begin with '{': " + in_quotes({&buffer_[at_], 1}));
   }
   return true;
 }
 
-Refusal JsonBatches::check_end() {
+MaybeError JsonBatches::check_end() {
   ++at_;  // The closing bracket.
   const Result<char> sign = next_sign();
   if (!sign.ok()) return sign.error();
-  if (at_ < filled_) return fail("something after the end of the array");
+  if (at_ < filled_) return fail("unexpected text after the end of the array");
   return std::nullopt;
 }
 
@@ -171,7 +172,7 @@ bool JsonBatches::at_another_object() {
   return true;
 }
 
-Refusal JsonBatches::take_first_object() {
+MaybeError JsonBatches::take_first_object() {
   while (!take_object()) {
     const std::int64_t begin = offset_of(&buffer_[at_]);
     if (filled_ - at_ >= kLongestObject) {
@@ -182,9 +183,8 @@ Refusal JsonBatches::take_first_object() {
     const Result<bool> got = more();
     if (!got.ok()) return got.error();
     if (!got.value()) {
-      return fail_in_job(
-          offset_of(&buffer_[filled_]), before_ + 1,
-          fmt::format("the file ends here, inside the job that begins at byte {}", begin));
+      return fail_in_job(offset_of(&buffer_[filled_]), before_ + 1,
+                         fmt::format("the file ends inside the job that begins at byte {}", begin));
     }
   }
   return std::nullopt;
@@ -192,7 +192,7 @@ Refusal JsonBatches::take_first_object() {
 
 Result<bool> JsonBatches::next() {
   if (!begun_) {
-    if (const Refusal refusal = begin()) return *refusal;
+    if (const MaybeError refusal = begin()) return *refusal;
   }
   if (!text_.empty()) buffer_[at_] = covered_;
   before_ += static_cast<std::int64_t>(objects_.size());
@@ -201,10 +201,10 @@ Result<bool> JsonBatches::next() {
   const Result<bool> there = go_to_object();
   if (!there.ok()) return there.error();
   if (!there.value()) {
-    if (const Refusal refusal = check_end()) return *refusal;
+    if (const MaybeError refusal = check_end()) return *refusal;
     return false;
   }
-  if (const Refusal refusal = take_first_object()) return *refusal;
+  if (const MaybeError refusal = take_first_object()) return *refusal;
   std::size_t end = at_;
   while (at_another_object() && take_object()) end = at_;
   at_ = end;

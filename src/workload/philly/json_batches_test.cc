@@ -53,8 +53,8 @@ TEST(JsonObjectLength, CountsBracesOutsideOfTexts) {
   EXPECT_EQ(length_of(""), std::string_view::npos);
 }
 
-// The same object behind paddings of every length, so that quotes, escapes and braces fall on every
-// place in a block of 64.
+// The same object after padding of each length, so that quotes, escapes and braces are at each
+// position in a block of 64 bytes.
 TEST(JsonObjectLength, DoesNotDependOnWhereInABlockThingsAre) {
   for (std::size_t blanks = 0; blanks < 130; ++blanks) {
     const std::string object =
@@ -87,11 +87,11 @@ TEST(JsonBatches, KnowsWhatIsAroundObjects) {
   EXPECT_EQ(cut("").error, "log: byte 0: the file is empty");
   EXPECT_EQ(cut("  ").error, "log: byte 2: the file is empty");
   EXPECT_EQ(cut(" {}").error, "log: byte 1: not a JSON array: does not begin with '['");
-  EXPECT_EQ(cut("[{} {}]").error, "log: byte 4: neither ',' nor ']' after a job");
+  EXPECT_EQ(cut("[{} {}]").error, "log: byte 4: expected ',' or ']' after a job");
   EXPECT_EQ(cut("[{},]").error, "log: byte 4: not a job: does not begin with '{': ']'");
   EXPECT_EQ(cut("[,{}]").error, "log: byte 1: not a job: does not begin with '{': ','");
   EXPECT_EQ(cut("[7]").error, "log: byte 1: not a job: does not begin with '{': '7'");
-  EXPECT_EQ(cut("[{}] x").error, "log: byte 5: something after the end of the array");
+  EXPECT_EQ(cut("[{}] x").error, "log: byte 5: unexpected text after the end of the array");
   EXPECT_EQ(cut("[{},[]]").error, "log: byte 4: not a job: does not begin with '{': '['");
 }
 
@@ -104,9 +104,8 @@ TEST(JsonBatches, SaysWhereAFileEndsTooEarly) {
     }
   }
   EXPECT_EQ(cut(text.substr(0, 17)).error,
-            "log: byte 17: job 2: the file ends here, inside the job that begins at byte 9");
-  EXPECT_EQ(cut(text.substr(0, 18)).error,
-            "log: byte 18: the file ends here, before the array does");
+            "log: byte 17: job 2: the file ends inside the job that begins at byte 9");
+  EXPECT_EQ(cut(text.substr(0, 18)).error, "log: byte 18: the file ends before the array");
 }
 
 TEST(JsonBatches, RefusesAnObjectWithoutEnd) {

@@ -1,4 +1,4 @@
-// What reading costs in memory, counted at the allocator: this program's own operator new.
+// Measures the memory use of readers by replacing operator new.
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -62,7 +62,7 @@ class MemoryTest : public testing::Test {
     return path;
   }
 
-  // The most that is held beyond what was held before, while `work` runs.
+  // Returns the peak of additional memory while `work` runs.
   template <class Work>
   static std::size_t peak_of(Work work) {
     const std::size_t before = live_bytes;

@@ -44,7 +44,7 @@ void PacificClock::go_to_year_of(WallTime wall) {
   const auto two_in_the_morning = [](sys_days day) { return seconds_at(day) + 2 * 3600; };
   year_begin_ = seconds_at(sys_days{that / std::chrono::January / 1});
   year_end_ = seconds_at(sys_days{(that + std::chrono::years{1}) / std::chrono::January / 1});
-  // From 2 on the clock shows 3: before that is what nobody saw, or winter.
+  // At 2:00 the clock jumps to 3:00. Times from 2:00 to 3:00 do not exist and count as winter.
   summer_begin_ =
       two_in_the_morning(sys_days{that / std::chrono::March / std::chrono::Sunday[2]}) + 3600;
   summer_end_ = two_in_the_morning(sys_days{that / std::chrono::November / std::chrono::Sunday[1]});

@@ -1,9 +1,9 @@
 #pragma once
 
-// The clocks on the wall of a cluster on the US Pacific coast, whose logs are in local time. They
-// follow the rule of 2017, in force since 2007: an hour ahead, seven hours behind UTC instead of
-// eight, from the second Sunday of March to the first Sunday of November, at 2 in the morning each.
-// In 2017 that was 12 March and 5 November; the Philly log crosses the second.
+// Converts US Pacific local time to UTC, for logs in local time. It uses the rule in force since
+// 2007: daylight saving time (UTC-7 instead of UTC-8) from the second Sunday of March to the first
+// Sunday of November, at 2:00 each. In 2017 these were 12 March and 5 November. The Philly log
+// contains the second change.
 
 #include <cstdint>
 #include <optional>
@@ -13,26 +13,29 @@
 
 namespace muster {
 
-// What a clock on the wall shows, as seconds since it showed 1970-01-01 00:00:00.
+// Local time as seconds since 1970-01-01 00:00:00 local time.
 using WallTime = std::int64_t;
 
-// "2017-10-09 07:02:33", or nothing for anything else, such as a 31 June. Years 1970 to 2199.
+// Parses "2017-10-09 07:02:33". Returns nullopt for other text, for dates such as 31 June and for
+// years outside 1970 to 2199.
 std::optional<WallTime> parse_wall_time(std::string_view text);
 
-// "2017-10-09 07:02:33 PDT" or "... PST": which of the two offsets holds is said, and believed.
+// Parses "2017-10-09 07:02:33 PDT" or "... PST". The zone in the text determines the offset.
 std::optional<Instant> parse_zoned_time(std::string_view text);
 
-// Wall time to UTC, as microseconds since 1970. Remembers the last year asked for.
+// Converts local time to UTC, as microseconds since 1970. It caches the last year, so it is not
+// thread-safe.
 class PacificClock {
  public:
-  // In the hour that comes twice, the first; in the hour that never comes, as if the clock had not
-  // been put forward yet.
+  // Uses the first of the two repeated hours in November. In the skipped hour in March it uses
+  // standard time.
   Instant utc(WallTime wall) { return at(wall, in_summer(wall)); }
 
-  // The same, but in the hour that comes twice the second if the first would be before `earliest`
-  // and the second is not: what began in the first may end in the second.
+  // Like utc(), but uses the second repeated hour if the first is before `earliest` and the second
+  // is not. A job can start in the first and end in the second.
   Instant utc_not_before(WallTime wall, Instant earliest);
 
+  // Returns whether the time is in the repeated hour.
   bool comes_twice(WallTime wall) { return in_summer(wall) && wall >= summer_end_ - 3600; }
 
  private:

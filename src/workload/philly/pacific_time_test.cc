@@ -76,7 +76,7 @@ TEST(PacificClock, TakesTheFirstOfTheHourThatComesTwiceUnlessTooEarly) {
   EXPECT_EQ(clock.utc_not_before(half_past_one, first), first);
   EXPECT_EQ(clock.utc_not_before(half_past_one, first + Duration::seconds(1)), second);
   EXPECT_EQ(clock.utc_not_before(half_past_one, second), second);
-  // Not even the second would do: it is not moved for nothing.
+  // The second hour is also too early, so the result is the first.
   EXPECT_EQ(clock.utc_not_before(half_past_one, second + Duration::seconds(1)), first);
 }
 

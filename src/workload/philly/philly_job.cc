@@ -23,24 +23,24 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 static_assert(JsonBatches::kPadding >= simdjson::SIMDJSON_PADDING);
 
-constexpr std::size_t kMostGpus = 64;
-constexpr int kDeepest = 64;  // Of what is inside fields we do not know.
+constexpr std::size_t kMaxGpus = 64;
+constexpr int kMaxDepth = 64;  // Nesting in unknown fields.
 
 enum JobField : std::size_t { kStatus, kTenant, kId, kAttempts, kSubmit, kUser };
 constexpr std::array<FieldName, 6> kJobFields = {"status",         "vc",  "jobid", "attempts",
                                                  "submitted_time", "user"};
 enum AttemptField : std::size_t { kStart, kEnd, kDetail };
 constexpr std::array<FieldName, 3> kAttemptFields = {"start_time", "end_time", "detail"};
-enum ShareField : std::size_t { kServer, kGpus };
+enum ShareField : std::size_t { kNode, kGpus };
 constexpr std::array<FieldName, 2> kShareFields = {"ip", "gpus"};
 
-// The number of "gpu7", or kMostGpus if it is none.
+// Returns 7 for "gpu7", or kMaxGpus for other names.
 std::size_t gpu_index(std::string_view name) {
-  if (!name.starts_with("gpu")) return kMostGpus;
-  std::size_t index = kMostGpus;
+  if (!name.starts_with("gpu")) return kMaxGpus;
+  std::size_t index = kMaxGpus;
   const char* const end = name.data() + name.size();
   const auto [stop, status] = std::from_chars(name.data() + 3, end, index);
-  return status == std::errc() && stop == end ? std::min(index, kMostGpus) : kMostGpus;
+  return status == std::errc() && stop == end ? std::min(index, kMaxGpus) : kMaxGpus;
 }
 
 std::string_view message_of(simdjson::error_code error) {
@@ -48,7 +48,7 @@ std::string_view message_of(simdjson::error_code error) {
     case simdjson::UTF8_ERROR:
       return "not UTF-8 text";
     case simdjson::UNESCAPED_CHARS:
-      return "control character in a text";
+      return "control character in a string";
     default:
       return "not JSON";
   }
@@ -56,8 +56,7 @@ std::string_view message_of(simdjson::error_code error) {
 
 }  // namespace
 
-// A pass over one batch. A function that returns false has found something wrong and said so in
-// fault_.
+// Parses one batch. Functions that return false have set fault_.
 class PhillyJobParser::Walk {
  public:
   bool run(const JsonBatches& batch, const std::function<void(const LoggedJob&)>& use);
@@ -72,7 +71,7 @@ class PhillyJobParser::Walk {
   };
   std::string place_text() const;
   bool fail(const char* at, std::string_view what);
-  bool fail(simdjson::error_code error);  // Where the parser stopped.
+  bool fail(simdjson::error_code error);  // Error at the current position of the parser.
   bool fail_before_reading(const JsonBatches& batch, simdjson::error_code error);
 
   // Calls use(i, value) for each field of the object that has the i-th name; skips the others.
@@ -80,7 +79,7 @@ class PhillyJobParser::Walk {
   bool fields(ondemand::object object, Names names, Use use);
   template <class Use>
   bool fields(ondemand::value& value, Names names, Use use);
-  // Calls use(value) for each item of the array; null is an array without any.
+  // Calls use(value) for each item of the array. Null is an empty array.
   template <class Use>
   bool items(ondemand::value& value, Use use);
 
@@ -127,8 +126,8 @@ bool PhillyJobParser::Walk::fail(simdjson::error_code error) {
   return fail(std::clamp(at, text_.data(), end), message_of(error));
 }
 
-// Some faults, such as bad UTF-8, show before anything is read, and without a place: looking at the
-// objects one by one tells at least whose it is.
+// The parser reports some errors, such as invalid UTF-8, before it reads values and without a
+// position. Checking the objects one by one finds at least the job.
 bool PhillyJobParser::Walk::fail_before_reading(const JsonBatches& batch,
                                                 simdjson::error_code error) {
   for (const std::string_view object : batch.objects()) {
@@ -199,7 +198,7 @@ bool PhillyJobParser::Walk::items(ondemand::value& value, Use use) {
 bool PhillyJobParser::Walk::read_text(ondemand::value& value, std::string_view& out) {
   const char* const at = value.raw_json_token().data();
   if (*at == '"') {
-    // Without escapes, which is the rule, the text is what stands in the file.
+    // Usually there are no escapes, and the text can refer to the bytes of the file.
     const std::size_t length = find_either(at + 1, '"', '\\');
     if (at[1 + length] == '"') {
       out = {at + 1, length};
@@ -210,7 +209,7 @@ bool PhillyJobParser::Walk::read_text(ondemand::value& value, std::string_view& 
     const char* const fault = text_fault(out);
     return fault == nullptr || fail(at, fmt::format("{}: {}", fault, in_quotes(out)));
   }
-  if (*at != 'n') return fail(at, "not a text");
+  if (*at != 'n') return fail(at, "not a string");
   bool null = false;
   if (const auto error = value.is_null().get(null)) return fail(error);
   out = "";
@@ -234,10 +233,10 @@ bool PhillyJobParser::Walk::read_gpus(ondemand::value& value, LoggedShare& share
     std::string_view name;
     if (!read_text(item, name)) return false;
     std::size_t index = gpu_index(name);
-    if (index == kMostGpus) {
+    if (index == kMaxGpus) {
       ++share.odd;
       index = static_cast<std::size_t>(std::countr_one(share.gpus));
-      if (index == kMostGpus) return fail(at, "more than 64 GPUs in one server");
+      if (index == kMaxGpus) return fail(at, "more than 64 GPUs on one node");
     }
     share.gpus |= std::uint64_t{1} << index;
     return true;
@@ -251,7 +250,7 @@ bool PhillyJobParser::Walk::read_shares(ondemand::value& value, LoggedAttempt& a
     place_.field = "";
     LoggedShare& share = job_.shares.emplace_back();
     return fields(item, kShareFields, [&](std::size_t field, ondemand::value& inner) {
-      return field == kServer ? read_text(inner, share.server) : read_gpus(inner, share);
+      return field == kNode ? read_text(inner, share.node) : read_gpus(inner, share);
     });
   });
   if (ok) place_.share = kNone;
@@ -289,10 +288,10 @@ bool PhillyJobParser::Walk::read_field(std::size_t field, ondemand::value& value
   }
 }
 
-// Looks at all of it: the parser alone would step over what is no JSON.
+// Reads the whole value, because simdjson does not validate values that it skips.
 bool PhillyJobParser::Walk::skip(ondemand::value& value, int depth) {
   const char* const at = value.raw_json_token().data();
-  if (depth == kDeepest) return fail(at, "too deep");
+  if (depth == kMaxDepth) return fail(at, "nested too deeply");
   simdjson::error_code error = simdjson::SUCCESS;
   switch (*at) {
     case '{': {

@@ -1,7 +1,7 @@
 #pragma once
 
-// One job of Philly's log as it is written, before anything is made of it: the fields of one JSON
-// object, in whatever order they come. philly_log.h makes a History of them.
+// Parses the jobs of Philly's log without interpreting them: the fields of one JSON object, in any
+// order. philly_log.h converts them to a History.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,34 +19,35 @@ namespace muster {
 
 inline constexpr WallTime kNoTime = std::numeric_limits<WallTime>::min();
 
-// GPUs of one server, as one entry of `detail` has them.
+// GPUs of one node: one entry of `detail`.
 struct LoggedShare {
-  std::string_view server;  // "": not told.
-  std::uint64_t gpus = 0;   // Bit i: gpu<i>.
-  std::int32_t odd = 0;  // GPUs that are not named gpu0 to gpu63; they have the lowest free bits.
+  std::string_view node;   // Node name; "": missing.
+  std::uint64_t gpus = 0;  // Bit i: gpu<i>.
+  std::int32_t odd = 0;    // GPUs not named gpu0 to gpu63; they get the lowest free bits.
 };
 
 struct LoggedAttempt {
   WallTime start = kNoTime;
   WallTime end = kNoTime;
-  std::size_t shares = 0;  // In LoggedJob::shares: so many from there on.
+  std::size_t shares = 0;  // First index in LoggedJob::shares; there are share_count entries.
   std::size_t share_count = 0;
 };
 
-// Texts are "" and times kNoTime where the log has nothing, null or, for a time, "" or "None". The
-// texts stay good until the next job is read.
+// Missing texts are "" and missing times kNoTime. Missing means: no such field, null or, for a
+// time,
+// "" or "None". The texts are valid until the parser reads the next job.
 struct LoggedJob {
   std::string_view id, status, tenant, user;
   WallTime submit = kNoTime;
   std::vector<LoggedAttempt> attempts;
   std::vector<LoggedShare> shares;
-  std::vector<std::string_view> unused;  // Names of fields we do not know, at any depth.
+  std::vector<std::string_view> unused;  // Names of unknown fields, at any level.
 };
 
-// Where and why something is not a job.
+// Position and description of a parse error.
 struct JobFault {
-  const char* at = nullptr;  // In the text.
-  std::string what;          // "attempts[0].start_time: not a time: 'noon'", or how it is no JSON.
+  const char* at = nullptr;  // Points into JsonBatches::text().
+  std::string what;          // Such as "attempts[0].start_time: not a time: 'noon'" or "not JSON".
 };
 
 class PhillyJobParser {
@@ -56,13 +57,13 @@ class PhillyJobParser {
   PhillyJobParser& operator=(const PhillyJobParser&) = delete;
   ~PhillyJobParser();
 
-  // Hands on each job of the batch. All of it is checked, fields we do not know too; a field given
-  // twice is refused. False if something is wrong with a job, and fault() then says what.
+  // Calls `use` for each job of the batch. Validates everything, including unknown fields. Returns
+  // false at the first error, such as a duplicate field; fault() then describes it.
   bool parse(const JsonBatches& batch, const std::function<void(const LoggedJob&)>& use);
   const JobFault& fault() const;
 
  private:
-  class Walk;  // Keeps the JSON library out of this header.
+  class Walk;  // Hides the JSON library from users of this header.
   std::unique_ptr<Walk> walk_;
 };
 

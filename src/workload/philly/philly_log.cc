@@ -33,7 +33,7 @@ struct Counts {
   std::int64_t odd_status = 0;
   std::int64_t differing_gpus = 0;
   std::int64_t odd_gpus = 0;
-  std::int64_t nameless_servers = 0;
+  std::int64_t nameless_nodes = 0;
   std::int64_t in_repeated_hour = 0;
   std::int64_t unused_fields = 0;
 };
@@ -64,18 +64,18 @@ class LogReader {
   PhillyJobParser parser_;
   History history_;
   PacificClock clock_;
-  NameTable servers_;                      // Name i + 1 is that of server i.
-  std::vector<std::uint32_t> last_share_;  // Of each server, in History::hosts.
+  NameTable nodes_;                        // Entry i + 1 is the name of node i.
+  std::vector<std::uint32_t> last_share_;  // By node: its last index in History::hosts.
   NameTable odd_statuses_, unused_fields_;
   Counts counts_;
   bool reserved_ = false;
 };
 
-// Vectors that grow on the way are copied at twice their size; most of that is spared by guessing,
-// from the first megabyte, how long they will be. Memory that is not used in the end costs nothing.
+// Growing a vector copies it. To avoid most copies, this estimates the final sizes from the first
+// megabyte. Reserved memory that stays unused costs nothing.
 void LogReader::reserve() {
   constexpr std::int64_t kEnough = std::int64_t{1} << 20;
-  constexpr double kMost = 1 << 24;
+  constexpr double kMax = 1 << 24;
   const auto total = static_cast<double>(batches_.source().size());
   const std::int64_t so_far = batches_.bytes_before();
   if (reserved_ || so_far < kEnough) return;
@@ -83,7 +83,7 @@ void LogReader::reserve() {
   const double factor = 1.05 * total / static_cast<double>(so_far);
   const auto make_room = [&](auto& items) {
     items.reserve(static_cast<std::size_t>(
-        std::clamp(factor * static_cast<double>(items.size()), 0.0, kMost)));
+        std::clamp(factor * static_cast<double>(items.size()), 0.0, kMax)));
   };
   make_room(history_.jobs);
   make_room(history_.attempts);
@@ -136,26 +136,26 @@ void LogReader::add_times(const LoggedAttempt& logged, Instant submit, Instant& 
 }
 
 void LogReader::add_host(const LoggedShare& share, Attempt& attempt) {
-  const std::uint32_t server = servers_.intern(share.server) - 1;
-  if (server == history_.servers.size()) {
-    history_.servers.push_back(Server{std::string(share.server)});
+  const std::uint32_t node = nodes_.intern(share.node) - 1;
+  if (node == history_.nodes.size()) {
+    history_.nodes.push_back(HistoryNode{std::string(share.node)});
     last_share_.push_back(0);
   }
-  std::int32_t& seen = history_.servers[server].gpus;
+  std::int32_t& seen = history_.nodes[node].gpus;
   seen = std::max(seen, 64 - std::countl_zero(share.gpus));
-  std::uint32_t& last = last_share_[server];
+  std::uint32_t& last = last_share_[node];
   const bool again = last >= attempt.hosts && last < attempt.hosts + attempt.host_count &&
-                     history_.hosts[last].server == server;
+                     history_.hosts[last].node == node;
   if (again) {
     history_.hosts[last].gpus |= share.gpus;
     return;
   }
   last = static_cast<std::uint32_t>(history_.hosts.size());
-  history_.hosts.push_back(HostShare{server, share.gpus});
+  history_.hosts.push_back(HostShare{node, share.gpus});
   ++attempt.host_count;
 }
 
-// The number of GPUs.
+// Returns the number of GPUs.
 std::int32_t LogReader::add_hosts(const LoggedJob& logged, const LoggedAttempt& from,
                                   Attempt& attempt) {
   attempt.hosts = static_cast<std::uint32_t>(history_.hosts.size());
@@ -163,8 +163,8 @@ std::int32_t LogReader::add_hosts(const LoggedJob& logged, const LoggedAttempt& 
   for (std::size_t i = 0; i < from.share_count; ++i) {
     const LoggedShare& share = logged.shares[from.shares + i];
     counts_.odd_gpus += share.odd;
-    if (share.server.empty()) {
-      ++counts_.nameless_servers;
+    if (share.node.empty()) {
+      ++counts_.nameless_nodes;
       nameless += std::popcount(share.gpus);
     } else {
       add_host(share, attempt);
@@ -176,7 +176,7 @@ std::int32_t LogReader::add_hosts(const LoggedJob& logged, const LoggedAttempt& 
 }
 
 void LogReader::put_in_order(const PastJob& job) {
-  // An attempt of which nothing is known keeps its place behind the one before it.
+  // An attempt without times stays after the attempt that precedes it in the log.
   std::vector<std::pair<Instant, Attempt>> ordered;
   for (const Attempt& attempt : history_.attempts_of(job)) {
     Instant when = std::min(attempt.start, attempt.end);
@@ -252,31 +252,30 @@ void LogReader::write_notes() {
   const auto note = [&](std::int64_t count, std::string_view noun, std::string_view rest) {
     add_note(history_.notes, count, noun, rest);
   };
-  note(counts_.without_submit, "job", "without a time of submission left out");
-  note(counts_.without_attempts, "job", "without attempts: the GPUs asked for are not known");
+  note(counts_.without_submit, "job", "skipped: no submit time");
+  note(counts_.without_attempts, "job", "without attempts: number of GPUs unknown");
   note(counts_.without_start, "attempt", "without a start");
   note(counts_.without_end, "attempt", "without an end");
-  note(counts_.end_before_start, "attempt",
-       "with an end before the start: taken as without an end");
-  note(counts_.start_before_submit, "attempt", "with a start before the job's submission");
-  note(counts_.out_of_order, "job", "with attempts in no order of time: put in order");
+  note(counts_.end_before_start, "attempt", "with an end before the start: end ignored");
+  note(counts_.start_before_submit, "attempt", "with a start before the job's submit time");
+  note(counts_.out_of_order, "job", "with attempts out of order: sorted by time");
   note(counts_.without_id, "job", "without an id");
   note(counts_.same_id, "job", "with the id of an earlier job");
   note(counts_.odd_status, "job",
-       "of unknown status, being neither Pass, Killed nor Failed: " + names_in(odd_statuses_));
+       "with a status other than Pass, Killed and Failed: " + names_in(odd_statuses_));
   note(counts_.differing_gpus, "job",
-       "with attempts on different numbers of GPUs: the first counts");
-  note(counts_.odd_gpus, "GPU", "not named gpu0 to gpu63: taken as the lowest free of the server");
-  note(counts_.nameless_servers, "share", "of a server without a name: only the GPUs counted");
+       "with attempts on different numbers of GPUs: the first number is used");
+  note(counts_.odd_gpus, "GPU", "not named gpu0 to gpu63: read as the lowest free GPU of the node");
+  note(counts_.nameless_nodes, "record", "for a node without a name: only the GPUs are counted");
   note(counts_.in_repeated_hour, "time",
-       "in the hour that comes twice in November: the first, unless that is too early");
-  note(counts_.unused_fields, "value", "of unknown fields not used: " + names_in(unused_fields_));
+       "in the repeated hour in November: read as the first, unless that is too early");
+  note(counts_.unused_fields, "value", "ignored in unknown fields: " + names_in(unused_fields_));
 }
 
 Result<History> LogReader::finish() {
   if (history_.jobs.empty()) {
     return Error{fmt::format("{}: no jobs{}", history_.source,
-                             counts_.without_submit > 0 ? " with a time of submission" : "")};
+                             counts_.without_submit > 0 ? " with a submit time" : "")};
   }
   const auto earlier = [](const PastJob& a, const PastJob& b) { return a.submit < b.submit; };
   std::stable_sort(history_.jobs.begin(), history_.jobs.end(), earlier);
@@ -288,7 +287,7 @@ Result<History> LogReader::finish() {
 }
 
 Result<History> LogReader::run() {
-  constexpr std::size_t kMost = 20 * kMostJobs;  // Attempts, and servers of attempts.
+  constexpr std::size_t kMax = 20 * kMaxJobs;  // Maximum of attempts, and of nodes of attempts.
   while (true) {
     const Result<bool> there = batches_.next();
     if (!there.ok()) return there.error();
@@ -296,12 +295,14 @@ Result<History> LogReader::run() {
     reserve();
     const bool ok = parser_.parse(batches_, [&](const LoggedJob& job) { add(job); });
     if (!ok) return batches_.fail_at(parser_.fault().at, parser_.fault().what);
-    if (history_.jobs.size() > kMostJobs) {
-      return batches_.fail_at(batches_.text().data(), fmt::format("more than {} jobs", kMostJobs));
-    }
-    if (std::max(history_.attempts.size(), history_.hosts.size()) > kMost) {
+    if (history_.jobs.size() > kMaxJobs) {
       return batches_.fail_at(batches_.text().data(),
-                              fmt::format("more than {} attempts or servers of them", kMost));
+                              fmt::format("too many jobs; the maximum is {}", kMaxJobs));
+    }
+    if (std::max(history_.attempts.size(), history_.hosts.size()) > kMax) {
+      return batches_.fail_at(
+          batches_.text().data(),
+          fmt::format("too many attempts, or nodes of attempts; the maximum is {}", kMax));
     }
   }
 }

@@ -87,10 +87,10 @@ TEST(PhillyLog, ReadsAJobWithItsAttempts) {
   EXPECT_EQ(attempts[1].end, utc("2017-10-09 13:53:12"));
   const auto hosts = history.hosts_of(attempts[0]);
   ASSERT_EQ(hosts.size(), 2u);
-  EXPECT_EQ(history.servers[hosts[1].server].name, "m48");
+  EXPECT_EQ(history.nodes[hosts[1].node].name, "m48");
   EXPECT_EQ(hosts[0].gpus, 0b1111u);
   EXPECT_EQ(hosts[1].gpus, 0b10010000u);
-  EXPECT_EQ(history.servers[hosts[1].server].gpus, 8);  // By the highest index.
+  EXPECT_EQ(history.nodes[hosts[1].node].gpus, 8);  // By the highest index.
 }
 
 TEST(PhillyLog, KnowsWhatALogTells) {
@@ -120,9 +120,9 @@ TEST(PhillyLog, LeavesOutJobsWithoutSubmission) {
                              R"(,"jobid":"a"},{"submitted_time":"2017-10-09 07:02:33"}])";
     const History history = read_log_text(text);
     EXPECT_EQ(history.jobs.size(), 1u);
-    EXPECT_TRUE(noted(history, "1 job without a time of submission left out"));
+    EXPECT_TRUE(noted(history, "1 job skipped: no submit time"));
   }
-  EXPECT_EQ(log_error(R"([{"jobid":"a"}])"), "log: no jobs with a time of submission");
+  EXPECT_EQ(log_error(R"([{"jobid":"a"}])"), "log: no jobs with a submit time");
   EXPECT_EQ(log_error("[]"), "log: no jobs");
 }
 
@@ -133,7 +133,7 @@ TEST(PhillyLog, KeepsJobsWithoutAttempts) {
     EXPECT_EQ(history.jobs[0].gpus, 0);
     EXPECT_EQ(history.jobs[0].attempt_count, 0u);
     EXPECT_EQ(history.jobs[0].failures, 0);
-    EXPECT_TRUE(noted(history, "1 job without attempts: the GPUs asked for are not known"));
+    EXPECT_TRUE(noted(history, "1 job without attempts: number of GPUs unknown"));
   }
 }
 
@@ -149,7 +149,7 @@ TEST(PhillyLog, CountsGpusOfTheFirstAttemptThatNamesAny) {
   EXPECT_EQ(gpus(two + "," + one), 2);
   EXPECT_EQ(gpus(none), 0);
   EXPECT_TRUE(noted(read_log_text(job_with(R"(,"attempts":[)" + two + "," + one + "]")),
-                    "1 job with attempts on different numbers of GPUs: the first counts"));
+                    "1 job with attempts on different numbers of GPUs: the first number is used"));
 }
 
 TEST(PhillyLog, JoinsSharesOfOneServerAndGpusNamedTwice) {
@@ -168,8 +168,8 @@ TEST(PhillyLog, NotesGpusAndServersWithOddNames) {
   EXPECT_EQ(history.hosts[0].gpus, 0b11111u);
   EXPECT_EQ(history.jobs[0].gpus, 6);
   EXPECT_TRUE(
-      noted(history, "4 GPUs not named gpu0 to gpu63: taken as the lowest free of the server"));
-  EXPECT_TRUE(noted(history, "1 share of a server without a name: only the GPUs counted"));
+      noted(history, "4 GPUs not named gpu0 to gpu63: read as the lowest free GPU of the node"));
+  EXPECT_TRUE(noted(history, "1 record for a node without a name: only the GPUs are counted"));
 }
 
 TEST(PhillyLog, KnowsThreeStatuses) {
@@ -182,7 +182,7 @@ TEST(PhillyLog, KnowsThreeStatuses) {
   EXPECT_EQ(status("\"pass\""), Status::kUnknown);
   EXPECT_EQ(status("null"), Status::kUnknown);
   EXPECT_TRUE(noted(read_log_text(job_with(R"(,"status":"Running")")),
-                    "1 job of unknown status, being neither Pass, Killed nor Failed: 'Running'"));
+                    "1 job with a status other than Pass, Killed and Failed: 'Running'"));
 }
 
 TEST(PhillyLog, CountsFailuresByAttemptsAndStatus) {
@@ -215,10 +215,10 @@ TEST(PhillyLog, SortsAttemptsByTime) {
   ASSERT_EQ(history.attempts.size(), 3u);
   EXPECT_EQ(history.attempts[0].start, utc("2017-10-09 14:10:00"));
   EXPECT_EQ(history.attempts[1].end, utc("2017-10-09 15:30:00"));
-  EXPECT_TRUE(noted(history, "1 job with attempts in no order of time: put in order"));
+  EXPECT_TRUE(noted(history, "1 job with attempts out of order: sorted by time"));
 }
 
-// One of which nothing is known stays where it is: it failed, and the one after it did not.
+// An attempt without times keeps its position: it failed, and the next one did not.
 TEST(PhillyLog, AttemptsWithoutTimesKeepTheirPlace) {
   const History history = read_log_text(
       job_with(R"(,"attempts":[{"start_time":null,"end_time":null},)"
@@ -227,20 +227,20 @@ TEST(PhillyLog, AttemptsWithoutTimesKeepTheirPlace) {
   EXPECT_EQ(history.attempts[0].start, Instant::never());
   EXPECT_TRUE(history.attempts[0].failed);
   EXPECT_FALSE(history.attempts[1].failed);
-  EXPECT_FALSE(noted(history, "1 job with attempts in no order of time: put in order"));
+  EXPECT_FALSE(noted(history, "1 job with attempts out of order: sorted by time"));
 }
 
 TEST(PhillyLog, NotesTimesThatRunBackwards) {
   const History backwards = read_log_text(
       attempt_with(R"("start_time":"2017-10-09 08:00:00","end_time":"2017-10-09 07:59:59")"));
   EXPECT_EQ(backwards.attempts[0].end, Instant::never());
-  EXPECT_TRUE(noted(backwards, "1 attempt with an end before the start: taken as without an end"));
+  EXPECT_TRUE(noted(backwards, "1 attempt with an end before the start: end ignored"));
   const History early = read_log_text(attempt_with(R"("start_time":"2017-10-09 07:00:00")"));
   EXPECT_EQ(early.attempts[0].start, utc("2017-10-09 14:00:00"));
-  EXPECT_TRUE(noted(early, "1 attempt with a start before the job's submission"));
+  EXPECT_TRUE(noted(early, "1 attempt with a start before the job's submit time"));
 }
 
-// Submitted and started before the clocks went back, ended after.
+// Submitted and started before the clocks changed, ended after.
 TEST(PhillyLog, CrossesTheNightOfTheFifthOfNovember) {
   const History history = read_log_text(
       R"([{"attempts":[{"start_time":"2017-11-05 01:50:00","end_time":"2017-11-05 01:10:00"},)"
@@ -253,7 +253,7 @@ TEST(PhillyLog, CrossesTheNightOfTheFifthOfNovember) {
   EXPECT_EQ(history.attempts[1].end, utc("2017-11-05 10:20:00"));
   EXPECT_EQ(history.jobs[0].run, Duration::seconds(20 * 60 + 60 * 60));
   EXPECT_TRUE(noted(history,
-                    "3 times in the hour that comes twice in November: the first, unless that is "
+                    "3 times in the repeated hour in November: read as the first, unless that is "
                     "too early"));
 }
 
@@ -273,7 +273,7 @@ TEST(PhillyLog, SkipsFieldsItDoesNotKnow) {
       R"("\u0073tatus":"Pass","attempts":[{"z":[],"detail":[{"w":{},"gpus":["gpu0"]}]}])"));
   EXPECT_EQ(history.jobs[0].status, Status::kPassed);
   EXPECT_EQ(history.jobs[0].gpus, 1);
-  EXPECT_TRUE(noted(history, "3 values of unknown fields not used: 'x', 'z', 'w'"));
+  EXPECT_TRUE(noted(history, "3 values ignored in unknown fields: 'x', 'z', 'w'"));
 }
 
 TEST(PhillyLog, ReadsNamesWithEscapes) {
@@ -293,17 +293,17 @@ TEST(PhillyLog, SaysWhereAndWhatIsWrong) {
             "log: byte 72: job 2: attempts[1].start_time: not a time such as 2017-10-09 07:02:33: "
             "'2017-06-31 00:00:00'");
   EXPECT_EQ(second(R"({"attempts":[{"detail":[{},{"gpus":[7]}]}]})"),
-            "log: byte 78: job 2: attempts[0].detail[1].gpus: not a text");
+            "log: byte 78: job 2: attempts[0].detail[1].gpus: not a string");
   EXPECT_EQ(second(R"({"attempts":{}})"), "log: byte 54: job 2: attempts: not a list");
   EXPECT_EQ(second(R"({"attempts":[7]})"), "log: byte 55: job 2: attempts[0]: not an object");
   EXPECT_EQ(second(R"({"attempts":[{"detail":["m1"]}]})"),
             "log: byte 66: job 2: attempts[0].detail[0]: not an object");
-  EXPECT_EQ(second(R"({"vc":true})"), "log: byte 48: job 2: vc: not a text");
+  EXPECT_EQ(second(R"({"vc":true})"), "log: byte 48: job 2: vc: not a string");
   EXPECT_EQ(second(R"({"vc":"a","vc":"b"})"), "log: byte 52: job 2: vc: given twice");
   EXPECT_EQ(second(R"({"vc":"a\u0007"})"),
             "log: byte 48: job 2: vc: control character in text: 'a\\x07'");
   EXPECT_EQ(second("{\"vc\":\"a\xff\"}"), "log: byte 42: job 2: not UTF-8 text");
-  EXPECT_EQ(second("{\"vc\":\"a\nb\"}"), "log: byte 42: job 2: control character in a text");
+  EXPECT_EQ(second("{\"vc\":\"a\nb\"}"), "log: byte 42: job 2: control character in a string");
   EXPECT_EQ(second(R"({"vc":nul})"), "log: byte 48: job 2: vc: not JSON");
   EXPECT_EQ(second(R"({"\u001b[1m":nul})"), "log: byte 55: job 2: '\\x1b[1m': not JSON");
 }

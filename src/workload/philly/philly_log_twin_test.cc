@@ -1,4 +1,4 @@
-// A second reader of the log, as simple as can be, must make the same History field by field.
+// A simple reference implementation of the log reader must return the same History.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Seconds since 1970, UTC, by hand: only the autumn of 2017 and later.
+// Returns seconds since 1970, UTC. Correct only for the summer of 2017 to the summer of 2018.
 std::optional<std::int64_t> naive_time(const Json& value, std::optional<std::int64_t> earliest) {
   if (value.is_null()) return std::nullopt;
   const std::string text = value.get<std::string>();
@@ -84,8 +84,7 @@ NaiveJob naive_job(const Json& from) {
     if (made.start && made.end) job.run += *made.end - *made.start;
   }
   if (!job.attempts.empty()) {
-    for (const auto& [server, gpus] : job.attempts[0].gpus)
-      job.gpus += static_cast<int>(gpus.size());
+    for (const auto& [node, gpus] : job.attempts[0].gpus) job.gpus += static_cast<int>(gpus.size());
     job.failures = static_cast<int>(job.attempts.size()) - (job.status == "Failed" ? 0 : 1);
   }
   const auto when = [](const NaiveAttempt& a) { return a.start ? a.start : a.end; };
@@ -103,7 +102,7 @@ std::vector<NaiveJob> naive_log(const std::string& text) {
   return jobs;
 }
 
-// The History in the twin's terms.
+// Converts the History to the form of the reference implementation.
 std::vector<NaiveJob> told(const History& history) {
   const auto seconds = [](Instant time) {
     return time == Instant::never() ? std::nullopt : std::optional(time.us() / 1'000'000);
@@ -126,7 +125,7 @@ std::vector<NaiveJob> told(const History& history) {
     for (const Attempt& attempt : history.attempts_of(from)) {
       NaiveAttempt made{seconds(attempt.start), seconds(attempt.end), {}};
       for (const HostShare& share : history.hosts_of(attempt)) {
-        std::set<int>& gpus = made.gpus[history.servers[share.server].name];
+        std::set<int>& gpus = made.gpus[history.nodes[share.node].name];
         for (int i = 0; i < 64; ++i) {
           if ((share.gpus >> i & 1) != 0) gpus.insert(i);
         }
@@ -138,9 +137,9 @@ std::vector<NaiveJob> told(const History& history) {
   return jobs;
 }
 
-class PhillyLogTwin : public testing::TestWithParam<JsonLayout> {};
+class PhillyLogReference : public testing::TestWithParam<JsonLayout> {};
 
-TEST_P(PhillyLogTwin, ReadsTheSame) {
+TEST_P(PhillyLogReference, ReadsTheSame) {
   for (const std::uint64_t seed : {1u, 2u}) {
     PhillyJobs options;
     options.jobs = 5000;
@@ -158,7 +157,7 @@ TEST_P(PhillyLogTwin, ReadsTheSame) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, PhillyLogTwin,
+INSTANTIATE_TEST_SUITE_P(Layouts, PhillyLogReference,
                          testing::Values(JsonLayout::kIndented, JsonLayout::kCompact));
 
 std::string small_log() {
@@ -169,7 +168,7 @@ std::string small_log() {
   return written(write_philly_log, options);
 }
 
-TEST(PhillyLogTwin, SaysTheByteOfEveryTruncation) {
+TEST(PhillyLogReference, SaysTheByteOfEveryTruncation) {
   const std::string text = small_log();
   const std::size_t whole = text.find_last_of(']') + 1;
   for (std::size_t length = 0; length < whole; ++length) {
@@ -181,8 +180,9 @@ TEST(PhillyLogTwin, SaysTheByteOfEveryTruncation) {
   EXPECT_TRUE(parse_philly_log(text, "log").ok());
 }
 
-// Whatever a byte is changed to: refused with a place, or read as the twin's library reads it.
-TEST(PhillyLogTwin, AgreesOnWhatIsJson) {
+// After a change of any byte, the log is either rejected with a position, or read exactly as by the
+// JSON library of the reference implementation.
+TEST(PhillyLogReference, AgreesOnWhatIsJson) {
   const std::string text = small_log();
   Random random(7);
   int refused = 0;

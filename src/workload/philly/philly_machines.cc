@@ -19,7 +19,7 @@ namespace muster {
 
 namespace {
 
-// Without the blanks that the file has before the second and the third.
+// In the file, the second and the third name begin with a blank.
 constexpr std::array<std::string_view, 3> kMachineColumns = {"machineId", "number of GPUs",
                                                              "single GPU mem"};
 
@@ -33,16 +33,16 @@ class MachineList {
  public:
   MachineList(std::string_view text, const std::string& name) : lines_(text), name_(name) {}
 
-  Refusal read();
+  MaybeError read();
   const std::vector<Machine>& machines() const { return machines_; }
 
  private:
   bool next_line();
-  Refusal split();
-  Refusal read_header();
-  Refusal read_row();
-  Refusal read_number(std::size_t column, std::string_view text, std::int64_t most,
-                      std::int32_t& out);
+  MaybeError split();
+  MaybeError read_header();
+  MaybeError read_row();
+  MaybeError read_number(std::size_t column, std::string_view text, std::int64_t most,
+                         std::int32_t& out);
   Error fail(std::string_view what) const {
     return {fmt::format("{}:{}: {}", name_, lines_.number(), what)};
   }
@@ -64,36 +64,36 @@ bool MachineList::next_line() {
   return false;
 }
 
-Refusal MachineList::split() {
-  if (const Refusal refusal = splitter_.split(lines_.line())) return fail(refusal->message);
+MaybeError MachineList::split() {
+  if (const MaybeError refusal = splitter_.split(lines_.line())) return fail(refusal->message);
   if (splitter_.fields().size() == kMachineColumns.size()) return std::nullopt;
   return fail(fmt::format("columns: {} instead of {}: {}", splitter_.fields().size(),
                           kMachineColumns.size(), in_quotes(lines_.line())));
 }
 
-Refusal MachineList::read_header() {
+MaybeError MachineList::read_header() {
   if (!next_line()) return Error{name_ + ":1: the file is empty"};
-  if (Refusal refusal = split()) return refusal;
+  if (MaybeError refusal = split()) return refusal;
   if (std::equal(kMachineColumns.begin(), kMachineColumns.end(), splitter_.fields().begin()))
     return std::nullopt;
-  return fail(fmt::format("header: not '{}': {}", fmt::join(kMachineColumns, ", "),
+  return fail(fmt::format("header: expected '{}', got {}", fmt::join(kMachineColumns, ", "),
                           in_quotes(lines_.line())));
 }
 
-Refusal MachineList::read_number(std::size_t column, std::string_view text, std::int64_t most,
-                                 std::int32_t& out) {
+MaybeError MachineList::read_number(std::size_t column, std::string_view text, std::int64_t most,
+                                    std::int32_t& out) {
   const Result<std::int64_t> number = parse_int(text);
   if (!number.ok()) return fail(column, number.error().message);
   if (number.value() < 0 || number.value() > most) {
-    return fail(column, fmt::format("not from 0 to {}: {}", most, in_quotes(text)));
+    return fail(column, fmt::format("not between 0 and {}: {}", most, in_quotes(text)));
   }
   out = static_cast<std::int32_t>(number.value());
   return std::nullopt;
 }
 
-Refusal MachineList::read_row() {
-  constexpr std::int64_t kMostMemory = 1'000'000;
-  if (Refusal refusal = split()) return refusal;
+MaybeError MachineList::read_row() {
+  constexpr std::int64_t kMaxMemory = 1'000'000;
+  if (MaybeError refusal = split()) return refusal;
   const std::vector<std::string_view>& cells = splitter_.fields();
   Machine machine;
   if (cells[0].empty()) return fail(0, "empty: ''");
@@ -102,31 +102,31 @@ Refusal MachineList::read_row() {
   }
   const std::size_t known = seen_.size();
   machine.name = seen_[seen_.intern(cells[0])];
-  if (seen_.size() == known) return fail(0, "listed twice: " + in_quotes(cells[0]));
-  if (Refusal refusal = read_number(1, cells[1], kMostGpusPerNode, machine.gpus)) return refusal;
+  if (seen_.size() == known) return fail(0, "given twice: " + in_quotes(cells[0]));
+  if (MaybeError refusal = read_number(1, cells[1], kMaxGpusPerNode, machine.gpus)) return refusal;
   std::string_view memory = cells[2];
   if (!memory.ends_with("GB")) return fail(2, "not a size such as 12GB: " + in_quotes(memory));
   memory.remove_suffix(2);
-  if (Refusal refusal = read_number(2, trim(memory), kMostMemory, machine.mem_gb)) return refusal;
+  if (MaybeError refusal = read_number(2, trim(memory), kMaxMemory, machine.mem_gb)) return refusal;
   machines_.push_back(std::move(machine));
   return std::nullopt;
 }
 
-Refusal MachineList::read() {
-  if (Refusal refusal = read_header()) return refusal;
+MaybeError MachineList::read() {
+  if (MaybeError refusal = read_header()) return refusal;
   while (next_line()) {
-    if (Refusal refusal = read_row()) return refusal;
+    if (MaybeError refusal = read_row()) return refusal;
   }
   return std::nullopt;
 }
 
-// "listed 2, seen 8: 238 servers", the most frequent first.
+// Returns "listed 2, used 8: 238, ..." with the numbers of nodes, the most frequent pair first.
 std::string by_frequency(
     const std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t>& pairs) {
   std::vector<std::pair<std::int64_t, std::string>> lines;
   for (const auto& [pair, count] : pairs) {
     lines.emplace_back(-count,
-                       fmt::format("listed {}, seen {}: {}", pair.first, pair.second, count));
+                       fmt::format("listed {}, used {}: {}", pair.first, pair.second, count));
   }
   std::sort(lines.begin(), lines.end());
   std::vector<std::string> texts;
@@ -136,46 +136,46 @@ std::string by_frequency(
 
 void join(const std::vector<Machine>& machines, History& history) {
   NameTable known;
-  for (const Server& server : history.servers) known.intern(server.name);
-  const std::size_t ran_jobs = history.servers.size();
+  for (const HistoryNode& node : history.nodes) known.intern(node.name);
+  const std::size_t ran_jobs = history.nodes.size();
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> contradictions;
   std::int64_t differing = 0;
   std::int64_t listed = 0;
   for (const Machine& machine : machines) {
     const std::uint32_t entry = known.intern(machine.name);
-    if (entry > history.servers.size()) {
-      history.servers.push_back(Server{machine.name});
+    if (entry > history.nodes.size()) {
+      history.nodes.push_back(HistoryNode{machine.name});
     }
-    Server& server = history.servers[entry - 1];
-    server.listed = machine.gpus;
-    server.gpu_mem_gb = machine.mem_gb;
+    HistoryNode& node = history.nodes[entry - 1];
+    node.listed = machine.gpus;
+    node.gpu_mem_gb = machine.mem_gb;
     if (entry <= ran_jobs) ++listed;
-    if (server.gpus == 0) {
-      server.gpus = machine.gpus;
-    } else if (server.gpus != machine.gpus) {
-      ++contradictions[{machine.gpus, server.gpus}];
+    if (node.gpus == 0) {
+      node.gpus = machine.gpus;
+    } else if (node.gpus != machine.gpus) {
+      ++contradictions[{machine.gpus, node.gpus}];
       ++differing;
     }
   }
-  add_note(history.notes, differing, "server",
-           "listed with another number of GPUs than jobs used, which counts (" +
+  add_note(history.notes, differing, "node",
+           "on which jobs used another number of GPUs than listed; the used number counts (" +
                by_frequency(contradictions) + ")");
-  add_note(history.notes, static_cast<std::int64_t>(ran_jobs) - listed, "server",
-           "in use but not in the list of machines");
-  add_note(history.notes, static_cast<std::int64_t>(history.servers.size() - ran_jobs), "server",
-           "in the list of machines but never in use");
+  add_note(history.notes, static_cast<std::int64_t>(ran_jobs) - listed, "node",
+           "in use but not in the machine list");
+  add_note(history.notes, static_cast<std::int64_t>(history.nodes.size() - ran_jobs), "node",
+           "in the machine list but never in use");
 }
 
 }  // namespace
 
-Refusal parse_philly_machines(std::string_view text, const std::string& name, History& history) {
+MaybeError parse_philly_machines(std::string_view text, const std::string& name, History& history) {
   MachineList list(text, name);
-  if (Refusal refusal = list.read()) return refusal;
+  if (MaybeError refusal = list.read()) return refusal;
   join(list.machines(), history);
   return std::nullopt;
 }
 
-Refusal add_philly_machines(const std::string& path, History& history) {
+MaybeError add_philly_machines(const std::string& path, History& history) {
   const Result<std::string> text = read_text_file(path);
   if (!text.ok()) return text.error();
   return parse_philly_machines(text.value(), path, history);

@@ -1,9 +1,9 @@
 #pragma once
 
-// Reads cluster_machine_list of the public Philly trace, the servers with their number of GPUs and
-// the memory of each, into a History made from the log. The list contradicts the log for most
-// servers (it says 2 GPUs where jobs ran on 8). What was seen counts and what is listed is kept
-// beside it; how often they differ is said in History::notes.
+// Reads cluster_machine_list of the public Philly trace (nodes with number and memory of GPUs) into
+// a History that was made from the log. The list contradicts the log for most nodes: it has 2 GPUs
+// where jobs ran on 8. Server::gpus keeps the number from the log, Server::listed the one from the
+// list. History::notes counts the differences.
 
 #include <string>
 #include <string_view>
@@ -13,11 +13,11 @@
 
 namespace muster {
 
-// Servers that ran nothing are added, with the GPUs listed. Refuses the whole file at the first
-// thing wrong in it, in one line that names the file, line and column, and then changes nothing.
-Refusal add_philly_machines(const std::string& path, History& history);
+// Adds the listed values to the nodes of the history. Also adds nodes that ran no jobs, with their
+// listed GPUs. An error is one line with file, line and column; the history is then unchanged.
+MaybeError add_philly_machines(const std::string& path, History& history);
 
-// The same from memory; `name` stands for the path in messages.
-Refusal parse_philly_machines(std::string_view text, const std::string& name, History& history);
+// Like add_philly_machines(), from memory. `name` is used as the path in messages.
+MaybeError parse_philly_machines(std::string_view text, const std::string& name, History& history);
 
 }  // namespace muster

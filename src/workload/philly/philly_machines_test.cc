@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-// m1 with 8 GPUs in use, m2 with 4.
+// Node m1 with 8 GPUs in use, and m2 with 4.
 History small_history() {
   return parse_philly_log(R"([{"submitted_time":"2017-10-09 07:02:33","attempts":[{"detail":[)"
                           R"({"ip":"m1","gpus":["gpu7"]},{"ip":"m2","gpus":["gpu0","gpu3"]}]}]}])",
@@ -22,8 +22,8 @@ History small_history() {
 
 std::string machine_error(const std::string& text) {
   History history;
-  const Refusal refusal = parse_philly_machines(text, "list", history);
-  EXPECT_TRUE(history.servers.empty());
+  const MaybeError refusal = parse_philly_machines(text, "list", history);
+  EXPECT_TRUE(history.nodes.empty());
   return refusal ? refusal->message : "";
 }
 
@@ -33,48 +33,50 @@ TEST(PhillyMachines, KeepsWhatIsListedBesideWhatWasSeen) {
   History history = small_history();
   const std::string text = std::string(kMachineHeader) + "m0,2, 12GB\nm2,4, 24GB\r\nm1,2, 12GB\n";
   ASSERT_FALSE(parse_philly_machines(text, "list", history));
-  ASSERT_EQ(history.servers.size(), 3u);
-  const Server& m1 = history.servers[0];
+  ASSERT_EQ(history.nodes.size(), 3u);
+  const HistoryNode& m1 = history.nodes[0];
   EXPECT_EQ(m1.name, "m1");
   EXPECT_EQ(m1.gpus, 8);
   EXPECT_EQ(m1.listed, 2);
   EXPECT_EQ(m1.gpu_mem_gb, 12);
-  EXPECT_EQ(history.servers[1].gpus, 4);
-  EXPECT_EQ(history.servers[1].listed, 4);
-  const Server& m0 = history.servers[2];
+  EXPECT_EQ(history.nodes[1].gpus, 4);
+  EXPECT_EQ(history.nodes[1].listed, 4);
+  const HistoryNode& m0 = history.nodes[2];
   EXPECT_EQ(m0.name, "m0");
   EXPECT_EQ(m0.gpus, 2);
   ASSERT_GE(history.notes.size(), 2u);
   EXPECT_EQ(*(history.notes.end() - 2),
-            "1 server listed with another number of GPUs than jobs used, which counts (listed 2, "
-            "seen 8: 1)");
-  EXPECT_EQ(history.notes.back(), "1 server in the list of machines but never in use");
+            "1 node on which jobs used another number of GPUs than listed; the used number counts "
+            "(listed 2, "
+            "used 8: 1)");
+  EXPECT_EQ(history.notes.back(), "1 node in the machine list but never in use");
 }
 
 TEST(PhillyMachines, NotesServersThatAreNotListed) {
   History history = small_history();
   ASSERT_FALSE(
       parse_philly_machines(std::string(kMachineHeader) + "m1,8, 24GB\n", "list", history));
-  EXPECT_EQ(history.servers[1].listed, 0);
-  EXPECT_EQ(history.servers[1].gpus, 4);
-  EXPECT_EQ(history.notes.back(), "1 server in use but not in the list of machines");
+  EXPECT_EQ(history.nodes[1].listed, 0);
+  EXPECT_EQ(history.nodes[1].gpus, 4);
+  EXPECT_EQ(history.notes.back(), "1 node in use but not in the machine list");
 }
 
 TEST(PhillyMachines, SaysWhatIsWrong) {
   const std::string header = kMachineHeader;
   EXPECT_EQ(machine_error(""), "list:1: the file is empty");
   EXPECT_EQ(machine_error("machine,gpus,mem\n"),
-            "list:1: header: not 'machineId, number of GPUs, single GPU mem': 'machine,gpus,mem'");
+            "list:1: header: expected 'machineId, number of GPUs, single GPU mem', got "
+            "'machine,gpus,mem'");
   EXPECT_EQ(machine_error(header + "m0,2\n"), "list:2: columns: 2 instead of 3: 'm0,2'");
   EXPECT_EQ(machine_error(header + ",2, 12GB\n"), "list:2: machineId: empty: ''");
   EXPECT_EQ(machine_error(header + "m0,two, 12GB\n"),
             "list:2: number of GPUs: not a whole number: 'two'");
   EXPECT_EQ(machine_error(header + "m0,65, 12GB\n"),
-            "list:2: number of GPUs: not from 0 to 64: '65'");
+            "list:2: number of GPUs: not between 0 and 64: '65'");
   EXPECT_EQ(machine_error(header + "m0,2, 12\n"),
             "list:2: single GPU mem: not a size such as 12GB: '12'");
   EXPECT_EQ(machine_error(header + "m0,2, 12GB\n\nm0,8, 24GB\n"),
-            "list:4: machineId: listed twice: 'm0'");
+            "list:4: machineId: given twice: 'm0'");
 }
 
 TEST(PhillyMachines, CountsTheContradictionsOfAWholeCluster) {
@@ -84,15 +86,15 @@ TEST(PhillyMachines, CountsTheContradictionsOfAWholeCluster) {
   std::string list;
   write_philly_machines([&](std::string_view part) { list += part; });
   ASSERT_FALSE(parse_philly_machines(list, "list", history));
-  EXPECT_EQ(history.servers.size(), 552u);
+  EXPECT_EQ(history.nodes.size(), 552u);
   std::int64_t differing = 0;
   std::map<std::int32_t, int> seen;
-  for (const Server& server : history.servers) {
-    ++seen[server.gpus];
-    if (server.gpus != server.listed) ++differing;
+  for (const HistoryNode& node : history.nodes) {
+    ++seen[node.gpus];
+    if (node.gpus != node.listed) ++differing;
   }
   EXPECT_EQ(seen[4], 271);
-  const std::string start = std::to_string(differing) + " servers listed with another number";
+  const std::string start = std::to_string(differing) + " nodes on which jobs used another number";
   bool noted = false;
   for (const std::string& note : history.notes) noted = noted || note.starts_with(start);
   EXPECT_TRUE(noted);

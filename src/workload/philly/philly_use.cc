@@ -26,46 +26,47 @@ Instant instant_of(Minute minute) {
   return Instant::at(Duration::seconds(std::int64_t{60} * minute));
 }
 
-// A pass over all files of GPUs.
+// Reads all GPU utilization files.
 class GpuPass {
  public:
   GpuPass(History& history, UseStudy& study) : history_(history), study_(study), index_(history) {
     MUSTER_CHECK(history.knows.hosts && history.knows.dates);
-    for (const Server& server : history.servers) servers_.intern(server.name);
-    seen_.resize(history.servers.size(), 0);
+    for (const HistoryNode& node : history.nodes) nodes_.intern(node.name);
+    seen_.resize(history.nodes.size(), 0);
     study.gpus = index_.cells();
     study.jobs.resize(history.jobs.size());
   }
 
-  Refusal read(ByteSource source);
-  void finish();  // After the last.
+  MaybeError read(ByteSource source);
+  void finish();  // Call after the last file.
 
  private:
-  static Refusal check_header(UseRows& rows);
+  static MaybeError check_header(UseRows& rows);
   void add_row(const UseRows& rows);
   void add_value(const HeldIndex::Holder* holder, std::int64_t use);
-  void set_server_gpus();
+  void set_node_gpus();
 
   History& history_;
   UseStudy& study_;
   HeldIndex index_;
-  NameTable servers_;               // Name i + 1 is that of server i.
-  std::vector<std::int32_t> seen_;  // GPUs with a value, by the highest index.
+  NameTable nodes_;                 // Entry i + 1 is the name of node i.
+  std::vector<std::int32_t> seen_;  // By node: highest index of a GPU with a value, plus 1.
   std::int64_t missing_ = 0;
   std::int64_t beyond_ = 0;
-  std::int64_t rows_of_strangers_ = 0;
+  std::int64_t rows_of_unknown_nodes_ = 0;
 };
 
-Refusal GpuPass::check_header(UseRows& rows) {
+MaybeError GpuPass::check_header(UseRows& rows) {
   const Result<std::vector<std::string>> columns = rows.read_header();
   if (!columns.ok()) return columns.error();
-  if (columns.value().size() > kMostGpusPerNode) {
-    return rows.fail(fmt::format("header: more than {} GPUs", kMostGpusPerNode));
+  if (columns.value().size() > kMaxGpusPerNode) {
+    return rows.fail(fmt::format("header: more than {} GPUs", kMaxGpusPerNode));
   };
   for (std::size_t i = 0; i < columns.value().size(); ++i) {
     const std::string wanted = fmt::format("gpu{}_util", i);
     if (columns.value()[i] != wanted) {
-      return rows.fail(fmt::format("header: not '{}': {}", wanted, in_quotes(columns.value()[i])));
+      return rows.fail(
+          fmt::format("header: expected '{}', got {}", wanted, in_quotes(columns.value()[i])));
     }
   }
   return std::nullopt;
@@ -83,8 +84,8 @@ void GpuPass::add_value(const HeldIndex::Holder* holder, std::int64_t use) {
 }
 
 void GpuPass::add_row(const UseRows& rows) {
-  const std::optional<std::uint32_t> entry = servers_.find(rows.server());
-  if (!entry) ++rows_of_strangers_;
+  const std::optional<std::uint32_t> entry = nodes_.find(rows.node());
+  if (!entry) ++rows_of_unknown_nodes_;
   const std::vector<std::int64_t>& values = rows.values();
   for (std::size_t gpu = 0; gpu < values.size(); ++gpu) {
     const std::int64_t use = values[gpu];
@@ -95,9 +96,9 @@ void GpuPass::add_row(const UseRows& rows) {
     } else if (!entry) {
       study_.unheld.add(use);
     } else {
-      const std::uint32_t server = *entry - 1;
-      seen_[server] = std::max(seen_[server], static_cast<std::int32_t>(gpu) + 1);
-      add_value(index_.find(server, gpu, rows.minute()), use);
+      const std::uint32_t node = *entry - 1;
+      seen_[node] = std::max(seen_[node], static_cast<std::int32_t>(gpu) + 1);
+      add_value(index_.find(node, gpu, rows.minute()), use);
     }
   }
   const Instant time = instant_of(rows.minute());
@@ -105,19 +106,19 @@ void GpuPass::add_row(const UseRows& rows) {
   study_.last = std::max(study_.last, time);
 }
 
-// What was measured is there; what jobs used is there as well. What is only listed may not be.
-void GpuPass::set_server_gpus() {
-  std::vector<bool> used(history_.servers.size(), false);
-  for (const HostShare& share : history_.hosts) used[share.server] = true;
+// GPUs with a measured value or with jobs exist. GPUs that are only in the machine list may not.
+void GpuPass::set_node_gpus() {
+  std::vector<bool> used(history_.nodes.size(), false);
+  for (const HostShare& share : history_.hosts) used[share.node] = true;
   std::int64_t changed = 0;
   for (std::size_t i = 0; i < seen_.size(); ++i) {
-    std::int32_t& gpus = history_.servers[i].gpus;
+    std::int32_t& gpus = history_.nodes[i].gpus;
     const std::int32_t now = used[i] ? std::max(gpus, seen_[i]) : seen_[i];
     if (seen_[i] == 0 || now == gpus) continue;
     gpus = now;
     ++changed;
   }
-  add_note(history_.notes, changed, "server", "with the number of GPUs of the file of their use");
+  add_note(history_.notes, changed, "node", "whose number of GPUs comes from the utilization file");
 }
 
 void GpuPass::finish() {
@@ -128,19 +129,19 @@ void GpuPass::finish() {
         static_cast<float>(static_cast<double>(use.sum) / static_cast<double>(use.gpu_minutes) /
                            static_cast<double>(kFull));
   }
-  set_server_gpus();
+  set_node_gpus();
   history_.knows.use = true;
   add_note(study_.notes, missing_, "GPU minute", "without a value");
-  add_note(study_.notes, beyond_, "GPU minute", "with a use beyond 0 to 100% left out");
-  add_note(study_.notes, rows_of_strangers_, "row", "of servers that the log does not name");
-  add_note(study_.notes, index_.unused(), "attempt", "without start or end not joined");
+  add_note(study_.notes, beyond_, "GPU minute", "skipped: utilization not from 0% to 100%");
+  add_note(study_.notes, rows_of_unknown_nodes_, "row", "for nodes that are not in the log");
+  add_note(study_.notes, index_.unused(), "attempt", "ignored: no start or no end");
   add_note(study_.notes, index_.conflicts(), "time",
-           "that two attempts held one GPU: the later counts");
+           "when two attempts held the same GPU: the later one is used");
 }
 
-Refusal GpuPass::read(ByteSource source) {
+MaybeError GpuPass::read(ByteSource source) {
   UseRows rows(std::move(source));
-  if (Refusal refusal = check_header(rows)) return refusal;
+  if (MaybeError refusal = check_header(rows)) return refusal;
   while (true) {
     const Result<bool> there = rows.next();
     if (!there.ok()) return there.error();
@@ -149,15 +150,17 @@ Refusal GpuPass::read(ByteSource source) {
   }
 }
 
-// A pass over a file with one use a row, which `use_of` makes of its values: negative for none.
+// Reads a file with one utilization per row. `use_of` computes it from the values of the row; it is
+// negative if there is none.
 template <class UseOf>
-Refusal add_server_use(ByteSource source, const std::vector<std::string>& columns,
-                       UseHistogram& histogram, std::vector<std::string>& notes, UseOf use_of) {
+MaybeError add_node_use(ByteSource source, const std::vector<std::string>& columns,
+                        UseHistogram& histogram, std::vector<std::string>& notes, UseOf use_of) {
   UseRows rows(std::move(source));
   const Result<std::vector<std::string>> header = rows.read_header();
   if (!header.ok()) return header.error();
   if (header.value() != columns) {
-    return rows.fail(fmt::format("header: not time, machine_id, {}", fmt::join(columns, ", ")));
+    return rows.fail(
+        fmt::format("header: expected time, machine_id, {}", fmt::join(columns, ", ")));
   }
   std::int64_t missing = 0;
   std::int64_t beyond = 0;
@@ -172,8 +175,9 @@ Refusal add_server_use(ByteSource source, const std::vector<std::string>& column
       ++(use == UseRows::kMissing ? missing : beyond);
     }
   }
-  add_note(notes, missing, "server minute", "without a value of " + columns.front());
-  add_note(notes, beyond, "server minute", "beyond 0 to 100% left out of " + columns.front());
+  add_note(notes, missing, "node minute", "without a value of " + columns.front());
+  add_note(notes, beyond, "node minute",
+           fmt::format("of {} skipped: utilization not from 0% to 100%", columns.front()));
   return std::nullopt;
 }
 
@@ -190,23 +194,23 @@ std::int64_t memory_use(const std::vector<std::int64_t>& values) {
 
 }  // namespace
 
-Refusal add_gpu_use(std::vector<ByteSource> sources, History& history, UseStudy& study) {
+MaybeError add_gpu_use(std::vector<ByteSource> sources, History& history, UseStudy& study) {
   GpuPass pass(history, study);
   for (ByteSource& source : sources) {
-    if (Refusal refusal = pass.read(std::move(source))) return refusal;
+    if (MaybeError refusal = pass.read(std::move(source))) return refusal;
   }
   pass.finish();
   return std::nullopt;
 }
 
-Refusal add_cpu_use(ByteSource source, UseStudy& study) {
-  return add_server_use(std::move(source), {"cpu_util"}, study.cpu, study.notes,
-                        [](const std::vector<std::int64_t>& values) { return values[0]; });
+MaybeError add_cpu_use(ByteSource source, UseStudy& study) {
+  return add_node_use(std::move(source), {"cpu_util"}, study.cpu, study.notes,
+                      [](const std::vector<std::int64_t>& values) { return values[0]; });
 }
 
-Refusal add_mem_use(ByteSource source, UseStudy& study) {
-  return add_server_use(std::move(source), {"mem_total", "mem_free"}, study.memory, study.notes,
-                        memory_use);
+MaybeError add_mem_use(ByteSource source, UseStudy& study) {
+  return add_node_use(std::move(source), {"mem_total", "mem_free"}, study.memory, study.notes,
+                      memory_use);
 }
 
 }  // namespace muster

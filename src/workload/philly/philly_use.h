@@ -1,13 +1,16 @@
 #pragma once
 
-// Reads the files of the public Philly trace that tell, minute by minute, how busy each server was:
-// cluster_gpu_util, cluster_cpu_util and cluster_mem_util. They have gigabytes; one pass each, in
-// memory that depends on the log alone.
+// Reads the utilization files of the public Philly trace, with one row per node and minute:
+// cluster_gpu_util, cluster_cpu_util and cluster_mem_util. They have several gigabytes. Each file
+// is read once; memory use depends only on the size of the log.
 //
-// What is made of their oddities: the zone after the time, PDT or PST, is believed, so that minutes
-// join the log's also on the night of 5 November; a comma may end a line; NA and nothing are no
-// value, and neither is memory of a server that has none; values beyond 0 to 100 percent are left
-// out. All but the first two are counted in UseStudy::notes.
+// Special cases:
+//   - The zone after the time (PDT or PST) determines the offset. So minutes match the log also in
+//     the repeated hour on 5 November.
+//   - A line may end with a comma.
+//   - "NA" and empty cells are missing values, as is the memory of a node with a total of 0.
+//   - Values outside 0 to 100 percent are skipped.
+// UseStudy::notes counts missing and skipped values.
 
 #include <vector>
 
@@ -18,14 +21,14 @@
 
 namespace muster {
 
-// Joins every GPU minute with the attempt that held the GPU (held_index.h): fills in gpu_use of the
-// jobs, the GPU part of the study, and the GPUs of servers that have more than jobs used. The
-// history must be one with hosts and dates. All files at once: a second call for the same study
-// would begin it anew. After a refusal the study holds part of the files.
-Refusal add_gpu_use(std::vector<ByteSource> sources, History& history, UseStudy& study);
+// Joins each GPU minute with the attempt that held the GPU (held_index.h). Sets PastJob::gpu_use,
+// the GPU data of the study, and Server::gpus of nodes with more GPUs than jobs used. Pass all
+// files in one call: a second call for the same study resets it. After an error the study is
+// incomplete. REQUIRES: the history has hosts and dates (History::knows).
+MaybeError add_gpu_use(std::vector<ByteSource> sources, History& history, UseStudy& study);
 
-// These add up, file by file.
-Refusal add_cpu_use(ByteSource source, UseStudy& study);
-Refusal add_mem_use(ByteSource source, UseStudy& study);
+// Add one file to the study. Can be called for several files.
+MaybeError add_cpu_use(ByteSource source, UseStudy& study);
+MaybeError add_mem_use(ByteSource source, UseStudy& study);
 
 }  // namespace muster

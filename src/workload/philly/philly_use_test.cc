@@ -35,7 +35,7 @@ std::string row(const std::string& minute, const std::string& rest) {
 
 UseStudy study_of(const std::string& rows, History& history) {
   UseStudy study;
-  const Refusal refusal = add_gpu_use(only(ByteSource::of(rows, "use")), history, study);
+  const MaybeError refusal = add_gpu_use(only(ByteSource::of(rows, "use")), history, study);
   EXPECT_FALSE(refusal) << refusal->message;
   return study;
 }
@@ -77,7 +77,7 @@ TEST(GpuUse, TellsCellsApart) {
   const UseStudy study = study_of(rows, history);
   std::vector<std::tuple<int, int, bool, std::uint64_t>> got;
   for (const UseCell& cell : study.gpus) {
-    got.emplace_back(cell.gpus, cell.servers, cell.dedicated, cell.use.count());
+    got.emplace_back(cell.gpus, cell.nodes, cell.dedicated, cell.use.count());
   }
   EXPECT_EQ(got, (std::vector<std::tuple<int, int, bool, std::uint64_t>>{
                      {1, 1, false, 1}, {2, 1, true, 2}, {3, 2, false, 3}}));
@@ -94,7 +94,8 @@ TEST(GpuUse, GivesAContestedGpuToTheLater) {
   EXPECT_EQ(study.jobs[0].gpu_minutes, 3);  // 1, 2, 3.
   EXPECT_EQ(study.jobs[1].gpu_minutes, 2);  // 4, 5.
   EXPECT_EQ(study.unheld.count(), 4u);
-  EXPECT_EQ(study.notes.back(), "1 time that two attempts held one GPU: the later counts");
+  EXPECT_EQ(study.notes.back(),
+            "1 time when two attempts held the same GPU: the later one is used");
 }
 
 TEST(GpuUse, NotesWhatItDidNotUse) {
@@ -102,22 +103,22 @@ TEST(GpuUse, NotesWhatItDidNotUse) {
                                "," + R"({"submitted_time":"2017-10-03 00:00:00","attempts":[{}]})");
   const UseStudy study =
       study_of(kUseHeader + row("01", "m1,NA,101") + row("01", "m9,1,-1"), history);
-  EXPECT_EQ(study.notes,
-            (std::vector<std::string>{"1 GPU minute without a value",
-                                      "2 GPU minutes with a use beyond 0 to 100% left out",
-                                      "1 row of servers that the log does not name",
-                                      "1 attempt without start or end not joined"}));
+  EXPECT_EQ(
+      study.notes,
+      (std::vector<std::string>{
+          "1 GPU minute without a value", "2 GPU minutes skipped: utilization not from 0% to 100%",
+          "1 row for nodes that are not in the log", "1 attempt ignored: no start or no end"}));
   EXPECT_TRUE(std::isnan(history.jobs[0].gpu_use));
 }
 
 TEST(GpuUse, SeesGpusThatNoJobUsed) {
   History history = use_log_of(use_job("00:01:00", "00:09:00", R"({"ip":"m1","gpus":["gpu0"]})"));
-  history.servers.push_back(Server{"m2", 8, 8, 24});  // Listed only.
-  history.servers.push_back(Server{"m3", 8, 8, 24});
+  history.nodes.push_back(HistoryNode{"m2", 8, 8, 24});  // Only in the machine list.
+  history.nodes.push_back(HistoryNode{"m3", 8, 8, 24});
   study_of(kUseHeader + row("01", "m1,1,1") + row("01", "m2,1,1") + row("01", "m3,NA,NA"), history);
-  EXPECT_EQ(history.servers[0].gpus, 2);
-  EXPECT_EQ(history.servers[1].gpus, 2);
-  EXPECT_EQ(history.servers[2].gpus, 8);
+  EXPECT_EQ(history.nodes[0].gpus, 2);
+  EXPECT_EQ(history.nodes[1].gpus, 2);
+  EXPECT_EQ(history.nodes[2].gpus, 8);
 }
 
 TEST(GpuUse, AddsFilesUp) {
@@ -130,7 +131,7 @@ TEST(GpuUse, AddsFilesUp) {
   EXPECT_FALSE(add_gpu_use(std::move(both), history, study));
   EXPECT_FLOAT_EQ(history.jobs[0].gpu_use, 0.2F);
   EXPECT_EQ(study.gpus[0].use.count(), 2u);
-  EXPECT_EQ(history.servers[0].gpus, 2);
+  EXPECT_EQ(history.nodes[0].gpus, 2);
 }
 
 TEST(GpuUse, RefusesOtherHeaders) {
@@ -138,10 +139,10 @@ TEST(GpuUse, RefusesOtherHeaders) {
   UseStudy study;
   const std::string text = "time,machineId,gpu1_util\n";
   EXPECT_EQ(add_gpu_use(only(ByteSource::of(text, "use")), history, study)->message,
-            "use:1: header: not 'gpu0_util': 'gpu1_util'");
+            "use:1: header: expected 'gpu0_util', got 'gpu1_util'");
 }
 
-TEST(ServerUse, CountsCpuAndMemory) {
+TEST(NodeUse, CountsCpuAndMemory) {
   UseStudy study;
   const std::string cpu = "time,machine_id,cpu_util\n" + row("01", "m1,31.845") +
                           row("02", "m1,NA") + row("03", "m1,0");
@@ -156,11 +157,12 @@ TEST(ServerUse, CountsCpuAndMemory) {
   EXPECT_EQ(study.memory.minutes[100], 1u);
   EXPECT_EQ(study.memory.count(), 2u);
   EXPECT_EQ(study.notes,
-            (std::vector<std::string>{"1 server minute without a value of cpu_util",
-                                      "2 server minutes without a value of mem_total",
-                                      "1 server minute beyond 0 to 100% left out of mem_total"}));
+            (std::vector<std::string>{
+                "1 node minute without a value of cpu_util",
+                "2 node minutes without a value of mem_total",
+                "1 node minute of mem_total skipped: utilization not from 0% to 100%"}));
   EXPECT_EQ(add_cpu_use(ByteSource::of(mem, "mem"), study)->message,
-            "mem:1: header: not time, machine_id, cpu_util");
+            "mem:1: header: expected time, machine_id, cpu_util");
 }
 
 TEST(UseHistogram, HasMeanAndQuantiles) {
@@ -175,7 +177,7 @@ TEST(UseHistogram, HasMeanAndQuantiles) {
   EXPECT_DOUBLE_EQ(use.quantile(1), 100);
 }
 
-// The join once more, a minute and GPU at a time, over everything that happened.
+// Reference implementation of the join: checks each minute and GPU against all attempts.
 class NaiveJoin {
  public:
   explicit NaiveJoin(const History& history) {
@@ -186,7 +188,7 @@ class NaiveJoin {
         for (const HostShare& share : history.hosts_of(attempt)) {
           for (int gpu = 0; gpu < 64; ++gpu) {
             if ((share.gpus >> gpu & 1) == 0) continue;
-            held_[{history.servers[share.server].name, gpu}].push_back(
+            held_[{history.nodes[share.node].name, gpu}].push_back(
                 {start, attempt.end.us() / 1'000'000, i});
           }
         }
@@ -194,10 +196,10 @@ class NaiveJoin {
     }
   }
 
-  void add(const std::string& server, int gpu, std::int64_t now, double use) {
-    // The last to begin by now; of those that begin in one minute, the last listed.
+  void add(const std::string& node, int gpu, std::int64_t now, double use) {
+    // The attempt that started last; if several started in the same minute, the last in the list.
     const Span* holder = nullptr;
-    for (const Span& span : held_[{server, gpu}]) {
+    for (const Span& span : held_[{node, gpu}]) {
       if (span.start > now) continue;
       if (holder == nullptr || span.start >= holder->start) holder = &span;
     }
@@ -219,10 +221,10 @@ class NaiveJoin {
     std::int64_t end;
     std::size_t job;
   };
-  std::map<std::pair<std::string, int>, std::vector<Span>> held_;  // By server and GPU.
+  std::map<std::pair<std::string, int>, std::vector<Span>> held_;  // By node and GPU.
 };
 
-// The night of the fifth of November included.
+// Includes the repeated hour on 5 November.
 TEST(GpuUse, AgreesWithANaiveTwin) {
   PhillyJobs options;
   options.jobs = 30'000;

@@ -65,7 +65,7 @@ TEST(ToTrace, NeedsTheTimeOfAllAttempts) {
   EXPECT_EQ(trace.jobs[0].id, "a");
   EXPECT_EQ(trace.jobs[0].duration, Duration::seconds(605));
   EXPECT_EQ(trace.jobs[0].gpus, 2);
-  EXPECT_EQ(trace.jobs[0].submit, Instant());  // Dates begin with the first job.
+  EXPECT_EQ(trace.jobs[0].submit, Instant());  // Time 0 is the first job.
   EXPECT_EQ(trace.tenants[trace.jobs[0].tenant], "v");
   EXPECT_EQ(trace.users[trace.jobs[0].user], "u");
 }
@@ -79,8 +79,8 @@ TEST(ToTrace, LeavesOutWhatCannotRun) {
   const auto noted = [&](std::string_view note) {
     return std::find(trace.notes.begin(), trace.notes.end(), note) != trace.notes.end();
   };
-  EXPECT_TRUE(noted("1 job without known GPUs left out"));
-  EXPECT_TRUE(noted("1 job without a known run time left out"));
+  EXPECT_TRUE(noted("1 job skipped: number of GPUs unknown"));
+  EXPECT_TRUE(noted("1 job skipped: run time unknown"));
 }
 
 TEST(ToTrace, GivesEveryJobAnIdOfItsOwn) {
@@ -90,10 +90,10 @@ TEST(ToTrace, GivesEveryJobAnIdOfItsOwn) {
   std::vector<std::string> ids;
   for (const TraceJob& made : trace.jobs) ids.push_back(made.id);
   EXPECT_EQ(ids, (std::vector<std::string>{"a", "a#2", "#3", "a#2#4"}));
-  EXPECT_EQ(trace.notes.back(), "3 jobs without an id of its own: given one");
+  EXPECT_EQ(trace.notes.back(), "3 jobs renamed: id empty or not unique");
 }
 
-// What muster sim would read from a file of it.
+// The trace that `muster sim` reads from a file.
 TEST(ToTrace, IsATraceThatReadsBack) {
   PhillyJobs options;
   options.jobs = 3000;

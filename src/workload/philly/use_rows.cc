@@ -16,11 +16,11 @@ namespace muster {
 namespace {
 
 constexpr std::uint64_t kMillion = 1'000'000;
-constexpr double kBeyondReason = 1e12;  // A petabyte of memory, counted in kB.
+constexpr double kTooLarge = 1e12;  // A petabyte of memory, in kB.
 
-// "12", "12.5" or "99.366666667" in millionths, cut off after the sixth decimal, and the character
-// after it; kMissing for what is not written so, or has more than 12 digits before the point. Reads
-// up to eight bytes more than the number has.
+// Parses "12", "12.5" or "99.366666667" in millionths, truncated after the sixth decimal, and moves
+// `at` after the number. Returns kMissing for other text and for more than 12 digits before the
+// point. Reads up to 8 bytes after the number.
 std::int64_t plain_number(const char*& at) {
   const EightDigits whole(at);
   if (whole.count() == 0) return UseRows::kMissing;
@@ -51,18 +51,18 @@ Result<std::vector<std::string>> UseRows::read_header() {
   if (!there.ok()) return there.error();
   if (!there.value()) return fail("the file is empty");
   FieldSplitter splitter;
-  if (const Refusal refusal = splitter.split(lines_.line())) return fail(refusal->message);
+  if (const MaybeError refusal = splitter.split(lines_.line())) return fail(refusal->message);
   const std::vector<std::string_view>& names = splitter.fields();
   const bool known = names.size() > 2 && names[0] == "time" &&
                      (names[1] == "machineId" || names[1] == "machine_id");
-  if (!known) return fail("header: not of a file of use: " + in_quotes(lines_.line()));
+  if (!known) return fail("header: not a Philly utilization file: " + in_quotes(lines_.line()));
   columns_.assign(names.begin() + 2, names.end());
   if (columns_.back().empty()) columns_.pop_back();
   values_.resize(columns_.size());
   return columns_;
 }
 
-Refusal UseRows::read_time(std::string_view text) {
+MaybeError UseRows::read_time(std::string_view text) {
   const std::optional<Instant> time = parse_zoned_time(text);
   if (!time) {
     return fail("time: not a time such as 2017-10-03 00:08:00 PDT: " + in_quotes(text));
@@ -72,8 +72,8 @@ Refusal UseRows::read_time(std::string_view text) {
   return std::nullopt;
 }
 
-// What plain_number() does not know: a hole, a number in another notation, or no number at all.
-Refusal UseRows::read_odd_value(std::string_view text, std::size_t column) {
+// Handles what plain_number() cannot parse: an empty cell, another notation, or an invalid number.
+MaybeError UseRows::read_odd_value(std::string_view text, std::size_t column) {
   text = trim(text);
   values_[column] = kMissing;
   if (text.empty() || text == "NA") return std::nullopt;
@@ -81,19 +81,19 @@ Refusal UseRows::read_odd_value(std::string_view text, std::size_t column) {
   if (!number.ok()) {
     return fail(fmt::format("{}: {}", columns_[column], number.error().message));
   }
-  const bool sane = number.value() >= 0 && number.value() < kBeyondReason;
+  const bool sane = number.value() >= 0 && number.value() < kTooLarge;
   values_[column] = sane ? std::llround(number.value() * 1e6) : kBeyond;
   return std::nullopt;
 }
 
-Refusal UseRows::read_values(const char* at, const char* end) {
+MaybeError UseRows::read_values(const char* at, const char* end) {
   for (std::size_t column = 0; column < values_.size(); ++column) {
     if (at > end) {
       return fail(fmt::format("columns: {} instead of {}: {}", column + 2, values_.size() + 2,
                               in_quotes(lines_.line())));
     }
     const char* const begin = at;
-    if (end - at >= 3 && at[0] == 'N' && at[1] == 'A' && at[2] == ',') {  // Every other GPU.
+    if (end - at >= 3 && at[0] == 'N' && at[1] == 'A' && at[2] == ',') {  // Half of the values.
       values_[column] = kMissing;
       at += 3;
       continue;
@@ -104,7 +104,7 @@ Refusal UseRows::read_values(const char* at, const char* end) {
     } else {
       at = std::find(begin, end, ',');
       const std::string_view text(begin, static_cast<std::size_t>(at - begin));
-      if (Refusal refusal = read_odd_value(text, column)) return refusal;
+      if (MaybeError refusal = read_odd_value(text, column)) return refusal;
     }
     ++at;  // The comma, or past the end.
   }
@@ -123,16 +123,16 @@ Result<bool> UseRows::next() {
   const bool same_time = line.starts_with(time_text_) && line.substr(time_end).starts_with(',');
   if (!same_time) {
     time_end = std::min(line.find(','), line.size());
-    if (const Refusal refusal = read_time(line.substr(0, time_end))) return *refusal;
+    if (const MaybeError refusal = read_time(line.substr(0, time_end))) return *refusal;
   }
-  const std::size_t server_end = std::min(line.find(',', time_end + 1), line.size());
-  if (time_end == line.size() || server_end == line.size()) {
+  const std::size_t node_end = std::min(line.find(',', time_end + 1), line.size());
+  if (time_end == line.size() || node_end == line.size()) {
     return fail("columns: too few: " + in_quotes(line));
   }
-  server_ = trim(line.substr(time_end + 1, server_end - time_end - 1));
-  if (server_.empty()) return fail("machineId: empty: ''");
+  node_ = trim(line.substr(time_end + 1, node_end - time_end - 1));
+  if (node_.empty()) return fail("machineId: empty: ''");
   const char* const end = line.data() + line.size();
-  if (const Refusal refusal = read_values(line.data() + server_end + 1, end)) return *refusal;
+  if (const MaybeError refusal = read_values(line.data() + node_end + 1, end)) return *refusal;
   return true;
 }
 

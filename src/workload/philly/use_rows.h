@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows of Philly's files of use: a time with its zone, a server, and numbers. Reads them one after
-// the other at the pace of the disk; philly_use.h says what becomes of them.
+// Reads the rows of Philly's utilization files: a time with its zone, a node and numbers.
+// philly_use.h evaluates them. It is fast enough to be limited by the disk.
 
 #include <cstdint>
 #include <string>
@@ -16,35 +16,36 @@ namespace muster {
 
 class UseRows {
  public:
-  static constexpr std::int64_t kMissing = -1;  // NA, or nothing at all.
-  static constexpr std::int64_t kBeyond = -2;   // A number, but negative or above all reason.
+  static constexpr std::int64_t kMissing = -1;  // "NA" or an empty cell.
+  static constexpr std::int64_t kBeyond = -2;   // A negative or impossibly large number.
 
   explicit UseRows(ByteSource source);
 
-  // The names of the columns after time and server, but for an empty one after a last comma. Wants
-  // a column `time` and one `machineId` or `machine_id`, in this order.
+  // Returns the column names after time and node, without an empty one after a final comma. The
+  // first two columns must be `time`, and `machineId` or `machine_id`. Call it first.
   Result<std::vector<std::string>> read_header();
 
-  // Goes to the next row; false at the end. Every refusal is one line, "file:line: column: what".
+  // Advances to the next row; returns false at the end. An error is one line, "file:line: column:
+  // what".
   Result<bool> next();
 
   Minute minute() const { return minute_; }
-  std::string_view server() const { return server_; }
-  const std::vector<std::int64_t>& values() const { return values_; }  // Millionths, one a column.
+  std::string_view node() const { return node_; }  // Node name; valid until next().
+  const std::vector<std::int64_t>& values() const { return values_; }  // Per column, in millionths.
 
   Error fail(std::string_view what) const { return lines_.fail(what); }
 
  private:
-  Refusal read_time(std::string_view text);
-  Refusal read_values(const char* at, const char* end);
-  Refusal read_odd_value(std::string_view text, std::size_t column);
+  MaybeError read_time(std::string_view text);
+  MaybeError read_values(const char* at, const char* end);
+  MaybeError read_odd_value(std::string_view text, std::size_t column);
 
   LineStream lines_;
   std::vector<std::string> columns_;
   std::vector<std::int64_t> values_;
-  std::string time_text_;  // Of the row before: hundreds of servers have the same.
+  std::string time_text_;  // Time of the previous row: hundreds of rows have the same time.
   Minute minute_ = 0;
-  std::string_view server_;
+  std::string_view node_;
 };
 
 }  // namespace muster

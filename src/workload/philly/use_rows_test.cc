@@ -17,7 +17,7 @@ constexpr std::int64_t kNone = UseRows::kMissing;
 
 struct Rows {
   std::vector<std::vector<std::int64_t>> values;
-  std::vector<std::string> servers;
+  std::vector<std::string> nodes;
   std::vector<Minute> minutes;
   std::string error;
 };
@@ -34,7 +34,7 @@ Rows read(const std::string& text) {
     if (!there.ok()) result.error = there.error().message;
     if (!there.ok() || !there.value()) return result;
     result.values.push_back(rows.values());
-    result.servers.emplace_back(rows.server());
+    result.nodes.emplace_back(rows.node());
     result.minutes.push_back(rows.minute());
   }
 }
@@ -73,7 +73,7 @@ TEST(UseRows, ReadsTheReadmesExamples) {
       "2017-10-03 00:08:00 PDT,m29,60.8,99.366666667,100.0,\n"
       "2017-11-27 00:04:00 PST,m30,NA,NA,63.333333333,\r\n");
   EXPECT_EQ(gpus.error, "");
-  EXPECT_EQ(gpus.servers, (std::vector<std::string>{"m29", "m30"}));
+  EXPECT_EQ(gpus.nodes, (std::vector<std::string>{"m29", "m30"}));
   EXPECT_EQ(gpus.values, (std::vector<Values>{{60'800'000, 99'366'666, 100'000'000},
                                               {kNone, kNone, 63'333'333}}));
   EXPECT_EQ(gpus.minutes[0], (1506989280 + 7 * 3600) / 60);
@@ -96,7 +96,7 @@ TEST(UseRows, KnowsNumbersInManyShapes) {
   EXPECT_EQ(values_of("0.0000019999999999999999999999,99.9999999"), (Values{1, 99'999'999}));
 }
 
-// Against the library's own numbers; every length before and after the point.
+// Compares with the numbers of the standard library, for each length before and after the point.
 TEST(UseRows, ReadsRandomNumbers) {
   Random random(3);
   for (std::uint64_t round = 0; round < campaign_size(20'000, 20'000); ++round) {
@@ -118,9 +118,10 @@ TEST(UseRows, ReadsRandomNumbers) {
 TEST(UseRows, SaysWhatIsWrong) {
   const std::string header = "time,machineId,a,b\n";
   EXPECT_EQ(read("").error, "use:0: the file is empty");
-  EXPECT_EQ(read("time,host,a\n").error, "use:1: header: not of a file of use: 'time,host,a'");
+  EXPECT_EQ(read("time,host,a\n").error,
+            "use:1: header: not a Philly utilization file: 'time,host,a'");
   EXPECT_EQ(read("time,machineId\n").error,
-            "use:1: header: not of a file of use: 'time,machineId'");
+            "use:1: header: not a Philly utilization file: 'time,machineId'");
   EXPECT_EQ(read(header + "noon,m1,1,2\n").error,
             "use:2: time: not a time such as 2017-10-03 00:08:00 PDT: 'noon'");
   EXPECT_EQ(read(header + kTime + "\n").error,
@@ -137,7 +138,7 @@ TEST(UseRows, SaysWhatIsWrong) {
             "use:4: b: not a number: '1-'");
 }
 
-// The end of the file in the middle of a number, after which older bytes lie in the buffer.
+// The file ends in the middle of a number, and the buffer contains older bytes after it.
 TEST(UseRows, DoesNotReadOnBehindTheEnd) {
   std::string text = "time,machineId,a\n";
   while (text.size() < LineStream::kBlock + 1000) text += kTime + ",m1,99.999999999\n";

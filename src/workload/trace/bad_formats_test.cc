@@ -1,5 +1,5 @@
-// What is wrong with a file in each public format, with the line its reader gets. bad_input_test.cc
-// has what all formats share.
+// Invalid files in each public format, with the expected error message. bad_input_test.cc covers
+// errors that all formats share.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::string complaint(std::string_view text, std::string_view format,
   return trace.ok() ? "(accepted)" : trace.error().message;
 }
 
-// The file with one text in it changed to another.
+// Replaces the first `from` in the file with `to`.
 struct Change {
   std::string_view file;
   std::string_view from;
@@ -56,7 +56,7 @@ constexpr Change kChanges[] = {
     {"sia.csv", ",2048,scale-gpus", "", "t:2: columns: 4 where the header has 6: 'cifar10-0,107"},
     {"elasticflow.csv", ",1282878,0", "", "t:2: columns: 9 where the header has 11: '0,0,1282877"},
     {"swf.swf", " 1 -1 -1 -1\n", "\n", "t:5: columns: 14 where the format has 18: '    1      0"},
-    // Numbers that are none.
+    // Invalid numbers.
     {"helios.csv", ",4,16,", ",four,16,", "t:3: gpu_num: not a whole number: 'four'"},
     {"pai.csv", ",0.5,T4", ",half,T4", "t:3: num_gpu: not a number: 'half'"},
     {"pai.csv", "4,2,", "4,1.5,", "t:3: num_inst: not a whole number: '1.5'"},
@@ -67,7 +67,7 @@ constexpr Change kChanges[] = {
     {"sia.csv", ",12,384", ",12,?", "t:3: batch_size: not a whole number: '?'"},
     {"elasticflow.csv", "1282878", "1.5", "t:2: iteration: not a whole number: '1.5'"},
     {"swf.swf", "60.5", "abc", "t:8: run_time: not a number: 'abc'"},
-    // Negative ones.
+    // Negative numbers.
     {"helios.csv", ",249,0", ",-249,0", "t:3: duration: negative: '-249'"},
     {"pai.csv", ",0.5,T4", ",-0.5,T4", "t:3: num_gpu: negative: '-0.5'"},
     {"pai.csv", "4,2,", "4,-2,", "t:3: num_inst: negative: '-2'"},
@@ -87,16 +87,16 @@ constexpr Change kChanges[] = {
     {"elasticflow.csv", ",duration", ",x", "t:1: duration: column missing from the header: 'job"},
     // Numbers too large.
     {"helios.csv", ",4,16,", ",9999999,16,", "t:3: gpu_num: must be at most 6400000: '9999999'"},
-    {"helios.csv", ",249,0", ",1e99,0", "t:3: duration: too long a time: '1e99'"},
+    {"helios.csv", ",249,0", ",1e99,0", "t:3: duration: longer than 100 years: '1e99'"},
     {"pai.csv", "8,100,", "8,6400000,", "(accepted)"},
-    {"pai.csv", "0.07", "1e5", "t:7: num_gpu: must come to at most 6400000 GPUs: '1e+07'"},
+    {"pai.csv", "0.07", "1e5", "t:7: num_gpu: must be at most 6400000 GPUs in total: '1e+07'"},
     {"pai.csv", "8,100,", "8,6400001,", "t:7: num_inst: must be at most 6400000: '6400001'"},
     {"pai.csv", "0.07", "1e999", "t:7: num_gpu: number too large: '1e999'"},
     {"pai_tasks.csv", "100.0,V100", "1e300,V100",
-     "t:2: plan_gpu: must come to at most 6400000 GPUs: '1.6e+299'"},
+     "t:2: plan_gpu: must be at most 6400000 GPUs in total: '1.6e+299'"},
     {"openb.csv", ",1,460", ",1,1001", "t:3: gpu_milli: must be at most 1000: '1001'"},
     {"openb.csv", "12902960,427065", "99999999999,427065",
-     "t:3: deletion_time: too long a time: '99999999999'"},
+     "t:3: deletion_time: longer than 100 years: '99999999999'"},
     {"gavel12.trace", "134583", "99999999999999999999",
      "t:1: total_steps: number too large: '99999999999999999999'"},
     {"swf.swf", "     8    900", " 9999999  900",
@@ -111,11 +111,11 @@ constexpr Change kChanges[] = {
     {"helios.csv", "2020-06-09 18:41:27,", "None,",
      "t:3: submit_time: not a date and time: 'None'; write 2020-06-09 18:41:01"},
     {"helios.csv", "2020-06-09 18:41:27,", "1999-06-09 18:41:27,",
-     "t:3: submit_time: not of the years 2001 to 2099: '1999-06-09 18:41:27'"},
+     "t:3: submit_time: the year must be from 2001 to 2099: '1999-06-09 18:41:27'"},
     {"helios.csv", "2020-06-09 18:41:27,", "2020-06-09 18:41:27+08:00,",
-     "t:3: submit_time: with a zone, unlike the dates above: '2020-06-09 18:41:27+08:00'"},
+     "t:3: submit_time: with a time zone, unlike the dates above: '2020-06-09 18:41:27+08:00'"},
     {"helios_zones.csv", "17:00:24+00:00", "17:00:24",
-     "t:3: submit_time: without a zone, unlike the dates above: '2023-02-28T17:00:24'"},
+     "t:3: submit_time: without a time zone, unlike the dates above: '2023-02-28T17:00:24'"},
     {"helios_zones.csv", "17:00:24+00:00", "17:00:24+15:00",
      "t:3: submit_time: not a date and time: '2023-02-28T17:00:24+15:00'; write 2020-06-09 "
      "18:41:01"},
@@ -159,14 +159,14 @@ TEST(BadFormats, BinaryJunk) {
 
 TEST(BadFormats, NothingLeftOver) {
   EXPECT_EQ(complaint("job_id,num_inst,submit_time,num_gpu,duration\n0,1,5,0,9\n1,1,5,0,9\n", ""),
-            "t:3: no jobs: left out: 2 rows that ask for no GPU");
+            "t:3: no jobs: skipped: 2 rows that request no GPU");
   EXPECT_EQ(complaint("; only\n; comments\n", ""), "t:1: no jobs: the file is empty");
 }
 
 TEST(BadFormats, WhatThroughputsLack) {
   const std::string seven = text_of("gavel7.trace");
   EXPECT_EQ(complaint(seven, ""),
-            "t:1: job_type: its run time is not in the trace, and no throughputs were given: "
+            "t:1: job_type: the trace has no run time; use --throughputs FILE: "
             "'Transformer (batch size 128)'");
   const auto with = [](std::string_view text, std::string_view lines) {
     const Result<ThroughputTable> table = parse_throughputs(
@@ -176,17 +176,18 @@ TEST(BadFormats, WhatThroughputsLack) {
   };
   EXPECT_EQ(
       with(seven, "Transformer,64,1,5,\n"),
-      "t:1: job_type: no throughput with batch size 128 on 1 GPU: 'Transformer'; there is 64 on "
-      "1");
+      "t:1: job_type: no throughput with batch size 128 on 1 GPU: 'Transformer'; available: batch "
+      "size 64 on 1 GPU");
   EXPECT_EQ(with(seven, "Transfomer,128,1,5,\n"),
             "t:1: job_type: no throughput with batch size 128 on 1 GPU: 'Transformer'; did you "
             "mean 'Transfomer'?");
   EXPECT_EQ(with(seven, "Transformer,128,1,0.000001,\n"),
-            "t:1: total_steps: too long a time at 1000000 s each: '14612'");
+            "t:1: total_steps: run time too long at 1000000 s per step: '14612'");
   EXPECT_EQ(with(text_of("sia.csv"), "cifar10,2048,8,5,\n"),
-            "t:2: application: neither the trace nor the throughputs give its steps: 'cifar10'");
+            "t:2: application: its number of steps is in neither the trace nor the throughputs: "
+            "'cifar10'");
   EXPECT_EQ(with(text_of("sia.csv"), "cifar10,2048,8,1e-6,99999\n"),
-            "t:2: application: too long a time at 1000000 s each: '99999'");
+            "t:2: application: run time too long at 1000000 s per step: '99999'");
 }
 
 TEST(BadFormats, Throughputs) {

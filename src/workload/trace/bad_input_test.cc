@@ -1,4 +1,4 @@
-// Every way a trace can be wrong, with the line its reader gets; then damage nobody thought of.
+// Invalid traces with the expected error message, and files with random damage.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ std::string input_complaint(std::string_view text, std::string_view format = "",
   return trace.ok() ? "(accepted)" : trace.error().message;
 }
 
-// "muster, tiresias, ...": as messages list them.
+// Returns "muster, tiresias, ...", as in messages.
 std::string all_formats() {
   std::string names;
   for (const TraceFormat& format : trace_formats()) {
@@ -49,8 +49,8 @@ TEST(BadInput, RowsOfOurFormat) {
       {"1,,1,1", "t.csv:3: submit_s: not a number: ''"},
       {"1,nan,1,1", "t.csv:3: submit_s: not a number: 'nan'"},
       {"1,inf,1,1", "t.csv:3: submit_s: not a number: 'inf'"},
-      {"1,1e300,1,1", "t.csv:3: submit_s: too long a time: '1e300'"},
-      {"1,3155760001,1,1", "t.csv:3: submit_s: too long a time: '3155760001'"},
+      {"1,1e300,1,1", "t.csv:3: submit_s: longer than 100 years: '1e300'"},
+      {"1,3155760001,1,1", "t.csv:3: submit_s: longer than 100 years: '3155760001'"},
       {"1,0,0,1", "t.csv:3: gpus: must be at least 1: '0'"},
       {"1,0,-2,1", "t.csv:3: gpus: negative: '-2'"},
       {"1,0,two,1", "t.csv:3: gpus: not a whole number: 'two'"},
@@ -75,8 +75,8 @@ TEST(BadInput, RowsOfOurFormat) {
 
 TEST(BadInput, RangesOfElasticJobs) {
   const BadRow rows[] = {
-      {"0,4,1,5,8", "t.csv:3: min_gpus: above its 4 GPUs: '5'"},
-      {"0,4,1,2,3", "t.csv:3: max_gpus: below its 4 GPUs: '3'"},
+      {"0,4,1,5,8", "t.csv:3: min_gpus: above the job's 4 GPUs: '5'"},
+      {"0,4,1,2,3", "t.csv:3: max_gpus: below the job's 4 GPUs: '3'"},
       {"0,4,1,-1,8", "t.csv:3: min_gpus: negative: '-1'"},
       {"0,4,1,few,8", "t.csv:3: min_gpus: not a whole number: 'few'"},
       {"0,4,1,1,9999999", "t.csv:3: max_gpus: must be at most 6400000: '9999999'"},
@@ -93,9 +93,9 @@ TEST(BadInput, RangesOfElasticJobs) {
 
 TEST(BadInput, UnsortedArrivals) {
   EXPECT_EQ(input_complaint(std::string(kInputHead) + "0,20,1,1\n1,10,1,1\n"),
-            "t.csv:3: submit_s: 10 is before 20 of the line above; sort the file by submit_s");
+            "t.csv:3: submit_s: 10 is earlier than 20 in a line above; sort the file by submit_s");
   EXPECT_EQ(input_complaint("0,lstm,0.5,9,1\n1,lstm,0.25,9,1\n"),
-            "t.csv:2: arrival_seconds: 0.25 is before 0.5 of the line above; sort the file by "
+            "t.csv:2: arrival_seconds: 0.25 is earlier than 0.5 in a line above; sort the file by "
             "arrival_seconds");
 }
 
@@ -113,7 +113,8 @@ TEST(BadInput, Headers) {
       {"job_id,vc,submit_time_s,duration_s\n0,a,0,1\n",
        "t.csv:1: num_gpus: column missing from the header: 'job_id,vc,submit_time_s,duration_s'"},
       {"when,what\n1,2\n",
-       "t.csv:1: header: of no trace format we know: 'when,what'; one of: " + all_formats()},
+       "t.csv:1: header: matches no known trace format: 'when,what'; known formats: " +
+           all_formats()},
   };
   for (const BadRow& bad : rows) EXPECT_EQ(input_complaint(bad.row), bad.message);
 }
@@ -131,9 +132,10 @@ TEST(BadInput, Models) {
       "t.csv:1: model: no profile of that name: ''; one of: alexnet, res18, res50, mobilenet, "
       "shufflenet, gnmt, transformer, lstm, m5, deepspeech, untimed");
   EXPECT_EQ(input_complaint("0,untimed,0,5,1\n"),
-            "t.csv:1: model: its profile does not say how long an iteration takes: 'untimed'");
-  EXPECT_EQ(input_complaint("0,lstm,0,9000000000000000000,1\n"),
-            "t.csv:1: total_iterations: too long a time at 0.011 s each: '9000000000000000000'");
+            "t.csv:1: model: its profile has no iteration time: 'untimed'");
+  EXPECT_EQ(
+      input_complaint("0,lstm,0,9000000000000000000,1\n"),
+      "t.csv:1: total_iterations: run time too long at 0.011 s per step: '9000000000000000000'");
   EXPECT_EQ(input_complaint("0,lstm,0,,1\n", "synergy"),
             "t.csv:1: total_iterations: not a whole number: ''");
 }
@@ -205,7 +207,7 @@ TEST_F(BadFiles, TooLargeIsSeenWithoutReading) {
   std::error_code status;
   std::filesystem::resize_file(path("huge"), (std::uintmax_t{2} << 30) + 1, status);
   if (status) GTEST_SKIP() << "no sparse files here: " << status.message();
-  EXPECT_EQ(complaint_about("huge"), path("huge") + ": larger than 2048 MiB, the most we read");
+  EXPECT_EQ(complaint_about("huge"), path("huge") + ": larger than the limit of 2048 MiB");
 }
 
 TEST_F(BadFiles, UnreadableSaysWhy) {
@@ -215,8 +217,8 @@ TEST_F(BadFiles, UnreadableSaysWhy) {
   EXPECT_EQ(complaint_about("secret"), path("secret") + ": cannot be read: Permission denied");
 }
 
-// Flips, drops, doubles and splices bytes of good files. Whatever comes out is either read, and
-// then keeps every promise of a Trace and survives being written, or refused in one printable line.
+// Changes, removes, duplicates and inserts bytes of a valid file. The result must either be read as
+// a valid Trace that can be written and read again, or rejected with a printable one-line error.
 std::string damaged(std::string text, Random& random) {
   constexpr std::string_view kNasty = ",\"\n\r#-.eE0919x \t\xef\xff\x00\x7f";
   for (std::uint64_t edits = 1 + random.below(4); edits > 0 && !text.empty(); --edits) {
@@ -292,7 +294,7 @@ TEST(BadInput, DamageIsReadOrRefused) {
     ASSERT_TRUE(message.starts_with("t.csv:")) << message;
     for (const char c : message) ASSERT_TRUE(c >= 0x20 && c < 0x7f) << message;
   }
-  EXPECT_GT(accepted, 200);  // Otherwise the loop above tests next to nothing.
+  EXPECT_GT(accepted, 200);  // With fewer, the loop above hardly tests anything.
 }
 
 }  // namespace

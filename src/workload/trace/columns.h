@@ -1,6 +1,7 @@
 #pragma once
 
-// Which column of a file fills in what: settled once, from the header or from the format.
+// The mapping from the columns of a file to fields of a job, from the header or from the format. It
+// is computed once per file.
 
 #include <cstddef>
 #include <optional>
@@ -14,23 +15,24 @@
 namespace muster {
 
 struct Columns {
-  std::vector<std::string> names;   // As the file names them.
-  std::vector<Field> fields;        // What each fills in.
-  std::vector<std::string> unused;  // Those that say something we do not use.
+  std::vector<std::string> names;   // Column names in the file.
+  std::vector<Field> fields;        // Field of each column.
+  std::vector<std::string> unused;  // Quoted names of the columns that Muster does not use.
 
   std::optional<std::size_t> find(Field field) const;
 
-  // "gpus: negative: '-2'": the column and what is wrong in it.
+  // Returns an error such as "gpus: negative: '-2'": the column name and the problem.
   Error fail(std::size_t column, std::string_view what) const;
-  Error fail(Field field, std::string_view what) const;  // There is such a column.
+  Error fail(Field field, std::string_view what) const;  // REQUIRES: find(field) has a value.
 };
 
-// From a header. Refuses columns named twice and required ones that are missing, and in our own
-// format unknown ones; `line` is for the message, which does not say where.
+// Maps the cells of a header. Returns an error for duplicate columns, missing required columns and,
+// in Muster's own format, unknown columns. `line` is the header text for messages; the caller adds
+// file and line number.
 Result<Columns> map_header(const FormatSpec& format, const std::vector<std::string_view>& cells,
                            std::string_view line);
 
-// As the format lists them.
+// Returns the columns of a format without a header, in the order of its FormatSpec.
 Columns plain_columns(const FormatSpec& format);
 
 }  // namespace muster

@@ -39,7 +39,7 @@ Values gaps_of(const Trace& trace) {
   return values;
 }
 
-// The one at index floor(percent * n).
+// Returns the value at index floor(percent / 100 * n).
 std::int64_t percentile(Values values, std::size_t percent) {
   if (values.empty()) return 0;
   const auto at = static_cast<std::ptrdiff_t>(percent * values.size() / 100);
@@ -80,7 +80,7 @@ double ks_distance(Values a, Values b) {
   double most = 0;
   std::size_t i = 0;
   std::size_t j = 0;
-  // Once one of them is used up, the other only catches up.
+  // At the end of one list its distribution is 1, so the difference cannot grow.
   while (i < a.size() && j < b.size()) {
     const std::int64_t value = std::min(a[i], b[j]);
     while (i < a.size() && a[i] == value) ++i;

@@ -1,8 +1,7 @@
 #pragma once
 
-// How far apart two workloads are, by the Kolmogorov-Smirnov distance of what matters to a
-// scheduler: the largest difference between the two cumulative distributions, 0 for equal ones and
-// 1 for those that do not overlap.
+// Compares two workloads by the Kolmogorov-Smirnov distance: the maximum difference between the two
+// cumulative distributions. It is 0 for equal distributions and 1 for disjoint ones.
 
 #include <cstdint>
 #include <string>
@@ -12,17 +11,19 @@
 
 namespace muster {
 
-// Exact, ties included. Of nothing and nothing it is 0, of nothing and something 1.
+// Returns the exact distance, also with ties. It is 0 if both are empty and 1 if only one is empty.
+// O(n log n).
 double ks_distance(std::vector<std::int64_t> a, std::vector<std::int64_t> b);
 
 struct TraceDistance {
   double durations = 0;
   double gpus = 0;
-  double gaps = 0;  // Between one submission and the next.
+  double gaps = 0;  // Times between consecutive submissions.
 };
 TraceDistance distance_between(const Trace& a, const Trace& b);
 
-// The distances beside medians of both traces, as a small table; ends with a line break.
+// Returns a small table with the distances and the percentiles of both traces. Ends with a line
+// break.
 std::string distance_text(const Trace& a, const Trace& b);
 
 }  // namespace muster

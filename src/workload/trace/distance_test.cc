@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
-// Both cumulative distributions at every value there is, by counting.
+// Computes both cumulative distributions at each value by counting.
 double naive_distance(const Values& a, const Values& b) {
   const auto part = [](const Values& values, std::int64_t limit) {
     const auto within =

@@ -12,7 +12,8 @@ namespace {
 
 using Cells = std::vector<std::string_view>;
 
-// For a format without a header: as many fields, and numbers where there should be some.
+// Returns whether a line fits a format without a header: the number of cells matches, and number
+// columns contain numbers.
 bool looks_like_row(const FormatSpec& format, const Cells& cells) {
   if (cells.size() != format.columns.size()) return false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -61,14 +62,14 @@ const FormatSpec* find_format(std::string_view name) {
 }
 
 const FormatSpec* detect_format(std::string_view first_line, std::string_view name) {
-  const FormatSpec* best = nullptr;        // Of those with a header.
-  const FormatSpec* most_alike = nullptr;  // Of those without.
-  std::ptrdiff_t best_count = 1;           // One column of a common name is no sign of anything.
+  const FormatSpec* best = nullptr;        // The best format with a header.
+  const FormatSpec* most_alike = nullptr;  // The closest format without a header.
+  std::ptrdiff_t best_count = 1;           // One matching column name is not enough.
   std::size_t least_apart = 0;
   FieldSplitter splitter;
   for (const FormatSpec& spec : format_specs()) {
     if (!name.empty() && spec.name != name) continue;
-    if (splitter.split(first_line, spec.separator)) continue;  // The quotes are wrong.
+    if (splitter.split(first_line, spec.separator)) continue;  // Invalid quotes.
     const Cells& cells = splitter.fields();
     if (!spec.has_header) {
       if (looks_like_row(spec, cells)) return &spec;

@@ -1,5 +1,5 @@
-// Every trace format: its columns and its row in the table, which is the only list of formats. The
-// command line, messages and tests read it. See format.h, and docs/formats.md for the meanings.
+// The only list of trace formats: the columns and one table entry per format. The command line,
+// messages and tests use it. docs/reference/formats.md explains the columns.
 
 #include "workload/trace/format.h"
 
@@ -14,8 +14,8 @@ constexpr FormatColumn kMusterColumns[] = {
     {"job_id", Field::kId, kOptional},
     {"submit_s", Field::kSubmit, kRequired},
     {"gpus", Field::kGpus, kRequired},
-    {"min_gpus", Field::kFewest, kOptional},
-    {"max_gpus", Field::kMost, kOptional},
+    {"min_gpus", Field::kMin, kOptional},
+    {"max_gpus", Field::kMax, kOptional},
     {"duration_s", Field::kDuration, kRequired},
     {"estimate_s", Field::kEstimate, kOptional},
     {"user", Field::kUser, kOptional},
@@ -56,7 +56,7 @@ constexpr FormatColumn kPhillyVcsColumns[] = {
     {"num_gpus", Field::kGpus, kRequired},
     {"duration_s", Field::kDuration, kRequired},
     {"model", Field::kModel, kOptional},
-    {"vc_rel_submit_s", Field::kIgnored, kOptional},  // The same arrival on the VC's clock.
+    {"vc_rel_submit_s", Field::kIgnored, kOptional},  // The same submit time on the VC's clock.
 };
 
 constexpr FormatColumn kHeliosColumns[] = {
@@ -79,14 +79,14 @@ constexpr FormatColumn kHeliosColumns[] = {
 constexpr FormatColumn kPaiColumns[] = {
     {"job_id", Field::kId, kOptional},
     {"num_inst", Field::kInstances, kOptional},
-    {"num_pod", Field::kIgnored, kOptional},  // Beside it num_gpu is of the whole job.
+    {"num_pod", Field::kIgnored, kOptional},  // If present, num_gpu is for the whole job.
     {"submit_time", Field::kSubmit, kRequired},
     {"num_cpu", Field::kUnused, kOptional},
     {"num_gpu", Field::kGpuParts, kRequired},
-    {"gpu_type", Field::kUnused, kOptional},  // What the job was given, not what it insisted on.
+    {"gpu_type", Field::kUnused, kOptional},  // The type that the job got, not its request.
     {"duration", Field::kDuration, kRequired},
     {"user", Field::kUser, kOptional},
-    {"group", Field::kName, kOptional},  // Of jobs that run the same thing.
+    {"group", Field::kName, kOptional},  // Jobs of one group run the same program.
     {"status", Field::kState, kOptional},
     {"job_name", Field::kIgnored, kOptional},
     {"wait_time", Field::kIgnored, kOptional},
@@ -142,7 +142,7 @@ constexpr FormatColumn kGavel10Columns[] = {
     {"arrival_time", Field::kSubmit, kRequired},
 };
 
-// Shockwave's, the only one with a duration.
+// Shockwave's format, the only variant with a duration.
 constexpr FormatColumn kGavel12Columns[] = {
     {"job_type", Field::kModel, kRequired},
     {"command", Field::kUnused, kRequired},
@@ -219,7 +219,7 @@ constexpr StateWord kSlurmStates[] = {
     {"CANCELLED", Outcome::kCutShort, "cancelled"},
     {"FAILED", Outcome::kCutShort, "failed"},
     {"TIMEOUT", Outcome::kCutShort, "out of time"},
-    {"NODE_FAIL", Outcome::kCutShort, "lost with a server"},
+    {"NODE_FAIL", Outcome::kCutShort, "node failure"},
     {"OUT_OF_MEMORY", Outcome::kCutShort, "out of memory"},
     {"PREEMPTED", Outcome::kCutShort, "preempted"},
     {"SUSPENDED", Outcome::kNotEnded, ""},
@@ -235,7 +235,7 @@ constexpr StateWord kPaiStates[] = {
     {"Waiting", Outcome::kNeverRan, ""},
 };
 
-// The phase a pod was in before it was deleted. A service never succeeds: it runs until then.
+// The phase of a pod before its deletion. A service never reaches Succeeded: it runs until then.
 constexpr StateWord kPodPhases[] = {
     {"Succeeded", Outcome::kDone, ""},        {"Running", Outcome::kDone, ""},
     {"Failed", Outcome::kCutShort, "failed"}, {"Unknown", Outcome::kCutShort, "lost"},
@@ -250,7 +250,7 @@ constexpr StateWord kSwfStates[] = {
 
 constexpr FormatSpec kSpecs[] = {
     {.name = "muster",
-     .doc = "our own CSV: submit_s, gpus, duration_s and whatever else is known",
+     .doc = "Muster's own CSV: submit_s, gpus, duration_s and optional columns",
      .columns = kMusterColumns,
      .models = ModelRule::kProfile,
      .is_ours = true,
@@ -278,7 +278,7 @@ constexpr FormatSpec kSpecs[] = {
      .missing = kNoValue,
      .states = kSlurmStates},
     {.name = "pai",
-     .doc = "the job CSV of Alibaba's PAI simulator: num_inst times num_gpu, which may be parts",
+     .doc = "the job CSV of Alibaba's PAI simulator: num_inst times num_gpu, may be fractional",
      .columns = kPaiColumns,
      .rows = Rows::kUsable,
      .missing = kNoValue,
@@ -339,7 +339,7 @@ constexpr FormatSpec kSpecs[] = {
      .doc = "tiresias with iteration, ddl, batch_size and best_effort",
      .columns = kElasticFlowColumns},
     {.name = "swf",
-     .doc = "the Standard Workload Format: 18 numbers a line, processors read as GPUs",
+     .doc = "the Standard Workload Format: 18 numbers per line, processors read as GPUs",
      .columns = kSwfColumns,
      .rows = Rows::kUsable,
      .has_header = false,

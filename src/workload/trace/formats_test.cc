@@ -1,5 +1,5 @@
-// Each public format, from the files in testdata/: the jobs that come out, and what is said of
-// those that do not.
+// Reads the files in testdata/ in each public format and checks the jobs and the notes about
+// skipped rows.
 
 #include <gtest/gtest.h>
 
@@ -41,14 +41,13 @@ TEST(Formats, Helios) {
             "1425512,37,4,249,uVMrF,vchbv\n"
             "1425516,19149,8,0,uVMrF,vchbv\n"
             "1425517,19150,2,3600,uXBbc,vcJkd\n");
-  EXPECT_EQ(trace.notes,
-            (Notes{"2 columns are not used: 'cpu_num', 'node_num'",
-                   "left out: 1 row that asks for no GPU", "left out: 1 row that never ran",
-                   "left out: 1 row that had not ended",
-                   "4 jobs did not complete (cancelled 1, failed 1, out of time 1, lost with a "
-                   "server 1); taken to be as long as they ran",
-                   "put in order of arrival: 1 job stood below later ones",
-                   "time 0 is 2020-06-09 18:40:50"}));
+  EXPECT_EQ(
+      trace.notes,
+      (Notes{"2 columns are not used: 'cpu_num', 'node_num'", "skipped: 1 row that requests no GPU",
+             "skipped: 1 row that never ran", "skipped: 1 row that had not finished",
+             "4 jobs did not complete (cancelled 1, failed 1, out of time 1, node failure "
+             "1); their durations are the run times until then",
+             "sorted by submit time: 1 job out of order", "time 0 is 2020-06-09 18:40:50"}));
 }
 
 TEST(Formats, HeliosDatesMayHaveZones) {
@@ -69,9 +68,9 @@ TEST(Formats, PaiJobs) {
             "7,1100,8,0,d2d3b77d342e,g2\n"
             "8,1200,7,600,d2d3b77d342e,g2\n");
   EXPECT_EQ(trace.notes, (Notes{"2 columns are not used: 'num_cpu', 'gpu_type'",
-                                "left out: 2 rows that ask for no GPU",
-                                "parts of GPUs were rounded up to whole ones in 2 jobs",
-                                "put in order of arrival: 1 job stood below later ones"}));
+                                "skipped: 2 rows that request no GPU",
+                                "fractional GPUs were rounded up to whole GPUs in 2 jobs",
+                                "sorted by submit time: 1 job out of order"}));
 }
 
 TEST(Formats, PaiTasks) {
@@ -85,11 +84,11 @@ TEST(Formats, PaiTasks) {
       trace.notes,
       (Notes{"4 columns are not used: 'task_name', 'plan_cpu', 'plan_mem', 'gpu_type'",
              "each task is read as a job, submitted when it was launched",
-             "left out: 1 row that asks for no GPU", "left out: 1 row that never ran",
-             "left out: 2 rows that had not ended", "left out: 1 row that ends before it starts",
-             "1 job did not complete (failed 1); taken to be as long as it ran",
-             "parts of GPUs were rounded up to whole ones in 2 jobs",
-             "put in order of arrival: 1 job stood below later ones"}));
+             "skipped: 1 row that requests no GPU", "skipped: 1 row that never ran",
+             "skipped: 2 rows that had not finished", "skipped: 1 row that ends before it starts",
+             "1 job did not complete (failed 1); its duration is the run time until then",
+             "fractional GPUs were rounded up to whole GPUs in 2 jobs",
+             "sorted by submit time: 1 job out of order"}));
 }
 
 TEST(Formats, PaiTasksWithAHeader) {
@@ -111,10 +110,10 @@ TEST(Formats, OpenbPods) {
             "openb-pod-0002,1558381,8,1,\n");
   EXPECT_EQ(trace.notes,
             (Notes{"3 columns are not used: 'cpu_milli', 'memory_mib', 'qos'",
-                   "left out: 1 row that asks for no GPU", "left out: 1 row that never ran",
-                   "1 job did not complete (failed 1); taken to be as long as it ran",
-                   "parts of GPUs were rounded up to whole ones in 1 job",
-                   "a choice of GPU types was read as any type in 1 job"}));
+                   "skipped: 1 row that requests no GPU", "skipped: 1 row that never ran",
+                   "1 job did not complete (failed 1); its duration is the run time until then",
+                   "fractional GPUs were rounded up to whole GPUs in 1 job",
+                   "a list of GPU types was read as any type in 1 job"}));
 }
 
 TEST(Formats, GavelTakesTimeFromThroughputs) {
@@ -125,7 +124,7 @@ TEST(Formats, GavelTakesTimeFromThroughputs) {
             "1,188008,2,1000,LM (batch size 10),163129\n"
             "3,188011,1,12983.694412,CycleGAN,57467\n");
   EXPECT_EQ(seven.notes,
-            (Notes{"1 column is not used: 'command'", "left out: 1 row that asks for no GPU",
+            (Notes{"1 column is not used: 'command'", "skipped: 1 row that requests no GPU",
                    "3 jobs have models without a profile: Transformer (batch size 128), LM (batch "
                    "size 10), CycleGAN"}));
   EXPECT_EQ(write_trace_csv(fixture("gavel9.trace")),
@@ -186,13 +185,14 @@ TEST(Formats, StandardWorkloadFormat) {
             (Notes{"7 columns are not used: 'average_cpu_time', 'used_memory', "
                    "'requested_memory', 'queue' and 3 more",
                    "processors are read as GPUs",
-                   "left out: 2 rows that are parts of jobs with a row of their own",
-                   "left out: 1 row that asks for no GPU", "left out: 1 row that never ran",
-                   "1 job did not complete (failed 1); taken to be as long as it ran",
-                   "put in order of arrival: 1 job stood below later ones"}));
+                   "skipped: 2 rows that are parts of jobs that have their own rows",
+                   "skipped: 1 row that requests no GPU", "skipped: 1 row that never ran",
+                   "1 job did not complete (failed 1); its duration is the run time until then",
+                   "sorted by submit time: 1 job out of order"}));
 }
 
-// A row of the table needs a description and a file in testdata/ that is detected as that format.
+// Each row of the table needs a description, and a file in testdata/ that is detected as this
+// format.
 TEST(Formats, EachHasADescriptionAndAFile) {
   std::set<std::string> detected;
   for (const std::string& name : trace_files()) detected.insert(fixture(name).format);
@@ -205,7 +205,7 @@ TEST(Formats, EachHasADescriptionAndAFile) {
     EXPECT_TRUE(listed.contains(std::string(spec.name)));
 }
 
-// Written as ours and read again, the jobs of every format are the same.
+// Writing the jobs of each format in Muster's own format and reading them does not change them.
 TEST(Formats, ReadBackFromOurOwn) {
   const ProfileTable profiles = synergy_like_profiles();
   for (const std::string& name : trace_files()) {
@@ -217,7 +217,7 @@ TEST(Formats, ReadBackFromOurOwn) {
   }
 }
 
-// The public files, with the figures their README gives or that were counted by other means.
+// The public files, with numbers from their README or counted with other programs.
 
 TEST(PublicTraces, OpenbPods) {
   const auto path = data_file("alibaba_openb_pod_list_default.csv");
@@ -252,13 +252,12 @@ TEST(PublicTraces, SiaLacksRunTimes) {
   if (!path) GTEST_SKIP() << "sia_philly_workload-1.csv not found; set MUSTER_DATA";
   const Result<Trace> trace = read_trace(*path, "", synergy_like_profiles());
   ASSERT_FALSE(trace.ok());
-  EXPECT_EQ(trace.error().message,
-            *path +
-                ":2: application: its run time is not in the trace, and no throughputs were "
-                "given: 'cifar10'");
+  EXPECT_EQ(
+      trace.error().message,
+      *path + ":2: application: the trace has no run time; use --throughputs FILE: 'cifar10'");
 }
 
-// A model's steps at Gavel's own throughputs, for a Gavel trace that has no run times.
+// Gavel's own throughputs give the run times for a Gavel trace without run times.
 TEST(PublicTraces, GavelThroughputs) {
   const auto path = data_file("gavel_throughputs.csv");
   if (!path) GTEST_SKIP() << "gavel_throughputs.csv not found; set MUSTER_DATA";

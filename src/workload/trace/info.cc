@@ -39,7 +39,8 @@ void fill_durations(const Trace& trace, TraceInfo& info) {
 }
 
 void fill_demand(const Trace& trace, TraceInfo& info) {
-  // Each job's end, soonest first; at one instant ends come before starts, as GPUs are handed on.
+  // The ends of all jobs, ascending. At the same instant, ends come before starts, because a new
+  // job can use the released GPUs.
   std::vector<std::pair<Instant, std::int32_t>> ends;
   ends.reserve(trace.jobs.size());
   for (const TraceJob& job : trace.jobs) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// What is in a trace, in numbers and as a page for the terminal. Pure: a trace in, values out.
+// Statistics about a trace, as numbers and as a page for the terminal. `muster trace info` uses it.
+// The functions are pure: their results depend only on the arguments.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,31 +28,32 @@ struct TraceInfo {
   double gpu_hours = 0;
   std::vector<GpuSizeCount> sizes;  // Ascending by gpus.
 
-  // Run times. The percentile p of n sorted values is the one at index floor(p * n); p50 is the
-  // median, the mean of the middle two where there are two.
+  // Run times. Percentile p of n sorted values is the value at index floor(p * n). p50 is the
+  // median: the mean of the two middle values if n is even.
   Duration p10, p50, p90, p99, longest, mean;
 
-  // Distinct names that jobs use; the empty one does not count.
+  // Number of distinct names that jobs use, without the empty name.
   std::size_t users = 0;
   std::size_t tenants = 0;
   std::size_t models = 0;
   std::size_t gpu_types = 0;
 
-  std::vector<ColumnUse> filled;  // What the trace has and lacks beside times and GPUs.
+  std::vector<ColumnUse> filled;  // Number of jobs with a value, per optional column.
 
-  // GPUs in use if every job started when submitted, on a cluster without end; the mean is over the
-  // time from the first submission to the last job's end (0 when that is no time at all).
+  // GPUs in use if every job started when it was submitted, on an unlimited cluster. The mean
+  // covers the time from the first submission to the last end of a job, and is 0 if no job has a
+  // run time.
   std::int64_t peak_gpus = 0;
   double mean_gpus = 0;
 };
 
-// All zeros for a trace without jobs.
+// Returns all zeros for a trace without jobs. O(n log n) for n jobs.
 TraceInfo describe(const Trace& trace);
 
 enum class Glyphs : std::uint8_t { kAscii, kUnicode };
 
-// describe() as tables and small charts, at most `width` columns (62 to 160 are heeded) but for
-// long file names and notes. No colours; ends with a line break.
+// Returns describe() as tables and small charts, without colors and with a final line break. Lines
+// have at most `width` columns, clamped to 62..160, except for long file names and notes.
 std::string info_text(const Trace& trace, int width, Glyphs glyphs);
 
 }  // namespace muster

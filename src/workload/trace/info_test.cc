@@ -34,7 +34,7 @@ TEST(TraceInfo, DescribesASmallTrace) {
   EXPECT_EQ(info.mean, Duration::micros(1'352'500'000));
   EXPECT_EQ(info.users, 2u);
   EXPECT_EQ(info.tenants, 0u);
-  EXPECT_EQ(info.peak_gpus, 9);  // The 8 are handed back before the 4 are taken.
+  EXPECT_EQ(info.peak_gpus, 9);  // The 8 are released before the 4 are taken.
   EXPECT_NEAR(info.mean_gpus, info.gpu_hours / 1.0, 1e-9);
 }
 
@@ -51,7 +51,7 @@ TEST(TraceInfo, DrawsAPage) {
   jobs       4
   submitted  over 25.0 h, the first at 0.00 s
   GPU-hours  5.01
-  demand     mean 5.01 GPUs, peak 9, if nobody had to wait
+  demand     mean 5.01 GPUs, peak 9, if no job had to wait
   from       0 tenants, 2 users, 0 models
   has        user (3 of 4)
   lacks      min_gpus, max_gpus, estimate_s, tenant, name,
@@ -100,7 +100,7 @@ TEST(TraceInfo, StaysWithinItsWidth) {
       page.erase(0, end + 1);
       ++lines;
     }
-    EXPECT_LT(lines, 45u);  // Forty sizes are not forty rows.
+    EXPECT_LT(lines, 45u);  // The chart shows 40 sizes in fewer rows.
   }
 }
 
@@ -115,7 +115,7 @@ TEST(TraceInfo, AgreesWithWhatIsKnownOfPhilly) {
   EXPECT_NEAR(info.span.in_hours() / 24, 108.9, 0.05);
   EXPECT_EQ(info.p10, Duration::seconds(61));
   EXPECT_EQ(info.p50, Duration::seconds(1144));
-  // The README interpolates between neighbours, we take one of them.
+  // The README interpolates between neighbors; describe() takes one of them.
   EXPECT_NEAR(info.p90.in_seconds(), 11'264, 5);
   EXPECT_NEAR(info.p99.in_seconds(), 254'611, 600);
   EXPECT_EQ(info.longest, Duration::seconds(4'628'226));

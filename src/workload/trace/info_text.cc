@@ -1,4 +1,4 @@
-// The page that `muster trace info` prints; see info.h.
+// The output of `muster trace info`; see info.h.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
-// Hours and GPUs: whole once there are a hundred of them.
+// Formats hours and GPUs: three significant digits below 100, whole numbers from 100 on.
 std::string amount(double number) {
   if (number >= 99.95) return grouped(std::llround(number));
   return fmt::format("{:.{}f}", number, number < 9.995 ? 2 : 1);
@@ -32,7 +32,7 @@ std::string counted(std::size_t count, std::string_view noun) {
                      count == 1 ? "" : "s");
 }
 
-// A bar of `share` times `cells`; whatever is not nothing leaves a mark.
+// Returns a bar of length share * cells. Every share above 0 has a visible mark.
 std::string bar(double share, int cells, Glyphs glyphs) {
   if (share <= 0) return "";
   if (glyphs == Glyphs::kAscii) {
@@ -48,7 +48,7 @@ std::string bar(double share, int cells, Glyphs glyphs) {
 }
 
 std::string padded_bar(double share, int cells, Glyphs glyphs) {
-  // fmt pads by display width, so blocks of three bytes each still line up.
+  // fmt pads by display width, so columns align although a block character has three bytes.
   return fmt::format("{:<{}}", bar(share, cells, glyphs), cells);
 }
 
@@ -57,7 +57,7 @@ std::string without_trailing_blanks(std::string line) {
   return line + "\n";
 }
 
-// "  has        a, b, c" over as many lines as it takes; nothing for an empty list.
+// Returns "  has        a, b, c", wrapped at `width`, or "" for an empty list.
 std::string listed(std::string_view label, const std::vector<std::string>& items, int width) {
   if (items.empty()) return "";
   std::string out = fmt::format("  {:<10} ", label);
@@ -78,7 +78,7 @@ std::string listed(std::string_view label, const std::vector<std::string>& items
   return out + "\n";
 }
 
-// Which columns have something in them, and for how many jobs where not for all.
+// Lists the columns with values and those without. Adds the number of jobs if only some have one.
 std::string has_and_lacks(const TraceInfo& info, int width) {
   std::vector<std::string> has;
   std::vector<std::string> lacks;
@@ -103,7 +103,7 @@ std::string summary(const Trace& trace, const TraceInfo& info, int width) {
   row("submitted", fmt::format("over {}, the first at {}", short_duration(info.span),
                                short_duration(info.first_submit - Instant())));
   row("GPU-hours", amount(info.gpu_hours));
-  row("demand", fmt::format("mean {} GPUs, peak {}, if nobody had to wait", amount(info.mean_gpus),
+  row("demand", fmt::format("mean {} GPUs, peak {}, if no job had to wait", amount(info.mean_gpus),
                             grouped(info.peak_gpus)));
   row("from", fmt::format("{}, {}, {}", counted(info.tenants, "tenant"),
                           counted(info.users, "user"), counted(info.models, "model")));
@@ -127,7 +127,8 @@ std::string duration_row(const TraceInfo& info) {
   return fmt::format("  run time\n{}\n{}\n", labels, values);
 }
 
-// At most twelve rows: the sizes with most jobs, ascending, and the rest as one.
+// One row of the chart of sizes. There are at most 12: the sizes with the most jobs, ascending, and
+// one row for all others.
 struct SizeRow {
   std::string label;
   std::int64_t jobs = 0;
@@ -135,18 +136,18 @@ struct SizeRow {
 };
 
 std::vector<SizeRow> size_rows(const TraceInfo& info) {
-  constexpr std::size_t kMostRows = 12;
+  constexpr std::size_t kMaxRows = 12;
   std::int64_t least_jobs = 0;
-  if (info.sizes.size() > kMostRows) {
+  if (info.sizes.size() > kMaxRows) {
     std::vector<std::int64_t> counts;
     for (const GpuSizeCount& size : info.sizes) counts.push_back(size.jobs);
     std::sort(counts.rbegin(), counts.rend());
-    least_jobs = counts[kMostRows - 2];
+    least_jobs = counts[kMaxRows - 2];
   }
   std::vector<SizeRow> rows;
   SizeRow rest{"other"};
   for (const GpuSizeCount& size : info.sizes) {
-    const bool room = info.sizes.size() <= kMostRows || rows.size() < kMostRows - 1;
+    const bool room = info.sizes.size() <= kMaxRows || rows.size() < kMaxRows - 1;
     if (size.jobs >= least_jobs && room) {
       rows.push_back({grouped(size.gpus), size.jobs, size.gpu_hours});
     } else {
@@ -178,7 +179,7 @@ std::string size_chart(const TraceInfo& info, int width, Glyphs glyphs) {
   return out;
 }
 
-// Steps of about four: a logarithmic scale in units people think in.
+// A logarithmic scale with steps of about 4, in common units of time.
 struct Bin {
   std::string_view label;
   std::int64_t below_s;
@@ -224,7 +225,7 @@ struct TimeUnit {
   std::int64_t seconds;
 };
 
-// Days, hours or minutes, whichever gives the line at least a few cells.
+// Returns days or hours if the span has at least 4 of them, otherwise minutes.
 TimeUnit arrival_unit(Duration span) {
   if (span >= Duration::seconds(4 * 86'400)) return {"day", 86'400};
   if (span >= Duration::seconds(4 * 3600)) return {"hour", 3600};
@@ -248,7 +249,7 @@ std::string arrival_line(const Trace& trace, const TraceInfo& info, int width, G
   constexpr std::string_view kBlocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   constexpr std::string_view kMarks[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
   for (const std::int64_t count : counts) {
-    const std::int64_t level = (8 * count + most - 1) / most;  // Any arrival at all leaves a mark.
+    const std::int64_t level = (8 * count + most - 1) / most;  // At least 1 if count > 0.
     const auto i = static_cast<std::size_t>(level);
     out += glyphs == Glyphs::kUnicode ? kBlocks[i] : kMarks[i];
   }

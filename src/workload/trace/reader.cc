@@ -12,8 +12,8 @@
 #include "base/text/text.h"
 #include "workload/trace/columns.h"
 #include "workload/trace/format.h"
+#include "workload/trace/read_summary.h"
 #include "workload/trace/row_reader.h"
-#include "workload/trace/tally.h"
 #include "workload/trace/values.h"
 
 namespace muster {
@@ -28,7 +28,7 @@ std::vector<std::string_view> format_names() {
 
 class Parser {
  public:
-  // The name is empty or that of a format.
+  // REQUIRES: format_name is empty or the name of a format.
   Parser(std::string_view text, std::string_view source, std::string_view format_name,
          const TraceFacts& facts)
       : text_(text),
@@ -38,19 +38,20 @@ class Parser {
         facts_(facts) {
     trace_.source = source;
     const auto rows = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
-    trace_.jobs.reserve(std::min<std::size_t>(rows, 1'000'000));  // A guess must not cost much.
+    // Limited, because most lines may turn out not to be jobs.
+    trace_.jobs.reserve(std::min<std::size_t>(rows, 1'000'000));
   }
 
   Result<Trace> run();
 
  private:
-  bool says_nothing(std::string_view line) const;  // Blank, or a comment where there are such.
-  bool next_line();  // Goes to the next line that says something; false at the end.
+  bool is_blank_or_comment(std::string_view line) const;
+  bool next_line();  // Advances to the next line with content; returns false at the end.
   std::int64_t line_of(std::string_view id) const;
-  Refusal split_line();
-  Refusal start();  // Settles the format and the columns from the first line.
-  Refusal parse_row();
-  Refusal check_id(const TraceJob& job);
+  MaybeError split_line();
+  MaybeError start();  // Determines the format and the columns from the first line.
+  MaybeError parse_row();
+  MaybeError check_id(const TraceJob& job);
   void settle_times();
   void note_columns();
   void note_models();
@@ -64,7 +65,7 @@ class Parser {
   LineReader lines_;
   FieldSplitter splitter_;
   std::string_view format_name_;
-  const FormatSpec* format_;  // Until the first line is read any variant of that name, or null.
+  const FormatSpec* format_;  // Before the first line: any variant of that name, or null.
   TraceFacts facts_;
   std::optional<RowReader> rows_;
   std::size_t row_count_ = 0;
@@ -73,7 +74,7 @@ class Parser {
   IdCheck ids_;
 };
 
-bool Parser::says_nothing(std::string_view line) const {
+bool Parser::is_blank_or_comment(std::string_view line) const {
   if (trim(line).empty()) return true;
   if (format_ == nullptr) return line.starts_with('#') || line.starts_with(';');
   return format_->comment != '\0' && line.front() == format_->comment;
@@ -81,43 +82,44 @@ bool Parser::says_nothing(std::string_view line) const {
 
 bool Parser::next_line() {
   while (lines_.next()) {
-    if (!says_nothing(lines_.line())) return true;
+    if (!is_blank_or_comment(lines_.line())) return true;
   }
   return false;
 }
 
-// Only errors ask for this, so it is cheaper to look again than to remember the line of every job.
+// Only errors need this, so it is cheaper to read the file again than to store the line of each
+// job.
 std::int64_t Parser::line_of(std::string_view id) const {
   LineReader lines(text_);
   FieldSplitter splitter;
   while (lines.next()) {
-    if (lines.number() < first_row_line_ || says_nothing(lines.line())) continue;
+    if (lines.number() < first_row_line_ || is_blank_or_comment(lines.line())) continue;
     if (splitter.split(lines.line(), format_->separator)) continue;
     if (splitter.fields().size() > *id_column_ && splitter.fields()[*id_column_] == id) break;
   }
   return lines.number();
 }
 
-Refusal Parser::split_line() {
+MaybeError Parser::split_line() {
   if (lines_.line().size() > kLongestLine) {
     return fail(
         fmt::format("line longer than {} bytes: {}", kLongestLine, in_quotes(lines_.line())));
   }
   const Separator separator = format_ == nullptr ? Separator::kComma : format_->separator;
-  if (const Refusal refusal = splitter_.split(lines_.line(), separator)) {
+  if (const MaybeError refusal = splitter_.split(lines_.line(), separator)) {
     return fail(refusal->message);
   }
   return std::nullopt;
 }
 
-Refusal Parser::start() {
+MaybeError Parser::start() {
   if (!next_line()) {
     return Error{fmt::format("{}:1: no jobs: the file is empty", trace_.source)};
   }
   if (lines_.line().size() <= kLongestLine) format_ = detect_format(lines_.line(), format_name_);
-  if (Refusal refusal = split_line()) return refusal;
+  if (MaybeError refusal = split_line()) return refusal;
   if (format_ == nullptr) {
-    return fail(fmt::format("header: of no trace format we know: {}; one of: {}",
+    return fail(fmt::format("header: matches no known trace format: {}; known formats: {}",
                             in_quotes(lines_.line()), fmt::join(format_names(), ", ")));
   }
   trace_.format = format_->name;
@@ -131,7 +133,7 @@ Refusal Parser::start() {
   return format_->has_header ? std::nullopt : parse_row();
 }
 
-Refusal Parser::parse_row() {
+MaybeError Parser::parse_row() {
   const std::vector<std::string_view>& cells = splitter_.fields();
   const std::size_t width = rows_->columns().fields.size();
   if (cells.size() != width) {
@@ -139,25 +141,26 @@ Refusal Parser::parse_row() {
                             format_->has_header ? "header" : "format", width,
                             in_quotes(lines_.line())));
   }
-  if (trace_.jobs.size() == kMostJobs) {
-    return fail(fmt::format("more than {} jobs, the most we read", kMostJobs));
+  if (trace_.jobs.size() == kMaxJobs) {
+    return fail(fmt::format("too many jobs; the maximum is {}", kMaxJobs));
   }
   if (row_count_ == 0) first_row_line_ = lines_.number();
   std::optional<TraceJob> job;
-  if (const Refusal refusal = rows_->read(cells, row_count_++, job)) return fail(refusal->message);
+  if (const MaybeError refusal = rows_->read(cells, row_count_++, job))
+    return fail(refusal->message);
   if (!job) return std::nullopt;
-  if (Refusal refusal = check_id(*job)) return refusal;
+  if (MaybeError refusal = check_id(*job)) return refusal;
   trace_.jobs.push_back(std::move(*job));
   return std::nullopt;
 }
 
-Refusal Parser::check_id(const TraceJob& job) {
+MaybeError Parser::check_id(const TraceJob& job) {
   if (!id_column_ || !ids_.seen(trace_.jobs, job.id)) return std::nullopt;
   return fail(fmt::format("{}: given twice: {}; first on line {}",
                           rows_->columns().names[*id_column_], in_quotes(job.id), line_of(job.id)));
 }
 
-// Dates become seconds since the first of them; jobs are put in order of arrival.
+// Sorts the jobs by arrival and converts dates to seconds since the first submission.
 void Parser::settle_times() {
   if (rows_->tally().late > 0) {
     std::stable_sort(trace_.jobs.begin(), trace_.jobs.end(),
@@ -195,10 +198,10 @@ void Parser::note_models() {
 }
 
 Result<Trace> Parser::run() {
-  if (const Refusal refusal = start()) return *refusal;
+  if (const MaybeError refusal = start()) return *refusal;
   while (next_line()) {
-    if (const Refusal refusal = split_line()) return *refusal;
-    if (const Refusal refusal = parse_row()) return *refusal;
+    if (const MaybeError refusal = split_line()) return *refusal;
+    if (const MaybeError refusal = parse_row()) return *refusal;
   }
   if (row_count_ == 0) return fail("no jobs: nothing after the header");
   const std::vector<std::string> changes = notes_of(rows_->tally(), *format_);
@@ -212,7 +215,7 @@ Result<Trace> Parser::run() {
   return std::move(trace_);
 }
 
-Refusal check_format(std::string_view name) {
+MaybeError check_format(std::string_view name) {
   if (name.empty() || find_format(name) != nullptr) return std::nullopt;
   return Error{fmt::format("format: no such trace format: {}{}", in_quotes(name),
                            suggestion(name, format_names()))};
@@ -230,7 +233,7 @@ std::vector<TraceFormat> trace_formats() {
 
 Result<Trace> read_trace(const std::string& path, std::string_view format,
                          const ProfileTable& profiles, const ThroughputTable* throughputs) {
-  if (const Refusal refusal = check_format(format)) return *refusal;
+  if (const MaybeError refusal = check_format(format)) return *refusal;
   const Result<std::string> text = read_text_file(path);
   if (!text.ok()) return text.error();
   return parse_trace(text.value(), path, format, profiles, throughputs);
@@ -239,7 +242,7 @@ Result<Trace> read_trace(const std::string& path, std::string_view format,
 Result<Trace> parse_trace(std::string_view text, std::string_view source_name,
                           std::string_view format, const ProfileTable& profiles,
                           const ThroughputTable* throughputs) {
-  if (const Refusal refusal = check_format(format)) return *refusal;
+  if (const MaybeError refusal = check_format(format)) return *refusal;
   if (looks_binary(text)) return Error{fmt::format("{}:1: not a text file", source_name)};
   return Parser(text, source_name, format, {profiles, throughputs}).run();
 }

@@ -1,9 +1,8 @@
 #pragma once
 
-// Reads workloads that people have: our own CSV and the public formats. A trace comes back whole
-// and checked (ascending arrivals, unique ids, sane numbers), or not at all with one line that
-// names the file, line, column and culprit. What a format has and we do not use, and what was left
-// out or changed, is said in Trace::notes.
+// Reads trace files: Muster's own CSV format and the public formats. The result is a complete,
+// validated trace (ascending submit times, unique ids, numbers in range) or a one-line error with
+// file, line, column and value. Trace::notes lists unused columns, skipped rows and changed values.
 
 #include <cstddef>
 #include <string>
@@ -22,20 +21,20 @@ struct TraceFormat {
   std::string_view doc;  // One line for `muster trace formats`.
 };
 
-// Every format, in the order of preference when a file could be two of them. From format_table.cc,
-// which is the only list of formats.
+// Returns all formats from format_table.cc. If a file matches two formats, the first one wins.
 std::vector<TraceFormat> trace_formats();
 
-inline constexpr std::size_t kMostJobs = 50'000'000;
+inline constexpr std::size_t kMaxJobs = 50'000'000;
 
-// An empty format means: find out. The profiles say which models exist and, where a format gives
-// iterations instead of a duration, how long one takes; the throughputs say that of models, batch
-// sizes and numbers of GPUs, and may be left out.
+// Reads the file at `path`. An empty `format` means: detect it from the first line. `profiles`
+// lists the known models, and their iteration times if the format has iterations but no durations.
+// `throughputs` (optional) has step rates per model, batch size and number of GPUs.
 Result<Trace> read_trace(const std::string& path, std::string_view format,
                          const ProfileTable& profiles,
                          const ThroughputTable* throughputs = nullptr);
 
-// The same from memory; source_name stands for the path in messages and in Trace::source.
+// Like read_trace(), from memory. `source_name` is used as the path in messages and in
+// Trace::source.
 Result<Trace> parse_trace(std::string_view text, std::string_view source_name,
                           std::string_view format, const ProfileTable& profiles,
                           const ThroughputTable* throughputs = nullptr);

@@ -129,7 +129,7 @@ TEST(ReadTrace, CountsLinesPastBlanksAndComments) {
   EXPECT_EQ(trace.error().message, "t.csv:11: job_id: given twice: 'b'; first on line 8");
 }
 
-// The public traces, with the figures their README gives.
+// The public traces, with numbers from their README.
 
 TEST(PublicTraces, PhillyFull) {
   const auto path = data_file("philly_full.csv");

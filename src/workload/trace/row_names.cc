@@ -16,16 +16,16 @@ NameReader::NameReader(const FormatSpec& format, const Columns& columns,
   }
 }
 
-Refusal NameReader::read(const std::vector<std::string_view>& cells, TraceJob& job) {
+MaybeError NameReader::read(const std::vector<std::string_view>& cells, TraceJob& job) {
   for (const std::size_t column : places_) {
     const bool missing = stands_for_nothing(format_, cells[column]);
     const std::string_view text = missing ? std::string_view() : cells[column];
-    if (Refusal refusal = read_cell(column, text, job)) return refusal;
+    if (MaybeError refusal = read_cell(column, text, job)) return refusal;
   }
   return std::nullopt;
 }
 
-Refusal NameReader::read_cell(std::size_t column, std::string_view text, TraceJob& job) {
+MaybeError NameReader::read_cell(std::size_t column, std::string_view text, TraceJob& job) {
   switch (columns_.fields[column]) {
     case Field::kId:
       return set_id(column, text, job);
@@ -46,29 +46,29 @@ Refusal NameReader::read_cell(std::size_t column, std::string_view text, TraceJo
   }
 }
 
-Refusal NameReader::check_text(std::size_t column, std::string_view text) const {
+MaybeError NameReader::check_text(std::size_t column, std::string_view text) const {
   const char* const fault = text_fault(text);
   if (fault == nullptr) return std::nullopt;
   return columns_.fail(column, fmt::format("{}: {}", fault, in_quotes(text)));
 }
 
-Refusal NameReader::set_id(std::size_t column, std::string_view text, TraceJob& job) const {
+MaybeError NameReader::set_id(std::size_t column, std::string_view text, TraceJob& job) const {
   if (text.empty()) return columns_.fail(column, "empty: ''");
-  if (Refusal refusal = check_text(column, text)) return refusal;
+  if (MaybeError refusal = check_text(column, text)) return refusal;
   job.id = text;
   return std::nullopt;
 }
 
-Refusal NameReader::set_name(std::size_t column, std::string_view text, NameTable& table,
-                             std::uint32_t& out) {
+MaybeError NameReader::set_name(std::size_t column, std::string_view text, NameTable& table,
+                                std::uint32_t& out) {
   const std::size_t known = table.size();
   out = table.intern(text);
-  if (table.size() == known) return std::nullopt;  // Looked at when it was first seen.
+  if (table.size() == known) return std::nullopt;  // Already checked when it was first added.
   return check_text(column, text);
 }
 
-Refusal NameReader::set_model(std::size_t column, std::string_view text, TraceJob& job) {
-  if (Refusal refusal = set_name(column, text, trace_.models, job.model)) return refusal;
+MaybeError NameReader::set_model(std::size_t column, std::string_view text, TraceJob& job) {
+  if (MaybeError refusal = set_name(column, text, trace_.models, job.model)) return refusal;
   if (job.model == model_profiles_.size()) model_profiles_.push_back(profiles_.find(text));
   const ProfileId profile = model_profiles_[job.model];
   const bool optional = format_.models == ModelRule::kProfile && text.empty();
@@ -80,14 +80,13 @@ Refusal NameReader::set_model(std::size_t column, std::string_view text, TraceJo
                             known.empty() ? "; no profiles were given" : suggestion(text, known)));
   }
   if (format_.models == ModelRule::kTimedProfile && profiles_[profile].iteration_seconds() <= 0) {
-    return columns_.fail(
-        column, "its profile does not say how long an iteration takes: " + in_quotes(text));
+    return columns_.fail(column, "its profile has no iteration time: " + in_quotes(text));
   }
   return std::nullopt;
 }
 
-// A job of ours may insist on one type or take any, nothing between.
-Refusal NameReader::set_choice(std::size_t column, std::string_view text, TraceJob& job) {
+// A job can require one GPU type or accept any. It cannot require one of several types.
+MaybeError NameReader::set_choice(std::size_t column, std::string_view text, TraceJob& job) {
   if (text.find('|') == std::string_view::npos) {
     return set_name(column, text, trace_.gpu_types, job.gpu_type);
   }

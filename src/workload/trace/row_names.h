@@ -1,7 +1,7 @@
 #pragma once
 
-// The texts of a row: who a job belongs to, what it runs and what it is called, checked and put
-// into the tables of the trace.
+// Reads the text columns of a row (id, model, user, tenant, name, GPU type), validates them and
+// adds them to the name tables of the trace.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,31 +18,33 @@ namespace muster {
 
 class NameReader {
  public:
-  // All must outlive it.
+  // REQUIRES: all arguments outlive this object.
   NameReader(const FormatSpec& format, const Columns& columns, const ProfileTable& profiles,
              Trace& trace);
 
-  // Only for rows that are jobs: what a table has seen, it keeps. The errors say which column and
-  // what is wrong with it.
-  Refusal read(const std::vector<std::string_view>& cells, TraceJob& job);
+  // Sets the text fields of `job`. Call it only for rows that become jobs, because names stay in
+  // the tables. Errors name the column and the problem.
+  MaybeError read(const std::vector<std::string_view>& cells, TraceJob& job);
 
   ProfileId profile_of(std::uint32_t model) const { return model_profiles_[model]; }
-  std::int64_t jobs_with_choice() const { return jobs_with_choice_; }  // Of several GPU types.
+  // Number of jobs that accept one of several GPU types.
+  std::int64_t jobs_with_choice() const { return jobs_with_choice_; }
 
  private:
-  Refusal read_cell(std::size_t column, std::string_view text, TraceJob& job);
-  Refusal check_text(std::size_t column, std::string_view text) const;
-  Refusal set_id(std::size_t column, std::string_view text, TraceJob& job) const;
-  Refusal set_name(std::size_t column, std::string_view text, NameTable& table, std::uint32_t& out);
-  Refusal set_model(std::size_t column, std::string_view text, TraceJob& job);
-  Refusal set_choice(std::size_t column, std::string_view text, TraceJob& job);
+  MaybeError read_cell(std::size_t column, std::string_view text, TraceJob& job);
+  MaybeError check_text(std::size_t column, std::string_view text) const;
+  MaybeError set_id(std::size_t column, std::string_view text, TraceJob& job) const;
+  MaybeError set_name(std::size_t column, std::string_view text, NameTable& table,
+                      std::uint32_t& out);
+  MaybeError set_model(std::size_t column, std::string_view text, TraceJob& job);
+  MaybeError set_choice(std::size_t column, std::string_view text, TraceJob& job);
 
   const FormatSpec& format_;
   const Columns& columns_;
   const ProfileTable& profiles_;
   Trace& trace_;
-  std::vector<std::size_t> places_;                                   // The columns that are texts.
-  std::vector<ProfileId> model_profiles_ = {ProfileTable::kUnknown};  // By model.
+  std::vector<std::size_t> places_;                                   // Indices of text columns.
+  std::vector<ProfileId> model_profiles_ = {ProfileTable::kUnknown};  // By index in Trace::models.
   std::int64_t jobs_with_choice_ = 0;
 };
 

@@ -43,17 +43,17 @@ bool NumberReader::may_lack(Field field) const {
   }
 }
 
-Refusal NumberReader::read(const std::vector<std::string_view>& cells, RowNumbers& row) {
+MaybeError NumberReader::read(const std::vector<std::string_view>& cells, RowNumbers& row) {
   for (const std::size_t column : places_) {
     const bool missing = cells[column].empty() || stands_for_nothing(format_, cells[column]);
     if (missing && may_lack(columns_.fields[column])) continue;
-    if (Refusal refusal = read_cell(column, cells[column], row)) return refusal;
+    if (MaybeError refusal = read_cell(column, cells[column], row)) return refusal;
   }
   return std::nullopt;
 }
 
 template <class Out>
-Refusal NumberReader::set_seconds(std::size_t column, std::string_view text, Out& out) const {
+MaybeError NumberReader::set_seconds(std::size_t column, std::string_view text, Out& out) const {
   if (const std::optional<Duration> plain = plain_seconds(text)) {
     out = *plain;
     return std::nullopt;
@@ -65,8 +65,8 @@ Refusal NumberReader::set_seconds(std::size_t column, std::string_view text, Out
 }
 
 template <class Out>
-Refusal NumberReader::set_count(std::size_t column, std::string_view text, std::int64_t most,
-                                Out& out) const {
+MaybeError NumberReader::set_count(std::size_t column, std::string_view text, std::int64_t most,
+                                   Out& out) const {
   const std::optional<std::int64_t> number = whole_number(text);
   if (!number) return columns_.fail(column, parse_int(text).error().message);
   if (*number < 0) return columns_.fail(column, "negative: " + in_quotes(text));
@@ -77,7 +77,7 @@ Refusal NumberReader::set_count(std::size_t column, std::string_view text, std::
   return std::nullopt;
 }
 
-Refusal NumberReader::read_cell(std::size_t column, std::string_view text, RowNumbers& row) {
+MaybeError NumberReader::read_cell(std::size_t column, std::string_view text, RowNumbers& row) {
   switch (columns_.fields[column]) {
     case Field::kSubmit:
       return set_time(column, text, row.submit);
@@ -90,9 +90,9 @@ Refusal NumberReader::read_cell(std::size_t column, std::string_view text, RowNu
     case Field::kEstimate:
       return set_seconds(column, text, row.estimate);
     case Field::kGpus:
-      return set_count(column, text, kMostJobGpus, row.gpus);
+      return set_count(column, text, kMaxJobGpus, row.gpus);
     case Field::kGpusHeld:
-      return set_count(column, text, kMostJobGpus, row.gpus_held);
+      return set_count(column, text, kMaxJobGpus, row.gpus_held);
     case Field::kGpuParts:
       return set_parts(column, text, 1, row);
     case Field::kGpuPercent:
@@ -101,10 +101,10 @@ Refusal NumberReader::read_cell(std::size_t column, std::string_view text, RowNu
       return set_count(column, text, 1000, row.gpu_milli);
     case Field::kInstances:
       return set_instances(column, text, row);
-    case Field::kFewest:
-      return set_count(column, text, kMostJobGpus, row.fewest);
-    case Field::kMost:
-      return set_count(column, text, kMostJobGpus, row.most);
+    case Field::kMin:
+      return set_count(column, text, kMaxJobGpus, row.fewest);
+    case Field::kMax:
+      return set_count(column, text, kMaxJobGpus, row.most);
     case Field::kIterations:
       return set_count(column, text, kNoLimit, row.iterations);
     case Field::kBatch:
@@ -116,23 +116,23 @@ Refusal NumberReader::read_cell(std::size_t column, std::string_view text, RowNu
   }
 }
 
-Refusal NumberReader::set_time(std::size_t column, std::string_view text,
-                               std::optional<Duration>& out) {
+MaybeError NumberReader::set_time(std::size_t column, std::string_view text,
+                                  std::optional<Duration>& out) {
   if (!format_.has_dates) return set_seconds(column, text, out);
   const Result<Date> date = parse_date(text);
   if (!date.ok()) return columns_.fail(column, date.error().message);
   if (!dates_have_zone_) dates_have_zone_ = date.value().has_zone;
   if (date.value().has_zone != *dates_have_zone_) {
     return columns_.fail(column,
-                         fmt::format("{} a zone, unlike the dates above: {}",
+                         fmt::format("{} a time zone, unlike the dates above: {}",
                                      *dates_have_zone_ ? "without" : "with", in_quotes(text)));
   }
   out = Duration::seconds(date.value().seconds);
   return std::nullopt;
 }
 
-Refusal NumberReader::set_parts(std::size_t column, std::string_view text, double unit,
-                                RowNumbers& row) const {
+MaybeError NumberReader::set_parts(std::size_t column, std::string_view text, double unit,
+                                   RowNumbers& row) const {
   const Result<double> number = parse_number(text);
   if (!number.ok()) return columns_.fail(column, number.error().message);
   if (number.value() < 0) return columns_.fail(column, "negative: " + in_quotes(text));
@@ -140,24 +140,25 @@ Refusal NumberReader::set_parts(std::size_t column, std::string_view text, doubl
   return std::nullopt;
 }
 
-// Written by pandas, which makes "2.0" of a 2 where another row has none.
-Refusal NumberReader::set_instances(std::size_t column, std::string_view text,
-                                    RowNumbers& row) const {
+// The files come from pandas, which writes "2.0" instead of "2" if another row has no value.
+MaybeError NumberReader::set_instances(std::size_t column, std::string_view text,
+                                       RowNumbers& row) const {
   const Result<double> number = parse_number(text);
   if (!number.ok()) return columns_.fail(column, number.error().message);
   if (number.value() < 0) return columns_.fail(column, "negative: " + in_quotes(text));
   if (number.value() != std::floor(number.value())) {
     return columns_.fail(column, "not a whole number: " + in_quotes(text));
   }
-  if (number.value() > static_cast<double>(kMostJobGpus)) {
+  if (number.value() > static_cast<double>(kMaxJobGpus)) {
     return columns_.fail(column,
-                         fmt::format("must be at most {}: {}", kMostJobGpus, in_quotes(text)));
+                         fmt::format("must be at most {}: {}", kMaxJobGpus, in_quotes(text)));
   }
   row.instances = static_cast<std::int64_t>(number.value());
   return std::nullopt;
 }
 
-Refusal NumberReader::set_state(std::size_t column, std::string_view text, RowNumbers& row) const {
+MaybeError NumberReader::set_state(std::size_t column, std::string_view text,
+                                   RowNumbers& row) const {
   for (std::size_t i = 0; i < format_.states.size(); ++i) {
     if (format_.states[i].word != text) continue;
     row.state = i;

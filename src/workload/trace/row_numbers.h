@@ -1,7 +1,7 @@
 #pragma once
 
-// What the numbers of a row say: times, GPUs, counts and states, checked one by one. Whether the
-// row is a job is for RowReader to judge.
+// Reads the number columns of a row (times, GPUs, counts, states) and validates each one. RowReader
+// decides whether the row is a job.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,48 +17,51 @@
 
 namespace muster {
 
-inline constexpr std::int64_t kMostJobGpus = std::int64_t{kMostNodes} * kMostGpusPerNode;
+inline constexpr std::int64_t kMaxJobGpus = std::int64_t{kMaxNodes} * kMaxGpusPerNode;
 
-// Empty or zero where the row does not say.
+// Numbers of one row. A missing value leaves the default: empty, or as initialized here.
 struct RowNumbers {
-  std::optional<Duration> submit, start, end;  // On the file's own clock.
+  std::optional<Duration> submit, start, end;  // On the clock of the file.
   std::optional<Duration> duration;
   Duration estimate;
   std::optional<std::int64_t> gpus, gpus_held;
-  std::optional<double> gpu_parts;  // An instance.
+  std::optional<double> gpu_parts;  // GPUs per instance; may be fractional.
   std::int64_t instances = 1;
-  std::int64_t gpu_milli = 1000;  // Of each GPU.
+  std::int64_t gpu_milli = 1000;  // Thousandths that the job needs of each GPU.
   std::int64_t fewest = 0;
   std::int64_t most = 0;
   std::int64_t iterations = 0;
   std::int64_t batch = 0;
-  std::optional<std::size_t> state;  // Place in the format's states.
+  std::optional<std::size_t> state;  // Index in FormatSpec::states.
 };
 
 class NumberReader {
  public:
-  // Both must outlive it.
+  // REQUIRES: both arguments outlive this object.
   NumberReader(const FormatSpec& format, const Columns& columns);
 
-  // There are as many cells as columns. The errors say which column and what is wrong with it.
-  Refusal read(const std::vector<std::string_view>& cells, RowNumbers& row);
+  // Fills in `row`. Errors name the column and the problem.
+  // REQUIRES: there are as many cells as columns.
+  MaybeError read(const std::vector<std::string_view>& cells, RowNumbers& row);
 
  private:
   bool may_lack(Field field) const;
-  Refusal read_cell(std::size_t column, std::string_view text, RowNumbers& row);
-  Refusal set_time(std::size_t column, std::string_view text, std::optional<Duration>& out);
+  MaybeError read_cell(std::size_t column, std::string_view text, RowNumbers& row);
+  MaybeError set_time(std::size_t column, std::string_view text, std::optional<Duration>& out);
   template <class Out>
-  Refusal set_seconds(std::size_t column, std::string_view text, Out& out) const;
+  MaybeError set_seconds(std::size_t column, std::string_view text, Out& out) const;
   template <class Out>
-  Refusal set_count(std::size_t column, std::string_view text, std::int64_t most, Out& out) const;
-  Refusal set_parts(std::size_t column, std::string_view text, double unit, RowNumbers& row) const;
-  Refusal set_instances(std::size_t column, std::string_view text, RowNumbers& row) const;
-  Refusal set_state(std::size_t column, std::string_view text, RowNumbers& row) const;
+  MaybeError set_count(std::size_t column, std::string_view text, std::int64_t most,
+                       Out& out) const;
+  MaybeError set_parts(std::size_t column, std::string_view text, double unit,
+                       RowNumbers& row) const;
+  MaybeError set_instances(std::size_t column, std::string_view text, RowNumbers& row) const;
+  MaybeError set_state(std::size_t column, std::string_view text, RowNumbers& row) const;
 
   const FormatSpec& format_;
   const Columns& columns_;
-  std::vector<std::size_t> places_;      // The columns that are numbers.
-  std::optional<bool> dates_have_zone_;  // As the first date of the file.
+  std::vector<std::size_t> places_;      // Indices of number columns.
+  std::optional<bool> dates_have_zone_;  // From the first date of the file.
 };
 
 }  // namespace muster

@@ -12,8 +12,8 @@ namespace muster {
 
 namespace {
 
-// GPUs of a job whose instances need parts of them: what they come to together, rounded up, since
-// the instances of one job may share a GPU. To the millionth, so that 100 times 0.07 is 7.
+// GPUs of a job whose instances need fractions of GPUs. The total is rounded up, not each instance,
+// because instances of one job may share a GPU. Precise to a millionth, so that 100 * 0.07 is 7.
 struct WholeGpus {
   std::int64_t gpus;
   bool rounded_up;
@@ -31,7 +31,7 @@ bool needs_parts(const RowNumbers& row) {
   return whole_gpus(*row.gpu_parts * static_cast<double>(row.instances)).rounded_up;
 }
 
-// "LM (batch size 10)", as Gavel writes it, is LM with 10.
+// A model name and a batch size. Gavel writes both as "LM (batch size 10)".
 struct SizedModel {
   std::string_view model;
   std::int64_t batch;
@@ -62,45 +62,45 @@ RowReader::RowReader(const FormatSpec& format, Columns columns, const TraceFacts
       names_(format_, columns_, facts_.profiles, trace),
       tally_(format_) {}
 
-Tally RowReader::tally() const {
-  Tally tally = tally_;
+ReadSummary RowReader::tally() const {
+  ReadSummary tally = tally_;
   tally.several_types = names_.jobs_with_choice();
   return tally;
 }
 
-Refusal RowReader::read(const std::vector<std::string_view>& cells, std::size_t number,
-                        std::optional<TraceJob>& kept) {
+MaybeError RowReader::read(const std::vector<std::string_view>& cells, std::size_t number,
+                           std::optional<TraceJob>& kept) {
   TraceJob& job = kept.emplace();
   RowNumbers row;
-  if (Refusal refusal = numbers_.read(cells, row)) return refusal;
-  if (Refusal refusal = settle_gpus(row, job)) return refusal;
-  if (const std::optional<LeftOut> reason = reason_to_leave_out(row, job)) {
+  if (MaybeError refusal = numbers_.read(cells, row)) return refusal;
+  if (MaybeError refusal = settle_gpus(row, job)) return refusal;
+  if (const std::optional<SkippedRows> reason = reason_to_leave_out(row, job)) {
     ++tally_.left_out[static_cast<std::size_t>(*reason)];
     kept.reset();
     return std::nullopt;
   }
-  if (Refusal refusal = check_range(row, job)) return refusal;
+  if (MaybeError refusal = check_range(row, job)) return refusal;
   job.fewest = static_cast<std::int32_t>(row.fewest);
   job.most = static_cast<std::int32_t>(row.most);
   job.submit = Instant::at(row.submit ? *row.submit : *row.start);
-  if (Refusal refusal = check_order(job)) return refusal;
+  if (MaybeError refusal = check_order(job)) return refusal;
   if (!id_column_) job.id = std::to_string(number);
-  if (Refusal refusal = names_.read(cells, job)) return refusal;
+  if (MaybeError refusal = names_.read(cells, job)) return refusal;
   job.user_estimate = row.estimate;
   job.iterations = row.iterations;
-  if (Refusal refusal = settle_duration(row, job)) return refusal;
+  if (MaybeError refusal = settle_duration(row, job)) return refusal;
   count(row, job, submit_column_ ? cells[*submit_column_] : std::string_view());
   return std::nullopt;
 }
 
-Refusal RowReader::settle_gpus(const RowNumbers& row, TraceJob& job) const {
+MaybeError RowReader::settle_gpus(const RowNumbers& row, TraceJob& job) const {
   std::int64_t gpus = row.gpus ? *row.gpus : row.gpus_held.value_or(0);
   if (row.gpu_parts) {
     const double total = *row.gpu_parts * static_cast<double>(row.instances);
-    if (total > static_cast<double>(kMostJobGpus)) {
+    if (total > static_cast<double>(kMaxJobGpus)) {
       const Field field = columns_.find(Field::kGpuParts) ? Field::kGpuParts : Field::kGpuPercent;
       return columns_.fail(
-          field, fmt::format("must come to at most {} GPUs: '{:g}'", kMostJobGpus, total));
+          field, fmt::format("must be at most {} GPUs in total: '{:g}'", kMaxJobGpus, total));
     }
     gpus = whole_gpus(total).gpus;
   }
@@ -108,43 +108,43 @@ Refusal RowReader::settle_gpus(const RowNumbers& row, TraceJob& job) const {
   return std::nullopt;
 }
 
-// Of a whole row, since columns come in any order.
-Refusal RowReader::check_range(const RowNumbers& row, const TraceJob& job) const {
+// Checks a whole row, because columns can be in any order.
+MaybeError RowReader::check_range(const RowNumbers& row, const TraceJob& job) const {
   if (job.gpus == 0) return columns_.fail(Field::kGpus, "must be at least 1: '0'");
   const auto beyond = [&](Field field, std::string_view side, std::int64_t count) {
-    return columns_.fail(field, fmt::format("{} its {} GPUs: '{}'", side, job.gpus, count));
+    return columns_.fail(field, fmt::format("{} the job's {} GPUs: '{}'", side, job.gpus, count));
   };
-  if (row.fewest > job.gpus) return beyond(Field::kFewest, "above", row.fewest);
-  if (row.most > 0 && row.most < job.gpus) return beyond(Field::kMost, "below", row.most);
+  if (row.fewest > job.gpus) return beyond(Field::kMin, "above", row.fewest);
+  if (row.most > 0 && row.most < job.gpus) return beyond(Field::kMax, "below", row.most);
   return std::nullopt;
 }
 
-std::optional<LeftOut> RowReader::reason_to_leave_out(const RowNumbers& row,
-                                                      const TraceJob& job) const {
+std::optional<SkippedRows> RowReader::reason_to_leave_out(const RowNumbers& row,
+                                                          const TraceJob& job) const {
   if (format_.rows == Rows::kAll) return std::nullopt;
   const Outcome outcome = row.state ? format_.states[*row.state].outcome : Outcome::kDone;
-  if (outcome == Outcome::kPart) return LeftOut::kPart;
-  if (job.gpus == 0) return LeftOut::kNoGpus;
-  if (outcome == Outcome::kNeverRan) return LeftOut::kNeverRan;
-  if (outcome == Outcome::kNotEnded) return LeftOut::kNotEnded;
-  if (format_.timing == Timing::kGiven && !row.duration) return LeftOut::kNeverRan;
+  if (outcome == Outcome::kPart) return SkippedRows::kPart;
+  if (job.gpus == 0) return SkippedRows::kNoGpus;
+  if (outcome == Outcome::kNeverRan) return SkippedRows::kNeverRan;
+  if (outcome == Outcome::kNotEnded) return SkippedRows::kNotEnded;
+  if (format_.timing == Timing::kGiven && !row.duration) return SkippedRows::kNeverRan;
   if (format_.timing != Timing::kClock) return std::nullopt;
-  if (!row.start) return LeftOut::kNeverRan;
-  if (!row.end) return LeftOut::kNotEnded;
-  if (*row.end < *row.start) return LeftOut::kEndsEarly;
+  if (!row.start) return SkippedRows::kNeverRan;
+  if (!row.end) return SkippedRows::kNotEnded;
+  if (*row.end < *row.start) return SkippedRows::kEndsEarly;
   return std::nullopt;
 }
 
-Refusal RowReader::check_order(const TraceJob& job) const {
+MaybeError RowReader::check_order(const TraceJob& job) const {
   if (format_.rows == Rows::kUsable || !latest_ || job.submit >= *latest_) return std::nullopt;
   const std::size_t column = *columns_.find(Field::kSubmit);
   return columns_.fail(column,
-                       fmt::format("{} is before {} of the line above; sort the file by {}",
+                       fmt::format("{} is earlier than {} in a line above; sort the file by {}",
                                    seconds_text(job.submit.us()), seconds_text(latest_->us()),
                                    columns_.names[*submit_column_]));
 }
 
-Refusal RowReader::settle_duration(const RowNumbers& row, TraceJob& job) const {
+MaybeError RowReader::settle_duration(const RowNumbers& row, TraceJob& job) const {
   switch (format_.timing) {
     case Timing::kGiven:
       job.duration = *row.duration;
@@ -162,7 +162,7 @@ Refusal RowReader::settle_duration(const RowNumbers& row, TraceJob& job) const {
   return std::nullopt;
 }
 
-Refusal RowReader::time_steps(const RowNumbers& row, TraceJob& job) const {
+MaybeError RowReader::time_steps(const RowNumbers& row, TraceJob& job) const {
   const std::string& name = trace_.models[job.model];
   const bool steps_given = columns_.find(Field::kIterations).has_value();
   const auto [model, batch] = sized_model(name, row.batch);
@@ -172,7 +172,7 @@ Refusal RowReader::time_steps(const RowNumbers& row, TraceJob& job) const {
       if (!steps_given && known->steps == 0) {
         return columns_.fail(
             Field::kModel,
-            "neither the trace nor the throughputs give its steps: " + in_quotes(name));
+            "its number of steps is in neither the trace nor the throughputs: " + in_quotes(name));
       }
       const double each = 1 / known->steps_per_second;
       return set_duration(static_cast<double>(job.iterations) * each, each, job);
@@ -183,23 +183,22 @@ Refusal RowReader::time_steps(const RowNumbers& row, TraceJob& job) const {
     return set_duration(static_cast<double>(job.iterations) * each, each, job);
   }
   if (facts_.throughputs == nullptr) {
-    return columns_.fail(
-        Field::kModel,
-        "its run time is not in the trace, and no throughputs were given: " + in_quotes(name));
+    return columns_.fail(Field::kModel,
+                         "the trace has no run time; use --throughputs FILE: " + in_quotes(name));
   }
   const std::vector<std::string> others = facts_.throughputs->entries_of(model);
   return columns_.fail(Field::kModel,
                        fmt::format("no throughput with batch size {} on {} GPU{}: {}{}", batch,
                                    job.gpus, job.gpus == 1 ? "" : "s", in_quotes(model),
                                    others.empty() ? suggestion(model, facts_.throughputs->models())
-                                                  : "; there is " + first_few(others)));
+                                                  : "; available: " + first_few(others)));
 }
 
-Refusal RowReader::set_duration(double seconds, double each, TraceJob& job) const {
+MaybeError RowReader::set_duration(double seconds, double each, TraceJob& job) const {
   if (seconds > kLongestDuration.in_seconds()) {
     const Field field = columns_.find(Field::kIterations) ? Field::kIterations : Field::kModel;
-    return columns_.fail(field,
-                         fmt::format("too long a time at {} s each: '{}'", each, job.iterations));
+    return columns_.fail(
+        field, fmt::format("run time too long at {} s per step: '{}'", each, job.iterations));
   }
   job.duration = Duration::micros(std::llround(seconds * 1e6));
   return std::nullopt;

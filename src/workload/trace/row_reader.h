@@ -1,6 +1,6 @@
 #pragma once
 
-// One row of a trace file, checked and made into a job, or left out for a reason.
+// Validates one row of a trace file and converts it to a job, or skips it for a reason.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,47 +15,50 @@
 #include "workload/input/throughputs_file.h"
 #include "workload/trace/columns.h"
 #include "workload/trace/format.h"
+#include "workload/trace/read_summary.h"
 #include "workload/trace/row_names.h"
 #include "workload/trace/row_numbers.h"
-#include "workload/trace/tally.h"
 #include "workload/trace/trace.h"
 
 namespace muster {
 
-// What is known beside the trace. Without throughputs, formats that need them are refused.
+// Tables that a reader uses in addition to the trace. Without throughputs, reading a format that
+// needs them fails.
 struct TraceFacts {
   const ProfileTable& profiles;
   const ThroughputTable* throughputs = nullptr;
 };
 
-// Takes rows in the order of the file. It puts names into the tables of the trace, but not the jobs
-// into its list.
+// Reads rows in file order, for parse_trace(). It adds names to the tables of the trace; the caller
+// adds the jobs to Trace::jobs.
 class RowReader {
  public:
-  // The trace and what the facts refer to must outlive it.
+  // REQUIRES: the format, the trace and the tables in `facts` outlive this object.
   RowReader(const FormatSpec& format, Columns columns, const TraceFacts& facts, Trace& trace);
   RowReader(const RowReader&) = delete;
   RowReader& operator=(const RowReader&) = delete;
   ~RowReader() = default;
 
-  // Leaves `kept` empty, and counts why, if the row is left out. There are as many cells as
-  // columns; `number` counts rows from 0 and is the id of a job that has none. The errors say which
-  // column and what is wrong with it, not where.
-  Refusal read(const std::vector<std::string_view>& cells, std::size_t number,
-               std::optional<TraceJob>& kept);
+  // Converts one row into `kept`. If the row is skipped, `kept` is empty and tally() counts the
+  // reason. `number` is the row number from 0; it is the job id if there is no id column. Errors
+  // name the column and the problem; the caller adds file and line.
+  // REQUIRES: there are as many cells as columns.
+  MaybeError read(const std::vector<std::string_view>& cells, std::size_t number,
+                  std::optional<TraceJob>& kept);
 
   const Columns& columns() const { return columns_; }
-  Tally tally() const;
-  const std::string& first_date() const { return first_date_; }  // The earliest submission.
+  ReadSummary tally() const;
+  // Text of the earliest submission date; empty if the format has no dates.
+  const std::string& first_date() const { return first_date_; }
 
  private:
-  Refusal settle_gpus(const RowNumbers& row, TraceJob& job) const;
-  Refusal check_range(const RowNumbers& row, const TraceJob& job) const;
-  std::optional<LeftOut> reason_to_leave_out(const RowNumbers& row, const TraceJob& job) const;
-  Refusal check_order(const TraceJob& job) const;
-  Refusal settle_duration(const RowNumbers& row, TraceJob& job) const;
-  Refusal time_steps(const RowNumbers& row, TraceJob& job) const;
-  Refusal set_duration(double seconds, double each, TraceJob& job) const;
+  MaybeError settle_gpus(const RowNumbers& row, TraceJob& job) const;
+  MaybeError check_range(const RowNumbers& row, const TraceJob& job) const;
+  std::optional<SkippedRows> reason_to_leave_out(const RowNumbers& row, const TraceJob& job) const;
+  MaybeError check_order(const TraceJob& job) const;
+  MaybeError settle_duration(const RowNumbers& row, TraceJob& job) const;
+  MaybeError time_steps(const RowNumbers& row, TraceJob& job) const;
+  MaybeError set_duration(double seconds, double each, TraceJob& job) const;
   void count(const RowNumbers& row, const TraceJob& job, std::string_view submit_text);
 
   const FormatSpec& format_;
@@ -65,8 +68,8 @@ class RowReader {
   const std::optional<std::size_t> id_column_, submit_column_;
   NumberReader numbers_;
   NameReader names_;
-  Tally tally_;
-  std::optional<Instant> earliest_, latest_;  // Submissions so far.
+  ReadSummary tally_;
+  std::optional<Instant> earliest_, latest_;  // Submit times of the rows read so far.
   std::string first_date_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What tests of traces share: small files in each format, made by hand with the quirks of the real
-// ones.
+// Helpers for tests of traces. The files in testdata/ are small and handmade, one or more per
+// format, with the quirks of the real traces.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ inline std::string testdata(std::string_view name) {
   return (std::filesystem::path(__FILE__).parent_path() / "testdata" / name).string();
 }
 
-// The files in testdata/ that are traces, sorted: all of them except the table of throughputs.
+// Returns the sorted names of the traces in testdata/: all files except the throughput table.
 inline std::vector<std::string> trace_files() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(testdata(""))) {
@@ -33,7 +33,7 @@ inline std::vector<std::string> trace_files() {
   return names;
 }
 
-// Expects that the trace, written in our own format and read again, is the same.
+// Expects that writing the trace in Muster's own format and reading it returns the same trace.
 inline void expect_reads_back(const Trace& trace) {
   const std::string text = write_trace_csv(trace);
   const Result<Trace> again = parse_trace(text, "again", "", synergy_like_profiles());

@@ -1,7 +1,7 @@
 #pragma once
 
-// A workload: jobs in order of arrival, with what only the simulator may know (how long each really
-// runs). Readers and generators make one; the simulator and `muster trace info` use it.
+// A workload: jobs in order of arrival, with their actual run times, which schedulers must not see.
+// Readers and generators create it; the simulator and `muster trace` use it.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,35 +15,35 @@
 namespace muster {
 
 struct TraceJob {
-  std::string id;  // As the file names it.
+  std::string id;  // The id in the file, or the row number from 0.
   Instant submit;
-  Duration duration;            // True run time at the reference share. Zero is allowed.
-  Duration user_estimate;       // What the user said it would take; zero: nothing said.
-  std::int64_t iterations = 0;  // Total steps, where the file gives them; otherwise 0.
+  Duration duration;            // Actual run time at the reference share. Zero is allowed.
+  Duration user_estimate;       // Run time estimated by the user; zero: none.
+  std::int64_t iterations = 0;  // Total number of steps; 0: unknown.
   std::int32_t gpus = 1;
-  std::int32_t fewest = 0;  // Of an elastic job, as in JobSpec; zero: not elastic.
-  std::int32_t most = 0;
-  std::uint32_t model = 0;     // In Trace::models; "" when unknown.
-  std::uint32_t user = 0;      // In Trace::users.
-  std::uint32_t tenant = 0;    // In Trace::tenants.
-  std::uint32_t name = 0;      // In Trace::names: the experiment it belongs to.
-  std::uint32_t gpu_type = 0;  // In Trace::gpu_types; "" for any.
+  std::int32_t fewest = 0;     // Minimum GPUs of an elastic job, as in JobSpec; 0: not elastic.
+  std::int32_t most = 0;       // Maximum GPUs of an elastic job, as in JobSpec; 0: not elastic.
+  std::uint32_t model = 0;     // Index in Trace::models; 0 ("") if unknown.
+  std::uint32_t user = 0;      // Index in Trace::users.
+  std::uint32_t tenant = 0;    // Index in Trace::tenants.
+  std::uint32_t name = 0;      // Index in Trace::names: the experiment of the job.
+  std::uint32_t gpu_type = 0;  // Index in Trace::gpu_types; 0 ("") means any type.
 
   friend bool operator==(const TraceJob&, const TraceJob&) = default;
 };
 
 struct Trace {
   std::string source;          // File name or "generated".
-  std::string format;          // As listed by trace_formats().
-  std::vector<TraceJob> jobs;  // Ascending by submit; ties as in the file.
+  std::string format;          // A name from trace_formats().
+  std::vector<TraceJob> jobs;  // Ascending by submit; ties in file order.
   NameTable models, users, tenants, names, gpu_types;
-  // Everything a reader left out or changed, one sentence with a count each ("3 jobs with zero
-  // GPUs left out"). Shown to the user, never silent.
+  // One sentence with a count for each kind of skipped row or changed value ("skipped: 3 rows that
+  // request no GPU"). Commands print all of them.
   std::vector<std::string> notes;
 };
 
-// Numbers the names anew in the order in which the jobs use them, as if the file had been written
-// in that order. Names that no job uses are dropped.
+// Renumbers the names in the order in which the jobs use them, and drops unused names. The result
+// is the same as for a file with the jobs in this order.
 void renumber_names(Trace& trace);
 
 }  // namespace muster

@@ -14,7 +14,7 @@ TEST(RenumberNames, FollowsTheJobs) {
   trace.jobs[0].user = 3;
   trace.jobs[2].user = 1;
   renumber_names(trace);
-  EXPECT_EQ(trace.users.size(), 3u);  // Nobody is bob.
+  EXPECT_EQ(trace.users.size(), 3u);  // No job uses bob.
   EXPECT_EQ(trace.users[trace.jobs[0].user], "cid");
   EXPECT_EQ(trace.jobs[0].user, 1u);
   EXPECT_EQ(trace.jobs[1].user, 0u);

@@ -17,7 +17,7 @@ std::optional<std::size_t> IdCheck::seen(const std::vector<TraceJob>& jobs, std:
   const std::size_t known = table_.size();
   const std::uint32_t entry = table_.intern(id);
   if (entry == known) return std::nullopt;
-  return entry - 1;  // Entry 0 is "", which is no id.
+  return entry - 1;  // Entry 0 is "", which is not an id.
 }
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds ids that a trace gives twice.
+// Detection of duplicate job ids in a trace, for parse_trace().
 
 #include <cstddef>
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace muster {
 
-// Finds an id given twice. Most traces number their jobs upwards, which needs no table; the first
-// id that does not fit starts one.
+// Finds duplicate job ids. Ascending integer ids, as in most traces, need no table. The first other
+// id creates one.
 class IdCheck {
  public:
-  // The place in `jobs` of the earlier job of that id, if there is one. `jobs` are those already
-  // seen, in order; the id is not empty.
+  // Returns the index in `jobs` of the earlier job with this id, if there is one.
+  // REQUIRES: `jobs` are the jobs of all earlier calls, in order; `id` is not empty.
   std::optional<std::size_t> seen(const std::vector<TraceJob>& jobs, std::string_view id);
 
  private:

@@ -115,7 +115,7 @@ std::size_t forget_unprofiled_models(Trace& trace, const ProfileTable& profiles)
   }
   if (jobs == 0) return 0;
   renumber_names(trace);
-  trace.notes.push_back(fmt::format("models without a profile were left out of {} jobs", jobs));
+  trace.notes.push_back(fmt::format("models without a profile were removed from {} jobs", jobs));
   return jobs;
 }
 

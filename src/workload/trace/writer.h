@@ -1,6 +1,6 @@
 #pragma once
 
-// Traces back to text, in our own format and in that of Batsim.
+// Writes traces as text, in Muster's own format and in Batsim's. `muster trace` uses it.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace muster {
 
-// Reads back as the same jobs: times to the microsecond, names as they were (but for line breaks,
-// which become blanks). Optional columns that no job uses are left out. Notes are not written.
+// Returns the trace in Muster's own CSV. Reading it returns the same jobs, with times to the
+// microsecond; only line breaks in names become blanks. Omits the notes, and optional columns that
+// no job uses.
 std::string write_trace_csv(const Trace& trace);
 
-// The jobs as Batsim's jobs.csv lists them, in as far as they are known before anything has run: no
-// start, end or place. A profile is named after the model ("unknown" without one), and a time
-// nobody asked for is -1, as there.
+// Returns the jobs in the format of Batsim's jobs.csv, without the columns that only a run fills
+// (start, end, allocated nodes). The profile is the model name, or "unknown". A missing estimate is
+// -1, as in Batsim.
 std::string write_batsim_csv(const Trace& trace);
 
-// In how many jobs something stands in a column of our format that may be left out.
+// Number of jobs that have a value in an optional column of Muster's own format.
 struct ColumnUse {
   std::string_view name;
   std::int64_t jobs = 0;
 };
 std::vector<ColumnUse> column_uses(const Trace& trace);
 
-// Our format refuses models that have no profile, other formats have them: this forgets those, says
-// so in a note and returns the number of jobs. To be called before writing a trace that was read
-// from another format.
+// Removes models without a profile from the jobs, adds a note and returns the number of these jobs.
+// Call it before writing a trace from another format: Muster's own format rejects such models.
 std::size_t forget_unprofiled_models(Trace& trace, const ProfileTable& profiles);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// A library with NVML's names and two GPUs, for tests on machines without any.
+// A fake NVML library with two GPUs, for tests on machines without GPUs.
 
 #include <cstdio>
 
@@ -22,6 +22,6 @@ int nvmlDeviceGetMemoryInfo(void*, unsigned long long* memory) {
 int nvmlDeviceGetUtilizationRates(void* device, unsigned* percent) {
   void* second = nullptr;
   nvmlDeviceGetHandleByIndex_v2(1, &second);
-  return percent[0] = 75, device == second ? 999 : 0;  // The second does not tell.
+  return percent[0] = 75, device == second ? 999 : 0;  // The second GPU does not report.
 }
 }

@@ -1,0 +1,259 @@
+#include "exec/machine/local_executor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "base/os/processes.h"
+#include "base/os/spawn.h"
+#include "base/text/text.h"
+
+namespace muster {
+namespace {
+
+// The shim gets only the variables that a job can see.
+std::vector<std::string> shim_environment() {
+  std::vector<std::string> list;
+  for (const char* name : {"PATH", "HOME", "USER", "LANG", "TZ"}) {
+    if (const char* value = std::getenv(name)) list.push_back(std::string(name) + "=" + value);
+  }
+  return list;
+}
+
+// Starts the shim with `words` as its standard error. See SpawnPlan::set_apart().
+Result<pid_t> spawn_shim(const std::string& program, const std::string& directory, int words) {
+  SpawnPlan plan;
+  ::posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&plan.files, 1, "/dev/null", O_WRONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&plan.files, words, 2);
+  plan.set_apart();
+
+  std::vector<std::string> env = shim_environment();
+  std::vector<char*> envp;
+  for (std::string& entry : env) envp.push_back(entry.data());
+  envp.push_back(nullptr);
+  std::string argv0 = "muster-shim";
+  std::string argv1 = directory;
+  char* argv[] = {argv0.data(), argv1.data(), nullptr};
+  pid_t pid = 0;
+  const int error =
+      ::posix_spawn(&pid, program.c_str(), &plan.files, &plan.attributes, argv, envp.data());
+  if (error != 0) return system_error(program, error);
+  return pid;
+}
+
+}  // namespace
+
+Result<LocalExecutor> LocalExecutor::open(Settings settings) {
+  if (::mkdir(settings.leases.c_str(), 0700) != 0 && errno != EEXIST) {
+    return system_error(settings.leases, errno);
+  }
+  LocalExecutor executor(std::move(settings));
+  executor.epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+  executor.timer_ = Fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!executor.epoll_.open() || !executor.timer_.open()) return system_error("epoll", errno);
+  executor.watch(executor.timer_);
+  return executor;
+}
+
+void LocalExecutor::watch(const Fd& fd) const {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event);
+}
+
+void LocalExecutor::wake() {
+  itimerspec soon{};
+  soon.it_value.tv_nsec = 1;
+  ::timerfd_settime(timer_.get(), 0, &soon, nullptr);
+}
+
+LocalExecutor::Lease* LocalExecutor::find(const std::string& name) {
+  const auto it = leases_.find(name);
+  return it == leases_.end() ? nullptr : &it->second;
+}
+
+MaybeError LocalExecutor::start(const LaunchSpec& spec) {
+  const std::string name = lease_name(spec);
+  if (const Lease* running = find(name)) {
+    if (running->spec == spec) return std::nullopt;
+    return Error{name + ": already running with another spec", ErrorCode::kConflict};
+  }
+  auto directory = make_record(settings_.leases, spec);
+  if (!directory.ok()) return directory.error();
+  Lease lease;
+  lease.spec = spec;
+  lease.directory = std::move(directory).value();
+  if (file_exists(lease.directory, "started.json") || file_exists(lease.directory, "exit.json")) {
+    const auto found = adopt(name, lease);
+    if (!found.ok()) return found.error();
+    return std::nullopt;
+  }
+  if (auto refusal = spawn(name, lease)) return refusal;
+  leases_.emplace(name, std::move(lease));
+  return std::nullopt;
+}
+
+MaybeError LocalExecutor::spawn(const std::string& name, Lease& lease) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe", errno);
+  lease.words = Fd(ends[0]);
+  const Fd theirs(ends[1]);
+  ::fcntl(lease.words.get(), F_SETFL, O_NONBLOCK);
+  const auto pid = spawn_shim(settings_.shim, record_path(settings_.leases, name), theirs.get());
+  if (!pid.ok()) return pid.error();
+  lease.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid.value(), 0)));
+  if (!lease.process.open()) {  // Out of descriptors: we cannot watch the shim.
+    const int error = errno;
+    ::kill(pid.value(), SIGKILL);
+    ::waitpid(pid.value(), nullptr, 0);
+    return system_error("pidfd", error);
+  }
+  lease.child = true;
+  watch(lease.process);
+  watch(lease.words);
+  return std::nullopt;
+}
+
+Result<Found::What> LocalExecutor::adopt(const std::string& name) {
+  if (!is_lease_name(name))
+    return Error{in_quotes(name) + ": not a lease name", ErrorCode::kInvalid};
+  if (find(name) != nullptr) return Error{name + ": already adopted", ErrorCode::kConflict};
+  Lease lease;
+  auto directory = open_directory(record_path(settings_.leases, name));
+  if (!directory.ok()) return directory.error();
+  lease.directory = std::move(directory).value();
+  auto spec = read_record(lease.directory);
+  if (!spec.ok()) return Error{name + ": " + spec.error().message, spec.error().code};
+  if (lease_name(spec.value()) != name)
+    return Error{name + ": contains the spec of another lease", ErrorCode::kCorrupt};
+  lease.spec = std::move(spec).value();
+  return adopt(name, lease);
+}
+
+Result<Found::What> LocalExecutor::adopt(const std::string& name, Lease& lease) {
+  auto looked = look_at(lease.directory, lease.spec);
+  if (!looked.ok()) return looked.error();
+  Found& found = looked.value();
+  const Found::What what = found.what;
+  switch (what) {
+    case Found::What::kNeverStarted:
+      break;
+    case Found::What::kRunning:
+      lease.process = std::move(found.process);
+      lease.started = true;
+      watch(lease.process);
+      tell(ExecEvent::Kind::kStarted, name, lease, std::move(found));
+      leases_.emplace(name, std::move(lease));
+      break;
+    case Found::What::kEnded:
+      ControlGroup::find(lease.spec.cgroup_parent, lease.spec.token).remove();
+      tell(ExecEvent::Kind::kEnded, name, lease, std::move(found));
+      break;
+    case Found::What::kLost:
+      if (found.rebooted) {
+        tell(ExecEvent::Kind::kLost, name, lease, std::move(found));
+        break;
+      }
+      lease.sweeping = true;
+      lease.why = found.why;
+      if (found.started) lease.since = found.started->process_start;
+      leases_.emplace(name, std::move(lease));
+      wake();
+      break;
+  }
+  return what;
+}
+
+MaybeError LocalExecutor::abandon(const std::string& name) {
+  if (!is_lease_name(name))
+    return Error{in_quotes(name) + ": not a lease name", ErrorCode::kInvalid};
+  if (find(name) != nullptr) return Error{name + ": is running", ErrorCode::kConflict};
+  auto directory = open_directory(record_path(settings_.leases, name));
+  if (!directory.ok()) return directory.error();
+  ExitReport report;
+  const auto spec = read_record(directory.value());
+  if (spec.ok()) report.token = spec.value().token;
+  report.cause = EndCause::kCouldNotStart;
+  report.words = "abandoned before it started";
+  return close_unstarted(directory.value(), report);
+}
+
+Result<LaunchSpec> LocalExecutor::spec(const std::string& name) const {
+  if (!is_lease_name(name))
+    return Error{in_quotes(name) + ": not a lease name", ErrorCode::kInvalid};
+  const auto directory = open_directory(record_path(settings_.leases, name));
+  if (!directory.ok()) return directory.error();
+  return read_record(directory.value());
+}
+
+bool LocalExecutor::forget(const std::string& name) {
+  return find(name) == nullptr && forget_record(settings_.leases, name);
+}
+
+MaybeError LocalExecutor::resize(const std::string& name, Limits limits) {
+  const Lease* lease = find(name);
+  if (lease == nullptr) return Error{name + ": not running here", ErrorCode::kNotFound};
+  Request request;
+  request.what = Request::Do::kResize;
+  request.limits = limits;
+  return ask_shim(lease->directory, request, settings_.answer_wait);
+}
+
+MaybeError LocalExecutor::stop(const std::string& name, std::optional<std::int64_t> grace_ms) {
+  const Lease* lease = find(name);
+  if (lease == nullptr) return Error{name + ": not running here", ErrorCode::kNotFound};
+  Request request;
+  request.what = Request::Do::kStop;
+  request.grace_ms = grace_ms;
+  return ask_shim(lease->directory, request, settings_.answer_wait);
+}
+
+MaybeError LocalExecutor::kill(const std::string& name) {
+  const Lease* lease = find(name);
+  if (lease == nullptr) return Error{name + ": not running here", ErrorCode::kNotFound};
+  Request request;
+  request.what = Request::Do::kKill;
+  if (!ask_shim(lease->directory, request, settings_.answer_wait)) return std::nullopt;
+  if (lease->process.open() &&
+      ::syscall(SYS_pidfd_send_signal, lease->process.get(), SIGKILL, nullptr, 0) != 0 &&
+      errno != ESRCH) {
+    return system_error(name, errno);
+  }
+  return std::nullopt;
+}
+
+Result<ShimStatus> LocalExecutor::status(const std::string& name) const {
+  const auto it = leases_.find(name);
+  if (it == leases_.end()) return Error{name + ": not running here", ErrorCode::kNotFound};
+  return ask_status(it->second.directory, settings_.answer_wait);
+}
+
+std::vector<PartUse> LocalExecutor::use() const {
+  std::vector<PartUse> uses;
+  // Wait only briefly per shim: a healthy shim responds immediately.
+  constexpr int kMaxSilent = 5;
+  const Duration patience = Duration::micros(settings_.answer_wait.us() / kMaxSilent);
+  int silent = 0;
+  for (const auto& [name, lease] : leases_) {
+    if (!lease.started || lease.sweeping) continue;
+    const Result<ShimStatus> status = ask_status(lease.directory, patience);
+    if (!status.ok() && ++silent == kMaxSilent) break;
+    if (!status.ok()) continue;
+    uses.push_back({lease.spec.job, lease.spec.epoch, lease.spec.node_rank, status.value().cpu_s,
+                    status.value().limits.cpu_milli});
+  }
+  return uses;
+}
+
+}  // namespace muster

@@ -1,0 +1,94 @@
+#include "live/views/secrets.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+namespace muster {
+
+namespace {
+
+using json = nlohmann::json;
+
+constexpr std::array<std::string_view, 19> kSecretWords = {
+    "TOKEN",       "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASS",
+    "PASSPHRASE",  "KEY",    "KEYS",   "APIKEY",  "AUTH",     "COOKIE", "CREDENTIAL",
+    "CREDENTIALS", "PWD",    "PAT",    "DSN",     "JWT"};
+constexpr std::string_view kHidden = "***";
+
+bool is_name_char(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+
+// Replaces the password in each "://user:password@".
+std::string without_url_passwords(std::string text) {
+  constexpr std::string_view kScheme = "://";
+  for (std::size_t at = text.find(kScheme); at != std::string::npos;
+       at = text.find(kScheme, at + 1)) {
+    const std::size_t begin = at + kScheme.size();
+    const std::size_t end = std::min(text.find_first_of("/ \t\n'\"", begin), text.size());
+    const std::size_t sign = text.rfind('@', end);
+    const std::size_t colon = text.find(':', begin);
+    if (sign == std::string::npos || sign < begin || colon > sign) continue;
+    text.replace(colon + 1, sign - colon - 1, kHidden);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_secret_name(std::string_view name) {
+  if (name == "PWD" || name == "OLDPWD") return false;  // The shell's directories.
+  std::string word;
+  const auto is_secret = [&] {
+    return std::find(kSecretWords.begin(), kSecretWords.end(), word) != kSecretWords.end();
+  };
+  for (const char c : name) {
+    if (c == '_' || c == '-') {
+      if (is_secret()) return true;
+      word.clear();
+    } else {
+      word += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+  }
+  return is_secret();
+}
+
+std::string without_secrets(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && is_name_char(text[end])) ++end;
+    out += text.substr(at, end - at);
+    const bool hides =
+        end < text.size() && text[end] == '=' && is_secret_name(text.substr(at, end - at));
+    if (end < text.size()) out += text[end];
+    at = end + 1;
+    if (!hides) continue;
+    out += kHidden;
+    at = std::min(text.find_first_of(" \t\r\n;&|", at), text.size());
+  }
+  return without_url_passwords(std::move(out));
+}
+
+void hide_secrets(json& request) {
+  if (!request.is_object()) return;
+  if (const auto env = request.find("env"); env != request.end() && env->is_object()) {
+    for (auto& [name, value] : env->items()) {
+      if (is_secret_name(name)) {
+        value = kHidden;
+      } else if (value.is_string()) {
+        value = without_url_passwords(value.get<std::string>());
+      }
+    }
+  }
+  if (const auto command = request.find("command");
+      command != request.end() && command->is_array()) {
+    for (json& word : *command) {
+      if (word.is_string()) word = without_secrets(word.get<std::string>());
+    }
+  }
+}
+
+}  // namespace muster

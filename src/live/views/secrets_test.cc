@@ -1,0 +1,43 @@
+#include "live/views/secrets.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace muster {
+namespace {
+
+TEST(Secrets, AreRecognizedByTheWordsOfAName) {
+  for (const char* name :
+       {"HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "--api-key", "db_password", "JWT"}) {
+    EXPECT_TRUE(is_secret_name(name)) << name;
+  }
+  for (const char* name : {"TOKENIZERS_PARALLELISM", "AUTHOR", "KEYBOARD", "PWD", "DATA", ""}) {
+    EXPECT_FALSE(is_secret_name(name)) << name;
+  }
+}
+
+TEST(Secrets, AreHiddenInCommands) {
+  EXPECT_EQ(without_secrets("HF_TOKEN=abc python x.py"), "HF_TOKEN=*** python x.py");
+  EXPECT_EQ(without_secrets("--api-key=abc"), "--api-key=***");
+  EXPECT_EQ(without_secrets("postgres://u:p@h/db --lr=0.1"), "postgres://u:***@h/db --lr=0.1");
+  EXPECT_EQ(without_secrets("echo a=b; https://host:80/x"), "echo a=b; https://host:80/x");
+  EXPECT_EQ(without_secrets("KEY="), "KEY=***");
+}
+
+TEST(Secrets, AreHiddenInRequests) {
+  nlohmann::json request = {
+      {"env", {{"WANDB_API_KEY", "k"}, {"DATA", "/d"}, {"DATABASE_URL", "pg://u:p@h"}}},
+      {"command", {"sh", "-c", "TOKEN=t run"}}};
+  hide_secrets(request);
+  EXPECT_EQ(request["env"]["WANDB_API_KEY"], "***");
+  EXPECT_EQ(request["env"]["DATA"], "/d");
+  EXPECT_EQ(request["env"]["DATABASE_URL"], "pg://u:***@h");
+  EXPECT_EQ(request["command"][2], "TOKEN=*** run");
+  nlohmann::json odd = {{"env", 3}, {"command", "text"}};
+  hide_secrets(odd);
+  EXPECT_EQ(odd["env"], 3);
+}
+
+}  // namespace
+}  // namespace muster
