@@ -1,8 +1,8 @@
-// Writes build/api.gen.ts, the TypeScript types of ../src/api/port/openapi.json, and checks all of src against them.
+// Generates build/api.gen.ts, the TypeScript types of ../src/api/port/openapi.json, and type-checks src/ with them.
 //
 //   node api_types.mjs
 //
-// esbuild drops types, so the bundle does not need this.
+// The bundle does not need this, because esbuild ignores types.
 
 import {execFileSync} from 'node:child_process';
 import {mkdirSync, readFileSync, renameSync, writeFileSync} from 'node:fs';

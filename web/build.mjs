@@ -1,5 +1,6 @@
-// Bundles into OUT what the program carries. The dashboard: index.html, app.js, app.css, icon.svg, each also gzipped.
-// With --report what is written into every HTML report: report.js, report.css and policy.txt, which allows just them.
+// Bundles the files that the program embeds into OUT. The dashboard: index.html, app.js, app.css and icon.svg, each
+// also gzipped. With --report, the files for HTML reports: report.js, report.css and policy.txt, which allows only
+// these.
 //
 //   node build.mjs OUT [--report]
 
@@ -34,7 +35,7 @@ await build({
 if (option) writePolicy();
 else writeDashboard();
 
-// A Content-Security-Policy of one page whose style and script stand in it.
+// Writes the Content-Security-Policy of a page with inline style and script.
 function writePolicy() {
   const hash = file => createHash('sha256').update(readFileSync(path.join(out, file))).digest('base64');
   writeFileSync(path.join(out, 'policy.txt'), `default-src 'none'; style-src 'sha256-${hash('report.css')}'; ` +
@@ -45,7 +46,7 @@ function writeDashboard() {
   for (const file of ['index.html', 'icon.svg']) copyFileSync(path.join(here, 'src', file), path.join(out, file));
   for (const file of readdirSync(out).filter(name => /\.(html|js|css|svg)$/.test(name))) {
     const target = path.join(out, file);
-    // Level 9 and no time or name in it: the same sources give the same bytes.
+    // gzipSync stores no time or name, so the same sources give the same bytes.
     writeFileSync(`${target}.gz`, gzipSync(readFileSync(target), {level: 9}));
   }
 }

@@ -1,5 +1,5 @@
-// A real browser for tests, which sees everything a page must not do: errors, warnings, dialogs, and requests to
-// anybody but the server under test.
+// A real browser for tests. It detects everything that a page must not do: errors, warnings, dialogs, and requests to
+// other servers than the one under test.
 
 import assert from 'node:assert/strict';
 import {existsSync} from 'node:fs';
@@ -10,7 +10,7 @@ import {fileURLToPath} from 'node:url';
 const web = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../web/');
 const PROGRAM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-// Nothing of the browser's own must go out either.
+// The browser itself must not send requests either.
 const QUIET = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync', '--disable-default-apps', '--disable-extensions'];
 
@@ -23,7 +23,7 @@ export async function launch() {
   return await chromium.launch({executablePath: PROGRAM, args: QUIET, timeout: 120_000});
 }
 
-// A tab in a store of its own. `wrong` fills with what must not be; `expected` says which of it a test brings about.
+// Opens a tab with separate storage. `wrong` collects problems; `expected` matches problems that a test causes.
 export async function openTab(browser, origin, options = {}) {
   const context = await browser.newContext({viewport: {width: 1360, height: 860}, ...options});
   const page = await context.newPage();
@@ -40,7 +40,7 @@ export async function openTab(browser, origin, options = {}) {
     const url = request.url();
     if (!url.startsWith(origin) && !url.startsWith('data:') && !url.startsWith('blob:')) wrong.push(`asks for ${url}`);
   });
-  page.setDefaultTimeout(120_000);  // Sanitized programs on a busy machine take their time.
+  page.setDefaultTimeout(120_000);  // Programs with sanitizers are slow on a busy machine.
   return {page, context, wrong, fine(expected = /^$/) {
     assert.deepEqual(wrong.filter(words => !expected.test(words)), []);
   }};

@@ -1,4 +1,4 @@
-// What the dashboard costs: until something is seen, and how its memory is after many live updates.
+// The cost of the dashboard: the time until the first paint, and the memory after many live updates.
 //
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_cost_test.mjs
 //
@@ -28,7 +28,7 @@ test(`something is seen within ${FIRST_PAINT_MS} ms`, async () => {
   assert.ok(times[3] < FIRST_PAINT_MS, `median of ${times.map(Math.round)} ms`);
 });
 
-// The heap after a collection, and what hangs on it.
+// Returns the size of the heap after a garbage collection, and the numbers of elements and listeners.
 async function weighed({client}) {
   await client.send('HeapProfiler.collectGarbage');
   const {usedSize} = await client.send('Runtime.getHeapUsage');
@@ -45,7 +45,7 @@ async function watched(hash) {
 
 const middle = list => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 
-// The last quarter of what was weighed beside the second: at the beginning things are made that are made once.
+// Compares the last quarter of the measurements with the second. The first quarter includes one-time allocations.
 function flat(what, weights) {
   const n = weights.length;
   const [second, last] = [weights.slice(Math.ceil(n / 4), Math.max(Math.ceil(n / 4) + 1, Math.floor(n / 2))),
@@ -59,12 +59,12 @@ function flat(what, weights) {
   assert.ok(listeners[1] <= listeners[0] + 2, `${what}: listeners are left behind`);
 }
 
-// What screens ask for as soon as something happened; the others wait some seconds, and are only opened.
+// The calls that screens make immediately after an event. The other screens wait some seconds and are only opened.
 const ASKS = {fleet: '/v1/fleet', timeline: '', queue: '/v1/jobs', tenants: '', nodes: '/v1/nodes'};
-const LEAST = 4;  // Times through all screens.
+const LEAST = 4;  // Minimum number of rounds through all screens.
 
 test(`memory is flat over ${SECONDS} s of live updates and output`, async () => {
-  // More lines than are kept, and then some all the time.
+  // More lines than the page keeps, and then new lines continuously.
   const writer = manager.submit('--gpus', '1', '--', 'sh', '-c',
     'seq 20000; while :; do echo "and line $((i += 1))"; sleep 0.02; done');
   const reader = await watched(`#/job/${writer}`);

@@ -1,4 +1,4 @@
-// The dashboard by the keyboard alone: every screen is reached, and what can be done there is done, without a mouse.
+// The dashboard with the keyboard only: each screen can be reached, and each action can be done without a mouse.
 //
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_keys_test.mjs
 
@@ -22,7 +22,7 @@ before(async () => {
   await page().getByText('live', {exact: true}).waitFor();
   await page().evaluate(() => {
     window.stillHere = true;
-    window.taken = [];  // Keys that the page kept from the browser.
+    window.taken = [];  // Keys that the page handles itself.
     addEventListener('keydown', event => event.defaultPrevented && window.taken.push(event.key));
   });
   sleeper('runner', 2, 'vision');
@@ -41,7 +41,7 @@ const focused = () => page().evaluate(() => {
     inGrid: Boolean(element.closest('[role=grid]')), inRow: Boolean(element.closest('.vrow'))};
 });
 
-// With Tab, as far as it takes. What has the focus must show it.
+// Presses Tab until the element has the focus. The focus must be visible.
 async function tabTo(selector, text) {
   const there = () => page().evaluate(([what, words]) => {
     const element = document.activeElement;
@@ -72,7 +72,7 @@ test('the first Tab skips the bar; each screen is reached and read, light and da
     await screen(name);
     await readable(page(), `${name}, light`);
   }
-  await tabTo('button', 'Dark colours');
+  await tabTo('button', 'Dark theme');
   await press('Enter');
   await page().locator(':root[data-theme=dark]').waitFor();
   for (const name of SCREENS) {
@@ -86,8 +86,8 @@ test('fleet: arrows choose what colours show and go from GPU to GPU; Enter opens
   await screen('fleet');
   await tabTo('[role=radio]', 'Allocation');
   await press('ArrowRight');
-  await page().locator('[role=radio][aria-checked=true]:focus').filter({hasText: 'Utilisation'}).waitFor();
-  // On another server's name an arrow begins there, and not on the first of all.
+  await page().locator('[role=radio][aria-checked=true]:focus').filter({hasText: 'Utilization'}).waitFor();
+  // From the name of another node, an arrow key goes to that node and not to the first one.
   await tabTo('.server-name a', 'right');
   await press('ArrowRight');
   assert.match(await page().locator('.gpu:focus').getAttribute('aria-label'), /^GPU 0 of right/);
@@ -121,7 +121,7 @@ test('queue: a search, a row and its page; the choice stays with its job while t
   await press('/');
   await page().keyboard.type('third');
   await page().getByRole('row').filter({hasText: 'second'}).waitFor({state: 'detached'});
-  // Of the whole word: one who types slowly has seen lists of parts of it.
+  // The results for the whole word: a slow user has seen results for its parts before.
   await page().waitForFunction(() => location.hash.includes('search=third') && !document.querySelector('.queue.old'));
   await tabTo('[role=grid]');
   await press('ArrowDown', 'Enter');
@@ -129,7 +129,7 @@ test('queue: a search, a row and its page; the choice stays with its job while t
   await somewhere('on the job\'s page');
   await page().goBack();
   await chosen().filter({hasText: 'third'}).waitFor();
-  await page().locator('[role=grid]:focus').waitFor();  // Where he left it.
+  await page().locator('[role=grid]:focus').waitFor();  // The focus is where it was.
   await press('/', 'Escape');
   await page().getByRole('row').filter({hasText: 'second'}).waitFor();
   await tabTo('[role=grid]');
@@ -147,7 +147,7 @@ test('queue: a search, a row and its page; the choice stays with its job while t
   await heading(/third/);
 });
 
-// A button of a job or a server, and the one of its dialog. Then Tab goes on from there.
+// Presses a button of a job or a node, and the one of its dialog. Tab then continues from there.
 async function act(name) {
   await tabTo('button', name);
   await press('Enter');
@@ -174,7 +174,7 @@ test('job: held and released; a question stays open when its job ends meanwhile'
   await dialog.waitFor();
   manager.cli('cancel', String(ids.third));
   await page().locator('.job-title .badge').filter({hasText: 'cancelled'}).waitFor();
-  await tabTo('dialog[open] button', 'Cancel');
+  await tabTo('dialog[open] button', 'Cancel job');
   await press('Enter');
   await dialog.getByRole('alert').waitFor();
   await press('Escape');
@@ -192,7 +192,7 @@ test('tenants, timeline and compare', async () => {
   await screen('timeline');
   await tabTo('canvas');
   await press('0', '+');
-  await page().getByRole('status').filter({hasText: 'In sight'}).waitFor();
+  await page().getByRole('status').filter({hasText: 'Visible'}).waitFor();
   await press('n');
   await page().getByRole('status').filter({hasText: /job \d+, runner/}).waitFor();
   await press('Enter');
@@ -201,7 +201,7 @@ test('tenants, timeline and compare', async () => {
   await tabTo('input[name=policy]');
   await page().keyboard.type('srtf');
   await press('Enter');
-  await page().getByText(/As it was, and as it would have been/).first().waitFor();
+  await page().getByText(/Actual and simulated results/).first().waitFor();
   tab.fine();
 });
 

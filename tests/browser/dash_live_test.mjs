@@ -1,5 +1,5 @@
-// The dashboard of a live manager, in a real browser: real jobs from their submission to their end, and what is done to
-// them. What each screen shows by itself is in dash_screens_test.mjs.
+// The dashboard of a live manager in a real browser: real jobs from submission to end, and actions on them.
+// dash_screens_test.mjs tests the updates of each screen.
 //
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_live_test.mjs
 
@@ -8,15 +8,17 @@ import {afterEach, test} from 'node:test';
 import {openTab} from './chromium.mjs';
 import {serving, twoServers} from './dashboard.mjs';
 import {TRAINER, until} from './manager.mjs';
-import {SCREENS, answers, go as goTo, open} from './screens.mjs';
+import {SCREENS, answers, go as goTo, headed, listFits, open} from './screens.mjs';
 
+// More tenants than there are colors. In alphabetical order, team-0 and vision would get the same color.
+const teams = Object.fromEntries(Array.from({length: 12}, (_, i) => [`team-${i}`, 0]));
 const {browser, manager, open: openSite} = await serving(
-  twoServers(4, {vision: 4, speech: 2, default: 2}, 'grace: 2s\nprogress_every: 500ms\n'));
+  twoServers(4, {vision: 4, speech: 2, default: 2, ...teams}, 'grace: 2s\nprogress_every: 500ms\n'));
 const tab = await openSite();
 const page = () => tab.page;
 await page().evaluate(() => window.stillHere = true);
 
-afterEach(() => manager.cancelAll());  // What a test that failed left.
+afterEach(() => manager.cancelAll());  // Jobs that a failed test left.
 
 const go = hash => goTo(page(), hash);
 const shows = (text, options) => page().getByText(text, options).first().waitFor();
@@ -37,12 +39,12 @@ test('a job submitted on the command line shows up by itself, runs, and is over'
   await row.filter({hasText: 'running'}).waitFor();
   await row.filter({hasText: '2/2'}).click();
   await page().getByRole('heading', {name: `spirals · job ${id}`}).waitFor();
-  // Its output and its progress, as they come.
+  // Live output and progress.
   const log = page().locator('.log');
   await log.getByText(/a line of step \d/).first().waitFor();
   const lines = await log.locator('.log-line').count();
   await until(async () => await log.locator('.log-line').count() > lines + 2, 'more lines come');
-  await page().locator('.job-column').getByText(/steps\/s|steps a second/).first().waitFor();
+  await page().locator('.job-column').getByText(/steps\/s|steps per second/).first().waitFor();
   await go('#/fleet');
   const used = words => page().locator('.stat').filter({has: page().getByText('used', {exact: true})})
     .getByText(words, {exact: true}).waitFor();
@@ -62,14 +64,22 @@ test('a job that waits says why, and what would help', async () => {
     .waitFor();
   await page().locator('.job-why .ways li').first().waitFor();
   await page().locator('.job-why .tree').getByText(`job ${running} (`).first().waitFor();
+  await headed(page(), 'a job that waits');
   await go('#/queue');
   await page().getByRole('row').filter({hasText: 'waiter'}).filter({hasText: 'queued'}).waitFor();
+  await listFits(page(), /^Jobs/);
+  await open(page(), 'nodes');
+  await listFits(page(), /^Nodes/);
+  await go('#/nodes/left');
+  await page().getByRole('heading', {name: 'left'}).waitFor();
+  await headed(page(), 'a node');
+  await go('#/queue');
   manager.cli('cancel', String(running), String(waiting));
-  await shows('Nothing runs and nothing waits.');
+  await shows('No active jobs');
   tab.fine();
 });
 
-// Pixels of the timeline that are no shade of grey: leases in the colours of their tenants.
+// Returns the number of pixels of the timeline that are not gray: leases in the colors of their tenants.
 const coloured = () => page().locator('.gantt-box canvas').evaluate(canvas => {
   const copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height});
   const pen = copy.getContext('2d', {willReadFrequently: true});
@@ -83,12 +93,21 @@ const coloured = () => page().locator('.gantt-box canvas').evaluate(canvas => {
   return n;
 });
 
+// Checks that at least `least` elements are there and that their colors differ.
+async function differ(selector, least) {
+  await page().locator(selector).nth(least - 1).waitFor();
+  const colors = await page().locator(selector)
+    .evaluateAll(all => all.map(one => getComputedStyle(one).backgroundColor));
+  assert.equal(new Set(colors).size, colors.length, `${selector}: ${colors}`);
+}
+
 test('the fleet tells four stories; the queue says when; a share that is held is named', async () => {
-  const held = [1, 2].map(i =>
-    sleeper('--name', `borrower-${i}`, '--gpus', '4', '--tenant', 'vision', '--estimate', '1h'));
+  const held = ['vision', 'team-0'].map(tenant =>
+    sleeper('--name', `borrower-${tenant}`, '--gpus', '4', '--tenant', tenant, '--estimate', '1h'));
   const waiting = sleeper('--name', 'owner', '--gpus', '4', '--tenant', 'default', '--estimate', '10m');
+  const blocked = sleeper('--name', 'later', '--gpus', '1', '--tenant', 'default', '--after-any', String(waiting));
   await go('#/fleet');
-  const looks = {Utilisation: '.use, .unknown', Health: '.health-open', 'CPU-starved': '.speed, .unknown',
+  const looks = {Utilization: '.use, .unknown', Health: '.health-open', 'CPU-starved': '.speed, .unknown',
     Allocation: '.job'};
   for (const [mode, look] of Object.entries(looks)) {
     await page().getByRole('radio', {name: mode}).click();
@@ -96,22 +115,27 @@ test('the fleet tells four stories; the queue says when; a share that is held is
     await page().locator('.squares .gpu').and(page().locator(look)).nth(7).waitFor();  // All eight.
   }
   await page().getByRole('heading', {name: /east/}).first().waitFor();  // By rack.
+  await differ('.legend .gpu.job', 2);
   await go('#/tenants');
-  await page().getByRole('table', {name: 'Who holds whose share'}).getByRole('link', {name: /borrower/}).first()
+  const cells = page().locator('table.figures tr').filter({hasText: 'default'}).locator('td');
+  await until(async () => (await cells.allInnerTexts()).slice(-2).join() === '0,1', 'one job is queued, one blocked');
+  await differ('section:has-text("All tenants") .series-legend .mark:not(.dashed)', 10);
+  await page().getByRole('table', {name: 'Borrowed GPUs'}).getByRole('link', {name: /borrower/}).first()
     .waitFor();
   await go('#/timeline');
   await until(async () => await coloured() > 200, 'leases are drawn');
-  await go('#/queue');  // Last: the manager foretells every ten seconds.
+  await differ('.gantt-legend .mark', 2);
+  await go('#/queue');  // Last, because the manager makes forecasts only every ten seconds.
   const row = page().getByRole('row').filter({hasText: 'owner'});
-  await row.getByText(/^in \d|any moment|not in sight/).first().waitFor();
-  for (const id of [...held, waiting]) manager.cli('cancel', String(id));
+  await row.getByText(/^in \d|any moment|no prediction/).first().waitFor();
+  for (const id of [...held, waiting, blocked]) manager.cli('cancel', String(id));
   tab.fine();
 });
 
 test('what-if: of a request, and of another scheduler', async () => {
   const id = sleeper('--name', 'asked-about', '--gpus', '8', '--tenant', 'vision');
   const waiting = sleeper('--name', 'too-large', '--gpus', '8', '--tenant', 'vision');
-  // The page itself does not know yet why it waits when it is asked: the same is compared all the same.
+  // The page does not have the explanation yet when the simulation starts; the comparison must work anyway.
   let tell;
   const asked = new Promise(done => tell = done);
   await page().route(/\/why$/, async route => {
@@ -120,27 +144,27 @@ test('what-if: of a request, and of another scheduler', async () => {
   }, {times: 1});
   await go(`#/job/${waiting}`);
   await page().getByLabel('GPUs', {exact: true}).fill('1');
-  await page().getByRole('button', {name: 'Ask'}).click();
-  await page().locator('.outcome').filter({hasText: 'As it is, in its place'}).locator('.badge').waitFor();
+  await page().getByRole('button', {name: 'Predict'}).click();
+  await page().locator('.outcome').filter({hasText: 'Current request, current position'}).locator('.badge').waitFor();
   await page().locator('.outcome').filter({hasText: 'With GPUs 1'}).locator('.badge').waitFor();
   tell();
   await go('#/compare');
   await page().locator('#known-policy option[value=srtf]').waitFor({state: 'attached'});
-  await page().getByLabel('Who runs next').fill('srtf');
-  await page().getByRole('button', {name: 'Simulate'}).click();
-  await page().getByText(/As it was, and as it would have been/).first().waitFor();
-  await page().getByLabel('Who runs next').fill('srft');
-  await page().getByRole('button', {name: 'Simulate'}).click();
+  await page().locator('input[name=policy]').fill('srtf');
+  await page().getByRole('button', {name: 'Simulate', exact: true}).click();
+  await page().getByText(/Actual and simulated results/).first().waitFor();
+  await page().locator('input[name=policy]').fill('srft');
+  await page().getByRole('button', {name: 'Simulate', exact: true}).click();
   await page().locator('main .trouble').filter({hasText: /did you mean.*srtf/i}).waitFor();
   for (const one of [id, waiting]) manager.cli('cancel', String(one));
   tab.fine(/400 \(Bad Request\)/);
   tab.wrong.length = 0;
 });
 
-async function act(button) {
+async function act(button, confirm = button) {
   await page().getByRole('button', {name: button, exact: true}).first().click();
   const dialog = page().locator('dialog[open]');
-  await dialog.getByRole('button', {name: button, exact: true}).click();
+  await dialog.getByRole('button', {name: confirm, exact: true}).click();
   await dialog.waitFor({state: 'hidden'});
 }
 
@@ -150,15 +174,19 @@ test('hold, release, cancel and retry work, after a second word', async () => {
   await until(async () => await state() === 'running', 'it runs');
   await go(`#/job/${id}`);
   await page().getByRole('button', {name: 'Hold', exact: true}).click();
-  await page().locator('dialog[open]').getByRole('button', {name: 'Leave it'}).click();
+  await page().locator('dialog[open]').getByRole('button', {name: 'Keep'}).click();
   assert.equal(await state(), 'running');
   await act('Hold');
   await until(async () => await state() === 'held', 'it is held');
   await page().getByRole('button', {name: 'Release', exact: true}).waitFor();
   await act('Release');
   await until(async () => await state() === 'running', 'it runs again');
-  await page().getByRole('button', {name: 'Cancel', exact: true}).waitFor();
-  await act('Cancel');
+  await page().getByRole('button', {name: 'Cancel', exact: true}).click();
+  const dialog = page().getByRole('dialog', {name: `Cancel job ${id} (acted-on)?`});
+  await dialog.waitFor();
+  assert.deepEqual(await dialog.getByRole('button').allInnerTexts(), ['Keep', 'Cancel job']);
+  await dialog.getByRole('button', {name: 'Keep'}).click();
+  await act('Cancel', 'Cancel job');
   await until(async () => await state() === 'cancelled', 'it is cancelled');
   await page().getByRole('button', {name: 'Retry', exact: true}).waitFor();
   await act('Retry');
@@ -206,7 +234,33 @@ test('what people write is text and never markup', async () => {
   tab.fine();
 });
 
-// The manager lets nobody be called so; if it ever did, the page would still show the names as they are.
+test('the evidence of a diagnosis opens the output at its line', async () => {
+  // More than the page loads at first.
+  const id = manager.submit('--name', 'fails', '--gpus', '1', '--', 'sh', '-c', 'seq 30; ' +
+    'echo "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"; seq -f %0300.0f 300; exit 1');
+  await go(`#/job/${id}`);
+  const link = page().locator('.evidence a').filter({hasText: 'line 31 of the output'});
+  await link.nth(1).waitFor();  // The first is of the explanation, the second of the lease.
+  const marked = page().locator('.log-line.here').filter({hasText: 'CUDA out of memory'});
+  const inSight = () => marked.evaluate(line => {
+    const [its, box] = [line, line.closest('.log')].map(one => one.getBoundingClientRect());
+    return its.top >= Math.max(0, box.top) && its.bottom <= Math.min(innerHeight, box.bottom);
+  });
+  for (const each of [link.first(), link.last()]) {
+    await each.click();
+    await marked.waitFor();
+    await until(inSight, 'the line is in sight');
+    await page().getByRole('button', {name: 'Go to the end'}).click();
+    await until(async () => !await inSight(), 'the end is in sight');
+  }
+  await page().reload();  // The address contains the line.
+  await marked.waitFor();
+  await until(inSight, 'the line is in sight');
+  await page().evaluate(() => window.stillHere = true);
+  tab.fine();
+});
+
+// The manager rejects such names. If it ever accepted them, the page would still show them as plain text.
 test('nor are the names of servers, racks, tenants and users', async () => {
   const names = {left: `left${EVIL}`, east: `east${EVIL}`, vision: `vision${EVIL}`, somebody: `somebody${EVIL}`};
   const id = sleeper('--name', 'named', '--gpus', '2', '--tenant', 'vision');
@@ -235,13 +289,13 @@ test('without a ticket there is a sign-in, and a wrong one is refused', async ()
   await other.page.goto(new URL('/', page().url()).href);
   await other.page.getByLabel('Ticket or token').fill('muster-0000');
   await other.page.getByRole('button', {name: 'Sign in'}).click();
-  await other.page.getByRole('alert').filter({hasText: 'not good here'}).waitFor();
+  await other.page.getByRole('alert').filter({hasText: 'invalid or expired'}).waitFor();
   await other.page.getByLabel('Ticket or token').fill(manager.address());
   await other.page.getByRole('button', {name: 'Sign in'}).click();
   await other.page.getByRole('link', {name: 'Fleet'}).waitFor();
   await other.page.getByRole('button', {name: 'Sign out'}).click();
   await other.page.getByLabel('Ticket or token').waitFor();
-  // An address pasted into a page that is open; and one with a bad ticket, which signs nobody out.
+  // A URL pasted into an open page, and one with an invalid ticket, which does not sign the user out.
   await goTo(other.page, new URL(manager.address()).hash);
   await other.page.getByRole('link', {name: 'Fleet'}).waitFor();
   const refused = other.page.waitForResponse(answer => answer.status() === 401);

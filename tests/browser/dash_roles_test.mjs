@@ -1,4 +1,4 @@
-// Who may what on the dashboard: a user with a token of his own beside an operator.
+// Permissions on the dashboard: a user with a token, compared with an operator.
 //
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_roles_test.mjs
 
@@ -15,7 +15,7 @@ grace: 1s
 listen: {tcp: "127.0.0.1:0", tokens: tokens}
 `);
 const SECRET = 'secret-plan';
-// Everything that tells of jobs.
+// All calls that return data about jobs.
 const ANSWERS = ['/v1/fleet', '/v1/jobs?state=all&counts=1', '/v1/timeline', '/v1/usage', '/v1/nodes', '/v1/events'];
 
 let tokens;
@@ -26,7 +26,7 @@ const url = new URL(manager.address()).origin + '/';
 const secret = manager.submit('--name', SECRET, '--gpus', '1', '--', 'sh', '-c', `echo ${SECRET}; exec sleep 600`);
 await until(async () => (await manager.ask('GET', `/v1/jobs/${secret}`)).body.state === 'running', 'it runs');
 
-// With what was told: all bodies of answers that are no streams.
+// Signs in. `told` returns the bodies of answers (without streams) that contain the secret.
 async function signedIn(user) {
   const tab = await openTab(browser, url);
   const told = [];
@@ -41,7 +41,7 @@ async function signedIn(user) {
   return {...tab, told: () => told.filter(one => one.body.includes(SECRET))};
 }
 
-// As the page does it, without the page.
+// Sends a request like the page, without the page.
 async function asked(user, target, method = 'GET', body = undefined) {
   const answer = await fetch(new URL(target, url), {method, body: body && JSON.stringify(body),
     headers: {Authorization: `Bearer ${tokens[user]}`, ...(body && {'Content-Type': 'application/json'})}});
@@ -53,7 +53,7 @@ test('no answer tells a user of others\' jobs; an operator is told', async () =>
     const [ann, boss] = [await asked('ann', target), await asked('boss', target)];
     assert.equal(ann.status, 200, target);
     assert.equal(ann.text.includes(SECRET), false, `${target} tells ann`);
-    // Where it is not told to anybody, the line before shows nothing.
+    // Without this check, an answer that never contains the name would pass the one above.
     if (!['/v1/usage', '/v1/nodes'].includes(target)) {
       assert.equal(boss.text.includes(SECRET), true, `${target} does not tell the operator`);
     }
@@ -67,7 +67,7 @@ test('no answer tells a user of others\' jobs; an operator is told', async () =>
   for (const deed of ['cancel', 'hold', 'release', 'retry']) {
     assert.ok([403, 404].includes((await asked('ann', `/v1/jobs/${secret}/${deed}`, 'POST', {})).status), deed);
   }
-  // The button is a courtesy: the manager refuses by itself.
+  // Hiding the button is not the protection: the manager itself rejects the request.
   for (const deed of ['drain', 'undrain']) {
     assert.equal((await asked('ann', `/v1/nodes/left/${deed}`, 'POST', {})).status, 403, deed);
   }
@@ -75,18 +75,46 @@ test('no answer tells a user of others\' jobs; an operator is told', async () =>
   assert.equal((await manager.ask('GET', `/v1/jobs/${secret}`)).body.state, 'running');
 });
 
+// Submits a job that waits for all GPUs.
+const waiting = async user => JSON.parse((await asked(user, '/v1/jobs', 'POST',
+  {cwd: manager.base, gpus: 4, command: ['sleep', '600']})).text).id;
+const cancel = id => manager.ask('POST', `/v1/jobs/${id}/cancel`);
+const jobLinks = (page, where) => page.locator(`${where} a[href^="#/job/"]`).evaluateAll(links =>
+  links.map(link => link.textContent));
+
+async function showsHolder(page, id) {
+  await go(page, `#/job/${id}`);
+  await page.locator('.job-why .tree').getByText(`job ${secret} (`).first().waitFor();
+}
+
 test('a user\'s screens show no jobs of others and no buttons of operators', async () => {
   const ann = await signedIn('ann');
   for (const screen of SCREENS.filter(one => one !== 'compare')) await open(ann.page, screen);
   assert.equal(await ann.page.getByRole('link', {name: 'Compare'}).count(), 0);
-  // That the GPU is held can be seen, and by whom not.
+  // Users see that the GPU is in use, but not by which job.
   await open(ann.page, 'fleet');
   await ann.page.locator(`.squares [role=img][aria-label="GPU 0 of left: job ${secret}"]`).waitFor();
   await go(ann.page, '#/nodes/left');
   await ann.page.locator('.node-panel').getByText('1 used').waitFor();
+  await ann.page.locator('.node-panel').getByText('Jobs of other users are hidden. They use 1 GPU.').waitFor();
   assert.equal(await ann.page.getByRole('button', {name: 'Drain', exact: true}).count(), 0);
   await go(ann.page, `#/job/${secret}`);
-  await ann.page.getByText(/There is no job|somebody else/).first().waitFor();
+  await ann.page.getByText(/Job \d+ not found|another user/).first().waitFor();
+  // Her own job waits for two others, which she cannot open.
+  const [bobs, anns] = [await waiting('bob'), await waiting('ann')];
+  await showsHolder(ann.page, anns);
+  assert.deepEqual(await jobLinks(ann.page, '.job-why'), []);
+  const reserved = ann.page.locator('.totals').getByText(/reserved for job/);
+  await open(ann.page, 'fleet');
+  await reserved.filter({hasText: `job ${bobs}`}).waitFor();
+  assert.deepEqual(await jobLinks(ann.page, '.totals'), []);
+  await cancel(bobs);
+  await reserved.getByRole('link', {name: `job ${anns}`}).waitFor();
+  const boss = await signedIn('boss');
+  await showsHolder(boss.page, anns);
+  assert.match((await jobLinks(boss.page, '.job-why')).join(), new RegExp(`job ${secret} `));
+  await cancel(anns);
+  await boss.context.close();
   assert.deepEqual(ann.told(), []);
   ann.fine(/40[34] \((Forbidden|Not Found)\)/);
   await ann.context.close();
@@ -106,13 +134,13 @@ test('an operator\'s show them; a server that fails two users is in quarantine, 
     const {id} = JSON.parse(answer.text);
     await until(async () => (await manager.ask('GET', `/v1/jobs/${id}`)).body.state === 'done', 'it ran elsewhere');
   }
-  await row.filter({hasText: 'quarantined'}).filter({hasText: '2 attempts of 2 users failed here'}).waitFor();
+  await row.filter({hasText: 'quarantined'}).filter({hasText: '2 attempts of 2 users failed on this node'}).waitFor();
   await row.click();
   const panel = boss.page.locator('.node-panel');
   await panel.getByText('Next test').waitFor();
   await panel.getByRole('button', {name: 'End quarantine'}).click();
   const dialog = boss.page.locator('dialog[open]');
-  await dialog.getByText('It takes jobs again at once, without passing a test.').waitFor();
+  await dialog.getByText('The node accepts jobs immediately, without passing a test.').waitFor();
   await dialog.getByRole('button', {name: 'End quarantine'}).click();
   await dialog.waitFor({state: 'hidden'});
   await row.filter({hasText: 'open'}).waitFor();

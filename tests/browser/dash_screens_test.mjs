@@ -1,6 +1,5 @@
-// Every screen of a live manager at once, each in a browser's window of its own, in the dark: what is submitted on the
-// command line shows on all of them, and so does what comes after the manager was killed and started again. None is
-// loaded anew.
+// All screens of a live manager at the same time, each in a separate window, in dark mode. They show jobs that are
+// submitted on the command line, also after the manager was killed and restarted, without reloading the page.
 //
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_screens_test.mjs
 
@@ -8,7 +7,7 @@ import assert from 'node:assert/strict';
 import {before, test} from 'node:test';
 import {serving, twoServers} from './dashboard.mjs';
 import {until} from './manager.mjs';
-import {GONE, SCREENS, go, opened, readable} from './screens.mjs';
+import {GONE, SCREENS, go, headed, opened, readable} from './screens.mjs';
 
 const {manager, open} = await serving(twoServers(4, {vision: 4, speech: 4}, 'grace: 2s\n'));
 const tabs = {};
@@ -23,7 +22,7 @@ async function openOn(hash) {
 
 before(async () => {
   await Promise.all([...SCREENS, 'job'].map(async screen => {
-    tabs[screen] = await openOn(screen === 'job' ? '#/job/1' : `#/${screen}`);  // There is none yet.
+    tabs[screen] = await openOn(screen === 'job' ? '#/job/1' : `#/${screen}`);  // The job does not exist yet.
   }));
 });
 
@@ -33,11 +32,11 @@ const is = (id, state) =>
   until(async () => (await manager.ask('GET', `/v1/jobs/${id}`)).body.state === state, `job ${id} is ${state}`);
 
 async function simulated(page) {
-  await page.getByLabel('Who runs next').fill('srtf');
-  await page.getByRole('button', {name: 'Simulate'}).click();
+  await page.locator('input[name=policy]').fill('srtf');
+  await page.getByRole('button', {name: 'Simulate', exact: true}).click();
 }
 
-// What each screen says of a job that runs alone, of so many that there were.
+// Waits until each screen shows `job`: the only running job, and the `nth` job in total.
 const TELLS = {
   fleet: (page, job) => page.locator(`.squares a[aria-label$="job ${job.id}, ${job.name}"]`).nth(job.gpus - 1)
     .waitFor(),
@@ -51,7 +50,7 @@ const TELLS = {
   tenants: (page, job) => page.locator('table.figures tr').filter({hasText: job.tenant})
     .getByRole('img', {name: `${job.gpus} used of a quota of 4`}).waitFor(),
   timeline: (page, job) => page.locator(`canvas[aria-label*=" of ${job.nth} job"]`).waitFor(),
-  // It answers when it is asked: of the jobs that have run by then.
+  // This screen simulates on request, with the jobs that have run until then.
   compare: async (page, job) => {
     await is(job.id, 'running');
     await simulated(page);
@@ -68,9 +67,10 @@ function submitted(job) {
 
 test('all screens open, with nothing on them', async () => {
   for (const screen of SCREENS) await opened(tabs[screen].page, screen);
-  await tabs.job.page.getByText('There is no job 1.').waitFor();
-  await tabs.queue.page.getByText('Nothing runs and nothing waits.').waitFor();
-  await tabs.timeline.page.getByText('No job has run in this time.').waitFor();
+  await tabs.job.page.getByText('Job 1 not found').waitFor();
+  await headed(tabs.job.page, 'a job that does not exist');
+  await tabs.queue.page.getByText('No active jobs').waitFor();
+  await tabs.timeline.page.getByText('No job has run in this period').waitFor();
   await everywhere((screen, tab) => tab.fine(screen === 'job' ? /404 \(Not Found\)/ : undefined));
 });
 
@@ -85,16 +85,36 @@ test('a job submitted on the command line shows on every one of them by itself',
   });
 });
 
+// Waits until these buttons are disabled and the page gives the reason, or until they are enabled.
+async function offered(tab, disabled, ...names) {
+  for (const name of names) {
+    const button = tab.page.getByRole('button', {name, exact: true, disabled});
+    await button.waitFor();
+    assert.equal(/no connection/i.test(await button.getAttribute('title') ?? ''), disabled, name);
+  }
+  const reason = tab.page.getByRole('status').filter({hasText: 'Actions are disabled: no connection to the manager.'});
+  await reason.first().waitFor({state: disabled ? 'visible' : 'detached'});
+}
+
 test('after the manager was killed and came back each goes on, with what happened since', async () => {
   const job = {id: 2, nth: 2, name: 'afterwards', gpus: 3, tenant: 'vision'};
   await everywhere((_, tab) => {
     tab.wrong.length = 0;
   });
+  await go(tabs.nodes.page, '#/nodes/left');
+  await tabs.job.page.getByRole('button', {name: 'Hold', exact: true}).click();
+  const dialog = {page: tabs.job.page.locator('dialog[open]')};
+  await offered(dialog, false, 'Hold', 'Keep');
   await manager.end('SIGKILL');
   await everywhere((_, tab) => tab.page.getByText('reconnecting…').first().waitFor());
+  await offered(dialog, true, 'Hold');
+  await dialog.page.getByRole('button', {name: 'Keep'}).click();
+  const buttons = [[tabs.job, 'Cancel', 'Hold', 'Predict'], [tabs.nodes, 'Drain'], [tabs.compare, 'Simulate']];
+  for (const [tab, ...names] of buttons) await offered(tab, true, ...names);
   await manager.start();
+  for (const [tab, ...names] of buttons) await offered(tab, false, ...names);
   manager.cli('cancel', '1');
-  await is(1, 'cancelled');  // It holds GPUs until then, and the next is to have the first.
+  await is(1, 'cancelled');  // It holds GPUs until then, and the next job must get the first GPUs.
   submitted(job);
   await everywhere((_, tab) => tab.page.getByText('live', {exact: true}).waitFor());
   await tabs.job.page.locator('.job-title .badge').filter({hasText: 'cancelled'}).waitFor();

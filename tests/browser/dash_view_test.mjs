@@ -1,4 +1,4 @@
-// The dashboard of files: simulated runs side by side, a sweep, an analysis, in a real browser.
+// The dashboard for files in a real browser: a comparison of simulated runs, a sweep, an analysis.
 //
 //   MUSTER_PROGRAMS=.../muster:.../trainer node --test dash_view_test.mjs
 
@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import {launch, openTab} from './chromium.mjs';
 import {MUSTER, until} from './manager.mjs';
-import {go as goTo, open, readable} from './screens.mjs';
+import {go as goTo, headed, open, readable} from './screens.mjs';
 
 const EVIL = '<img src=x onerror=alert(1)>';
 let browser;
@@ -21,7 +21,7 @@ const page = () => tab.page;
 
 const muster = (...words) => execFileSync(MUSTER, words, {cwd: dir, stdio: ['ignore', 'pipe', 'pipe']});
 
-// Calls the values of a column something else, in every third row.
+// Replaces the values of a column in every third row.
 function renamed(file, column, name) {
   const [head, ...rows] = readFileSync(file, 'utf8').trimEnd().split('\n');
   const at = head.split(',').indexOf(column);
@@ -33,7 +33,7 @@ function renamed(file, column, name) {
   })].join('\n') + '\n');
 }
 
-// The address `muster view` prints, unless it ends without one.
+// Returns the URL that `muster view` prints; fails if it ends without one.
 const printed = () => new Promise((done, failed) => {
   server.stdout.once('data', bytes => done(String(bytes).trim()));
   server.once('exit', status => failed(new Error(`muster view ended with ${status}`)));
@@ -70,14 +70,14 @@ after(async () => {
 const go = hash => goTo(page(), hash);
 
 test('several runs open side by side', async () => {
-  await page().getByText('The runs side by side').first().waitFor();
-  await page().getByText(/times as quick/).first().waitFor();
+  await page().getByText('Comparison of the runs').first().waitFor();
+  await page().getByText(/times as fast/).first().waitFor();
   assert.ok(await page().locator('.uplot').count() >= 2, 'distributions are drawn');
-  await page().getByText(/Who gains and who loses/).first().waitFor();
+  await page().getByText(/Gains and losses/).first().waitFor();
   tab.fine();
 });
 
-// The picture as it is, to see that it has changed.
+// Returns the current image, to detect changes.
 const drawn = () => page().locator('canvas').first().evaluate(canvas => canvas.toDataURL());
 
 test('the timeline is drawn, zooms and tells what is under the mouse', async () => {
@@ -116,7 +116,7 @@ test('tenants open; what a trace calls its tenants and users is text', async () 
   await go('#/tenants');
   await page().getByText('GPUs over time').first().waitFor();
   await page().locator('table.figures').getByText(`t${EVIL}`).waitFor();
-  await go('#/compare');  // Who gains and who loses, by user.
+  await go('#/compare');  // Gains and losses by user.
   await page().getByText(EVIL, {exact: true}).first().waitFor();
   assert.equal(await page().locator('img').count(), 0);
   tab.fine();
@@ -125,12 +125,13 @@ test('tenants open; what a trace calls its tenants and users is text', async () 
 test('an analysis and a sweep open', async () => {
   await open(page(), 'pages');
   await page().getByRole('link', {name: /analysis/}).click();
-  await page().getByRole('heading', {name: /The past of/}).waitFor();
+  await page().getByRole('heading', {name: /History of/}).waitFor();
   await until(async () => await page().locator('table').count() > 3, 'its tables are there');
+  await headed(page(), 'an analysis');
   await page().getByRole('link', {name: 'All reports'}).click();
   await page().getByRole('link', {name: /sweep/}).click();
   await page().getByRole('heading', {name: 'A sweep: swept'}).waitFor();
-  await page().getByText('The shortest mean completion time is that of srtf').waitFor();
+  await page().getByText('srtf has the shortest mean completion time').waitFor();
   for (const policy of ['fifo', 'srtf']) {
     await page().getByRole('row').filter({hasText: policy}).first().waitFor();
   }
@@ -139,7 +140,7 @@ test('an analysis and a sweep open', async () => {
 });
 
 test('all of it can be read in the dark', async () => {
-  await page().getByRole('button', {name: 'Dark colours'}).click();
+  await page().getByRole('button', {name: 'Dark theme'}).click();
   await page().locator(':root[data-theme=dark]').waitFor();
   for (const screen of ['compare', 'timeline', 'tenants', 'pages']) {
     await open(page(), screen);
@@ -151,6 +152,6 @@ test('all of it can be read in the dark', async () => {
 test('screens of a live manager are not offered, nor its addresses answered', async () => {
   assert.equal(await page().getByRole('link', {name: 'Fleet'}).count(), 0);
   await go('#/fleet');
-  await page().getByText(/no such screen/).waitFor();
+  await page().getByText(/No such screen/).waitFor();
   tab.fine();
 });

@@ -1,4 +1,4 @@
-// The fixture of the dashboard's tests: a manager that serves, a browser, and tabs that are signed in.
+// The fixture of the dashboard tests: a manager, a browser, and tabs that are signed in.
 
 import {execFileSync} from 'node:child_process';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import {after} from 'node:test';
 import {launch, openTab} from './chromium.mjs';
 import {MUSTER, Manager} from './manager.mjs';
 
-// Two servers in two racks, with tenants and their quotas: {vision: 4}. `more`: lines of the configuration.
+// Returns a configuration with two nodes in two racks, and tenants with quotas: {vision: 4}. `more`: additional lines.
 export function twoServers(gpus, tenants, more = '') {
   const server = (name, rack) => `  - {name: ${name}, gpus: ${gpus}, cpus: ${gpus}, mem: ${2 * gpus}, rack: ${rack}}\n`;
   const list = Object.entries(tenants).map(([name, quota]) => `    - {name: ${name}, quota: ${quota}}\n`).join('');
@@ -14,7 +14,7 @@ export function twoServers(gpus, tenants, more = '') {
     `scheduler: {policy: fifo, placement: first-fit}\n${list && `tenants:\n  list:\n${list}`}${more}`;
 }
 
-// In the file `tokens` of the manager's home; `roles`: options of each user, {boss: ['--operator']}.
+// Creates tokens in the file `tokens` of the state directory. `roles`: options per user, {boss: ['--operator']}.
 export function makeTokens(manager, roles) {
   const file = path.join(manager.home, 'tokens');
   return Object.fromEntries(Object.entries(roles).map(([user, more]) => [user,
@@ -22,7 +22,7 @@ export function makeTokens(manager, roles) {
       {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: manager.env()}).trim()]));
 }
 
-// Both end after the last test. `prepare` is called with the manager before it starts.
+// Starts a browser and a manager; both end after the last test. Calls `prepare` with the manager before it starts.
 export async function serving(config, prepare = () => {}) {
   const browser = await launch();
   const manager = new Manager(config);
@@ -38,7 +38,7 @@ export async function serving(config, prepare = () => {}) {
     await close();
     throw error;
   }
-  // A tab that is signed in; `ready` is called with it before it opens the page.
+  // Opens a tab that is signed in. Calls `ready` with it before it opens the page.
   const open = async (options = {}, ready = () => {}) => {
     const address = manager.address();
     const tab = await openTab(browser, new URL(address).origin, options);

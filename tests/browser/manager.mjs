@@ -1,4 +1,4 @@
-// A real manager for tests in a browser: a home of its own, `muster serve`, and the command line beside it.
+// A real manager for browser tests: a separate state directory, `muster serve`, and the command line.
 
 import {execFileSync, spawn} from 'node:child_process';
 import {mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync, openSync} from 'node:fs';
@@ -10,7 +10,7 @@ export const [MUSTER, TRAINER] = (process.env.MUSTER_PROGRAMS ?? '').split(':');
 
 export const pause = ms => new Promise(done => setTimeout(done, ms));
 
-// Until `look` gives something true; what it gave.
+// Waits until `look` returns a true value and returns it.
 export async function until(look, what, ms = 120_000) {
   const end = Date.now() + ms;
   for (;;) {
@@ -26,7 +26,7 @@ export class Manager {
     this.base = mkdtempSync(path.join(os.tmpdir(), 'muster-web-'));
     this.home = path.join(this.base, 'home');
     mkdirSync(this.home, {mode: 0o700});
-    // A port that no other manager takes while this one is being started again: they all want the same.
+    // A separate port: all managers prefer the same one, and another manager could take it during a restart.
     writeFileSync(path.join(this.home, 'browser-port'), `${20_000 + process.pid % 10_000}\n`);
     this.configure(config);
   }
@@ -64,7 +64,7 @@ export class Manager {
     await until(async () => (await jobs()).length === 0, 'no job is left');
   }
 
-  // The jobs are ended too: nothing may be left when the test is over.
+  // Also ends the jobs: nothing may remain after the test.
   async close() {
     if (this.daemon) await this.cancelAll().catch(error => console.log(error.message));
     await this.end();
@@ -75,7 +75,7 @@ export class Manager {
     return readFileSync(path.join(this.base, 'serve.log'), 'utf8');
   }
 
-  // By the Unix socket, as the command line does.
+  // Uses the Unix socket like the command line.
   ask(method, target, body) {
     return new Promise((done, failed) => {
       const text = body === undefined ? '' : JSON.stringify(body);
@@ -106,7 +106,7 @@ export class Manager {
     return Number(this.cli('submit', ...words).split('\n')[0]);
   }
 
-  // Where the dashboard is, with a ticket.
+  // Returns the URL of the dashboard with a ticket.
   address() {
     return this.cli('view');
   }

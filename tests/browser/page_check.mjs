@@ -1,10 +1,10 @@
-// Opens a page that muster wrote in a real browser and looks whether everything on it works.
+// Opens a page that muster wrote in a real browser and checks that everything on it works.
 //
 //   node page_check.mjs FILE.html|PROGRAM [DIR]
 //
-// PROGRAM: sample_page, which writes a page with everything there is. Pictures of the page (light, dark, narrow) and
-// its PDF go to DIR. Needs `npm ci` in web/ and Chromium ($CHROMIUM, or /usr/bin/chromium). Without Chromium it
-// exits with 77; with 1 if something is wrong.
+// PROGRAM: sample_page, which writes a page with all kinds of content. DIR gets screenshots (light, dark, narrow) and
+// a PDF of the page. Needs `npm ci` in web/ and Chromium ($CHROMIUM, or /usr/bin/chromium). The exit status is 77
+// without Chromium, and 1 if a check fails.
 
 import {execFileSync} from 'node:child_process';
 import {mkdirSync, mkdtempSync, readFileSync, rmSync, statSync} from 'node:fs';
@@ -13,7 +13,7 @@ import path from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {launch, openTab} from './chromium.mjs';
 
-const MOST_MS = 10_000;  // From opening the page until it can be used; much more than it takes on an idle machine.
+const MOST_MS = 10_000;  // From opening the page until it is usable; much more than on an idle machine.
 
 const [given, out] = process.argv.slice(2);
 if (!given) {
@@ -51,11 +51,11 @@ async function open(browser, file, options) {
 
 async function shoot(page, name) {
   if (!out) return;
-  // The caret is left alone: to hide it a style would be added, which the page's policy forbids.
+  // Keeps the caret: hiding it would add a style, which the content security policy forbids.
   await page.screenshot({path: path.join(out, name), fullPage: true, caret: 'initial'});
 }
 
-// What was asked for is on the screen; the news of scrolling, which hides tips, has arrived.
+// Waits until changes are painted and scroll events, which hide tips, have been delivered.
 async function settle(page) {
   await page.evaluate(() => new Promise(done => requestAnimationFrame(
     () => requestAnimationFrame(done))));
@@ -63,7 +63,7 @@ async function settle(page) {
 
 const tipOf = page => page.evaluate(() => document.querySelector('#_tip .tip')?.textContent ?? '');
 
-// The number of colors, and a sum that changes with any of them.
+// Returns the number of colors, and a checksum of the pixels.
 const colorsOf = canvas => {
   const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
   const colors = new Set();
@@ -82,7 +82,7 @@ async function checkPlots(page) {
     const title = await plot.$eval('.name', node => node.textContent);
     const {kind, odd} = await plot.evaluate(figure => ({
       kind: figure.querySelector('.chart canvas') ? 'chart' : figure.querySelector('.bars') ? 'bars'
-        : /Nothing to show/.test(figure.textContent) ? 'empty' : '',
+        : /No data/.test(figure.textContent) ? 'empty' : '',
       odd: /NaN|Infinity|undefined/.test(figure.textContent + [...figure.querySelectorAll('[aria-label], [style]')]
         .map(node => node.getAttribute('aria-label') + node.getAttribute('style')).join()),
     }));
@@ -154,7 +154,7 @@ async function checkBars(page, plot, title) {
   check(fills.some(([wide, high]) => wide > 2 && high > 2), `the bars are flat: ${title}`);
 }
 
-// Some series may have nothing to hide, but not all of them.
+// Hiding some series may change nothing, but not all of them.
 async function checkLegend(page, plot, kind, title) {
   const buttons = await plot.$$('.series-legend button');
   const look = async () => {
@@ -185,7 +185,7 @@ async function checkGantts(page) {
     const before = await canvas.evaluate(colorsOf);
     check(before.count > 8, 'the Gantt chart is blank');
     const box = await canvas.boundingBox();
-    await page.mouse.click(box.x + box.width * 0.6, box.y + box.height * 0.5);  // From then on the wheel is its own.
+    await page.mouse.click(box.x + box.width * 0.6, box.y + box.height * 0.5);  // Then the chart gets wheel events.
     for (let i = 0; i < 12; i++) await page.mouse.wheel(0, -120);
     let told = '';
     for (let i = 0; i < 40 && !told; i++) {  // Some GPUs are idle.
@@ -235,7 +235,7 @@ async function checkTables(page) {
   return tables.length;
 }
 
-// One of each kind, because a browser grows suspicious of many downloads in a row.
+// One of each kind, because the browser blocks many consecutive downloads.
 async function checkSaving(page) {
   const kinds = ['.plot:has(.chart) .save', '.plot:has(.bars) .save', '.gantt .save', '.table .save'];
   let saved = 0;
@@ -280,7 +280,7 @@ async function checkThemes(page) {
   check(await ground() === dark, 'the button does not go back to dark');
 }
 
-// As on paper: about as wide as A4 within its margins, in the style for printing.
+// As printed: about the width of A4 without margins, in the print style.
 async function checkPrint(page) {
   await page.emulateMedia({media: 'print', colorScheme: 'dark'});
   await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
@@ -300,7 +300,7 @@ async function checkPrint(page) {
   check(statSync(pdf).size > 10000, 'the PDF is empty');
 }
 
-// Without the script the page has its text and tables, and follows the system's dark mode.
+// Without the script the page has its text and tables, and uses the dark mode of the system.
 async function checkWithoutScript(browser, file) {
   const {page} = await open(browser, file, {javaScriptEnabled: false, colorScheme: 'dark'});
   check(await page.locator('noscript').isVisible(), 'nothing says that plots need the script');

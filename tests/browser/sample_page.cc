@@ -2,7 +2,7 @@
 //
 //   sample_page FILE.html
 //
-// for page_check.mjs, and to look at when the page's style or script changes.
+// for page_check.mjs, and for manual review after changes of the page's style or script.
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@
 
 #include "base/file/atomic_file.h"
 #include "base/types/random.h"
-#include "study/page/html.h"
 #include "study/page/page.h"
+#include "study/page/page_html.h"
 
 namespace muster {
 namespace {
@@ -41,7 +41,7 @@ Plot plot(std::string key, std::string title, Plot::Kind kind, Plot::Scale scale
   return out;
 }
 
-// A distribution of waits, in minutes: some of them none at all.
+// A distribution of waits in minutes; some are zero.
 Series waits(std::string name, double middle) {
   Series out;
   out.name = std::move(name);
@@ -174,15 +174,15 @@ Gantt gantt(Random& random) {
   for (std::uint32_t row = 0; row < 128; ++row) out.group_of_row.push_back(row / 8);
   out.labels = names(4000, "job-{:05}");
   out.labels[7] = kHostile;
-  for (std::uint32_t server = 0; server < 16; ++server) {
+  for (std::uint32_t node = 0; node < 16; ++node) {
     double at = out.begin;
-    for (std::uint32_t n = 0; n < 157; ++n) {  // 16 servers, 157 gangs of 8: 20,096 bars.
+    for (std::uint32_t n = 0; n < 157; ++n) {  // 16 nodes, 157 gangs of 8: 20,096 bars.
       const double begin = std::min(out.end, at + 3600 * random.uniform());
       const double end = begin + 14 * kDay / 157 * 1.6 * random.uniform();
       const auto label = n < 3 ? 7 : static_cast<std::uint32_t>(random.uniform() * 4000);
       for (std::uint32_t gpu = 0; gpu < 8; ++gpu) {
         const bool two = gpu >= 4 && n % 3 == 0;
-        out.bars.push_back({server * 8 + gpu, two ? (label + 1) % 4000 : label, begin,
+        out.bars.push_back({node * 8 + gpu, two ? (label + 1) % 4000 : label, begin,
                             std::min(end, out.end), n % 2 == 0 ? "attempt 1, passed" : ""});
       }
       at = std::min(end, out.end - 60);
@@ -192,7 +192,7 @@ Gantt gantt(Random& random) {
   return out;
 }
 
-// Two GPUs; the server in the middle has none.
+// Two GPUs; the node in the middle has none.
 Gantt small_gantt() {
   Gantt out;
   out.key = "small-gantt";
@@ -319,7 +319,7 @@ int main(int argc, char** argv) {
   }
   muster::AtomicFile file(argv[1]);
   file.append(muster::page_html(muster::sample()));
-  muster::Refusal refusal = file.close();
+  muster::MaybeError refusal = file.close();
   if (!refusal) refusal = file.publish();
   if (refusal) std::fprintf(stderr, "%s\n", refusal->message.c_str());
   return refusal ? 1 : 0;

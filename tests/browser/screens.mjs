@@ -1,21 +1,46 @@
-// What tests do on any screen of the dashboard.
+// Helpers for all screens of the dashboard.
 
 import assert from 'node:assert/strict';
 
-export const SCREENS = ['fleet', 'queue', 'tenants', 'timeline', 'compare', 'nodes'];  // Those of the bar, live.
+// The screens in the navigation bar of a live manager.
+export const SCREENS = ['fleet', 'queue', 'tenants', 'timeline', 'compare', 'nodes'];
 
-// What a browser says of a server that is killed in the middle of an answer, or away.
+// Browser messages about a server that does not run or was killed during a response.
 export const GONE = new RegExp('net::ERR_(CONNECTION_REFUSED|CONNECTION_RESET|CONNECTION_CLOSED|EMPTY_RESPONSE|' +
   'INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH)');
 
 export const go = (page, hash) => page.evaluate(to => location.hash = to, hash);
 
-// Until a screen of the bar is the one that is shown, and nothing in sight is still loading.
+// Checks that there is one first-level heading, that it comes first, and that no level is skipped.
+export async function headed(page, where) {
+  const levels = await page.evaluate(() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')]
+    .filter(heading => heading.checkVisibility()).map(heading => Number(heading.localName[1])));
+  assert.ok(levels.every((level, i) => i === 0 ? level === 1 : level > 1 && level <= levels[i - 1] + 1) &&
+    levels.length > 0, `${where}: levels of headings ${levels}`);
+}
+
+// Waits until this screen of the bar is shown and nothing visible is still loading.
 export async function opened(page, screen) {
   await page.locator(`nav a[aria-current=page][href="#/${screen}"]`).waitFor();
   await page.waitForFunction(() => document.querySelector('main > *') && [...document.querySelectorAll('main .loading')]
     .every(one => one.getBoundingClientRect().top > innerHeight));
   assert.equal(await page.locator('main .trouble').count(), 0, screen);
+  await headed(page, screen);
+}
+
+// Checks that a short list ends with its last row, and that no column title is cut off, sorted by any column.
+export async function listFits(page, label) {
+  const list = page.locator('.vtable').filter({has: page.getByRole('grid', {name: label})});
+  const below = await list.evaluate(table => table.querySelector('.vbody').getBoundingClientRect().bottom -
+    table.querySelector('.vrows').getBoundingClientRect().bottom);
+  assert.ok(below >= 0 && below < 2, `${label}: ${below} px below the last row`);
+  const sorts = list.locator('.vhead .sort');
+  for (let i = await sorts.count() - 1; i >= 0; i--) {
+    await sorts.nth(i).click();
+    await sorts.nth(i).filter({hasText: /[↑↓]/}).waitFor();
+    assert.deepEqual(await list.locator('.vhead .vcell').evaluateAll(cells => cells
+      .filter(cell => cell.scrollWidth > cell.clientWidth).map(cell => cell.textContent)), [], label);
+  }
 }
 
 export async function open(page, screen) {
@@ -23,18 +48,18 @@ export async function open(page, screen) {
   await opened(page, screen);
 }
 
-// Every body of an answer that is no stream, before the page has it; `see` gives what the page gets.
+// Passes the body of each answer (without streams) to `see`; the page gets the result.
 export const answers = (page, see) => page.route(
   url => url.pathname.startsWith('/v1/') && !url.searchParams.has('follow'), async route => {
     try {
       const answer = await route.fetch({maxRetries: 3, timeout: 120_000});
       await route.fulfill({response: answer, body: see(await answer.text(), answer.url())});
     } catch {
-      await route.abort().catch(() => {});  // The page has gone on, or is closed.
+      await route.abort().catch(() => {});  // The page has navigated away, or is closed.
     }
   });
 
-// In the page: texts whose contrast to what they stand on is below WCAG AA. What stands on a picture is left out.
+// Runs in the page. Returns texts whose contrast to the background is below WCAG AA. Skips texts on images.
 function faint() {
   const pen = Object.assign(document.createElement('canvas'), {width: 1, height: 1})
     .getContext('2d', {willReadFrequently: true});
@@ -83,7 +108,7 @@ function faint() {
   return {seen, wrong};
 }
 
-// Everything that is written can be read.
+// Checks that all texts have sufficient contrast.
 export async function readable(page, where) {
   const {seen, wrong} = await page.evaluate(faint);
   assert.ok(seen > 8, `${where}: ${seen} texts`);

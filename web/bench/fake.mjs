@@ -1,4 +1,4 @@
-// A made-up cluster's past and queue, as GET /v1/timeline and /v1/jobs answer: for benchmarks and the tests of drawing.
+// Generated answers of GET /v1/timeline and /v1/jobs, for benchmarks and chart tests.
 
 function random(seed) {
   let state = seed >>> 0;
@@ -12,7 +12,7 @@ function random(seed) {
 
 const TENANTS = ['vision', 'speech', 'language', 'robotics', 'ads', 'search'];
 const CAUSES = ['did not wait', 'no free GPUs', 'GPUs free, but not together', 'quota', 'jobs before it',
-  'server down'];
+  'node down'];
 const ENDS = ['finished', 'preempted', 'failed', 'cancelled', 'running'];
 
 function loadOf(bars, from, to, points) {
@@ -33,7 +33,8 @@ function loadOf(bars, from, to, points) {
   return {t, busy, waiting};
 }
 
-// About `leases` bars on `servers` x `gpus`, from `from` to `to`. A job holds 1 to `gpus` neighbours at a time.
+// About `leases` bars on `servers` nodes with `gpus` GPUs each, from `from` to `to`. A job holds 1 to `gpus` adjacent
+// GPUs.
 export function timeline({servers = 128, gpus = 8, leases = 100_000, from = 0, to = 30 * 86400, unit = 'run',
   seed = 1}) {
   const draw = random(seed);
@@ -81,7 +82,7 @@ export function timeline({servers = 128, gpus = 8, leases = 100_000, from = 0, t
   };
 }
 
-// As GET /v1/jobs answers: a few run, the rest wait.
+// Jobs as in GET /v1/jobs: a few are running, the rest are waiting.
 export function jobs(many, seed = 1) {
   const draw = random(seed);
   const now = Date.now() / 1000;
@@ -93,7 +94,7 @@ export function jobs(many, seed = 1) {
       user: `user${Math.floor(draw() * 40)}`, tenant: TENANTS[Math.floor(draw() * TENANTS.length)],
       state: runs ? 'running' : 'queued', gpus, gpus_held: runs ? gpus : 0, priority: 0, submitted, leases_used: 1,
       ...(runs ? {started: submitted + 60, where: `node-${i % 128}:${i % 8}`}
-        : {position: i - 399, why: `${gpus} GPUs wanted, 0 free; ${i - 399} jobs before it`,
+        : {position: i - 399, why: `${gpus} GPUs requested, 0 free; ${i - 399} jobs before it`,
           eta: {soonest: now + i, likely: now + 2 * i, latest: now + 4 * i}})};
   });
 }

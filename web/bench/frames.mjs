@@ -1,4 +1,4 @@
-// What benchmarks in a browser share: the page with answers that are made up, and how its frames come.
+// Shared code of the browser benchmarks: serves the page with generated answers and measures frames.
 
 import {execFileSync} from 'node:child_process';
 import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
@@ -13,8 +13,8 @@ const TYPES = {html: 'text/html', js: 'text/javascript', css: 'text/css', svg: '
 
 export const pause = ms => new Promise(done => setTimeout(done, ms));
 
-// Serves the page as it is now. `answers`: by path, what is told, or a function of the query and the reply that gives
-// it; one that gives nothing has seen to the reply itself.
+// Builds and serves the page. `answers`: for each path, the answer, or a function of the query and the reply that
+// returns it. A function that returns nothing has written the reply itself.
 export async function serve(answers) {
   const dist = mkdtempSync(path.join(tmpdir(), 'muster-bench-'));
   execFileSync(process.execPath, [path.join(web, 'build.mjs'), dist], {stdio: 'inherit'});
@@ -45,7 +45,7 @@ export async function serve(answers) {
   };
 }
 
-// In the page: the time of every frame, and what the drawings in it cost.
+// Runs in the page: records the time of every frame and the duration of its callbacks.
 function watchFrames() {
   const record = window.frames_seen = {at: [], draw: []};
   const real = window.requestAnimationFrame.bind(window);
@@ -55,20 +55,20 @@ function watchFrames() {
     record.draw.push(performance.now() - begin);
   });
   const tick = () => {
-    record.at.push(performance.now());  // When it really began, not when it should have.
+    record.at.push(performance.now());  // Actual time, not the scheduled time.
     real(tick);
   };
   real(tick);
 }
 
-// A page in a browser of its own, which is closed after `use` of it.
+// Opens the page in a new browser, calls `use`, and closes the browser.
 export async function browse(url, size, use) {
   const browser = await chromium.launch({executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update']});
   try {
     const page = await browser.newPage({viewport: {width: Number(size.width), height: Number(size.height)}});
     await page.addInitScript(watchFrames);
-    await page.addInitScript(() => localStorage.setItem('muster.ticket', 'any'));  // The server here asks for none.
+    await page.addInitScript(() => localStorage.setItem('muster.ticket', 'any'));  // This server accepts any ticket.
     await page.goto(url);
     return await use(page);
   } finally {
@@ -76,7 +76,7 @@ export async function browse(url, size, use) {
   }
 }
 
-// What came while `act` was going on.
+// Returns the frames during `act`.
 export async function framesOf(page, act) {
   await page.evaluate(() => {
     window.frames_seen.at.length = window.frames_seen.draw.length = 0;
@@ -97,5 +97,5 @@ export function spread(times) {
 
 export const gaps = at => at.slice(1).map((time, i) => time - at[i]);
 
-// Frames a second.
+// Frames per second.
 export const rateOf = at => 1000 * (at.length - 1) / (at[at.length - 1] - at[0]);

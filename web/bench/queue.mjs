@@ -1,10 +1,10 @@
-// How smooth the queue is with 50,000 jobs: scrolled in real Chromium by real wheel events, while jobs come and go.
+// Measures how smoothly the queue scrolls with 50,000 jobs: wheel events in real Chromium, while the data changes.
 //
 //   node web/bench/queue.mjs [--jobs N] [--seconds S] [--width W] [--height H] [--report]
 //
-// Needs what timeline.mjs needs. Prints one line of figures: frames a second while the wheel turns, in how many of them
-// other rows were in sight than before and in how many one of those had not come yet, and the middle, 99th percentile
-// and worst time between two frames. Exits with 1 below 55 frames a second, unless --report.
+// Same requirements as timeline.mjs. Prints one line: frames per second during scrolling, number of frames with new
+// rows, number of frames with rows that were not loaded yet, and the median, 99th percentile and maximum time between
+// frames. Exits with 1 below 55 frames per second, unless --report.
 
 import {parseArgs} from 'node:util';
 import {jobs} from './fake.mjs';
@@ -16,7 +16,7 @@ const {values} = parseArgs({options: {
   report: {type: 'boolean', default: false},
 }});
 
-// What happens: something every second, so that what is in sight is asked for again all the time.
+// Event stream with one event per second, so that the page keeps reloading the visible rows.
 function events(_query, reply) {
   reply.setHeader('Content-Type', 'text/event-stream').write(': here\n\n');
   let n = 0;
@@ -29,7 +29,7 @@ function answers(all) {
   for (const job of all) counts[job.state] = (counts[job.state] ?? 0) + 1;
   return {
     '/v1/me': {mode: 'live', user: 'bench', operator: true, now: Date.now() / 1000, last_event: 0, screens: ['queue'],
-      scheduler: 'fifo', cluster: '128 servers, 1024 GPUs'},
+      scheduler: 'fifo', cluster: '128 nodes, 1024 GPUs'},
     '/v1/events': events,
     '/v1/jobs': query => {
       const offset = Number(query.get('offset'));
@@ -38,7 +38,7 @@ function answers(all) {
   };
 }
 
-// Turns the wheel for so long: slowly as one who reads, then as fast as a list is ever thrown, and back.
+// Scrolls for the given time: slowly as a reader, then very fast, and back.
 async function turn(page, seconds) {
   const end = Date.now() + seconds * 1000;
   const sent = [];
@@ -51,7 +51,7 @@ async function turn(page, seconds) {
   await Promise.all(sent);
 }
 
-// In the page: what each frame had in sight.
+// Runs in the page: records the visible rows of each frame.
 function watchRows() {
   const record = window.rows_seen = {moved: 0, missing: 0};
   let before = '';
@@ -75,7 +75,7 @@ async function measure(page) {
   await grid.waitFor();
   const box = await grid.boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-  await turn(page, 1);  // Until the code is compiled.
+  await turn(page, 1);  // Warm-up, so that the code is compiled.
   await page.evaluate(watchRows);
   const frames = await framesOf(page, () => turn(page, Number(values.seconds)));
   return {...frames, rows: await page.evaluate(() => window.rows_seen)};
@@ -86,8 +86,8 @@ const server = await serve(answers(all));
 try {
   const {at, rows} = await browse(`${server.url}#/queue`, values, measure);
   const rate = rateOf(at);
-  console.log(`${all.length} jobs: ${rate.toFixed(1)} frames/s, other rows in ${rows.moved} of ${at.length}, ` +
-    `some to come in ${rows.missing}, frame ms ${spread(gaps(at))}`);
+  console.log(`${all.length} jobs: ${rate.toFixed(1)} frames/s, new rows in ${rows.moved} of ${at.length}, ` +
+    `missing rows in ${rows.missing}, frame ms ${spread(gaps(at))}`);
   if (rate < 55 && !values.report) process.exitCode = 1;
 } finally {
   server.close();

@@ -1,10 +1,10 @@
-// How smooth the timeline is with 100,000 leases: zooms and pans in real Chromium by real wheel events.
+// Measures how smoothly the timeline zooms and pans with 100,000 leases: wheel events in real Chromium.
 //
 //   node web/bench/timeline.mjs [--leases N] [--seconds S] [--width W] [--height H] [--report]
 //
-// Needs `npm ci` in web/ and /usr/bin/chromium (or CHROMIUM=...). Prints one line of figures: frames a second while the
-// wheel turns, how many of them were drawn anew, the middle, 99th percentile and worst time between two frames, and
-// what one drawing costs the page's thread. Exits with 1 below 55 frames a second, unless --report.
+// Needs `npm ci` in web/ and /usr/bin/chromium (or CHROMIUM=...). Prints one line: frames per second during scrolling,
+// number of redrawn frames, the median, 99th percentile and maximum time between frames, and the duration of a redraw.
+// Exits with 1 below 55 frames per second, unless --report.
 
 import {parseArgs} from 'node:util';
 import {timeline} from './fake.mjs';
@@ -24,7 +24,7 @@ function answers(leases) {
   };
 }
 
-// Turns the wheel for so long: in and out again around moving places, then sideways, then rows.
+// Turns the wheel for the given time: zooms in and out at different positions, then pans, then zooms rows.
 async function turn(page, box, seconds) {
   const end = Date.now() + seconds * 1000;
   const at = part => box.x + 140 + (box.width - 160) * part;
@@ -34,7 +34,7 @@ async function turn(page, box, seconds) {
     if (n % 40 === 0) await page.mouse.move(at(0.2 + n / 40 % 5 * 0.15), box.y + box.height * 0.6);
     if (phase === 190) await page.keyboard.down('Shift');
     if (phase === 0) await page.keyboard.up('Shift');
-    // Not one after the other: a hand does not wait for the frame before it turns on.
+    // Do not await each event: a user does not wait for the next frame, either.
     if (phase < 70) sent.push(page.mouse.wheel(0, -60));
     else if (phase < 120) sent.push(page.mouse.wheel(45, 0));
     else if (phase < 190) sent.push(page.mouse.wheel(0, 60));
@@ -50,7 +50,7 @@ async function measure(page) {
   await canvas.waitFor();
   const box = await canvas.boundingBox();
   await pause(500);
-  await turn(page, box, 1);  // Until the code is compiled.
+  await turn(page, box, 1);  // Warm-up, so that the code is compiled.
   return await framesOf(page, () => turn(page, box, Number(values.seconds)));
 }
 
@@ -60,7 +60,7 @@ try {
   const {at, draw} = await browse(`${server.url}#/timeline`, values, measure);
   const rate = rateOf(at);
   console.log(`${known['/v1/timeline'].bars.row.length} leases: ${rate.toFixed(1)} frames/s, ` +
-    `${draw.length} of ${at.length} drawn anew, frame ms ${spread(gaps(at))}, draw ms ${spread(draw)}`);
+    `${draw.length} of ${at.length} redrawn, frame ms ${spread(gaps(at))}, draw ms ${spread(draw)}`);
   if (rate < 55 && !values.report) process.exitCode = 1;
 } finally {
   server.close();

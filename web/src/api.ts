@@ -1,4 +1,4 @@
-// Speaks with the server that handed out this page: who we are, one answer at a time, and the stream of what happens.
+// HTTP client of the dashboard: sign-in ticket, single requests, and event streams.
 
 import {store} from './store';
 
@@ -10,16 +10,16 @@ export class Refused extends Error {
   }
 }
 
-// For people: what the server said, or that it said nothing. ("Failed to fetch" is the browser's.) `silence`: where
-// nobody tries again by himself.
-export const troubleOf = (error: Error, silence = 'The manager does not answer; trying again.'): string =>
+// Returns the message to show: the server's, or `silence` if there was no answer. (The browser's own message would be
+// "Failed to fetch".) Pass `silence` where the page does not retry by itself.
+export const troubleOf = (error: Error, silence = 'The manager does not respond; retrying.'): string =>
   error instanceof Refused ? error.message : silence;
 
-export const UNANSWERED = 'The manager did not answer. Ask again.';
-export const UNCERTAIN = 'The manager did not answer. Look whether it was done before you try again.';
+export const UNANSWERED = 'The manager did not respond. Try again.';
+export const UNCERTAIN = 'The manager did not respond. Check whether the action was done before you try again.';
 
-// A ticket comes after the # of an address, which browsers keep to themselves; it is taken out of sight at once. Empty:
-// there is none.
+// Returns the ticket after the # of the URL, or an empty string, and removes it from the URL. Browsers do not send that
+// part to servers.
 export function takeTicketFromAddress(): string {
   const match = /^#ticket=([^&]+)$/.exec(location.hash);
   if (!match) return '';
@@ -27,8 +27,8 @@ export function takeTicketFromAddress(): string {
   return match[1];
 }
 
-// Kept only if it is good, since a link somebody else wrote must not sign anybody out; or if the server does not say,
-// and there is none to lose.
+// Stores the ticket only if it is valid, since a link from another person must not sign the user out. If the server
+// does not answer, stores it if there is no other ticket.
 export async function tryTicket(given: string): Promise<boolean> {
   const answer = await fetch('/v1/me', {cache: 'no-store', credentials: 'omit', redirect: 'error',
     signal: AbortSignal.timeout(PATIENCE_MS), headers: {Authorization: `Bearer ${given}`}}).catch(() => undefined);
@@ -40,7 +40,7 @@ export async function tryTicket(given: string): Promise<boolean> {
 
 let refusedHook: () => void = () => {};
 
-// Told when the ticket in use is good no more.
+// `hook` is called when the ticket in use is no longer valid.
 export function whenRefused(hook: () => void): void {
   refusedHook = hook;
 }
@@ -51,7 +51,7 @@ export const ticket = {
   drop: (): void => store.drop(KEY),
 };
 
-// Told when another tab signs in as somebody else, or out. (Without a key all of the store was emptied.)
+// `hook` is called when another tab signs in as another user, or signs out. (A null key: the whole store was cleared.)
 export function whenTicketMoves(hook: () => void): () => void {
   const look = (event: StorageEvent) => {
     if (event.key === KEY || event.key === null) hook();
@@ -70,7 +70,7 @@ async function refusal(answer: Response): Promise<Refused> {
     const body = await answer.json() as {error?: unknown};
     if (typeof body.error === 'string') return new Refused(answer.status, body.error);
   } catch {
-    // Not JSON: the status has to do.
+    // Not JSON: report only the status.
   }
   return new Refused(answer.status, `the server answered ${answer.status}`);
 }
@@ -79,16 +79,16 @@ async function ask(path: string, options: RequestInit): Promise<Response> {
   const used = ticket.get();
   const answer = await fetch(path, {cache: 'no-store', credentials: 'omit', redirect: 'error', ...options});
   if (answer.ok) return answer;
-  // Not if another one is in use by now: then this answer came late.
+  // Ignore a late answer for a ticket that is no longer in use.
   if (answer.status === 401 && used === ticket.get()) refusedHook();
   throw await refusal(answer);
 }
 
-// Given up after a silence of so long: a connection that hangs must not hold up what is asked after it.
+// A request fails after this time without data, so that a hanging connection does not block later requests.
 const PATIENCE_MS = 20_000;
-export const LONG_MS = 120_000;  // Of what takes the server long.
+export const LONG_MS = 120_000;  // For requests that take the server long.
 
-// One whole answer. A large one over a slow line may take its time, as long as it comes.
+// Reads a complete answer. There is no limit on the total time while data keeps arriving.
 async function whole(path: string, options: RequestInit, patience = PATIENCE_MS) {
   const held = leash(options.signal ?? undefined, patience);
   try {
@@ -122,7 +122,7 @@ export async function post<T>(path: string, body: unknown = {}): Promise<T> {
   })).text) as T;
 }
 
-// "?a=1&b=x" of what is given; nothing of what is empty.
+// Returns "?a=1&b=x"; skips undefined and empty values.
 export function query(parts: Record<string, string | number | undefined>): string {
   const given = Object.entries(parts).filter(([, value]) => value !== undefined && value !== '');
   if (given.length === 0) return '';
@@ -134,7 +134,7 @@ export interface Listener {
   up?(): void;
 }
 
-const SILENCE_MS = 40_000;  // The server gives a sign of life every 15 s.
+const SILENCE_MS = 40_000;  // The server sends a heartbeat every 15 s.
 const HIDDEN_MS = 5_000;
 
 export function whenSeen(signal: AbortSignal): Promise<void> {
@@ -151,7 +151,7 @@ export function whenSeen(signal: AbortSignal): Promise<void> {
   });
 }
 
-// Aborts with `signal`, and after a silence of `patience`.
+// Aborts with `signal`, and after `patience` ms without a call to heard().
 function leash(signal: AbortSignal | undefined, patience: number) {
   const own = new AbortController();
   const follow = () => own.abort(signal?.reason);
@@ -174,8 +174,8 @@ function leash(signal: AbortSignal | undefined, patience: number) {
 
 const textOf = (answer: Response) => answer.body!.pipeThrough(new TextDecoderStream()).getReader();
 
-// Aborts when the page has been hidden for a while: a browser has six connections to one server, and tabs that nobody
-// sees must not keep them.
+// Aborts when the page has been hidden for a while: a browser opens at most six connections per server, and hidden tabs
+// must not keep them.
 function whileSeen(signal: AbortSignal) {
   const own = new AbortController();
   const end = () => own.abort(signal.reason);
@@ -197,8 +197,8 @@ function whileSeen(signal: AbortSignal) {
   };
 }
 
-// Reads one stream of server-sent events to its end, once the page is seen. (EventSource cannot send a token.)
-// 'hidden': it was left because nobody looks.
+// Reads one stream of server-sent events to its end; starts when the page is visible. (EventSource cannot send a
+// token.) Returns 'hidden' if it stopped because the page was hidden.
 export async function readStream(path: string, listener: Listener, signal: AbortSignal): Promise<'over' | 'hidden'> {
   await whenSeen(signal);
   if (signal.aborted) return 'over';

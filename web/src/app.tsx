@@ -1,4 +1,4 @@
-// The frame around the screens: who you are, where you can go, and whether what you see is live.
+// The frame of the dashboard: navigation, signed-in user and connection state.
 
 import {Component, type ComponentChildren, type ComponentType} from 'preact';
 import {useEffect, useLayoutEffect, useRef, useState} from 'preact/hooks';
@@ -9,6 +9,7 @@ import {type Route, href, useRoute} from './route';
 import {toggleTheme, useTheme} from './theme';
 import type {Me} from './types';
 import {SignIn} from './signin';
+import {Empty} from './ui/bits';
 import {TipLayer} from './ui/tip';
 import {Fleet} from './screens/fleet';
 import {Queue} from './screens/queue';
@@ -24,7 +25,7 @@ export interface ScreenProps {
   route: Route;
 }
 
-// In the order of the bar. A screen without a title is reached from others.
+// In the order of the navigation bar. A screen without a title has no entry there.
 const SCREENS: {key: string; title?: string; show: ComponentType<ScreenProps>}[] = [
   {key: 'fleet', title: 'Fleet', show: Fleet},
   {key: 'queue', title: 'Queue', show: Queue},
@@ -36,15 +37,15 @@ const SCREENS: {key: string; title?: string; show: ComponentType<ScreenProps>}[]
   {key: 'pages', title: 'Reports', show: Pages},
 ];
 
-// What only operators are answered is not held out to others.
+// Screens that only operators may use are not shown to other users.
 const offered = (key: string, me: Me): boolean => key !== 'compare' || me.mode === 'view' || me.operator;
 
 function LinkLight(props: {mode: Me['mode']}) {
   const link = useLink();
-  if (props.mode === 'view') return <span class="link" title="What files hold; nothing changes">files</span>;
+  if (props.mode === 'view') return <span class="link" title="Data from files; it does not change">files</span>;
   return link === 'live'
-    ? <span class="link live" title="Connected: what you see is as it is now">live</span>
-    : <span class="link lost" role="status" title="No connection to the manager; trying again">reconnecting…</span>;
+    ? <span class="link live" title="Connected: the data is current">live</span>
+    : <span class="link lost" role="status" title="No connection to the manager; reconnecting">reconnecting…</span>;
 }
 
 function Bar(props: {me: Me; route: Route; screens: typeof SCREENS; signOut(): void}) {
@@ -61,18 +62,18 @@ function Bar(props: {me: Me; route: Route; screens: typeof SCREENS; signOut(): v
       <span class="bar-words" title={me.scheduler}>{me.cluster}</span>
       <LinkLight mode={me.mode} />
       <span class="who"
-        title={me.operator ? 'You may act on everybody\'s jobs and on servers' : 'You see your own jobs'}>
+        title={me.operator ? 'You can act on all jobs and nodes' : 'You see only your own jobs'}>
         {me.user}{me.operator ? ' · operator' : ''}</span>
       <button type="button" class="icon" onClick={toggleTheme}
-        aria-label={theme === 'dark' ? 'Light colours' : 'Dark colours'}>{theme === 'dark' ? '☀' : '☾'}</button>
+        aria-label={theme === 'dark' ? 'Light theme' : 'Dark theme'}>{theme === 'dark' ? '☀' : '☾'}</button>
       {me.mode === 'live' &&
         <button type="button" class="icon" onClick={props.signOut} aria-label="Sign out" title="Sign out">⏏</button>}
     </header>
   );
 }
 
-// Another place is read from its top, and by the keyboard from its beginning: what had the focus is gone with the old
-// one. Not where the page was opened: there the keyboard begins at the bar.
+// Scrolls to the top when the screen changes, and moves the focus to the content, because the focused element is gone.
+// Not for the first screen: there the keyboard starts at the navigation bar.
 function useTop(place: string): void {
   const before = useRef(place);
   useLayoutEffect(() => {
@@ -87,30 +88,30 @@ function Frame(props: {me: Me; signOut(): void}) {
   const {me} = props;
   const route = useRoute();
   const screens = SCREENS.filter(screen => me.screens.includes(screen.key));
-  const wanted = route.screen === '' ? me.screens[0] : route.screen;  // The server says what to begin with.
+  const wanted = route.screen === '' ? me.screens[0] : route.screen;  // The server chooses the first screen.
   const screen = screens.find(one => one.key === wanted);
   const here = screen && route.screen === '' ? {...route, screen: screen.key} : route;
   useEffect(() => {
     document.title = screen?.title ? `${screen.title} · muster` : 'muster';
   }, [screen]);
-  useTop(here.screen === 'nodes' ? here.screen : `${here.screen}/${here.parts[0] ?? ''}`);  // A server opens beside.
+  useTop(here.screen === 'nodes' ? here.screen : `${here.screen}/${here.parts[0] ?? ''}`);  // A node has a side panel.
   return (
     <>
       <a class="skip" href="#main" onClick={event => {
         event.preventDefault();
         document.getElementById('main')?.focus();
-      }}>To the content</a>
+      }}>Skip to content</a>
       <Bar me={me} route={here} screens={screens} signOut={props.signOut} />
       <main id="main" tabIndex={-1}>
         {screen ? <Guard place={location.hash}><screen.show me={me} route={here} /></Guard>
-          : <p class="trouble">There is no such screen here: {route.screen}</p>}
+          : <Empty screen title={`No such screen: ${route.screen}`} />}
       </main>
       <TipLayer />
     </>
   );
 }
 
-// What a screen cannot draw must not take the others with it.
+// Catches render errors of a screen, so that the rest of the page keeps working.
 class Guard extends Component<{place: string; children: ComponentChildren}, {error?: Error}> {
   static getDerivedStateFromError(error: Error) {
     return {error};
@@ -125,14 +126,15 @@ class Guard extends Component<{place: string; children: ComponentChildren}, {err
     if (!error) return this.props.children;
     return (
       <div class="trouble" role="alert">
-        <p>This cannot be shown: {error.message}</p>
+        <h1>This screen cannot be shown</h1>
+        <p>{error.message}</p>
         <button type="button" class="button" onClick={() => this.setState({error: undefined})}>Try again</button>
       </div>
     );
   }
 }
 
-// What tells one answer from another; the rest is other every time.
+// The fields that matter for a comparison; the others differ in every answer.
 const lasting = ({now: _now, last_event: _last, ...rest}: Me): string => JSON.stringify(rest);
 
 export function App() {
@@ -151,7 +153,7 @@ export function App() {
     if (found.mode === 'live') setClock(found.now);
     setMe(old => old && lasting(old) === lasting(found) ? old : found);
   };
-  // A manager that was started again may have another scheduler, other servers, and other rights for us.
+  // After a restart the manager may have another scheduler, other nodes, or another role for this user.
   const look = async () => {
     const used = ticket.get();
     for (let wait = 1000; used === ticket.get(); wait = Math.min(2 * wait, 30_000)) {
@@ -163,31 +165,31 @@ export function App() {
   const signIn = async () => {
     window.clearTimeout(retry.current);
     const used = ticket.get();
-    if (!used) return signOut();  // There is nothing to be had without one.
+    if (!used) return signOut();  // All requests need a ticket.
     try {
       const found = await get<Me>('/v1/me');
-      if (used !== ticket.get()) return;  // Another tab was quicker, and we are told.
+      if (used !== ticket.get()) return;  // Another tab changed it; whenTicketMoves() handles that.
       meet(found);
       setState('in');
       setTrouble('');
       if (found.mode === 'live') follow(found.last_event, () => void look());
     } catch (error) {
       if (used !== ticket.get()) return;
-      if (error instanceof Refused && error.status === 401) return;  // Told to signOut already.
+      if (error instanceof Refused && error.status === 401) return;  // whenRefused() has signed the user out already.
       if (error instanceof Refused && error.status === 403) return signOut(error.message);
       setTrouble(troubleOf(error as Error));
       retry.current = window.setTimeout(() => void signIn(), 1000);
     }
   };
-  // At the start, and when somebody pastes an address into a page that is open.
+  // Called at the start, and when the user pastes a URL into an open page.
   const enter = async (given: string) => {
     if (given && !await tryTicket(given) && !ticket.get()) {
-      return signOut('The ticket in the address is not good here, or no longer.');
+      return signOut('The ticket in the URL is invalid or expired.');
     }
     await signIn();
   };
   useEffect(() => {
-    whenRefused(() => signOut('Your ticket or token is not good here, or no longer.'));
+    whenRefused(() => signOut('Your ticket or token is invalid or expired.'));
     void enter(takeTicketFromAddress());
     const pasted = () => {
       const given = takeTicketFromAddress();
@@ -207,6 +209,6 @@ export function App() {
     }} />;
   }
   if (!me) return <p class="muted loading" role="status">{trouble || 'Connecting…'}</p>;
-  // Of one who has other rights now, nothing stays on the screen.
+  // A change of user or role replaces the whole screen.
   return <Frame key={`${me.user} ${me.operator}`} me={me} signOut={() => signOut()} />;
 }

@@ -1,10 +1,10 @@
-// The manager's clock. All times of his are told by it: a browser's own may be wrong by hours.
+// The manager's clock, used for all of its times. The clock of the browser may be wrong by hours.
 
 let ahead = 0;
 
 export const serverNow = (): number => Date.now() / 1000 + ahead;
 
-// `now`: what the manager's clock says at this moment.
+// `now`: current time of the manager's clock, in seconds since 1970.
 export function setClock(now: number): void {
   ahead = now - Date.now() / 1000;
 }

@@ -1,4 +1,4 @@
-// Numbers and times for people.
+// Human-readable numbers and times.
 
 import {serverNow} from './clock';
 
@@ -10,7 +10,7 @@ export function many(n: number, noun: string): string {
   return `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
 }
 
-// Few digits, never 1e+3: 0.0123, 4.56, 78.9, 1,234.
+// A number with few digits and without exponent: 0.0123, 4.56, 78.9, 1,234.
 export function number(n: number, digits = 3): string {
   if (!Number.isFinite(n)) return '';
   if (n === 0) return '0';
@@ -21,7 +21,7 @@ export function number(n: number, digits = 3): string {
 
 export const percent = (part: number): string => `${Math.round(part * 100)}%`;
 
-// "45 s", "12 min", "3 h 05 min", "2 d 4 h"; with seconds below `fine` minutes.
+// A duration: "45 s", "12 min", "3 h 05 min", "2 d 4 h". Shows seconds below `fine` minutes.
 export function lasting(seconds: number, fine = 10): string {
   if (!Number.isFinite(seconds)) return '';
   const s = Math.max(0, seconds);
@@ -34,7 +34,7 @@ export function lasting(seconds: number, fine = 10): string {
   return `${count(Math.floor(hours / 24))} d ${hours % 24} h`;
 }
 
-// The time since a run's beginning, "2 d 6 h", no finer than the step; steps below 1 give decimals.
+// Time since the start of a run, such as "2 d 6 h", rounded to `step` seconds; steps below 1 give decimals.
 export function runTime(seconds: number, step = 1): string {
   const decimals = Math.max(0, Math.ceil(-Math.log10(step)));
   const s = Number(seconds.toFixed(decimals));
@@ -56,14 +56,14 @@ const full = new Intl.DateTimeFormat(undefined,
   {year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit',
     hourCycle: 'h23'});
 
-// "14:20" of today, "Nov 3, 14:20" of another day.
+// "14:20" for today, "Nov 3, 14:20" for another day.
 export function at(unix: number, now = serverNow()): string {
   const date = new Date(unix * 1000);
   const today = new Date(now * 1000).toDateString() === date.toDateString();
   return today ? clock.format(date) : `${day.format(date)}, ${clock.format(date)}`;
 }
 
-// With seconds, where several things happen in a minute: "14:20:05", "Nov 3, 14:20".
+// With seconds for today: "14:20:05"; otherwise as at(): "Nov 3, 14:20".
 export function atSecond(unix: number, now = serverNow()): string {
   const [short, today] = [at(unix, now), at(now, now)];
   return short.length > today.length ? short : new Date(unix * 1000).toLocaleTimeString('en', {hourCycle: 'h23'});
@@ -75,18 +75,21 @@ export function ago(unix: number, now: number): string {
   return now - unix < 1 ? 'just now' : `${lasting(now - unix)} ago`;
 }
 
-// "14:20 to 15:05", "now to 14:20", "after 14:20" where nobody knows the end.
+// "14:20 to 15:05", or nothing if both ends read the same.
+export const range = (from: string, to: string): string => from === to ? '' : `${from} to ${to}`;
+
+// A predicted interval: "14:20 to 15:05", "now to 14:20", or "after 14:20" if the end is unknown.
 export function band(eta: {soonest: number | null; likely: number | null; latest: number | null},
   now: number): string {
-  if (eta.soonest === null) return 'not in sight';
+  if (eta.soonest === null) return 'no prediction';
   const from = eta.soonest - now < 30 ? 'now' : at(eta.soonest, now);
   if (eta.latest === null) return `after ${from}`;
   const to = at(eta.latest, now);
   if (eta.latest - now < 60) return 'any moment';
-  return from === to ? `about ${to}` : `${from} to ${to}`;
+  return range(from, to) || `about ${to}`;
 }
 
-// Of CPUs or GiB that are free: crumbs are none.
+// Free CPUs or GiB; values below 0.01 become 0.
 export const amount = (n: number): string => n < 0.01 ? '0' : number(n);
 
 export const gib = (n: number): string => n > 0 && n < 0.1 ? `${number(n * 1024, 2)} MiB` : `${number(n)} GiB`;

@@ -1,15 +1,15 @@
-// What keeps the page up to date: one stream of events tells that something happened, and whoever shows something asks
-// again, at most once a second. What makes no event is asked for every few seconds while somebody is looking.
+// Keeps the page up to date. One event stream signals changes; each visible component then loads its data again, at
+// most once per second. Changes without an event are found by polling every few seconds while the page is visible.
 
 import {useCallback, useEffect, useRef, useState} from 'preact/hooks';
 import {LONG_MS, Refused, get, readStream} from './api';
 
-export type Link = 'live' | 'waiting' | 'off';  // Connected; trying again; nothing to follow.
+export type Link = 'live' | 'waiting' | 'off';  // Connected; reconnecting; no stream.
 
 const AT_MOST_EVERY_MS = 1000;
 const QUIET_MS = 5000;
-const SHARE = 10;            // The server has nine tenths of the time for others than us,
-const MOST_WAIT_MS = 30_000; // but nobody waits longer than that.
+const SHARE = 10;             // Wait this many times the duration of the last request before the next,
+const MOST_WAIT_MS = 30_000;  // but at most this long.
 
 type Hook = () => void;
 const watchers = new Set<(now: boolean) => void>();
@@ -39,7 +39,7 @@ function pulse(): void {
   }, Math.max(wait, 50));
 }
 
-// Everybody asks again, whatever it costs: after an action of one's own, or a break.
+// Makes all components load again without a pause: after an action of the user, or after a lost connection.
 export function refreshSoon(): void {
   hurry = true;
   pulse();
@@ -53,7 +53,8 @@ export function unfollow(): void {
 
 export const pause = (ms: number) => new Promise(done => setTimeout(done, ms));
 
-// Follows until unfollow(). After a break it tries again, quickly at first, all screens ask anew, and `back` is told.
+// Follows events until unfollow(). After a lost connection it reconnects with back-off, refreshes all screens and calls
+// `back`.
 export function follow(after: number, back: Hook): void {
   unfollow();
   const mine = follower = new AbortController();
@@ -83,11 +84,11 @@ export function follow(after: number, back: Hook): void {
         }, mine.signal);
       } catch (error) {
         if (mine.signal.aborted) return;
-        if (error instanceof Refused && error.status === 401) return;  // Whoever is told of that ends us.
+        if (error instanceof Refused && error.status === 401) return;  // whenRefused() signs the user out.
       }
       if (mine.signal.aborted) return;
       setLink('waiting');
-      if (Date.now() - since > 5000) wait = 250;  // One that ends at once is as good as none.
+      if (Date.now() - since > 5000) wait = 250;  // Back off if the connection ends soon.
       await pause(wait);
       wait = Math.min(wait * 2, 5000);
     }
@@ -99,7 +100,7 @@ export function useLink(): Link {
   useEffect(() => {
     const hook = () => again(n => n + 1);
     linkHooks.add(hook);
-    hook();  // It may have changed between being drawn and now.
+    hook();  // The link may have changed since the first render.
     return () => {
       linkHooks.delete(hook);
     };
@@ -107,14 +108,19 @@ export function useLink(): Link {
   return link;
 }
 
+// Returns why actions are disabled, or an empty string. Without a connection, the shown data may be out of date, and a
+// request would fail after a long wait.
+export const useDisabled = (): string =>
+  useLink() === 'live' ? '' : 'Actions are disabled: no connection to the manager.';
+
 export interface Loaded<T> {
   data?: T;
-  error?: Error;     // Of the last question; the data before it is kept.
+  error?: Error;     // Error of the last request; earlier data is kept.
   refresh: Hook;
 }
 
-// Told whenever something happened, and every `quiet` ms while somebody is looking; but not within `least()` ms of the
-// last time, for what costs the server more.
+// Calls `tell` after each event, and every `quiet` ms while the page is visible, but not within `least()` ms of the
+// last call. `least` limits the load of expensive requests.
 export function useChanges(tell: Hook, quiet = QUIET_MS, least = () => 0): void {
   const latest = useRef({tell, least});
   latest.current = {tell, least};
@@ -155,8 +161,8 @@ interface Asking {
   busy: boolean;
   again: boolean;
   stop?: AbortController;
-  answered?: string;   // The address of the last good answer,
-  took: number;        // and the ms it took; nought after a bad one.
+  answered?: string;   // Path of the last successful request,
+  took: number;        // and its duration in ms; 0 after a failed one.
 }
 
 interface Answered<T> {
@@ -166,15 +172,14 @@ interface Answered<T> {
   error?: Error;
 }
 
-// Two addresses that ask for the same, perhaps at another moment.
+// Whether two paths request the same data, perhaps for another time.
 const alike = (a: {path: string | null; moves?: string}, b: {path: string | null; moves?: string}): boolean =>
   a.path === b.path || (a.moves !== undefined && a.moves === b.moves);
 
-// The answer of an address, and again whenever something happened, with a pause in between that grows with what an
-// answer costs. `path` null: nothing is asked. While a new address is on its way the old answer stays, unless `fresh`
-// is set. `still`: the answer cannot change, and is asked for once. `least`: milliseconds between two questions, where
-// answers are large. `moves`: what is asked for by an address that moves with time; while it is the same, an old answer
-// is better than none.
+// Loads `path` and reloads it after each change, with a pause that grows with the duration of a request. A null path
+// loads nothing. While a new path loads, the old data stays, unless `fresh` is set. Options: `still`: the data cannot
+// change, so it is loaded once. `least`: minimum ms between two requests. `moves`: name of the data, if the path
+// changes with time; after a failed request, old data with the same name stays.
 export function useData<T>(path: string | null,
   options: {quiet?: number; fresh?: boolean; still?: boolean; least?: number; moves?: string} = {}): Loaded<T> {
   const {moves, still} = options;

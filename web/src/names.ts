@@ -1,9 +1,9 @@
-// Names as people expect them in lists and look for them.
+// Sorting and searching of names.
 
-// "n2" before "n10".
+// Natural order: "n2" before "n10".
 export const inOrder = new Intl.Collator('en', {numeric: true, sensitivity: 'base'}).compare;
 
-// Whether a text has every word that was typed, wherever they stand.
+// Returns a predicate: whether a text contains every typed word, in any order and case.
 export function finder(typed: string): (text: string) => boolean {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   return text => {

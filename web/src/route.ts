@@ -1,10 +1,10 @@
-// Where we are: what stands after the # of the address, as "#/queue?state=running".
+// The current screen and its parameters, stored after the # of the URL: "#/queue?state=running".
 
 import {useEffect, useState} from 'preact/hooks';
 
 export interface Route {
   screen: string;
-  parts: string[];  // What follows, decoded: ["12"] of "#/job/12".
+  parts: string[];  // Further path segments, decoded: ["12"] for "#/job/12".
   query: Record<string, string>;
 }
 
@@ -34,7 +34,7 @@ export function go(address: string): void {
   location.hash = address;
 }
 
-// The same screen with another query: not a step that "back" undoes.
+// Changes the query of the current screen without a new entry in the browser history.
 export function setQuery(route: Route, change: Record<string, string>): void {
   const address = href(route.screen, route.parts, {...route.query, ...change});
   history.replaceState(null, '', address);
@@ -46,7 +46,7 @@ export function useRoute(): Route {
   useEffect(() => {
     const hook = () => setRoute(readRoute(location.hash));
     window.addEventListener('hashchange', hook);
-    hook();  // It may have changed between the first look and this one.
+    hook();  // The hash may have changed since the first render.
     return () => window.removeEventListener('hashchange', hook);
   }, []);
   return route;

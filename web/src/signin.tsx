@@ -1,4 +1,4 @@
-// Who are you? By a ticket that `muster view` prints, or a token of an operator's making.
+// Sign-in form. Accepts a ticket that `muster view` prints, or a token from an operator.
 
 import {useState} from 'preact/hooks';
 
@@ -8,7 +8,7 @@ export function SignIn(props: {trouble: string; enter(ticket: string): void}) {
     <main class="signin">
       <form class="card" onSubmit={event => {
         event.preventDefault();
-        // The whole address that muster view printed will do too.
+        // The complete URL from muster view is accepted, too.
         const given = value.trim().replace(/^.*#ticket=/, '');
         if (given) props.enter(given);
       }}>
@@ -18,8 +18,8 @@ export function SignIn(props: {trouble: string; enter(ticket: string): void}) {
           onInput={event => setValue(event.currentTarget.value)} />
         {props.trouble && <p class="trouble" role="alert">{props.trouble}</p>}
         <button type="submit" class="button primary">Sign in</button>
-        <p class="muted">On the manager's machine, <code>muster view</code> prints an address that signs you in.
-          Elsewhere, ask an operator for a token: <code>muster token USER</code>.</p>
+        <p class="muted">On the manager's machine, <code>muster view</code> prints a URL that signs you in.
+          On other machines, ask an operator for a token: <code>muster token USER</code>.</p>
       </form>
     </main>
   );

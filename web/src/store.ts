@@ -1,4 +1,4 @@
-// What the browser keeps for us. Where it refuses to, it is kept as long as the page is open.
+// Persistent values in localStorage. If the browser denies access, values last until the page is closed.
 
 const kept = new Map<string, string>();
 
@@ -8,7 +8,7 @@ export const store = {
       const found = localStorage.getItem(key);
       if (found !== null) return found;
     } catch {
-      // Forbidden, or there is none.
+      // Access denied or not available.
     }
     return kept.get(key) ?? '';
   },
@@ -25,7 +25,7 @@ export const store = {
     try {
       localStorage.removeItem(key);
     } catch {
-      // Then nothing is there.
+      // Then there is nothing to remove.
     }
   },
 };

@@ -1,6 +1,8 @@
-// Tenants by their names: one without is "default", and each has one colour on all screens.
+// Tenants by name. The empty name is "default". Each tenant has the same color on all screens, as long as there are
+// enough colors.
 
 import {inOrder} from './names';
+import {COLORS} from './theme';
 import type {TenantUse, Timeline} from './types';
 
 const DEFAULT = 'default';
@@ -9,16 +11,30 @@ export const tenantName = (name: string): string => name || DEFAULT;
 
 const places = new Map<string, number>();
 
-// The place of each name among the colours. Names that were not met before come after those that were, in the order
-// of the alphabet: screens know different ones, and none may change its colour on the way.
-export function placesOf(names: string[], kept = places): number[] {
+// Gives each new name the next color index, in alphabetical order. Known names keep theirs, so that tenants keep their
+// colors. Screens pass all tenants of an answer, also hidden tenants, so that the colors do not depend on
+// which screen is opened first.
+export function knowTenants(names: string[], kept = places): void {
   const fresh = [...new Set(names.map(tenantName))].filter(name => !kept.has(name)).sort(inOrder);
   for (const name of fresh) kept.set(name, kept.size);
-  return names.map(name => kept.get(tenantName(name))!);
 }
 
-// The timeline with each tenant once, and only those whose jobs are in it.
+// Returns the color index of each name; `names` are the tenants that are shown together. Up to COLORS tenants get
+// different colors: a tenant whose index is beyond the colors gets the color of a tenant that is not shown.
+export function placesOf(names: string[], kept = places): number[] {
+  knowTenants(names, kept);
+  const own = new Map(names.map(tenantName).map(name => [name, kept.get(name)!]));
+  const taken = new Set(own.values());
+  const free = Array.from({length: COLORS}, (_, i) => i).filter(i => !taken.has(i));
+  for (const [name, place] of [...own].sort((a, b) => a[1] - b[1])) {
+    if (place >= COLORS) own.set(name, free.shift() ?? place);
+  }
+  return names.map(name => own.get(tenantName(name))!);
+}
+
+// Returns the timeline with each tenant once, and only tenants that have jobs in it.
 export function withTenants(line: Timeline): Timeline {
+  knowTenants(line.tenants);
   const there = new Set(line.jobs.tenant);
   const tenants: string[] = [];
   const to = line.tenants.map((given, i) => {
@@ -39,7 +55,7 @@ function together(a: TenantUse, b: TenantUse): TenantUse {
     lent: added(a.lent, b.lent)};
 }
 
-// Each tenant once, where it was first.
+// Merges entries with the same name; keeps the order of their first occurrence.
 export function oncePerTenant(tenants: TenantUse[]): TenantUse[] {
   const found = new Map<string, TenantUse>();
   for (const given of tenants) {

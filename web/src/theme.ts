@@ -1,5 +1,5 @@
-// Light or dark, and the colours that stand for tenants, jobs and causes. Hues of neighbours in the list are far
-// apart, and all have the contrast of 3:1 to the card that figures need.
+// Light and dark theme, and the colors for tenants, jobs and causes. Neighboring colors in the list have different
+// hues. All have a contrast of at least 3:1 to the card.
 
 import {useEffect, useState} from 'preact/hooks';
 import {store} from './store';
@@ -35,7 +35,7 @@ export function startTheme(): void {
   apply();
 }
 
-// The pixels of a canvas per pixel of the page: paper shows finer lines than screens do.
+// Canvas pixels per page pixel: printers have a higher resolution than screens.
 export const printDensity = (): number => printing ? 3 : 1;
 
 export function toggleTheme(): void {
@@ -55,7 +55,7 @@ export function useTheme(): Theme {
   return current;
 }
 
-// The value of a custom property of the style sheet, for canvases.
+// Returns the value of a custom property of the style sheet, for use in canvases.
 export function paint(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
@@ -65,13 +65,15 @@ const LIGHT = ['#2563c9', '#b4530a', '#15803d', '#9333a8', '#b91c4c', '#0e7490',
 const DARK = ['#6ea8fe', '#f0a35e', '#5fce8a', '#d59cf0', '#fb8aa8', '#56c8dd', '#d8c24a', '#a9a9ff', '#d3a283',
   '#a3cf6b', '#ee94cd', '#9fb9d0'];
 
-// The n-th of a list of tenants, causes, series.
+export const COLORS = LIGHT.length;
+
+// Color of the n-th tenant, cause or series.
 export function color(n: number): string {
   const list = current === 'dark' ? DARK : LIGHT;
   return list[((n % list.length) + list.length) % list.length];
 }
 
-// One of many, by its name: jobs.
+// Hash of a name, for the color of a job.
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

@@ -1,5 +1,5 @@
-// Answers of the API, by the names of its schema (src/api/port/openapi.json), which also describes each field.
-// api_types.mjs generates the types from it.
+// Types of the API's answers. api_types.mjs generates them from src/api/port/openapi.json, which also describes each
+// field.
 
 import type {components} from '../build/api.gen';
 
@@ -39,5 +39,5 @@ export type Why = Schemas['Why'];
 
 export type Cell = PageTable['rows'][number][number];
 
-// Values of FleetNode.gpus that are not places in Fleet.jobs.
+// Values of FleetNode.gpus that are not an index in Fleet.jobs.
 export const FREE = -1, RESERVED = -2, OTHERS = -3, CLOSED = -4;

@@ -28,9 +28,11 @@ test('squares have the colour of their tenant, or of their job where there is on
 });
 
 test('more tenants than colours: stripes tell them apart', () => {
-  const many = fleet([node('a', [0, 1])], [job(1, 1), job(2, 13)], 
-    {tenants: Array.from({length: 14}, (_, i) => `t${i}`)});  // After the two of above.
+  const tenants = Array.from({length: 14}, (_, i) => `t${i}`);  // After the two of above.
+  const many = fleet([node('a', [1, 13])], tenants.map((_, i) => job(i, i)), {tenants});
   assert.deepEqual(draw(many, many.nodes[0], 'allocation').looks, ['job c3', 'job c3 striped']);
+  const few = fleet([node('a', [0, 1])], [job(1, 1), job(2, 13)], {tenants});
+  assert.deepEqual(draw(few, few.nodes[0], 'allocation').looks, ['job c3', 'job c0'], 'not needed for two');
 });
 
 test('use is shown in steps of ten percent, and what is not known as such', () => {

@@ -4,7 +4,10 @@ import {load} from './load.mjs';
 
 const {LogBuffer, clean} = await load('src/job/logbuffer.ts');
 const {pieces, linesWith, step} = await load('src/job/logsearch.ts');
-const {segmentsOf} = await load('src/job/segments.ts');
+const {outcomeOf, segmentsOf} = await load('src/job/segments.ts');
+const {findLine, targetOf} = await load('src/job/logtarget.ts');
+const {curvesOf} = await load('src/job/reports.ts');
+const {endsOf} = await load('src/job/progress.tsx');
 const {ticks} = await load('src/job/axis.ts');
 const {aligned, reading, speedAt} = await load('src/job/curve.ts');
 const {changed, difference, formOf, shellWord} = await load('src/job/request.ts');
@@ -107,6 +110,60 @@ test('clocks that disagree make nothing negative', () => {
   for (const one of all) assert.ok(one.to >= one.from);
 });
 
+test('a preempted lease names the job it was stopped for', () => {
+  const stopped = {number: 2, where: 'a', state: 'stopped', started: 300, ended: 400, exit: 'stopped on request'};
+  const held = {...stopped, number: 1, started: 150, ended: 200};
+  const events = [{at: 199, kind: 'held', words: 'held by ann'},
+    {at: 399, kind: 'preempting', words: 'stopping for job 7, which is ahead of it by srtf'}];
+  const all = job([held, stopped]);
+  assert.equal(outcomeOf(held, all, events), 'stopped on request');
+  assert.equal(outcomeOf(stopped, all, events), 'preempted for job 7, which is ahead of it by srtf');
+  assert.equal(segmentsOf(all, 500, events)[3].words, 'preempted for job 7, which is ahead of it by srtf');
+  assert.equal(outcomeOf({...stopped, state: 'failed', exit: 'exit status 1'}, all, events), 'exit status 1');
+  assert.equal(outcomeOf(stopped, all, []), 'stopped on request', 'the manager drops old events');
+});
+
+test('a curve has a gap where the job had no lease, and only there', () => {
+  const leases = [{number: 1, where: 'a', state: 'stopped', started: 100, ended: 200},
+    {number: 2, where: 'a', state: 'starting'}, {number: 3, where: 'a', state: 'running', started: 300}];
+  const progress = {at: [110, 150, 190, 310, 350], loss: [5, null, 4, 3, 2], rate: [null, null, null, null, null]};
+  const curves = curvesOf(progress, leases);
+  assert.deepEqual(curves.at, [110, 150, 190, 250, 310, 350]);
+  assert.deepEqual(curves.loss, [5, undefined, 4, null, 3, 2]);
+  assert.deepEqual(curvesOf({at: [310], loss: [3], rate: [1]}, leases).loss, [3]);
+  assert.deepEqual(curvesOf(progress, leases.slice(0, 1)).loss, [5, undefined, 4, 3, 2]);
+});
+
+test('a predicted end has no range if both ends read the same', () => {
+  const now = new Date(2026, 10, 3, 14, 20).getTime() / 1000;
+  assert.equal(endsOf({low: 61, high: 119, words: ''}, now), '');
+  assert.equal(endsOf({low: 61, high: 121, words: ''}, now), '14:21 to 14:22');
+  assert.equal(endsOf({words: ''}, now), '');
+});
+
+const bufferOf = text => {
+  const buffer = new LogBuffer(100);
+  buffer.add(text);
+  return buffer;
+};
+
+test('the line of a diagnosis is found in the output', () => {
+  const failed = {number: 1, where: 'a', state: 'failed', evidence: 'Error: no memory', line: 3};
+  const target = targetOf({lease: '1', line: '3'}, job([failed]));
+  assert.deepEqual(target, {lease: 1, line: 3, text: 'Error: no memory'});
+  assert.equal(targetOf({lease: '2', line: '3'}, job([failed])), undefined);
+  assert.equal(targetOf({lease: '1', line: 'x'}, job([failed])), undefined);
+  const text = 'Error: no memory\none\nError:\tno memory\nError: no memory\ntwo\n';
+  assert.equal(findLine(bufferOf(text), target, true, true), 2, 'by its number');
+  assert.equal(findLine(bufferOf(text), target, false, true), 3, 'the last such line if numbers are unknown');
+  assert.equal(findLine(bufferOf('a\nb\nError: no memory'), target, true, true), 2, 'a line without end');
+  assert.equal(findLine(bufferOf('a\nb\nc\n'), target, true, true), 2, 'a text that was overwritten');
+  assert.equal(findLine(bufferOf('a\nb\nc\n'), target, true, false), -1, 'it may be on another node');
+  assert.equal(findLine(bufferOf('a\nb\n'), target, true, true), -1);
+  assert.equal(findLine(bufferOf('x: Error: no memory at\n'), {...target, text: '...no memory...'}, false, true), 0);
+  assert.equal(findLine(bufferOf('a\n'.repeat(300)), {...target, text: ''}, true, true), -1, 'dropped');
+});
+
 test('ticks are at round times, and not too many', () => {
   for (const length of [3, 70, 4000, 90_000, 3e6, 4e7]) {
     const found = ticks(1_700_000_123, 1_700_000_123 + length, 8);
@@ -119,11 +176,11 @@ test('ticks are at round times, and not too many', () => {
 const curve = {source: 'measured', cpus: [1, 2, 4], speed: [0.4, 0.7, 1], now: {cpus: 2, speed: 0.7}, need: 3};
 
 test('a curve is read in a sentence', () => {
-  assert.equal(reading(curve), 'With 2 CPUs it runs at 70% of its best; 3 would do.');
+  assert.equal(reading(curve), 'With 2 CPUs the job runs at 70% of its maximum speed; nearly full speed needs 3.');
   assert.equal(reading({...curve, now: {cpus: 3, speed: 0.85}}),
-    'With 3 CPUs it runs at 85% of its best; more would gain next to nothing.');
+    'With 3 CPUs the job runs at 85% of its maximum speed; more would hardly help.');
   assert.equal(reading({...curve, now: undefined, share: {cpus: 1, speed: 0.4}, need: undefined}),
-    'With 1 CPU, its share, it would run at 40% of its best.');
+    'With its share of 1 CPU the job would run at 40% of its maximum speed.');
   assert.equal(Math.round(speedAt(curve, 3) * 100), 85);
   assert.equal(speedAt(curve, 9), 1);
 });
@@ -134,7 +191,7 @@ test('marks stand on the axis of the curve', () => {
   assert.deepEqual(speed, [0.4, 0.7, null, 1]);
   assert.deepEqual(marks.map(mark => mark.y.findIndex(y => y !== null)), [1, 2]);
   const same = aligned({...curve, share: {cpus: 3, speed: 0.85}}).marks;
-  assert.deepEqual(same.map(mark => mark.name), ['now (2)', 'its share, needs (3)']);
+  assert.deepEqual(same.map(mark => mark.name), ['now (2)', 'share, needs (3)']);
 });
 
 test('a changed request keeps the rest, and is for one job now', () => {
@@ -146,5 +203,5 @@ test('a changed request keeps the rest, and is for one job now', () => {
   assert.equal(form.estimate, '1m');
   const shown = [7200, 5400, 45, 0.5].map(time_limit => formOf({time_limit}).time_limit);
   assert.deepEqual(shown, ['2h', '90m', '45s', '0.5s']);
-  assert.equal(difference(request, {...form, gpus: '2', mem: ''}), 'GPUs 2, Memory not given');
+  assert.equal(difference(request, {...form, gpus: '2', mem: ''}), 'GPUs 2, Memory not set');
 });

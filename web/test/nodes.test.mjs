@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {load} from './load.mjs';
 
-const {actions, chips, found, ranges, reason, sorted} = await load('src/screens/node_list.ts');
+const {actions, chips, found, hiddenGpus, ranges, reason, sorted} = await load('src/screens/node_list.ts');
 
 const node = (name, more = {}) => ({name, open: true, state: 'open', gpus: 8, gpus_used: 2, gpus_free: 6,
   gpu_type: 'a100', cpus: 96, cpus_free: 48, mem_gib: 512, mem_free_gib: 256, jobs: [], ...more});
@@ -48,6 +48,12 @@ test('the reason of a quarantine is told where there is no other', () => {
   assert.equal(reason(node('a', {state: 'quarantined', quarantine: {why: 'two failed', since: 5}})), 'two failed');
   assert.equal(reason(node('a', {why: 'down'})), 'down');
   assert.equal(reason(node('a')), '');
+});
+
+test('GPUs of jobs that are not listed are counted', () => {
+  assert.equal(hiddenGpus(node('a', {gpus_used: 3, jobs: [{id: 1, gpus: [0, 1]}]})), 1);
+  assert.equal(hiddenGpus(node('a', {gpus_used: 2, jobs: [{id: 1, gpus: [0]}, {id: 2, gpus: [0]}]})), 0);
+  assert.equal(hiddenGpus(node('a', {gpus_used: 0, jobs: []})), 0);
 });
 
 test('numbers of GPUs are told as ranges', () => {

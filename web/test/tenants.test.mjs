@@ -4,7 +4,7 @@ import {load} from './load.mjs';
 
 const {axisTime, busiest, isRun, largest, onTheMean, steps, tree, usagePath} =
   await load('src/screens/tenants_data.ts');
-const {oncePerTenant, placesOf, withTenants} = await load('src/tenants.ts');
+const {knowTenants, oncePerTenant, placesOf, withTenants} = await load('src/tenants.ts');
 
 const tenant = (name, parent, used = [1]) => ({name, ...(parent ? {parent} : {}), quota: 4, running: 0, queued: 0, used,
   used_now: 0, borrowed_now: 0, lent_now: 0, borrowed: [0], lent: [0]});
@@ -49,11 +49,11 @@ test('of a run that is over, the mean', () => {
 });
 
 test('of many tenants those that used the most have lines of their own', () => {
-  const list = [tenant('a', '', [1, 1]), tenant('b', '', [5, 5]), tenant('c', '', [2, 4])]
-    .map((tenant, of) => ({tenant, of}));
-  assert.deepEqual(busiest(list, 3).map(line => [line.name, line.of]), [['a', 0], ['b', 1], ['c', 2]]);
-  const two = busiest(list, 2);
-  assert.deepEqual(two.map(line => [line.name, line.used]), [['b', [5, 5]], ['2 others', [3, 5]]]);
+  const list = [tenant('a', '', [1, 1]), tenant('b', '', [5, 5]), tenant('c', '', [2, 4]), tenant('d', '', [6, 6])];
+  assert.deepEqual(busiest(list, 4), {lines: list});
+  const {lines, others} = busiest(list, 3);
+  assert.deepEqual(lines.map(line => line.name), ['b', 'd'], 'in the order given');
+  assert.deepEqual(others, {name: '2 others', used: [3, 5]});
 });
 
 test('times of a run are short on an axis', () => {
@@ -83,4 +83,23 @@ test('a tenant keeps its place among the colours whoever comes later', () => {
   const kept = new Map();
   assert.deepEqual(placesOf(['t3', 't0', ''], kept), [2, 1, 0]);
   assert.deepEqual(placesOf(['a', 't10', 't3', 'default'], kept), [3, 4, 2, 0]);
+});
+
+test('of more tenants than colors, those shown together have different colors', () => {
+  const kept = new Map();
+  const all = Array.from({length: 15}, (_, i) => `t${i}`);
+  knowTenants(all, kept);
+  // t12 is the 13th tenant and would have the color of t0.
+  assert.deepEqual(placesOf(['t12', 't0', 't14', 't2'], kept), [1, 0, 3, 2]);
+  assert.deepEqual(placesOf(['t2', 't14', 't0', 't12'], kept), [2, 3, 0, 1], 'the order of the names does not matter');
+  assert.equal(new Set(placesOf(all.slice(3), kept)).size, 12);
+  assert.ok(placesOf(all.slice(3), kept).every(place => place < 12));
+  assert.deepEqual(placesOf(all, kept), all.map((_, i) => i), 'with all of them, colors repeat');
+});
+
+test('colors do not depend on the tenants that a timeline happens to show', () => {
+  const line = withTenants({tenants: ['zoo', 'art', 'mid'], jobs: {id: ['1'], tenant: [0]}});
+  const [zoo] = placesOf(line.tenants);
+  const [art, mid] = placesOf(['art', 'mid']);
+  assert.ok(art < mid && mid < zoo, `${[art, mid, zoo]}`);
 });

@@ -1,4 +1,4 @@
-// The Gantt chart as a part of a page, of data that are there.
+// Gantt chart component. Draws the given data and loads nothing.
 
 import {useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {at, count, many, runTime} from '../format';
@@ -19,20 +19,20 @@ export interface CanvasProps {
   line: Timeline;
   time: TimeView;
   colorBy: ColorBy;
-  only: string | null;   // The one entry of the legend that stands out; null: all.
-  room: number;          // Pixels it may be high.
-  now: number | null;    // Live: where "now" is.
+  only: string | null;   // Highlighted entry of the legend; null: all.
+  room: number;          // Maximum height in pixels.
+  now: number | null;    // Live only: current time.
   open?(job: string): void;  // A click on a lease opens its job.
-  scrolls?: boolean;     // Stands on a page that scrolls: the wheel is ours only with the focus.
+  scrolls?: boolean;     // The page scrolls: use the wheel only while the chart has the focus.
 }
 
-const KEYS = 'Arrow keys move, plus and minus zoom, < and > zoom rows, 0 shows all, n and p go from lease to lease';
+const KEYS = 'Arrow keys move, plus and minus zoom, < and > zoom rows, 0 shows all, n and p move between leases';
 
-// The window, or the lease the keyboard went to, for those who cannot see it.
+// Text for screen readers: the visible time range, or the lease selected with the keyboard.
 function said(line: Timeline, stage: Stage, job: string, key: string): string {
   if (key === 'n' || key === 'p') return job ? `job ${job}, ${line.jobs.name[stage.lit] ?? ''}` : '';
   const text = (t: number) => line.unit === 'run' ? runTime(t) : at(t);
-  return `In sight: ${text(stage.time.from)} to ${text(stage.time.to)}`;
+  return `Visible: ${text(stage.time.from)} to ${text(stage.time.to)}`;
 }
 
 function useStage(props: CanvasProps, bars: ReturnType<typeof prepare>) {
@@ -42,7 +42,7 @@ function useStage(props: CanvasProps, bars: ReturnType<typeof prepare>) {
   latest.current = props;
   const data = useRef(bars);
   data.current = bars;
-  const pressed = useRef('');  // The last key that did something, until it is let go.
+  const pressed = useRef('');  // The last handled key, until it is released.
   useLayoutEffect(() => {
     const mine = stage.current = new Stage(canvas.current!, props.time);
     const point = (id: string) => {
@@ -53,8 +53,9 @@ function useStage(props: CanvasProps, bars: ReturnType<typeof prepare>) {
     const leave = listen(mine, {
       hover(bar, x, y, inStrips) {
         const {line, open} = latest.current;
-        point(bar < 0 ? '' : line.jobs.id[data.current.job[bar]]);
-        mine.canvas.style.cursor = bar >= 0 && open ? 'pointer' : '';
+        const id = bar < 0 ? '' : line.jobs.id[data.current.job[bar]];
+        point(id);
+        mine.canvas.style.cursor = id !== '' && open ? 'pointer' : '';
         if (bar >= 0) showTip(x, y, <Tip line={line} bars={data.current} bar={bar} />);
         else if (!inStrips) hideTip();
         else showTip(x, y, <LoadTip line={line} at={mine.timeAt(x - mine.canvas.getBoundingClientRect().left)} />);
@@ -111,31 +112,31 @@ export function GanttCanvas(props: CanvasProps) {
     fit();
     const watch = new ResizeObserver(fit);
     watch.observe(box);
-    // Moved to a screen of another density: the charts' library tells.
+    // uPlot sends this event when the window moves to a screen of another density.
     window.addEventListener('dppxchange', fit);
     return () => {
       watch.disconnect();
       window.removeEventListener('dppxchange', fit);
     };
   }, [height, time, density]);
-  // Not in the next frame: printing does not wait for it.
+  // Draw now, because printing does not wait for the next frame.
   useLayoutEffect(() => stage.current!.draw(), [theme, density]);
   return (
     <div class="gantt" onKeyUp={() => say(pressed.current)}>
       <div class="gantt-box" style={{height: `${height}px`}}>
         <canvas ref={canvas} tabIndex={0} role="application" aria-label={
           `${props.label}: ${many(held, 'lease')} of ${many(line.jobs.id.length, 'job')} on ` +
-          `${count(line.gpus)} GPUs of ${many(line.servers.length, 'server')}. ${KEYS}.`} />
+          `${count(line.gpus)} GPUs of ${many(line.servers.length, 'node')}. ${KEYS}.`} />
       </div>
       <div class="gantt-buttons" role="group" aria-label="Zoom">
         <button type="button" class="button" aria-label="Zoom in" title="Zoom in (+)"
           onClick={() => zoomTime(stage.current!, 0.6)}>+</button>
         <button type="button" class="button" aria-label="Zoom out" title="Zoom out (-)"
           onClick={() => zoomTime(stage.current!, 1 / 0.6)}>−</button>
-        <button type="button" class="button" title="All of it (0, or a double click)"
+        <button type="button" class="button" title="Show all (0 or double-click)"
           onClick={() => showAll(stage.current!)}>All</button>
-        <span class="muted gantt-hint">{props.scrolls ? 'Click, then the' : 'The'} wheel zooms time, with shift rows;
-          dragging moves.</span>
+        <span class="muted gantt-hint">{props.scrolls && 'Click the chart first. '}Wheel: zoom time. Shift+wheel: zoom
+          rows. Drag: move.</span>
       </div>
       <p class="unseen" role="status">{words}</p>
     </div>

@@ -1,21 +1,21 @@
-// The leases of a timeline as arrays of numbers, in the order the drawing walks them.
+// Leases of a timeline as typed arrays, in drawing order.
 
 import type {Timeline} from '../types';
 
 export interface Bars {
   rows: number;
-  first: Uint32Array;     // Of each row its first bar; one more for the end.
+  first: Uint32Array;     // First bar of each row; one more entry for the end.
   begin: Float64Array;
   stop: Float64Array;
-  before: Float64Array;   // Time held in the row before this bar: what lies between two moments is a difference.
+  before: Float64Array;   // Total time of the earlier bars in the row (prefix sum).
   job: Uint32Array;
-  end: Uint32Array;       // In Timeline.ends.
-  running: Uint32Array;   // Bars that have no end yet.
-  serverOf: Uint32Array;  // Of each row.
-  rowOf: Uint32Array;     // Of each server its first row; one more for the end.
-  ofJob: Uint32Array;     // Bars by job: those of job j are from jobFirst[j] on.
+  end: Uint32Array;       // Index in Timeline.ends.
+  running: Uint32Array;   // Bars of running leases.
+  serverOf: Uint32Array;  // Node of each row.
+  rowOf: Uint32Array;     // First row of each node; one more entry for the end.
+  ofJob: Uint32Array;     // Bars sorted by job; the bars of job j start at jobFirst[j].
   jobFirst: Uint32Array;
-  jobOf: Map<string, number>;  // By id.
+  jobOf: Map<string, number>;  // Index of a job by id.
   load: {t: Float64Array; busy: Float64Array; waiting: Float64Array; mostWaiting: number};
 }
 
@@ -29,7 +29,7 @@ function rowsOf(servers: Timeline['servers']) {
   return {rows: serverOf.length, rowOf, serverOf};
 }
 
-// Where the things of each group begin, when `group[i]` tells whose the i-th is.
+// Start index of each group after sorting; `group[i]` is the group of item i.
 function starts(group: ArrayLike<number>, groups: number): Uint32Array {
   const first = new Uint32Array(groups + 1);
   for (let i = 0; i < group.length; i++) first[group[i] + 1]++;
@@ -47,8 +47,8 @@ function byJob(job: Uint32Array, jobs: number) {
 
 const counted = new WeakMap<Timeline['bars'], number>();
 
-// A lease has a bar for each of its GPUs: those of one job that begin at one moment are one. Counted once, however
-// many ask.
+// Number of leases. A lease has one bar per GPU, so bars of one job with the same begin count once. The result is
+// cached.
 export function leases(bars: Timeline['bars']): number {
   const known = counted.get(bars);
   if (known !== undefined) return known;
@@ -88,7 +88,7 @@ export function prepare(line: Timeline): Bars {
   };
 }
 
-// What runs reaches to now. (Such a bar is the last of its row, so nothing else moves.)
+// Extends the bars of running leases to `now`. (They are the last of their rows, so nothing else changes.)
 export function grow(bars: Bars, now: number): void {
   for (let k = 0; k < bars.running.length; k++) {
     const i = bars.running[k];
@@ -96,7 +96,7 @@ export function grow(bars: Bars, now: number): void {
   }
 }
 
-// The first of from..to-1 whose `at` is beyond t; `at` ascends. Doubling steps first, since it is mostly near.
+// First index in [from, to) with at[index] > t, or `to`; `at` ascends. Gallops first, since the result is mostly near.
 export function firstBeyond(at: Float64Array, from: number, to: number, t: number): number {
   let step = 1;
   let low = from;

@@ -1,4 +1,4 @@
-// Where the server has thinned what is far away, one who zooms in is given the leases of the part he looks at.
+// Loads the exact leases of the visible part when the user zooms into a timeline that the server has thinned.
 
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {get} from '../api';
@@ -11,14 +11,14 @@ interface Part {
   to: number;
 }
 
-const WHOLE = 0.4;      // Of all: a view from here on is shown as it is.
-const FINE = 8;         // Times the view: a part no wider than that has all a screen can show.
-const REST_MS = 350;    // The view has come to rest.
-const OLD_MS = 5000;    // What goes on is asked for again after that.
+const WHOLE = 0.4;      // A view of at least this fraction of all data needs no details.
+const FINE = 8;         // A part of up to this many view widths is detailed enough.
+const REST_MS = 350;    // Delay after the last move of the view.
+const OLD_MS = 5000;    // Live data is loaded again after this time.
 
 const covers = (part: Part, view: Pane): boolean => part.from <= view.from && view.to <= part.to;
 
-// The part to ask for; 'have' if what is there will do, 'whole' if no part is needed.
+// Returns the part to load; 'have' if the loaded part is sufficient; 'whole' if no part is needed.
 export function partFor(view: Pane, have: Part | null): Part | 'have' | 'whole' {
   const {span} = view;
   if (span >= WHOLE * (view.high - view.low)) return 'whole';
@@ -26,7 +26,8 @@ export function partFor(view: Pane, have: Part | null): Part | 'have' | 'whole' 
   return {from: Math.max(view.low, view.from - span), to: Math.min(view.high, view.to + span)};
 }
 
-// `line`, or while one looks closer at a thinned one the leases of that part. `address`: where a part is to be had.
+// Returns `line`, or the exact leases of the visible part if `line` is thinned and the view is zoomed in. `address`
+// returns the path of a part.
 export function useDetail(line: Timeline, time: TimeView, address: (from: number, to: number) => string,
   live: boolean): Timeline {
   const [part, setPart] = useState<{from: number; to: number; line: Timeline; at: number} | null>(null);
@@ -35,7 +36,7 @@ export function useDetail(line: Timeline, time: TimeView, address: (from: number
   const thinned = line.thinned !== '';
   useEffect(() => {
     if (!thinned) return setPart(null);
-    let stop = new AbortController();  // Of the last question: an answer to one before it is of no use.
+    let stop = new AbortController();  // Aborts the previous request, whose answer is no longer needed.
     let timer = 0;
     const ask = async () => {
       const have = now.current;
@@ -49,7 +50,7 @@ export function useDetail(line: Timeline, time: TimeView, address: (from: number
         const found = await get<Timeline>(address(wanted.from, wanted.to), signal);
         if (covers(wanted, time)) setPart({...wanted, line: withTenants(found), at: Date.now()});
       } catch {
-        // What is thinned stays in sight, and the next move asks again.
+        // The thinned data stays visible, and the next move tries again.
       }
     };
     const leave = time.subscribe(() => {

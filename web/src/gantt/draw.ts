@@ -1,5 +1,5 @@
-// Leases and load as pixels in an array. What a frame costs depends on what is in sight, not on how much there is:
-// a row is walked pixel by pixel, with searches over what is smaller than one. Nothing is allocated here.
+// Draws leases and load into an array of pixels. The cost of a frame depends on the visible pixels, not on the number
+// of leases: a row is drawn pixel by pixel, and searches skip leases within one pixel. Allocates no memory.
 
 import {type Bars, firstBeyond} from './data';
 import {type Pane, rowAt, topOfRow} from './layout';
@@ -7,15 +7,15 @@ import {type Pane, rowAt, topOfRow} from './layout';
 export interface Surface {
   px: Uint32Array;      // 0xAABBGGRR, line by line.
   width: number;
-  blank: Uint32Array;   // One line with nothing on it but the grid.
+  blank: Uint32Array;   // One line that contains only the grid.
 }
 
 export interface Tones {
   ground: number;
-  line: number;         // Between servers.
+  line: number;         // Between nodes.
 }
 
-// `part` of 256 of b, the rest a.
+// Mixes two colors: `part`/256 of b, the rest of a.
 export function mix(a: number, b: number, part: number): number {
   const red = (a & 255) + (((b & 255) - (a & 255)) * part >> 8);
   const green = (a >> 8 & 255) + (((b >> 8 & 255) - (a >> 8 & 255)) * part >> 8);
@@ -31,7 +31,7 @@ export function pixel(color: string): number {
 
 const linear = (part: number): number => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
 
-// Black or white, whichever is read better on a pixel: one of them has 4.5:1 on any.
+// Returns black or white, whichever has more contrast to `color` (at least 4.5:1).
 export function inkOn(color: number): string {
   const [red, green, blue] = [color & 255, color >> 8 & 255, color >> 16 & 255].map(part => linear(part / 255));
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 ? '#ffffff' : '#000000';
@@ -41,17 +41,17 @@ export function fillRect(to: Surface, x0: number, y0: number, x1: number, y1: nu
   for (let y = y0; y < y1; y++) to.px.fill(color, y * to.width + x0, y * to.width + x1);
 }
 
-const FAINTEST = 72;   // Of 256: a lone lease of a second is seen in a view of a year.
-const GAP_FROM = 4;    // Pixels: bars and rows from this size on keep one free at their end.
+const FAINTEST = 72;   // Minimum opacity, of 256: a lease of a second is visible in a view of a year.
+const GAP_FROM = 4;    // Bars and rows of at least this many pixels have a gap at their end.
 
-// Time held from the begin of bar i to t, when bar j is the first that ends beyond t.
+// Time held from the begin of bar i to t, where bar j is the first that ends after t.
 function heldUntil(bars: Bars, i: number, j: number, last: number, t: number): number {
   let held = (j > i ? bars.before[j - 1] + bars.stop[j - 1] - bars.begin[j - 1] : bars.before[i]) - bars.before[i];
   if (j < last && bars.begin[j] < t) held += t - bars.begin[j];
   return held;
 }
 
-// One line of one row. `colors`: of each job.
+// Draws one pixel line of a row. `colors`: color of each job.
 function drawLine(to: Surface, at: number, bars: Bars, row: number, time: Pane, colors: Uint32Array,
   ground: number): void {
   const {px, width} = to;
@@ -72,7 +72,7 @@ function drawLine(to: Surface, at: number, bars: Bars, row: number, time: Pane, 
       px.fill(color, at + x, at + edge);
       if (right - left >= GAP_FROM && edge < width) px[at + edge - 1] = ground;
       x = edge;
-      i++;  // Its part of the next pixel is left to the next bar, or nobody: ends stay sharp.
+      i++;  // Its fraction of the next pixel is ignored, so ends stay sharp.
     } else {
       const begins = time.from + x * perPixel;
       const ends = begins + perPixel;
@@ -86,7 +86,7 @@ function drawLine(to: Surface, at: number, bars: Bars, row: number, time: Pane, 
   }
 }
 
-// All rows in sight into the lines from `top` on.
+// Draws all visible rows into the pixel lines from `top` on.
 export function drawRows(to: Surface, top: number, height: number, bars: Bars, time: Pane, rows: Pane,
   colors: Uint32Array, tones: Tones): void {
   const {px, width, blank} = to;
@@ -105,7 +105,7 @@ export function drawRows(to: Surface, top: number, height: number, bars: Bars, t
   drawServers(to, top, height, bars, rows, tones);
 }
 
-// A line between servers that are high enough to be told apart.
+// Draws lines between nodes if nodes are high enough to be distinguished.
 function drawServers(to: Surface, top: number, height: number, bars: Bars, rows: Pane, tones: Tones): void {
   const servers = bars.rowOf.length - 1;
   if (servers < 1 || height / rows.span * bars.rows / servers < 8) return;
@@ -116,7 +116,7 @@ function drawServers(to: Surface, top: number, height: number, bars: Bars, rows:
   }
 }
 
-// The leases of one job above all others, at least a pixel each.
+// Draws the leases of one job on top of all others, each at least one pixel wide.
 export function drawLit(to: Surface, top: number, height: number, bars: Bars, time: Pane, rows: Pane, job: number,
   color: number, rowOfBar: (bars: Bars, bar: number) => number): void {
   const scale = to.width / time.span;
@@ -132,7 +132,7 @@ export function drawLit(to: Surface, top: number, height: number, bars: Bars, ti
   }
 }
 
-// A step function as an area: full up to its least in each pixel, soft up to its most.
+// Draws a step function as an area: in each pixel column, `full` up to the minimum and `soft` up to the maximum.
 export function drawStrip(to: Surface, top: number, height: number, t: Float64Array, value: Float64Array, most: number,
   time: Pane, full: number, soft: number): void {
   const {px, width, blank} = to;
@@ -140,7 +140,7 @@ export function drawStrip(to: Surface, top: number, height: number, t: Float64Ar
   if (t.length === 0 || most <= 0) return;
   const perPixel = time.span / width;
   const scale = height / most;
-  // The step that holds at the window's begin; before the first there is nothing.
+  // The step at the begin of the window; -1: the window begins before the first step.
   let i = firstBeyond(t, 0, t.length, time.from) - 1;
   for (let x = 0; x < width; x++) {
     const end = time.from + (x + 1) * perPixel;

@@ -1,13 +1,13 @@
-// Where the parts of a drawing are, in pixels of the page.
+// Layout of a chart, in page pixels.
 
 export interface Frame {
-  gutter: number;         // To the left: names.
-  width: number;          // Of what has a time axis.
+  gutter: number;         // Width of the names on the left.
+  width: number;          // Width of the part with the time axis.
   strips: [number, number];
-  stripHeight: number;    // 0: there are none.
+  stripHeight: number;    // 0: no strips.
   axis: number;
   axisHeight: number;
-  top: number;            // Of the Gantt.
+  top: number;            // Top of the rows.
   height: number;
 }
 
@@ -18,7 +18,7 @@ const HIGHEST_ROW = 26;
 
 const above = (strips: boolean): number => (strips ? STRIPS : 0) + AXIS + BETWEEN;
 
-// `strips`: whether the load is known, which two strips above the axis show.
+// `strips`: whether to show the load in two strips above the axis.
 export function frameOf(width: number, height: number, strips: boolean): Frame {
   const gutter = width < 600 ? 64 : 124;
   const top = above(strips);
@@ -28,7 +28,7 @@ export function frameOf(width: number, height: number, strips: boolean): Frame {
   };
 }
 
-// The height for so many rows where there is room for `room`.
+// Height of a chart with this many rows, at most `room`.
 export function heightFor(rows: number, room: number, strips: boolean): number {
   const top = above(strips);
   return Math.max(top + 40, Math.min(room, top + rows * HIGHEST_ROW));

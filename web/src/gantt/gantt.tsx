@@ -1,4 +1,4 @@
-// The Gantt chart of the dashboard: it asks the server for what was thinned, and a click opens the job.
+// Gantt chart of the dashboard: loads details of thinned data, and a click opens the job.
 
 import {query} from '../api';
 import {go, href} from '../route';
@@ -6,7 +6,7 @@ import {type CanvasProps, GanttCanvas} from './canvas';
 import {useDetail} from './detail';
 
 export interface GanttProps extends Omit<CanvasProps, 'open'> {
-  run?: number;          // The opened run; none: the live manager.
+  run?: number;          // Key of the opened run; absent: the live manager.
   opens: boolean;        // A click on a lease opens its job.
 }
 

@@ -1,9 +1,9 @@
-// What is under the pointer.
+// Finds bars by position.
 
 import {type Bars, firstBeyond} from './data';
 import {type Pane, rowAt} from './layout';
 
-// The bar at a point of the Gantt, or the nearest in its row within `reach` pixels; -1: none.
+// Returns the bar at a point, or the nearest bar of the row within `reach` pixels; -1: none.
 export function barAt(bars: Bars, time: Pane, rows: Pane, width: number, height: number, x: number, y: number,
   reach = 3): number {
   if (bars.rows === 0 || x < 0 || y < 0 || x >= width || y >= height) return -1;
@@ -36,8 +36,8 @@ export function rowOfBar(bars: Bars, bar: number): number {
   return low;
 }
 
-// From lease to lease by row and time among those in sight: the next (1) or the one before (-1) the one that begins at
-// `begin` in `row`; -1: there is none.
+// Returns the next (way 1) or previous (way -1) visible bar, by row and time, relative to the bar that begins at
+// `begin` in `row`; -1: none.
 export function neighbour(bars: Bars, time: Pane, rows: Pane, row: number, begin: number, way: 1 | -1): number {
   const [top, bottom] = [Math.floor(rows.from), Math.min(bars.rows, Math.ceil(rows.to)) - 1];
   for (let at = Math.max(top, Math.min(bottom, row)); at >= top && at <= bottom; at += way) {

@@ -1,19 +1,19 @@
-// Wheel, pointer and keys on a drawing.
+// Wheel, pointer and keyboard input of a chart.
 
 import {isBrowsers} from '../ui/keys';
 import type {Stage} from './stage';
 
-const A_NOTCH = 1.0018;   // Zoom for each pixel the wheel turns.
-const STEP = 0.1;         // Of the window, for an arrow key.
-const A_CLICK = 4;        // Pixels that a hand moves while it clicks.
-const A_SECOND_CLICK_MS = 220;  // One click opens a job, two show all.
+const A_NOTCH = 1.0018;   // Zoom factor per wheel pixel.
+const STEP = 0.1;         // Fraction of the window per arrow key.
+const A_CLICK = 4;        // Maximum movement in pixels during a click.
+const A_SECOND_CLICK_MS = 220;  // Time to wait for a double-click: one click opens a job, two show all.
 
 export interface Handlers {
-  hover(bar: number, x: number, y: number, inStrips: boolean): void;  // x, y: in the browser's window, for a tip.
+  hover(bar: number, x: number, y: number, inStrips: boolean): void;  // x, y: window coordinates, for a tip.
   leave(): void;
   open(bar: number): void;
-  keyed(key: string): void;  // A key that did something.
-  // Whether the wheel is ours: on a page that scrolls only when the drawing has the focus.
+  keyed(key: string): void;  // Called after a handled key.
+  // Whether the chart handles the wheel. On a page that scrolls, only while the chart has the focus.
   wheelIsOurs(event: WheelEvent): boolean;
 }
 
@@ -41,7 +41,7 @@ function turn(stage: Stage, event: WheelEvent): void {
   const lines = event.deltaMode === 1 ? 16 : 1;
   const [dx, dy] = [event.deltaX * lines, event.deltaY * lines];
   const at = (event.offsetX - frame.gutter) / frame.width;
-  // Browsers turn the wheel sideways while shift is held.
+  // With Shift, browsers report horizontal wheel movement.
   if (event.shiftKey) {
     const down = Math.max(0, Math.min(1, (event.offsetY - frame.top) / frame.height));
     rows.zoom(A_NOTCH ** (dy || dx), down);
@@ -53,7 +53,7 @@ function turn(stage: Stage, event: WheelEvent): void {
   time.changed();
 }
 
-// From lease to lease, and into one.
+// Keys that select and open leases.
 function inspect(stage: Stage, event: KeyboardEvent, handlers: Handlers): boolean {
   if (event.key === 'Enter') {
     handlers.open(stage.stepped);
@@ -84,7 +84,7 @@ function key(stage: Stage, event: KeyboardEvent, handlers: Handlers): boolean {
     case 'End': time.show(time.high - time.span, time.high); break;
     case '=': time.zoom(0.8); break;
     case '-': time.zoom(1.25); break;
-    // With shift on most keyboards, hence rows by another pair.
+    // '+' needs Shift on most keyboards, so rows use other keys.
     case '+': time.zoom(0.8); break;
     case '>': rows.zoom(0.8); break;
     case '<': rows.zoom(1.25); break;

@@ -1,15 +1,15 @@
-// Where things stand: the window in time and in rows, how it moves, and where the axis has its ticks. No drawing.
+// Visible window in time and rows, its movement, and the ticks of the axis. Draws nothing.
 
 import {runTime} from '../format';
 import {CALENDAR} from '../ui/axis';
 
 export type Unit = 'unix' | 'run';
 
-const SHORTEST = 1;  // Seconds that a window shows at the least.
+const SHORTEST = 1;  // Minimum window in seconds.
 
 const clamp = (value: number, low: number, high: number): number => Math.max(low, Math.min(high, value));
 
-// A part of something long, that can be zoomed and moved but not left.
+// A window [from, to] inside the bounds [low, high] that can be zoomed and moved.
 export class Pane {
   from: number;
   to: number;
@@ -40,18 +40,18 @@ export class Pane {
     this.put(this.low, this.high - this.low);
   }
 
-  // `factor` below 1 shows less. What is at `at` (0 to 1 of the window) stays where it is.
+  // A factor below 1 zooms in. The point at fraction `at` of the window stays in place.
   zoom(factor: number, at = 0.5): void {
     const wide = clamp(this.span * factor, Math.min(this.shortest, this.high - this.low), this.high - this.low);
     this.put(this.from + (this.span - wide) * at, wide);
   }
 
-  // By a part of the window.
+  // Moves by a fraction of the window.
   pan(part: number): void {
     this.put(this.from + part * this.span, this.span);
   }
 
-  // Other ends: one who looked at the right end, or at all of it, still does; others see what they saw.
+  // Changes the bounds. A window that showed all, or the right end, still does; any other window stays.
   setBounds(low: number, high: number): void {
     const {isAll: all, atEnd} = this;
     this.low = low;
@@ -66,9 +66,9 @@ export class Pane {
   }
 }
 
-// The time axis, which several drawings may share: whoever moves it tells all.
+// A time axis that several charts can share. After a change, call changed() to notify all.
 export class TimeView extends Pane {
-  lit = '';  // The id of the job that stands out.
+  lit = '';  // Id of the highlighted job.
   private readonly hooks = new Set<() => void>();
 
   constructor(low: number, high: number, readonly unit: Unit) {
@@ -94,7 +94,7 @@ export const rowView = (rows: number): Pane => new Pane(0, Math.max(1, rows), 1)
 export const topOfRow = (row: number, rows: Pane, height: number): number =>
   Math.round((row - rows.from) * height / rows.span);
 
-// The row that a line of pixels shows: where rows are smaller than a pixel, the one in the middle of those.
+// Row at a pixel line. If rows are smaller than a pixel, the row in the middle of the line.
 export function rowAt(y: number, rows: Pane, height: number): number {
   const row = Math.floor(rows.from + (y + 0.5) * rows.span / height);
   return clamp(row, 0, rows.high - 1);
@@ -108,7 +108,7 @@ export function tickStep(span: number, most: number): number {
   return CALENDAR.find(step => step >= least) ?? Math.ceil(least / longest) * longest;
 }
 
-// Writes the ticks into `out` and tells how many. `zone`: seconds that local time is ahead, so that days begin at
+// Writes the ticks into `out` and returns their number. `zone`: offset of local time in seconds, so that days begin at
 // midnight.
 export function ticks(from: number, to: number, step: number, zone: number, out: Float64Array): number {
   let n = 0;
@@ -120,7 +120,7 @@ const two = (n: number): string => String(n).padStart(2, '0');
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-// Of the clock: "14:20", and the day where one begins.
+// Tick text for clock time: "14:20", or the date at midnight.
 export function clockTime(unix: number, step: number): string {
   const date = new Date(unix * 1000);
   const [h, m, s] = [date.getHours(), date.getMinutes(), date.getSeconds()];
@@ -130,7 +130,7 @@ export function clockTime(unix: number, step: number): string {
   return step < 60 ? `${two(h)}:${two(m)}:${two(s)}` : `${two(h)}:${two(m)}`;
 }
 
-// Words of ticks, kept from frame to frame.
+// Cache of tick texts.
 export class TickWords {
   private step = 0;
   private readonly kept = new Map<number, string>();
@@ -150,9 +150,9 @@ export class TickWords {
   }
 }
 
-// ---- labels of servers
+// ---- labels of nodes
 
-// Every how many servers there is room for a name.
+// Returns n if there is space for the name of every n-th node.
 export function nameEvery(pixelsAServer: number, pixelsAName: number): number {
   return Math.max(1, Math.ceil(pixelsAName / Math.max(pixelsAServer, 1e-9)));
 }

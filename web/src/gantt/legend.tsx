@@ -1,4 +1,4 @@
-// What the colours stand for. Pressing one lets it stand out.
+// Legend of the colors. A click highlights an entry.
 
 import {useMemo} from 'preact/hooks';
 import {useTheme} from '../theme';
@@ -10,9 +10,9 @@ export function Legend(props: {line: Timeline; colorBy: ColorBy; only: string | 
   const {line, colorBy, only} = props;
   const theme = useTheme();
   const legend = useMemo(() => legendOf(line, colorBy), [line, colorBy, theme]);
-  if (colorBy === 'job') return <p class="muted gantt-legend">Each job has a colour of its own; some look alike.</p>;
+  if (colorBy === 'job') return <p class="muted gantt-legend">Each job has its own color; some colors are similar.</p>;
   return (
-    <div class="gantt-legend" role="group" aria-label={colorBy === 'tenant' ? 'Tenants' : 'Why jobs waited'}>
+    <div class="gantt-legend" role="group" aria-label={colorBy === 'tenant' ? 'Tenants' : 'Causes of waiting'}>
       {legend.map(entry => (
         <button type="button" aria-pressed={entry.name === only}
           onClick={() => props.choose(entry.name === only ? null : entry.name)}>

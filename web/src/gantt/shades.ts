@@ -1,4 +1,4 @@
-// The colour of each job as a pixel, by what is asked: its tenant, itself, or why it waited.
+// Color of each job as a pixel value: by tenant, by job, or by cause of waiting.
 
 import {color, hashOf, paint} from '../theme';
 import {placesOf} from '../tenants';
@@ -14,21 +14,21 @@ export type ColorBy = 'tenant' | 'job' | 'cause';
 
 export interface Shades {
   own: Uint32Array;
-  full: Uint32Array;  // The same, but dim for those that are not of the one entry that stands out.
-  dim: Uint32Array;   // While one job stands out: the others.
+  full: Uint32Array;  // As `own`, but dimmed if another entry of the legend is highlighted.
+  dim: Uint32Array;   // Used for the other jobs while one job is highlighted.
 }
 
-const DIM = 190;  // Of 256 parts of the ground.
+const DIM = 190;  // Amount of background color, of 256.
 
-// Twelve hues in three strengths: neighbours rarely look alike.
+// Twelve hues in three strengths, so that neighboring jobs rarely look alike.
 function jobPixel(id: string, ground: number): number {
   const hash = hashOf(id);
   return mix(pixel(color(hash % 12)), ground, (hash >>> 8) % 3 * 42);
 }
 
-export const NO_WAIT = 'did not wait';  // The server's word among causes.
+export const NO_WAIT = 'did not wait';  // Value of the server in Timeline.causes.
 
-// Of tenants or causes. That nothing was waited for is no cause, and grey.
+// Colors of tenants or causes. NO_WAIT is gray.
 export function huesOf(line: Timeline, by: ColorBy): string[] {
   if (by === 'tenant') return placesOf(line.tenants).map(color);
   return by === 'cause' ? line.causes.map((cause, i) => cause === NO_WAIT ? paint('others') : color(i)) : [];
@@ -37,7 +37,7 @@ export function huesOf(line: Timeline, by: ColorBy): string[] {
 const entriesOf = (line: Timeline, by: ColorBy): string[] =>
   by === 'tenant' ? line.tenants : by === 'cause' ? line.causes : [];
 
-// `only`: the name of the one entry of the legend that stands out; null, or one that is not there: all do.
+// `only`: name of the highlighted entry of the legend; null or unknown: no highlight.
 export function makeShades(line: Timeline, by: ColorBy, only: string | null): Shades {
   const {id, tenant, cause} = line.jobs;
   const ground = pixel(paint('card'));
@@ -56,7 +56,7 @@ export function makeShades(line: Timeline, by: ColorBy, only: string | null): Sh
   return {own, full, dim: chosen >= 0 ? full : dim};
 }
 
-// What the colours in use stand for.
+// Entries of the legend for the colors in use.
 export function legendOf(line: Timeline, by: ColorBy): Entry[] {
   const there = new Set(by === 'tenant' ? line.jobs.tenant : line.jobs.cause);
   const hues = huesOf(line, by);

@@ -1,4 +1,4 @@
-// One drawing: the canvas, what is on it and how much of it is in sight. A frame is drawn only when something moved.
+// One chart: its canvas, data and visible window. Draws a frame only after a change.
 
 import type {Timeline} from '../types';
 import {paint} from '../theme';
@@ -22,7 +22,7 @@ export class Stage {
   private readonly ink: CanvasRenderingContext2D;
   private image: ImageData | null = null;
   private surface: Surface | null = null;
-  private size: [number, number] = [600, 300];  // In pixels of the page.
+  private size: [number, number] = [600, 300];  // Page pixels.
   private ratio = 1;
   private readonly ticks = new Float64Array(200);
   private readonly words: TickWords;
@@ -30,7 +30,7 @@ export class Stage {
   private inks!: Inks;
   private tones = {ground: 0, line: 0};
   private strips = {busy: 0, busySoft: 0, waiting: 0, waitingSoft: 0};
-  private cursor: {row: number; begin: number} | null = null;  // Where the keyboard is.
+  private cursor: {row: number; begin: number} | null = null;  // Lease selected with the keyboard.
   private due = 0;
   private readonly leave: () => void;
 
@@ -88,7 +88,7 @@ export class Stage {
     this.draw();
   }
 
-  // Draws in the next frame, once, however often it is asked.
+  // Draws in the next frame; several calls lead to one frame.
   later(): void {
     if (this.due) return;
     this.due = requestAnimationFrame(() => {
@@ -107,7 +107,7 @@ export class Stage {
     return barAt(this.bars, this.time, this.rows, width, height, x - gutter, y - top);
   }
 
-  // Goes to the next lease in sight and tells where it is on the canvas; -1: there is none further.
+  // Selects the next visible lease and returns its position on the canvas; bar -1: none.
   step(way: 1 | -1): {bar: number; x: number; y: number} {
     const {bars, frame, time, rows} = this;
     const none = {bar: -1, x: 0, y: 0};
@@ -124,7 +124,7 @@ export class Stage {
     };
   }
 
-  // The lease that step() went to last; -1: none.
+  // The lease that step() selected last; -1: none.
   get stepped(): number {
     const {bars, cursor} = this;
     if (!bars || !cursor) return -1;

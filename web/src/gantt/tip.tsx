@@ -1,4 +1,4 @@
-// What is told of the lease, or the moment, under the pointer.
+// Tips for the lease or the time under the pointer.
 
 import {at, count, exactly, lasting, many, runTime} from '../format';
 import type {Timeline} from '../types';
@@ -6,9 +6,9 @@ import {type Bars, firstBeyond} from './data';
 import {rowOfBar} from './hit';
 import {NO_WAIT} from './shades';
 
-const A_DAY = 86400;  // From there on the moments of long leases have no seconds.
+const A_DAY = 86400;  // From this time on, long leases are shown without seconds.
 
-// As fine as a lease of this length needs.
+// A time with a precision that fits the length of the lease.
 function moment(line: Timeline, t: number, length: number): string {
   if (line.unit === 'unix') return at(t);
   return runTime(t, length < 10 ? 0.01 : length >= 3600 && t >= A_DAY ? 60 : 1);
@@ -26,14 +26,14 @@ export function Tip(props: {line: Timeline; bars: Bars; bar: number}) {
   const length = bars.stop[bar] - bars.begin[bar];
   return (
     <div class="gantt-tip">
-      <p><strong>{jobs.name[job] || (jobs.id[job] ? 'a job' : 'Somebody else\'s job')}</strong>
+      <p><strong>{jobs.name[job] || (jobs.id[job] ? 'a job' : 'Another user\'s job')}</strong>
         {jobs.id[job] && jobs.id[job] !== jobs.name[job] && ` · job ${jobs.id[job]}`}</p>
       {jobs.gpus[job] > 0 && <p>{who}{who && ', '}{many(jobs.gpus[job], 'GPU')}</p>}
       <p>{line.servers[server]?.name}, GPU {row - bars.rowOf[server]}</p>
       <p>{moment(line, bars.begin[bar], length)} to {end === 'running' ? 'now' : moment(line, bars.stop[bar], length)}
         {' '}({lasting(length)})</p>
       {end && <p>{end}</p>}
-      {cause && <p>{cause === NO_WAIT ? cause : `why it had waited: ${cause}`}</p>}
+      {cause && <p>{cause === NO_WAIT ? cause : `main cause of waiting: ${cause}`}</p>}
     </div>
   );
 }

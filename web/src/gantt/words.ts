@@ -1,4 +1,4 @@
-// What stands on top of the pixels: names of servers, the axis, the captions of the strips, names of jobs, now.
+// Text of a chart: names of nodes, axis, captions of the strips, names of jobs, current time.
 
 import type {Timeline} from '../types';
 import {count} from '../format';
@@ -18,17 +18,17 @@ export interface Inks {
 }
 
 const FONT = '11px system-ui, sans-serif';
-const MOST_NAMES = 120;   // Of jobs in a frame.
-const NAME_HIGH = 14;     // Pixels a row needs for a name in its bars.
+const MOST_NAMES = 120;   // Maximum number of job names per frame.
+const NAME_HIGH = 14;     // Minimum row height in pixels for names in bars.
 const NAME_WIDE = 56;
-const LETTER = 6.2;       // Pixels, about.
+const LETTER = 6.2;       // Approximate width in pixels.
 
 const cut = (text: string, pixels: number): string => {
   const letters = Math.floor(pixels / LETTER);
   return text.length <= letters ? text : text.slice(0, Math.max(1, letters - 1)) + '…';
 };
 
-// Names of servers differ at their ends: what is cut is before those.
+// Shortens a name in the middle, because names of nodes differ at their ends.
 export const cutName = (text: string, pixels: number): string => {
   const letters = Math.floor(pixels / LETTER);
   if (text.length <= letters) return text;
@@ -45,7 +45,7 @@ function servers(ink: CanvasRenderingContext2D, line: Timeline, bars: Bars, rows
   for (let s = 0; s < all; s += every) {
     const [first, last] = [bars.rowOf[s], bars.rowOf[Math.min(all, s + 1)]];
     if (last === first || last <= rows.from || first >= rows.to) continue;
-    // In the middle of what is in sight of it; one that stands for several, at its top.
+    // Centered in the visible part of the node; at the top if one name represents several nodes.
     const top = (Math.max(first, rows.from) - rows.from) * rowHeight;
     const bottom = (Math.min(last, rows.to) - rows.from) * rowHeight;
     const y = every > 1 ? top + 6 : Math.max(6, Math.min((top + bottom) / 2, frame.height - 6));
@@ -75,7 +75,7 @@ function axis(ink: CanvasRenderingContext2D, time: TimeView, frame: Frame, at: F
   const scale = frame.width / time.span;
   for (let i = 0; i < n; i++) {
     const x = frame.gutter + (at[i] - time.from) * scale;
-    // "now" has its word just before it.
+    // Leave space for the word "now" to the left of its line.
     const left = now === null ? Infinity : (now - at[i]) * scale;
     if (left > -24 && left < 52) continue;
     if (x > frame.gutter + 14 && x < frame.gutter + frame.width - 22) {
@@ -85,7 +85,7 @@ function axis(ink: CanvasRenderingContext2D, time: TimeView, frame: Frame, at: F
   ink.textAlign = 'left';
 }
 
-// In the gutter, since on the strip itself they would hide it.
+// Drawn in the gutter, because it would hide the strip.
 function caption(ink: CanvasRenderingContext2D, text: string, most: string, top: number, frame: Frame,
   inks: Inks): void {
   ink.fillStyle = inks.ink;
@@ -94,7 +94,7 @@ function caption(ink: CanvasRenderingContext2D, text: string, most: string, top:
   ink.fillText(cut(most, frame.gutter - 8), 0, top + 21);
 }
 
-// In bars that have room and are not dim. A job on neighbouring GPUs is named once.
+// Draws job names into bars that are large enough and not dimmed; once for adjacent GPUs of a job.
 function jobNames(ink: CanvasRenderingContext2D, line: Timeline, bars: Bars, time: Pane, rows: Pane, frame: Frame,
   lit: number, shades: Shades): void {
   const rowHeight = frame.height / rows.span;

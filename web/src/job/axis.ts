@@ -1,14 +1,14 @@
-// Moments along an axis of time, at steps that people count in.
+// Ticks of a time axis, at round steps.
 
 import {clockTime, ticks as ticksAt, tickStep} from '../gantt/layout';
 
 export interface Tick {
   at: number;
-  share: number;  // Of the way from `from` to `to`.
+  share: number;  // Position between `from` (0) and `to` (1).
   text: string;
 }
 
-// At most `most` of them.
+// Returns at most `most` ticks.
 export function ticks(from: number, to: number, most = 8): Tick[] {
   if (!(to > from)) return [];
   const step = tickStep(to - from, most);

@@ -1,9 +1,9 @@
-// What a curve of speed by CPUs says.
+// Text and data of the curve of speed by CPUs.
 
 import {number, percent} from '../format';
 import type {Curve} from '../types';
 
-// Along the line between the points that were given.
+// Linear interpolation between the points of the curve.
 export function speedAt(curve: Curve, cpus: number): number {
   const {cpus: x, speed: y} = curve;
   const after = x.findIndex(one => one >= cpus);
@@ -18,20 +18,20 @@ const cpuWords = (n: number): string => `${number(n)} CPU${n === 1 ? '' : 's'}`;
 export function reading(curve: Curve): string {
   const {now, share, need} = curve;
   const here = now ?? share;
-  if (!here) return need === undefined ? '' : `${cpuWords(need)} would do for nearly its best speed.`;
-  const runs = now ? `With ${cpuWords(now.cpus)} it runs at ${percent(now.speed)} of its best`
-    : `With ${cpuWords(here.cpus)}, its share, it would run at ${percent(here.speed)} of its best`;
+  if (!here) return need === undefined ? '' : `Nearly full speed needs ${cpuWords(need)}.`;
+  const runs = now ? `With ${cpuWords(now.cpus)} the job runs at ${percent(now.speed)} of its maximum speed`
+    : `With its share of ${cpuWords(here.cpus)} the job would run at ${percent(here.speed)} of its maximum speed`;
   if (need === undefined) return `${runs}.`;
-  if (here.cpus < need) return `${runs}; ${number(need)} would do.`;
-  return here.cpus > need ? `${runs}; ${number(need)} would do as well.` : `${runs}; more would gain next to nothing.`;
+  if (here.cpus < need) return `${runs}; nearly full speed needs ${number(need)}.`;
+  return here.cpus > need ? `${runs}; ${number(need)} would be sufficient.` : `${runs}; more would hardly help.`;
 }
 
-// One x for all: the curve's own points and the marks on it. Lines have null where they have no point.
+// Common x values for the curve and the marks on it. A line has null where it has no point.
 export function aligned(curve: Curve): {x: number[]; speed: (number | null)[]; marks: {name: string;
   y: (number | null)[]}[]} {
   const marks: {name: string; cpus: number; speed: number}[] = [];
   if (curve.now) marks.push({name: 'now', ...curve.now});
-  if (curve.share) marks.push({name: 'its share', ...curve.share});
+  if (curve.share) marks.push({name: 'share', ...curve.share});
   if (curve.need !== undefined) marks.push({name: 'needs', cpus: curve.need, speed: speedAt(curve, curve.need)});
   const x = [...new Set([...curve.cpus, ...marks.map(mark => mark.cpus)])].sort((a, b) => a - b);
   const own = new Map(curve.cpus.map((cpus, i) => [cpus, curve.speed[i]]));
@@ -39,7 +39,7 @@ export function aligned(curve: Curve): {x: number[]; speed: (number | null)[]; m
     x,
     speed: x.map(cpus => own.get(cpus) ?? null),
     marks: [...new Set(marks.map(mark => mark.cpus))].map(at => {
-      const here = marks.filter(mark => mark.cpus === at);  // One point for what is at the same place.
+      const here = marks.filter(mark => mark.cpus === at);  // One point for marks at the same position.
       return {name: `${here.map(mark => mark.name).join(', ')} (${number(at)})`,
         y: x.map(cpus => cpus === at ? here[0].speed : null)};
     }),

@@ -1,4 +1,4 @@
-// How its speed depends on CPUs, and where it is on that curve.
+// Card with the curve of speed by CPUs and the job's position on it.
 
 import {useMemo} from 'preact/hooks';
 import {number, percent} from '../format';
@@ -23,7 +23,7 @@ export function CurveCard(props: {curve: Curve}) {
       <p class="curve-words">{reading(curve)}</p>
       <Chart label={`Speed by CPUs. ${reading(curve)}`} x={drawn.x} lines={drawn.lines} height={210} scale="linear"
         xLabel="CPUs" xText={x => number(x)} yText={percent} yFrom={0} yTo={1} />
-      <p class="muted">At the memory it has, relative to its best; {curve.source}.</p>
+      <p class="muted">With its current memory, relative to its maximum speed; {curve.source}.</p>
     </section>
   );
 }

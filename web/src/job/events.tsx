@@ -1,4 +1,4 @@
-// The job's story, event by event, the latest first.
+// Events of the job, newest first.
 
 import {atSecond, exactly} from '../format';
 import type {Event} from '../types';
@@ -9,8 +9,8 @@ export function Events(props: {events: Event[]}) {
   const {events} = props;
   return (
     <section class="card" aria-label="Events">
-      <h2>What happened</h2>
-      {events.length === 0 ? <p class="muted">Nothing is remembered.</p> : (
+      <h2>Events</h2>
+      {events.length === 0 ? <p class="muted">No events recorded</p> : (
         <ol class="events">{[...events].reverse().map(event => (
           <li key={event.number}>
             <time class="event-when muted" title={exactly(event.at)}>{atSecond(event.at, now)}</time>
@@ -19,7 +19,7 @@ export function Events(props: {events: Event[]}) {
           </li>
         ))}</ol>
       )}
-      {events.length >= 200 && <p class="muted">The latest 200.</p>}
+      {events.length >= 200 && <p class="muted">Latest 200 events.</p>}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-// What it is, where it runs, and what may be done to it.
+// Header of the job page: facts and actions.
 
 import type {ComponentChildren} from 'preact';
 import {post} from '../api';
@@ -10,7 +10,7 @@ import {Deeds} from '../ui/confirm';
 import {JobLink, NodeLink, StateBadge, When, useNow} from '../ui/bits';
 import {shellWord} from './request';
 
-// "n1:0,n2:0-1+3" with links to the servers.
+// Shows "n1:0,n2:0-1+3" with links to the nodes.
 export function Places(props: {where: string}) {
   return (
     <>
@@ -23,25 +23,27 @@ export function Places(props: {where: string}) {
   );
 }
 
+const nameOf = (job: WholeJob): string => job.index === undefined ? job.name : `${job.name}[${job.index}]`;
+
 type Action = JobPage['actions'][number];
 
-const WORDS: Record<Action, {text: string; detail(job: WholeJob): string; danger?: boolean}> = {
-  cancel: {text: 'Cancel', danger: true, detail: job => job.gpus_held > 0
-    ? 'It is told to stop, and stopped if it does not. What it has not saved is lost.'
-    : 'It will not run. A cancelled job can be submitted again.'},
+const WORDS: Record<Action, {text: string; confirm?: string; detail(job: WholeJob): string; danger?: boolean}> = {
+  cancel: {text: 'Cancel', confirm: 'Cancel job', danger: true, detail: job => job.gpus_held > 0
+    ? 'The job is asked to stop, and killed if it does not. Unsaved work is lost.'
+    : 'The job will not run. A cancelled job can be submitted again.'},
   hold: {text: 'Hold', detail: job => job.gpus_held > 0
-    ? 'It is told to stop and gives its GPUs back. It goes on when it is released, from what it has saved.'
-    : 'It does not start until it is released.'},
-  release: {text: 'Release', detail: () => 'It waits for GPUs again, as if it had not been held.'},
-  retry: {text: 'Retry', detail: () => 'A new job with the same request is submitted.'},
+    ? 'The job is asked to stop and releases its GPUs. After a release it resumes from its last checkpoint.'
+    : 'The job does not start until it is released.'},
+  release: {text: 'Release', detail: () => 'The job waits for GPUs again, as if it had not been held.'},
+  retry: {text: 'Retry', detail: () => 'Submits a new job with the same request.'},
 };
 
 function Actions(props: {job: WholeJob; actions: Action[]}) {
   const {job} = props;
   return (
     <Deeds class="job-actions" keys={props.actions.filter(action => WORDS[action])} deed={action => {
-      const {text, detail, danger} = WORDS[action];
-      return {text, question: `${text} job ${job.id}?`, detail: detail(job), danger,
+      const {text, confirm, detail, danger} = WORDS[action];
+      return {text, confirm, question: `${text} job ${job.id} (${nameOf(job)})?`, detail: detail(job), danger,
         act: () => post(`/v1/jobs/${job.id}/${action}`), done(answer) {
           const made = (answer as {id?: number}).id;
           if (action === 'retry' && made !== undefined) go(href('job', [made]));
@@ -58,15 +60,16 @@ function Times(props: {job: WholeJob}) {
   const {job} = props;
   const now = useNow();
   const over = job.ended !== undefined;
+  // The explanation contains how long other jobs have waited.
+  const waiting = job.started === undefined && !over && job.gpus_held === 0;
   return (
     <>
       <Fact name="submitted"><When unix={job.submitted} now={now} /></Fact>
       {job.started !== undefined && <Fact name="started"><When unix={job.started} now={now} /></Fact>}
       {over && <Fact name="ended"><When unix={job.ended} now={now} /></Fact>}
-      {job.started !== undefined
-        ? <Fact name={over || job.gpus_held === 0 ? 'ran' : 'runs'}>{lasting(job.ran_s ?? now - job.started)}
-          {job.leases_used > 1 && <span class="muted"> in {job.leases_used} leases</span>}</Fact>
-        : <Fact name="waited">{lasting((job.ended ?? now) - (job.waits_since ?? job.submitted))}</Fact>}
+      {job.started !== undefined && <Fact name="run time">{lasting(job.ran_s ?? now - job.started)}
+        {job.leases_used > 1 && <span class="muted"> in {job.leases_used} leases</span>}</Fact>}
+      {waiting && <Fact name="waited">{lasting(now - (job.waits_since ?? job.submitted))}</Fact>}
     </>
   );
 }
@@ -87,7 +90,7 @@ export function Header(props: {page: JobPage}) {
   return (
     <header class="card job-head">
       <div class="job-title">
-        <h1>{job.name}{job.index !== undefined && `[${job.index}]`} <span class="muted">· job {job.id}</span></h1>
+        <h1>{nameOf(job)} <span class="muted">· job {job.id}</span></h1>
         <StateBadge state={job.state} />
         {job.prerun && <span class="badge">pre-run</span>}
         <Actions job={job} actions={actions} />
@@ -99,13 +102,13 @@ export function Header(props: {page: JobPage}) {
           {typeof job.request.gpu_type === 'string' && ` ${job.request.gpu_type}`}</Fact>
         {job.cpus !== undefined && <Fact name="CPUs">{number(job.cpus)}</Fact>}
         {job.mem_gib !== undefined && <Fact name="memory">{gib(job.mem_gib)}</Fact>}
-        {job.where && <Fact name="on"><Places where={job.where} /></Fact>}
+        {job.where && <Fact name="placement"><Places where={job.where} /></Fact>}
         <Fact name="priority">{job.priority}</Fact>
         {job.position !== undefined && <Fact name="position">{job.position.toLocaleString('en')} in the scheduler's
           order</Fact>}
         {job.array !== undefined && (
           <Fact name="array"><a href={href('queue', [], {state: 'all', array: String(job.array)})}>{job.array}</a>,
-            {' '}number {job.index}{job.array !== job.id && <> · first <JobLink id={job.array} /></>}</Fact>
+            {' '}index {job.index}{job.array !== job.id && <> · first <JobLink id={job.array} /></>}</Fact>
         )}
         <Times job={job} />
       </dl>

@@ -1,21 +1,20 @@
-// The last lines of a log, in blocks that do not change any more once they are full: what is on the screen is made
-// again only where something came.
+// The last lines of a log, in blocks. A full block never changes, so the page renders only blocks with new lines.
 
 const BLOCK = 100;          // Lines.
 const MOST_LINES = 5000;
-const MOST_LINE = 4000;     // Characters of a line that are shown,
-const MOST_REST = 1 << 16;  // and that are kept while it has no end.
+const MOST_LINE = 4000;     // Maximum characters shown per line.
+const MOST_REST = 1 << 16;  // Maximum characters kept of an incomplete line.
 
 export interface Block {
-  number: number;           // Of its first line, from 0, counted from the first that came.
+  number: number;           // Number of its first line, counted from 0 over all received lines.
   lines: string[];
 }
 
-// Escape sequences: colours, titles, moves of the cursor.
+// Escape sequences: colors, titles, cursor movement.
 const ESCAPES = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]/g;
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f\x1b]/g;
 
-// As a terminal would show it: what was written over by a carriage return is gone.
+// The line as a terminal shows it: text before a carriage return is overwritten.
 export function clean(line: string): string {
   const ended = line.endsWith('\r') ? line.slice(0, -1) : line;
   const text = ended.slice(ended.lastIndexOf('\r') + 1).replace(ESCAPES, '').replace(CONTROLS, '');
@@ -25,8 +24,8 @@ export function clean(line: string): string {
 
 export class LogBuffer {
   blocks: Block[] = [];
-  dropped = 0;              // Lines that came and are no longer kept.
-  private rest = '';        // A line that has no end yet.
+  dropped = 0;              // Received lines that are no longer kept.
+  private rest = '';        // Incomplete last line.
   private count = 0;
 
   constructor(private most = MOST_LINES) {}
@@ -36,13 +35,13 @@ export class LogBuffer {
     this.rest = lines.pop() ?? '';
     for (const line of lines) this.push(clean(line));
     if (this.rest.length > MOST_REST) {
-      // A bar of progress that is drawn over and over, or one line without end.
+      // A progress bar that is redrawn with carriage returns, or a very long line.
       const last = this.rest.lastIndexOf('\r', this.rest.length - 2);
       this.rest = last > 0 ? this.rest.slice(last + 1) : this.rest.slice(0, MOST_REST);
     }
   }
 
-  // The line that is being written; empty if the last one has ended.
+  // The incomplete last line; empty if there is none.
   get tail(): string {
     return clean(this.rest);
   }

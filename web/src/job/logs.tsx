@@ -1,4 +1,4 @@
-// The job's output, as it comes. It follows the end until the reader scrolls up, and can be searched.
+// Output of the job, live and searchable. The view follows the end until the user scrolls up.
 
 import {Component} from 'preact';
 import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'preact/hooks';
@@ -6,18 +6,18 @@ import {count, many} from '../format';
 import type {WholeJob} from '../types';
 import type {Block} from './logbuffer';
 import {linesWith, pieces, step} from './logsearch';
+import {type Jump, MOST_TAIL, type Target, useJump} from './logtarget';
 import {type Log, useLog} from './uselog';
 
 const TAIL = 65_536;
-const MOST_TAIL = 1_048_576;  // What one answer holds.
 
 interface BlockProps {
   block: Block;
   needle: string;
-  at: number;    // The line that the search is at, or -1 if it is not in here.
+  at: number;    // Current line of the search; -1: not in this block.
 }
 
-// Made again only when it changed; and what is out of sight is not laid out (content-visibility).
+// Renders only after a change. Invisible blocks have no layout (content-visibility).
 class BlockLines extends Component<BlockProps> {
   shouldComponentUpdate(next: BlockProps): boolean {
     const {block, needle, at} = this.props;
@@ -46,16 +46,16 @@ function Above(props: {log: Log; more(): void; canMore: boolean}) {
   if (before === 0 && buffer.dropped === 0) return null;
   return (
     <p class="log-above muted">
-      {before > 0 && `${count(Math.ceil(before / 1024))} KiB before this. `}
-      {buffer.dropped > 0 && `${many(buffer.dropped, 'line')} that came are no longer kept here. `}
+      {before > 0 && `${count(Math.ceil(before / 1024))} KiB of earlier output. `}
+      {buffer.dropped > 0 && `${many(buffer.dropped, 'line')} dropped from this view. `}
       {props.canMore && before > 0 && <button type="button" class="button" onClick={props.more}>Show more</button>}
-      {!props.canMore && <>All of it: <code>muster logs</code></>}
+      {!props.canMore && <>Full output: <code>muster logs</code></>}
     </p>
   );
 }
 
-// The line that was found, in the middle of the box; the page itself stays. What is out of sight has heights that are
-// only guessed until it is there, so it is looked at once more.
+// Scrolls the found line to the middle of the box, without scrolling the page. Heights of invisible blocks are
+// estimates, so it corrects the position in the next frame.
 function center(box: HTMLElement, again = true): void {
   const line = box.querySelector('.log-line.here');
   if (!line) return;
@@ -64,8 +64,8 @@ function center(box: HTMLElement, again = true): void {
   if (again) requestAnimationFrame(() => center(box, false));
 }
 
-// Stays at the end while the reader does. What comes into sight there is mostly higher than was guessed, so it is gone
-// to again whenever the lines grow; and only a reader moves up while nothing was taken away.
+// Keeps the box scrolled to the end until the user scrolls up. Rendered blocks are mostly higher than estimated, so it
+// scrolls again whenever the lines grow. If no lines were removed, only the user can have scrolled up.
 function useEnd() {
   const box = useRef<HTMLDivElement>(null);
   const lines = useRef<HTMLDivElement>(null);
@@ -117,9 +117,9 @@ function Find(props: {needle: string; setNeedle(text: string): void; found: numb
 }
 
 function Output(props: {log: Log; reads: {current: boolean}; more(): void; canMore: boolean; wrap: boolean;
-  needle: string; setNeedle(text: string): void}) {
-  const {log, needle} = props;
-  const {blocks, tail} = log.buffer;
+  needle: string; setNeedle(text: string): void; jump?: Jump}) {
+  const {log, needle, jump} = props;
+  const {blocks, tail, dropped, kept} = log.buffer;
   const {box, lines, atEnd, onScroll, toEnd, leave} = useEnd();
   const [at, setAt] = useState(-1);
   const found = useMemo(() => linesWith(blocks, needle), [blocks, blocks[blocks.length - 1], needle]);
@@ -131,9 +131,18 @@ function Output(props: {log: Log; reads: {current: boolean}; more(): void; canMo
     };
   }, [log, atEnd]);
   useEffect(() => setAt(-1), [needle]);
-  useEffect(() => {
+  // Before the browser reports that the box was at its end, which would follow the end again.
+  useLayoutEffect(() => {
     if (at >= 0 && box.current) center(box.current);
   }, [at]);
+  useEffect(() => {
+    if (!jump || !box.current) return;
+    leave();
+    setAt(jump.line);
+    center(box.current);  // Again, if the user has scrolled away from the same line.
+    box.current.focus({preventScroll: true});
+    box.current.closest('.card')?.scrollIntoView({block: 'nearest'});
+  }, [jump]);
   const move = (by: 1 | -1) => {
     leave();
     setAt(step(found, at < 0 && by < 0 ? Infinity : at, by));
@@ -150,34 +159,44 @@ function Output(props: {log: Log; reads: {current: boolean}; more(): void; canMo
               <BlockLines key={block.number} block={block} needle={needle}
                 at={at >= block.number && at < block.number + block.lines.length ? at : -1} />
             ))}
-            {tail && <Line line={tail} needle={needle} here={false} />}
-            {blocks.length === 0 && !tail && log.state !== 'loading' && <p class="muted">Nothing was written.</p>}
+            {tail && <Line line={tail} needle={needle} here={at === dropped + kept} />}
+            {blocks.length === 0 && !tail && log.state !== 'loading' && <p class="muted">No output</p>}
           </div>
         </div>
         {!atEnd && <button type="button" class="button primary log-end" onClick={toEnd}>
-          {TO_THE_END[log.state] ?? 'To the end ↓'}</button>}
+          {TO_THE_END[log.state] ?? 'Go to the end ↓'}</button>}
       </div>
     </>
   );
 }
 
 const TO_THE_END: Partial<Record<Log['state'], string>> = {
-  follows: 'Follow the end ↓', paused: 'Show what came since ↓',
+  follows: 'Follow the output ↓', paused: 'Show new output ↓',
 };
 
 const STATE: Record<Log['state'], string> = {
-  loading: 'loading…', follows: 'follows', over: 'complete', paused: 'paused', broken: 'reconnecting…', none: '',
+  loading: 'loading…', follows: 'following', over: 'complete', paused: 'paused', broken: 'reconnecting…', none: '',
 };
 
-export function Logs(props: {job: WholeJob}) {
+function Choice(props: {label: string; value: number; options: {value: number; text: string}[];
+  choose(value: number): void}) {
+  return (
+    <select aria-label={props.label} value={props.value}
+      onChange={event => props.choose(Number(event.currentTarget.value))}>
+      {props.options.map(({value, text}) => <option key={value} value={value}>{text}</option>)}
+    </select>
+  );
+}
+
+export function Logs(props: {job: WholeJob; target?: Target}) {
   const leases = [...props.job.leases].sort((a, b) => b.number - a.number);
   const latest = leases[0]?.number ?? 0;
-  const [chosen, choose] = useState(0);  // 0: the latest, whichever that is.
+  const [chosen, choose] = useState(0);  // 0: the latest lease.
   const [node, setNode] = useState(0);
   const [tail, setTail] = useState(TAIL);
   const [wrap, setWrap] = useState(true);
   const [needle, setNeedle] = useState('');
-  // Who reads in one keeps it when the next begins.
+  // A user who reads the output of a lease keeps it when the next lease starts.
   const [, again] = useState(0);
   const reads = useRef(false);
   const followed = useRef(0);
@@ -185,33 +204,43 @@ export function Logs(props: {job: WholeJob}) {
   const lease = leases.find(one => one.number === (chosen || followed.current));
   const servers = lease?.where.split(',').map(place => place.split(':')[0]) ?? [];
   const rank = Math.min(node, servers.length - 1);
-  // Before its processes are there, there is nothing to read.
+  // There is no output before the processes have started.
   const up = lease?.started !== undefined || lease?.ended !== undefined;
   const log = useLog(lease && up ? {job: props.job.id, lease: lease.number, node: rank, tail} : null);
+  const pick = (number: number) => {
+    reads.current = false;
+    again(n => n + 1);
+    choose(number === latest ? 0 : number);
+    setNode(0);
+  };
+  const {jump, missing, cancel} = useJump(props.target, log, servers.length,
+    {lease: pick, node: setNode, all: () => setTail(MOST_TAIL)});
   if (!lease) return null;
+  const place = `${lease.number}-${rank}`;
   return (
     <section class="card job-logs" aria-label="Output">
       <div class="log-bar">
         <h2>Output</h2>
-        {leases.length > 1 && <select aria-label="Lease" value={lease.number} onChange={event => {
-          const number = Number(event.currentTarget.value);
-          reads.current = false;
-          again(n => n + 1);
-          choose(number === latest ? 0 : number);
-          setNode(0);
-        }}>{leases.map(one => <option key={one.number} value={one.number}>
-            lease {one.number}{one.number === latest ? ', the latest' : ''}</option>)}</select>}
-        {servers.length > 1 && <select aria-label="Server" value={node} onChange={event =>
-          setNode(Number(event.currentTarget.value))}>
-          {servers.map((name, i) => <option key={i} value={i}>{name}</option>)}</select>}
-        <label class="log-wrap"><input type="checkbox" checked={wrap} onChange={() => setWrap(!wrap)} /> wrap</label>
+        {leases.length > 1 && <Choice label="Lease" value={lease.number} choose={number => {
+          cancel();
+          pick(number);
+        }} options={leases.map(({number}) =>
+          ({value: number, text: `lease ${number}${number === latest ? ' (latest)' : ''}`}))} />}
+        {servers.length > 1 && <Choice label="Node" value={rank} choose={number => {
+          cancel();
+          setNode(number);
+        }} options={servers.map((text, value) => ({value, text}))} />}
+        <label class="log-wrap"><input type="checkbox" checked={wrap} onChange={() => setWrap(!wrap)} />
+          {' '}Wrap lines</label>
         <span class={`log-state ${log.state}`} role="status">{up && STATE[log.state]}</span>
       </div>
-      {!up && <p class="muted">Its processes are being started.</p>}
+      {!up && <p class="muted">The processes are starting.</p>}
+      {missing > 0 && <p class="muted" role="status">Line {missing} is not in the loaded part of the output. Full
+        output: <code>muster logs</code></p>}
       {log.state === 'none' && <p class="muted">{log.words}</p>}
       {log.state === 'broken' && <p class="trouble" role="alert">{log.words}</p>}
-      {up && log.state !== 'none' && <Output key={`${lease.number}-${node}`} log={log} reads={reads} wrap={wrap}
-        needle={needle} setNeedle={setNeedle} canMore={tail < MOST_TAIL}
+      {up && log.state !== 'none' && <Output key={place} log={log} reads={reads} wrap={wrap}
+        jump={jump?.place === place ? jump : undefined} needle={needle} setNeedle={setNeedle} canMore={tail < MOST_TAIL}
         more={() => setTail(Math.min(MOST_TAIL, tail * 4))} />}
     </section>
   );

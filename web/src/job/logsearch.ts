@@ -1,4 +1,4 @@
-// Where a text occurs in lines, whatever the case of its letters.
+// Case-insensitive text search in lines.
 
 import type {Block} from './logbuffer';
 
@@ -7,11 +7,11 @@ export interface Piece {
   hit: boolean;
 }
 
-// A line as what is found and what is between: joined, it is the line again.
+// Splits a line into matches and the text between them.
 export function pieces(line: string, needle: string): Piece[] {
   if (needle === '') return [{text: line, hit: false}];
   let [where, what] = [line.toLowerCase(), needle.toLowerCase()];
-  // A few letters are longer when small; places would not be those of the line.
+  // Some letters have a longer lower case, which would shift positions; then the search is case-sensitive.
   if (where.length !== line.length || what.length !== needle.length) [where, what] = [line, needle];
   const found: Piece[] = [];
   let from = 0;
@@ -24,7 +24,7 @@ export function pieces(line: string, needle: string): Piece[] {
   return found;
 }
 
-// The numbers of the lines that have it.
+// Numbers of the lines that contain `needle`.
 export function linesWith(blocks: Block[], needle: string): number[] {
   if (needle === '') return [];
   const what = needle.toLowerCase();
@@ -37,7 +37,7 @@ export function linesWith(blocks: Block[], needle: string): number[] {
   return found;
 }
 
-// The one after, or before, the line we are at; round and round. Nothing is found: -1.
+// The next or previous found line relative to `at`, with wrap-around; -1: nothing found.
 export function step(found: number[], at: number, by: 1 | -1): number {
   if (found.length === 0) return -1;
   if (by > 0) return found.find(line => line > at) ?? found[0];

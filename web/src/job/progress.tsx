@@ -1,22 +1,26 @@
-// How far it is, by its own reports, and when it will be done.
+// Card with the reported progress and the predicted end.
 
 import {useMemo} from 'preact/hooks';
-import {ago, at, count, number, percent} from '../format';
+import {ago, at, atSecond, count, number, percent, range} from '../format';
 import {color, useTheme} from '../theme';
 import type {JobPage, Remaining} from '../types';
 import {When, useNow} from '../ui/bits';
-import {Chart} from '../ui/chart';
+import {Chart, type Line} from '../ui/chart';
+import {curvesOf} from './reports';
+
+// The range of the predicted end; empty if it is unknown or both ends read the same.
+export const endsOf = ({low, high}: Remaining, now: number): string =>
+  low === undefined || high === undefined ? '' : range(at(now + low, now), at(now + high, now));
 
 function Left(props: {left: Remaining}) {
   const {left} = props;
   const now = useNow(5000);
   if (left.seconds === undefined) return <p>{left.words}</p>;
-  const ends = [left.low, left.high];
+  const ends = endsOf(left, now);
   return (
-    <p>Done about <strong><When unix={now + left.seconds} now={now} /></strong>
-      {ends[0] !== undefined && ends[1] !== undefined &&
-        <span class="muted"> ({at(now + ends[0], now)} to {at(now + ends[1], now)})</span>}
-      {' '}<span class="muted">· left: {left.words}</span></p>
+    <p>Predicted end: <strong><When unix={now + left.seconds} now={now} /></strong>
+      {ends && <span class="muted"> ({ends})</span>}
+      {' '}<span class="muted">· remaining: {left.words}</span></p>
   );
 }
 
@@ -28,15 +32,16 @@ function Bar(props: {step: number; total: number}) {
   );
 }
 
-function Series(props: {title: string; at: number[]; y: (number | null)[]; hue: number; from?: number}) {
+function Series(props: {title: string; at: number[]; y: Line['y']; hue: number; from?: number}) {
   const theme = useTheme();
-  const lines = useMemo(() => [{name: props.title, y: props.y, color: color(props.hue)}], [props.y, theme]);
-  if (props.y.filter(y => y !== null).length < 2) return null;
+  const lines = useMemo(() => [{name: props.title, y: props.y, color: color(props.hue), gaps: true}],
+    [props.y, theme]);
+  if (props.y.filter(y => typeof y === 'number').length < 2) return null;
   return (
     <div class="series">
       <h3>{props.title}</h3>
       <Chart label={`${props.title} over time`} x={props.at} lines={lines} height={150} scale="time" yFrom={props.from}
-        xText={x => at(x)} />
+        xText={(x, step) => step === undefined ? atSecond(x) : at(x)} />
     </div>
   );
 }
@@ -45,14 +50,15 @@ export function ProgressCard(props: {page: JobPage}) {
   const {job, progress} = props.page;
   const last = job.progress;
   const now = useNow(5000);
+  const curves = useMemo(() => curvesOf(progress, job.leases), [progress, job.leases]);
   if (!last && progress.at.length === 0) {
     if (job.started === undefined || job.ended !== undefined) return null;
     return (
       <section class="card" aria-label="Progress">
         <h2>Progress</h2>
-        <p class="muted">It has reported nothing. A job that appends lines such
-          as <code>{'{"step":42,"total":1000,"loss":0.5}'}</code> to the file named
-          by <code>$MUSTER_PROGRESS</code> shows here how far it is, and when it will be done.</p>
+        <p class="muted">No progress reported. To see progress and the predicted end here, let the job append lines
+          such as <code>{'{"step":42,"total":1000,"loss":0.5}'}</code> to the
+          file <code>$MUSTER_PROGRESS</code>.</p>
       </section>
     );
   }
@@ -66,13 +72,13 @@ export function ProgressCard(props: {page: JobPage}) {
             {last?.epoch !== undefined && <span class="muted"> · epoch {number(last.epoch)}</span>}
             {last?.loss !== undefined && <span class="muted"> · loss {number(last.loss)}</span>}
             {last?.rate !== undefined && <span class="muted"> · {number(last.rate)} steps/s</span>}</span>
-          {last && <span class="muted">told {ago(last.at, now)}</span>}
+          {last && <span class="muted">reported {ago(last.at, now)}</span>}
         </div>
       )}
       {step !== undefined && total ? <Bar step={step} total={total} /> : null}
       {job.remaining && job.gpus_held > 0 && <Left left={job.remaining} />}
-      <Series title="loss" at={progress.at} y={progress.loss} hue={0} />
-      <Series title="steps a second" at={progress.at} y={progress.rate} hue={2} from={0} />
+      <Series title="loss" at={curves.at} y={curves.loss} hue={0} />
+      <Series title="steps per second" at={curves.at} y={curves.rate} hue={2} from={0} />
     </section>
   );
 }

@@ -1,4 +1,4 @@
-// "What if I asked for...": a request with other fields.
+// Form of the what-if card: a job request with changed fields.
 
 export type Request = Record<string, unknown>;
 
@@ -7,22 +7,22 @@ export interface Field {
   title: string;
   hint: string;
   number?: boolean;
-  duration?: boolean;  // Kept in seconds, written by people as "4h".
+  duration?: boolean;  // Stored in seconds, entered as "4h".
 }
 
 export const FIELDS: Field[] = [
   {key: 'gpus', title: 'GPUs', hint: '1', number: true},
-  {key: 'cpus', title: 'CPUs', hint: 'as it comes', number: true},
-  {key: 'mem', title: 'Memory', hint: 'as it comes'},
+  {key: 'cpus', title: 'CPUs', hint: 'automatic', number: true},
+  {key: 'mem', title: 'Memory', hint: 'automatic'},
   {key: 'priority', title: 'Priority', hint: '0', number: true},
-  {key: 'tenant', title: 'Tenant', hint: 'the usual one'},
-  {key: 'estimate', title: 'Estimate', hint: 'none, or 4h', duration: true},
-  {key: 'time_limit', title: 'Time limit', hint: 'none, or 12h', duration: true},
+  {key: 'tenant', title: 'Tenant', hint: 'default'},
+  {key: 'estimate', title: 'Estimate', hint: 'none, or e.g. 4h', duration: true},
+  {key: 'time_limit', title: 'Time limit', hint: 'none, or e.g. 12h', duration: true},
 ];
 
 export type Form = Record<string, string>;
 
-// "2h", "90m", "45s": the largest unit of which it is a whole number.
+// "2h", "90m", "45s": the largest unit that gives an integer.
 function durationText(seconds: number): string {
   for (const [unit, length] of [['h', 3600], ['m', 60]] as const) {
     if (seconds > 0 && seconds % length === 0) return `${seconds / length}${unit}`;
@@ -40,7 +40,8 @@ export function formOf(request: Request): Form {
   return form;
 }
 
-// What would be asked for: one job, to start as soon as it can, since plan says only "would be held" of others.
+// Returns the changed request for a single job without hold and dependencies, because /v1/plan predicts no start for
+// held jobs.
 export function changed(request: Request, form: Form): Request {
   const asked: Request = {...request};
   for (const key of ['array', 'hold', 'after_ok', 'after_any']) delete asked[key];
@@ -48,20 +49,20 @@ export function changed(request: Request, form: Form): Request {
   for (const {key, number} of FIELDS) {
     const text = (form[key] ?? '').trim();
     if (text === before[key]) continue;
-    // What is no number goes as it is; the server says what is wrong with it.
+    // Invalid numbers are sent unchanged; the server reports the error.
     if (text === '') delete asked[key];
     else asked[key] = number && Number.isFinite(Number(text)) ? Number(text) : text;
   }
   return asked;
 }
 
-// As it would be written on a command line of sh.
+// Quotes a word for sh.
 export const shellWord = (word: unknown): string =>
   /^[\w@%+=:,./-]+$/.test(String(word)) ? String(word) : `'${String(word).replaceAll("'", "'\\''")}'`;
 
-// "2 GPUs, priority 5": what is different.
+// Describes the changed fields: "GPUs 2, Priority 5".
 export function difference(request: Request, form: Form): string {
   const before = formOf(request);
   return FIELDS.filter(({key}) => (form[key] ?? '').trim() !== before[key])
-    .map(({key, title}) => `${title} ${(form[key] ?? '').trim() || 'not given'}`).join(', ');
+    .map(({key, title}) => `${title} ${(form[key] ?? '').trim() || 'not set'}`).join(', ');
 }

@@ -1,6 +1,6 @@
-// What became of a job from when it was submitted: it waited, had a lease, waited again.
+// History of a job since its submission as segments: waiting, lease, waiting, ...
 
-import type {Lease, WholeJob} from '../types';
+import type {Event, Lease, WholeJob} from '../types';
 
 export type Tone = 'waits' | 'runs' | 'good' | 'warn' | 'bad';
 
@@ -8,7 +8,7 @@ export interface Segment {
   from: number;
   to: number;
   tone: Tone;
-  lease?: Lease;  // None: it waited.
+  lease?: Lease;  // Absent: the job waited.
   words: string;
 }
 
@@ -21,10 +21,22 @@ export function toneOf(lease: Lease): Tone {
   return BAD.has(lease.state) ? 'bad' : 'warn';
 }
 
-// "time-limit" is the manager's word.
+// Readable form of a lease state such as "time-limit".
 export const stateWords = (state: string): string => state.replace(/-/g, ' ');
 
-export function segmentsOf(job: WholeJob, now: number): Segment[] {
+// How the lease ended. For a stop by the scheduler, the event "preempting" has the reason: "stopping for job 7, which
+// ..." The event is between the end of the previous lease and the end of this lease.
+export function outcomeOf(lease: Lease, job: WholeJob, events: Event[]): string {
+  const {ended, number, state} = lease;
+  if (ended === undefined) return stateWords(state);
+  const before = Math.max(0, ...job.leases.filter(one => one.number < number).map(one => one.ended ?? 0));
+  const stop = state !== 'stopped' ? undefined : events.filter(event =>
+    event.kind === 'preempting' && event.at >= before && event.at <= ended).pop();
+  if (stop?.words.startsWith('stopping')) return stop.words.replace('stopping', 'preempted');
+  return lease.exit || stateWords(state);
+}
+
+export function segmentsOf(job: WholeJob, now: number, events: Event[] = []): Segment[] {
   const end = Math.max(job.ended ?? now, job.submitted);
   const all: Segment[] = [];
   let at = job.submitted;
@@ -33,14 +45,14 @@ export function segmentsOf(job: WholeJob, now: number): Segment[] {
     at = Math.max(at, until);
   };
   for (const lease of [...job.leases].sort((a, b) => a.number - b.number)) {
-    // One whose processes are being started has no beginning yet.
+    // A lease whose processes are starting has no start time yet.
     if (lease.started === undefined) continue;
     wait(Math.min(lease.started, end), at === job.submitted ? 'waited to start' : 'waited again');
     const to = Math.max(at, Math.min(lease.ended ?? end, end));
-    const how = lease.ended === undefined ? 'runs' : lease.exit || stateWords(lease.state);
-    all.push({from: at, to, tone: toneOf(lease), lease, words: how});
+    const words = lease.ended === undefined ? 'runs' : outcomeOf(lease, job, events);
+    all.push({from: at, to, tone: toneOf(lease), lease, words});
     at = to;
   }
-  wait(end, job.ended === undefined ? 'waits' : 'until it was over');
+  wait(end, job.ended === undefined ? 'waits' : 'waited until it ended');
   return all;
 }

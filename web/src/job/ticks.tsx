@@ -1,4 +1,4 @@
-// Times along the lower edge of a drawing as wide as its box.
+// Ticks with times along the lower edge of an SVG.
 
 import {ticks} from './axis';
 

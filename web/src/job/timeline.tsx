@@ -1,16 +1,17 @@
-// What became of it: a strip from when it was submitted, and each lease with how it ended.
+// Card with the history of the job: a strip since submission, and a table of leases.
 
 import {exactly, gib, lasting, number} from '../format';
-import type {Lease, WholeJob} from '../types';
-import {When, useNow} from '../ui/bits';
+import type {Event, Lease, WholeJob} from '../types';
+import {JobWords, When, useNow} from '../ui/bits';
 import {hideTip, showTip} from '../ui/tip';
+import {Evidence} from './evidence';
 import {Places} from './header';
-import {type Segment, type Tone, segmentsOf, stateWords, toneOf} from './segments';
+import {type Segment, type Tone, outcomeOf, segmentsOf, toneOf} from './segments';
 import {Ticks} from './ticks';
 
 const LEGEND: {tone: Tone; text: string}[] = [
-  {tone: 'waits', text: 'waits'}, {tone: 'runs', text: 'runs'}, {tone: 'good', text: 'ended well'},
-  {tone: 'warn', text: 'stopped to go on later'}, {tone: 'bad', text: 'failed or lost'},
+  {tone: 'waits', text: 'waiting'}, {tone: 'runs', text: 'running'}, {tone: 'good', text: 'succeeded'},
+  {tone: 'warn', text: 'stopped, resumes later'}, {tone: 'bad', text: 'failed or lost'},
 ];
 
 function Tip(props: {segment: Segment}) {
@@ -24,9 +25,9 @@ function Tip(props: {segment: Segment}) {
   );
 }
 
-function Strip(props: {job: WholeJob}) {
+function Strip(props: {job: WholeJob; events: Event[]}) {
   const now = useNow(5000);
-  const all = segmentsOf(props.job, now);
+  const all = segmentsOf(props.job, now, props.events);
   if (all.length === 0) return null;
   const [from, to] = [all[0].from, all[all.length - 1].to];
   const length = Math.max(1, to - from);
@@ -50,22 +51,23 @@ function Strip(props: {job: WholeJob}) {
   );
 }
 
-function How(props: {lease: Lease}) {
-  const {lease} = props;
-  const tone = toneOf(lease);
+function How(props: {lease: Lease; job: WholeJob; events: Event[]}) {
+  const {lease, job, events} = props;
+  const words = outcomeOf(lease, job, events);
+  // Other texts can contain numbers of Slurm jobs and words of users.
+  const linked = words.startsWith('preempted for ');
   return (
     <>
-      <span class={`how how-${tone}`}>{lease.ended === undefined ? stateWords(lease.state)
-        : lease.exit || stateWords(lease.state)}</span>
-      {lease.reason && <span class="muted"> ({lease.reason})</span>}
-      {lease.evidence && <div class="evidence"><code>{lease.evidence}</code></div>}
+      <span class={`how how-${toneOf(lease)}`}>{linked ? <JobWords words={words} /> : words}</span>
+      {lease.reason && <span class="muted"> ({lease.reason_text ?? lease.reason})</span>}
+      <Evidence job={job} lease={lease} />
       {lease.advice && <div class="muted">{lease.advice}</div>}
     </>
   );
 }
 
-function Row(props: {lease: Lease; now: number}) {
-  const {lease, now} = props;
+function Row(props: {lease: Lease; job: WholeJob; events: Event[]; now: number}) {
+  const {lease, job, events, now} = props;
   const ran = lease.started === undefined ? undefined : (lease.ended ?? now) - lease.started;
   return (
     <tr>
@@ -76,26 +78,26 @@ function Row(props: {lease: Lease; now: number}) {
       <td class="right nowrap" title={lease.cpu_s === undefined ? '' : `used ${lasting(lease.cpu_s)} of CPU time`}>
         {lease.cpus === undefined ? '' : number(lease.cpus)}</td>
       <td class="right nowrap">{lease.mem_gib === undefined ? '' : gib(lease.mem_gib)}
-        {lease.mem_peak_gib !== undefined && <div class="muted">at most {gib(lease.mem_peak_gib)}</div>}</td>
-      <td class="how-cell"><How lease={lease} /></td>
+        {lease.mem_peak_gib !== undefined && <div class="muted">peak {gib(lease.mem_peak_gib)}</div>}</td>
+      <td class="how-cell"><How lease={lease} job={job} events={events} /></td>
     </tr>
   );
 }
 
-export function TimelineCard(props: {job: WholeJob}) {
-  const {job} = props;
+export function TimelineCard(props: {job: WholeJob; events: Event[]}) {
+  const {job, events} = props;
   const now = useNow(5000);
   if (job.leases.length === 0) return null;
   return (
     <section class="card" aria-label="Attempts and leases">
       <h2>Attempts and leases</h2>
-      <Strip job={job} />
+      <Strip job={job} events={events} />
       <div class="table-box">
         <table class="leases">
-          <thead><tr><th class="right">#</th><th>where</th><th>from</th><th class="right">for</th>
-            <th class="right">CPUs</th><th class="right">memory</th><th>how it ended</th></tr></thead>
+          <thead><tr><th class="right">#</th><th>placement</th><th>started</th><th class="right">duration</th>
+            <th class="right">CPUs</th><th class="right">memory</th><th>outcome</th></tr></thead>
           <tbody>{[...job.leases].sort((a, b) => b.number - a.number)
-            .map(lease => <Row key={lease.number} lease={lease} now={now} />)}</tbody>
+            .map(lease => <Row key={lease.number} lease={lease} job={job} events={events} now={now} />)}</tbody>
         </table>
       </div>
     </section>

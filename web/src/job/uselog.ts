@@ -1,4 +1,4 @@
-// One lease's output: its last part, and what comes.
+// Loads the last part of a lease's output, then follows it.
 
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {Refused, getText, query, readStream, troubleOf, whenSeen} from '../api';
@@ -7,25 +7,26 @@ import {LogBuffer} from './logbuffer';
 
 export interface Log {
   buffer: LogBuffer;
-  before: number;        // Bytes in front of what was asked for.
+  before: number;        // Bytes before the loaded part.
+  place?: Place;         // Absent until the first request.
   state: 'loading' | 'follows' | 'over' | 'paused' | 'broken' | 'none';
-  words: string;         // Of "broken" and "none".
-  hold(held: boolean): void;  // Whether somebody reads what is there: then it stays until he has done.
+  words: string;         // Message for "broken" and "none".
+  hold(held: boolean): void;  // While held, the user reads the current text, and it is not replaced.
 }
 
-const SHOW_MS = 120;     // Between two looks of the page at what came.
+const SHOW_MS = 120;     // Minimum time between two renders.
 const FIRST_WAIT_MS = 500;
-const LASTED_MS = 5000;  // One that ends sooner is as good as none.
+const LASTED_MS = 5000;  // A connection that ends sooner counts as failed.
 
-interface Place {
+export interface Place {
   job: number;
   lease: number;
   node: number;
   tail: number;          // Bytes from the end.
 }
 
-// Reads until the lease is over or nobody looks; tells which. It begins anew at the tail each time: offsets move when
-// old parts of a log are dropped, so there is no going on where it was.
+// Reads until the lease has ended or the page is hidden; returns which. Each call starts again at the tail, because
+// offsets change when old parts of a log are dropped.
 async function read(place: Place, log: Log, changed: () => void, signal: AbortSignal): Promise<'over' | 'hidden'> {
   const path = `/v1/jobs/${place.job}/log`;
   const part = {lease: place.lease, node: place.node};
@@ -58,9 +59,9 @@ async function read(place: Place, log: Log, changed: () => void, signal: AbortSi
   return 'over';
 }
 
-// A log that nobody reads closely yet.
-function fresh(): Log & {held: boolean; free?: () => void} {
-  return {buffer: new LogBuffer(), before: 0, state: 'loading', words: '', held: false, hold(held) {
+// Initial state of a log.
+function fresh(place?: Place): Log & {held: boolean; free?: () => void} {
+  return {buffer: new LogBuffer(), before: 0, place, state: 'loading', words: '', held: false, hold(held) {
     this.held = held;
     if (!held) this.free?.();
   }};
@@ -75,9 +76,9 @@ export function useLog(place: Place | null): Log {
   useEffect(() => {
     if (!place) return;
     const stop = new AbortController();
-    const mine = fresh();
+    const mine = fresh(place);
     log.current = mine;
-    // More of the same stands until it is there; what is another's goes at once.
+    // When more of the same output loads, the old text stays until then; text of another lease disappears immediately.
     if (shown.current !== part) again(n => n + 1);
     shown.current = part;
     let timer = 0;
@@ -87,7 +88,7 @@ export function useLog(place: Place | null): Log {
         again(n => n + 1);
       }, SHOW_MS);
     };
-    // What somebody reads is not taken from under his eyes.
+    // Waits until the user has finished reading, so that the text is not replaced.
     const readersDone = async () => {
       await whenSeen(stop.signal);
       if (!mine.held || stop.signal.aborted) return;

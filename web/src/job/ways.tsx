@@ -1,4 +1,4 @@
-// What would make it start sooner, and what it starts after, in the server's words.
+// Ways to start sooner, and the jobs after which it starts, as text from the server.
 
 import type {Way} from '../types';
 

@@ -1,15 +1,17 @@
-// "What if I asked for...": the same job with other fields, asked of the planner. Nothing is submitted.
+// What-if card: predicts the start of the job with changed fields. Submits nothing.
 
 import {useState} from 'preact/hooks';
 import {UNANSWERED, get, post, troubleOf} from '../api';
+import {useDisabled} from '../live';
 import {waits} from '../queue/states';
 import type {Plan, WholeJob, Why} from '../types';
 import {useNow} from '../ui/bits';
+import {Disabled} from '../ui/stale';
 import {EtaBand} from './eta';
 import {FIELDS, type Form, type Request, changed, difference, formOf} from './request';
 import {Ways} from './ways';
 
-const VERDICT = {now: 'starts now', queue: 'waits', never: 'can never run here'};
+const VERDICT = {now: 'starts now', queue: 'waits', never: 'can never run'};
 
 interface Side {
   title: string;
@@ -33,20 +35,20 @@ function Outcome(props: {side: Side}) {
 
 const plan = (asked: Request) => post<Plan>('/v1/plan', asked);
 
-// A job that waits is compared with itself in the line, as it stands there now; others with the same request, submitted
-// again.
+// The baseline of the comparison: a waiting job at its current position in the queue; otherwise the same request,
+// submitted again.
 async function asItIs(job: WholeJob): Promise<Side> {
   const why = waits(job.state) ? await get<Why>(`/v1/jobs/${job.id}/why`) : undefined;
   if (!why?.eta) {
-    return {title: 'Submitted again as it was', plan: await plan(changed(job.request, formOf(job.request)))};
+    return {title: 'Same request, submitted again', plan: await plan(changed(job.request, formOf(job.request)))};
   }
-  return {title: 'As it is, in its place', plan: {verdict: why.constraint === 'none' ? 'now' : 'queue',
+  return {title: 'Current request, current position', plan: {verdict: why.constraint === 'none' ? 'now' : 'queue',
     says: why.eta.says, why: why.why, ways: why.ways, eta: why.eta}};
 }
 
 async function asAsked(request: Request, form: Form): Promise<Side> {
   const other = difference(request, form);
-  return {title: other ? `With ${other}` : 'The same, submitted now', plan: await plan(changed(request, form))};
+  return {title: other ? `With ${other}` : 'Same request, submitted now', plan: await plan(changed(request, form))};
 }
 
 export function WhatIf(props: {job: WholeJob}) {
@@ -55,6 +57,7 @@ export function WhatIf(props: {job: WholeJob}) {
   const [sides, setSides] = useState<Side[]>([]);
   const [trouble, setTrouble] = useState('');
   const [busy, setBusy] = useState(false);
+  const disabled = useDisabled();
   const ask = async () => {
     setBusy(true);
     setTrouble('');
@@ -69,7 +72,7 @@ export function WhatIf(props: {job: WholeJob}) {
   };
   return (
     <section class="card" aria-label="What if">
-      <h2>What if I asked for…</h2>
+      <h2>What-if: change the request</h2>
       <form class="whatif" onSubmit={event => {
         event.preventDefault();
         void ask();
@@ -82,11 +85,13 @@ export function WhatIf(props: {job: WholeJob}) {
               onInput={event => setForm({...form, [field.key]: event.currentTarget.value})} />
           </div>
         ))}
-        <button type="submit" class="button primary" disabled={busy}>{busy ? 'Asking…' : 'Ask'}</button>
+        <button type="submit" class="button primary" title={disabled || undefined} disabled={busy || disabled !== ''}>
+          {busy ? 'Predicting…' : 'Predict'}</button>
       </form>
+      <Disabled why={disabled} />
       {trouble && <p class="trouble" role="alert">{trouble}</p>}
       <div class="outcomes" aria-live="polite">{sides.map((side, i) => <Outcome key={i} side={side} />)}</div>
-      <p class="muted">Nothing is submitted. The answer is for one job, submitted now.</p>
+      <p class="muted">Nothing is submitted. The prediction is for one job that is submitted now.</p>
     </section>
   );
 }

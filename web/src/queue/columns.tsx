@@ -1,4 +1,4 @@
-// What the queue tells of each job.
+// Columns of the queue.
 
 import type {ComponentChildren} from 'preact';
 import {at, band, exactly, lasting as lastingFor} from '../format';
@@ -9,10 +9,10 @@ import {hideTip, showTip} from '../ui/tip';
 import type {Column} from '../ui/virtual';
 import {type Group, POSITION, ended, waits, wantsEta} from './states';
 
-const FINE = 5;  // Minutes; beyond them nobody minds seconds, and there is no room for them.
+const FINE = 5;  // Minutes; longer durations are shown without seconds to save space.
 const lasting = (seconds: number): string => lastingFor(seconds, FINE);
 
-// A text that may not fit, with all of it under the mouse.
+// Text that may be cut off, with the full text in a tip.
 function Tipped(props: {tip(): ComponentChildren; children: ComponentChildren}) {
   return (
     <span class="tipped" onMouseLeave={hideTip}
@@ -27,14 +27,14 @@ function Eta(props: {eta: Band; now: number}) {
   const {likely} = eta;
   if (likely === null) {
     return <span class="muted" title={eta.soonest === null ? undefined : `not before ${exactly(eta.soonest)}`}>
-      not in sight</span>;
+      no prediction</span>;
   }
   const soon = likely - now < 30;
-  const clock = at(likely, now);  // With the day it is too long for the column.
+  const clock = at(likely, now);  // A text with the date is too long for the column.
   const tip = () => (
     <>
       <p>likely {exactly(likely)}</p>
-      <p>8 of 10 such jobs: {band(eta, now)}</p>
+      <p>8 of 10 such jobs start: {band(eta, now)}</p>
     </>
   );
   return (
@@ -43,7 +43,7 @@ function Eta(props: {eta: Band; now: number}) {
   );
 }
 
-// How long it has waited, run, or took in all.
+// Waiting time of a waiting job; otherwise the run time.
 function Time(props: {job: Job; now: number}) {
   const {job, now} = props;
   const ran = job.ran_s ?? (job.started === undefined ? 0 : (job.ended ?? now) - job.started);
@@ -63,12 +63,12 @@ function Why(props: {job: Job}) {
   return <Tipped tip={() => <p>{words}{job.evidence && <><br />{job.evidence}</>}</p>}>{words}</Tipped>;
 }
 
-// When it starts or when it ended, whichever is of interest.
+// Predicted start of an active job, or end of a finished job.
 function Moment(props: {job: Job; now: number}) {
   const {job, now} = props;
   if (job.ended !== undefined) return <span class="muted">ended <When unix={job.ended} now={now} relative /></span>;
   if (job.eta) return <Eta eta={job.eta} now={now} />;
-  return wantsEta(job) ? <span class="muted" title="The manager is working it out">…</span> : null;
+  return wantsEta(job) ? <span class="muted" title="The manager is computing the prediction">…</span> : null;
 }
 
 function Name(props: {job: Job}) {
@@ -80,7 +80,7 @@ function Name(props: {job: Job}) {
   );
 }
 
-// Of one that is over, what it needed; else what it has of it.
+// Requested GPUs of a finished job; held/requested GPUs of an active job.
 function Gpus(props: {job: Job}) {
   const {job} = props;
   if (ended(job.state)) return <>{job.gpus}</>;
@@ -88,8 +88,9 @@ function Gpus(props: {job: Job}) {
     <span class={job.gpus_held > 0 ? '' : 'muted'}>{job.gpus_held}</span>/{job.gpus}</span>;
 }
 
+// Each column has space for its title and the arrow of the sort order.
 function wide(now: number, group: Group): Column<Job>[] {
-  const position: Column<Job> = {key: 'position', title: 'Position', width: '4.8rem', sort: 'position', right: true,
+  const position: Column<Job> = {key: 'position', title: 'Position', width: '5.8rem', sort: 'position', right: true,
     hint: POSITION, cell: job => job.position?.toLocaleString('en') ?? ''};
   const moment: Column<Job> = {key: 'moment', title: group === 'ended' ? 'Ended' : 'Starts', width: '10.8rem',
     sort: group === 'ended' ? 'ended' : undefined, cell: job => group === 'ended'
@@ -102,18 +103,18 @@ function wide(now: number, group: Group): Column<Job>[] {
     {key: 'user', title: 'User', width: '5.2rem', sort: 'user', cell: job => <span title={job.user}>{job.user}</span>},
     {key: 'tenant', title: 'Tenant', width: '5.6rem', sort: 'tenant',
       cell: job => <span title={tenantName(job.tenant)}>{tenantName(job.tenant)}</span>},
-    {key: 'gpus', title: 'GPUs', width: '4rem', sort: 'gpus', right: true, cell: job => <Gpus job={job} />,
-      hint: group === 'ended' ? 'How many it needed' : 'Held, of those it needs'},
+    {key: 'gpus', title: 'GPUs', width: '4.6rem', sort: 'gpus', right: true, cell: job => <Gpus job={job} />,
+      hint: group === 'ended' ? 'Requested' : 'Held / requested'},
     ...group === 'ended' ? [] : [position],
-    {key: 'time', title: 'Time', width: '8.8rem', sort: 'submitted', hint: 'Sorted by when it was submitted',
+    {key: 'time', title: 'Time', width: '8.8rem', sort: 'submitted', hint: 'Sorts by submission time',
       cell: job => <Time job={job} now={now} />},
     moment,
-    {key: 'why', title: 'Why', width: 'minmax(16rem, 3.6fr)', cell: job => <Why job={job} />},
-    {key: 'priority', title: 'Priority', width: '4.6rem', sort: 'priority', right: true, cell: job => job.priority},
+    {key: 'why', title: 'Why', width: 'minmax(13.6rem, 3.6fr)', cell: job => <Why job={job} />},
+    {key: 'priority', title: 'Priority', width: '5.5rem', sort: 'priority', right: true, cell: job => job.priority},
   ];
 }
 
-// On a phone: two lines, what it is and why above when it starts or how long it runs.
+// Columns for phones: two lines per job.
 function narrow(now: number): Column<Job>[] {
   return [
     {key: 'id', title: 'Job', width: 'minmax(0, 1fr)', sort: 'id', cell: job => <>
@@ -133,8 +134,8 @@ export function columns(now: number, group: Group, options: {sortable: boolean; 
   return options.sortable ? all : all.map(column => ({...column, sort: undefined}));
 }
 
-// The server's own order, by the column that shows it best.
+// The server's default order, shown at the column that matches it best.
 export function usual(group: Group): {column: string; order: 'asc' | 'desc'; words: string} {
-  return group === 'ended' ? {column: 'id', order: 'desc', words: 'The newest first'}
-    : {column: 'state', order: 'asc', words: 'What runs, then what waits, by priority and submission'};
+  return group === 'ended' ? {column: 'id', order: 'desc', words: 'Newest first'}
+    : {column: 'state', order: 'asc', words: 'Running jobs, then waiting jobs by priority and submission time'};
 }

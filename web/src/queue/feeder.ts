@@ -1,4 +1,4 @@
-// Fetches the windows in sight: few at a time, none while the list flies by, none that nobody looks at any more.
+// Loads the visible windows of the list: few at a time, none during fast scrolling, and aborts those no longer visible.
 
 import {Windows} from './windows';
 
@@ -7,7 +7,7 @@ export interface Stretch<Row> {
   total: number;
 }
 
-const LOOK_MS = 100;       // Between two looks at where the reader is.
+const LOOK_MS = 100;       // Interval of checks of the scroll position.
 const AT_ONCE = 2;
 
 export class Feeder<Row> {
@@ -15,10 +15,10 @@ export class Feeder<Row> {
   error?: Error;
   loaded = false;
   private range = {first: 0, last: 1};
-  private lookedAt = 0;          // Where the reader was at the last look.
+  private lookedAt = 0;          // Scroll position at the last check.
   private timer: ReturnType<typeof setTimeout> | undefined;
   private busy = new Map<number, AbortController>();
-  private again = false;         // Something happened while an answer was on its way.
+  private again = false;         // A change happened during a request.
   private stopped = false;
 
   constructor(private load: (offset: number, limit: number, signal: AbortSignal) => Promise<Stretch<Row>>,
@@ -32,14 +32,14 @@ export class Feeder<Row> {
     if (this.timer === undefined && !this.stopped) this.timer = setTimeout(() => this.look(), LOOK_MS);
   }
 
-  // What is in sight is asked for again, and the rest when it comes into sight.
+  // Loads the visible rows again now, and other rows when they become visible.
   refresh(): void {
     if (this.busy.size > 0) {
       this.again = true;
       return;
     }
     this.windows.age();
-    if (this.timer === undefined) this.fetch();  // Else with the next look.
+    if (this.timer === undefined) this.fetch();  // Otherwise at the next check.
   }
 
   stop(): void {
@@ -52,7 +52,7 @@ export class Feeder<Row> {
     this.timer = undefined;
     const moved = Math.abs(this.range.first - this.lookedAt);
     this.lookedAt = this.range.first;
-    if (moved > this.windows.size) this.see(this.range.first, this.range.last);  // Still flying: later.
+    if (moved > this.windows.size) this.see(this.range.first, this.range.last);  // Scrolling fast: check again.
     else this.fetch();
   }
 
@@ -93,7 +93,7 @@ export class Feeder<Row> {
       this.again = false;
       this.windows.age();
     }
-    // After a failure not before somebody asks: it would go round and round.
+    // After a failure, wait for see() or refresh(), to avoid an endless loop.
     if (!failed && this.timer === undefined) this.fetch();
   }
 }

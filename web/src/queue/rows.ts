@@ -1,4 +1,4 @@
-// The jobs that a question finds, as far as they are in sight.
+// Loads the visible jobs that match a query.
 
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {get, query} from '../api';
@@ -17,10 +17,10 @@ export interface Question {
 }
 
 export interface Found {
-  feeder: Feeder<Job> | null;        // Of the latest question that was answered,
-  key: string;                       // which is this one.
-  counts?: Record<string, number>;   // By state, of what the search finds.
-  old: boolean;                      // The answer to what is asked now is still to come.
+  feeder: Feeder<Job> | null;        // Rows of the latest answered query,
+  key: string;                       // and its key.
+  counts?: Record<string, number>;   // Number of found jobs per state.
+  old: boolean;                      // The answer to the current query has not arrived yet.
   error?: Error;
 }
 
@@ -31,7 +31,7 @@ interface Shown {
   turn: number;
 }
 
-// When jobs start is worked out once somebody looks, which takes the manager a moment.
+// The manager predicts starts only on request, which takes a moment. So the page asks again.
 const ETA_MS = 1500;
 const ETA_TIMES = 3;
 
@@ -58,7 +58,7 @@ export function useRows(asked: Question): Found {
     };
     const feeder: Feeder<Job> = new Feeder<Job>(load, () => setShown(before => {
       const turn = (before?.turn ?? 0) + 1;
-      // Without an answer, what the last one said stays.
+      // Without an answer, the rows of the last answer stay.
       if (before && !feeder.loaded) return {...before, error: feeder.error, turn};
       return {key, feeder, error: feeder.error, turn};
     }));

@@ -1,23 +1,24 @@
-// The states of a job in the order of its life, and what they mean to those who see them first.
+// Job states and their groups.
 
 export const ACTIVE = ['running', 'starting', 'stopping', 'queued', 'retrying', 'blocked', 'held'];
 export const ENDED = ['done', 'failed', 'cancelled', 'rejected'];
 
 const WAITS = new Set(['queued', 'retrying', 'blocked', 'held']);
-const FORETOLD = 2000;  // Of those that wait for GPUs, the first so many are told when they start.
+const MAX_PREDICTED = 2000;  // The manager predicts the start of this many waiting jobs.
 
 export const waits = (state: string): boolean => WAITS.has(state);
 export const ended = (state: string): boolean => ENDED.includes(state);
 
-// The manager works out when it starts, and has not said so yet.
+// Whether the manager is still computing the predicted start.
 export const wantsEta = (job: {position?: number; eta?: unknown}): boolean =>
-  job.eta === undefined && job.position !== undefined && job.position <= FORETOLD;
+  job.eta === undefined && job.position !== undefined && job.position <= MAX_PREDICTED;
 
-export const POSITION = 'In the order in which the scheduler comes to them. Who does not fit may be passed over.';
+export const POSITION =
+  'Position in the order in which the scheduler considers jobs. A job that does not fit may be skipped.';
 
 export type Group = 'active' | 'ended' | 'all';
 
-// What the address says: one of the words for many states,
+// Group of the `state` in the URL, which is a group or a list of states.
 export function groupOf(state: string, group = ''): Group {
   if (state === '' || state === 'active') return 'active';
   if (state === 'all' || group === 'all') return 'all';
@@ -26,12 +27,12 @@ export function groupOf(state: string, group = ''): Group {
   return some.every(one => ACTIVE.includes(one)) ? 'active' : some.every(ended) ? 'ended' : 'all';
 }
 
-// or some of them.
+// States selected in the URL; empty for a group.
 export function pressed(state: string): string[] {
   return state === '' || state === 'active' || state === 'ended' || state === 'all' ? [] : state.split(',');
 }
 
-// Which chips there are: of the group, those with jobs behind them, those pressed, and those that everybody looks for.
+// Chips of the group: states with jobs, selected states, and the most common states.
 export function chipsOf(counts: Record<string, number>, on: string[],
   group: Group): {value: string; text: string; count: number}[] {
   const known = [...group === 'ended' ? [] : ACTIVE, ...group === 'active' ? [] : ENDED];

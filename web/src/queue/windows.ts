@@ -1,13 +1,13 @@
-// A long list of which only some stretches are here: windows of rows, by number, the oldest unused ones forgotten.
+// Cache of parts of a long list: windows of rows by number, with least-recently-used eviction.
 
 interface Kept<Row> {
   rows: Row[];
-  fresh: boolean;  // False: still good to look at, but asked for again when in sight.
+  fresh: boolean;  // False: outdated; still shown, but loaded again when visible.
 }
 
 export class Windows<Row> {
   total = 0;
-  private kept = new Map<number, Kept<Row>>();  // In the order of use, the latest last.
+  private kept = new Map<number, Kept<Row>>();  // In order of use, most recent last.
 
   constructor(readonly size = 100, readonly most = 24) {}
 
@@ -19,7 +19,7 @@ export class Windows<Row> {
     return this.kept.size;
   }
 
-  // Those with rows from `first` to before `last`.
+  // Windows that contain rows of [first, last).
   covering(first: number, last: number): number[] {
     const numbers = [];
     const end = Math.max(first + 1, last);
@@ -27,7 +27,7 @@ export class Windows<Row> {
     return numbers;
   }
 
-  // Of those, the ones to ask for. What is in sight counts as used.
+  // Windows of [first, last) that must be loaded. Marks all of them as used.
   wanting(first: number, last: number): number[] {
     return this.covering(first, last).filter(n => {
       const kept = this.kept.get(n);
@@ -48,7 +48,7 @@ export class Windows<Row> {
     }
   }
 
-  // Something happened: all of it may be different by now.
+  // Marks all windows as outdated.
   age(): void {
     for (const kept of this.kept.values()) kept.fresh = false;
   }

@@ -1,24 +1,24 @@
-// The data of a report's drawings: the JSON that src/study/page/html_data.cc writes into the page.
+// Data of the charts of a report: the JSON that src/study/page/html_data.cc writes into the page.
 
 import type {Cell, Plot, Timeline} from '../types';
 
-// As Plot, but a series with the x of an earlier one has that one's number instead.
+// As Plot, but `x` may be the index of an earlier series with the same x values.
 type Packed = Omit<Plot, 'series'> & {series: {name: string; x: number[] | number; y: (number | null)[]}[]};
 
 export interface Gantt {
   key: string;
   title: string;
   window: [number, number];  // Seconds.
-  groups: string[];          // Servers.
-  group: number[];           // For each row, which is a GPU: its server. Ascending.
-  labels: string[];          // Jobs.
-  // Columns, by row and then by begin, which counts from the window's.
+  groups: string[];          // Names of nodes.
+  group: number[];           // Node of each row (GPU), ascending.
+  labels: string[];          // Names of jobs.
+  // Columns, sorted by row and then by begin. `begin` is relative to the window.
   row: number[];
   label: number[];
   begin: number[];
   length: number[];
-  tips: string[];            // More text about bars; the first is empty.
-  tip?: number[];            // For each bar: its place in tips. None: there are no tips.
+  tips: string[];            // Further text for bars; the first is empty.
+  tip?: number[];            // Index in tips for each bar; absent: no tips.
 }
 
 export interface Data {

@@ -1,5 +1,5 @@
-// The script of a report: one HTML file that muster writes and that stands on its own. Words and tables are in the
-// file; this draws plots and Gantt charts with the dashboard's code. It sends no requests.
+// Script of a report, a self-contained HTML file that muster writes. The file contains the text and tables; this script
+// draws plots and Gantt charts with the dashboard's code. It sends no requests.
 
 import {type ComponentChild, render} from 'preact';
 import {useMemo} from 'preact/hooks';
@@ -11,7 +11,7 @@ import {type Gantt, parseData, timelineOf} from './data';
 import {startPage} from './page';
 import './report.css';
 
-const ROOM = 560;  // Pixels a Gantt chart may be high.
+const ROOM = 560;  // Maximum height of a Gantt chart in pixels.
 
 function GanttView(props: {gantt: Gantt}) {
   const {gantt} = props;
@@ -23,7 +23,7 @@ function GanttView(props: {gantt: Gantt}) {
 
 const hosts = (kind: string): Element[] => [...document.querySelectorAll(`figure.${kind} .draw`)];
 
-// One at a time, so that the page can be read and scrolled meanwhile.
+// Draws one chart per task, so that the page stays responsive.
 function drawAll(drawings: [ComponentChild, Element][]): void {
   const [first, ...rest] = drawings;
   if (!first) return void performance.mark('page-drawn');

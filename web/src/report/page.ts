@@ -1,4 +1,4 @@
-// The parts of a report that are not drawings: theme, table of contents, saving and copying.
+// Theme, table of contents, saving and copying in a report.
 
 import type {Cell} from '../types';
 import {startTheme, toggleTheme} from '../theme';
@@ -30,7 +30,7 @@ function startSaving(data: Data): void {
   }
 }
 
-// Where the clipboard is out of reach, the text is at least marked, ready to be copied.
+// Without access to the clipboard, it selects the text instead.
 function startCopying(): void {
   for (const button of all<HTMLElement>('.copy')) {
     const code = button.parentElement!.querySelector('code')!;
@@ -40,7 +40,7 @@ function startCopying(): void {
         button.textContent = 'Copied';
       } catch {
         getSelection()!.selectAllChildren(code);
-        button.textContent = 'Marked';
+        button.textContent = 'Selected';
       }
       window.setTimeout(() => {
         button.textContent = 'Copy';
@@ -49,7 +49,7 @@ function startCopying(): void {
   }
 }
 
-// Marks the section that is being read: the last one that began above a third of the window.
+// Marks the current section: the last one that begins in the upper third of the window, or above.
 function startContents(): void {
   const links = all<HTMLAnchorElement>('.toc a');
   const cards = all<HTMLElement>('main > .card');

@@ -1,9 +1,9 @@
-// The tables of a report, which stand in the page before any script runs: a click on a column's name sorts them.
+// Sorting of the tables of a report, which are static HTML: a click on a column heading sorts.
 
 import type {Cell} from '../types';
 import {sortedOrder} from '../ui/cells';
 
-// Numbers have all their digits in data-v, which is empty where a value is missing.
+// Numbers have their full precision in data-v, which is empty if the value is missing.
 function cellOf(cell: HTMLTableCellElement): Cell {
   const value = cell.dataset.v;
   if (value === undefined) return cell.textContent ?? '';
@@ -12,13 +12,13 @@ function cellOf(cell: HTMLTableCellElement): Cell {
 
 const heads = (table: HTMLTableElement): HTMLTableCellElement[] => [...table.tHead!.rows[0].cells];
 
-// With the names of the columns, as it is sorted now.
+// Returns the headings and the rows in their current order.
 export function tableRows(table: HTMLTableElement): Cell[][] {
   return [heads(table).map(cell => cell.textContent), ...[...table.tBodies[0].rows].map(row =>
     [...row.cells].map(cellOf))];
 }
 
-// Numbers from the largest on first, words from A; then the other way; then as it was written.
+// First click: numbers descending, text ascending. Second click: reversed. Third click: original order.
 export function startTable(table: HTMLTableElement): void {
   const body = table.tBodies[0];
   const written = [...body.rows];

@@ -1,4 +1,4 @@
-// Which runs an address asks to compare. Without a word of it: all, as far as there is room.
+// Runs that the URL selects for a comparison (default: the first `most` runs).
 
 export function chosenRuns(keys: number[], runs: string | undefined, baseline: string | undefined, most: number) {
   const asked = runs === undefined ? keys.slice(0, most)

@@ -1,4 +1,4 @@
-// Schedulers side by side: simulated runs, or what the cluster did against what it would have done.
+// Comparison of schedulers: simulated runs, or a what-if simulation of the cluster's past.
 
 import {useMemo, useState} from 'preact/hooks';
 import type {ScreenProps} from '../app';
@@ -27,7 +27,7 @@ function Choice(props: {runs: Opened[]; chosen: number[]; baseline: number;
       <summary>{chosen.length} of {runs.length} runs compared</summary>
       <div class="table-box"><table>
         <thead><tr><th scope="col">compare</th><th scope="col">baseline</th><th scope="col">run</th>
-          <th scope="col">what it is</th></tr></thead>
+          <th scope="col">description</th></tr></thead>
         <tbody>{runs.map(run => {
           const on = chosen.includes(run.key);
           return (
@@ -35,14 +35,14 @@ function Choice(props: {runs: Opened[]; chosen: number[]; baseline: number;
               <td><input type="checkbox" checked={on} aria-label={`Compare ${run.name}`}
                 disabled={!on && chosen.length >= MOST} onChange={() => toggle(run.key)} /></td>
               <td><input type="radio" name="baseline" checked={run.key === baseline} disabled={!on}
-                aria-label={`Measure against ${run.name}`} onChange={() => set(chosen, run.key)} /></td>
+                aria-label={`Use ${run.name} as the baseline`} onChange={() => set(chosen, run.key)} /></td>
               <td class="compare-name">{run.name}</td>
               <td class="muted">{run.about}</td>
             </tr>
           );
         })}</tbody>
       </table></div>
-      <p class="muted">Two to {MOST} at a time; gains are measured against the baseline.</p>
+      <p class="muted">Select 2 to {MOST} runs. Gains are relative to the baseline.</p>
     </details>
   );
 }
@@ -51,13 +51,13 @@ function Compared(props: {runs: Opened[]; chosen: number[]; baseline: number}) {
   const {chosen, baseline} = props;
   const {data, error} = useData<Page>(`/v1/compare?runs=${chosen.join(',')}&baseline=${baseline}`, {still: true});
   const two = useMemo(() => chosen.map(key => props.runs.find(run => run.key === key)!), [chosen.join()]);
-  if (!data) return <Waiting error={error} what="the comparison" />;
+  if (!data) return <Waiting screen="Comparison" error={error} what="the comparison" />;
   return (
     <>
       <Stale error={error} />
-      <PageView page={data} extra={[{key: 'gantts', title: 'GPU by GPU', body: two.length === 2
+      <PageView page={data} extra={[{key: 'gantts', title: 'GPU timelines', body: two.length === 2
         ? <TwoGantts key={chosen.join()} runs={two} />
-        : <p class="muted">Two runs at a time: compare only two above to see their leases one above the other.</p>}]} />
+        : <p class="muted">Select exactly two runs above to compare their GPU timelines.</p>}]} />
     </>
   );
 }
@@ -65,10 +65,10 @@ function Compared(props: {runs: Opened[]; chosen: number[]; baseline: number}) {
 function OfRuns(props: ScreenProps) {
   const {route} = props;
   const {opened, runs, error} = useOpened();
-  if (!opened) return <Waiting error={error} what="the runs" />;
+  if (!opened) return <Waiting screen="Comparison" error={error} what="the runs" />;
   if (runs.length < 2) {
-    return <Empty title={runs.length === 1 ? 'Only one run was opened.' : 'No simulated run was opened.'}>
-      <p>Make two with <code>muster sim --policy fifo,srtf --out runs</code> and open both
+    return <Empty screen title={runs.length === 1 ? 'Only one run is open' : 'No simulated run is open'}>
+      <p>Create two with <code>muster sim --policy fifo,srtf --out runs</code> and open both
         with <code>muster view runs</code>.</p>
     </Empty>;
   }
@@ -77,7 +77,7 @@ function OfRuns(props: ScreenProps) {
     <>
       <Choice runs={runs} chosen={chosen} baseline={baseline} set={(keys, base) => setQuery(route,
         {runs: keys.join(','), baseline: String(keys.includes(base) ? base : keys[0] ?? '')})} />
-      {chosen.length < 2 ? <Empty title="Choose two runs or more." />
+      {chosen.length < 2 ? <Empty screen title="Select at least two runs" />
         : <Compared runs={runs} chosen={chosen} baseline={baseline} />}
     </>
   );

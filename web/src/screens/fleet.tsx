@@ -1,30 +1,30 @@
-// The fleet: every server and GPU, who holds it, how busy it is, whether it is well, and whether its job is starved.
+// Fleet screen: every node and GPU with its job, utilization and health, and jobs that lack CPU or memory.
 
 import {useMemo, useState} from 'preact/hooks';
 import {at, count, gib, many, number, percent} from '../format';
 import {useData} from '../live';
 import {type Route, href, setQuery} from '../route';
-import {color, useTheme} from '../theme';
+import {COLORS, color, useTheme} from '../theme';
 import type {ScreenProps} from '../app';
-import type {Fleet as FleetData} from '../types';
+import type {Fleet as FleetData, Me} from '../types';
 import {Empty, JobLink, Toggle, Waiting} from '../ui/bits';
 import {Stale} from '../ui/stale';
 import {FleetCards} from './fleet_cards';
-import {COLOURS, MODES, type Mode, byJob, legend, parts, shown, sick, slowest, title, words} from './fleet_map';
+import {MODES, type Mode, byJob, legend, parts, shown, sick, slowest, title, words} from './fleet_map';
 import './fleet.css';
 
-const MOST_RESERVED = 3;  // Jobs that are named.
+const MOST_RESERVED = 3;  // Maximum number of jobs listed.
 
 const HINTS: Record<string, string> = {
-  used: 'GPUs that jobs hold',
-  free: 'GPUs that no job holds',
-  fragmented: 'Free GPUs on servers of which a part is in use',
-  reserved: 'Free, and kept for a job that is to start soon',
-  others: 'GPUs that processes other than our jobs use',
-  closed: 'GPUs of servers that take no jobs: drained, quarantined or unusable',
+  used: 'GPUs held by jobs',
+  free: 'GPUs not held by any job',
+  fragmented: 'Free GPUs on nodes that are partly in use',
+  reserved: 'Free GPUs kept for a job that will start soon',
+  others: 'GPUs used by processes that are not Muster jobs',
+  closed: 'GPUs on nodes that accept no jobs: drained, quarantined or unusable',
 };
 
-function Totals(props: {fleet: FleetData}) {
+function Totals(props: {fleet: FleetData; me: Me}) {
   const {totals, reserved = []} = props.fleet;
   const bar = parts(totals);
   const figure = (key: string, value: number, text: string) => (
@@ -41,8 +41,8 @@ function Totals(props: {fleet: FleetData}) {
         {figure('free', totals.free, 'free')}
         {figure('fragmented', totals.fragmented, 'of these fragmented')}
         {totals.reserved > 0 && figure('reserved', totals.reserved, 'reserved')}
-        {totals.others > 0 && figure('others', totals.others, 'held by others')}
-        {totals.closed > 0 && figure('closed', totals.closed, 'closed')}
+        {totals.others > 0 && figure('others', totals.others, 'external jobs')}
+        {totals.closed > 0 && figure('closed', totals.closed, 'unschedulable')}
       </div>
       <div class="stack" role="img" aria-label={bar.map(part => `${part.gpus} ${words[part.key]}`).join(', ')}>
         {bar.filter(part => part.gpus > 0).map(part => (
@@ -51,9 +51,10 @@ function Totals(props: {fleet: FleetData}) {
               percent(part.gpus / totals.gpus)}`} />
         ))}
       </div>
-      {reserved.slice(0, MOST_RESERVED).map(({job, gpus, from}) => (
-        <p key={job} class="muted small">{many(gpus, 'GPU')} reserved for <JobLink id={job}>job {job}</JobLink>
-          {from !== undefined ? `, which should start about ${at(from)}` : ', until the rest it needs is free'}.</p>
+      {reserved.slice(0, MOST_RESERVED).map(({job, gpus, from, user}) => (
+        <p key={job} class="muted small">{many(gpus, 'GPU')} reserved for
+          {' '}<JobLink id={job} seen={props.me.operator || user !== undefined}>job {job}</JobLink>
+          {from !== undefined ? `, estimated start ${at(from)}` : ', until its other GPUs are free'}.</p>
       ))}
       {reserved.length > MOST_RESERVED && <p class="muted small">… and for {reserved.length - MOST_RESERVED} more.</p>}
     </section>
@@ -65,14 +66,14 @@ function Trouble(props: {fleet: FleetData}) {
   if (bad.servers === 0) return null;
   return (
     <p class="trouble" role="status">
-      <a href={href('nodes', [], {state: 'quarantined,unusable'})}>{many(bad.servers, 'server')} with
-        trouble ({many(bad.gpus, 'GPU')})</a>
+      <a href={href('nodes', [], {state: 'quarantined,unusable'})}>{many(bad.servers, 'node')} with
+        problems ({many(bad.gpus, 'GPU')})</a>
     </p>
   );
 }
 
 const MOST = 12;
-const SLOWEST = 5;  // Before somebody asks for all.
+const SLOWEST = 5;  // Rows shown before "Show all".
 
 function Allocation(props: {fleet: FleetData}) {
   const items = legend(props.fleet);
@@ -90,7 +91,7 @@ function Allocation(props: {fleet: FleetData}) {
         {held.length > MOST && <li class="muted">and {many(held.length - MOST, noun)} more</li>}
       </ul>
       {held.length === 0 &&
-        <p class="muted">No job runs now. <code>muster submit --gpus 1 -- python3 train.py</code> submits one.</p>}
+        <p class="muted">No job is running. To submit one: <code>muster submit --gpus 1 -- python3 train.py</code></p>}
     </>
   );
 }
@@ -102,7 +103,7 @@ function Scale(props: {kind: 'use' | 'speed'; words: string}) {
       <ul class="legend" aria-label="Scale">
         <li class="scale"><span>0%</span>{steps.map(n =>
           <span key={n} class={`gpu ${props.kind} u${n}`} aria-hidden="true" />)}<span>100%</span></li>
-        <li><span class="gpu unknown" aria-hidden="true" /> not known</li>
+        <li><span class="gpu unknown" aria-hidden="true" /> unknown</li>
         {props.kind === 'speed' && <li><span class="gpu free" aria-hidden="true" /> free</li>}
       </ul>
       <p class="muted small">{props.words}</p>
@@ -111,14 +112,14 @@ function Scale(props: {kind: 'use' | 'speed'; words: string}) {
 }
 
 const USE_WORDS: Record<FleetData['use_of'], string> = {
-  gpu: 'How busy each GPU is, as the GPU itself tells.',
-  cpu: 'These GPUs are virtual. What is shown is how busy the CPUs beside each of them are.',
-  none: 'How busy the GPUs are is not known: nothing measures it on these servers.',
+  gpu: 'Utilization of each GPU, as reported by the GPU.',
+  cpu: 'These GPUs are virtual. The colors show the utilization of the CPUs of each virtual GPU.',
+  none: 'GPU utilization is unknown: it is not measured on these nodes.',
 };
 
 function Health(props: {fleet: FleetData}) {
-  const states = [['open', 'open: takes jobs'], ['drained', 'drained by an operator'],
-    ['quarantined', 'quarantined: failed jobs'], ['unusable', 'unusable: down or not ours']];
+  const states = [['open', 'open: accepts jobs'], ['drained', 'drained by an operator'],
+    ['quarantined', 'quarantined: jobs failed there'], ['unusable', 'unusable: down or not available to Muster']];
   return (
     <ul class="legend" aria-label="States">
       {states.map(([state, text]) => (
@@ -135,14 +136,14 @@ function Starved(props: {fleet: FleetData}) {
   const jobs = slowest(fleet);
   return (
     <>
-      <Scale kind="speed" words={'How quick each job is, of what it could be with all ' +
-        'the CPU and memory it can use. A dot marks those that are short of them.'} />
+      <Scale kind="speed" words={'Speed of each job, relative to its speed with all the CPU and memory it can use. ' +
+        'A dot marks jobs that lack CPU or memory.'} />
       {jobs.length === 0 ? <p>{fleet.jobs.length > 0 && fleet.jobs.every(job => job.speed === undefined)
-        ? `Not known of any of the ${many(fleet.jobs.length, 'job')}: none has a profile.`
-        : 'No job is short of CPU or memory.'}</p> : (
+        ? `Unknown: none of ${many(fleet.jobs.length, 'job')} has a profile.`
+        : 'No job lacks CPU or memory.'}</p> : (
         <div class="card table-box starved-jobs">
           <table>
-            <thead><tr><th>Short of CPU or memory</th><th>User</th><th class="right">Speed</th>
+            <thead><tr><th>Jobs that lack CPU or memory</th><th>User</th><th class="right">Speed</th>
               <th class="right">GPUs</th><th class="right">CPUs</th><th class="right">Memory</th></tr></thead>
             <tbody>{jobs.slice(0, all ? jobs.length : SLOWEST).map(job => (
               <tr key={job.id}>
@@ -157,7 +158,7 @@ function Starved(props: {fleet: FleetData}) {
           </table>
           {jobs.length > SLOWEST &&
             <button type="button" class="button" aria-expanded={all} onClick={() => setAll(!all)}>
-              {all ? 'Show the slowest' : `Show all ${count(jobs.length)}`}</button>}
+              {all ? 'Show only the slowest' : `Show all ${count(jobs.length)}`}</button>}
         </div>
       )}
     </>
@@ -173,7 +174,7 @@ function Explained(props: {fleet: FleetData; mode: Mode}) {
     : <Scale kind="use" words={USE_WORDS[fleet.use_of]} />;
 }
 
-const FEW = 8;  // Servers that need no search.
+const FEW = 8;  // Up to this many nodes need no search field.
 
 function Filters(props: {route: Route; all: number; seen: number}) {
   const {route} = props;
@@ -181,23 +182,23 @@ function Filters(props: {route: Route; all: number; seen: number}) {
   if (props.all <= FEW && !find && !free) return null;
   return (
     <div class="filters">
-      <input type="search" placeholder="Find servers" aria-label="Find servers by name, rack or GPU" value={find}
+      <input type="search" placeholder="Find nodes" aria-label="Find nodes by name, rack or GPU type" value={find}
         onInput={event => setQuery(route, {find: event.currentTarget.value})} />
       <label class="choice"><input type="checkbox" checked={free !== ''}
         onChange={event => setQuery(route, {free: event.currentTarget.checked ? '1' : ''})} />
-        only with free GPUs</label>
+        Only nodes with free GPUs</label>
       {props.seen < props.all &&
-        <span class="muted" role="status">{count(props.seen)} of {many(props.all, 'server')}</span>}
+        <span class="muted" role="status">{count(props.seen)} of {many(props.all, 'node')}</span>}
     </div>
   );
 }
 
-// What the style sheet calls c0, c1...: cards need not be made anew when the theme changes.
+// CSS variables --c0, --c1...: a change of the theme does not need to render the cards again.
 function useColours(): Record<string, string> {
   const theme = useTheme();
   return useMemo(() => {
     const list: Record<string, string> = {};
-    for (let i = 0; i < COLOURS; i++) list[`--c${i}`] = color(i);
+    for (let i = 0; i < COLORS; i++) list[`--c${i}`] = color(i);
     return list;
   }, [theme]);
 }
@@ -206,28 +207,28 @@ export function Fleet(props: ScreenProps) {
   const {route} = props;
   const {data: fleet, error} = useData<FleetData>('/v1/fleet');
   const colours = useColours();
-  if (!fleet) return <Waiting error={error} what="the fleet" />;
+  if (!fleet) return <Waiting screen="Fleet" error={error} what="the fleet" />;
   const mode = MODES.find(one => one === route.query.mode) ?? 'allocation';
   const nodes = shown(fleet.nodes, route.query.find ?? '', Boolean(route.query.free));
   if (fleet.nodes.length === 0) {
-    return <Empty title="No servers yet"><p>Once the manager knows servers they show here;
-      <code>muster nodes</code> lists them.</p></Empty>;
+    return <Empty screen title="No nodes"><p>Nodes appear here when the manager has found
+      them. <code>muster nodes</code> also lists them.</p></Empty>;
   }
   return (
     <div class="fleet" style={colours}>
       <h1 class="unseen">Fleet</h1>
       <Stale error={error} />
-      <Totals fleet={fleet} />
+      <Totals fleet={fleet} me={props.me} />
       <Trouble fleet={fleet} />
       <div class="row spread">
-        <Toggle label="Colours show" value={mode}
+        <Toggle label="Colors show" value={mode}
           choose={value => setQuery(route, {mode: value === 'allocation' ? '' : value})}
-          options={[{value: 'allocation', text: 'Allocation'}, {value: 'use', text: 'Utilisation'},
+          options={[{value: 'allocation', text: 'Allocation'}, {value: 'use', text: 'Utilization'},
             {value: 'health', text: 'Health'}, {value: 'starved', text: 'CPU-starved'}]} />
         <Filters route={route} all={fleet.nodes.length} seen={nodes.length} />
       </div>
       <Explained fleet={fleet} mode={mode} />
-      {nodes.length === 0 ? <Empty title="No server is like that">
+      {nodes.length === 0 ? <Empty title="No nodes match the filter">
         <button type="button" class="button" onClick={() => setQuery(route, {find: '', free: ''})}>Show all</button>
       </Empty> : <FleetCards fleet={fleet} nodes={nodes} mode={mode} />}
     </div>

@@ -1,5 +1,5 @@
-// The map of the fleet: a card for each server, a square for each GPU. With hundreds of servers it is drawn again every
-// second, so a card that did not change or is out of sight is not made anew, and one listener serves all squares.
+// Map of the fleet: a card per node, a square per GPU. It updates every second, also with hundreds of nodes. So cards
+// that are unchanged or invisible are not rendered again, and one listener serves all squares.
 
 import type {RefObject} from 'preact';
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
@@ -17,7 +17,7 @@ function holderOf(node: FleetNode, gpu: number, job: FleetJob | undefined): stri
 }
 
 function square(node: FleetNode, gpu: number, look: string, job: FleetJob | undefined) {
-  // Somebody else's job, whose name we may not know, has no page for us.
+  // The user cannot open other users' jobs, which have no name here.
   const address = job?.name === undefined ? undefined : href('job', [job.id]);
   return <a key={gpu} class={`gpu ${look}`} href={address} role={address ? undefined : 'img'} tabIndex={-1}
     data-gpu={gpu} data-job={job?.id} aria-label={`GPU ${gpu} of ${node.name}: ${holderOf(node, gpu, job)}`} />;
@@ -60,7 +60,7 @@ function JobLines(props: {job: FleetJob; fleet: Fleet}) {
   const whose = [job.user, tenant].filter(Boolean).join(', ');
   return (
     <>
-      <p><b>{job.name ?? 'somebody else\'s job'}</b> · job {job.id}{job.state !== 'running' && `, ${job.state}`}</p>
+      <p><b>{job.name ?? 'another user\'s job'}</b> · job {job.id}{job.state !== 'running' && `, ${job.state}`}</p>
       {whose && <p>{whose}</p>}
       <p>{many(job.gpus, 'GPU')}, {number(job.cpus)} CPUs, {gib(job.mem_gib)}</p>
       {job.speed !== undefined &&
@@ -78,13 +78,13 @@ function SquareTip(props: {fleet: Fleet; node: FleetNode; gpu: number}) {
       {job ? <JobLines job={job} fleet={fleet} /> : <p><b>{holderOf(node, gpu, job)}</b>
         {node.gpus[gpu] === RESERVED && fleet.reserved?.length === 1 && ` for job ${fleet.reserved[0].job}`}</p>}
       <p class="tip-where">GPU {gpu} of {node.name}, {node.gpu_type}{fleet.use_of === 'cpu' && ' (virtual)'}
-        {use !== null && ` · ${fleet.use_of === 'cpu' ? 'CPUs beside it' : 'GPU'} ${percent(use)} busy`}</p>
-      {node.state !== 'open' && <p>server {node.state}{node.why && `: ${node.why}`}</p>}
+        {use !== null && ` · ${fleet.use_of === 'cpu' ? 'its CPUs' : 'GPU'} ${percent(use)} busy`}</p>
+      {node.state !== 'open' && <p>node {node.state}{node.why && `: ${node.why}`}</p>}
     </>
   );
 }
 
-// All squares of a job stand out while it is under the mouse or has the focus.
+// Highlights all squares of the job that is under the pointer or has the focus.
 function light(box: HTMLElement, job: string | undefined): void {
   for (const square of box.querySelectorAll('[data-lit]')) square.removeAttribute('data-lit');
   box.toggleAttribute('data-lighting', job !== undefined);
@@ -96,7 +96,7 @@ function squareAt(target: EventTarget | null): HTMLElement | null {
   return target instanceof Element ? target.closest<HTMLElement>('.gpu') : null;
 }
 
-// Says what is under the mouse or has the focus, also when that changes while one looks at it.
+// Shows a tip for the square under the pointer or with the focus, and updates it with new data.
 function usePointing(fleet: Fleet, box: RefObject<HTMLDivElement>) {
   const at = useRef<{square: HTMLElement; x: number; y: number} | null>(null);
   const tell = () => {
@@ -136,7 +136,7 @@ function usePointing(fleet: Fleet, box: RefObject<HTMLDivElement>) {
   };
 }
 
-// Left and right go from GPU to GPU, up and down from server to server.
+// Left and right move between GPUs, up and down between nodes.
 function move(event: KeyboardEvent, box: HTMLElement): void {
   const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1}[event.key];
   if (!step || isBrowsers(event)) return;
@@ -144,7 +144,7 @@ function move(event: KeyboardEvent, box: HTMLElement): void {
   const from = squareAt(event.target);
   const servers = [...box.querySelectorAll<HTMLElement>('.server')];
   const squares = (server: HTMLElement | undefined) => [...server?.querySelectorAll<HTMLElement>('.gpu') ?? []];
-  if (!from) {  // On a server's name, or on the map as a whole.
+  if (!from) {  // On the name of a node, or on the whole map.
     const near = (event.target as Element).closest<HTMLElement>('.server');
     return squares(near ?? servers[0])[0]?.focus();
   }
@@ -159,9 +159,9 @@ function move(event: KeyboardEvent, box: HTMLElement): void {
   (squares(servers[here])[gpu + step] ?? there[step === 1 ? 0 : there.length - 1])?.focus();
 }
 
-const NEARLY = '400px';  // What is that near to being seen counts as seen.
+const NEARLY = '400px';  // Cards within this distance count as visible.
 
-// Which servers' cards are in sight. Before that is known, none is.
+// Names of the nodes with visible cards; empty until known.
 function useInSight(box: RefObject<HTMLDivElement>, nodes: FleetNode[]): Set<string> {
   const [seen, setSeen] = useState(new Set<string>());
   const names = nodes.map(node => node.name).join('\n');
@@ -186,8 +186,8 @@ function Rack(props: {rack: string; nodes: FleetNode[]}) {
   const free = props.nodes.reduce((sum, node) => sum + node.gpus.filter(holder => holder === FREE).length, 0);
   const reserved = props.nodes.reduce((sum, node) => sum + node.gpus.filter(one => one === RESERVED).length, 0);
   return (
-    <h3 class="rack">{props.rack} <span class="muted">{many(props.nodes.length, 'server')}, {free} of {gpus} GPUs
-      free{reserved > 0 && `, ${reserved} reserved`}</span></h3>
+    <h2 class="rack">{props.rack} <span class="muted">{many(props.nodes.length, 'node')}, {free} of {gpus} GPUs
+      free{reserved > 0 && `, ${reserved} reserved`}</span></h2>
   );
 }
 
@@ -199,7 +199,7 @@ export function FleetCards(props: {fleet: Fleet; nodes: FleetNode[]; mode: Mode}
   const columns = fleet.nodes.some(node => node.gpus.length > 4) ? 8 : 4;
   return (
     <div ref={box} class={`map ${crowd(fleet.nodes.length)} in-${columns}`} tabIndex={0} role="group"
-      aria-label="GPUs: left and right go from GPU to GPU, up and down from server to server, Enter opens the job"
+      aria-label="GPUs: left and right move between GPUs, up and down between nodes, Enter opens the job"
       onKeyDown={event => move(event, event.currentTarget)} {...pointing}>
       {byRack(nodes).map(group => (
         <section key={group.rack ?? ''} aria-label={group.rack}>

@@ -1,23 +1,23 @@
-// What the fleet's map shows: the look of each GPU's square, the legend, groups and filters. Nothing is drawn here.
+// Data of the fleet map: CSS classes of the GPU squares, legend, groups and filters. Draws nothing.
 
 import {finder, inOrder} from '../names';
-import {placesOf} from '../tenants';
+import {knowTenants, placesOf} from '../tenants';
+import {COLORS} from '../theme';
 import {CLOSED, FREE, type Fleet, type FleetJob, type FleetNode, OTHERS, RESERVED} from '../types';
 
 export type Mode = 'allocation' | 'use' | 'health' | 'starved';
 
 export const MODES: Mode[] = ['allocation', 'use', 'health', 'starved'];
-export const COLOURS = 12;  // Of theme.ts; the classes c0, c1... stand for them.
 
 const STANDING: Record<number, string> =
   {[FREE]: 'free', [RESERVED]: 'reserved', [OTHERS]: 'others', [CLOSED]: 'closed'};
 
-// Of a GPU that no job of ours holds.
+// State of a GPU that no job holds.
 export const standing = (holder: number): string => STANDING[holder] ?? 'free';
 
 export const words: Record<string, string> = {
-  used: 'used', free: 'free', fragmented: 'free, fragmented', reserved: 'reserved', others: 'held by others',
-  closed: 'closed',
+  used: 'used', free: 'free', fragmented: 'free, fragmented', reserved: 'reserved', others: 'external jobs',
+  closed: 'unschedulable',
 };
 
 export interface Part {
@@ -25,7 +25,7 @@ export interface Part {
   gpus: number;
 }
 
-// Of the bar; they add up to all GPUs.
+// Parts of the bar; they add up to all GPUs.
 export function parts(totals: Fleet['totals']): Part[] {
   return [
     {key: 'used', gpus: totals.used},
@@ -37,18 +37,29 @@ export function parts(totals: Fleet['totals']): Part[] {
   ];
 }
 
-// With one tenant its colour would say nothing: jobs have theirs.
+// With a single tenant, colors show jobs instead of tenants.
 export const byJob = (fleet: Fleet): boolean => fleet.tenants.length <= 1;
 
-const placed = new WeakMap<string[], number[]>();
+const placed = new WeakMap<Fleet, Map<number, number>>();
 
-// Tenants beyond the colours have them once more, with stripes. Jobs are too many for that to help.
+// Returns the color index of each tenant with jobs.
+function placesIn(fleet: Fleet): Map<number, number> {
+  let places = placed.get(fleet);
+  if (!places) {
+    knowTenants(fleet.tenants);
+    const there = [...new Set(fleet.jobs.map(job => job.tenant))];
+    const found = placesOf(there.map(tenant => fleet.tenants[tenant] ?? ''));
+    placed.set(fleet, places = new Map(there.map((tenant, i) => [tenant, found[i]])));
+  }
+  return places;
+}
+
+// CSS classes c0, c1... If more tenants have jobs than the palette has colors, the same colors with stripes follow. Jobs have
+// no stripes, because there are too many.
 function colourOf(fleet: Fleet, job: FleetJob): string {
-  if (byJob(fleet)) return `job c${job.id % COLOURS}`;
-  let places = placed.get(fleet.tenants);
-  if (!places) placed.set(fleet.tenants, places = placesOf(fleet.tenants));
-  const place = places[job.tenant] ?? 0;
-  return `job c${place % COLOURS}${Math.floor(place / COLOURS) % 2 === 1 ? ' striped' : ''}`;
+  if (byJob(fleet)) return `job c${job.id % COLORS}`;
+  const place = placesIn(fleet).get(job.tenant) ?? 0;
+  return `job c${place % COLORS}${Math.floor(place / COLORS) % 2 === 1 ? ' striped' : ''}`;
 }
 
 const step = (share: number): string => `u${Math.round(Math.max(0, Math.min(1, share)) * 10)}`;
@@ -72,7 +83,7 @@ export interface Drawn {
   jobs: (FleetJob | undefined)[];     // For each GPU.
   free: number;
   reserved: number;
-  key: string;                        // The same: the card looks the same.
+  key: string;                        // Equal keys: the card looks the same.
 }
 
 export function draw(fleet: Fleet, node: FleetNode, mode: Mode): Drawn {
@@ -110,7 +121,7 @@ export function shown(nodes: FleetNode[], find: string, onlyFree: boolean): Flee
     wanted(`${node.name} ${node.rack ?? ''} ${node.gpu_type}`));
 }
 
-// Drained is not trouble: somebody wanted it so.
+// Nodes with problems. Drained nodes are not included, because an operator drained them.
 export function sick(nodes: FleetNode[]): {servers: number; gpus: number} {
   const bad = nodes.filter(node => node.state === 'quarantined' || node.state === 'unusable');
   return {servers: bad.length, gpus: bad.reduce((sum, node) => sum + node.gpus.length, 0)};
@@ -123,7 +134,7 @@ export interface LegendItem {
   job?: FleetJob;
 }
 
-// Of the allocation: who holds GPUs, the most first, then what nobody of ours holds.
+// Legend of the allocation: jobs or tenants by GPUs, most first, then GPUs without a job.
 export function legend(fleet: Fleet): LegendItem[] {
   const held = new Map<string, LegendItem>();
   const rest = new Map<string, LegendItem>();

@@ -1,44 +1,45 @@
-// One job: what it is, why it waits or runs so, what became of it, how far it is, what it writes.
+// Job screen: facts, explanation, output, progress and history.
 
-import {useEffect, useRef} from 'preact/hooks';
+import {useEffect, useMemo} from 'preact/hooks';
 import {Refused} from '../api';
 import type {ScreenProps} from '../app';
 import {CurveCard} from '../job/curvecard';
 import {Events} from '../job/events';
 import {Header} from '../job/header';
 import {Logs} from '../job/logs';
+import {targetOf} from '../job/logtarget';
 import {ProgressCard} from '../job/progress';
 import {TimelineCard} from '../job/timeline';
 import {WhatIf} from '../job/whatif';
 import {WhyCard} from '../job/why';
 import {useData} from '../live';
-import {waits} from '../queue/states';
-import {href} from '../route';
-import type {JobPage, Why} from '../types';
+import {type Route, href} from '../route';
+import type {JobPage, Me, Why} from '../types';
 import {Empty, Waiting} from '../ui/bits';
 import {Stale} from '../ui/stale';
 import './job.css';
 
-const WHY_MS = 5000;  // The server thinks for a while about each; others ask too.
+const WHY_MS = 5000;  // Explanations are expensive for the server.
 
 function NoJob(props: {id: string; error: Error}) {
   const {error} = props;
   const status = error instanceof Refused ? error.status : 0;
-  const back = <p><a href={href('queue')}>To the queue</a></p>;
+  const back = <p><a href={href('queue')}>Go to the queue</a></p>;
   if (status === 403) {
-    return <Empty title={`Job ${props.id} is somebody else's.`}><p>Its user and operators can see it.</p>{back}</Empty>;
+    return <Empty screen title={`Job ${props.id} belongs to another user`}>
+      <p>Only its owner and operators can see it.</p>{back}</Empty>;
   }
   if (status === 404) {
     return (
-      <Empty title={`There is no job ${props.id}.`}>
-        <p>Perhaps it was over long ago and is no longer remembered, or it is not yours to see.</p>{back}
+      <Empty screen title={`Job ${props.id} not found`}>
+        <p>It may have finished long ago and been removed, or it belongs to another user.</p>{back}
       </Empty>
     );
   }
-  return <Waiting error={error} what={`job ${props.id}`} />;
+  return <Waiting screen={`Job ${props.id}`} error={error} what={`job ${props.id}`} />;
 }
 
-function OneJob(props: {id: string}) {
+function OneJob(props: {id: string; me: Me; route: Route}) {
   const at = `/v1/jobs/${encodeURIComponent(props.id)}`;
   const page = useData<JobPage>(`${at}/page`, {fresh: true});
   const why = useData<Why>(page.data ? `${at}/why` : null, {fresh: true, least: WHY_MS, quiet: 15_000});
@@ -50,42 +51,41 @@ function OneJob(props: {id: string}) {
   useEffect(() => {
     if (why.data) why.refresh();
   }, [state]);
-  const whatIfFirst = useRef<boolean>();
+  // Not for each new page: the user must be able to scroll away from the line.
+  const target = useMemo(() => job && targetOf(props.route.query, job), [props.route, job === undefined]);
   if (!page.data || !job) {
-    return page.error ? <NoJob id={props.id} error={page.error} /> : <Waiting what={`job ${props.id}`} />;
+    return page.error ? <NoJob id={props.id} error={page.error} />
+      : <Waiting screen={`Job ${props.id}`} what={`job ${props.id}`} />;
   }
-  const {curve} = page.data;
-  // Where it stood first: moved, it would lose what was typed.
-  whatIfFirst.current ??= !waits(job.state);
-  // Two columns of about the same height: much is known of why a job waits, and of how one goes that reports.
-  const reports = page.data.progress.at.length > 1;
-  const whatIf = <WhatIf job={job} />;
-  const events = <Events events={page.data.events} />;
+  const {curve, events} = page.data;
+  // Balances the two columns: the explanation of a waiting job is long, and it has no output.
+  const left = job.leases.length > 0;
   return (
     <div class="job">
       <Stale error={page.error} />
       <Header page={page.data} />
       <div class="job-columns">
         <div class="job-column">
-          <WhyCard why={why.data} error={page.error ? undefined : why.error} />
-          {whatIfFirst.current && whatIf}
-          {reports && events}
-        </div>
-        <div class="job-column">
+          <WhyCard why={why.data} error={page.error ? undefined : why.error} job={job} me={props.me} />
           <ProgressCard page={page.data} />
           {curve && curve.cpus.length > 1 && <CurveCard curve={curve} />}
-          {!whatIfFirst.current && whatIf}
-          {!reports && events}
+          {left && <Events events={events} />}
+        </div>
+        <div class="job-column">
+          <Logs job={job} target={target} />
+          <WhatIf job={job} />
+          {!left && <Events events={events} />}
         </div>
       </div>
-      <TimelineCard job={job} />
-      <Logs job={job} />
+      <TimelineCard job={job} events={events} />
     </div>
   );
 }
 
 export function Job(props: ScreenProps) {
   const id = props.route.parts[0] ?? '';
-  if (id === '') return <Empty title="Which job?"><p><a href={href('queue')}>To the queue</a></p></Empty>;
-  return <OneJob key={id} id={id} />;
+  if (id === '') {
+    return <Empty screen title="No job selected"><p><a href={href('queue')}>Go to the queue</a></p></Empty>;
+  }
+  return <OneJob key={id} id={id} me={props.me} route={props.route} />;
 }

@@ -1,4 +1,4 @@
-// The list of servers: which are shown, in which order, and what may be done to one.
+// Filters, sort order and actions of the node list.
 
 import {finder, inOrder} from '../names';
 import type {Node} from '../types';
@@ -43,10 +43,15 @@ export function chips(nodes: Node[], find: string, on: string[]): {value: string
     ({value: state, text: state, count: there.filter(node => node.state === state).length}));
 }
 
-// Draining a quarantined server keeps it closed whatever its tests say; undraining it ends the quarantine.
+// Draining a quarantined node keeps it unschedulable regardless of its tests; undraining it ends the quarantine.
 export function actions(node: Node): ('drain' | 'undrain')[] {
   if (node.state === 'drained') return ['undrain'];
   return node.state === 'quarantined' ? ['drain', 'undrain'] : ['drain'];
+}
+
+// Number of GPUs held by jobs that are not listed: users who are not operators see only their own jobs.
+export function hiddenGpus(node: Node): number {
+  return Math.max(0, node.gpus_used - node.jobs.reduce((sum, job) => sum + job.gpus.length, 0));
 }
 
 // "0-3, 6".

@@ -1,4 +1,4 @@
-// Servers: which take jobs and which do not, why and since when, what is free on them; and one of them in full.
+// Nodes screen: list of nodes with state, reason and free resources; and a panel for one node.
 
 import {useMemo} from 'preact/hooks';
 import type {ScreenProps} from '../app';
@@ -31,10 +31,10 @@ function used(node: Node) {
 
 const QUIET = <span class="muted">–</span>;
 
-// Beside the panel there is room for the first few.
+// While the panel is open, there is space only for the first few columns.
 function columnsOf(brief: boolean, chosen: string, query: Record<string, string>, now: number): Column<Node>[] {
   const first: Column<Node>[] = [
-    {key: 'name', title: 'Server', width: 'minmax(9rem, 1.2fr)', sort: 'name', cell: node =>
+    {key: 'name', title: 'Node', width: 'minmax(9rem, 1.2fr)', sort: 'name', cell: node =>
       <a class={node.name === chosen ? 'here' : ''} aria-current={node.name === chosen ? 'true' : undefined}
         href={href('nodes', [node.name], query)} tabIndex={-1} title={node.name}>{node.name}</a>},
     {key: 'state', title: 'State', width: 'minmax(9rem, 1.8fr)', sort: 'state',
@@ -54,8 +54,8 @@ function columnsOf(brief: boolean, chosen: string, query: Record<string, string>
       cell: node => `${amount(node.cpus_free)} of ${number(node.cpus)}`},
     {key: 'mem', title: 'Memory free', width: '9.5rem', sort: 'mem', right: true,
       cell: node => `${amount(node.mem_free_gib)} of ${gib(node.mem_gib)}`},
-    {key: 'others', title: 'Others hold', width: '6.5rem', sort: 'others', right: true, cell: node => node.others
-      ? <span title={`${number(node.others.cpus)} CPUs and ${gib(node.others.mem_gib)} too`}>
+    {key: 'others', title: 'External jobs', width: '8rem', sort: 'others', right: true, cell: node => node.others
+      ? <span title={`${number(node.others.cpus)} CPUs and ${gib(node.others.mem_gib)}, too`}>
         {many(node.others.gpus, 'GPU')}</span> : QUIET},
     {key: 'isolation', title: 'Isolation', width: '6rem', cell: node => node.notes?.length
       ? <span class="noted" title={node.notes.join('\n')}>{node.isolation ?? many(node.notes.length, 'note')}</span>
@@ -74,10 +74,10 @@ export function Nodes(props: ScreenProps) {
   const rows = useMemo(() => sorted(found(data?.nodes ?? [], find, states), sort, turn),
     [data, find, state, sort, turn]);
   const columns = useMemo(() => columnsOf(name !== '', name, route.query, now), [name, route.query, now]);
-  if (!data) return <Waiting error={error} what="servers" />;
+  if (!data) return <Waiting screen="Nodes" error={error} what="nodes" />;
   if (data.nodes.length === 0) {
-    return <Empty title="No servers yet"><p>Once the manager knows servers they show
-      here; <code>muster nodes</code> lists them too.</p></Empty>;
+    return <Empty screen title="No nodes"><p>Nodes appear here when the manager has found
+      them. <code>muster nodes</code> also lists them.</p></Empty>;
   }
   const close = () => go(href('nodes', [], route.query));
   return (
@@ -89,15 +89,15 @@ export function Nodes(props: ScreenProps) {
       <div class="row">
         <Chips label="States" chips={chips(data.nodes, find, states)} on={states}
           choose={on => setQuery(route, {state: on.join(',')})} />
-        <input type="search" placeholder="Find servers" aria-label="Find servers by name, rack, GPU or reason"
+        <input type="search" placeholder="Find nodes" aria-label="Find nodes by name, rack, GPU type or reason"
           value={find} onInput={event => setQuery(route, {find: event.currentTarget.value})} />
         <span class="muted" role="status">{rows.length < data.nodes.length
-          ? `${count(rows.length)} of ${many(data.nodes.length, 'server')}` : many(rows.length, 'server')}</span>
+          ? `${count(rows.length)} of ${many(data.nodes.length, 'node')}` : many(rows.length, 'node')}</span>
       </div>
       <div class="nodes-body">
-        {rows.length === 0 ? <Empty title="No server is like that">
+        {rows.length === 0 ? <Empty title="No nodes match the filter">
           <button type="button" class="button" onClick={() => setQuery(route, {find: '', state: ''})}>Show all</button>
-        </Empty> : <VirtualTable label="Servers" columns={columns} total={rows.length} row={i => rows[i]}
+        </Empty> : <VirtualTable label="Nodes" columns={columns} total={rows.length} row={i => rows[i]}
           wanted={() => {}} rowKey={node => node.name} open={node => go(href('nodes', [node.name], route.query))}
           sort={sort} order={turn} sortBy={(by, way) => setQuery(route, {sort: by, order: way})} />}
         {name && <NodePanel name={name} node={data.nodes.find(one => one.name === name)} me={me} now={now}

@@ -1,9 +1,9 @@
-// What `muster view` was given.
+// Files that `muster view` opened.
 
 import {useData} from '../live';
 import type {Opened, OpenedItems} from '../types';
 
-// `runs` are those of them that are simulated runs. A live manager has none to ask for: not `wanted`.
+// `runs` are the simulated runs among them. Pass `wanted` = false for a live manager, which has none.
 export function useOpened(wanted = true): {opened?: Opened[]; runs: Opened[]; error?: Error} {
   const {data, error} = useData<OpenedItems>(wanted ? '/v1/runs' : null, {still: true});
   const opened = data?.items;

@@ -1,4 +1,4 @@
-// What was opened beside runs: sweeps and analyses, each as a page.
+// Reports screen: opened sweeps and analyses.
 
 import type {ScreenProps} from '../app';
 import {useData} from '../live';
@@ -13,7 +13,7 @@ const KINDS: Record<Opened['kind'], string> = {run: 'simulated run', sweep: 'swe
 
 function One(props: {path: string; several: boolean}) {
   const {data, error} = useData<Page>(props.path, {fresh: true, still: true});
-  if (!data) return <Waiting error={error} what="the page" />;
+  if (!data) return <Waiting screen="Report" error={error} what="the page" />;
   return (
     <>
       {props.several && <p class="pages-back"><a href={href('pages')}>← All reports</a></p>}
@@ -39,12 +39,12 @@ function List(props: {pages: Opened[]}) {
 export function Pages(props: ScreenProps) {
   const {opened, error} = useOpened();
   const [key] = props.route.parts;
-  if (!opened) return <Waiting error={error} what="what was opened" />;
+  if (!opened) return <Waiting screen="Reports" error={error} what="the reports" />;
   const pages = opened.filter(one => one.kind !== 'run');
   const only = pages.length === 1 ? String(pages[0].key) : undefined;
   if (key === undefined && pages.length === 0) {
-    return <Empty title="No sweep or analysis was opened.">
-      <p>Make one with <code>muster sweep grid.yaml --out sweep</code> and open it
+    return <Empty screen title="No sweep or analysis is open">
+      <p>Create one with <code>muster sweep grid.yaml --out sweep</code> and open it
         with <code>muster view sweep</code>.</p>
     </Empty>;
   }

@@ -1,4 +1,4 @@
-// All jobs: what runs, what waits and why, what is over. Any number of them; what is in sight is asked for.
+// Queue screen: all jobs with state, reason for waiting and predicted start. Loads only the visible rows.
 
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import type {ScreenProps} from '../app';
@@ -15,12 +15,12 @@ import {VirtualTable} from '../ui/virtual';
 import './queue.css';
 
 const GROUPS: {value: Group; text: string; title: string}[] = [
-  {value: 'active', text: 'Active', title: 'Jobs that run or wait'},
-  {value: 'ended', text: 'Ended', title: 'Jobs that are over, the latest first'},
-  {value: 'all', text: 'All', title: 'Every job that is remembered'},
+  {value: 'active', text: 'Active', title: 'Running and waiting jobs'},
+  {value: 'ended', text: 'Finished', title: 'Finished jobs, newest first'},
+  {value: 'all', text: 'All', title: 'All stored jobs'},
 ];
 
-// "/" from anywhere on the page goes to the search.
+// The key "/" moves the focus to the search from anywhere on the page.
 function Search(props: {route: Route}) {
   const {route} = props;
   const box = useRef<HTMLInputElement>(null);
@@ -31,7 +31,7 @@ function Search(props: {route: Route}) {
   useEffect(() => {
     if (settled !== told.current) setQuery(route, {search: told.current = settled});
   }, [settled]);
-  useEffect(() => {  // By a link, or "back".
+  useEffect(() => {  // Changed by a link or "back".
     if (given !== told.current) setText(told.current = given);
   }, [given]);
   useEffect(() => {
@@ -56,7 +56,7 @@ function Search(props: {route: Route}) {
 }
 
 const WHOSE: {value: 'all' | 'mine'; text: string; title: string}[] = [
-  {value: 'all', text: 'Everybody\'s', title: 'Jobs of all users'},
+  {value: 'all', text: 'All users', title: 'Jobs of all users'},
   {value: 'mine', text: 'Mine', title: 'Only the jobs that you submitted'},
 ];
 
@@ -70,12 +70,12 @@ function Filters(props: {me: Me; route: Route; counts?: Record<string, number>; 
     <>
       <div class="queue-filters">
         <h1>Queue {props.total !== undefined && <span class="muted" role="status">{count(props.total)}</span>}</h1>
-        <Toggle label="Which jobs" value={group} options={GROUPS}
+        <Toggle label="Jobs" value={group} options={GROUPS}
           choose={value => setQuery(route, {state: word(value), group: ''})} />
-        {me.operator && <Toggle label="Whose jobs" options={WHOSE}
+        {me.operator && <Toggle label="Users" options={WHOSE}
           value={user === '' ? 'all' : user === me.user ? 'mine' : ''}
           choose={value => setQuery(route, {user: value === 'mine' ? me.user : ''})} />}
-        {array && <button type="button" class="button" title="Show other jobs too"
+        {array && <button type="button" class="button" title="Show all jobs"
           onClick={() => setQuery(route, {array: ''})}>array {array} ×</button>}
         <Search route={route} />
       </div>
@@ -92,25 +92,25 @@ function Nothing(props: {me: Me; route: Route; counts?: Record<string, number>})
   const {search = '', state = '', array = '', user = ''} = route.query;
   if (search || array) {
     return (
-      <Empty title={`No such job${search && ` with “${search}” in its name, user, tenant or id`}.`}>
-        {all > 0 && <p>{many(all, 'job')} in other states {all === 1 ? 'does' : 'do'}.</p>}
+      <Empty title={search ? `No jobs with “${search}” in name, user, tenant or id` : 'No jobs match the filter'}>
+        {all > 0 && <p>{many(all, 'job')} in other states {all === 1 ? 'matches' : 'match'}.</p>}
         <p><button type="button" class="button" onClick={() => setQuery(route, {search: '', array: '', state: 'all'})}>
           Show all jobs</button></p>
       </Empty>
     );
   }
-  if (state && state !== 'active') return <Empty title={`No job is ${state.replace(/,/g, ', ')}.`} />;
-  // Of others' jobs users are shown none, so they may run all the same.
+  if (state && state !== 'active') return <Empty title={`No jobs in state ${state.replace(/,/g, ' or ')}`} />;
+  // Users do not see the jobs of others, so the cluster may be busy anyway.
   const own = !me.operator || user !== '';
   return (
-    <Empty title={!own ? 'Nothing runs and nothing waits.' : user && user !== me.user
-      ? `No job of ${user} runs or waits.` : 'You have no jobs here that run or wait.'}>
-      {own && <p>{me.operator ? 'Others may have some.' : 'Others\' jobs are not shown to you.'}
+    <Empty title={!own ? 'No active jobs' : user && user !== me.user
+      ? `No active jobs of ${user}` : 'You have no active jobs'}>
+      {own && <p>{me.operator ? 'Other users may have some.' : 'You cannot see the jobs of other users.'}
         {' '}<a href={href('fleet')}>The fleet</a> shows which GPUs are in use.</p>}
-      <p>Submit a job, and it shows up here at once:</p>
+      <p>To submit a job:</p>
       <p><code>muster submit --gpus 1 -- python3 train.py</code></p>
-      <p>What would become of it, without submitting: <code>muster plan --gpus 1 -- python3 train.py</code></p>
-      {all > 0 && <p><a href={href('queue', [], {state: 'ended'})}>{many(all, 'ended job')}</a></p>}
+      <p>To predict its start without submitting it: <code>muster plan --gpus 1 -- python3 train.py</code></p>
+      {all > 0 && <p><a href={href('queue', [], {state: 'ended'})}>{many(all, 'finished job')}</a></p>}
     </Empty>
   );
 }
@@ -127,7 +127,7 @@ function Table(props: {me: Me; route: Route; found: Found; question: Question}) 
   const {windows} = feeder;
   if (windows.total === 0 && !found.old) return <Nothing me={props.me} route={route} counts={found.counts} />;
   const sortBy = (sort: string, order: 'asc' | 'desc') => {
-    // The third press goes back to the server's own order.
+    // The third click returns to the server's default order.
     const third = question.sort === sort && question.order === 'desc';
     setQuery(route, {sort: third ? '' : sort, order: third ? '' : order});
   };
@@ -142,7 +142,7 @@ function Table(props: {me: Me; route: Route; found: Found; question: Question}) 
 export function Queue(props: ScreenProps) {
   const {me, route} = props;
   const {state = '', user = '', search = '', array = '', sort = '', order = ''} = route.query;
-  // Jobs of an array come by index.
+  // Jobs of an array are sorted by index.
   const question = {state: state || 'active', user, search, array, sort: array ? '' : sort, order: array ? '' : order};
   const found = useRows(question);
   const total = found.feeder?.loaded ? found.feeder.windows.total : undefined;

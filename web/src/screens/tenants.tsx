@@ -1,12 +1,12 @@
-// Tenants: what each may have, has, borrows and lends, now and over time; whether that is fair; who holds whose share.
+// Tenants screen: quota, used, borrowed and lent GPUs of each tenant, now and over time; fairness; borrowed GPUs.
 
 import {useMemo} from 'preact/hooks';
 import type {ScreenProps} from '../app';
 import {at, many, number} from '../format';
 import {useData} from '../live';
 import {type Route, href, setQuery} from '../route';
-import {oncePerTenant, placesOf} from '../tenants';
-import {color, useTheme} from '../theme';
+import {knowTenants, oncePerTenant, placesOf} from '../tenants';
+import {color, paint, useTheme} from '../theme';
 import type {Opened, TenantUse, Usage} from '../types';
 import {Empty, JobLink, Toggle, Waiting, When, useNow} from '../ui/bits';
 import {Chart} from '../ui/chart';
@@ -16,8 +16,7 @@ import {RANGES, type Range, type Row, axisTime, busiest, isRun, largest,
 import {useOpened} from './opened';
 import './tenants.css';
 
-// Used against the quota: what is within it, what is borrowed beyond it, and what of it others have.
-// `whole`: the scale of all rows.
+// Bar of used GPUs relative to the quota: within the quota, borrowed, and lent. `whole`: common scale of all rows.
 function Share(props: {tenant: TenantUse; whole: number}) {
   const {quota, used_now: used, borrowed_now: borrowed, lent_now: lent} = props.tenant;
   const {whole} = props;
@@ -35,19 +34,20 @@ function Share(props: {tenant: TenantUse; whole: number}) {
 
 const some = (n: number) => n === 0 ? <span class="muted">0</span> : number(n);
 
-// Of a run that is over, nothing runs or waits.
+// `over`: a finished run, which has no running or queued jobs.
 function Figures(props: {rows: Row[]; chosen: string; route: Route; over: boolean}) {
   const {rows, chosen, route, over} = props;
   const figures = rows.map(row => ({depth: row.depth, tenant: over ? onTheMean(row.tenant) : row.tenant}));
-  const quotas = rows.some(row => row.tenant.quota > 0);  // Without any nobody borrows or lends.
+  const quotas = rows.some(row => row.tenant.quota > 0);  // Without quotas, no tenant borrows or lends.
   const whole = largest(figures.map(row => row.tenant));
   return (
     <div class="card table-box">
-      <table class="figures" aria-label={over ? 'Tenants, on the mean of the run' : 'Tenants now'}>
+      <table class="figures" aria-label={over ? 'Tenants, mean over the run' : 'Tenants now'}>
         <thead><tr><th class="first">Tenant</th>{quotas && <th class="right">Quota</th>}
           <th class="right">{over ? 'Used, mean' : 'Used'}</th>
           {quotas && <><th>Used of quota</th><th class="right">Borrowed</th><th class="right">Lent</th></>}
-          {!over && <><th class="right">Running</th><th class="right">Queued</th></>}</tr></thead>
+          {!over && <><th class="right">Running</th>
+            <th class="right" title="Without held, blocked and retrying jobs">Queued</th></>}</tr></thead>
         <tbody>{figures.map(({tenant, depth}) => (
           <tr key={tenant.name} class={tenant.name === chosen ? 'chosen' : ''}>
             <td class="name" style={{paddingLeft: `${depth * 18 + 8}px`}}>
@@ -63,16 +63,16 @@ function Figures(props: {rows: Row[]; chosen: string; route: Route; over: boolea
         ))}</tbody>
       </table>
       {quotas && <p class="share-legend muted">
-        <span class="share key"><span class="own" /></span> within its quota
-        <span class="share key"><span class="borrowed" /></span> borrowed: beyond it
-        <span class="share key"><span class="lent" /></span> lent: others have it
-        <span class="share key"><span class="mark" /></span> its quota; all bars have one scale
+        <span class="share key"><span class="own" /></span> within quota
+        <span class="share key"><span class="borrowed" /></span> borrowed (beyond quota)
+        <span class="share key"><span class="lent" /></span> lent to other tenants
+        <span class="share key"><span class="mark" /></span> quota; all bars have the same scale
       </p>}
     </div>
   );
 }
 
-// The axis of all charts here.
+// Common axis of all charts.
 function axis(usage: Usage) {
   const run = isRun(usage);
   return {scale: run ? 'duration' as const : 'time' as const, xText: run ? axisTime : (x: number) => at(x),
@@ -105,20 +105,22 @@ function OneTenant(props: {usage: Usage; tenant: TenantUse}) {
 
 const LINES = 10;
 
-function inColours(rows: Row[]) {
-  const leaves = rows.filter(row => row.leaf).map(row => row.tenant);
-  const places = placesOf(leaves.map(tenant => tenant.name));
-  return leaves.map((tenant, i) => ({tenant, of: places[i]}));
+// Lines of the chart of all tenants. The others and all GPUs have no color of the list, which a tenant may have.
+function linesOf(usage: Usage, rows: Row[]) {
+  knowTenants(rows.map(row => row.tenant.name));
+  const {lines, others} = busiest(rows.filter(row => row.leaf).map(row => row.tenant), LINES);
+  const places = placesOf(lines.map(line => line.name));
+  return [
+    ...lines.map((line, i) => ({name: line.name, y: steps(line.used), color: color(places[i]), steps: true})),
+    ...others ? [{name: others.name, y: steps(others.used), color: paint('others'), steps: true}] : [],
+    {name: 'all GPUs', y: [...usage.times, usage.to].map(() => usage.gpus), color: paint('ink'), dash: [6, 4]},
+  ];
 }
 
 function AllTenants(props: {usage: Usage; rows: Row[]}) {
   const {usage, rows} = props;
   const theme = useTheme();
-  const lines = useMemo(() => [
-    ...busiest(inColours(rows), LINES).map(line =>
-      ({name: line.name, y: steps(line.used), color: color(line.of), steps: true})),
-    {name: 'all GPUs', y: [...usage.times, usage.to].map(() => usage.gpus), color: color(11), dash: [6, 4]},
-  ], [usage, theme]);
+  const lines = useMemo(() => linesOf(usage, rows), [usage, theme]);
   const x = useMemo(() => [...usage.times, usage.to], [usage]);
   return (
     <section class="card">
@@ -136,10 +138,10 @@ function Fairness(props: {usage: Usage}) {
   return (
     <section class="card">
       <h2>Fairness over time</h2>
-      <p class="muted">Jain's index of what each tenant with work used
-        of {quotas ? 'its quota: 1 when all had the same part of theirs' : 'the GPUs: 1 when all had as many'}, 1/n when
-        one of n had everything. No line where nobody had work.</p>
-      {usage.fairness.every(value => value === null) ? <p>Nobody had work in this time.</p>
+      <p class="muted">Jain's index over the tenants with jobs: 1
+        if all {quotas ? 'used the same fraction of their quota' : 'used the same number of GPUs'}, 1/n if one of n used
+        everything. The line has gaps where no tenant had jobs.</p>
+      {usage.fairness.every(value => value === null) ? <p>No tenant had jobs in this period</p>
         : <Chart {...axis(usage)} height={190} yTo={1} legend x={x} lines={lines}
           label="Fairness over time, 0 to 1" />}
     </section>
@@ -151,11 +153,11 @@ function Holders(props: {usage: Usage; now: number}) {
   const holders = usage.holders ?? [];
   return (
     <section class="card">
-      <h2>Who holds whose share</h2>
-      <p class="muted">Jobs on GPUs beyond their tenant's quota, while jobs of a tenant whose share it is wait.</p>
-      {holders.length === 0 ? <p>Nobody: no tenant waits for GPUs of its quota that another one has.</p> : (
-        <div class="table-box"><table aria-label="Who holds whose share">
-          <thead><tr><th>Job</th><th>Tenant</th><th class="right">GPUs</th><th>Of the share of</th>
+      <h2>Borrowed GPUs</h2>
+      <p class="muted">Jobs that hold GPUs beyond their tenant's quota while a tenant with unused quota waits.</p>
+      {holders.length === 0 ? <p>No tenant waits for GPUs of its quota that another tenant holds.</p> : (
+        <div class="table-box"><table aria-label="Borrowed GPUs">
+          <thead><tr><th>Job</th><th>Tenant</th><th class="right">GPUs</th><th>Quota of</th>
             <th>Since</th></tr></thead>
           <tbody>{holders.map(holder => (
             <tr key={`${holder.job} ${holder.of}`}>
@@ -191,7 +193,7 @@ function Shown(props: {usage: Usage; route: Route; view: boolean; now: number}) 
       <Figures rows={rows} chosen={chosen.tenant.name} route={route} over={view} />
       <div class="grid charts">
         {past ? <OneTenant usage={usage} tenant={chosen.tenant} />
-          : <p class="card muted">Nothing has happened in this time yet.</p>}
+          : <p class="card muted">No data for this period</p>}
         {past && rows.length > 1 && <AllTenants usage={usage} rows={rows} />}
         {past && rows.length > 1 && <Fairness usage={usage} />}
         {!view && <Holders usage={usage} now={now} />}
@@ -200,11 +202,11 @@ function Shown(props: {usage: Usage; route: Route; view: boolean; now: number}) 
   );
 }
 
-function Nobody(props: {view: boolean}) {
+function NoTenants(props: {view: boolean}) {
   if (props.view) return <Empty title="This run has no tenants" />;
   return (
     <Empty title="No tenants yet">
-      <p>They come with the first jobs: <code>muster submit --gpus 1 -- python3 train.py</code></p>
+      <p>Tenants appear with their first job: <code>muster submit --gpus 1 -- python3 train.py</code></p>
     </Empty>
   );
 }
@@ -216,7 +218,7 @@ export function Tenants(props: ScreenProps) {
   const range = RANGES.find(one => one.value === route.query.range)?.value ?? 'day';
   const {opened, runs, error: unopened} = useOpened(view);
   const run = route.query.run ?? String(runs[0]?.key ?? 0);
-  // Files do not change: one question will do, once it is known which run is the first.
+  // Files do not change, so one request is sufficient, as soon as the first run is known.
   const ready = !view || route.query.run !== undefined || opened !== undefined || unopened !== undefined;
   const {data, error} = useData<Usage>(ready ? usagePath(me.mode, run, range, now) : null,
     view ? {still: true} : {least: 3_000, moves: range});
@@ -228,12 +230,12 @@ export function Tenants(props: ScreenProps) {
         <h1 class="tenants-title">Tenants <span class="muted">{usage && usage.tenants.length > 0 &&
           `${many(usage.tenants.length, 'tenant')}, ${many(usage.gpus, 'GPU')}`}</span></h1>
         {view ? <RunChoice runs={runs} run={run} route={route} />
-          : <Toggle label="How far back" value={range} options={RANGES} choose={choose} />}
+          : <Toggle label="Time range" value={range} options={RANGES} choose={choose} />}
       </div>
       {usage && <Stale error={error} />}
-      {usage?.missing && <p class="muted" role="note">Not counted: {usage.missing}</p>}
+      {usage?.missing && <p class="muted" role="note">Incomplete data: {usage.missing}</p>}
       {!usage ? <Waiting error={error} what="tenants" />
-        : usage.tenants.length === 0 ? <Nobody view={view} />
+        : usage.tenants.length === 0 ? <NoTenants view={view} />
           : <Shown key={range} usage={usage} route={route} view={view} now={now} />}
     </div>
   );

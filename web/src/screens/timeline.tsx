@@ -1,4 +1,4 @@
-// Who held which GPU when, with the GPUs in use and the queue above it on the same axis.
+// Timeline screen: leases per GPU over time; above them GPUs in use and waiting jobs on the same axis.
 
 import {useEffect, useLayoutEffect, useMemo, useState} from 'preact/hooks';
 import type {ScreenProps} from '../app';
@@ -20,16 +20,16 @@ import {RANGES, type Range, SECONDS} from './tenants_data';
 import './timeline.css';
 
 const COLORS: {value: ColorBy; text: string}[] = [
-  {value: 'tenant', text: 'Tenant'}, {value: 'job', text: 'Job'}, {value: 'cause', text: 'Why it waited'},
+  {value: 'tenant', text: 'Tenant'}, {value: 'job', text: 'Job'}, {value: 'cause', text: 'Cause of waiting'},
 ];
 
 export const colorOf = (text: string | undefined): ColorBy => text === 'job' || text === 'cause' ? text : 'tenant';
 
 export function ColorToggle(props: {value: ColorBy; choose(value: ColorBy): void}) {
-  return <Toggle label="Colours" value={props.value} options={COLORS} choose={props.choose} />;
+  return <Toggle label="Color by" value={props.value} options={COLORS} choose={props.choose} />;
 }
 
-// Pixels between what stands above and the window's end.
+// Height in pixels between the elements above and the end of the window.
 function useRoom(above: number): number {
   const [room, setRoom] = useState(innerHeight - above);
   useEffect(() => {
@@ -40,7 +40,7 @@ function useRoom(above: number): number {
   return Math.max(280, room);
 }
 
-// Tells whether the right edge is where the axis ends; goes there when pressed.
+// Shows whether the view follows the current time; a click goes there.
 function Follow(props: {time: TimeView}) {
   const {time} = props;
   const [at, setAt] = useState(time.atEnd);
@@ -70,7 +70,7 @@ function Drawing(props: Props & {line: Line}) {
   const room = useRoom(290);
   const colorBy = colorOf(route.query.color);
   const held = useMemo(() => leases(line.bars), [line]);
-  // The zoom stays; one who looks at the end goes on looking at it.
+  // Keeps the zoom; a view of the end follows the end.
   useLayoutEffect(() => {
     time.setBounds(low, high);
     time.changed();
@@ -83,7 +83,7 @@ function Drawing(props: Props & {line: Line}) {
           setQuery(route, {color: value === 'tenant' ? '' : value});
         }} />
         {live && <Follow time={time} />}
-        <span class="muted timeline-about">{many(held, 'lease')}, {many(line.servers.length, 'server')}</span>
+        <span class="muted timeline-about">{many(held, 'lease')}, {many(line.servers.length, 'node')}</span>
       </div>
       <Legend line={line} colorBy={colorBy} only={only} choose={setOnly} />
       <Gantt label="Timeline" line={line} run={props.run} time={time} colorBy={colorBy} only={only} room={room}
@@ -93,7 +93,7 @@ function Drawing(props: Props & {line: Line}) {
   );
 }
 
-// The answer of one address, which is asked again where things go on.
+// Loads one timeline; reloads it for a live manager.
 function Loaded(props: Props & {path: string; nothing: string}) {
   const {data, error} = useData<Line>(props.path, {still: !props.live, least: 3000, moves: 'timeline'});
   const line = useMemo(() => data && withTenants(data), [data]);
@@ -103,7 +103,7 @@ function Loaded(props: Props & {path: string; nothing: string}) {
       <Stale error={error} />
       {line.bars.row.length === 0
         ? <Empty title={props.nothing}>
-          {props.live && <p>Submit one with <code>muster submit -- sleep 60</code>, and watch it appear.</p>}
+          {props.live && <p>To submit a job: <code>muster submit -- sleep 60</code></p>}
         </Empty>
         : <Drawing {...props} line={line} />}
     </>
@@ -114,7 +114,7 @@ function Live(props: ScreenProps) {
   const {route} = props;
   const asked = route.query.range ?? 'day';
   const range = Object.keys(SECONDS).includes(asked) ? asked as Range : 'day';
-  // In whole minutes, so that the address does not change every second.
+  // In whole minutes, so that the path does not change every second.
   const minute = Math.floor(useNow(10_000) / 60) * 60;
   const from = range === 'all' ? 0 : minute - SECONDS[range];
   const path = '/v1/timeline' + query({from});
@@ -122,10 +122,10 @@ function Live(props: ScreenProps) {
     <>
       <div class="row spread">
         <h1 class="timeline-title">Timeline</h1>
-        <Toggle label="How far back" value={range} options={RANGES} choose={value => setQuery(route, {range: value})} />
+        <Toggle label="Time range" value={range} options={RANGES} choose={value => setQuery(route, {range: value})} />
       </div>
       <Loaded key={range} path={path} live from={from} route={route}
-        nothing={range === 'all' ? 'No job has run yet.' : 'No job has run in this time.'} />
+        nothing={range === 'all' ? 'No job has run yet' : 'No job has run in this period'} />
     </>
   );
 }
@@ -133,11 +133,11 @@ function Live(props: ScreenProps) {
 function OfRuns(props: ScreenProps) {
   const {route} = props;
   const {opened, runs, error} = useOpened();
-  if (!opened) return <Waiting error={error} what="the runs" />;
+  if (!opened) return <Waiting screen="Timeline" error={error} what="the runs" />;
   const run = runs.find(one => String(one.key) === route.query.run) ?? runs[0];
   if (!run) {
-    return <Empty title="No simulated run was opened.">
-      <p>Make one with <code>muster sim --out runs</code> and open it with <code>muster view runs</code>.</p>
+    return <Empty screen title="No simulated run is open">
+      <p>Create one with <code>muster sim --out runs</code> and open it with <code>muster view runs</code>.</p>
     </Empty>;
   }
   return (
@@ -151,7 +151,7 @@ function OfRuns(props: ScreenProps) {
       </div>
       <p class="muted">{runs.length > 1 ? run.about : `${run.name}: ${run.about}`}</p>
       <Loaded key={run.key} run={run.key} path={`/v1/timeline?run=${run.key}`} live={false} from={-Infinity}
-        route={route} nothing="No job ran in this run." />
+        route={route} nothing="No job ran in this simulation" />
     </>
   );
 }

@@ -1,4 +1,4 @@
-// Two runs, GPU by GPU, one above the other: zooming one zooms both, and a job pointed at is lit in both.
+// GPU timelines of two runs, one above the other, with a common zoom and a common highlighted job.
 
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {Gantt} from '../gantt/gantt';
@@ -11,9 +11,9 @@ import type {Opened, Timeline} from '../types';
 import {Waiting} from '../ui/bits';
 import {ColorToggle} from './timeline';
 
-const ROOM = 420;  // Pixels for each.
+const ROOM = 420;  // Maximum height of each in pixels.
 
-// Leases of whole runs are megabytes: they are asked for when one scrolls near.
+// Leases of whole runs are megabytes, so they load only when the user scrolls near.
 function useSeen() {
   const box = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState(false);

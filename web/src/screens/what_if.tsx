@@ -1,4 +1,4 @@
-// "What would another scheduler have done with our jobs?" The manager simulates it; the answer is a page.
+// What-if screen of a live manager: simulates its past jobs with another scheduler and shows the result as a page.
 
 import type {JSX} from 'preact';
 import {useEffect, useRef, useState} from 'preact/hooks';
@@ -6,18 +6,19 @@ import type {ScreenProps} from '../app';
 import {LONG_MS, Refused, UNANSWERED, get, query, troubleOf} from '../api';
 import {serverNow} from '../clock';
 import {lasting} from '../format';
-import {pause, useData} from '../live';
+import {pause, useData, useDisabled} from '../live';
 import {setQuery} from '../route';
 import type {Page, Parts} from '../types';
 import {Empty, useNow} from '../ui/bits';
 import {PageView} from '../ui/page';
+import {Disabled} from '../ui/stale';
 import {sinceOf} from './since';
 
-// The form offers the parts that the manager lists. The manager judges any other word.
+// The form offers the names that the manager lists. The manager validates other input.
 const FIELDS: {key: string; text: string; parts?: keyof Parts}[] = [
-  {key: 'policy', text: 'Who runs next', parts: 'policies'},
-  {key: 'mechanism', text: 'How much CPU and memory', parts: 'mechanisms'},
-  {key: 'placement', text: 'Where', parts: 'placements'},
+  {key: 'policy', text: 'Policy', parts: 'policies'},
+  {key: 'mechanism', text: 'Mechanism', parts: 'mechanisms'},
+  {key: 'placement', text: 'Placement', parts: 'placements'},
   {key: 'since', text: 'Since'},
 ];
 const TIMES = ['6h', '1d', '7d', '30d'].map(name => ({name, about: ''}));
@@ -25,15 +26,15 @@ const TIMES = ['6h', '1d', '7d', '30d'].map(name => ({name, about: ''}));
 type Asked = Record<string, string>;
 
 interface Answer {
-  since?: number;     // When it was asked, while it is awaited.
-  behind?: boolean;   // Another one has to be done first: the manager simulates one at a time.
+  since?: number;     // Start of the request, while it is pending.
+  behind?: boolean;   // Waits for another simulation: the manager runs one at a time.
   page?: Page;
   error?: string;
 }
 
 const AGAIN_MS = 3000;
 
-// Asked again and again while the manager is busy with another one, perhaps one that was left.
+// Retries while the manager is busy with another simulation, perhaps one that the user abandoned.
 async function simulate(path: string, signal: AbortSignal, behind: () => void): Promise<Page> {
   for (;;) {
     try {
@@ -77,9 +78,9 @@ function Progress(props: {since: number; behind?: boolean; leave(): void}) {
   return (
     <div class="card compare-progress" role="status">
       {props.behind
-        ? <p>The manager simulates one at a time and is not done with another; this one is next: {so} so far.</p>
-        : <p>The manager replays the jobs of that time under both schedulers: {so} so far. How long it takes
-          depends on how many jobs there were.</p>}
+        ? <p>Another simulation is running. This one starts when it has finished; waiting for {so}.</p>
+        : <p>The manager simulates the jobs with both schedulers: {so} so far. The duration depends on the number
+          of jobs.</p>}
       <button type="button" class="button" onClick={props.leave}>Stop waiting</button>
     </div>
   );
@@ -88,8 +89,9 @@ function Progress(props: {since: number; behind?: boolean; leave(): void}) {
 function Form(props: {start: Asked; scheduler: string[]; parts?: Parts; busy: boolean; ask(asked: Asked): void}) {
   const offered = (parts?: keyof Parts) => parts ? props.parts?.[parts] ?? [] : TIMES;
   const [asked, setAsked] = useState<Asked>(props.start);
-  // The same scheduler would have done the same.
+  // Without a change, the result would be the same.
   const nothing = FIELDS.every(field => field.key === 'since' || !asked[field.key]);
+  const disabled = useDisabled();
   const submit = (event: JSX.TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (!nothing) props.ask(asked);
@@ -99,16 +101,17 @@ function Form(props: {start: Asked; scheduler: string[]; parts?: Parts; busy: bo
       {FIELDS.map((field, i) => (
         <label>{field.text}
           <input name={field.key} list={`known-${field.key}`} value={asked[field.key] ?? ''} autoComplete="off"
-            placeholder={field.key === 'since' ? 'the beginning' : props.scheduler[i] ? `${props.scheduler[i]}, as now`
-              : 'as now'}
+            placeholder={field.key === 'since' ? 'all jobs' : props.scheduler[i] ? `${props.scheduler[i]} (current)`
+              : 'current'}
             onInput={event => setAsked({...asked, [field.key]: event.currentTarget.value.trim()})} />
           <datalist id={`known-${field.key}`}>
             {offered(field.parts).map(one => <option value={one.name}>{one.about}</option>)}
           </datalist>
         </label>
       ))}
-      <button type="submit" class="button primary" disabled={props.busy || nothing}
-        title={nothing ? 'Fill in what should have been another' : undefined}>Simulate</button>
+      <button type="submit" class="button primary" disabled={props.busy || nothing || disabled !== ''}
+        title={disabled || (nothing ? 'Change the policy, mechanism or placement' : undefined)}>Simulate</button>
+      <Disabled why={disabled} />
     </form>
   );
 }
@@ -118,17 +121,17 @@ export function WhatIf(props: ScreenProps) {
   const {answer, ask, leave} = useWhatIf();
   const {data: parts} = useData<Parts>(me.operator ? '/v1/parts' : null, {still: true});
   if (!me.operator) {
-    return <Empty title="What another scheduler would have done is for operators to ask.">
-      <p>It replays everybody's jobs, and so tells about them. What another request would do for a job of
-        yours is told on that job's page.</p></Empty>;
+    return <Empty screen title="Only operators can simulate other schedulers">
+      <p>The simulation uses the jobs of all users. To see the effect of another request on your own job, use the
+        what-if form on the page of the job.</p></Empty>;
   }
   const start = Object.fromEntries(FIELDS.map(field => [field.key, route.query[field.key] ?? '']));
   return (
     <>
-      <h1>What if another scheduler had decided?</h1>
-      <p class="muted">The jobs that were really submitted, simulated under the scheduler of now
-        {me.scheduler && ` (${me.scheduler})`} and under another. What is left empty stays as it is. Of the
-        last 20,000 jobs at most, for 50 s at most.</p>
+      <h1>What-if: another scheduler</h1>
+      <p class="muted">The submitted jobs, simulated with the current scheduler
+        {me.scheduler && ` (${me.scheduler})`} and with another one. Empty fields keep the current value. Limits: the
+        last 20,000 jobs and 50 s.</p>
       <Form start={start} scheduler={me.scheduler?.split(/,\s*/) ?? []} parts={parts}
         busy={answer.since !== undefined}
         ask={asked => {

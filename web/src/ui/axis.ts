@@ -1,21 +1,21 @@
-// Where the axes of charts have their ticks, and the words of those.
+// Ticks of chart axes and their texts.
 
 import {count, number} from '../format';
 
 const A_DAY = 86_400;
 
-// Steps of lengths of time, in seconds; no words are finer than a second.
+// Steps for durations, in seconds; tick texts have no fractions of a second.
 const SHORT = [1, 2, 5, 10, 15, 30, ...[1, 2, 5, 10, 15, 30].map(n => n * 60), ...[1, 2, 3, 6, 12].map(n => n * 3600)];
 
 export const LENGTHS = [...SHORT, ...[1, 2, 4, 7, 14, 28, 56, 112, 224, 448].map(n => n * A_DAY)];
 
-// Of the clock: uPlot takes 30 days as a month and 365 as a year.
+// Steps for clock time. uPlot treats 30 days as a month and 365 days as a year.
 export const CALENDAR = [...SHORT, ...[1, 2, 4, 7, 14, 30, 60, 90, 180, 365, 730, 1825].map(n => n * A_DAY)];
 
-const SHORT_LOG = 1.6;  // Decades up to which 2 and 5 are named too.
+const SHORT_LOG = 1.6;  // Maximum number of decades at which 2 and 5 also have texts.
 const MOST_POWERS = 8;
 
-// Which ticks of a log axis have words; null: none.
+// Ticks of a log axis that have a text; null: no text.
 export function logTicks(ticks: number[]): (number | null)[] {
   const decades = Math.log10(ticks[ticks.length - 1] / ticks[0]);
   const every = Math.max(1, Math.ceil(decades / MOST_POWERS));
@@ -26,7 +26,7 @@ export function logTicks(ticks: number[]): (number | null)[] {
   });
 }
 
-// With the digits that tell a tick from the next: 0.6931 and 0.6932, where the step is 0.0001.
+// Text with enough digits to distinguish ticks: 0.6931 and 0.6932 for a step of 0.0001.
 export function tickText(y: number, step: number): string {
   for (let digits = 0; digits <= 8; digits++) {
     const parts = step * 10 ** digits;

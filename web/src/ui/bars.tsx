@@ -1,4 +1,4 @@
-// Categories side by side: upright where their names are short, otherwise lying with room for the names.
+// Bar chart of categories: vertical bars for short names, otherwise horizontal bars with space for the names.
 
 import type {JSX} from 'preact';
 import {useRef} from 'preact/hooks';
@@ -11,9 +11,9 @@ import {SeriesLegend, Values, useHidden} from './series_legend';
 import {hideTip, showTip} from './tip';
 import './bars.css';
 
-const SHORT = 4;        // Letters.
+const SHORT = 4;        // Characters.
 const MOST_UPRIGHT = 31;
-const MOST_VALUES = 12; // Categories whose bars have their values above them.
+const MOST_VALUES = 12; // Maximum number of categories with values above the bars.
 
 interface Props {
   categories: string[];
@@ -25,14 +25,14 @@ interface Props {
 
 const known = (value: Value): value is number => value !== null && value !== undefined;
 
-// How much of the axis lies between two values.
+// Fraction of the axis between two values.
 function part(props: Props, from: number, to: number): string {
   return `${props.high > props.low ? Math.min(100, Math.abs(to - from) / (props.high - props.low) * 100) : 0}%`;
 }
 
 function valueText(one: BarSeries, category: number): string {
   const [y, low, high] = [one.y[category], one.low?.[category], one.high?.[category]];
-  if (!known(y)) return 'nothing';
+  if (!known(y)) return 'no value';
   return number(y) + (known(low) && known(high) ? ` (${number(low)} to ${number(high)})` : '');
 }
 
@@ -47,7 +47,7 @@ function tell(props: Props, category: number, x: number, y: number): void {
   showTip(x, y, <Values head={props.categories[category]} rows={rows} />);
 }
 
-// Handlers that show the values of a category while the pointer is on it.
+// Handlers that show the values of a category under the pointer.
 const telling = (props: Props, category: number) => ({
   onPointerMove: (event: PointerEvent) => tell(props, category, event.clientX, event.clientY),
   onPointerLeave: hideTip,
@@ -55,8 +55,8 @@ const telling = (props: Props, category: number) => ({
 
 const STEPS: Record<string, number> = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1};
 
-// Handlers of the box of all categories: arrow keys go from one to the next and show its values. `one`: a category's
-// class.
+// Keyboard handlers of the chart: arrow keys move between categories and show their values. `one`: CSS class of a
+// category.
 function useKeys(props: Props, one: string) {
   const place = useRef(-1);
   const leave = () => {
@@ -135,7 +135,7 @@ export function Bars(props: {plot: Plot}) {
   const hidden = useHidden();
   const categories = plot.categories ?? [];
   const all = barsOf(plot);
-  if (!all.some(one => extent(one.y))) return <p class="muted">Nothing to show.</p>;
+  if (!all.some(one => extent(one.y))) return <p class="muted">No data</p>;
   const series = all.filter(one => !hidden.has(one.place));
   const range = barRange(series);
   const up = categories.length <= MOST_UPRIGHT && categories.every(name => name.length <= SHORT) && all.length <= 3 &&
@@ -146,7 +146,7 @@ export function Bars(props: {plot: Plot}) {
       {all.length > 1 && <SeriesLegend hidden={hidden}
         keys={all.map(one => ({name: one.name, color: color(one.place)}))} />}
       <p class="muted bars-most">{plot.y_label}{up && range.high > 0 ? `, up to ${number(range.high)}` : ''}
-        {series.some(one => one.low) ? '; the thin line spans 95%' : ''}</p>
+        {series.some(one => one.low) ? '; the thin line is the 95% interval' : ''}</p>
       {up ? <Upright {...drawn} /> : <Lying {...drawn} />}
       {up && plot.x_label && <p class="muted bars-most bars-x">{plot.x_label}</p>}
     </div>

@@ -1,4 +1,4 @@
-// Small parts that every screen uses.
+// Small components that all screens use.
 
 import type {ComponentChildren, JSX} from 'preact';
 import {useEffect, useState} from 'preact/hooks';
@@ -12,22 +12,29 @@ export function StateBadge(props: {state: string}) {
   return <span class={`badge state-${props.state}`}>{props.state}</span>;
 }
 
-export function Empty(props: {title: string; children?: ComponentChildren}) {
+// `screen`: replaces the whole screen, so its title is the first heading.
+export function Empty(props: {title: string; screen?: boolean; children?: ComponentChildren}) {
   return (
     <div class="empty">
-      <p class="empty-title">{props.title}</p>
+      {props.screen ? <h1 class="empty-title">{props.title}</h1> : <p class="empty-title">{props.title}</p>}
       {props.children}
     </div>
   );
 }
 
-// What to show while nothing is there yet, or instead of it.
-export function Waiting(props: {error?: Error; what: string}) {
-  if (props.error) return <Trouble error={props.error} />;
-  return <p class="muted loading" role="status">Loading {props.what}…</p>;
+// Shown until the first data arrives: loading text or error. `screen`: the title of the screen, if this replaces the
+// whole screen, which then has no other heading.
+export function Waiting(props: {error?: Error; what: string; screen?: string}) {
+  return (
+    <>
+      {props.screen && <h1 class="unseen">{props.screen}</h1>}
+      {props.error ? <Trouble error={props.error} />
+        : <p class="muted loading" role="status">Loading {props.what}…</p>}
+    </>
+  );
 }
 
-// One of a few, side by side; arrow keys move.
+// Radio buttons in a row; arrow keys move.
 export function Toggle<T extends string>(props: {
   label: string; value: T | ''; options: {value: T; text: string; title?: string}[]; choose(value: T): void;
 }) {
@@ -54,7 +61,7 @@ export function Toggle<T extends string>(props: {
   );
 }
 
-// Filters with counts; any number of them is on.
+// Filters with counts; several can be on at the same time.
 export function Chips(props: {
   label: string; chips: {value: string; text: string; count: number}[]; on: string[]; choose(on: string[]): void;
 }) {
@@ -74,22 +81,30 @@ export function Chips(props: {
   );
 }
 
-export function JobLink(props: {id: number | string; tabIndex?: number; children?: ComponentChildren}) {
-  return <a href={href('job', [props.id])} tabIndex={props.tabIndex}>{props.children ?? props.id}</a>;
+// With `seen` = false, the viewer may not see the job, and there is no link.
+export function JobLink(props: {id: number | string; seen?: boolean; tabIndex?: number; children?: ComponentChildren}) {
+  const text = props.children ?? props.id;
+  return props.seen === false ? <>{text}</> : <a href={href('job', [props.id])} tabIndex={props.tabIndex}>{text}</a>;
+}
+
+// A sentence of the server with links to the jobs that it names. For texts that name only jobs the viewer may see.
+export function JobWords(props: {words: string}) {
+  const parts = props.words.split(/\b(job \d+)\b/);  // Every second part is a match.
+  return <>{parts.map((part, i) => i % 2 === 1 ? <JobLink id={part.slice(4)}>{part}</JobLink> : part)}</>;
 }
 
 export function NodeLink(props: {name: string}) {
   return <a href={href('nodes', [props.name])}>{props.name}</a>;
 }
 
-// A moment: short, with all of it under the mouse.
+// A short time, with the full time in a tip.
 export function When(props: {unix?: number; now: number; relative?: boolean}) {
   if (props.unix === undefined) return <span class="muted">–</span>;
   const text = props.relative ? ago(props.unix, props.now) : at(props.unix, props.now);
   return <time dateTime={new Date(props.unix * 1000).toISOString()} title={exactly(props.unix)}>{text}</time>;
 }
 
-// A part of a whole, as a bar with words for those who cannot see it.
+// A fraction as a bar, with a text for screen readers.
 export function Meter(props: {part: number; of: number; label: string; tone?: string}) {
   const share = props.of > 0 ? Math.min(1, props.part / props.of) : 0;
   return (
@@ -99,7 +114,7 @@ export function Meter(props: {part: number; of: number; label: string; tone?: st
   );
 }
 
-// The manager's time now, in seconds, again every second: for what counts up or down.
+// The manager's current time in seconds, updated every `every` ms.
 export function useNow(every = 1000): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
@@ -109,7 +124,7 @@ export function useNow(every = 1000): number {
   return now;
 }
 
-// Whether the window is like that now: "(max-width: 700px)".
+// Whether a media query such as "(max-width: 700px)" matches now.
 export function useMedia(words: string): boolean {
   const [is, setIs] = useState(() => matchMedia(words).matches);
   useEffect(() => {
@@ -122,7 +137,7 @@ export function useMedia(words: string): boolean {
   return is;
 }
 
-// A value that stands still until nobody has changed it for a moment: what is typed into a search.
+// Debounced value: changes only after `value` has been stable for `ms`. For search fields.
 export function useSettled<T>(value: T, ms = 200): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The cells of a page's tables: their words, their order, whether they are good news, and their CSV.
+// Cells of page tables: text, sort order, rating (better or worse) and CSV.
 
 import {count, number} from '../format';
 import type {Cell, PageTable} from '../types';
@@ -17,14 +17,14 @@ export function cellText(cell: Cell, decimals?: number | null): string {
   return Number.isInteger(cell) ? count(cell) : number(cell, 4);
 }
 
-// Columns of numbers stand to the right, and so do empty ones, where numbers would be.
+// Whether a column is right-aligned: it contains only numbers or is empty.
 export function isNumeric(rows: Cell[][], column: number): boolean {
   return !rows.some(row => typeof row[column] === 'string');
 }
 
 const words = new Intl.Collator('en', {numeric: true});
 
-// Where each row stands when sorted; nothing is last either way, and equals stay as they are.
+// Row indices in sort order. Empty cells come last in both orders, and equal cells keep their order.
 export function sortedOrder(rows: Cell[][], column: number, order: 'asc' | 'desc'): number[] {
   const sign = order === 'asc' ? 1 : -1;
   const compare = (a: Cell, b: Cell): number => {
@@ -39,8 +39,8 @@ export type Tone = 'better' | 'worse' | undefined;
 
 const SAME = 0.005;
 
-// A column called "gain" is how many times shorter something became, unless it counts those who gain beside those who
-// lose. Others tell minutes saved or lost.
+// A column "gain" is a ratio: how many times shorter something became. If there is also a column "lose", both are
+// counts instead. Other columns contain minutes saved or lost.
 export const isRatio = (columns: string[], column: number): boolean =>
   columns[column] === 'gain' && !columns.includes('lose');
 
@@ -54,17 +54,17 @@ export function toneOf(columns: string[], column: number, cell: Cell): Tone {
   return undefined;
 }
 
-// Which way the number itself went: a change of -5 minutes points down, though it is good news.
+// Direction of the number itself: a change of -5 minutes points down, although it is better.
 export const isUp = (columns: string[], column: number, cell: Cell): boolean =>
   typeof cell === 'number' && cell > (isRatio(columns, column) ? 1 : 0);
 
-// A change says its sign either way.
+// Changes also show a plus sign.
 export const signed = (columns: string[], column: number, cell: Cell): string =>
   typeof cell === 'number' && cell > 0 && columns[column].startsWith('change (') ? '+' : '';
 
 const quoted = (text: string): string => /[",\r\n]|^ | $/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-// All digits, as programs want them.
+// Numbers in full precision.
 export function csvOf(rows: Cell[][]): string {
   return rows.map(row => row.map(cell => quoted(cell === null ? '' : String(cell))).join(',') + '\n').join('');
 }
@@ -74,6 +74,6 @@ export function saveCsv(key: string, rows: Cell[][]): void {
   link.href = URL.createObjectURL(new Blob([csvOf(rows)], {type: 'text/csv'}));
   link.download = `${key}.csv`;
   link.click();
-  // The browser has taken what it needs by then.
+  // By then the browser has read the data.
   window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

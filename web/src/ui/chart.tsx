@@ -1,4 +1,4 @@
-// Lines over time or another axis, by uPlot, in the page's colours.
+// Line chart, drawn with uPlot in the colors of the page.
 
 import {useEffect, useLayoutEffect, useRef, useState} from 'preact/hooks';
 import uPlot from 'uplot';
@@ -13,33 +13,33 @@ import './chart.css';
 
 export interface Line {
   name: string;
-  // null: not known. undefined: the line has no point at this x, since only others have one.
+  // null: unknown. undefined: the line has no point at this x, only other lines have.
   y: (number | null | undefined)[];
   color?: string;
   dash?: number[];
-  gaps?: boolean;             // What is not known is left out, not bridged.
+  gaps?: boolean;             // Unknown values leave a gap instead of being bridged.
   fill?: boolean;
   steps?: boolean;
   points?: boolean;
-  mark?: number;              // One point that matters, so many pixels wide.
+  mark?: number;              // Draw points of this many pixels.
 }
 
 export interface ChartProps {
-  label: string;              // What it shows, for those who cannot see it.
+  label: string;              // Description for screen readers.
   x: number[];                // Ascending.
   lines: Line[];
   height?: number;
-  scale?: 'time' | 'duration' | 'linear' | 'log';  // Seconds since 1970, or of something's own beginning.
-  xText?(x: number, step?: number): string;  // The text of ticks, which are `step` apart, and of tips.
+  scale?: 'time' | 'duration' | 'linear' | 'log';  // time: seconds since 1970. duration: seconds since a start.
+  xText?(x: number, step?: number): string;  // Text of ticks (`step` is their distance) and tips.
   yText?(y: number): string;
-  yFrom?: number;             // The axis begins here at the highest.
+  yFrom?: number;             // The axis begins here or below.
   yTo?: number;
   xLabel?: string;
   yLabel?: string;
   legend?: boolean;
 }
 
-const LETTER = 6.2;  // Pixels, about.
+const LETTER = 6.2;  // Approximate width in pixels.
 
 const keyOf = (line: Line, i: number): Key =>
   ({name: line.name, color: line.color ?? color(i), dashed: line.dash !== undefined});
@@ -62,7 +62,7 @@ function axes(props: ChartProps, px: (n: number) => number): uPlot.Axis[] {
   ];
 }
 
-// `density`: how many times larger than it is shown.
+// `density`: canvas pixels per page pixel.
 function options(props: ChartProps, width: number, density: number): uPlot.Options {
   const px = (n: number) => n * density;
   return {
@@ -90,7 +90,7 @@ function options(props: ChartProps, width: number, density: number): uPlot.Optio
   };
 }
 
-// What somebody has zoomed into stays in sight while more comes.
+// Updates the data and keeps the zoom.
 function renew(plot: uPlot, data: uPlot.AlignedData): void {
   const {min, max} = plot.scales.x;
   const [old] = plot.data;
@@ -102,7 +102,7 @@ function renew(plot: uPlot, data: uPlot.AlignedData): void {
   });
 }
 
-// The values of the shown lines at the i-th x.
+// Values of the visible lines at the i-th x.
 function valuesAt(props: ChartProps, plot: uPlot, i: number) {
   const text = props.yText ?? ((y: number) => number(y, 5));
   const rows = props.lines.flatMap((line, k) => {
@@ -116,9 +116,9 @@ function valuesAt(props: ChartProps, plot: uPlot, i: number) {
 
 const STEPS: Record<string, number> = {ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10};
 
-// Tells the values at the pointer, or where the arrow keys have gone.
+// Shows the values at the pointer, or at the position selected with the arrow keys.
 function useReading(plot: {current: uPlot | null}, latest: {current: ChartProps}) {
-  const place = useRef(-1);     // In x; -1: nowhere.
+  const place = useRef(-1);     // Index in x; -1: none.
   const [said, setSaid] = useState('');
   const tell = (i: number, left: number, top: number) => {
     if (i < 0 && place.current < 0) return;

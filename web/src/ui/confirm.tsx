@@ -1,19 +1,23 @@
-// "Are you sure?": buttons whose deed needs a second word. What the server answers is shown where it was asked.
+// Buttons for actions that need a confirmation. The dialog shows an error of the server.
 
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {UNCERTAIN, troubleOf} from '../api';
-import {refreshSoon} from '../live';
+import {refreshSoon, useDisabled} from '../live';
+import {Disabled} from './stale';
 
 interface Deed {
-  text: string;             // Of the button: "Cancel".
-  question: string;         // "Cancel job 12?"
-  detail?: string;          // What that means.
+  text: string;             // Text of the button: "Cancel".
+  confirm?: string;         // Text of the button in the dialog, if it differs: "Cancel job".
+  question: string;         // "Cancel job 12 (train)?"
+  detail?: string;          // Consequences of the action.
   danger?: boolean;
   act(): Promise<unknown>;
   done?(answer: unknown): void;
 }
 
-function DeedButton(props: Deed & {asks(on: boolean): void; acted(): void}) {
+// `disabled`: why the action is not possible now, or an empty string.
+function DeedButton(props: Deed & {disabled: string; asks(on: boolean): void; acted(): void}) {
+  const {disabled} = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState('');
@@ -29,7 +33,7 @@ function DeedButton(props: Deed & {asks(on: boolean): void; acted(): void}) {
       dialog.current?.close();
       props.acted();
       refreshSoon();
-      if (here.current) props.done?.(answer);  // Who has gone on is not called back.
+      if (here.current) props.done?.(answer);  // Not if the user has left the page.
     } catch (problem) {
       setError(troubleOf(problem as Error, UNCERTAIN));
     } finally {
@@ -38,36 +42,40 @@ function DeedButton(props: Deed & {asks(on: boolean): void; acted(): void}) {
   };
   return (
     <>
-      <button type="button" class={`button ${props.danger ? 'danger' : ''}`} onClick={() => {
-        setError('');
-        props.asks(true);
-        dialog.current?.showModal();
-      }}>{props.text}</button>
+      <button type="button" class={`button ${props.danger ? 'danger' : ''}`} disabled={disabled !== ''}
+        title={disabled || undefined} onClick={() => {
+          setError('');
+          props.asks(true);
+          dialog.current?.showModal();
+        }}>{props.text}</button>
       <dialog ref={dialog} class="dialog" aria-label={props.question} onClose={() => props.asks(false)}
         onCancel={event => busy && event.preventDefault()}>
         <h2>{props.question}</h2>
         {props.detail && <p>{props.detail}</p>}
         {error && <p class="trouble" role="alert">{error}</p>}
+        <Disabled why={disabled} />
         <div class="dialog-buttons">
-          <button type="button" class="button" disabled={busy} onClick={() => dialog.current?.close()}>Leave it</button>
-          <button type="button" class={`button primary ${props.danger ? 'danger' : ''}`} disabled={busy}
-            onClick={() => void act()}>{props.text}</button>
+          <button type="button" class="button" disabled={busy} onClick={() => dialog.current?.close()}>Keep</button>
+          <button type="button" class={`button primary ${props.danger ? 'danger' : ''}`} title={disabled || undefined}
+            disabled={busy || disabled !== ''} onClick={() => void act()}>{props.confirm ?? props.text}</button>
         </div>
       </dialog>
     </>
   );
 }
 
-// What may be done now. The one that is being asked about stays until the question is closed, possible or not.
+// Buttons for the possible actions. While a dialog is open, its button stays, even if the action became impossible.
 export function Deeds<Key extends string>(props: {class: string; keys: Key[]; deed(key: Key): Deed}) {
   const box = useRef<HTMLDivElement>(null);
   const [asked, setAsked] = useState<Key>();
+  const disabled = useDisabled();
   const keys = asked === undefined || props.keys.includes(asked) ? props.keys : [...props.keys, asked];
   return (
     <div ref={box} class={props.class} role="group" aria-label="Actions" tabIndex={-1}>
+      {keys.length > 0 && <Disabled why={disabled} />}
       {keys.map(key => (
-        // Once it is done its button goes; whoever pressed it stays near.
-        <DeedButton key={key} {...props.deed(key)} asks={on => setAsked(on ? key : undefined)}
+        // The button disappears after the action, so the focus moves to the group.
+        <DeedButton key={key} {...props.deed(key)} disabled={disabled} asks={on => setAsked(on ? key : undefined)}
           acted={() => box.current?.focus()} />
       ))}
     </div>

@@ -1,4 +1,4 @@
-// A table of a page: sorted by a click on a column's name, saved as CSV.
+// Table of a page. A click on a heading sorts it; it can be saved as CSV.
 
 import {useMemo, useState} from 'preact/hooks';
 import {count} from '../format';
@@ -6,9 +6,9 @@ import type {Cell, PageTable} from '../types';
 import {cellText, decimalsOf, isNumeric, isRatio, isUp, saveCsv, signed, sortedOrder, toneOf} from './cells';
 
 const FIRST_ROWS = 100;
-const MORE_ROWS = 2_000;  // At a time: a browser chokes on hundreds of thousands.
+const MORE_ROWS = 2_000;  // Rows added per click, because browsers are slow with hundreds of thousands of rows.
 
-// Good and bad news by a mark and a word as well as by colour.
+// Marks better and worse values with an arrow and a text as well as with color.
 function CellView(props: {columns: string[]; column: number; cell: Cell; decimals?: number | null}) {
   const {columns, column, cell} = props;
   const times = isRatio(columns, column) && typeof cell === 'number' ? '×' : '';
@@ -33,13 +33,13 @@ export function DataTable(props: {table: PageTable}) {
   const right = useMemo(() => columns.map((_, i) => isNumeric(rows, i)), [table]);
   const order = useMemo(() => sort ? sortedOrder(rows, sort.column, sort.order) : rows.map((_, i) => i), [table, sort]);
   const shown = order.slice(0, rowsShown);
-  // Numbers from the largest on first, words from A.
+  // First click: numbers descending, text ascending.
   const by = (column: number) => setSort(old => old?.column !== column
     ? {column, order: right[column] ? 'desc' : 'asc'} : {column, order: old.order === 'asc' ? 'desc' : 'asc'});
   return (
     <figure class="data-table">
       <figcaption class="data-head">
-        <h3>{table.title}</h3>
+        {table.title ? <h3>{table.title}</h3> : <span />}
         <button type="button" class="button small" onClick={() => saveCsv(table.key, [columns, ...rows])}
           aria-label={`Save ${table.title || table.key} as CSV`}>Save CSV</button>
       </figcaption>
@@ -60,7 +60,7 @@ export function DataTable(props: {table: PageTable}) {
           </tbody>
         </table>
       </div>
-      {order.length === 0 && <p class="muted">None.</p>}
+      {order.length === 0 && <p class="muted">No rows</p>}
       {shown.length < order.length && <button type="button" class="button small"
         onClick={() => setRowsShown(rowsShown + MORE_ROWS)}>
         Show {order.length - shown.length > MORE_ROWS ? `${count(MORE_ROWS)} more` : 'all'} of

@@ -1,2 +1,2 @@
-// With these a key is the browser's: Alt and an arrow go back, for instance.
+// Whether the key is a browser shortcut, such as Alt+Left for "back".
 export const isBrowsers = (event: KeyboardEvent): boolean => event.altKey || event.ctrlKey || event.metaKey;

@@ -1,4 +1,4 @@
-// Any page of words, tables and plots: an analysis, a sweep, runs side by side, a what-if.
+// Page of text, tables and plots: an analysis, a sweep, a comparison or a what-if.
 
 import type {ComponentChildren} from 'preact';
 import {useState} from 'preact/hooks';
@@ -13,7 +13,7 @@ export interface Extra {
   body: ComponentChildren;
 }
 
-const LONG = 4;  // Sections from which on there is a table of contents.
+const LONG = 4;  // Minimum number of sections for a table of contents.
 
 function PlotView(props: {plot: Plot}) {
   const {plot} = props;
@@ -32,7 +32,7 @@ function SectionView(props: {section: Section}) {
     <section class="card page-section" id={`section-${section.key}`} aria-label={section.title} tabIndex={-1}>
       <h2>{section.title}</h2>
       {section.findings.map(finding => <p class="finding">{finding}</p>)}
-      {section.missing && <p class="muted" role="note">Not in the data: {section.missing}</p>}
+      {section.missing && <p class="muted" role="note">Missing in the input: {section.missing}</p>}
       {section.plots.length > 0 && <div class={`plots ${section.plots.length === 1 ? 'alone' : ''}`}>
         {section.plots.map(plot => <PlotView key={plot.key} plot={plot} />)}</div>}
       {section.tables.map(table => <DataTable key={table.key} table={table} />)}
@@ -43,18 +43,18 @@ function SectionView(props: {section: Section}) {
 function Commands(props: {commands: string[]}) {
   const [copied, setCopied] = useState('');
   const text = props.commands.join('\n');
-  // Browsers lend the clipboard to safe addresses only: this machine's own, and https.
+  // Browsers allow access to the clipboard only for localhost and https.
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
       setCopied('Copied.');
     } catch {
-      setCopied('This browser does not lend its clipboard here; mark the text instead.');
+      setCopied('The browser does not allow access to the clipboard; select and copy the text instead.');
     }
   };
   return (
     <section class="card page-section" aria-label="Commands">
-      <div class="data-head"><h2>Made by</h2>
+      <div class="data-head"><h2>Commands</h2>
         <button type="button" class="button small" onClick={() => void copy()}>Copy</button></div>
       <pre class="commands" tabIndex={0}>{text}</pre>
       <p class="muted" role="status">{copied}</p>
@@ -80,7 +80,7 @@ function Contents(props: {entries: {key: string; title: string}[]}) {
   );
 }
 
-// `below`: it stands under a heading of its own, so its title is not the first.
+// `below`: the page is below another heading, so its title is a second-level heading.
 export function PageView(props: {page: Page; extra?: Extra[]; below?: boolean}) {
   const {page, extra = []} = props;
   const entries = [...page.sections, ...extra];

@@ -1,4 +1,4 @@
-// A plot of a page: lines, steps or bars.
+// Plot of a page: lines, steps or bars.
 
 import {useMemo} from 'preact/hooks';
 import {number, runTime} from '../format';
@@ -7,11 +7,11 @@ import {Bars} from './bars';
 import {Chart, type Line} from './chart';
 import {align, extent, yFrom} from './series';
 
-const FEW = 40;           // Points of a line that are marked one by one.
-const COLORS = 12;        // The colors of theme.ts: further series are dashed.
-const DESCRIBED = 12;     // Series that the label describes.
+const FEW = 40;           // Lines with at most this many points have point marks.
+const COLORS = 12;        // Number of colors in theme.ts; further series are dashed.
+const DESCRIBED = 12;     // Maximum number of series in the label.
 
-// Tips have about three figures for any length of time.
+// Tips show about three digits for any duration.
 function timeText(seconds: number, step?: number): string {
   const size = Math.abs(seconds);
   return runTime(seconds, step ?? (size < 10 ? 0.001 : size < 600 ? 0.1 : 1));
@@ -34,7 +34,7 @@ function Curves(props: {plot: Plot}) {
       points: series.y.length <= (plot.kind === 'line' ? FEW : 1), dash: i < COLORS ? undefined : [6, 4]}));
     return {x, lines};
   }, [plot]);
-  if (!lines.some(line => extent(line.y))) return <p class="muted">Nothing to show.</p>;
+  if (!lines.some(line => extent(line.y))) return <p class="muted">No data</p>;
   return <Chart label={described(plot)} x={x} lines={lines} height={240} yFrom={yFrom(plot)}
     scale={plot.scale === 'time' ? 'duration' : plot.scale} xText={plot.scale === 'time' ? timeText : at => number(at)}
     xLabel={plot.x_label} yLabel={plot.y_label} />;

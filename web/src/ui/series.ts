@@ -1,4 +1,4 @@
-// The plots of a page in the shape that drawings want: one ascending x for all lines, bars with their whiskers.
+// Converts plots for drawing: one ascending x for all lines, and bars with their intervals.
 
 import type {Plot} from '../types';
 
@@ -9,7 +9,7 @@ export interface Aligned {
   y: Value[][];  // undefined: the series has no point at this x.
 }
 
-// Values of one series where x are those of all. Of steps each y holds until the next x, within the series.
+// Values of one series at the common x. In a step plot, each y holds until the next x of the series.
 function spread(plot: Plot, series: Plot['series'][number], x: number[], clean: (x: number) => number) {
   const own = series.x ?? [];
   const out: Value[] = [];
@@ -26,7 +26,7 @@ function spread(plot: Plot, series: Plot['series'][number], x: number[], clean: 
   return out;
 }
 
-// A log scale has no zero: what is there is put where the smallest of all is.
+// A log scale has no zero: values at or below zero move to the smallest positive x.
 export function align(plot: Plot): Aligned {
   const all = plot.series.flatMap(series => series.x ?? []);
   const least = plot.scale === 'log' ? all.reduce((low, at) => at > 0 && at < low ? at : low, Infinity) : -Infinity;
@@ -35,7 +35,7 @@ export function align(plot: Plot): Aligned {
   return {x, y: plot.series.map(series => spread(plot, series, x, clean))};
 }
 
-// The least and the most of what is known; null: nothing is.
+// Minimum and maximum of the known values; null: no known value.
 export function extent(values: Value[]): {low: number; high: number} | null {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {
@@ -46,9 +46,9 @@ export function extent(values: Value[]): {low: number; high: number} | null {
   return low <= high ? {low, high} : null;
 }
 
-const FLAT = 0.15;  // Lines that differ by less than this part of the highest value would look flat above zero.
+const FLAT = 0.15;  // If values differ by less than this fraction of the maximum, the y axis does not start at zero.
 
-// Where the y axis begins; undefined: at the lowest value.
+// Start of the y axis; undefined: the lowest value.
 export function yFrom(plot: Plot): number | undefined {
   const all = extent(plot.series.flatMap(one => one.y));
   const flat = plot.kind === 'line' && all !== null && all.low > 0 && all.high > all.low &&
@@ -58,13 +58,13 @@ export function yFrom(plot: Plot): number | undefined {
 
 export interface BarSeries {
   name: string;
-  place: number;  // Among the bars of a category.
+  place: number;  // Position among the bars of a category.
   y: Value[];
   low?: Value[];
   high?: Value[];
 }
 
-// Without the categories of which no series has anything.
+// Removes categories without any value.
 export function filled(plot: Plot): Plot {
   const known = (i: number) => plot.series.some(one => one.y[i] !== null && one.y[i] !== undefined);
   const kept = (plot.categories ?? []).map((_, i) => i).filter(known);
@@ -73,7 +73,7 @@ export function filled(plot: Plot): Plot {
     series: plot.series.map(one => ({...one, y: kept.map(i => one.y[i])}))};
 }
 
-// Series called "low 95%" and "high 95%" are not bars of their own but the ends of the one before them.
+// Series named "low 95%" and "high 95%" are not bars but the interval of the series before them.
 export function barsOf(plot: Plot): BarSeries[] {
   const series: BarSeries[] = [];
   for (const one of plot.series) {
@@ -85,7 +85,7 @@ export function barsOf(plot: Plot): BarSeries[] {
   return series;
 }
 
-// The axis of bars: from the least to the most of all, and zero is on it.
+// Axis range of a bar chart: from minimum to maximum, including zero.
 export function barRange(series: BarSeries[]): {low: number; high: number} {
   const all = extent(series.flatMap(one => [...one.y, ...one.low ?? [], ...one.high ?? []]));
   return {low: Math.min(0, all?.low ?? 0), high: Math.max(0, all?.high ?? 0)};

@@ -1,4 +1,4 @@
-// The names of a drawing's series with their colors, and their values at one place of the x axis.
+// Legend of a chart, and the values of all series at one x.
 
 import {useState} from 'preact/hooks';
 import './series_legend.css';
@@ -12,10 +12,10 @@ export interface Key {
 export interface Hidden {
   has(series: number): boolean;
   toggle(series: number): void;
-  set: ReadonlySet<number>;  // Another one after each change.
+  set: ReadonlySet<number>;  // A new set after each change.
 }
 
-// The series that the reader has switched off.
+// Series that the user has hidden.
 export function useHidden(): Hidden {
   const [set, setSet] = useState<ReadonlySet<number>>(new Set());
   const toggle = (series: number) => setSet(old => {
@@ -45,7 +45,7 @@ export function SeriesLegend(props: {keys: Key[]; hidden: Hidden}) {
   );
 }
 
-// The content of a tip: the place on the x axis, and what each series has there.
+// Content of a tip: the x value and the value of each series.
 export function Values(props: {head: string; note?: string; rows: (Key & {value: string})[]}) {
   return (
     <>

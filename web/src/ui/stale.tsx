@@ -1,4 +1,4 @@
-// What is said when a question had no good answer.
+// Messages for failed requests.
 
 import {Refused, troubleOf} from '../api';
 
@@ -8,7 +8,12 @@ export function Trouble(props: {error: Error; more?: string}) {
     {!refused && props.more}</p>;
 }
 
-// Above what is still shown.
+// Says why buttons are disabled; `why` is empty if they are not. Names the reason once, next to the buttons.
+export function Disabled(props: {why: string}) {
+  return props.why ? <span class="muted" role="status">{props.why}</span> : null;
+}
+
+// Shown above data that could not be refreshed.
 export function Stale(props: {error?: Error}) {
-  return props.error ? <Trouble error={props.error} more=" What you see may be old." /> : null;
+  return props.error ? <Trouble error={props.error} more=" The data may be out of date." /> : null;
 }

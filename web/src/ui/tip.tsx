@@ -1,4 +1,4 @@
-// What is told under the mouse: one for the whole page, above everything, never in the way of the pointer.
+// Tip at the pointer: one per page, on top of everything, ignored by pointer events.
 
 import type {ComponentChildren} from 'preact';
 import {useEffect, useLayoutEffect, useRef, useState} from 'preact/hooks';
@@ -22,14 +22,21 @@ export function hideTip(): void {
 export function TipLayer() {
   const [shown, setShown] = useState<Shown | null>(null);
   const box = useRef<HTMLDivElement>(null);
+  const latest = useRef(shown);
+  latest.current = shown;
   show = setShown;
-  // What the pointer was on may go without its leaving being told.
+  // The element under the pointer may disappear without a leave event.
   useEffect(() => {
+    // Output that follows its end scrolls all the time. That must not hide the tips of other elements.
+    const scrolled = (event: Event) => {
+      const at = latest.current;
+      if (at && (event.target as Node).contains(document.elementFromPoint(at.x, at.y))) hideTip();
+    };
     window.addEventListener('hashchange', hideTip);
-    window.addEventListener('scroll', hideTip, {capture: true, passive: true});
+    window.addEventListener('scroll', scrolled, {capture: true, passive: true});
     return () => {
       window.removeEventListener('hashchange', hideTip);
-      window.removeEventListener('scroll', hideTip, {capture: true});
+      window.removeEventListener('scroll', scrolled, {capture: true});
     };
   }, []);
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-// A table of any length of which only the rows in sight exist, fetched page by page as they come into sight.
+// Virtual table of any length: renders only the visible rows, which are loaded on demand.
 
 import {Component, type ComponentChildren} from 'preact';
 import {useEffect, useLayoutEffect, useRef, useState} from 'preact/hooks';
@@ -7,16 +7,16 @@ import {isBrowsers} from './keys';
 export interface Column<Row> {
   key: string;
   title: string;
-  width: string;            // Of a grid's track: "6rem", "minmax(8rem, 2fr)".
-  sort?: string;            // What the server sorts by; none: it does not.
-  hint?: string;            // What it means, under the mouse.
-  right?: boolean;          // Numbers.
-  cell(row: Row): ComponentChildren;  // Links in it are not in the order of Tab: another row may come under them.
+  width: string;            // CSS grid track: "6rem", "minmax(8rem, 2fr)".
+  sort?: string;            // Sort key of the server; absent: not sortable.
+  hint?: string;            // Explanation in a tip.
+  right?: boolean;          // Right-aligned, for numbers.
+  cell(row: Row): ComponentChildren;  // Links must have tabIndex -1: rows are reused while scrolling.
 }
 
-const ROW = 34;       // Pixels, unless told otherwise.
-const BEYOND = 8;    // Rows made above and below those in sight.
-// A browser's boxes end at some 33 million pixels, and at 17 in others.
+const ROW = 34;       // Default row height in pixels.
+const BEYOND = 8;    // Extra rows rendered above and below the visible ones.
+// Browsers limit the height of elements to about 33 million pixels, some to 17 million.
 const MOST_PIXELS = 15_000_000;
 
 export interface VirtualProps<Row> {
@@ -24,29 +24,29 @@ export interface VirtualProps<Row> {
   columns: Column<Row>[];
   total: number;
   rowHeight?: number;
-  place?: string;                           // Which list this is: of another one, the beginning is shown.
-  row(index: number): Row | undefined;      // Undefined: not here yet.
-  wanted(first: number, last: number): void;  // Rows in sight, whenever they change.
+  place?: string;                           // Identifies the list; a new list starts at the top.
+  row(index: number): Row | undefined;      // Undefined: not loaded yet.
+  wanted(first: number, last: number): void;  // Called with the visible rows when they change.
   rowKey(row: Row): string | number;
   open(row: Row): void;
   sort: string;
   order: 'asc' | 'desc';
   sortBy(sort: string, order: 'asc' | 'desc'): void;
-  // How rows come while nobody asked for an order: marked at the column it is nearest to.
+  // Default order, shown at the column that matches it best.
   usual?: {column: string; order: 'asc' | 'desc'; words: string};
 }
 
 interface Span {
-  at: number;       // The first in sight.
-  first: number;    // The first that exists, and the one after the last.
+  at: number;       // First visible row.
+  first: number;    // First rendered row; `last` is one after the last.
   last: number;
   visible: number;
-  height: number;   // Of the whole, in pixels.
-  shift: number;    // Where the first stands in it.
+  height: number;   // Height of the whole list in pixels.
+  shift: number;    // Position of the first rendered row in it.
   scale: number;
 }
 
-// Where a list is too tall for the browser, the scroll bar stands for parts of the whole.
+// If a list is too high for the browser, the scroll position is scaled.
 export function span(total: number, view: {top: number; height: number}, row = ROW): Span {
   const height = Math.min(MOST_PIXELS, total * row);
   const visible = Math.ceil(view.height / row);
@@ -91,11 +91,11 @@ interface Left {
   top: number;
 }
 
-// Where the reader left each list for a row's own page: "back" brings him there again.
+// Position in each list when the user opened a row; "back" restores it.
 const left = new Map<string, Left>();
 
-// Only if what had the focus is gone with the page that it was on, and the frame has put it on what is there now; who
-// came by a link of the bar is still there.
+// Returns the position to restore if the user came with "back": then the focus is on the body or on the main element.
+// After a click in the navigation bar, the focus is still there.
 function comingBack<Row>(props: VirtualProps<Row>): Left | undefined {
   const before = left.get(props.label);
   const {activeElement: focused} = document;
@@ -103,7 +103,7 @@ function comingBack<Row>(props: VirtualProps<Row>): Left | undefined {
   return nowhere && before && before.place === props.place && before.index < props.total ? before : undefined;
 }
 
-// What the keys do to the row that is chosen.
+// Keyboard handling and the selected row.
 function useKeys<Row>(props: VirtualProps<Row>, box: {current: HTMLDivElement | null}, here: Span) {
   const {rowHeight = ROW} = props;
   const [chosen, setChosen] = useState<{index: number; key?: string | number}>({index: -1});
@@ -115,7 +115,7 @@ function useKeys<Row>(props: VirtualProps<Row>, box: {current: HTMLDivElement | 
     if (back) box.current?.focus({preventScroll: true});
     setChosen(back ? {index: back.index, key: back.key} : {index: -1});
   }, [props.place]);
-  // The list moves under the reader; the choice stays with what was chosen, as long as it is near.
+  // Rows may move; the selection follows the selected row while it is rendered.
   let index = chosen.index;
   const keyAt = (i: number) => {
     const row = i < 0 ? undefined : props.row(i);
@@ -201,7 +201,7 @@ export function VirtualTable<Row>(props: VirtualProps<Row>) {
   const keys = useKeys(props, box, here);
   const latest = useRef({props, keys});
   latest.current = {props, keys};
-  // One for all rows and all times, so that a row is made again only when it changed.
+  // One stable function for all rows, so that a row renders only when it changed.
   const pick = useRef((index: number, row: Row, event: MouseEvent) => {
     latest.current.keys.choose(index);
     latest.current.keys.leave(index);
@@ -212,15 +212,15 @@ export function VirtualTable<Row>(props: VirtualProps<Row>) {
     if (last > first) props.wanted(first, last);
   }, [first, last, total, props.place]);
   const rows = [];
-  // Keyed by place: what comes, goes or moves in the list changes texts, and nothing is made anew. (Windows of
-  // different moments may hold the same row twice, too.)
+  // Keyed by index, so that changes of the list update texts and create no elements. (Windows loaded at different times
+  // may also contain the same row twice.)
   for (let i = first; i < last; i++) {
     rows.push(<OneRow key={i} id={`${id}-${i}`} index={i} row={props.row(i)} columns={columns}
       chosen={i === keys.index} pick={pick.current} />);
   }
   const active = keys.index >= first && keys.index < last ? `${id}-${keys.index}` : undefined;
   return (
-    <div class="vtable">
+    <div class="vtable" style={{'--list': `${here.height}px`}}>
       <div class="vbody" ref={box} role="grid"
         style={{'--columns': columns.map(column => column.width).join(' '), '--row': `${rowHeight}px`}}
         aria-rowcount={total + 1} onScroll={look} tabIndex={0}
