@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A small PyTorch training job that Muster can stop and go on with at any step.
+"""A small PyTorch training job that Muster can stop and resume at any step.
 
     muster submit examples/pytorch/job.yaml
     PYTHONPATH=python python3 examples/pytorch/train.py --epochs 3     without Muster
 
-The lines that make it so are marked with ##. The loss of every step goes to --losses as an exact
-number: stopped and gone on with, they are those of a run that nobody stopped.
+The lines that Muster needs are marked with ##. The loss of every step is written to --losses as an
+exact number. A run that was stopped and resumed has the same losses as an uninterrupted run.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import muster  ##
 
 
 class Rings(Dataset):
-    """Points of a plane; whether they are in a ring around the middle is to be learnt."""
+    """Points of a plane. The label is whether a point is in a ring around the center."""
 
     def __init__(self, size, load_ms):
         self.points = torch.randn(size, 2, generator=torch.Generator().manual_seed(1))
@@ -31,7 +31,7 @@ class Rings(Dataset):
     def __getitem__(self, index):
         time.sleep(self.load_ms / 1000)
         point = self.points[index]
-        noise = torch.randn(2) / 100  # Drawn in a worker: its own random numbers matter too.
+        noise = torch.randn(2) / 100  # Drawn in a worker, so the worker's random state matters too.
         return point + noise, (point.norm().long() == 1).long()
 
 
@@ -40,10 +40,11 @@ def arguments():
     parser.add_argument("--checkpoint", default="rings.pt")
     parser.add_argument("--losses", default="rings.losses")
     parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--size", type=int, default=2048, help="of the data set")
+    parser.add_argument("--size", type=int, default=2048, help="number of samples (default: 2048)")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--load-ms", type=float, default=0, help="what loading a sample takes")
+    parser.add_argument("--load-ms", type=float, default=0,
+                        help="time to load a sample, in ms (default: 0)")
     parser.add_argument("--seed", type=int, default=7)
     return parser.parse_args()
 
@@ -52,7 +53,7 @@ def main():
     options = arguments()
     torch.manual_seed(options.seed)
     torch.use_deterministic_algorithms(True)
-    torch.set_num_threads(1)  # Sums in another order have other last digits.
+    torch.set_num_threads(1)  # The last digits of a sum depend on the order.
     model = nn.Sequential(nn.Linear(2, 64), nn.ReLU(), nn.Dropout(0.1), nn.Linear(64, 64),
                           nn.ReLU(), nn.Linear(64, 2))
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
@@ -69,7 +70,7 @@ def main():
     losses = open(options.losses, "a", encoding="ascii", buffering=1)
 
     for epoch in loader.epochs(options.epochs):
-        order.manual_seed(options.seed + epoch)  # An epoch has the same order whoever begins it.
+        order.manual_seed(options.seed + epoch)  # The order depends only on the epoch.
         for points, inside in loader:
             loss = nn.functional.cross_entropy(model(points), inside)
             optimizer.zero_grad()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Two jobs that want CPU and two that do not, on this machine: what `tune` brings over
-`proportional`. Starts a manager of its own for each, in a scratch directory, and ends it.
+"""Compares the mechanisms `tune` and `proportional` with two CPU-bound and two other jobs on this
+machine. Starts and stops a manager in a temporary directory for each mechanism.
 
     examples/synergy/compare.py BUILD_FOLDER [--seconds 20]
 
-All four are the trainer of examples/trainer: a step takes 20 ms on a GPU that is not there. The
-hungry ones take 16 ms of CPU to load it, the light ones 1 ms. Four slots on this machine's CPUs,
-of which each job's proportional share is a quarter.
+All jobs run the trainer of examples/trainer, where a step takes 20 ms on a simulated GPU. Loading
+the data of a step takes 16 ms of CPU time in the "hungry" jobs and 1 ms in the "light" jobs. There
+are four slots, so the proportional share of each job is a quarter of the CPUs.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-JOBS = {"hungry-1": 16, "hungry-2": 16, "light-1": 1, "light-2": 1}  # CPU ms a step.
+JOBS = {"hungry-1": 16, "hungry-2": 16, "light-1": 1, "light-2": 1}  # CPU ms per step.
 CONFIG = """
 nodes: [{name: here, gpus: 4, cpus: 2}]
 scheduler: {mechanism: %s}
@@ -56,7 +56,7 @@ class Manager:
         return json.loads(connection.getresponse().read())
 
     def submit(self, name, load_ms):
-        kind = name.split("-")[0]  # Jobs of one name and command are measured once.
+        kind = name.split("-")[0]  # Muster profiles jobs with the same name and command once.
         words = [self.muster, "submit", "--json", "--name", kind, "--", self.trainer, "--steps",
                  1_000_000, "--report-every", 5, "--gpu-ms", 20, "--load-ms", load_ms]
         done = subprocess.run(list(map(str, words)), env=self.env, cwd=self.home, check=True,
@@ -79,7 +79,7 @@ class Manager:
 
 
 def settle(manager, jobs, kinds):
-    """Until every kind has been measured, if any is, and shares have stood still for a while."""
+    """Waits until `kinds` job kinds are profiled and no event has occurred for 20 s."""
     last, since = None, time.monotonic()
     while True:
         events = [event for job in jobs
@@ -119,7 +119,7 @@ def main():
     options = parser.parse_args()
     build = options.build.resolve()
     if not (build / "bin/muster").exists():
-        sys.exit(f"{build}: no muster there; build it first: ./run --help")
+        sys.exit(f"{build}: bin/muster not found; build it first: ./run --help")
     found = {}
     for mechanism in ("proportional", "tune"):
         print(f"{mechanism}: running for about a minute", file=sys.stderr)

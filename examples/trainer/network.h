@@ -1,7 +1,7 @@
 #pragma once
 
-// A small network that learns on which of two spirals a point is. It depends on the seed and the
-// batches alone, and uses no threads and no files.
+// A small network that learns on which of two spirals a point is. The result depends only on the
+// seed and the batches. The code uses no threads and no files.
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +13,8 @@
 
 namespace trainer {
 
-// Two inputs, two hidden layers of tanh, one output; stochastic gradient descent with momentum. All
-// that a checkpoint must hold is in `weights` and `momentum`.
+// Two inputs, two hidden tanh layers, one output; trained by stochastic gradient descent with
+// momentum. A checkpoint needs only `weights` and `momentum`.
 class Network {
  public:
   static constexpr std::size_t kHidden = 32;
@@ -24,7 +24,7 @@ class Network {
     for (double& weight : weights) weight = stream.around_zero(0.8);
   }
 
-  // One step down the slope of a batch's mean loss, which it gives back as it was before the step.
+  // Does one training step. Returns the mean loss of the batch before the step.
   double train(const Batch& batch) {
     std::fill(slope_.begin(), slope_.end(), 0.0);
     double loss = 0;
@@ -45,7 +45,7 @@ class Network {
  private:
   static constexpr double kRate = 0.05;
   static constexpr double kMomentum = 0.9;
-  // Where each layer's weights begin; a unit's bias stands before its weights.
+  // Index of each layer's first weight. The bias of a unit precedes its weights.
   static constexpr std::size_t kSecond = kHidden * 3;
   static constexpr std::size_t kLast = kSecond + kHidden * (kHidden + 1);
   static constexpr std::size_t kWeights = kLast + kHidden + 1;
@@ -67,7 +67,7 @@ class Network {
     return sum;
   }
 
-  // Adds the slope of one point's loss.
+  // Adds the gradient of one point's loss to `slope_`. Returns the loss.
   double learn(const Point& point) {
     const double output = forward(point);
     const double sign = point.label > 0.5 ? 1 : -1;

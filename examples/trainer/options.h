@@ -1,7 +1,7 @@
 #pragma once
 
-// What the trainer is told, by its command line and by the environment of its rank; anything wrong
-// with it ends the program with one line.
+// Options of the trainer, from the command line and the environment. An invalid option ends the
+// program with an error message of one line.
 
 #include <charconv>
 #include <cstdint>
@@ -14,26 +14,26 @@
 namespace trainer {
 
 inline constexpr const char* kHelp =
-    R"(trainer: trains a small network to tell two spirals apart
+    R"(trainer: trains a small network to distinguish two spirals
 
-  --steps N             batches to train on, 2000 unless told
-  --batch N             points a batch, 32
-  --seed N              of data, weights and order, 1: the same seed, the same losses
-  --loaders N           threads that load data, 1
-  --load-ms N           CPU time that loading a batch takes, in ms, 0
-  --gpu-ms N            time a step takes at the least, in ms, as if a GPU were at work, 0
-  --checkpoint FILE     saved there at the end and at SIGTERM; gone on from if it is there
-  --checkpoint-every N  and every N steps, 200
-  --report-every N      steps between lines of progress, 50
-  --fail-at N           fail at this step
-  --fail-how HOW        traceback (the default), segfault or oom
+  --steps N             batches to train on (default: 2000)
+  --batch N             points per batch (default: 32)
+  --seed N              seed of data, weights and order; it determines all losses (default: 1)
+  --loaders N           threads that load data (default: 1)
+  --load-ms N           CPU time to load a batch, in ms (default: 0)
+  --gpu-ms N            minimum time of a step, in ms, to simulate a GPU (default: 0)
+  --checkpoint FILE     file to save to at the end and on SIGTERM, and to resume from
+  --checkpoint-every N  steps between checkpoints (default: 200)
+  --report-every N      steps between progress reports (default: 50)
+  --fail-at N           fail at this step (default: never)
+  --fail-how HOW        traceback, segfault or oom (default: traceback)
 
-Progress also goes to the file $MUSTER_PROGRESS as JSON lines. Of $WORLD_SIZE ranks each trains on
-batches of its own; only $RANK 0 saves and reports.
+The trainer also appends progress reports to the file $MUSTER_PROGRESS as JSON lines. Each of the
+$WORLD_SIZE ranks trains on its own batches; only $RANK 0 saves and reports.
 
   trainer --steps 5000 --loaders 2 --load-ms 4 --checkpoint /tmp/spirals.ckpt
 
-Status: 0 done or stopped by SIGTERM, 1 failed, 2 bad usage.
+Exit status: 0 finished or stopped by SIGTERM, 1 failed, 2 bad usage.
 )";
 
 [[noreturn]] inline void quit(int status, const std::string& line) {
@@ -50,7 +50,7 @@ struct Options {
   std::uint64_t gpu_ms = 0;
   std::uint64_t checkpoint_every = 200;
   std::uint64_t report_every = 50;
-  std::uint64_t fail_at = 0;  // Steps count from one: never.
+  std::uint64_t fail_at = 0;  // 0: never. Steps count from 1.
   std::uint64_t rank = 0;
   std::uint64_t world = 1;
   std::string checkpoint;
@@ -115,7 +115,7 @@ inline Options read_options(int count, char** words) {
   }
   if (options.fail_how != "traceback" && options.fail_how != "segfault" &&
       options.fail_how != "oom") {
-    quit(2, "--fail-how: one of traceback, segfault, oom; not '" + options.fail_how + "'");
+    quit(2, "--fail-how: must be traceback, segfault or oom: '" + options.fail_how + "'");
   }
   if (const char* world = std::getenv("WORLD_SIZE")) {
     options.world = whole_number("WORLD_SIZE", world, 1, 1'000'000);

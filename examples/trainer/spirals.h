@@ -1,6 +1,6 @@
 #pragma once
 
-// The data of the training: points on two spirals. All of it depends on the seed alone.
+// The training data: points on two spirals. It depends only on the seed.
 
 #include <cmath>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace trainer {
 
-// The same numbers from the same keys, wherever and in whatever order they are asked for.
+// Random numbers that depend only on the seed, purpose and key.
 class Stream {
  public:
   Stream(std::uint64_t seed, std::uint64_t purpose, std::uint64_t key)
@@ -52,8 +52,8 @@ class Spirals {
     }
   }
 
-  // Points first, first + 1, ... of an endless run over the data, each pass in an order of its own,
-  // slightly moved so that no two passes are alike.
+  // Returns the points first, first + 1, ... of an endless sequence of training epochs. Each epoch
+  // has its own order, and all points are moved slightly, so that epochs differ.
   Batch batch(std::uint64_t first, std::size_t size) {
     Batch result(size);
     for (std::size_t i = 0; i < size; ++i) {
@@ -83,7 +83,7 @@ class Spirals {
   std::uint64_t seed_;
   std::vector<Point> points_;
   std::vector<std::size_t> order_;
-  std::uint64_t shuffled_ = 0;  // The pass that order_ is of, plus one.
+  std::uint64_t shuffled_ = 0;  // The training epoch of order_, plus 1. 0: none yet.
 };
 
 }  // namespace trainer

@@ -1,5 +1,5 @@
-// A small real training job: see README.md. This file is the job's outside: the threads that load
-// data, checkpoints, progress, and failing on demand. What is trained is in network.h.
+// A small real training job; see README.md. This file contains the threads that load data,
+// checkpoints, progress reports and injected failures. network.h contains the model.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -30,8 +30,8 @@ namespace {
 
 // ---- loading data
 
-// Threads that make batches ahead of the training, a bounded number of them. A batch belongs to its
-// step whoever makes it, so neither the number of threads nor their luck changes what is learnt.
+// Threads that prepare a bounded number of batches in advance. A batch depends only on its step, so
+// the number of threads and their timing do not change the result.
 class Loaders {
  public:
   Loaders(const Options& options, std::uint64_t first_step)
@@ -47,7 +47,7 @@ class Loaders {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  // Waits for the batch of this step; steps are asked for one after the other.
+  // Waits for the batch of this step. REQUIRES: steps are requested in order.
   Batch take(std::uint64_t step) {
     std::unique_lock lock(mutex_);
     ready_.wait(lock, [&] { return made_.contains(step); });
@@ -77,8 +77,8 @@ class Loaders {
     }
   }
 
-  // As decoding and augmenting real data would: this thread's own CPU time, however long it has to
-  // wait for a CPU.
+  // Uses CPU time, as decoding and augmenting real data would. Measures the CPU time of this thread
+  // only, without the time it waits for a CPU.
   void use_cpu() const {
     const auto used_ms = [] {
       timespec used = {};
@@ -87,10 +87,10 @@ class Loaders {
     };
     const double end = used_ms() + static_cast<double>(options_.load_ms);
     while (options_.load_ms > 0 && !stopping_ && used_ms() < end) {
-      Stream work(options_.seed, 5, 0);  // Some 50 us of it between two looks at the clock.
+      Stream work(options_.seed, 5, 0);  // About 50 us of work between two clock reads.
       double sum = 0;
       for (int i = 0; i < 20'000; ++i) sum += work.uniform();
-      if (sum < 0) std::abort();  // It never is; but so the compiler cannot leave the work out.
+      if (sum < 0) std::abort();  // Never true; keeps the compiler from removing the loop.
     }
   }
 
@@ -99,8 +99,8 @@ class Loaders {
   std::condition_variable room_;
   std::condition_variable ready_;
   std::map<std::uint64_t, Batch> made_;
-  std::uint64_t next_;    // Whose batch nobody makes yet.
-  std::uint64_t wanted_;  // Whose batch is taken next.
+  std::uint64_t next_;    // The next step whose batch must be prepared.
+  std::uint64_t wanted_;  // The next step that take() will request.
   std::atomic<bool> stopping_ = false;
   std::vector<std::thread> threads_;
 };
@@ -109,8 +109,8 @@ class Loaders {
 
 struct Training {
   explicit Training(std::uint64_t seed) : network(seed) {}
-  std::uint64_t step = 0;  // Done so far.
-  double loss = 0;         // Of late: each step moves it a twentieth of the way to its own.
+  std::uint64_t step = 0;  // Steps finished so far.
+  double loss = 0;         // Moving average: each step has a weight of 1/20.
   Network network;
 };
 
@@ -140,7 +140,7 @@ std::string pack(const Training& training, const Options& options) {
   return bytes;
 }
 
-// Whole and on disk under its name, or not at all.
+// Saves the checkpoint atomically and syncs it to disk.
 void save(const Training& training, const Options& options) {
   const std::string bytes = pack(training, options);
   const std::string fresh = options.checkpoint + ".tmp";
@@ -166,7 +166,7 @@ void save(const Training& training, const Options& options) {
   close(directory);
 }
 
-// Goes on from the checkpoint, if there is one.
+// Loads the checkpoint, if there is one.
 void restore(Training& training, const Options& options) {
   const std::string& path = options.checkpoint;
   std::FILE* file = std::fopen(path.c_str(), "rb");
@@ -189,7 +189,7 @@ void restore(Training& training, const Options& options) {
   if (bytes.size() == size) std::memcpy(&sum, bytes.data() + size - sizeof sum, sizeof sum);
   if (bytes.size() != size || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0 ||
       sum != fingerprint(std::string_view(bytes).substr(0, size - sizeof sum))) {
-    quit(2, path + ": not a checkpoint of this trainer, or a damaged one");
+    quit(2, path + ": not a checkpoint of this trainer, or damaged");
   }
   std::uint64_t seed = 0;
   std::uint64_t batch = 0;
@@ -203,7 +203,7 @@ void restore(Training& training, const Options& options) {
   get(training.loss);
   for (double& weight : training.network.weights) get(weight);
   for (double& momentum : training.network.momentum) get(momentum);
-  std::printf("going on from step %llu\n", static_cast<unsigned long long>(training.step));
+  std::printf("resuming from step %llu\n", static_cast<unsigned long long>(training.step));
 }
 
 // ---- progress
@@ -239,13 +239,13 @@ class Progress {
   }
   void stepped() { ++steps_; }
 
-  // The work up to here is on disk: whoever has to stop somebody may take that into account.
+  // Reports that the work so far is on disk. Muster prefers to stop jobs that lose little work.
   void saved(std::uint64_t step) {
     append("{\"step\":" + std::to_string(step) + ",\"saved\":true}\n");
   }
 
  private:
-  // In one piece; a job does not fail because nobody can read how it fares.
+  // Appends the line with one write. An error does not fail the job.
   void append(std::string_view line) {
     if (file_ < 0 || write(file_, line.data(), line.size()) == static_cast<ssize_t>(line.size())) {
       return;
@@ -269,11 +269,11 @@ class Progress {
     raise(SIGSEGV);
   }
   if (how == "oom") {
-    // Under a limit on memory this ends in a kill; without one it must not take the machine along.
-    constexpr std::size_t kMost = std::size_t{1} << 30;
+    // With a memory limit the process is killed. The maximum protects machines without a limit.
+    constexpr std::size_t kMax = std::size_t{1} << 30;
     constexpr std::size_t kPiece = std::size_t{16} << 20;
     std::vector<std::vector<char>> held;
-    while (held.size() * kPiece < kMost) held.emplace_back(kPiece, static_cast<char>(held.size()));
+    while (held.size() * kPiece < kMax) held.emplace_back(kPiece, static_cast<char>(held.size()));
     quit(1, "out of memory: tried to hold more than 1024 MB");
   }
   std::fputs(
@@ -342,7 +342,7 @@ int run(const Options& options) {
   const auto step = static_cast<unsigned long long>(training.step);
   if (training.step < options.steps) {
     std::printf("stopped at step %llu; %s\n", step,
-                saves ? "saved, to be gone on with" : "nothing is saved");
+                saves ? "saved; run it again to resume" : "not saved");
   } else {
     std::printf("finished: step %llu, loss %.4f, %.1f%% right\n", step, training.loss,
                 100 * accuracy(training, options));
@@ -354,7 +354,7 @@ int run(const Options& options) {
 }  // namespace trainer
 
 int main(int count, char** words) {
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // Whoever follows the log sees each line at once.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // Readers of the log see each line immediately.
   struct sigaction action = {};
   action.sa_handler = trainer::ask_to_stop;
   action.sa_flags = SA_RESTART;

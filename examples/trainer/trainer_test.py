@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The trainer learns, and a run that is stopped or killed goes on as if it had not been.
+"""Tests that the trainer learns, and that a stopped or killed run resumes with the same losses.
 
     trainer_test.py TRAINER [ROUNDS]
 """
@@ -39,7 +39,7 @@ class Trainer(unittest.TestCase):
 
     @staticmethod
     def settle(cpus):
-        """These CPUs, and before whatever else the machine does where that may be asked for."""
+        """Pins the process to these CPUs and raises its priority if permitted."""
         os.sched_setaffinity(0, cpus)
         os.setsid()  # Sessions share the CPUs evenly, unless one is put before the others.
         for ask in (lambda: pathlib.Path("/proc/self/autogroup").write_text("-15"),
@@ -89,7 +89,7 @@ class Trainer(unittest.TestCase):
         self.assertEqual(first, self.whole(*words, "--loaders", 5))
         self.assertNotEqual(first, self.whole(*words, "--seed", 2))
 
-    # ---- stopping and going on
+    # ---- stopping and resuming
 
     def interrupt(self, how, loaders, chance, words, expected):
         """Runs with interruptions until it is done; the losses must be the expected ones."""
@@ -147,7 +147,7 @@ class Trainer(unittest.TestCase):
         checkpoint = self.scratch / "c"
         self.finish("--steps", 100, "--checkpoint", checkpoint)
         out, _ = self.finish("--steps", 100, "--checkpoint", checkpoint)
-        self.assertEqual(out.splitlines()[0], "going on from step 100")
+        self.assertEqual(out.splitlines()[0], "resuming from step 100")
         self.assertIn("finished: step 100", out)
         out, _ = self.finish("--steps", 130, "--checkpoint", checkpoint)
         self.assertIn("finished: step 130", out)
@@ -158,12 +158,12 @@ class Trainer(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0)
-        self.assertIn("nothing is saved", out)
+        self.assertIn("not saved", out)
 
     # ---- data
 
     def seconds(self, cpus, loaders, together=1):
-        """How long so many runs take side by side."""
+        """Returns the time that this many parallel runs take."""
         began = time.monotonic()
         runs = [self.start("--steps", 60, "--load-ms", 10, "--loaders", loaders, cpus=cpus)
                 for _ in range(together)]
@@ -211,7 +211,7 @@ class Trainer(unittest.TestCase):
         self.assertTrue(err.startswith("Traceback (most recent call last):\n"))
         self.assertTrue(err.splitlines()[-1].startswith("ValueError: "))
         out, _ = self.finish(*words, "--fail-how", "segfault", status=-signal.SIGSEGV)
-        self.assertIn("going on from step 20", out)
+        self.assertIn("resuming from step 20", out)
         _, err = self.finish(*words, "--fail-how=oom", status=1)
         self.assertRegex(err, "^trainer: out of memory: [^\n]*\n$")
         out, _ = self.finish("--checkpoint", checkpoint, "--steps", 30)
@@ -237,7 +237,7 @@ class Trainer(unittest.TestCase):
             (["--steps", "0"], "--steps: not a whole number"),
             (["--steps=-1"], "--steps: not a whole number"),
             (["--loaders", "1000"], "--loaders: not a whole number from 1 to 256"),
-            (["--fail-how", "x"], "--fail-how: one of traceback, segfault, oom; not 'x'"),
+            (["--fail-how", "x"], "--fail-how: must be traceback, segfault or oom: 'x'"),
             (["--checkpoint", text], "text: not a checkpoint of this trainer"),
             (["--checkpoint", torn], "torn: not a checkpoint of this trainer"),
             (["--checkpoint", flipped], "flipped: not a checkpoint of this trainer"),

@@ -5,11 +5,11 @@
     for epoch in loader.epochs(90):
         for images, labels in loader:
             ...
-        with muster.checkpoint("run.pt") as file:           # whole or not at all
+        with muster.checkpoint("run.pt") as file:           # replaces run.pt atomically
             torch.save({"model": model.state_dict(), "at": loader.state()}, file)
 
-Outside Muster the same script runs as it would without: nothing is reported, and nobody else's
-lease is looked for.
+Outside Muster, the same script runs as it would without this library: it reports nothing and does
+not check for leases.
 """
 
 from .checkpoint import StaleLease, checkpoint, claim, resume

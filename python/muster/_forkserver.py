@@ -1,4 +1,4 @@
-"""For multiprocessing's fork server, which imports this when it starts: see `Loader`."""
+"""Imported by multiprocessing's fork server when it starts; see `Loader`."""
 
 from .lease import apart
 

@@ -1,21 +1,21 @@
-"""How much memory a cache may take before the job, or its neighbours, run out of it."""
+"""Computes how much memory a cache may use before the job or its neighbors run out of memory."""
 
 import os
 import re
 from typing import Iterator, NamedTuple, Optional
 
-_NO_LIMIT = 1 << 60  # Control groups without a limit say a number near 2**63, or "max".
+_NO_LIMIT = 1 << 60  # Control groups without a limit report a number near 2**63, or "max".
 
 
 class Room(NamedTuple):
-    """So many bytes are left, and why no more: the end of a sentence."""
+    """The number of free bytes, and the resource that limits it, as the end of a sentence."""
 
     left: int
     what: str
 
 
 def amount(size: float) -> str:
-    """A number of bytes as people write it."""
+    """Formats a number of bytes: "1.5 GB"."""
     for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
         if size >= unit:
             return f"{size / unit:.1f} {name}"
@@ -24,8 +24,8 @@ def amount(size: float) -> str:
 
 def room(directory: Optional[str] = None, proc: str = "/proc",
          cgroups: str = "/sys/fs/cgroup") -> Room:
-    """The least of: free memory of the machine, what is left of the job's memory limit, and free
-    space of the directory, if the cache is a file there."""
+    """Returns the smallest of: the machine's free memory, the rest of the job's memory limit, and
+    the free space of `directory`, if the cache is a file there."""
     rooms = [Room(_NO_LIMIT, "addressable")]
     available = re.search(r"^MemAvailable:\s*(\d+) kB", _text(f"{proc}/meminfo"), re.MULTILINE)
     if available:
@@ -38,7 +38,8 @@ def room(directory: Optional[str] = None, proc: str = "/proc",
 
 
 def _group_rooms(proc: str, cgroups: str) -> Iterator[Room]:
-    """What is left of each memory limit this process is under: its group's and those above."""
+    """Yields the rest of each memory limit of this process: that of its control group and those of
+    the groups above."""
     for line in _text(f"{proc}/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
@@ -48,7 +49,7 @@ def _group_rooms(proc: str, cgroups: str) -> Iterator[Room]:
         else:
             continue
         for mount in mounts:
-            # Inside a container the path may be the host's: then only the mount's root is there.
+            # In a container, the path may be the host's. Then only the root of the mount exists.
             parts = path.strip("/").split("/")
             for depth in range(len(parts), -1, -1):
                 group = "/".join([cgroups + mount] + parts[:depth]).rstrip("/")
@@ -56,7 +57,7 @@ def _group_rooms(proc: str, cgroups: str) -> Iterator[Room]:
                 if most is None or most >= _NO_LIMIT:
                     continue
                 stat = dict(re.findall(r"^(\w+) (\d+)$", _text(f"{group}/memory.stat"), re.M))
-                # Pages of files are given back when memory is short; those of shared memory not.
+                # The kernel frees file pages when memory is short, but not pages of shared memory.
                 files = int(stat.get(f"{prefix}cache", stat.get("file", 0)))
                 files -= int(stat.get(f"{prefix}shmem", 0))
                 taken = (_number(f"{group}/memory.{used}") or 0) - max(0, files)

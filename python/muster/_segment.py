@@ -1,9 +1,9 @@
-"""Memory that several processes share, and locks in it that the kernel gives back.
+"""Memory that several processes share, with locks that the kernel releases when a process ends.
 
-A segment is a file of memory: without a name (a memfd, which the kernel frees with the last process
-that has it open, however that one ends), or with a name in /dev/shm, for processes that have
-nothing in common but the name. Locks are "open file description" locks on single bytes of it: they
-end with the process that holds them, a `kill -9` included, and need no process ids.
+A segment is a file in memory. An unnamed segment is a memfd, which the kernel frees when the last
+process that has it open ends. A named segment is a file in /dev/shm, for unrelated processes that
+know the name. Locks are "open file description" locks on single bytes of the file. The kernel
+releases them when the process that holds them ends, even by `kill -9`. They need no process ids.
 """
 
 import contextlib
@@ -18,15 +18,16 @@ from typing import Iterator, Optional, Tuple
 
 DIRECTORY = "/dev/shm"
 
-# Which byte is locked for what; all but ALIVE are exclusive.
-ALIVE = 0        # Shared by all who use the segment: whoever gets it exclusively is the last one.
-WRITE = 1        # Whoever changes more than his own counters.
-SLOTS = 1 << 20  # + number: whose counters these are.
-CLAIMS = 1 << 40  # + key: who is loading that item.
+# Bytes to lock. All locks except ALIVE are exclusive.
+ALIVE = 0        # Held shared by all users of the segment. An exclusive lock proves: no other user.
+WRITE = 1        # Held while changing anything except the process's own counters.
+SLOTS = 1 << 20  # + number: held by the process that owns these counters.
+CLAIMS = 1 << 40  # + key: held by the process that is loading that item.
 
 
 def try_lock(fd: int, byte: int, kind: int, wait: bool) -> bool:
-    """Locks one byte, or with F_UNLCK lets go of it; False if another has it and we do not wait."""
+    """Locks one byte, or unlocks it (F_UNLCK). Returns False if another process holds the lock and
+    `wait` is false."""
     command = fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK
     try:
         fcntl.fcntl(fd, command, struct.pack("hhqqi0q", kind, os.SEEK_SET, byte, 1, 0))
@@ -38,11 +39,11 @@ def try_lock(fd: int, byte: int, kind: int, wait: bool) -> bool:
 
 
 class Segment:
-    """An open segment. Whoever makes one knows nothing of what is in it yet: see `attach`."""
+    """An open segment. `attach` maps its contents."""
 
     def __init__(self, fd: int, path: Optional[str] = None):
         self.fd = fd
-        self.path = path  # Of a named one.
+        self.path = path  # None: unnamed.
         self.map: Optional[mmap.mmap] = None
 
     @staticmethod
@@ -53,31 +54,33 @@ class Segment:
 
     @staticmethod
     def named(name: str) -> "Segment":
-        """The segment of that name in this lease (without one: of this user), new or not."""
+        """Opens or creates the segment of that name for this lease; outside a lease, for this
+        user."""
         path = _path_of(name)
         while True:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             segment = Segment(fd, path)
             if os.fstat(fd).st_uid != os.geteuid():
                 os.close(fd)
-                raise PermissionError(f"{path} is another user's: give the cache another name")
+                raise PermissionError(f"{path} belongs to another user; use another cache name")
             segment.lock(ALIVE, fcntl.F_RDLCK)
             if _is_at(fd, path):
-                # When multiprocessing has ended the workers, which may come after we let go.
+                # Runs after multiprocessing has ended the workers, which may be after our close().
                 util.Finalize(None, _remove_if_unused_at, (path,), exitpriority=-100)
                 return segment
-            os.close(fd)  # Its last user removed it while we came.
+            os.close(fd)  # Its last user removed it after we opened it: try again.
 
     @staticmethod
     def of_process(pid: int, fd: int, identity: Tuple[int, int],
                    path: Optional[str]) -> "Segment":
-        """What another process has open, which must still be there."""
+        """Opens the segment that another process has open. Raises RuntimeError if that process has
+        ended."""
         try:
             segment = Segment(os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR | os.O_CLOEXEC), path)
         except OSError:
             segment = None
         if segment is None or segment.identity() != identity:
-            raise RuntimeError(f"the cache of process {pid} is gone: that process has ended")
+            raise RuntimeError(f"the cache of process {pid} is gone, because the process has ended")
         segment.lock(ALIVE, fcntl.F_RDLCK)
         return segment
 
@@ -89,12 +92,12 @@ class Segment:
         return os.fstat(self.fd).st_size
 
     def allocated(self) -> int:
-        """Bytes of memory it really takes."""
+        """Returns the number of bytes of memory in use."""
         return os.fstat(self.fd).st_blocks * 512
 
     def attach(self) -> mmap.mmap:
-        # A mapping keeps a copy of its descriptor, in forked children too, and with it the locks
-        # of the process it came from. So it gets one that is never locked.
+        # A mapping keeps a copy of its descriptor, also in forked children, and the copy keeps the
+        # descriptor's locks. So the mapping gets a separate descriptor, which is never locked.
         plain = os.open(f"/proc/self/fd/{self.fd}", os.O_RDWR | os.O_CLOEXEC)
         try:
             self.map = mmap.mmap(plain, self.size())
@@ -103,8 +106,9 @@ class Segment:
         return self.map
 
     def after_fork(self) -> None:
-        """In the child: locks of its own, and none that would outlive the parent."""
-        parents, self.fd = self.fd, -1  # Rather none than that one, if the next line fails.
+        """Opens a separate descriptor in the child, so the child does not keep the parent's locks
+        and has its own."""
+        parents, self.fd = self.fd, -1  # Do not use the parent's if the next line fails.
         self.fd = os.open(f"/proc/self/fd/{parents}", os.O_RDWR | os.O_CLOEXEC)
         os.close(parents)
         self.lock(ALIVE, fcntl.F_RDLCK)
@@ -121,25 +125,26 @@ class Segment:
             self.lock(byte, fcntl.F_UNLCK)
 
     def write(self, data: bytes, at: int) -> None:
-        """By system call: where memory is short it fails, where a mapping would end the process."""
+        """Writes by system call. If memory is short, this raises OSError; a write to the mapping
+        would kill the process."""
         view = memoryview(data)
         while view:
             done = os.pwrite(self.fd, view, at)
             view, at = view[done:], at + done
 
     def close(self) -> None:
-        """Lets go of it; the last one out removes the name."""
+        """Closes the segment. The last user removes the name."""
         if self.map is not None:
             self.map.close()
         if self.path is not None:
-            # First let go, then try: of two that leave at once, one at least succeeds.
+            # Unlock first: if two users close at the same time, at least one of them succeeds.
             self.lock(ALIVE, fcntl.F_UNLCK)
             _remove_if_unused(self.fd, self.path)
         os.close(self.fd)
 
 
 def sweep() -> None:
-    """Removes this user's named segments that nobody has open: those of jobs that were killed."""
+    """Removes this user's named segments that no process has open, left by killed jobs."""
     prefix = f"muster-cache-{os.geteuid()}-"
     with contextlib.suppress(OSError):
         for name in os.listdir(DIRECTORY):
@@ -169,9 +174,10 @@ def _is_at(fd: int, path: str) -> bool:
 
 def _path_of(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,100}", name):
-        raise ValueError(f"name: '{name}' is not 1 to 100 of A-Z, a-z, 0-9, '.', '_' and '-'")
+        raise ValueError(f"name: must be 1 to 100 characters of A-Z, a-z, 0-9, '.', '_' and '-': "
+                         f"'{name}'")
     if not os.access(DIRECTORY, os.W_OK):
-        raise OSError(f"a cache with a name needs {DIRECTORY}, which this process cannot write to")
+        raise OSError(f"a named cache needs {DIRECTORY}, but this process cannot write to it")
     lease = os.environ.get("MUSTER_LEASE") or os.environ.get("MUSTER_JOB") or "user"
     lease = re.sub(r"[^A-Za-z0-9._-]", "_", lease)[:100]
     return os.path.join(DIRECTORY, f"muster-cache-{os.geteuid()}-{lease}-{name}")

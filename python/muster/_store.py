@@ -1,6 +1,6 @@
-"""The never-evicting cache itself: items in shared memory, their table, and counters.
+"""Implementation of the non-evicting cache: items in shared memory, their table, and counters.
 
-See muster.cache, which is what jobs use.
+Jobs use muster.cache.
 """
 
 import contextlib
@@ -17,52 +17,50 @@ from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Set, Tup
 from muster import _room, _segment
 
 _MAGIC = int.from_bytes(b"muster1\0", "little")
-_SLOTS = 1024       # Processes that count at one time.
-_SLOT_WORDS = 8     # A cache line each, so that counting processes do not slow each other down.
-_ITEM_HEAD = 16     # Before each item: what it is (0 bytes, 1 a pickle), and its length.
+_SLOTS = 1024       # Maximum number of processes with counters at the same time.
+_SLOT_WORDS = 8     # One cache line per process, to avoid false sharing.
+_ITEM_HEAD = 16     # Before each item: its kind (0: bytes, 1: pickle) and its length.
 
-# The first page, in words of 8 bytes.
+# Layout of the first page. The unit is a word of 8 bytes.
 _W_MAGIC, _W_ASKED, _W_BUDGET, _W_ITEMS, _W_TAG, _W_HELD, _W_TAIL, _W_SEEN, _W_USED = range(9)
-_W_EPOCH, _W_ENDED = 16, 17  # The epoch's number + 1; how many have ended.
-_W_BEGIN, _W_LAST = 18, 21   # Hits, misses and bytes read: when it began, and of the one before.
-_W_REDO = 32  # Key + 1; then table word, tail, bytes held and seen: a change that is being made.
+_W_EPOCH, _W_ENDED = 16, 17  # Number of the epoch + 1; how many epochs have ended.
+_W_BEGIN, _W_LAST = 18, 21   # Hits, misses, bytes read: at the epoch's start; of the last epoch.
+_W_REDO = 32  # Redo record: key + 1, then table word, tail, bytes held, bytes seen. 0: none.
 _SLOT_AT = 512
 _TABLE_AT = _SLOT_AT + _SLOTS * _SLOT_WORDS
 
 
 class Counters(NamedTuple):
-    """What a cache did, summed over all processes that use it."""
+    """Counters of a cache, summed over all processes that use it."""
 
     hits: int
     misses: int
     held_bytes: int
     budget_bytes: int
-    dataset_bytes: int  # Of all items seen so far: the whole dataset after the first epoch.
-    read_bytes: int     # From storage.
+    dataset_bytes: int  # Size of all items seen so far: the whole dataset after the first epoch.
+    read_bytes: int     # Bytes read from storage.
 
 
 class Cache:
-    """Items by number, from 0 to `items` - 1: bytes as they are, anything else as a pickle.
+    """Stores items by number, from 0 to `items` - 1: bytes unchanged, other objects as pickles.
 
-    `budget_bytes` is for the items themselves; beside it there are 8 bytes for each number and up
-    to 23 for each item held. Where so much memory is not free, a warning names the budget that is
-    taken instead.
-    With a `name` all processes of this lease (without Muster: of this user) that give the same name
-    share one cache; `tag` is a number that they must agree on, so that different datasets are not
-    taken for each other.
+    `budget_bytes` is the memory for the items. The cache also needs 8 bytes per number and up to 23
+    bytes per stored item. If not enough memory is free, the cache uses a smaller budget and warns.
+    With a `name`, all processes of this lease (outside Muster: of this user) that use the same name
+    share one cache. They must also use the same `tag`, a number that identifies the dataset.
 
-    A hit takes no lock. An item is shown to others only when it is whole: a process that is killed
-    while it stores one leaves nothing behind, and stops nobody.
+    A hit takes no lock. Other processes see an item only when it is complete. A process that is
+    killed while it stores an item leaves nothing behind and blocks no other process.
     """
 
     def __init__(self, budget_bytes: int, name: Optional[str] = None, items: int = 1 << 20,
                  tag: int = 0):
         if not isinstance(budget_bytes, (int, float)):
-            raise TypeError(f"budget: {budget_bytes!r} is no number; say how many bytes the cache "
-                            "may hold, 8_000_000_000 for 8 GB")
+            raise TypeError(f"budget: {budget_bytes!r} is not a number; give the size of the cache "
+                            "in bytes, such as 8_000_000_000 for 8 GB")
         asked, items = int(budget_bytes), operator.index(items)
         if asked < 0:
-            raise ValueError(f"budget: {asked} is negative; 0 bytes hold nothing")
+            raise ValueError(f"budget: {asked} is negative; use 0 to disable the cache")
         if items < 0:
             raise ValueError(f"items: {items} is negative")
         _segment.sweep()
@@ -78,20 +76,21 @@ class Cache:
     # ---- items
 
     def fetch(self, key: int, load: Callable[[], Any]) -> Any:
-        """The item; by `load()`, and kept if it fits, unless it is held. Of several processes that
-        want an item which nobody holds yet, one loads it and the others wait for it."""
+        """Returns the item. If it is not stored, calls `load()` and stores the result if it fits.
+        If several processes request a new item, one loads it and the others wait."""
         word = self._word(key)
         if word == 0:
             return self._first(key, load)
         return self._take(word) if not word & 1 else self._load_again(word, load)
 
     def get(self, key: int) -> Any:
-        """The item if it is held, else None, which counts as no miss: nothing was read."""
+        """Returns the item if it is stored, otherwise None. None does not count as a miss, because
+        nothing was read."""
         word = self._word(key)
         return self._take(word) if word and not word & 1 else None
 
     def put(self, key: int, item: Any) -> bool:
-        """Keeps the item if it fits; whether it is held now."""
+        """Stores the item if it fits. Returns whether it is stored now."""
         if self._word(key) == 0:
             self._store(key, *packed(item))
         word = self._word(key)
@@ -104,18 +103,18 @@ class Cache:
     # ---- counters
 
     def counters(self) -> Counters:
-        """Since the cache was made."""
+        """Returns the counters since the cache was created."""
         return self._counters(*self._sums())
 
     def epoch_counters(self) -> Counters:
-        """Since the last `set_epoch`."""
+        """Returns the counters since the last `set_epoch`."""
         begin = self._words[_W_BEGIN:_W_BEGIN + 3]
         return self._counters(*(now - then for now, then in zip(self._sums(), begin)))
 
     def set_epoch(self, epoch: int) -> Optional[Counters]:
-        """An epoch begins. Returns the counters of the one before, None for the first. All ranks of
-        a node may call it: the first to name a new number ends the epoch, and reports to the
-        manager."""
+        """Starts a training epoch. Returns the counters of the previous epoch, or None for the
+        first. All ranks of a node may call it. The first call with a new number ends the previous
+        epoch and reports to the manager."""
         with self._changing():
             words = self._words
             before, number = words[_W_EPOCH], operator.index(epoch) + 1
@@ -132,8 +131,8 @@ class Cache:
         return last
 
     def report(self) -> bool:
-        """Appends the counters to the job's progress, `{"cache": {"hits": ...}}`, where the manager
-        reads them; False if the reporting part of this library is not there."""
+        """Appends the counters to the job's progress file, `{"cache": {"hits": ...}}`, for the
+        manager. Returns False if the module muster.progress is missing."""
         try:
             progress = importlib.import_module("muster.progress")
         except ModuleNotFoundError:
@@ -142,13 +141,14 @@ class Cache:
         return True
 
     def allocated_bytes(self) -> int:
-        """Shared memory it really takes."""
+        """Returns the number of bytes of shared memory in use."""
         return self._segment.allocated()
 
     # ---- life
 
     def close(self) -> None:
-        """Lets go of it. The memory is free when the last process has done so, or has ended."""
+        """Closes the cache in this process. The memory is freed when all processes have closed it
+        or have ended."""
         _open_caches.discard(self)
         self._closing()
 
@@ -173,12 +173,12 @@ class Cache:
         _open_caches.add(self)
 
     def _own_locks(self) -> None:
-        self._slot: Optional[int] = None     # Where this process counts, in words.
+        self._slot: Optional[int] = None     # Word index of this process's counters.
         self._counting = threading.Lock()
         self._writing = threading.Lock()
         self._loads = threading.Condition()
-        self._loading: Set[int] = set()      # Keys, by the threads of this process.
-        self._within = threading.local()     # Is this thread in a load already?
+        self._loading: Set[int] = set()      # Keys that threads of this process are loading.
+        self._within = threading.local()     # Whether this thread is inside a load.
 
     def _after_fork(self) -> None:
         self._segment.after_fork()
@@ -187,7 +187,8 @@ class Cache:
     # ---- within
 
     def _word(self, key: int) -> int:
-        """Of the table: 0 never seen; odd: did not fit, and its length; else where the item is."""
+        """Returns the item's table entry. 0: never seen. Odd: did not fit; its length times 2, plus
+        1. Other values: position of the item in the segment."""
         if not 0 <= key < self.items:
             raise IndexError(f"item {key} of a cache for {self.items}")
         return self._words[_TABLE_AT + key]
@@ -196,8 +197,8 @@ class Cache:
         at = word >> 3
         start = word + _ITEM_HEAD
         end = start + self._words[at + 1]
-        # Whoever stored it made system calls before he showed the word, and we got here by the
-        # word: so what it points to is whole.
+        # The process that stored the item made system calls before it wrote the word. We have read
+        # the word, so the item is complete.
         if self._words[at]:
             item = pickle.loads(self._bytes[start:end])
         else:
@@ -213,7 +214,7 @@ class Cache:
     def _first(self, key: int, load: Callable[[], Any]) -> Any:
         with self._claim(key):
             word = self._word(key)
-            if word:  # Another was faster.
+            if word:  # Another process has loaded it meanwhile.
                 return self._take(word) if not word & 1 else self._load_again(word, load)
             item = load()
             kind, data = packed(item)
@@ -223,9 +224,9 @@ class Cache:
 
     @contextlib.contextmanager
     def _claim(self, key: int) -> Iterator[None]:
-        """While this is held nobody else loads the item."""
+        """While the claim is held, no other thread or process loads the item."""
         if getattr(self._within, "load", False):
-            yield  # A load that fetches other items: with a second claim two could wait in a ring.
+            yield  # A load that fetches other items takes no second claim, to avoid deadlocks.
             return
         with self._loads:
             while key in self._loading:
@@ -244,7 +245,7 @@ class Cache:
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
         with self._writing, self._segment.locked(_segment.WRITE):
-            self._redo()  # What one who was killed here had begun.
+            self._redo()  # Completes the change of a process that was killed here.
             yield
 
     def _store(self, key: int, kind: int, data: bytes) -> None:
@@ -275,14 +276,15 @@ class Cache:
             self._redo()
         if refusal is not None:
             warnings.warn(f"cache: no memory for more than {_room.amount(held)} "
-                          f"({refusal.strerror}); that is the budget from now on", RuntimeWarning)
+                          f"({refusal.strerror}); the budget is reduced to this size",
+                          RuntimeWarning)
 
     def _redo(self) -> None:
-        """Makes the change that is written down, if any; twice does no harm."""
+        """Applies the change in the redo record, if any. Applying it twice is harmless."""
         words = self._words
         if words[_W_REDO]:
             _, word, words[_W_TAIL], words[_W_HELD], words[_W_SEEN] = words[_W_REDO:_W_REDO + 5]
-            words[_TABLE_AT + words[_W_REDO] - 1] = word  # The item is there for all to see.
+            words[_TABLE_AT + words[_W_REDO] - 1] = word  # Makes the item visible.
             words[_W_REDO] = 0
 
     def _count(self, hits: int, misses: int, read: int) -> None:
@@ -296,7 +298,8 @@ class Cache:
                 words[slot + 2] += read
 
     def _take_slot(self) -> int:
-        """Counters for this process alone: new ones, or those of one that ended, to go on with."""
+        """Reserves counters for this process: unused ones, or those of a process that has ended,
+        which keep their values."""
         for number in range(_SLOTS):
             if self._segment.lock(_segment.SLOTS + number, wait=False):
                 with self._changing():
@@ -338,18 +341,19 @@ def _attached(pid: int, fd: int, identity: Tuple[int, int], path: Optional[str])
 
 
 def packed(item: Any) -> Tuple[int, bytes]:
-    """What an item is (0 bytes, 1 a pickle), and what is stored of it."""
+    """Returns the kind of an item (0: bytes, 1: pickle) and the bytes to store."""
     return (0, item) if type(item) is bytes else (1, pickle.dumps(item, protocol=5))
 
 
 def _prepare(segment: _segment.Segment, asked: int, items: int, tag: int,
              name: Optional[str]) -> None:
-    """Lays the segment out, or sees that it is the one wanted. Under the lock WRITE."""
+    """Initializes the segment, or checks that it has the same parameters. REQUIRES: WRITE is
+    locked."""
     ready = segment.size() > 0 and os.pread(segment.fd, 8 * (_W_TAG + 1), 0)
     words = memoryview(ready).cast("Q") if ready else None
     if words is None or words[_W_MAGIC] != _MAGIC:
         data = (_TABLE_AT + items) * 8
-        os.ftruncate(segment.fd, 0)  # One who was killed here leaves nothing.
+        os.ftruncate(segment.fd, 0)  # Removes the data of a process that was killed here.
         _allocate(segment, data, items)
         budget = _granted(asked, segment)
         os.ftruncate(segment.fd, data + (budget + items * (_ITEM_HEAD + 7) + 7 & ~7))
@@ -361,13 +365,13 @@ def _prepare(segment: _segment.Segment, asked: int, items: int, tag: int,
     for what, index, wanted in (("a budget of {} bytes", _W_ASKED, asked),
                                 ("{} items", _W_ITEMS, items), ("the dataset {}", _W_TAG, tag)):
         if words[index] != wanted:
-            raise ValueError(f"the cache '{name}' was made for {what.format(words[index])}, "
-                             f"not for {what.format(wanted)}: use another name")
+            raise ValueError(f"the cache '{name}' was created for {what.format(words[index])}, "
+                             f"not for {what.format(wanted)}; use another name")
 
 
 def _allocate(segment: _segment.Segment, size: int, items: int) -> None:
-    """Counters and table are written through the mapping, which would end the process where no
-    memory is left for it. So they get theirs now."""
+    """Allocates the memory of counters and table. They are written through the mapping, and that
+    would kill the process if no memory were left."""
     try:
         os.posix_fallocate(segment.fd, 0, size)
     except OSError as error:
@@ -376,14 +380,14 @@ def _allocate(segment: _segment.Segment, size: int, items: int) -> None:
 
 
 def _granted(asked: int, segment: _segment.Segment) -> int:
-    """The budget, or what there is memory for. A tenth is left for others: batches on their way
-    between processes are in shared memory too, and a full one ends them."""
+    """Returns the budget, limited to nine tenths of the free memory. The rest is for others:
+    batches between processes also use shared memory, and processes are killed if it is full."""
     free = _room.room(_segment.DIRECTORY if segment.path else None)
     most = free.left * 9 // 10
     if asked <= most:
         return asked
     amount = _room.amount
     warnings.warn(f"cache: a budget of {amount(asked)} is more than nine tenths of the "
-                  f"{amount(free.left)} {free.what}; it is {amount(most)} ({most} bytes) instead",
+                  f"{amount(free.left)} {free.what}; using {amount(most)} ({most} bytes) instead",
                   RuntimeWarning, stacklevel=5)
     return most

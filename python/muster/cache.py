@@ -1,23 +1,25 @@
 """A cache of a dataset that never evicts (the MinIO cache of CoorDL), shared by a node's processes.
 
-An epoch reads every item once, in a new order. A cache that evicts what was used longest ago throws
-items out shortly before they are wanted; one that keeps what came first, and nothing else, hits
-exactly what it holds, every epoch:
+A training epoch reads every item once, in a new order. An LRU cache evicts items shortly before
+they are needed. A cache that keeps the first items and never evicts them hits exactly the items
+that it holds, in every epoch:
 
     bytes read from storage per epoch = bytes of the dataset - bytes held        from epoch two on
 
-Items are taken as they come as long as they fit into the budget, so `held <= budget`; with items of
-one size that divides the budget, `held == budget`. An item that did not fit never will.
+The cache stores items in the order of their first use while they fit into the budget, so
+`held <= budget`. If all items have the same size and it divides the budget, `held == budget`. An
+item that does not fit is never stored.
 
     train = muster.cache.CachedFiles("/data/train", budget=8_000_000_000)
     loader = torch.utils.data.DataLoader(train, num_workers=4, shuffle=True)
     for epoch in range(90):
-        train.set_epoch(epoch)          # the counters go to the manager
+        train.set_epoch(epoch)          # reports the counters to the manager
         for batch in loader: ...
 
-Processes that were forked or spawned by the one that made the cache share it. So do those that were
-started apart, the ranks of a node, if they give it one name: `CachedFiles(..., name="train")`.
-Linux only. What the cache holds is shared memory, and counts against the job's memory.
+Processes that are forked or spawned by the process that created the cache share it. Processes that
+were started separately, such as the ranks of a node, share it if they use the same name:
+`CachedFiles(..., name="train")`. Linux only. The items are in shared memory, which counts against
+the job's memory limit.
 """
 
 import hashlib
@@ -36,9 +38,9 @@ Path = Union[str, "os.PathLike[str]"]
 class CachedDataset:
     """A map-style dataset (PyTorch's, or anything with `[i]` and `len`) behind a cache.
 
-    Items that are `bytes` are kept as they are, all others as pickles; `read_bytes` counts the same
-    sizes. What is kept is what `dataset[i]` gave the first time: random augmentation belongs behind
-    the cache, in `transform`, which is called with every item, held or not.
+    `bytes` items are stored unchanged, other items as pickles. `read_bytes` counts these sizes. The
+    cache stores the first result of `dataset[i]`, so random augmentation belongs in `transform`,
+    which is called for every item, cached or not.
     """
 
     def __init__(self, dataset: Any, budget: int, name: Optional[str] = None,
@@ -59,17 +61,17 @@ class CachedDataset:
     def __getitem__(self, index: int) -> Any:
         number, count = operator.index(index), self.cache.items
         if not -count <= number < count:
-            raise IndexError(f"item {number} of a dataset of {count}")
+            raise IndexError(f"item {number} is out of range: the dataset has {count} items")
         number %= count
         item = self.cache.fetch(number, lambda: self._load(number))
         return item if self.transform is None else self.transform(item)
 
     def set_epoch(self, epoch: int) -> Optional[Counters]:
-        """An epoch begins; see `Cache.set_epoch`."""
+        """Starts a training epoch; see `Cache.set_epoch`."""
         return self.cache.set_epoch(epoch)
 
     def counters(self) -> Counters:
-        """In all; `cache.epoch_counters()` has those of this epoch."""
+        """Returns the total counters. `cache.epoch_counters()` returns those of this epoch."""
         return self.cache.counters()
 
     def close(self) -> None:
@@ -77,8 +79,8 @@ class CachedDataset:
 
 
 class CachedFiles(CachedDataset):
-    """The files of a directory, at any depth and in the order of their paths, or those of a list,
-    as bytes behind a cache. `paths[i]` is where item i is."""
+    """Files as bytes behind a cache: all files below a directory, sorted by path, or the files of a
+    list. `paths[i]` is the path of item i."""
 
     def __init__(self, paths: Union[Path, Sequence[Path]], budget: int, name: Optional[str] = None,
                  transform: Optional[Callable[[bytes], Any]] = None):
@@ -96,12 +98,12 @@ class CachedFiles(CachedDataset):
                 return file.read()
         except FileNotFoundError:
             raise FileNotFoundError(
-                f"'{self.paths[index]}' was in the dataset and is gone") from None
+                f"'{self.paths[index]}' was in the dataset, but no longer exists") from None
 
 
 class Lru:
-    """A cache of one process that evicts what was used longest ago: what a page cache does, more or
-    less. It is here to be compared with; `fetch` and `counters` are those of `Cache`."""
+    """An LRU cache for one process, similar to a page cache, for comparisons. `fetch` and
+    `counters` are the same as in `Cache`."""
 
     def __init__(self, budget_bytes: int):
         self._budget = budget_bytes
@@ -133,7 +135,8 @@ class Lru:
 
 
 def _files(paths: Union[Path, Sequence[Path]]) -> List[str]:
-    """All files, each of which is there; a directory's sorted by path."""
+    """Returns the paths of all files, and checks that listed files exist. Sorts the files of a
+    directory by path."""
     if not isinstance(paths, (str, os.PathLike)):
         listed = [os.fspath(path) for path in paths]
         for path in listed:
@@ -157,11 +160,11 @@ def _files(paths: Union[Path, Sequence[Path]]) -> List[str]:
 
 
 def _missing(path: str) -> str:
-    """One sentence; of a long path it names the first part that is not there."""
+    """Returns an error message that contains the first missing part of the path."""
     if os.path.exists(path):
-        return f"the dataset's path '{path}' is no file"
+        return f"the dataset's path '{path}' is not a file"
     first = os.path.abspath(path)
     while not os.path.exists(os.path.dirname(first)):
         first = os.path.dirname(first)
-    where = "" if first == os.path.abspath(path) else f": there is no '{first}'"
+    where = "" if first == os.path.abspath(path) else f": '{first}' is missing"
     return f"the dataset's path '{path}' does not exist{where}"

@@ -1,8 +1,9 @@
-"""Checkpoints that are there whole or not at all, and that no stale copy of a job overwrites.
+"""Checkpoints that are written atomically and that no stale copy of a job can overwrite.
 
-Beside PATH stands PATH.lease: which lease the checkpoint belongs to, and what is locked while that
-is looked at and the new checkpoint takes its name. `resume` takes the checkpoint over; a copy of
-an older lease that is still alive is refused from then on, also in the middle of saving.
+The file PATH.lease next to a checkpoint contains the lease that owns it. It is locked while the
+owner is checked and while a new checkpoint replaces the old one. `resume` makes the current lease
+the owner. From then on, a copy of the job with an older lease cannot save, even if it has already
+started to save.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from .progress import report
 T = TypeVar("T")
 Path = Union[str, "os.PathLike[str]"]
 
-_SAVING = ".saving"  # How the names of unfinished checkpoints end.
-_claimed: Set[str] = set()  # Paths that this process has taken over.
+_SAVING = ".saving"  # Suffix of unfinished checkpoints.
+_claimed: Set[str] = set()  # Paths of checkpoints that this process has claimed.
 
 
 class StaleLease(RuntimeError):
-    """A newer lease has taken over the checkpoint: this copy of the job must not save it."""
+    """A newer lease owns the checkpoint: this copy of the job must not save it."""
 
 
 def resume(path: Path, load: Callable[[IO[bytes]], T]) -> Optional[T]:
-    """Takes the checkpoint over and reads it: what `load` makes of the open file, None if there is
-    none yet. From here on no older lease of the job can save it."""
+    """Claims the checkpoint and reads it. Returns the result of `load` on the open file, or None if
+    there is no checkpoint yet. From then on, no older lease of the job can save it."""
     claim(path)
     try:
         file = open(_real(path), "rb")
@@ -42,7 +43,7 @@ def resume(path: Path, load: Callable[[IO[bytes]], T]) -> Optional[T]:
 
 
 def claim(path: Path) -> None:
-    """Takes the checkpoint over for this lease without reading it. Outside Muster: nothing."""
+    """Claims the checkpoint for this lease without reading it. Outside Muster, it does nothing."""
     mine = current_lease()
     if mine is None:
         return
@@ -54,11 +55,11 @@ def claim(path: Path) -> None:
 
 @contextlib.contextmanager
 def checkpoint(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write the checkpoint to. It takes the name `path` when the block ends without an
-    error and all of it is on disk; until then, and if it does not get there, what was there
-    before stays. Then the manager is told that the work is safe.
+    """Yields a file to write the checkpoint to. When the block ends without an error, the file is
+    synced to disk and atomically replaces `path`. Otherwise the old checkpoint stays. After
+    success, the checkpoint is reported to the manager.
 
-    Raises StaleLease, and changes nothing, if a newer lease has taken the checkpoint over.
+    Raises StaleLease, and changes nothing, if a newer lease has claimed the checkpoint.
     """
     real = _real(path)
     _make_folder(real)
@@ -68,7 +69,7 @@ def checkpoint(path: Path) -> Iterator[IO[bytes]]:
             _sweep(real)
         name = f"{_beside(real)}.{secrets.token_hex(4)}{_SAVING}"
         saving = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        fcntl.flock(saving, fcntl.LOCK_EX)  # Somebody writes this one.
+        fcntl.flock(saving, fcntl.LOCK_EX)  # Keeps _sweep() from removing the file.
     try:
         try:
             with open(saving, "wb", closefd=False) as file:
@@ -89,7 +90,7 @@ def checkpoint(path: Path) -> Iterator[IO[bytes]]:
 # ---- names
 
 def _real(path: Path) -> str:
-    """Links are followed, so that a checkpoint has one lock whatever it is called."""
+    """Resolves links, so that a checkpoint has one lock for all its names."""
     return os.path.realpath(os.fspath(path))
 
 
@@ -110,7 +111,7 @@ def _sync_folder(real: str) -> None:
 
 
 def _sweep(real: str) -> None:
-    """Removes what killed copies left unfinished: files that nobody holds locked."""
+    """Removes unfinished files of killed copies: files that no process has locked."""
     for name in glob.glob(f"{glob.escape(_beside(real))}.*{_SAVING}"):
         with contextlib.suppress(OSError):
             left = os.open(name, os.O_RDWR | os.O_CLOEXEC)
@@ -121,11 +122,12 @@ def _sweep(real: str) -> None:
                 os.close(left)
 
 
-# ---- whose it is
+# ---- ownership
 
 @contextlib.contextmanager
 def _owned(real: str, mine: Optional[Lease]) -> Iterator[None]:
-    """Nobody takes the checkpoint over meanwhile. Without a lease there is nothing to look at."""
+    """Checks that this lease owns the checkpoint, and keeps others from claiming it meanwhile. Does
+    nothing without a lease."""
     if mine is None:
         yield
         return
@@ -142,7 +144,7 @@ def _locked(real: str) -> Iterator[int]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
             if os.path.exists(path) and os.path.samestat(os.fstat(file), os.stat(path)):
-                break  # Otherwise it was removed while we waited.
+                break  # Otherwise the file was removed while we waited for the lock.
         except BaseException:
             os.close(file)
             raise
@@ -150,7 +152,7 @@ def _locked(real: str) -> Iterator[int]:
     try:
         yield file
     finally:
-        fcntl.flock(file, fcntl.LOCK_UN)  # Also for children that have it open.
+        fcntl.flock(file, fcntl.LOCK_UN)  # Children may have the descriptor open: unlock it.
         os.close(file)
 
 
@@ -163,7 +165,8 @@ def _owner(text: bytes) -> Optional[Lease]:
 
 
 def _newer(owner: Optional[Lease], mine: Lease, claimed: bool) -> bool:
-    """Whether it belongs to somebody who came after us. Of other jobs, whoever came last."""
+    """Returns whether the owner is newer than this lease. Between different jobs, the last one to
+    claim the checkpoint is the newest."""
     if owner is None or owner == mine:
         return False
     if owner[:2] == mine[:2]:
@@ -172,13 +175,13 @@ def _newer(owner: Optional[Lease], mine: Lease, claimed: bool) -> bool:
 
 
 def _take(file: int, real: str, mine: Lease) -> None:
-    """With the lock held: it is ours, or StaleLease."""
+    """Claims the checkpoint, or raises StaleLease. REQUIRES: the lock is held."""
     owner = _owner(os.pread(file, 4096, 0))
     if owner is not None and _newer(owner, mine, real in _claimed):
         raise StaleLease(_words(real, owner, mine))
     if owner != mine:
         text = json.dumps({"manager": mine.manager, "job": mine.job, "epoch": mine.epoch}) + "\n"
-        os.pwrite(file, text.encode(), 0)  # The first line counts: cut off or not, it is whole.
+        os.pwrite(file, text.encode(), 0)  # Only the first line counts, even before ftruncate().
         os.ftruncate(file, len(text))
         os.fsync(file)
         _sync_folder(real)
@@ -187,14 +190,15 @@ def _take(file: int, real: str, mine: Lease) -> None:
 
 def _words(real: str, owner: Lease, mine: Lease) -> str:
     if owner[:2] == mine[:2]:
-        return (f"{real} belongs to lease {owner.epoch} of job {owner.job} now, so this copy, "
-                f"lease {mine.epoch}, may not save it; end it")
-    return (f"{real} belongs to job {owner.job} now, so job {mine.job} may not save it; give each "
-            "job a checkpoint of its own")
+        return (f"{real} now belongs to lease {owner.epoch} of job {owner.job}, so this copy, "
+                f"lease {mine.epoch}, cannot save it; end this copy")
+    return (f"{real} now belongs to job {owner.job}, so job {mine.job} cannot save it; use a "
+            "separate checkpoint for each job")
 
 
 def _taken_from_us() -> bool:
-    """Whether somebody has taken over what was ours; not locked, since a moment's delay is fine."""
+    """Returns whether another lease has claimed one of our checkpoints. Reads without a lock,
+    because a short delay is acceptable."""
     mine = current_lease()
     if mine is None:
         return False

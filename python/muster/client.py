@@ -1,4 +1,4 @@
-"""The manager's API from Python: submit, look, wait, read output, ask why, cancel.
+"""Python client of the manager: submit, query, wait for, explain and cancel jobs, read output.
 
     client = muster.Client()
     job = client.submit(["python3", "train.py"], gpus=2, name="resnet")
@@ -7,7 +7,7 @@
         print(text, end="")
     assert client.wait(job)["state"] == "done"
 
-Jobs, answers and requests are as in docs/api.md: dictionaries with those names.
+Jobs, answers and requests are dictionaries with the keys of docs/reference/api.md.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ OVER = ("done", "failed", "cancelled", "rejected")
 Id = Union[int, str]
 Answer = Dict[str, Any]
 
-# What a program needs to start as it would here; the rest of an environment is full of secrets.
+# Variables that a program needs to start as it does here. Other variables may contain secrets.
 _USUAL = ("PATH", "HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "LD_LIBRARY_PATH")
 _PAGE = 1 << 20
-_STREAM_WAIT = 60.0  # Seconds without a sign of life, which comes every 15.
-_PATIENCE = 60.0  # Seconds for which a manager may be away, being restarted perhaps.
+_STREAM_WAIT = 60.0  # Timeout of a stream in seconds; the manager sends a keep-alive every 15.
+_PATIENCE = 60.0  # Seconds to wait for a manager that does not answer, e.g. during a restart.
 
 
 class _NeverPrinted(MusterError):
-    """A lease that is over without a log: a later one is there."""
+    """A lease ended without a log, and there is a later lease."""
 
 
 class _Event(NamedTuple):
@@ -50,9 +50,9 @@ class _Event(NamedTuple):
 
 
 class Client:
-    """Speaks with the manager at `server` (a socket's path or http(s)://HOST:PORT), by default
-    where the command line finds it: MUSTER_SERVER, else the socket in MUSTER_HOME; with a token
-    from MUSTER_TOKEN or the file `token` there. What it refuses is a MusterError."""
+    """Connects to the manager at `server`: the path of a socket, or http(s)://HOST:PORT. The
+    default is that of the command line: MUSTER_SERVER, or the socket in MUSTER_HOME. Uses the token
+    in MUSTER_TOKEN, or in the file `token` in MUSTER_HOME. Refused requests raise MusterError."""
 
     def __init__(self, server: Optional[str] = None, timeout: float = 30.0) -> None:
         self.where: Where = find_manager(server)
@@ -63,27 +63,27 @@ class Client:
     def submit(self, command: Union[str, Sequence[str]], *, key: Optional[str] = None,
                **request: Any) -> int:
         """Submits a command (a list of words, or one text for sh) with the other fields of a
-        request; the job's id, of an array its first job's. The job starts in this directory with
-        this PATH and Python environment unless `cwd` and `env` say otherwise. Submitting again
-        with the same `key` does not submit twice."""
+        request. Returns the job's id; for an array, the id of its first job. The job runs in this
+        directory with this PATH and Python environment, unless `cwd` or `env` override them.
+        `key` is an idempotency key: a repeated submit returns the existing job."""
         return int(self._submit(command, key, request)["id"])
 
     def submit_array(self, command: Union[str, Sequence[str]], array: str, *,
                      key: Optional[str] = None, **request: Any) -> List[int]:
-        """As `submit`, of an array such as "0-9%2"; the ids of its jobs."""
+        """Submits an array such as "0-9%2", like `submit`. Returns the ids of its jobs."""
         return [int(i) for i in self._submit(command, key, {**request, "array": array})["ids"]]
 
     def plan(self, command: Union[str, Sequence[str]], **request: Any) -> Answer:
-        """What would become of the request; nothing is submitted."""
+        """Predicts the outcome of a request without submitting it."""
         return self._json("POST", "/v1/plan", self._request(command, request))
 
     def status(self, job: Id) -> Answer:
-        """One job, with its request and leases."""
+        """Returns one job, with its request and leases."""
         return self._json("GET", self._path(job))
 
     def queue(self, state: str = "active", **where: Any) -> List[Answer]:
-        """Jobs in a state, or those `active` (not over), `ended` or `all`; of a `user`, `tenant`
-        or `array`."""
+        """Returns jobs in a state; `active`, `ended` and `all` are also accepted. The keywords
+        `user`, `tenant` and `array` filter the jobs."""
         jobs: List[Answer] = []
         while True:
             query = urllib.parse.urlencode(
@@ -94,32 +94,34 @@ class Client:
                 return jobs
 
     def why(self, job: Id) -> Answer:
-        """Why it waits and when it will start; of one that runs or is over, where its time went."""
+        """Explains why a job waits and when it will start; for a running or finished job, how its
+        time was spent."""
         return self._json("GET", self._path(job, "why"))
 
     def eta(self, job: Id) -> Optional[Answer]:
-        """From when to when it is believed to start; None if it does not wait."""
+        """Returns the predicted range of the start time, or None if the job does not wait."""
         return self.why(job).get("eta")
 
     def cancel(self, job: Id) -> Answer:
-        """Ends a job, or all of an array: "12_*"."""
+        """Cancels a job, or a whole array: "12_*"."""
         return self._json("POST", self._path(job, "cancel"))
 
     def hold(self, job: Id) -> Answer:
-        """Stops a job, or keeps it from starting, until it is released."""
+        """Stops a job or keeps it from starting until it is released."""
         return self._json("POST", self._path(job, "hold"))
 
     def release(self, job: Id) -> Answer:
-        """Lets a job that was held go on."""
+        """Releases a held job."""
         return self._json("POST", self._path(job, "release"))
 
     def events(self, job: Id) -> List[Answer]:
-        """What happened to a job, oldest first."""
+        """Returns the events of a job, oldest first."""
         return list(self._json("GET", self._path(job, "events"))["events"])
 
     def wait(self, job: Id, timeout: Optional[float] = None) -> Answer:
-        """The job once it is over, however it ended: see its `state` and `why`. A manager that is
-        restarted meanwhile is waited for. Raises TimeoutError after `timeout` seconds."""
+        """Waits until the job has finished, and returns it. Its `state` and `why` describe the
+        outcome. Continues if the manager is restarted. Raises TimeoutError after `timeout`
+        seconds."""
         until = float("inf") if timeout is None else time.monotonic() + timeout
         after = ""
         while True:
@@ -143,7 +145,7 @@ class Client:
     # ---- output
 
     def logs(self, job: Id, *, lease: Optional[int] = None, node: int = 0) -> str:
-        """What a lease (the latest, unless said) has printed so far."""
+        """Returns the output of a lease so far (default: the latest lease)."""
         parts: List[bytes] = []
         size = 0
         while True:
@@ -158,8 +160,8 @@ class Client:
                 return b"".join(parts).decode("utf-8", "replace")
 
     def follow(self, job: Id, *, lease: Optional[int] = None, node: int = 0) -> Iterator[str]:
-        """What a job prints, piece by piece as it comes, until it is over; of one lease only, until
-        that ends."""
+        """Yields the output of a job, piece by piece, until the job has finished. With `lease`,
+        yields the output of that lease until it ends."""
         done = 0
         while True:
             now = self._status_again(job)
@@ -168,7 +170,7 @@ class Client:
                 yield from self._follow_lease(now, lease, node)
                 return
             if used > done:
-                done = done + 1 if done else used  # From the latest on, each in turn.
+                done = done + 1 if done else used  # Start with the latest lease, then each next.
                 with contextlib.suppress(_NeverPrinted):
                     yield from self._follow_lease(now, done, node)
             elif now["state"] in OVER:
@@ -188,12 +190,12 @@ class Client:
                         return
                     text = self._text(event.data)
                     yield text
-                    # The manager's count is exact even where the output is not UTF-8.
+                    # The manager's offset is exact even if the output is not valid UTF-8.
                     offset = int(event.id) if event.id else offset + len(text.encode())
             except MusterError as error:
                 if error.status not in (0, 404, 503):
                     raise
-                # 404: it has a lease, but has printed nothing yet; or it never came so far.
+                # 404: the lease has printed nothing yet, or it never started.
                 now = self._status_again(job["id"])
                 if error.status == 404 and int(now.get("leases_used", 0)) > lease:
                     raise _NeverPrinted(str(error), error.status) from error
@@ -205,9 +207,9 @@ class Client:
         try:
             return str(json.loads(data))
         except ValueError:
-            raise MusterError(f"an event of {self.where} is not JSON: '{data:.60}'", 200) from None
+            raise MusterError(f"event from {self.where} is not JSON: '{data:.60}'", 200) from None
 
-    # ---- the wire
+    # ---- requests
 
     @staticmethod
     def _path(job: Id, verb: str = "") -> str:
@@ -230,11 +232,11 @@ class Client:
         except MusterError as error:
             if error.status != 0:
                 raise
-        time.sleep(0.5)  # The answer may have been lost; with the key it is safe to ask again.
+        time.sleep(0.5)  # The answer may have been lost. The key makes a retry safe.
         return self._json("POST", "/v1/jobs", request, headers)
 
     def _status_again(self, job: Id, until: float = float("inf")) -> Answer:
-        """As status(), with patience for a manager that is being restarted."""
+        """Like status(), but waits for a manager that is being restarted."""
         until = min(until, time.monotonic() + _PATIENCE)
         while True:
             try:
@@ -251,13 +253,13 @@ class Client:
             answer = json.loads(text)
             if isinstance(answer, dict):
                 return answer
-        raise MusterError(f"the answer of {self.where} is not a JSON object: is a manager there?",
-                          200)
+        raise MusterError(f"the answer from {self.where} is not a JSON object; check that this is "
+                          "the address of a manager", 200)
 
     def _ask(self, method: str, target: str, body: Optional[Answer] = None,
              headers: Optional[Mapping[str, str]] = None
              ) -> Tuple[bytes, http.client.HTTPMessage]:
-        """Body and headers of the answer, if it is a good one."""
+        """Returns body and headers of the answer. Raises MusterError if the request failed."""
         connection = self.where.connection(self.timeout)
         try:
             response = self._send(connection, method, target, body, headers or {})
@@ -278,7 +280,7 @@ class Client:
         return response
 
     def _stream(self, target: str, after: str, wait: float) -> Iterator[_Event]:
-        """Events until the manager ends the stream; also if it breaks: ask again."""
+        """Yields events until the stream ends. Raises MusterError if the connection fails."""
         connection = self.where.connection(wait)
         headers = {"Accept": "text/event-stream", **({"Last-Event-ID": after} if after else {})}
         try:
@@ -305,11 +307,11 @@ class Client:
     def _nobody(self, error: Exception) -> MusterError:
         if isinstance(error, (FileNotFoundError, ConnectionRefusedError)):
             return MusterError(f"no manager answers at {self.where}; start one with 'muster serve'")
-        if isinstance(error, (TimeoutError, socket.timeout)):  # In Python 3.9 two classes.
+        if isinstance(error, (TimeoutError, socket.timeout)):  # Two classes in Python 3.9.
             return MusterError(f"the manager at {self.where} does not answer in time")
         if isinstance(error, ssl.SSLError):
-            return MusterError(f"no TLS with {self.where}: {error}; MUSTER_CA names a file of "
-                               "certificates to trust")
+            return MusterError(f"TLS handshake with {self.where} failed: {error}; set MUSTER_CA to "
+                               "a file of trusted certificates")
         return MusterError(f"no answer from the manager at {self.where}: "
                            f"{error or type(error).__name__}")
 
@@ -318,4 +320,4 @@ def _refusal(status: int, body: bytes) -> MusterError:
     try:
         return MusterError(str(json.loads(body)["error"]), status)
     except (ValueError, KeyError, TypeError):
-        return MusterError(f"the manager answers with status {status} and no reason", status)
+        return MusterError(f"the manager answered with status {status} and no message", status)

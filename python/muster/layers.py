@@ -4,12 +4,12 @@
     python -m muster.layers train.py:make_model --input 128:int64 --out mine.json
     muster layers vgg16.csv
 
-The model is run once, on one sample of zeros, and every operation is watched: which parameters it
-reads, how many multiply-adds it makes, and what it takes over from earlier ones. So it does not
-matter how the model is written, and where it may be cut is known and not guessed: behind a layer
-at which a single tensor crosses, and no parameters are used on both sides.
+The model runs once on one sample of zeros. The exporter records for every operation which
+parameters and earlier results it reads, and how many multiply-adds it performs. It therefore works
+for any model code and determines the possible cuts exactly. A cut is possible after a layer if only
+one tensor crosses it and no parameters are used on both sides.
 
-A row is a module that has parameters of its own, and all that happens until the next one begins.
+A row is a module that has parameters itself, with all operations until the next such module starts.
 """
 
 import argparse
@@ -22,21 +22,21 @@ import os
 import sys
 
 COLUMNS = ("name", "type", "parameter_bytes", "output_bytes", "macs")
-MOST_LETTERS = 200  # Of a layer's name, as `muster layers` reads them.
+MOST_LETTERS = 200  # Maximum length of a layer's name in `muster layers`.
 
 
 class ExportError(Exception):
-    """Why there is no table, in one line."""
+    """The reason why the export failed, in one line."""
 
 
 def layer_table(model, *inputs):
-    """The rows of a model, run on these inputs of one sample: dicts with the keys of COLUMNS.
-    `output_bytes` is None where the model may not be cut. The model's mode is left as it was."""
+    """Runs the model on these inputs of one sample and returns its rows: dicts with the keys of
+    COLUMNS. `output_bytes` is None where the model cannot be cut. Restores the training mode."""
     return _watched(model, inputs).rows()
 
 
 def _watched(model, inputs):
-    import torch  # Not before: --help and the tests of other parts need none.
+    import torch  # Imported late: --help and other tests do not need PyTorch.
 
     watch = _watch_class()(model, inputs)
     hooks = []
@@ -47,7 +47,7 @@ def _watched(model, inputs):
     was_training = model.training
     model.eval()
     try:
-        # With gradients, or PyTorch takes short cuts that hide what happens inside.
+        # With gradients enabled. Otherwise PyTorch uses fused operations, which hide their parts.
         with torch.enable_grad(), watch:
             watch.end(model(*inputs))
     finally:
@@ -58,7 +58,7 @@ def _watched(model, inputs):
 
 
 def csv_text(rows):
-    """As `muster layers` reads it."""
+    """Returns the rows as CSV, in the format of `muster layers`."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -68,13 +68,13 @@ def csv_text(rows):
 
 
 def json_text(name, rows):
-    """The same as JSON, with the model's name."""
+    """Returns the rows as JSON, with the model's name."""
     lines = ",\n".join("  " + json.dumps({key: row[key] for key in COLUMNS}) for row in rows)
     return '{"model": %s, "layers": [\n%s\n]}\n' % (json.dumps(name), lines)
 
 
 def _macs(name, args, outputs):
-    """Multiply-adds of one operation; 0 for all that only looks at every number once."""
+    """Returns the multiply-adds of one operation; 0 for elementwise operations."""
     if name in ("convolution", "_convolution"):
         data, weight, transposed = args[0], args[1], args[6]
         seen = data if transposed else outputs[0]
@@ -102,20 +102,20 @@ def _tensors_in(value):
 
 
 class _LayerRecord:
-    """Follows numbers through the model by the memory they are in, so that views of one tensor
-    are that tensor. What is overwritten in place is from then on another value. The class of
-    _watch_class() calls read(), overwrite() and put_out() for each operation."""
+    """Records the data flow through the model. Identifies values by their memory, so views of a
+    tensor are the same value. A tensor that is overwritten in place becomes a new value. The class
+    of _watch_class() calls read(), overwrite() and put_out() for each operation."""
 
     def __init__(self, model, inputs):
-        self.layers = []    # Names and types, as they begin; what precedes belongs to none.
-        self.calls = {}     # How often each name began.
-        self.macs = []
-        self.kept = []      # All tensors, or the memory of one would become another's.
-        self.versions = {}  # Of each piece of memory.
-        self.made = {}      # Value -> the layer that put it out; -1 for the inputs.
-        self.uses = {}      # Value -> [(layer, which view of it, its bytes)].
-        self.fixed = {}     # Memory of parameters and buffers -> bytes that are learnt.
-        self.reads = {}     # The same -> layers that read it.
+        self.layers = []    # (name, type) of each layer, in the order in which they start.
+        self.calls = {}     # Layer name -> number of calls.
+        self.macs = []      # Multiply-adds of each layer.
+        self.kept = []      # Keeps all tensors alive, so that no memory is reused.
+        self.versions = {}  # Memory -> number of times it was overwritten.
+        self.made = {}      # Value -> the layer that computed it; -1 for the inputs.
+        self.uses = {}      # Value -> [(layer, view of the value, bytes of the view)].
+        self.fixed = {}     # Memory of parameters and buffers -> bytes of trained values.
+        self.reads = {}     # Memory of parameters and buffers -> layers that read it.
         for tensor in list(model.parameters()) + list(model.buffers()):
             learnt = tensor.numel() * tensor.element_size() if tensor.is_floating_point() else 0
             self.fixed[self.memory(tensor)] = learnt
@@ -124,7 +124,7 @@ class _LayerRecord:
 
     @staticmethod
     def memory(tensor):
-        # PyTorch 2 has a new name for it, and warns of the old one.
+        # PyTorch 2 has a new name for storage() and warns about the old one.
         return getattr(tensor, "untyped_storage", tensor.storage)().data_ptr()
 
     def beginner(self, name, kind):
@@ -164,13 +164,13 @@ class _LayerRecord:
         return self.memory(tensor) in self.reads
 
     def end(self, out):
-        """What the model puts out is used behind its last layer."""
+        """Counts the model's output as used after its last layer."""
         for tensor in _tensors_in(out):
             self.read(tensor, len(self.layers))
 
     def crossing(self):
-        """For each layer the bytes that cross behind it, or None: not one tensor, or
-        parameters used on both sides."""
+        """Returns for each layer the bytes that cross a cut after it, or None if no cut is
+        possible: more than one tensor crosses, or parameters are used on both sides."""
         across = [{} for _ in self.layers]  # Value -> views of it used later -> bytes.
         for value, uses in self.uses.items():
             for used, place, size in uses:
@@ -193,7 +193,7 @@ class _LayerRecord:
 
 
 def _watch_class():
-    """The _LayerRecord that watches every operation of PyTorch inside of a `with`."""
+    """Returns a subclass of _LayerRecord that records every PyTorch operation inside a `with`."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Watch(_LayerRecord, TorchDispatchMode):
@@ -224,7 +224,7 @@ def _watch_class():
 
 
 def _parsed_input(text):
-    """A sample of zeros from "3x224x224" or "128:int64"."""
+    """Returns a sample of zeros for "3x224x224" or "128:int64"."""
     import torch
     shape, _, kind = text.partition(":")
     kind = kind or "float32"
@@ -233,18 +233,19 @@ def _parsed_input(text):
     except ValueError:
         sides = [0]
     if any(side < 1 for side in sides):
-        raise ExportError("--input: not a shape such as 3x224x224: '%s'" % text)
+        raise ExportError("--input: must be a shape such as 3x224x224: '%s'" % text)
     if not isinstance(getattr(torch, kind, None), torch.dtype):
-        raise ExportError("--input: not a type such as float32 or int64: '%s'" % kind)
+        raise ExportError("--input: must be a type such as float32 or int64: '%s'" % kind)
     return torch.zeros([1] + sides, dtype=getattr(torch, kind))
 
 
 def _loaded_model(target):
-    """The model of "package.module:name" or "file.py:name", made if need be."""
+    """Returns the model of "package.module:name" or "file.py:name". Calls `name` if it is not a
+    model itself."""
     import torch
     place, colon, name = target.rpartition(":")
     if not colon or not place or not name:
-        raise ExportError("MODEL: not of the form module:name or file.py:name: '%s'" % target)
+        raise ExportError("MODEL: must be module:name or file.py:name: '%s'" % target)
     try:
         if place.endswith(".py"):
             spec = importlib.util.spec_from_file_location("muster_exported", place)
@@ -257,10 +258,10 @@ def _loaded_model(target):
         model = getattr(module, name)
         if not isinstance(model, torch.nn.Module):
             model = model()
-    except Exception as error:  # Whatever another's code may raise.
-        raise ExportError("MODEL: cannot be made: %s: %s" % (type(error).__name__, error))
+    except Exception as error:  # The model's code may raise anything.
+        raise ExportError("MODEL: cannot be created: %s: %s" % (type(error).__name__, error))
     if not isinstance(model, torch.nn.Module):
-        raise ExportError("MODEL: '%s' gives a %s, no torch.nn.Module"
+        raise ExportError("MODEL: '%s' returned a %s, not a torch.nn.Module"
                           % (target, type(model).__name__))
     return model
 
@@ -274,15 +275,15 @@ def _export(options):
     inputs = [_parsed_input(text) for text in options.input]
     try:
         watch = _watched(model, inputs)
-    except Exception as error:  # Most likely an input of the wrong shape.
+    except Exception as error:  # Usually an input of the wrong shape.
         raise ExportError("--input: the model does not run on %s: %s: %s"
                           % (", ".join(options.input), type(error).__name__, error))
     rows = watch.rows()
     unused = [name for name, value in model.named_parameters() if not watch.has_read(value)]
     if not rows:
-        raise ExportError("MODEL: no module with parameters of its own was called")
+        raise ExportError("MODEL: the model called no module that has parameters")
     if unused:
-        print("note: %d parameters are not used and not counted: %s"
+        print("note: %d parameters are unused and not counted: %s"
               % (len(unused), ", ".join(unused[:4]) + (", ..." if len(unused) > 4 else "")),
               file=sys.stderr)
     name = options.name or options.model.rpartition(":")[2]
@@ -298,13 +299,15 @@ def main(words=None):
         epilog="example:\n  python -m muster.layers torchvision.models:vgg16 --input 3x224x224 "
                "--out vgg16.csv\n  muster layers vgg16.csv")
     parser.add_argument("model", metavar="MODEL",
-                        help="module:name or file.py:name of a model, or of what makes one")
+                        help="module:name or file.py:name of a model or of a function that returns "
+                             "one")
     parser.add_argument("--input", action="append", required=True,
-                        help="shape of one sample, 3x224x224, and its type, 128:int64; once for "
-                             "each input")
-    parser.add_argument("--out", help="the file to write, JSON if it ends so; else to the screen")
-    parser.add_argument("--json", action="store_true", help="write JSON, whatever the file is called")
-    parser.add_argument("--name", help="what JSON calls the model; MODEL's name when left out")
+                        help="shape of one sample, such as 3x224x224, optionally with a type: "
+                             "128:int64; repeat it for each input")
+    parser.add_argument("--out", help="file to write; JSON if the name ends in .json (default: "
+                                      "standard output)")
+    parser.add_argument("--json", action="store_true", help="write JSON with any file name")
+    parser.add_argument("--name", help="name of the model in JSON (default: the name in MODEL)")
     options = parser.parse_args(words)
     try:
         text = _export(options)

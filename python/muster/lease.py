@@ -1,4 +1,4 @@
-"""The lease this process runs under, which rank it is, and whether it is to stop."""
+"""The lease and rank of this process, and whether it should stop."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import time
 from types import FrameType
 from typing import Any, Callable, List, NamedTuple, Optional
 
-_LOOK_EVERY = 1.0  # Seconds between looks at what costs a system call or more.
+_LOOK_EVERY = 1.0  # Seconds between checks that need a system call.
 
 
 class Lease(NamedTuple):
-    """One start of a job. Of two leases of one job, that with the higher epoch is the newer."""
+    """One run of a job. A higher lease epoch means a newer lease of the same job."""
 
-    manager: str  # Which manager's: the ids of two managers have nothing to do with each other.
+    manager: str  # Id of the manager. Different managers may use the same job ids.
     job: int
     epoch: int
 
@@ -33,7 +33,7 @@ def _number(name: str, fallback: int) -> int:
 
 
 def current_lease() -> Optional[Lease]:
-    """The lease of this process; None if it was not started by Muster."""
+    """Returns the lease of this process, or None if Muster did not start it."""
     job, epoch = _number("MUSTER_JOB", 0), _number("MUSTER_EPOCH", 0)
     if job <= 0 or epoch <= 0:
         return None
@@ -41,33 +41,34 @@ def current_lease() -> Optional[Lease]:
 
 
 def _by_home() -> str:
-    """Of a manager that does not say who it is: its directory stands for it. The progress file is
-    HOME/leases/jJOB.eEPOCH/progress.jsonl."""
+    """Returns an id for a manager that does not set MUSTER_MANAGER, derived from its state
+    directory. The progress file is HOME/leases/jJOB.eEPOCH/progress.jsonl."""
     home = os.path.dirname(os.path.dirname(os.environ.get("MUSTER_PROGRESS", "")))
     return hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
 
 
 def rank() -> int:
-    """Which of the job's processes this is, from 0 (RANK)."""
+    """Returns the rank of this process in the job, from 0 (RANK)."""
     return _number("RANK", 0)
 
 
 def world_size() -> int:
-    """How many processes the job has (WORLD_SIZE)."""
+    """Returns the number of processes of the job (WORLD_SIZE)."""
     return _number("WORLD_SIZE", 1)
 
 
 def local_rank() -> int:
-    """Which of the job's processes on this server this is, from 0 (LOCAL_RANK)."""
+    """Returns the rank of this process among the job's processes on this node, from 0
+    (LOCAL_RANK)."""
     return _number("LOCAL_RANK", 0)
 
 
 # ---- when to stop
 
-_asked = False  # Somebody asked this process to stop.
+_asked = False  # A stop was requested.
 _watching = False
 _previous: Any = signal.SIG_DFL
-_ends: List[Callable[[], bool]] = []  # Other ways to learn that the lease is over.
+_ends: List[Callable[[], bool]] = []  # Other checks whether the lease has ended.
 _looked = 0.0
 
 
@@ -79,8 +80,9 @@ def _on_sigterm(number: int, frame: Optional[FrameType]) -> None:
 
 
 def watch() -> bool:
-    """From now on SIGTERM asks to stop instead of ending the process; a handler that was there is
-    called as well. `Loader` does this. Only the main thread can: elsewhere it returns False."""
+    """Installs a SIGTERM handler that requests a stop instead of ending the process. It also calls
+    the previous handler. `Loader` calls this. Returns False, without effect, in other threads than
+    the main thread."""
     global _watching, _previous
     if _watching:
         return True
@@ -91,8 +93,8 @@ def watch() -> bool:
     return True
 
 
-# A forked helper is ended by SIGTERM as ever, or whoever terminates it would wait for ever. While
-# it is made, SIGTERM waits: our handler in the child would note it, and forget it with the rest.
+# A forked helper restores the previous SIGTERM handler; otherwise its parent could not terminate
+# it. SIGTERM is blocked during fork(), because the child resets `_asked` and would lose a signal.
 _forking = threading.local()
 
 
@@ -120,13 +122,14 @@ os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent,
 
 
 def request_stop() -> None:
-    """As if SIGTERM had come, for reasons of the script's own."""
+    """Requests a stop, as SIGTERM does."""
     global _asked
     _asked = True
 
 
 def should_stop() -> bool:
-    """Whether to save and end: SIGTERM came, or a newer lease has taken over the checkpoint."""
+    """Returns whether to save and exit: SIGTERM was received, request_stop() was called, or a newer
+    lease has claimed the checkpoint."""
     global _asked, _looked
     now = time.monotonic()
     if not _asked and now - _looked >= _LOOK_EVERY:
@@ -136,22 +139,23 @@ def should_stop() -> bool:
 
 
 def also_ends_when(over: Callable[[], bool]) -> None:
-    """`over` is asked about once a second whether the lease has ended."""
+    """Registers a check whether the lease has ended. should_stop() calls it at most once per
+    second."""
     _ends.append(over)
 
 
 # ---- helper processes
 
 def apart(*_: Any) -> None:
-    """Called in a helper process: the lease's SIGTERM, which goes to the whole process group,
-    does not reach it any more, so the rank can finish its step and then end its helpers itself.
-    `Loader` does this in the workers of a DataLoader; `Pool(initializer=muster.apart)` elsewhere.
+    """Moves a helper process to its own process group. The lease's SIGTERM goes to the whole group
+    and then no longer reaches the helper, so the rank can finish its step and end its helpers.
+    `Loader` calls this in DataLoader workers; use `Pool(initializer=muster.apart)` elsewhere.
     """
     try:
         os.setpgid(0, 0)
     except OSError:
-        return  # It leads a session: it is apart.
+        return  # A session leader already has its own process group.
     if signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
         while signal.sigtimedwait([signal.SIGTERM], 0):
-            pass  # Came before we were apart.
+            pass  # Discards a SIGTERM that was sent to the old group.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])

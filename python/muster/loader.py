@@ -1,4 +1,4 @@
-"""A loop over batches that ends at a safe point when the lease does, and knows where it was."""
+"""A loop over batches that stops between two batches when the lease ends, and can be resumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PRELOADED = "muster._forkserver"
 
 @contextlib.contextmanager
 def _same_random_numbers() -> Iterator[None]:
-    """Afterwards those of random, numpy and torch, if they are in use, go on as before."""
+    """Restores the random states of random, numpy and torch afterwards, if they are imported."""
     numpy, torch = (cast(Any, sys.modules.get(name)) for name in ("numpy", "torch"))
     plain = random.getstate()
     arrays = numpy.random.get_state() if hasattr(numpy, "random") else None
@@ -38,24 +38,24 @@ def _same_random_numbers() -> Iterator[None]:
 
 
 def _ready_for_workers(context: Any) -> None:
-    """Starts what multiprocessing needs beside workers that are not forked from this process."""
+    """Starts the helper processes that multiprocessing needs for spawned workers."""
     if isinstance(context, str) or context is None:
         context = multiprocessing.get_context(context)
     method = context.get_start_method()
     if method == "fork":
         return
-    # Its start ends with SIGTERM let through, so it must not come while that is kept from workers.
+    # Starting the tracker unblocks SIGTERM, so it must precede the block of SIGTERM for workers.
     resource_tracker.ensure_running()
     if method == "forkserver":
-        # All its children are born into its process group, so it is to leave ours. If it cannot
-        # import that, it keeps SIGTERM blocked, as it is while the workers are made.
+        # Its children inherit its process group, so it must leave ours. If it cannot import the
+        # module, it keeps SIGTERM blocked, as it is while the workers are created.
         others = getattr(forkserver, "_forkserver")._preload_modules
         if _PRELOADED not in others:
             multiprocessing.set_forkserver_preload([_PRELOADED, *others])
 
 
 class _Apart:
-    """A DataLoader's worker_init_fn. A class, since it may have to be pickled."""
+    """The worker_init_fn of a DataLoader. It is a class because it may be pickled."""
 
     def __init__(self, then: Optional[Callable[[int], None]]) -> None:
         self.then = then
@@ -67,17 +67,17 @@ class _Apart:
 
 
 class Skipping(Generic[T]):
-    """A batch sampler that a `Loader` can resume without loading what it passes over.
+    """A batch sampler that a `Loader` can resume without loading the skipped batches.
 
         DataLoader(dataset, batch_sampler=muster.Skipping(BatchSampler(sampler, 32, False)))
 
-    Randomness that a worker draws batch by batch is not passed over with it; draw it from a
-    sample's index and the epoch instead.
+    Workers do not draw the random numbers of skipped batches. Derive random numbers from a sample's
+    index and the epoch instead.
     """
 
     def __init__(self, batches: Iterable[T]) -> None:
         self.batches = batches
-        self.skip = 0  # Batches to leave out the next time.
+        self.skip = 0  # Batches to skip in the next iteration.
 
     def __iter__(self) -> Iterator[T]:
         skip, self.skip = self.skip, 0
@@ -95,20 +95,22 @@ class Skipping(Generic[T]):
 
 
 class Loader(Generic[T]):
-    """Iterates over `iterable`, a list, a DataLoader or the like, once an epoch; reports progress;
-    and ends the loop between two batches when SIGTERM came or a newer lease has taken over.
+    """Iterates over `iterable`, such as a list or a DataLoader, once per epoch, and reports
+    progress. Ends the loop between two batches after SIGTERM, or when a newer lease has claimed the
+    checkpoint.
 
-    `state` is what `state()` returned when the checkpoint was saved: the first loop then begins
-    after the batches that were done. Those are loaded and dropped, so that the rest is as it would
-    have been, unless the batch sampler is a `Skipping`, or the iterable has a method `skip(n)`.
+    `state` is the result of `state()` from the checkpoint. The first loop then starts after the
+    batches that were finished. They are loaded and dropped, so that the remaining batches are the
+    same as without a stop, unless the batch sampler is a `Skipping` or the iterable has a method
+    `skip(n)`.
 
-    `epoch` counts from 0. `position` is how many batches of it were handed out, `step` how many of
-    all epochs. A checkpoint inside the loop therefore belongs after the step on the batch.
+    `epoch` counts from 0. `position` is the number of batches handed out in the epoch, `step` the
+    number in all epochs. Save a checkpoint inside the loop only after the step on the batch.
 
-    `total` is how many steps the whole job takes, if `epochs()` cannot tell. A report goes out
-    every `report_every` seconds. `agree` makes several ranks stop at the same step: called on
-    every rank before every `agree_every`th batch with whether this rank would stop, it returns
-    whether all do.
+    `total` is the number of steps of the whole job, if `epochs()` cannot determine it. Progress is
+    reported every `report_every` seconds. `agree` makes several ranks stop at the same step. It is
+    called on every rank before every `agree_every`th batch with whether this rank would stop, and
+    returns whether all ranks must stop.
     """
 
     def __init__(self, iterable: Iterable[T], state: Optional[Mapping[str, int]] = None, *,
@@ -122,7 +124,7 @@ class Loader(Generic[T]):
         self.position = self._from(state, "position")
         self.step = self._from(state, "step")
         self.total = total
-        self.stopped = False  # The lease ended; what is left is for the next one.
+        self.stopped = False  # The lease ended; the next lease continues.
         self._agree, self._agree_every, self._asks = agree, agree_every, 0
         self._report_every, self._reported = report_every, 0.0
         self._loss: Any = None
@@ -133,18 +135,18 @@ class Loader(Generic[T]):
             return 0
         value = state.get(name)
         if not isinstance(value, int) or value < 0:
-            raise ValueError(f"state: '{name}' is {value!r}; pass what Loader.state() returned "
-                             "when the checkpoint was saved")
+            raise ValueError(f"state: '{name}' is {value!r}; pass the result of Loader.state() "
+                             "from the checkpoint")
         return value
 
     def state(self) -> Dict[str, int]:
-        """Where the loop is: plain numbers, to be saved in the checkpoint."""
+        """Returns the position of the loop as plain numbers, for the checkpoint."""
         return {"epoch": self.epoch, "position": self.position, "step": self.step}
 
     def epochs(self, count: int) -> Iterator[int]:
-        """The epochs up to `count` that are left, and none after the lease ended."""
+        """Yields the remaining epochs below `count`, until the lease ends."""
         if self.total is None:
-            with contextlib.suppress(TypeError):  # Not every iterable knows its length.
+            with contextlib.suppress(TypeError):  # Some iterables have no length.
                 self.total = count * len(self)
         while self.epoch < count and not self.stopped:
             epoch = self.epoch
@@ -153,15 +155,15 @@ class Loader(Generic[T]):
                 self.set_epoch(epoch + 1)
 
     def set_epoch(self, epoch: int, skip: Optional[int] = None) -> None:
-        """The next loop is over this epoch, without its first `skip` batches; unless said, without
-        those that were done, if it is the epoch at hand. After the lease ended it does nothing:
-        where the next one goes on stays as it is."""
+        """Makes the next loop iterate over this epoch, without its first `skip` batches. The
+        default is to skip the finished batches if this is the current epoch, otherwise none. Does
+        nothing after the lease ended, so that the next lease resumes at the right position."""
         if self.stopped or (skip is None and epoch == self.epoch):
             return
         self.epoch, self.position = epoch, skip or 0
 
     def report(self, loss: Any) -> None:
-        """The loss to be told with the next report; a tensor is not read before."""
+        """Sets the loss for the next report. A tensor is not read before that."""
         self._loss = loss
 
     def __len__(self) -> int:
@@ -198,8 +200,8 @@ class Loader(Generic[T]):
                 part.set_epoch(self.epoch)
 
     def _begin_within(self) -> Iterator[T]:
-        """Behind the batches that were done. The checkpoint has the random numbers of after them,
-        so that they are drawn again here must not show."""
+        """Returns an iterator after the finished batches. The checkpoint contains the random state
+        after these batches, so drawing them again must not change it."""
         with _same_random_numbers():
             sampler = getattr(self.iterable, "batch_sampler", None)
             if isinstance(sampler, Skipping):
@@ -218,8 +220,8 @@ class Loader(Generic[T]):
         loader = cast(Any, self.iterable)
         if not getattr(loader, "num_workers", 0) or not hasattr(loader, "worker_init_fn"):
             return iter(self.iterable)
-        # SIGTERM goes to the whole process group. Workers that died of it would fail the step at
-        # hand, so they leave the group, and until they have it is kept from them.
+        # SIGTERM goes to the whole process group. If it killed workers, the current step would
+        # fail. So the workers leave the group, and SIGTERM is blocked until they have left it.
         if not isinstance(loader.worker_init_fn, _Apart):
             loader.worker_init_fn = _Apart(loader.worker_init_fn)
         _ready_for_workers(getattr(loader, "multiprocessing_context", None))

@@ -1,4 +1,4 @@
-"""Tells the manager how far the job is: one line of JSON a report, in the file $MUSTER_PROGRESS."""
+"""Reports the job's progress to the manager: one line of JSON per report in $MUSTER_PROGRESS."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Dict, Mapping, Optional, Tuple
 
 from .lease import rank
 
-_MOST_BYTES = 4096  # The manager passes over longer lines.
-_SHORTEST = 0.2  # Seconds over which a rate means something.
-_since: Optional[Tuple[float, float]] = None  # A step told of, and when: the rate counts from it.
-_torn = False  # The last line was cut short, by a full disk perhaps.
+_MOST_BYTES = 4096  # The manager ignores longer lines.
+_SHORTEST = 0.2  # Minimum seconds for a meaningful rate.
+_since: Optional[Tuple[float, float]] = None  # A reported step and its time: start of the rate.
+_torn = False  # The last line was written only in part, e.g. because the disk is full.
 
 
 def _finite(value: Any) -> Optional[float]:
-    """A number JSON has; tensors of one number are numbers too."""
+    """Returns `value` as a number for JSON, or None. Tensors with one element are numbers too."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
@@ -28,7 +28,7 @@ def _finite(value: Any) -> Optional[float]:
 
 
 def _measured(step: Optional[float]) -> Optional[float]:
-    """Steps a second, since a report that is long enough ago to tell."""
+    """Returns the steps per second since an earlier report, or None if that was too recent."""
     global _since
     if step is None:
         return None
@@ -60,13 +60,14 @@ def _append(path: str, line: Dict[str, Any]) -> None:
 def report(*, step: Any = None, epoch: Any = None, loss: Any = None, rate: Any = None,
            total: Any = None, saved: bool = False,
            cache: Optional[Mapping[str, Any]] = None) -> None:
-    """Says how far the job is. Shown by `muster queue`, `status` and `top`.
+    """Reports the job's progress, which `muster queue`, `status` and `top` show.
 
-    `rate` is in steps a second and measured between reports unless given; `total` is how many
-    steps the whole job will take; `saved` says that the work is safe until here, by which the
-    manager knows who would lose least by being stopped; `cache` are the counters of muster.cache,
-    which tells them itself. Only rank 0 tells; outside Muster nobody
-    does. What cannot be told (NaN, a full disk) is left out: reporting never fails a job.
+    `rate` is in steps per second (default: measured between reports). `total` is the number of
+    steps of the whole job. `saved` means that a checkpoint contains the work so far; the manager
+    prefers to stop jobs that lose little work. `cache` contains the counters of muster.cache, which
+    reports them itself. Only rank 0 reports, and only under Muster. Values that cannot be reported
+    (such as NaN) are omitted, and errors (such as a full disk) are ignored: reporting never fails a
+    job.
     """
     try:
         path = os.environ.get("MUSTER_PROGRESS")

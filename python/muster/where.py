@@ -1,4 +1,4 @@
-"""Where the manager listens, and with which token to come; found as the command line finds it."""
+"""Finds the manager's address and the access token, by the same rules as the command line."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import stat
 import urllib.parse
 from typing import Dict, NamedTuple, Optional
 
-_LONGEST_PATH = 107  # Bytes of a Unix socket's path.
+_LONGEST_PATH = 107  # Maximum length of a Unix socket's path, in bytes.
 
 
 class MusterError(Exception):
-    """What the manager refused, in its own words, or why it could not be asked.
+    """The manager refused a request (with its message) or could not be reached.
 
-    `status` is the HTTP status, 0 if there was no answer at all.
+    `status` is the HTTP status, or 0 if there was no answer.
     """
 
     def __init__(self, words: str, status: int = 0) -> None:
@@ -25,7 +25,7 @@ class MusterError(Exception):
 
 
 class Where(NamedTuple):
-    """A Unix socket's path, or a host and port with a token."""
+    """The manager's address: the path of a Unix socket, or host and port with a token."""
 
     socket: str = ""
     host: str = ""
@@ -43,7 +43,7 @@ class Where(NamedTuple):
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def connection(self, timeout: float) -> http.client.HTTPConnection:
-        """Not yet connected."""
+        """Returns a connection that is not connected yet."""
         if self.socket:
             return _UnixConnection(self.socket, timeout)
         if not self.tls:
@@ -68,13 +68,13 @@ def _trusted() -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=own)
     except (OSError, ssl.SSLError) as error:
-        raise MusterError(f"MUSTER_CA: no certificates to trust in '{own}': {error}") from error
+        raise MusterError(f"MUSTER_CA: no trusted certificates in '{own}': {error}") from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
 
 
 def manager_home() -> Optional[str]:
-    """$MUSTER_HOME, else $XDG_STATE_HOME/muster, else ~/.local/state/muster."""
+    """Returns $MUSTER_HOME, or $XDG_STATE_HOME/muster, or ~/.local/state/muster."""
     for name, rest in (("MUSTER_HOME", ""), ("XDG_STATE_HOME", "muster"),
                        ("HOME", ".local/state/muster")):
         if os.environ.get(name):
@@ -83,14 +83,13 @@ def manager_home() -> Optional[str]:
 
 
 def find_manager(server: Optional[str] = None) -> Where:
-    """`server`, else MUSTER_SERVER, else the socket in the manager's directory."""
+    """Returns the address `server`, or MUSTER_SERVER, or the socket in the state directory."""
     said = server or os.environ.get("MUSTER_SERVER", "")
     source = "server" if server else "MUSTER_SERVER"
     if not said:
         home = manager_home()
         if home is None:
-            raise MusterError("no HOME in the environment: say where the manager is with "
-                              "MUSTER_SERVER")
+            raise MusterError("HOME is not set; use MUSTER_SERVER to specify the manager's address")
         return _socket_at(os.path.join(home, "muster.sock"))
     if said.startswith(("http://", "https://")):
         return _tcp_at(said, source)
@@ -98,12 +97,12 @@ def find_manager(server: Optional[str] = None) -> Where:
         return _socket_at(said[len("unix:"):])
     if "/" in said and "://" not in said:
         return _socket_at(said)
-    raise MusterError(f"{source}: neither the path of a socket nor http(s)://HOST:PORT: '{said}'")
+    raise MusterError(f"{source}: must be a socket path or http(s)://HOST:PORT, not '{said}'")
 
 
 def _socket_at(path: str) -> Where:
     if len(os.fsencode(path)) > _LONGEST_PATH:
-        raise MusterError(f"the path of a socket has at most {_LONGEST_PATH} bytes: '{path}'")
+        raise MusterError(f"socket path longer than {_LONGEST_PATH} bytes: '{path}'")
     return Where(socket=path)
 
 
@@ -123,7 +122,7 @@ def _tcp_at(said: str, source: str) -> Where:
 def _token() -> str:
     token = os.environ.get("MUSTER_TOKEN", "") or _kept_token()
     if any(not "!" <= c <= "~" for c in token):
-        raise MusterError("the token has a character that no token has")
+        raise MusterError("the token contains an invalid character")
     return token
 
 
@@ -131,16 +130,16 @@ def _kept_token() -> str:
     home = manager_home()
     path = os.path.join(home or "", "token")
     if home is None or not os.path.exists(path):
-        return ""  # The manager will say it wants one.
+        return ""  # If the manager requires a token, it reports the error.
     try:
         if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
-            raise MusterError(f"{path}: others can read this token; close it with 'chmod 600'")
+            raise MusterError(f"{path}: other users can read this token; run 'chmod 600' on it")
         with open(path, encoding="utf-8") as file:
             token = file.readline().strip()
     except OSError as error:
         raise MusterError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
-        raise MusterError(f"{path}: cannot be read: it is no text") from None
+        raise MusterError(f"{path}: cannot be read: it is not text") from None
     if not token:
         raise MusterError(f"{path}: is empty")
     return token

@@ -193,11 +193,11 @@ class Named(CacheCase):
         with Cache(100, "train", 10):
             for arguments, said in (((101, "train", 10), "a budget of 100 bytes, not for .* 101"),
                                     ((100, "train", 11), "10 items, not for 11 items")):
-                with self.assertRaisesRegex(ValueError, f"'train' was made for {said}"):
+                with self.assertRaisesRegex(ValueError, f"'train' was created for {said}"):
                     Cache(*arguments)
         one, other = self.folder([10]), self.folder([10])
         files = CachedFiles(one, 100, name="train")
-        with self.assertRaisesRegex(ValueError, "was made for the dataset"):
+        with self.assertRaisesRegex(ValueError, "was created for the dataset"):
             CachedFiles(other, 100, name="train")
         self.assertEqual(files[0], content(0, 10))
         files.close()

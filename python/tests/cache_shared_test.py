@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of muster.cache with several processes: one copy for all, whoever is killed.
+"""Tests of muster.cache with several processes: one shared copy, even if a process is killed.
 
     python3 python/tests/cache_shared_test.py [TestCase[.test]]
 """
@@ -42,7 +42,7 @@ class Logged:
 
 
 def read_all(data, order, barrier):
-    """What a worker does."""
+    """The body of a worker process."""
     barrier.wait()
     for key in order:
         if data[key] != content(key, SIZE):
@@ -64,7 +64,7 @@ class SharedCase(CacheCase):
         return counts
 
     def check_memory(self):
-        """One copy: the items, and what is said to be needed beside them, in whole pages."""
+        """There is one copy: the items and the documented overhead, in whole pages."""
         taken = self.data.cache.allocated_bytes()
         self.assertGreaterEqual(taken, BUDGET)
         self.assertLess(taken, BUDGET + 8 * COUNT + 23 * COUNT + 70_000)
@@ -96,7 +96,7 @@ class OneCopy(SharedCase):
         self.check_memory()
 
     def check_race(self, method):
-        """All four want everything, in one order: each held item is read once and no more."""
+        """All four processes read all items in the same order: each stored item is read once."""
         order = shuffled(COUNT, 1)
         self.epoch(method, [order] * 4)
         reads = self.reads()
@@ -230,7 +230,7 @@ class Killed(CacheCase):
 
             ends.add(in_child(action))
             with cache._changing():
-                pass  # Whoever comes next finishes what was begun.
+                pass  # The next process completes the interrupted change.
             self.check_after(cache, found=1 in cache)
         self.assertEqual(ends, {-signal.SIGKILL, 0})
 
@@ -264,7 +264,7 @@ class Killed(CacheCase):
     def test_a_child_that_lives_on_keeps_no_lock_of_its_parent(self):
         cache = self.make()
         began, beginning = os.pipe()
-        end, ending = os.pipe()  # The child lives until the test is over.
+        end, ending = os.pipe()  # The child lives until the end of the test.
         for fd in (began, end, ending):
             self.addCleanup(os.close, fd)
 
@@ -283,7 +283,7 @@ class Killed(CacheCase):
 
 
 class DyingWords:
-    """Shared words that end the process instead of the write after so many."""
+    """Shared words that kill the process instead of a write, after a given number of writes."""
 
     def __init__(self, words, last):
         self.words = words

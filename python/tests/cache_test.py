@@ -3,7 +3,7 @@
 
     python3 python/tests/cache_test.py [TestCase[.test]]
 
-Those with several processes are in cache_shared_test.py and cache_named_test.py.
+Tests with several processes are in cache_shared_test.py and cache_named_test.py.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ sys.path.insert(0, str(LIBRARY))
 from muster import _room  # noqa: E402
 from muster.cache import Cache, CachedDataset, CachedFiles, Lru  # noqa: E402
 
-LONGEST = 120  # Seconds a test may take: a lock that is never given back is a failure, not a wait.
+LONGEST = 120  # Maximum seconds per test, so that a lock that is never released fails the test.
 
 
 def content(key, size):
@@ -192,7 +192,7 @@ class Edges(CacheCase):
         self.assertEqual(data[-1], bytearray(b"q"))
         sizes = sum(len(pickle.dumps(x, 5)) for x in data.dataset if x != b"")
         self.assertEqual(data.counters().held_bytes, sizes)
-        with self.assertRaisesRegex(IndexError, "item 5 of a dataset of 5"):
+        with self.assertRaisesRegex(IndexError, "item 5 is out of range: the dataset has 5 items"):
             data[5]
 
     def test_transform_sees_every_item_and_is_not_cached(self):
@@ -235,10 +235,10 @@ class Edges(CacheCase):
         for path, said in (
                 (f"{folder}/no", f"the dataset's path '{folder}/no' does not exist"),
                 (f"{folder}/no/so/deep", f"the dataset's path '{folder}/no/so/deep' does not "
-                                         f"exist: there is no '{folder}/no'"),
+                                         f"exist: '{folder}/no' is missing"),
                 ([f"{folder}/0/00000.bin", f"{folder}/x"],
                  f"the dataset's path '{folder}/x' does not exist"),
-                ([folder], f"the dataset's path '{folder}' is no file")):
+                ([folder], f"the dataset's path '{folder}' is not a file")):
             with self.assertRaises(FileNotFoundError) as caught:
                 CachedFiles(path, 100)
             self.assertEqual(str(caught.exception), said)
@@ -247,16 +247,16 @@ class Edges(CacheCase):
             CachedFiles(f"{folder}/empty", 100)
         files = CachedFiles(folder, 100)
         os.unlink(f"{folder}/0/00000.bin")
-        with self.assertRaisesRegex(FileNotFoundError, "0.bin' was in the dataset and is gone"):
+        with self.assertRaisesRegex(FileNotFoundError, "0.bin' was in the dataset, but no longer"):
             files[0]
 
     def test_bad_arguments(self):
-        for budget, error, said in ((None, TypeError, "budget: None is no number; say how many"),
-                                    ("8GB", TypeError, "budget: '8GB' is no number; say"),
+        for budget, error, said in ((None, TypeError, "budget: None is not a number; give the"),
+                                    ("8GB", TypeError, "budget: '8GB' is not a number"),
                                     (-1, ValueError, "budget: -1 is negative")):
             with self.assertRaisesRegex(error, said):
                 Cache(budget)
-        with self.assertRaisesRegex(ValueError, "name: 'a/b' is not"):
+        with self.assertRaisesRegex(ValueError, "name: must be 1 to 100 .*: 'a/b'"):
             Cache(1, name="a/b")
 
 
@@ -269,12 +269,12 @@ class Memory(CacheCase):
                 data = CachedDataset([b"x"], 5 * 10**9)
         self.assertEqual([str(warning.message) for warning in said], [
             "cache: a budget of 5.0 GB is more than nine tenths of the 1.0 MB free in /dev/shm; "
-            "it is 900.0 KB (900000 bytes) instead"] * 2)
+            "using 900.0 KB (900000 bytes) instead"] * 2)
         self.assertEqual(cache.counters().budget_bytes, 900_000)
         self.assertEqual(data[0], b"x")
 
     def test_no_memory_for_the_table_is_said(self):
-        """In a /dev/shm of its own, which is full; a mapping would end the process there."""
+        """Uses a separate, full /dev/shm, where a write to a mapping would kill the process."""
         code = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -292,7 +292,7 @@ Cache(1000, "small", 10).put(0, b"x")
                        'mount -t tmpfs -o size=1m t "$0" && exec "$@"', folder]
             if not shutil.which("unshare") or subprocess.run(
                     mounted + ["true"], check=False, stderr=subprocess.DEVNULL).returncode:
-                self.skipTest("no file system of its own can be mounted here")
+                self.skipTest("a separate file system cannot be mounted here")
             ended = subprocess.run(
                 mounted + [sys.executable, "-Bc", code, str(LIBRARY), folder],
                 capture_output=True, text=True, check=False)

@@ -12,7 +12,7 @@ from helper import LibraryTest, lease
 
 import muster
 
-# Two copies of one job that are alive together; each does what it is told, a line at a time.
+# Two copies of one job that run at the same time. Each executes the commands it reads line by line.
 COPY = """
 import muster, pickle, sys
 def wait(): sys.stdin.readline()
@@ -119,7 +119,7 @@ with muster.checkpoint("run.ckpt") as file:
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.assertEqual(self.path.read_bytes(), b"old" * 1000)
-        # What it left is removed by the next one that saves.
+        # The next process that saves removes the unfinished file.
         with mock.patch.dict(os.environ, lease(epoch=2)):
             self.assertEqual(muster.resume(self.path, read), b"old" * 1000)
             self.save(b"newer")
@@ -149,8 +149,8 @@ say("saved")
         self.assertEqual(process.wait(60), 0)
 
     def words(self, path="run.ckpt"):
-        return (f"{os.path.realpath(self.folder)}/{path} belongs to lease 2 of job 7 now, so this "
-                "copy, lease 1, may not save it; end it")
+        return (f"{os.path.realpath(self.folder)}/{path} now belongs to lease 2 of job 7, so this "
+                "copy, lease 1, cannot save it; end this copy")
 
     def test_a_stale_copy_cannot_save(self):
         old = self.copy(self.OLD, 1)
@@ -193,7 +193,7 @@ say("saved")
         self.expect_stale(old, self.words())
 
     def test_many_copies_that_save_as_they_can(self):
-        """Whatever the order, what is there at the end is the newest lease's."""
+        """In any order, the final checkpoint is that of the newest lease."""
         body = """
 wait()
 muster.claim("run.ckpt")
@@ -213,7 +213,7 @@ say("saved")
 
 class OtherJobs(CheckpointTest):
     def test_whoever_came_last_has_it(self):
-        """A job may go on from where another, of any number, came to."""
+        """A job may resume from the checkpoint of another job with any number."""
         with mock.patch.dict(os.environ, lease(9, 4)):
             self.save(b"nine")
         old = self.copy(Stale.OLD.replace("pickle.load", "str"), 1)
@@ -223,8 +223,8 @@ class OtherJobs(CheckpointTest):
             muster.claim(self.path)
         self.tell(old)
         self.says(old, "stale")
-        self.says(old, f"{os.path.realpath(self.path)} belongs to job 2 now, so job 7 may not save "
-                       "it; give each job a checkpoint of its own")
+        self.says(old, f"{os.path.realpath(self.path)} now belongs to job 2, so job 7 cannot save "
+                       "it; use a separate checkpoint for each job")
 
     def test_another_managers_leases_are_not_older_or_newer(self):
         with mock.patch.dict(os.environ, lease(7, 5, "/one")):

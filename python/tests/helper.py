@@ -1,5 +1,5 @@
-"""What the tests of the library share: it on the path, a scratch folder, an environment without or
-with a lease, and copies of a job as real processes."""
+"""Helpers of the library's tests: the import path, a temporary directory, an environment with or
+without a lease, and copies of a job as real processes."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import time
 import unittest
 from unittest import mock
 
-sys.dont_write_bytecode = True  # Nothing is left beside the sources.
+sys.dont_write_bytecode = True  # Keeps the source tree clean.
 LIBRARY = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(LIBRARY))
 
@@ -66,6 +66,6 @@ class LibraryTest(unittest.TestCase):
             self.fail(f"'{words}' expected, not {line!r}: {process.stderr.read()}")
 
     def tell(self, process):
-        """It goes on: it waits for a line."""
+        """Lets the process continue, which waits for a line."""
         process.stdin.write("\n")
         process.stdin.flush()

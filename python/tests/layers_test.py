@@ -218,17 +218,17 @@ class Head(nn.Module):
     def test_parameters_not_used_are_named(self):
         status, _, err = run_main(self.source + ":Head", "--input", "4")
         self.assertEqual(status, 0)
-        self.assertEqual(err, "note: 2 parameters are not used and not counted: other.weight, "
+        self.assertEqual(err, "note: 2 parameters are unused and not counted: other.weight, "
                               "other.bias\n")
 
     def test_refuses_in_one_line(self):
         for words, what in [
-                ((self.source, "--input", "3"), "not of the form module:name"),
-                ((self.source + ":made", "--input", "3"), "cannot be made: AttributeError"),
-                (("no.such:thing", "--input", "3"), "cannot be made: ModuleNotFoundError"),
-                ((self.source + ":number", "--input", "3"), "cannot be made: TypeError"),
-                ((self.source + ":make", "--input", "3x"), "not a shape such as 3x224x224: '3x'"),
-                ((self.source + ":make", "--input", "3:word"), "not a type such as float32"),
+                ((self.source, "--input", "3"), "MODEL: must be module:name"),
+                ((self.source + ":made", "--input", "3"), "cannot be created: AttributeError"),
+                (("no.such:thing", "--input", "3"), "cannot be created: ModuleNotFoundError"),
+                ((self.source + ":number", "--input", "3"), "cannot be created: TypeError"),
+                ((self.source + ":make", "--input", "3x"), "must be a shape such as 3x224x224"),
+                ((self.source + ":make", "--input", "3:word"), "must be a type such as float32"),
                 ((self.source + ":make", "--input", "4x24x24"), "does not run on 4x24x24"),
                 ((self.source + ":make", "--input", "3x24x24", "--out", "/no/where.csv"),
                  "/no/where.csv")]:

@@ -38,7 +38,7 @@ class Environment(LibraryTest):
 
 
 class Stops(LibraryTest):
-    """In processes of their own, since they are sent signals."""
+    """These tests run separate processes, because they send signals."""
 
     def run_code(self, code, status=0):
         process = self.start("import muster, os, signal, time\n" + code)

@@ -1,4 +1,4 @@
-"""The loop over batches: where it stops, where it goes on, what it tells."""
+"""Tests of the loop over batches: where it stops, where it resumes, what it reports."""
 
 import json
 import os
@@ -38,7 +38,7 @@ os.setpgid(0, 0)
 """
 
 
-# The same with workers that import the script anew, which takes a while; SIGTERM comes meanwhile.
+# The same with workers that import the script again. SIGTERM arrives during the import.
 STARTED_ANEW = """
 import multiprocessing, os, signal, sys, muster
 
@@ -177,7 +177,7 @@ class Stops(LoaderTest):
         for stop_at in range(1, 13):
             muster.lease._asked = False
             first = muster.Loader("abcd")
-            seen = run(first, stop_at)  # Its outer loop goes on, which moves nothing.
+            seen = run(first, stop_at)  # Its outer loop continues; the position stays.
             muster.lease._asked = False
             self.assertEqual(seen + run(muster.Loader("abcd", first.state())), whole)
 
@@ -217,14 +217,14 @@ print(loader.stopped, loader.step)
 
     def test_a_wrong_state_is_refused(self):
         for state in ({}, {"epoch": 0, "position": -1, "step": 0}, {"epoch": "0"}):
-            with self.assertRaisesRegex(ValueError, r"pass what Loader.state\(\) returned"):
+            with self.assertRaisesRegex(ValueError, r"pass the result of Loader.state\(\)"):
                 muster.Loader("abc", state)
         with self.assertRaisesRegex(ValueError, "agree_every is 0; it must be 1 or more"):
             muster.Loader("abc", agree_every=0)
 
 
 class Agrees(LoaderTest):
-    """Of several ranks, stand-ins that are asked in turn."""
+    """Simulates several ranks that are called one after the other."""
 
     def test_this_rank_stops_when_another_must(self):
         answers = iter([False, False, True])

@@ -1,4 +1,4 @@
-"""What goes to $MUSTER_PROGRESS, and that nothing comes of what cannot."""
+"""Tests of the reports in $MUSTER_PROGRESS: values that cannot be reported are omitted."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import muster.progress
 
 
 class Tensor:
-    """What behaves as a tensor of one number does."""
+    """Behaves like a tensor with one element."""
 
     def __float__(self):
         return 0.25
