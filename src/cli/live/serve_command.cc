@@ -53,7 +53,7 @@ void ServeCommand::add_to(Command app) {
       .needs(check);
   const Option background = command_.add_flag("--background", background_,
                                               "run in the background, without this terminal");
-  command_.add_flag("--stop", stop_, "stop the running manager; its jobs keep running")
+  command_.add_flag("--stop", stop_, "stop the running manager; running jobs continue")
       .excludes(background);
   std::string kinds;
   for (const ExecutorKind& kind : executors()) {
@@ -136,7 +136,7 @@ int ServeCommand::run(Streams streams) {
     if (const MaybeError refusal = end_manager(options.home)) {
       return complain(streams, *refusal);
     }
-    streams.out << "the manager in " << options.home << " has stopped; its jobs keep running\n";
+    streams.out << "the manager in " << options.home << " has stopped; running jobs continue\n";
     return kExitDone;
   }
   if (background_) return run_in_background(streams, options);

@@ -70,14 +70,14 @@ json band_json(const EngineSnapshot& snapshot, const Band& band, const LiveClock
   }
   std::string says = verb + in_about(snapshot, band.likely);
   if (band.likely == Instant::never()) {
-    says = fmt::format("no predicted start time (9 of 10 such jobs: later than {})",
+    says = fmt::format("no predicted start time (90% chance: later than {})",
                        about(band.soonest - snapshot.now));
   } else if (band.latest == Instant::never()) {
-    says += fmt::format(" (9 of 10 such jobs: later than {})", about(band.soonest - snapshot.now));
+    says += fmt::format(" (90% chance: later than {})", about(band.soonest - snapshot.now));
   } else {
     const std::string from = about(band.soonest - snapshot.now);
     const std::string to = about(band.latest - snapshot.now);
-    if (from != to) says += fmt::format(" (8 of 10 such jobs: {} to {})", from, to);
+    if (from != to) says += fmt::format(" (80% chance: {} to {})", from, to);
   }
   return {{"says", says},
           {"soonest", time_json(clock, band.soonest)},

@@ -13,7 +13,7 @@
 namespace muster {
 
 std::string gpu_count(std::int64_t count);  // "1 GPU"
-// A band as JSON, with "says": "starts in about 2 h (8 of 10 such jobs: 1 h to 4 h)".
+// A band as JSON, with "says": "starts in about 2 h (80% chance: 1 h to 4 h)".
 nlohmann::json band_json(const EngineSnapshot& snapshot, const Band& band, const LiveClock& clock,
                          const char* verb = "starts ");
 

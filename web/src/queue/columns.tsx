@@ -34,7 +34,7 @@ function Eta(props: {eta: Band; now: number}) {
   const tip = () => (
     <>
       <p>likely {exactly(likely)}</p>
-      <p>8 of 10 such jobs start: {band(eta, now)}</p>
+      <p>80% chance: {band(eta, now)}</p>
     </>
   );
   return (
