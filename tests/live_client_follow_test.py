@@ -85,7 +85,7 @@ class Follows(ClientTest):
         m.jobs[2].update(where="left:0-1+3,right:0", request={"launch_per": "gpu"})
         m.asked.clear()
         self.run_muster("logs", "2", "--lease", "1", "--rank", "3")
-        self.assertTrue(any("node=1" in target for target in m.asked), m.asked)
+        self.assertTrue(any("node=1" in target for _, target, _, _ in m.asked), m.asked)
         self.assertIn("never ran: job 1 (old): done", self.run_muster("logs", "-f", "1",
                                                                       status=1)[1])
 

@@ -14,7 +14,7 @@ constexpr Entry<Mechanism> kMechanisms[] = {
     {"proportional", "CPU and memory in proportion to GPUs", &make_part<Mechanism, Proportional>},
     {"greedy", "best-case demand; a job waits until it fits (Synergy-Greedy)",
      &make_part<Mechanism, Greedy>},
-    {"tune", "best-case demand if it fits, never below the proportional share (Synergy-Tune)",
+    {"tune", "best-case demand if it fits, never slower than the proportional share (Synergy-Tune)",
      &make_part<Mechanism, Tune>},
     {"opt", "upper bound for all mechanisms, with the cluster as one node (Synergy-Opt)",
      &make_part<Mechanism, Opt>},

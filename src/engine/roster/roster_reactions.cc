@@ -103,7 +103,7 @@ std::string Roster::over_memory(const Placement& placement) const {
   if (std::abs(off) <= all.gpus) {  // Tolerance for rounding down.
     words += fmt::format(" (share of {} of {} GPU{})", share.gpus(), all.gpus, s_of(all.gpus));
   }
-  if (placement.size() > 1) words += fmt::format(" on one of its {} servers", placement.size());
+  if (placement.size() > 1) words += fmt::format(" on one of its {} nodes", placement.size());
   return words;
 }
 

@@ -21,6 +21,8 @@ bool is_name_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
 }
 
+bool is_option(std::string_view word) { return word.starts_with("--"); }
+
 // Replaces the password in each "://user:password@".
 std::string without_url_passwords(std::string text) {
   constexpr std::string_view kScheme = "://";
@@ -61,8 +63,9 @@ std::string without_secrets(std::string_view text) {
     std::size_t end = at;
     while (end < text.size() && is_name_char(text[end])) ++end;
     out += text.substr(at, end - at);
-    const bool hides =
-        end < text.size() && text[end] == '=' && is_secret_name(text.substr(at, end - at));
+    const std::string_view name = text.substr(at, end - at);
+    const bool hides = end < text.size() && is_secret_name(name) &&
+                       (text[end] == '=' || (text[end] == ' ' && is_option(name)));
     if (end < text.size()) out += text[end];
     at = end + 1;
     if (!hides) continue;
@@ -85,8 +88,12 @@ void hide_secrets(json& request) {
   }
   if (const auto command = request.find("command");
       command != request.end() && command->is_array()) {
+    bool is_value = false;  // The last word was an option such as --api-key.
     for (json& word : *command) {
-      if (word.is_string()) word = without_secrets(word.get<std::string>());
+      if (!word.is_string()) continue;
+      const std::string text = word.get<std::string>();
+      word = is_value && !is_option(text) ? std::string(kHidden) : without_secrets(text);
+      is_value = is_option(text) && is_secret_name(text);
     }
   }
 }

@@ -23,6 +23,8 @@ TEST(Secrets, AreHiddenInCommands) {
   EXPECT_EQ(without_secrets("postgres://u:p@h/db --lr=0.1"), "postgres://u:***@h/db --lr=0.1");
   EXPECT_EQ(without_secrets("echo a=b; https://host:80/x"), "echo a=b; https://host:80/x");
   EXPECT_EQ(without_secrets("KEY="), "KEY=***");
+  EXPECT_EQ(without_secrets("run --api-key abc --lr 1"), "run --api-key *** --lr 1");
+  EXPECT_EQ(without_secrets("press KEY twice"), "press KEY twice");
 }
 
 TEST(Secrets, AreHiddenInRequests) {
@@ -34,6 +36,10 @@ TEST(Secrets, AreHiddenInRequests) {
   EXPECT_EQ(request["env"]["DATA"], "/d");
   EXPECT_EQ(request["env"]["DATABASE_URL"], "pg://u:***@h");
   EXPECT_EQ(request["command"][2], "TOKEN=*** run");
+  nlohmann::json options = {{"command", {"run", "--api-key", "abc", "--token", "--lr", "1"}}};
+  hide_secrets(options);
+  EXPECT_EQ(options["command"],
+            (nlohmann::json{"run", "--api-key", "***", "--token", "--lr", "1"}));
   nlohmann::json odd = {{"env", 3}, {"command", "text"}};
   hide_secrets(odd);
   EXPECT_EQ(odd["env"], 3);

@@ -54,8 +54,8 @@ function placesIn(fleet: Fleet): Map<number, number> {
   return places;
 }
 
-// CSS classes c0, c1... If more tenants have jobs than the palette has colors, the same colors with stripes follow. Jobs have
-// no stripes, because there are too many.
+// CSS classes c0, c1... If more tenants have jobs than the palette has colors, striped colors follow. Jobs
+// have no stripes, because there are too many.
 function colourOf(fleet: Fleet, job: FleetJob): string {
   if (byJob(fleet)) return `job c${job.id % COLORS}`;
   const place = placesIn(fleet).get(job.tenant) ?? 0;
