@@ -59,11 +59,11 @@ std::vector<Place> line_up(std::span<const QueuedJob> jobs) {
   std::vector<Place> line(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     MUSTER_CHECK(jobs[i].gpus >= 1);
-    MUSTER_CHECK(i == 0 || jobs[i - 1].submit <= jobs[i].submit);
     line[i].job = static_cast<std::uint32_t>(i);
   }
   std::stable_sort(line.begin(), line.end(), [&](const Place& a, const Place& b) {
-    return jobs[a.job].tenant < jobs[b.job].tenant;
+    if (jobs[a.job].tenant != jobs[b.job].tenant) return jobs[a.job].tenant < jobs[b.job].tenant;
+    return jobs[a.job].submit < jobs[b.job].submit;
   });
   for (std::uint32_t i = 0; i < line.size(); ++i) {
     const QueuedJob& job = jobs[line[i].job];

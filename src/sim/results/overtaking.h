@@ -33,8 +33,8 @@ namespace muster {
 
 struct QueuedJob {
   TenantId tenant;
-  std::int32_t gpus = 1;  // At least 1.
-  Instant submit;
+  std::int32_t gpus = 1;             // At least 1.
+  Instant submit;                    // When it entered the queue.
   Instant start = Instant::never();  // First start; never() if there was none.
   // When the job released its GPUs. Without GPUs: when it left the queue (a rejected job: on
   // submission). never() if it ran or waited until the end of the run.
@@ -64,10 +64,9 @@ struct OvertakingResult {
   std::array<OvertakingCount, kOvertakenSizes.size()> by_size;
 };
 
-// REQUIRES: jobs are in order of submission and points in order of time. If several points have the
-// same time, the last one counts. Before the first point, nothing counts as harmful. For n jobs and
-// p points: O((n + p) log(n + p)) time, about 30 n + 16 p bytes. The test compares it with a naive
-// reference implementation.
+// REQUIRES: points are in order of time. If several points have the same time, the last one counts.
+// Before the first point, nothing counts as harmful. For n jobs and p points: O((n + p) log(n + p))
+// time, about 30 n + 16 p bytes. The test compares it with a naive reference implementation.
 OvertakingResult find_overtaking(std::span<const QueuedJob> jobs, std::span<const FreePoint> free);
 
 }  // namespace muster

@@ -20,7 +20,7 @@ Topology cluster(std::int32_t gpus) {
 JobOutcome finished(std::int64_t submit_us, std::int64_t wait_us, std::int64_t run_us) {
   JobOutcome job;
   job.fate = JobResult::kFinished;
-  job.submit = Instant::micros(submit_us);
+  job.submit = job.queued = Instant::micros(submit_us);
   job.start = Instant::micros(submit_us + wait_us);
   job.end = Instant::micros(submit_us + wait_us + run_us);
   job.run = Duration::micros(run_us);
@@ -157,6 +157,22 @@ TEST(Summary, AWindowIsCutToTheJobsThereAre) {
   EXPECT_EQ(summarize(result, cluster(1), Window{50, 99}).jobs, 0u);
   EXPECT_EQ(summarize(result, cluster(1), Window{2, 1}).jobs, 0u);
   EXPECT_EQ(summarize(result, cluster(1), Window{0, 3}).jobs, 3u);
+}
+
+// The second job fails in its pre-run, the third leaves its pre-run at 30 and then waits until 50.
+TEST(Summary, JobsInAPreRunAreNotOvertaken) {
+  SimResult result;
+  result.jobs = {finished(0, 0, 100), finished(5, 0, 20), finished(5, 45, 100), finished(10, 0, 9),
+                 finished(40, 0, 9)};
+  result.jobs[1].fate = JobResult::kFailed;
+  result.jobs[1].start = result.jobs[1].queued = Instant::never();
+  result.jobs[1].gpus = result.jobs[2].gpus = 4;
+  result.jobs[2].queued = Instant::micros(30);
+  result.free = {{Instant::micros(0), 0}};
+  const OvertakingResult found = summarize(result, cluster(8)).waiting.overtaking;
+  EXPECT_EQ(found.starts, 4u);
+  EXPECT_EQ(found.total, (OvertakingCount{1, 0}))
+      << "only the last job overtakes, namely the third";
 }
 
 TEST(Summary, AnInterruptedRunUsesNoMoreGpusThanThereAre) {

@@ -20,11 +20,11 @@ OvertakingResult overtaking_of(const SimResult& result) {
     QueuedJob place;
     place.tenant = job.tenant;
     place.gpus = job.gpus < 1 ? 1 : job.gpus;
-    place.submit = job.submit;
+    // A job that failed in its pre-run, or was rejected, never waited in the queue.
+    const bool was_queued = job.queued != Instant::never() && job.fate != JobResult::kRejected;
+    place.submit = was_queued ? job.queued : job.submit;
     place.start = job.start;
-    place.end = job.first_end;
-    if (job.fate == JobResult::kRejected)
-      place.end = job.submit;  // A rejected job never waited in the queue.
+    place.end = was_queued ? job.first_end : place.submit;
     line.push_back(place);
   }
   return find_overtaking(line, result.free);

@@ -26,6 +26,8 @@ enum class JobResult : std::uint8_t {
 struct JobOutcome {
   JobResult fate = JobResult::kUnfinished;
   Instant submit;
+  // When it entered the queue: at submission, or after its pre-run; never() if it did not.
+  Instant queued = Instant::never();
   Instant start = Instant::never();  // First lease; never() if there was none.
   Instant end = Instant::never();    // never() unless finished or failed.
   Duration run;                      // Time with GPUs, including overheads.

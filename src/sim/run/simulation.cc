@@ -164,6 +164,7 @@ void Simulation::gather_events() {
 
 void Simulation::submit(std::size_t index) {
   const TraceJob& job = trace_.jobs[index];
+  result_.jobs[index].queued = now_;
   JobSpec spec;
   spec.gpus = job.gpus;
   spec.gpu_type = type_of_name_[job.gpu_type];

@@ -200,7 +200,7 @@ void WorkloadMaker::add_lease(const KnownJob& job, const PastLease& lease, std::
 
 void WorkloadMaker::add_outcome(const KnownJob& job, std::size_t index) {
   JobOutcome outcome;
-  outcome.submit = job.eligible - origin_;
+  outcome.submit = outcome.queued = job.eligible - origin_;
   outcome.gpus = job.request.gpus;
   if (history_.settings.tenants) {
     const Result<TenantId> tenant = history_.settings.tenants->tenant_of_job(job.tenant);
