@@ -193,13 +193,18 @@ class Reference {
   // The head starts when, according to the estimates, enough GPUs are free. `spare` is the number
   // of free GPUs that it does not need then.
   void backfill(const ReferenceJob& head, const std::vector<ReferenceJob*>& others) {
+    if (free() == 0) return;
     std::vector<const ReferenceJob*> running;
-    for (const ReferenceJob& job : jobs_) {
-      if (job.running) running.push_back(&job);
+    for (ReferenceJob& job : jobs_) {
+      if (!job.running) continue;
+      // A job that exceeds its estimate is expected to run as long again.
+      if (job.believed_end <= now_) {
+        job.believed_end = now_ + (job.worked < job.estimate ? job.estimate - job.worked
+                                                             : std::max(job.worked, kSecond));
+      }
+      running.push_back(&job);
     }
-    const auto end_of = [this](const ReferenceJob* job) {
-      return std::max(now_, job->believed_end);
-    };
+    const auto end_of = [](const ReferenceJob* job) { return job->believed_end; };
     const auto free_at = [&](std::int64_t time) {
       std::int64_t sum = free();
       for (const ReferenceJob* job : running) sum += end_of(job) <= time ? job->gpus : 0;

@@ -70,12 +70,20 @@ class ComposedPlanner::Backfill {
   std::int32_t leftover_ = 0;  // GPUs that the head will not need when it starts.
 };
 
+// Keeps the new estimate of an overdue job until it, too, has passed: most plans then cost nothing
+// per job.
+Instant ComposedPlanner::expected_end(const View& view, JobId job) {
+  Instant& end = estimated_end_[job];
+  if (end <= view.now()) end = view.now() + view.expected_remaining(job);
+  return end;
+}
+
 void ComposedPlanner::Backfill::reserve() {
   std::vector<std::pair<Instant, std::int32_t>>& ends = planner_.ends_;
   ends.clear();
   for (const JobId job : view_.placed()) {
     if (draft_.placement(job) != nullptr) {
-      ends.emplace_back(std::max(planner_.estimated_end_[job], view_.now()), view_.spec(job).gpus);
+      ends.emplace_back(planner_.expected_end(view_, job), view_.spec(job).gpus);
     }
   }
   for (const JobId job : planner_.starts_) {
@@ -109,7 +117,7 @@ Instant ComposedPlanner::Backfill::when_it_fits() const {
   std::vector<std::pair<Instant, JobId>> ends;
   for (const JobId job : view_.placed()) {
     if (draft_.placement(job) == nullptr) continue;
-    ends.emplace_back(std::max(planner_.estimated_end_[job], view_.now()), job);
+    ends.emplace_back(planner_.expected_end(view_, job), job);
   }
   for (const JobId job : planner_.starts_) {
     if (draft_.placement(job) != nullptr) ends.emplace_back(planner_.estimated_end_[job], job);

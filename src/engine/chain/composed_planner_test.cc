@@ -68,6 +68,7 @@ class World {
     return text.empty() ? text : text.substr(2);
   }
 
+  void pass(Duration time) { now_ = now_ + time; }
   const Engine& engine() const { return engine_; }
   std::int64_t take_asked() { return std::exchange(asked_, 0); }
 
@@ -125,6 +126,20 @@ TEST(ComposedPlanner, KeepsFreeWhatBackfillReserves) {
   EXPECT_EQ(kept->from, Instant::at(Duration::seconds(1001)));
   world.after({job_of(1, 10), job_of(1, 9000), job_of(1, 9000)});
   EXPECT_EQ(world.engine().kept_free(), std::nullopt) << "all GPUs are in use until then";
+}
+
+// Job 0 has run ten times as long as estimated. Without data about longer jobs, it is expected to
+// run as long again, so a job of 500 s may overtake the head, and a job of 5000 s may not.
+TEST(ComposedPlanner, ReservesBehindAnOverdueJob) {
+  World world("1x8", kReserves);
+  world.after({job_of(5, 100)});
+  world.pass(Duration::seconds(999));
+  world.after({job_of(6, 50)});
+  const auto kept = world.engine().kept_free();
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->from, Instant::at(Duration::seconds(2001)));
+  EXPECT_EQ(world.after({job_of(3, 5000)}), "");
+  EXPECT_EQ(world.after({job_of(3, 500)}), "start 3 on s0");
 }
 
 TEST(ComposedPlanner, KeepsNothingFreeWhereTheFirstIsPassedOver) {

@@ -21,7 +21,6 @@ Instant round_after(const EngineOptions& options, Instant when) {
 
 Engine::Engine(const Cluster& cluster, Owned<Planner> planner, const EngineOptions& options)
     : EngineView(cluster, std::move(planner), options),
-      estimator_(options.estimates),
       nodes_(cluster.topology().node_count(), options.nodes) {
   MUSTER_CHECK(options.quantum > Duration());
   MUSTER_CHECK(options.checkpoint_interval > Duration());
@@ -148,7 +147,7 @@ void Engine::apply(const JobSubmitted& event) {
   Job job;
   job.spec = event.spec;
   job.submitted = job.since = now_;
-  job.estimate = estimator_.estimate(event.spec);
+  job.estimate = state_.estimator.estimate(event.spec);
   admit(state_.jobs.push_back(std::move(job)));
 }
 
@@ -174,7 +173,7 @@ void Engine::apply(const JobRestored& event) {
   job.spec = event.spec;
   job.submitted = event.submitted;
   job.since = now_;
-  job.estimate = event.estimate ? *event.estimate : estimator_.estimate(event.spec);
+  job.estimate = event.estimate ? *event.estimate : state_.estimator.estimate(event.spec);
   job.predicted = event.estimate.has_value();
   job.work_done = event.work_done;
   job.gpu_us = event.gpu_us;
@@ -368,7 +367,7 @@ void Engine::apply(const LeaseEnded& event) {
   }
   if (job.state != JobState::kCancelled) {
     job.state = JobState::kDone;
-    estimator_.learn(job.spec, job.work_done);
+    state_.estimator.learn(job.spec, job.work_done);
     inputs_.succeeded(job.spec.user, job.spec.name);
     failures_.erase(event.job);
     state_.avoided.erase(event.job);

@@ -52,7 +52,7 @@ class Engine : public EngineView {
   void apply(const JobPredicted& event);
   void apply(const JobSaved& event);
   void apply(const TypeMeasured& event);
-  void apply(const WorkKnown& event) { estimator_.learn(event.spec, event.work); }
+  void apply(const WorkKnown& event) { state_.estimator.learn(event.spec, event.work); }
   void apply(const NodeClosed& event);
   void apply(const NodeOpened& event);
   void apply(const NodeTaken& event);
@@ -113,7 +113,6 @@ class Engine : public EngineView {
   void start_cleared();  // After the plan, so that kStart always names the current lease.
   void emit(Action::Kind kind, JobId job, Epoch epoch, Instant at);
 
-  Estimator estimator_;
   Instant last_plan_ = Instant::micros(-1);
   JobTimers avoidances_;  // Waiting jobs that avoid nodes. Some entries are void.
   InputBlame inputs_;

@@ -64,7 +64,9 @@ class EngineView {
 
  protected:
   EngineView(const Cluster& cluster, Owned<Planner> planner, const EngineOptions& options)
-      : state_(cluster, options.pooling), planner_(std::move(planner)), options_(options) {}
+      : state_(cluster, options.pooling, options.estimates),
+        planner_(std::move(planner)),
+        options_(options) {}
 
   State state_;
   Owned<Planner> planner_;

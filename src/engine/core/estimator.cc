@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/text/text.h"
@@ -18,6 +20,14 @@ using Kind = EstimateSource::Kind;
 
 constexpr EnumNames<Kind, Kind::kProgress> kKindNames({"oracle", "noisy", "user", "history",
                                                        "progress"});
+
+constexpr Duration kMinEstimate = Duration::seconds(1);
+
+Duration median_of(std::vector<Duration> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 }  // namespace
 
@@ -50,12 +60,21 @@ Duration Estimator::estimate(const JobSpec& spec) const {
   for (int level = 0; level < PastRunTimes::kLevels; ++level) {
     const std::vector<Duration>* const found = past_.find(spec, level);
     if (found == nullptr) continue;
-    std::vector<Duration> sorted = *found;
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    return std::max(*middle, Duration::seconds(1));
+    return std::max(median_of(*found), kMinEstimate);
   }
   return kDefaultEstimate;
+}
+
+Duration Estimator::remaining_after(const JobSpec& spec, Duration done) const {
+  std::vector<Duration> longer;
+  for (int level = 0; learns() && longer.empty() && level < PastRunTimes::kLevels; ++level) {
+    const std::vector<Duration>* const found = past_.find(spec, level);
+    if (found == nullptr) continue;
+    std::copy_if(found->begin(), found->end(), std::back_inserter(longer),
+                 [&](Duration work) { return work > done; });
+  }
+  if (longer.empty()) return std::max(done, kMinEstimate);
+  return std::max(median_of(std::move(longer)) - done, kMinEstimate);
 }
 
 void Estimator::learn(const JobSpec& spec, Duration work) {

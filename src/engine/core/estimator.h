@@ -40,6 +40,10 @@ class Estimator {
   explicit Estimator(EstimateSource::Kind kind) : kind_(kind) {}
 
   Duration estimate(const JobSpec& spec) const;
+  // Returns the estimated remaining work of a job that has done its whole estimate and still runs:
+  // the median of similar jobs that ran longer. If there are none, as much as it has done; at least
+  // one second. (Correcting expired predictions: Tsafrir, Etsion and Feitelson, TPDS 2007.)
+  Duration remaining_after(const JobSpec& spec, Duration done) const;
   // Records a completed job and its work (time at the reference share). kHistory and kProgress
   // only.
   void learn(const JobSpec& spec, Duration work);

@@ -100,6 +100,24 @@ TEST(Estimator, ForgetsRunTimesOlderThanTheLastThirtyOne) {
   EXPECT_EQ(estimator.estimate(spec(1, 1, 1)), secs(7)) << "all values are overwritten in turn";
 }
 
+TEST(Estimator, EstimatesOverdueJobsFromLongerJobs) {
+  Estimator estimator(Kind::kHistory);
+  EXPECT_EQ(estimator.remaining_after(spec(1, 1, 1), secs(40)), secs(40))
+      << "no data: as long again";
+  for (const std::int64_t seconds : {10, 20, 30, 100, 200, 400}) {
+    estimator.learn(spec(1, 1, 1), secs(seconds));
+  }
+  EXPECT_EQ(estimator.remaining_after(spec(1, 1, 1), secs(40)), secs(160))
+      << "200 of 100, 200, 400";
+  EXPECT_EQ(estimator.remaining_after(spec(1, 1, 1), secs(200)), secs(200)) << "only 400 is longer";
+  estimator.learn(spec(2, 2, 2), secs(1000));
+  EXPECT_EQ(estimator.remaining_after(spec(1, 1, 1), secs(400)), secs(600))
+      << "no similar job ran longer, but another one did";
+  EXPECT_EQ(estimator.remaining_after(spec(1, 1, 1), secs(1000)), secs(1000));
+  EXPECT_EQ(Estimator(Kind::kUser).remaining_after(spec(1, 1, 1), secs(7)), secs(7));
+  EXPECT_EQ(Estimator(Kind::kUser).remaining_after(spec(1, 1, 1), Duration()), secs(1));
+}
+
 TEST(Estimator, NeverBelievesInNoWorkAtAll) {
   Estimator estimator(Kind::kHistory);
   estimator.learn(spec(1, 1, 1), Duration());

@@ -129,6 +129,12 @@ JobFacts View::facts(JobId id) const {
   return facts;
 }
 
+Duration View::expected_remaining(JobId id) const {
+  const JobFacts job = facts(id);
+  if (job.work_done < job.estimate) return job.remaining();
+  return state_->estimator.remaining_after(spec(id), job.work_done);
+}
+
 std::int64_t JobFacts::cpu_milli_ms() const {
   if (held == nullptr) return settled_cpu_milli_ms;
   return accrue(settled_cpu_milli_ms, held->cpu_milli, held_for.us() / 1000);

@@ -8,16 +8,18 @@
 
 #include "base/types/id.h"
 #include "engine/core/cluster.h"
+#include "engine/core/estimator.h"
 #include "engine/core/job.h"
 #include "engine/core/resource_ledger.h"
 
 namespace muster {
 
 struct State {
-  State(const Cluster& facts, Pooling pooling)
-      : cluster(&facts), ledger(facts.topology(), pooling) {}
+  State(const Cluster& facts, Pooling pooling, EstimateSource::Kind estimates)
+      : cluster(&facts), estimator(estimates), ledger(facts.topology(), pooling) {}
 
   const Cluster* cluster;
+  Estimator estimator;
   ResourceLedger ledger;  // As planned: resources of a stopping lease already count as free.
   IdVector<JobId, Job> jobs;
   std::vector<Lease> leases;         // Rows are reused; (job, epoch) is not.
