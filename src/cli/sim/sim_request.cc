@@ -122,7 +122,7 @@ void SimRequest::add_part_options(Command command) {
                    "mlfq-* only: use run time instead of GPU time");
   command.add_option("--promote", promote_,
                      "mlfq-* only: move a job to the first queue after it waited N times its run "
-                     "time, or off (default: 8; with --compat: off)");
+                     "time, or off (default: 16; with --compat: off)");
   command.add_option("--service", service_,
                      "*gittins only: file of GPU-seconds of earlier jobs, one per line (default: "
                      "learned)");

@@ -112,15 +112,13 @@ void ComposedPlanner::select_by_count(const View& view, std::size_t next) {
     demand_class.walk.begin(demand_class.queue, now);
     demand_class.out = sits_out(view, demand_class);
   }
-  young_.clear();
+  const std::int32_t free = budget_;
+  // GPUs that a job frees on an unschedulable node are not available to any other job.
+  const auto is_stuck = [&](JobId job) { return view.is_placed(job) && view.is_on_closed(job); };
   for (std::size_t i = next; i < running_.size(); ++i) {
-    if (is_protected(view, running_[i].job)) {
-      young_.push_back(i);
-    } else {
-      budget_ += view.spec(running_[i].job).gpus;
-    }
+    if (!is_stuck(running_[i].job)) budget_ += view.spec(running_[i].job).gpus;
   }
-  std::size_t next_young = 0;
+  young_.clear();
   DemandClass* best = nullptr;
   while (true) {
     if (best == nullptr || best->walk.done() || best->gpus > budget_) {
@@ -133,9 +131,8 @@ void ComposedPlanner::select_by_count(const View& view, std::size_t next) {
       }
     }
     const bool more_running = next < running_.size();
-    if (best == nullptr && !more_running) return await_growth(view);
-    if (next_young < young_.size() && young_[next_young] == next) {  // Protected: it stays.
-      ++next_young;
+    if (best == nullptr && !more_running) return defer_for_young(view, free);
+    if (more_running && is_stuck(running_[next].job)) {
       ++next;
       continue;
     }
@@ -146,6 +143,8 @@ void ComposedPlanner::select_by_count(const View& view, std::size_t next) {
       const std::int32_t gpus = view.spec(job).gpus;
       if (gpus <= budget_) {
         budget_ -= gpus;
+      } else if (is_protected(view, job)) {
+        young_.push_back(next - 1);
       } else {
         stops_.push_back(job);
       }
@@ -156,6 +155,22 @@ void ComposedPlanner::select_by_count(const View& view, std::size_t next) {
       best = nullptr;
     }
   }
+}
+
+// The selection has counted on the GPUs of young_, which are protected. So the last selected jobs
+// wait until the protection ends. If other running jobs stopped instead, they would displace the
+// protected jobs as soon as they could: two preemptions instead of one.
+void ComposedPlanner::defer_for_young(const View& view, std::int32_t free) {
+  if (young_.empty()) return;
+  for (const JobId job : stops_) free += view.spec(job).gpus;
+  std::erase_if(selected_, [&](JobId job) {
+    const std::int32_t gpus = view.spec(job).gpus;
+    if (gpus > free) return true;
+    free -= gpus;
+    return false;
+  });
+  budget_ = free;
+  for (const std::size_t i : young_) review_young(safe_until(view, running_[i].job));
 }
 
 void ComposedPlanner::preempt(const View& view, Draft& draft) {

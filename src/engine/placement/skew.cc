@@ -35,8 +35,10 @@ std::size_t min_nodes(const Cluster& cluster, const Demand& demand) {
 bool Skew::place(const Cluster& cluster, const ResourceLedger& ledger, const Demand& demand,
                  Placement& out) const {
   if (!Consolidate().place(cluster, ledger, demand, out)) return false;
-  const bool accepted = out.size() == 1 || !cluster.profiles()[demand.profile].is_skewed() ||
-                        out.size() <= min_nodes(cluster, demand);
+  const Profile& profile = cluster.profiles()[demand.profile];
+  const bool tolerates_spread = profile.skew() > 0 && !profile.is_skewed();
+  const bool accepted =
+      out.size() == 1 || tolerates_spread || out.size() <= min_nodes(cluster, demand);
   if (!accepted) out.clear();
   return accepted;
 }

@@ -47,12 +47,12 @@ struct SkewScene : Scene {
   const ProfileId even = profiles.find("even");
 };
 
-TEST(Skew, OnlyASkewedModelWaitsToBeTogether) {
+TEST(Skew, OnlyAModelOfKnownLowSkewIsSpread) {
   const SkewScene scene({{4, 3}, {4, 2}});
   EXPECT_EQ(scene.place(scene.skewed, 3), "0:3");
   EXPECT_EQ(scene.place(scene.skewed, 4), "no");
   EXPECT_EQ(scene.place(scene.even, 4), "0:3 1:1");
-  EXPECT_EQ(scene.place(ProfileTable::kUnknown, 4), "0:3 1:1");
+  EXPECT_EQ(scene.place(ProfileTable::kUnknown, 4), "no") << "its skew is not known";
   EXPECT_EQ(scene.place(scene.even, 6), "no") << "there are five";
 }
 

@@ -16,8 +16,10 @@ struct PolicyOptions {
   std::vector<Duration> thresholds = {Duration::seconds(3250)};
   bool by_time = false;
   // A job that has waited for this many thousandths of its run time returns to the first queue; 0:
-  // never.
-  std::int64_t promote_permille = 8000;
+  // never. The default guarantees 1/17 of the time. With 8000, as in other implementations,
+  // promoted jobs displace each other on an overloaded cluster: 2.8 preemptions per job instead
+  // of 1.7.
+  std::int64_t promote_permille = 16000;
   // As in Tiresias' simulator: check for demotion after (limit - run time) / GPUs, instead of when
   // the GPU time reaches the limit.
   bool late_demotion = false;

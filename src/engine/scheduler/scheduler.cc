@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<Preset, 5> kPresets = {{
     {"philly", "gangs with locality that relaxes, tenant quotas, back-off (ATC'19)", "", "", "", "",
      ""},
-    {"tiresias", "queues by attained GPU time; consolidates only skewed models (NSDI'19)",
+    {"tiresias", "queues by attained GPU time; spreads only models of low skew (NSDI'19)",
      "mlfq-las", "proportional", "skew", "", ""},
     {"gandiva", "time slicing, packing, migration and growth by measured speed (OSDI'18)", "", "",
      "", "", ""},

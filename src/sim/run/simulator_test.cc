@@ -282,6 +282,34 @@ TEST(Simulator, AnEstimateIsWhatItsSourceSays) {
   EXPECT_EQ(run(trace, "1x1", options).jobs[2].start, at(10));
 }
 
+// At 1100 s, job 2 is the last in order but protected until 1300 s. Job 3 waits for it instead of
+// stopping job 1, which would stop job 2 at 1300 s.
+TEST(Simulator, AJobWaitsForTheProtectionOfTheLastJob) {
+  SimOptions options = with("srtf");
+  options.overheads = kFree;
+  options.min_run = sec(300);
+  const SimResult result =
+      run(trace_of({{0, 1, 10000}, {0, 1, 5000}, {1000, 1, 8000}, {1100, 1, 100}}), "1x2", options);
+  EXPECT_EQ(result.jobs[3].start, at(1300));
+  EXPECT_EQ(result.jobs[0].preemptions, 1);
+  EXPECT_EQ(result.jobs[1].preemptions, 0);
+  EXPECT_EQ(result.jobs[2].preemptions, 1);
+}
+
+// Job 0 exceeds its estimate of one hour. At 4000 s it is expected to end at 8000 s, so job 2,
+// which is estimated to run for an hour, must not overtake job 1. Under fit-first it does.
+TEST(Simulator, BackfillReservesBehindAnOverdueJob) {
+  const Trace trace = trace_of({{0, 5, 10000}, {4000, 6, 100}, {5000, 3, 100}});
+  SimOptions options = with("backfill");
+  options.estimates = {EstimateSource::Kind::kHistory, 0};
+  options.overheads = kFree;
+  const SimResult reserved = run(trace, "1x8", options);
+  EXPECT_EQ(reserved.jobs[1].start, at(10000));
+  EXPECT_EQ(reserved.jobs[2].start, at(10100)) << "after job 1";
+  options.parts.policy = "fit-first";
+  EXPECT_EQ(run(trace, "1x8", options).jobs[2].start, at(5000));
+}
+
 TEST(Simulator, TheSeedDecidesWhatIsRandomAndNothingElse) {
   Trace trace;
   Random random(5);
