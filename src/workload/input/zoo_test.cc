@@ -122,7 +122,8 @@ TEST(Zoo, ConvergesInReasonableTime) {
   for (std::size_t i = 0; i < zoo.size(); ++i) {
     const Profile& profile = zoo[ProfileId(i)];
     ASSERT_TRUE(profile.loss().has_value()) << profile.name();
-    EXPECT_GE(passes_to_converge(*profile.loss()), 30) << profile.name();
+    // Above the window of ten epochs, where the rule would apply to any curve.
+    EXPECT_GE(passes_to_converge(*profile.loss()), 15) << profile.name();
     EXPECT_LE(passes_to_converge(*profile.loss()), 60) << profile.name();
   }
 }
