@@ -21,6 +21,7 @@
 #include "cli/study/classify_command.h"
 #include "cli/study/layers_command.h"
 #include "cli/study/report_command.h"
+#include "cli/study/reproduce_command.h"
 #include "cli/study/trace_command.h"
 #include "cli/study/view_command.h"
 #include "engine/mechanism/registry.h"
@@ -113,6 +114,7 @@ class AllCommands {
   SweepCommand sweep_;
   ServeCommand serve_;
   ReportCommand report_;
+  ReproduceCommand reproduce_;
   ViewCommand view_;
   TraceCommand trace_;
   AnalyzeCommand analyze_;
@@ -134,6 +136,7 @@ AllCommands::AllCommands(Command root) : root_(root) {
   sweep_.add_to(root);
   serve_.add_to(root);
   report_.add_to(root);
+  reproduce_.add_to(root);
   view_.add_to(root);
   trace_.add_to(root);
   analyze_.add_to(root);
@@ -166,6 +169,7 @@ int AllCommands::run(Streams streams, const std::string& command) {
   if (sweep_.chosen()) return sweep_.run(streams);
   if (serve_.chosen()) return serve_.run(streams);
   if (report_.chosen()) return report_.run(streams);
+  if (reproduce_.chosen()) return reproduce_.run(streams, command);
   if (view_.chosen()) return view_.run(streams);
   if (trace_.chosen()) return trace_.run(streams);
   if (analyze_.chosen()) return analyze_.run(streams, command);

@@ -1,0 +1,189 @@
+#include "cli/study/experiment_runner.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/file/atomic_file.h"
+#include "base/file/text_file.h"
+#include "base/os/spawn.h"
+#include "base/text/text.h"
+#include "cli/common/command.h"
+
+namespace muster {
+
+namespace {
+
+constexpr std::size_t kShownLogBytes = 300;
+
+struct Work {
+  std::string name;  // Name of its files.
+  std::string command;
+  bool json = false;  // Its output is a result.
+};
+
+class Runner {
+ public:
+  Runner(const Experiment& experiment, const RunnerOptions& options,
+         const std::function<void()>& done)
+      : experiment_(experiment), options_(options), done_(done) {
+    dir_ = (std::filesystem::absolute(options.dir) / experiment.name).string();
+  }
+
+  Result<ExperimentResult> run() {
+    result_.experiment = &experiment_;
+    for (const std::string& file : experiment_.needs) {
+      if (std::filesystem::exists(options_.data + "/" + file)) continue;
+      result_.not_run = file + " is not in the data directory (--data)";
+      return result_;
+    }
+    if (const MaybeError refusal = make_directory(dir_)) return *refusal;
+    for (const Work& work : prepared()) {
+      if (const MaybeError refusal = run_all({work}, 1)) return *refusal;
+    }
+    if (const MaybeError refusal = run_all(runs(), options_.parallel)) return *refusal;
+    return result_;
+  }
+
+ private:
+  std::string filled(const std::string& command) const {
+    return substituted(substituted(command, "dir", dir_), "data", options_.data);
+  }
+
+  std::vector<Work> prepared() const {
+    std::vector<Work> works;
+    for (std::size_t i = 0; i < experiment_.prepare.size(); ++i) {
+      const std::string& command = experiment_.prepare[i];
+      const std::string name = fmt::format("prepare-{}", i + 1);
+      if (experiment_.over.empty() || substituted(command, "x", "") == command) {
+        works.push_back({name, filled(command), false});
+        continue;
+      }
+      for (const std::string& x : experiment_.over) {
+        works.push_back({swept_name(name, x), filled(substituted(command, "x", x)), false});
+      }
+    }
+    return works;
+  }
+
+  std::vector<Work> runs() const {
+    std::vector<Work> works;
+    for (const auto& [name, command] : experiment_.runs) {
+      if (experiment_.over.empty() || substituted(command, "x", "") == command) {
+        works.push_back({name, filled(command) + " --json", true});
+        continue;
+      }
+      for (const std::string& x : experiment_.over) {
+        works.push_back(
+            {swept_name(name, x), filled(substituted(command, "x", x)) + " --json", true});
+      }
+    }
+    return works;
+  }
+
+  MaybeError run_all(const std::vector<Work>& works, int parallel) {
+    std::map<pid_t, const Work*> running;
+    std::size_t next = 0;
+    MaybeError error;
+    while (next < works.size() || !running.empty()) {
+      while (!error && next < works.size() && static_cast<int>(running.size()) < parallel) {
+        result_.commands.push_back("muster " + works[next].command);
+        const Result<pid_t> child = start(works[next]);
+        if (!child.ok()) {
+          error = child.error();
+          break;
+        }
+        running[child.value()] = &works[next++];
+      }
+      if (running.empty()) break;
+      int status = 0;
+      const pid_t ended = ::waitpid(-1, &status, 0);
+      if (ended < 0 && errno == EINTR) continue;
+      const auto found = running.find(ended);
+      if (found == running.end()) continue;
+      const MaybeError failure = finish(*found->second, status);
+      running.erase(found);
+      if (!error) error = failure;
+      if (!error && interrupted()) error = Error{"interrupted", ErrorCode::kInterrupted};
+      done_();
+    }
+    return error;
+  }
+
+  // The child stays in this process group, so that Ctrl-C also reaches it.
+  Result<pid_t> start(const Work& work) const {
+    std::vector<std::string> words = {"muster"};
+    for (const std::string_view word : split(work.command, ' ')) {
+      if (!word.empty()) words.emplace_back(word);
+    }
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    SpawnPlan plan;
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
+    ::posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_addopen(&plan.files, 1, path(work, ".json").c_str(), kFlags, 0644);
+    ::posix_spawn_file_actions_addopen(&plan.files, 2, path(work, ".log").c_str(), kFlags, 0644);
+    pid_t child = 0;
+    const int error = ::posix_spawn(&child, "/proc/self/exe", &plan.files, &plan.attributes,
+                                    argv.data(), environ);
+    if (error != 0) return Error{"cannot start " + work.command, ErrorCode::kSystem};
+    return child;
+  }
+
+  std::string path(const Work& work, std::string_view ending) const {
+    return fmt::format("{}/{}{}", dir_, work.name, ending);
+  }
+
+  MaybeError finish(const Work& work, int status) {
+    const auto fail = [&](const std::string& why) {
+      const Result<std::string> log = read_text_file(path(work, ".log"));
+      const std::string shown = log.ok() ? log.value().substr(0, kShownLogBytes) : "";
+      return Error{
+          fmt::format("{}: muster {}: {} {}", experiment_.name, work.command, why, trim(shown)),
+          ErrorCode::kSystem};
+    };
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail("failed.");
+    if (!work.json) return std::nullopt;
+    const Result<std::string> text = read_text_file(path(work, ".json"));
+    if (!text.ok()) return text.error();
+    nlohmann::json value = nlohmann::json::parse(text.value(), nullptr, false);
+    if (value.is_discarded()) return fail("did not print JSON.");
+    result_.runs[work.name] = std::move(value);
+    return std::nullopt;
+  }
+
+  const Experiment& experiment_;
+  const RunnerOptions& options_;
+  const std::function<void()>& done_;
+  std::string dir_;
+  ExperimentResult result_;
+};
+
+}  // namespace
+
+std::size_t command_count(const Experiment& experiment) {
+  const auto times = [&](const std::string& command) {
+    return experiment.over.empty() || substituted(command, "x", "") == command
+               ? std::size_t{1}
+               : experiment.over.size();
+  };
+  std::size_t count = 0;
+  for (const std::string& command : experiment.prepare) count += times(command);
+  for (const auto& [name, command] : experiment.runs) count += times(command);
+  return count;
+}
+
+Result<ExperimentResult> run_experiment(const Experiment& experiment, const RunnerOptions& options,
+                                        const std::function<void()>& done) {
+  return Runner(experiment, options, done).run();
+}
+
+}  // namespace muster

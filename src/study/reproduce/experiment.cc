@@ -1,0 +1,190 @@
+#include "study/reproduce/experiment.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/file/document.h"
+#include "base/file/item_reader.h"
+#include "base/types/check.h"
+#include "study/reproduce/embedded.h"
+#include "study/reproduce/expression.h"
+
+namespace muster {
+
+namespace {
+
+constexpr Bounds kAnyNumber = {-1e12, 1e12};
+
+// Reads one list of experiments. Errors are collected by `reader_`, which keeps the first.
+class ExperimentReader {
+ public:
+  explicit ExperimentReader(const std::string& file) : reader_(file) {}
+
+  Result<std::vector<Experiment>> read(const Item& root) {
+    std::vector<Experiment> experiments;
+    std::set<std::string> names;
+    reader_.expect_list(root);
+    for (const Item& item : root.items) {
+      experiments.push_back(read_experiment(item));
+      if (reader_.failed()) return reader_.error();
+      if (!names.insert(experiments.back().name).second) reader_.refuse(item, "duplicate name");
+    }
+    if (reader_.failed()) return reader_.error();
+    return experiments;
+  }
+
+ private:
+  static constexpr std::array<std::string_view, 11> kKeys = {"name",  "paper",  "title",   "about",
+                                                             "needs", "quick",  "prepare", "runs",
+                                                             "over",  "claims", "plots"};
+  static constexpr std::array<std::string_view, 13> kClaimKeys = {
+      "claim",         "source",   "unit",    "decimals", "published", "value", "within",
+      "within_points", "at_least", "at_most", "above",    "below",     "why"};
+  static constexpr std::array<std::string_view, 7> kPlotKeys = {
+      "key", "title", "x_label", "y_label", "kind", "categories", "series"};
+
+  Experiment read_experiment(const Item& item) {
+    Experiment experiment;
+    reader_.allow_keys(item, kKeys);
+    experiment.name = reader_.name(reader_.member(item, "name"));
+    experiment.paper = reader_.name(reader_.member(item, "paper"));
+    experiment.title = reader_.line(reader_.member(item, "title"));
+    experiment.about = lines_or_none(item, "about");
+    experiment.needs = lines_or_none(item, "needs");
+    if (const Item* quick = item.find("quick")) experiment.quick = reader_.flag(*quick);
+    experiment.prepare = lines_or_none(item, "prepare");
+    experiment.over = lines_or_none(item, "over");
+    const Item& runs = reader_.member(item, "runs");
+    for (const Item& run : runs.items) {
+      reader_.check_name(run, run.key);
+      experiment.runs.emplace_back(run.key, reader_.line(run));
+    }
+    if (runs.kind != Item::Kind::kMap || runs.items.empty()) {
+      reader_.refuse(runs, "expected names and commands of runs");
+    }
+    for (const Item& claim : reader_.list(item, "claims").items) {
+      experiment.claims.push_back(read_claim(claim));
+    }
+    if (const Item* plots = item.find("plots")) read_plots(*plots, experiment);
+    return experiment;
+  }
+
+  std::vector<std::string> lines_or_none(const Item& map, std::string_view key) {
+    std::vector<std::string> lines;
+    const Item* list = map.find(key);
+    if (list == nullptr) return lines;
+    reader_.expect_list(*list);
+    for (const Item& line : list->items) lines.push_back(reader_.line(line));
+    return lines;
+  }
+
+  std::optional<double> number_or_none(const Item& map, std::string_view key) {
+    const Item* item = map.find(key);
+    if (item == nullptr) return std::nullopt;
+    return reader_.number(*item, kAnyNumber);
+  }
+
+  std::string line_or_none(const Item& map, std::string_view key) {
+    const Item* item = map.find(key);
+    return item == nullptr ? "" : reader_.line(*item);
+  }
+
+  std::string expression(const Item& item) {
+    std::string text = reader_.line(item);
+    if (reader_.failed()) return text;
+    if (const MaybeError wrong = check_expression(substituted(text, "x", "1"))) {
+      reader_.refuse(item, wrong->message);
+    }
+    return text;
+  }
+
+  Claim read_claim(const Item& item) {
+    Claim claim;
+    reader_.allow_keys(item, kClaimKeys);
+    claim.text = reader_.line(reader_.member(item, "claim"));
+    claim.source = reader_.line(reader_.member(item, "source"));
+    claim.unit = line_or_none(item, "unit");
+    claim.decimals = static_cast<int>(reader_.whole_or(item, "decimals", {0, 6}, 2));
+    claim.published = number_or_none(item, "published");
+    claim.value = expression(reader_.member(item, "value"));
+    claim.within = number_or_none(item, "within");
+    claim.within_points = number_or_none(item, "within_points");
+    claim.at_least = number_or_none(item, "at_least");
+    claim.at_most = number_or_none(item, "at_most");
+    claim.above = number_or_none(item, "above");
+    claim.below = number_or_none(item, "below");
+    claim.why = line_or_none(item, "why");
+    if (!claim.within && !claim.within_points && !claim.at_least && !claim.at_most) {
+      reader_.refuse(item, "a claim needs within, within_points, at_least or at_most");
+    }
+    if ((claim.within || claim.within_points) && !claim.published) {
+      reader_.refuse(item, "within and within_points require published");
+    }
+    return claim;
+  }
+
+  void read_plots(const Item& list, Experiment& experiment) {
+    reader_.expect_list(list);
+    for (const Item& item : list.items) {
+      ExperimentPlot plot;
+      reader_.allow_keys(item, kPlotKeys);
+      plot.key = reader_.name(reader_.member(item, "key"));
+      plot.title = reader_.line(reader_.member(item, "title"));
+      plot.x_label = line_or_none(item, "x_label");
+      plot.y_label = reader_.line(reader_.member(item, "y_label"));
+      plot.categories = lines_or_none(item, "categories");
+      plot.bars = line_or_none(item, "kind") == "bars";
+      const std::size_t wanted = plot.bars ? plot.categories.size() : 1;
+      for (const Item& series : reader_.member(item, "series").items) {
+        std::vector<std::string> values;
+        if (series.kind == Item::Kind::kList) {
+          for (const Item& value : series.items) values.push_back(expression(value));
+        } else {
+          values.push_back(expression(series));
+        }
+        if (values.size() != wanted) reader_.refuse(series, "wrong number of values");
+        plot.series.emplace_back(series.key, std::move(values));
+      }
+      if (!plot.bars && experiment.over.empty())
+        reader_.refuse(item, "a line plot requires 'over'");
+      experiment.plots.push_back(std::move(plot));
+    }
+  }
+
+  ItemReader reader_;
+};
+
+}  // namespace
+
+Result<std::vector<Experiment>> parse_experiments(std::string_view text, const std::string& file) {
+  const Result<Item> root = parse_document(text, file);
+  if (!root.ok()) return root.error();
+  return ExperimentReader(file).read(root.value());
+}
+
+const std::vector<Experiment>& builtin_experiments() {
+  static const std::vector<Experiment> experiments = [] {
+    Result<std::vector<Experiment>> read = parse_experiments(experiments_yaml(), "experiments");
+    MUSTER_CHECK(read.ok());
+    return std::move(read).value();
+  }();
+  return experiments;
+}
+
+std::string substituted(std::string text, std::string_view name, std::string_view value) {
+  const std::string placeholder = "{" + std::string(name) + "}";
+  for (std::size_t at = text.find(placeholder); at != std::string::npos;
+       at = text.find(placeholder, at + value.size())) {
+    text.replace(at, placeholder.size(), value);
+  }
+  return text;
+}
+
+std::string swept_name(const std::string& run, const std::string& x) {
+  std::string suffix = x;
+  std::replace(suffix.begin(), suffix.end(), '.', '_');
+  return run + "@" + suffix;
+}
+
+}  // namespace muster

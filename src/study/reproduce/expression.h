@@ -1,0 +1,29 @@
+#pragma once
+
+// Arithmetic over the results of runs, as experiments state it: "fifo.jct_mean_s /
+// tune.jct_mean_s".
+//
+// A value is a number, or a path RUN.MEMBER.MEMBER into the JSON result of a run; a whole number as
+// a member selects an element of a list. Operators: + - * / with the usual precedence, parentheses,
+// and the functions min(), max() and mean() of one or more values.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/types/result.h"
+
+namespace muster {
+
+using RunResults = std::map<std::string, nlohmann::json>;  // By name of the run.
+
+// Returns the value. An error names the place: a syntax error, an unknown run or member, a member
+// that is not a number, or a division by zero. Linear in the text; its depth is bounded.
+Result<double> evaluate(std::string_view text, const RunResults& results);
+
+// Returns an error if the syntax is wrong. Does not look up names.
+MaybeError check_expression(std::string_view text);
+
+}  // namespace muster
