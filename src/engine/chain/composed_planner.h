@@ -111,6 +111,7 @@ class ComposedPlanner final : public Planner {
   void rebalance(const View& view, Draft& draft);
   void bring_back(const View& view, Draft& draft);
   void rebuild(const View& view, Draft& draft);
+  Rank rank_as_synergy(const View& view, JobId job);
   void write(Draft& draft, const View& view);
 
   const Cluster* cluster_;

@@ -58,14 +58,33 @@ void ComposedPlanner::bring_back(const View& view, Draft& draft) {
   if (!returning_.empty()) rebalance(view, draft);
 }
 
+// Synergy's simulator divides the remaining time by a speedup: that of the last round if the job
+// ran in it, otherwise that of its best-case demand.
+Rank ComposedPlanner::rank_as_synergy(const View& view, JobId job) {
+  JobFacts facts = view.facts(job);
+  double speed = 1;
+  if (view.is_placed(job)) {
+    speed = view.speed(job);
+  } else {
+    const ResourceLedger empty(cluster_->topology(), pooling());
+    Ask ask = ask_for(view, job);
+    mechanism_->place(*cluster_, *placer_, empty, ask);
+    if (!ask.given.empty()) speed = cluster_->speed(*ask.spec, ask.given);
+  }
+  const double left = static_cast<double>(facts.remaining().us()) / std::max(speed, 1e-6);
+  facts.estimate = facts.work_done + Duration::micros(static_cast<std::int64_t>(left));
+  return policy_->rank(facts);
+}
+
 void ComposedPlanner::rebuild(const View& view, Draft& draft) {
   std::vector<RankedJob> all;
-  for (const JobId job : view.placed()) all.push_back({job, rank_of(view, job)});
+  for (const JobId job : view.placed()) all.push_back({job, rank_as_synergy(view, job)});
   for (DemandClass& demand_class : classes_) {
     demand_class.queue.advance(view.now());
     for (demand_class.walk.begin(demand_class.queue, view.now()); !demand_class.walk.done();
          demand_class.walk.next()) {
-      all.push_back(demand_class.walk.entry());
+      const JobId job = demand_class.walk.entry().job;
+      all.push_back({job, rank_as_synergy(view, job)});
     }
   }
   std::sort(all.begin(), all.end(),

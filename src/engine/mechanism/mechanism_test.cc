@@ -289,8 +289,8 @@ TEST(Tune, WhoIsAsFastWithLessTakesNoMoreFromThoseWhoGain) {
   }
   ResourceLedger ledger(world.topology, Pooling::kPerNode);
   Tune().rebalance(cluster, TestPlacer(), ledger, asks, Fidelity::kOurs);
-  // Both want 6; one can have it, and the others what they need.
-  EXPECT_EQ(asks[0].given[0].cpu_milli + asks[1].given[0].cpu_milli, 9'000);
+  // Both want 6; one can have it, and the other what is left.
+  EXPECT_EQ(asks[0].given[0].cpu_milli + asks[1].given[0].cpu_milli, 11'000);
   EXPECT_EQ(asks[2].given[0].cpu_milli, 500);
   EXPECT_EQ(asks[3].given[0].cpu_milli, 500);
 }

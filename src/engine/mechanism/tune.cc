@@ -7,10 +7,14 @@
 #include "base/types/check.h"
 #include "engine/core/guaranteed_ledger.h"
 #include "engine/mechanism/demand.h"
+#include "engine/mechanism/raise.h"
 
 namespace muster {
 
 namespace {
+
+constexpr double kMinMoveGain = 1.5;  // A move costs a checkpoint and a restart.
+constexpr double kMinGain = 1e-9;     // Per thousandth of a CPU; less is rounding.
 
 // One rebalance: the placements and resources of all jobs in the scratch ledger.
 class Tuning {
@@ -39,6 +43,11 @@ class Tuning {
     }
     if (!published_) std::sort(order.begin(), order.end());
     for (const Key& key : order) serve(key.ask);
+    if (published_ || ledger_.pooled()) return;
+    if (!rights_) {
+      for (const Key& key : order) move_if_faster(key.ask);
+    }
+    for (std::size_t n = 0; n < on_node_.size(); ++n) share_rest(NodeId(n));
   }
 
  private:
@@ -47,6 +56,41 @@ class Tuning {
     std::uint32_t ask;
     auto operator<=>(const Key&) const = default;
   };
+
+  // Moves a running job to a node where its best demand fits, if it is then much faster. The
+  // published version places all jobs again in each round.
+  void move_if_faster(std::uint32_t i) {
+    Ask& ask = asks_[i];
+    if (ask.held == nullptr || ask.given.size() != 1 || !at_fair_[i]) return;
+    Placement there;
+    if (!placer_.place(cluster_, ledger_, best_[i], there) || there.size() != 1) return;
+    const double here = cluster_.speed(*ask.spec, ask.given);
+    if (cluster_.speed(*ask.spec, there) < here * kMinMoveGain) return;
+    std::erase(on_node_[ask.given.front().node], i);
+    for (const Share& share : ask.given) ledger_.give(share);
+    ask.given = std::move(there);
+    at_fair_[i] = false;
+    settle(i);
+  }
+
+  // Gives the CPUs that are left on a node to the jobs that gain the most speed from them.
+  // The published version leaves them idle.
+  void share_rest(NodeId node) {
+    while (ledger_.room(node).cpu_milli > 0) {
+      Raise best;
+      for (const std::uint32_t i : on_node_[node]) {
+        if (asks_[i].given.size() != 1) continue;
+        Raise raise = best_raise(cluster_.profile(*asks_[i].spec), asks_[i].given.front(),
+                                 ledger_.room(node));
+        raise.ask = i;
+        if (raise.gain > best.gain) best = raise;
+      }
+      if (best.gain <= kMinGain) return;
+      Demand demand = best_[best.ask];
+      demand.per_gpu = best.per_gpu;
+      if (!grow(best.ask, demand)) return;
+    }
+  }
 
   bool is_particular() const {
     return std::any_of(asks_.begin(), asks_.end(),
@@ -121,6 +165,7 @@ class Tuning {
     if (best_[i].gpus > ledger_.free_gpus()) return;
     if (rights_) return serve_within_rights(i);
     if (placer_.place(cluster_, ledger_, best_[i], ask.given)) return settle(i);
+    if (!published_ && place_between(i)) return settle(i);
     at_fair_[i] = true;
     const Demand share = modest(i);
     if (placer_.place(cluster_, ledger_, share, ask.given)) return settle(i);
@@ -135,6 +180,22 @@ class Tuning {
     if (!placer_.place(cluster_, ledger_, bare, ask.given)) return;
     settle(i);
     take_back(i);
+  }
+
+  // Places a job with the largest number of CPUs between its share and its best demand that a node
+  // has left. Otherwise a job that gains from CPUs could get a node without any to spare.
+  bool place_between(std::uint32_t i) {
+    const std::vector<std::int64_t>& points = cluster_.profile(*asks_[i].spec).cpu_points();
+    const Demand share = modest(i);
+    const std::int64_t least = share.appetite(cluster_, NodeId(0)).cpu_milli;
+    Demand between = best_[i];
+    if (!between.per_gpu) return false;
+    for (auto point = points.rbegin(); point != points.rend() && *point > least; ++point) {
+      if (*point >= best_[i].per_gpu->cpu_milli) continue;
+      between.per_gpu->cpu_milli = *point;
+      if (placer_.place(cluster_, ledger_, between, asks_[i].given)) return true;
+    }
+    return false;
   }
 
   // The demand that a job may enforce: its share, or its best demand if that is not larger in any

@@ -4,8 +4,10 @@
 // share. If other jobs hold too much for that, some of them are reduced to their share. So no job
 // waits that could run at its share, and no job is slower than at its share.
 //
-// Our version keeps running jobs on their GPUs and serves large demands first. The published
-// simulator's version rebuilds all placements in policy order.
+// Our version serves large demands first. Running jobs keep their GPUs, unless their best-case
+// demand fits elsewhere and makes them much faster. CPUs that are left go to the jobs that gain
+// most. The published simulator's version rebuilds all placements in policy order and leaves these
+// CPUs idle.
 
 #include "engine/core/mechanism.h"
 

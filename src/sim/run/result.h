@@ -109,6 +109,9 @@ struct SimResult {
   std::uint64_t digest = 0;      // Digest of every decision and every end, in order.
   std::int64_t gpu_us = 0;       // GPU time held by leases, in microseconds.
   bool partial = false;          // The run was interrupted.
+  // Compute statistics as Synergy's simulator does: percentiles are interpolated, and the makespan
+  // counts from time zero.
+  bool as_synergy = false;
   FailureLedger failures;
   std::vector<FreePoint> free;          // Ascending, one per instant.
   std::vector<LeaseSpan> spans;         // Only if history was requested.

@@ -25,6 +25,7 @@ Simulation::Simulation(const Trace& trace, const Topology& topology, const Profi
       sharing_(std::holds_alternative<GandivaOptions>(options.whole)) {
   result_.jobs.resize(trace.jobs.size());
   result_.failures.on = failure_schedule_.any();
+  result_.as_synergy = options.compat == Compat::kSynergy;
   runs_.reserve(trace.jobs.size());
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
     result_.jobs[i].submit = trace.jobs[i].submit;
