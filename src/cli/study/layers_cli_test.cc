@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <map>
+
 #include "cli/common/testing.h"
 #include "study/layers/models.h"
 
@@ -146,6 +150,69 @@ TEST_F(LayersCli, ListsWhatIsBuiltIn) {
   EXPECT_TRUE(has(table.out, "1.08x  no")) << table.out;
   EXPECT_EQ(Json::parse(muster("layers --all --json").out).size(), std::size(kLayeredModels));
   EXPECT_TRUE(has(muster("layers --help").out, "Example"));
+}
+
+// RALP's cluster (systems.md F and H9): 58% of the time on average and up to 92%, and the order of
+// the families.
+TEST_F(LayersCli, CommunicationIsAsOnTheClusterOfRalp) {
+  const Json got = Json::parse(muster("layers --all --communication --json").out);
+  EXPECT_EQ(got["workers"], 32);
+  EXPECT_EQ(got["nodes"], 8);
+  EXPECT_NEAR(got["servers_share_mean"], 0.58, 0.02);
+  EXPECT_NEAR(got["servers_share_max"], 0.92, 0.02);
+  EXPECT_LT(got["ring_share_max"], 0.5);
+  std::map<std::string, double> least, most;
+  for (const Json& row : got["models"]) {
+    std::string family = row["model"];
+    family.erase(std::find_if(family.begin(), family.end(), isdigit), family.end());
+    const double share = row["servers_share"];
+    least[family] = std::min(least.try_emplace(family, 1).first->second, share);
+    most[family] = std::max(most[family], share);
+  }
+  EXPECT_GT(least["vgg"], most["alexnet"]);
+  EXPECT_GT(least["alexnet"], most["resnet"]);
+  const auto mean = [&](const std::string& family) {
+    double sum = 0;
+    int count = 0;
+    for (const Json& row : got["models"]) {
+      if (!row["model"].get<std::string>().starts_with(family)) continue;
+      sum += row["servers_share"].get<double>();
+      ++count;
+    }
+    return sum / count;
+  };
+  EXPECT_GT(mean("resnet"), mean("inception"));
+}
+
+TEST_F(LayersCli, CommunicationDependsOnTheSetup) {
+  const auto share = [&](const std::string& options, const char* key = "servers_share") {
+    const Json got = Json::parse(muster("layers vgg16 --communication --json" + options).out);
+    EXPECT_EQ(got["models"].size(), 1u);
+    return got["models"][0][key].get<double>();
+  };
+  EXPECT_GT(share(" --link 10Gb/s"), share(""));
+  EXPECT_LT(share(" --batch 256"), share(""));
+  EXPECT_GT(share(" --compute 6T"), share(""));
+  EXPECT_LT(share(" --nodes 1"), 0.2);
+  EXPECT_EQ(share(" --nodes 1 --gpus 1"), 0);
+  EXPECT_GT(share(" --servers 1"), share(""));
+  EXPECT_EQ(share(" --servers 1", "ring_share"), share("", "ring_share"));
+  EXPECT_EQ(share(" --batch 32"), share("")) << "the usual batch of VGG";
+  EXPECT_NEAR(share("", "compute_s"), 3 * 32 * 15.47e9 / 3e12, 1e-3);
+
+  const Output table = muster("layers --all --communication");
+  EXPECT_EQ(table.status, kExitDone) << table.err;
+  for (const LayeredModel& model : kLayeredModels) {
+    EXPECT_TRUE(has(table.out, "\n" + std::string(model.name) + " ")) << table.out;
+  }
+  EXPECT_TRUE(has(table.out, "\nmean ")) << table.out;
+  EXPECT_TRUE(has(table.out, "\nmax ")) << table.out;
+  EXPECT_TRUE(has(table.out, "with 32 workers on 8 nodes, 32 parameter servers or one ring"));
+  expect_refused(muster("layers vgg16 --nodes 2"), "--nodes requires --communication");
+  expect_refused(muster("layers vgg16 --communication --workers 2"), "--workers");
+  expect_refused(muster("layers vgg16 --communication --gpus 0"), "--gpus: not between 1 and 1000");
+  expect_refused(muster("layers vgg16 --communication --profile " + path("p.yaml")),
+                 "--profile: cannot be combined with --communication");
 }
 
 TEST_F(LayersCli, LongNamesAreCut) {

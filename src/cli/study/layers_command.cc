@@ -12,6 +12,7 @@
 #include "base/file/text_file.h"
 #include "base/terminal/terminal.h"
 #include "base/text/text.h"
+#include "cli/study/layers_communication.h"
 #include "study/layers/advice.h"
 #include "study/layers/models.h"
 #include "workload/input/profile_skew.h"
@@ -23,6 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxWorkers = 1'000'000;
+constexpr std::int64_t kMaxSpreadNodes = 1'000'000;
+constexpr std::int64_t kMaxGpusOfNode = 1'000;
 constexpr std::int64_t kLargestBatch = 1'000'000'000;
 constexpr std::size_t kWidthOfFiles = 100;  // If the output is not a terminal.
 
@@ -65,16 +68,22 @@ void LayersCommand::add_to(Command app) {
   command_.add_option("MODEL", model_,
                       "a built-in model, or a table of layers (CSV or JSON) (default: list the "
                       "built-in models)");
-  command_.add_option("--workers", workers_, "number of workers that train it (default: 8)")
-      .check([](const auto& text) { return refuse_count(text, kMaxWorkers); });
-  command_.add_option("--batch", batch_, "samples per step on each worker (default: 32)")
+  const Option workers =
+      command_.add_option("--workers", workers_, "number of workers that train it (default: 8)")
+          .check([](const auto& text) { return refuse_count(text, kMaxWorkers); });
+  command_
+      .add_option("--batch", batch_,
+                  "samples per step on each worker (default: 32; with --communication: usual for "
+                  "the model)")
       .check([](const auto& text) { return refuse_count(text, kLargestBatch); });
   command_.add_option("--link", link_,
-                      "network bandwidth of the parameter server: 56Gb/s (bits) or 7GB/s (bytes) "
-                      "(default: 56Gb/s)");
+                      "network bandwidth of the parameter server or of a node: 56Gb/s (bits) or "
+                      "7GB/s (bytes) (default: 56Gb/s)");
   command_.add_option("--compute", compute_,
-                      "multiply-adds per second of the parameter server: 3T, 500G (default: 3T)");
+                      "multiply-adds per second of the parameter server or of a GPU: 3T, 500G "
+                      "(default: 3T)");
   command_.add_flag("--all", all_, "compare all built-in models");
+  add_communication(workers);
   command_.add_flag("--listed", listed_,
                     "count only tensors above 1 MiB, each rounded to 0.1 MiB, as published figures "
                     "do");
@@ -88,7 +97,28 @@ void LayersCommand::add_to(Command app) {
       "Example: is it worth keeping VGG-16's large layers in one place on a slow network?\n"
       "  muster layers vgg16 --workers 16 --link 10Gb/s\n"
       "Example: make the placement 'skew' keep jobs of this model together:\n"
-      "  muster layers mine.csv --profile profiles.yaml --name mine");
+      "  muster layers mine.csv --profile profiles.yaml --name mine\n"
+      "Example: how much time do 32 workers spend on communication?\n"
+      "  muster layers --all --communication --nodes 8 --gpus 4 --link 56Gb/s");
+}
+
+void LayersCommand::add_communication(Option workers) {
+  const Option communication =
+      command_
+          .add_flag("--communication", communication_,
+                    "print the time per step that workers on several nodes spend on communication")
+          .excludes(workers);
+  const auto count = [&](const char* name, std::int64_t& target, const char* what,
+                         std::int64_t most) {
+    command_.add_option(name, target, what)
+        .check([most](const auto& text) { return refuse_count(text, most); })
+        .needs(communication);
+  };
+  count("--nodes", nodes_, "with --communication: number of nodes (default: 8)", kMaxSpreadNodes);
+  count("--gpus", gpus_, "with --communication: workers per node, one per GPU (default: 4)",
+        kMaxGpusOfNode);
+  count("--servers", servers_,
+        "with --communication: number of parameter servers (default: one per worker)", kMaxWorkers);
 }
 
 int LayersCommand::run(Streams streams) {
@@ -99,6 +129,9 @@ int LayersCommand::run(Streams streams) {
   if (!profile_.empty() && model_.empty()) {
     return complain(streams, "--profile: requires MODEL; 'muster layers' lists the built-in ones");
   }
+  if (!profile_.empty() && communication_) {
+    return complain(streams, "--profile: cannot be combined with --communication");
+  }
   if (model_.empty()) return list_models(streams);
   Result<LayerTable> table = load();
   if (!table.ok()) return complain(streams, table.error());
@@ -106,10 +139,10 @@ int LayersCommand::run(Streams streams) {
   return show(std::move(table).value(), streams);
 }
 
-Result<TrainingSetup> LayersCommand::setup() const {
+Result<TrainingSetup> LayersCommand::setup(std::int64_t usual_batch) const {
   TrainingSetup training;
   training.workers = workers_;
-  training.batch = batch_;
+  training.batch = batch_ > 0 ? batch_ : usual_batch;
   if (!link_.empty()) {
     const Result<double> link =
         parse_rate(link_, kLinkUnits, "--link: must be a bandwidth such as 56Gb/s or 7GB/s");
@@ -125,20 +158,23 @@ Result<TrainingSetup> LayersCommand::setup() const {
   return training;
 }
 
-std::vector<LayerStudy> LayersCommand::study_all(const TrainingSetup& training) const {
+Result<std::vector<LayerStudy>> LayersCommand::study_all() const {
   std::vector<LayerStudy> studies;
   for (const LayeredModel& model : kLayeredModels) {
+    const Result<TrainingSetup> training = communication_ ? setup(model.usual_batch) : setup();
+    if (!training.ok()) return training.error();
     std::vector<Layer> layers = model.layers();
     if (listed_) layers = as_listed(std::move(layers));
-    studies.push_back(study_layers(std::string(model.name), std::move(layers), training));
+    studies.push_back(study_layers(std::string(model.name), std::move(layers), training.value()));
   }
   return studies;
 }
 
 int LayersCommand::list_models(Streams streams) const {
-  const Result<TrainingSetup> training = setup();
-  if (!training.ok()) return complain(streams, training.error());
-  const std::vector<LayerStudy> studies = study_all(training.value());
+  const Result<std::vector<LayerStudy>> all = study_all();
+  if (!all.ok()) return complain(streams, all.error());
+  const std::vector<LayerStudy>& studies = all.value();
+  if (communication_) return show_communication(studies, streams);
   if (json_) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const LayerStudy& study : studies) list.push_back(layers_json(study));
@@ -155,6 +191,13 @@ int LayersCommand::list_models(Streams streams) const {
     streams.out << "See 'muster layers vgg16' for one model, 'muster layers --all' for all, and "
                    "'muster layers FILE' for your own.\n";
   }
+  return kExitDone;
+}
+
+int LayersCommand::show_communication(std::span<const LayerStudy> studies, Streams streams) const {
+  const WorkerSpread spread = {nodes_ * gpus_, nodes_, servers_};
+  streams.out << (json_ ? communication_json(studies, spread).dump(2) + "\n"
+                        : communication_table(studies, spread, color_mode_for(1)));
   return kExitDone;
 }
 
@@ -201,10 +244,13 @@ MaybeError LayersCommand::write_profile(const std::string& text) const {
 }
 
 int LayersCommand::show(LayerTable table, Streams streams) const {
-  const Result<TrainingSetup> training = setup();
+  const std::optional<LayeredModel> built_in = find_layered_model(table.model);
+  const Result<TrainingSetup> training =
+      communication_ && built_in ? setup(built_in->usual_batch) : setup();
   if (!training.ok()) return complain(streams, training.error());
   const LayerStudy study =
       study_layers(std::move(table.model), std::move(table.layers), training.value());
+  if (communication_) return show_communication({&study, 1}, streams);
   if (!profile_.empty()) {
     const Result<std::string> text = edit_profile(study);
     if (!text.ok()) return complain(streams, text.error().message + "; the file is unchanged");

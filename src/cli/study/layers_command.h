@@ -2,9 +2,11 @@
 
 // muster layers: reports whether a few layers contain most of a model's parameters, where to cut
 // the model between workers and parameter server, and how much traffic that saves. Can write the
-// skew into the model's profile.
+// skew into the model's profile. With --communication: the time that training spends on
+// communication.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,11 +26,14 @@ class LayersCommand {
   bool chosen() const { return command_.parsed(); }
 
  private:
+  void add_communication(Option workers);
   int list_models(Streams streams) const;
   int show(LayerTable table, Streams streams) const;
+  int show_communication(std::span<const LayerStudy> studies, Streams streams) const;
   Result<LayerTable> load() const;
-  Result<TrainingSetup> setup() const;
-  std::vector<LayerStudy> study_all(const TrainingSetup& training) const;
+  // `usual_batch` applies unless --batch is given.
+  Result<TrainingSetup> setup(std::int64_t usual_batch = TrainingSetup().batch) const;
+  Result<std::vector<LayerStudy>> study_all() const;
   std::string profile_of(const LayerStudy& study) const;
   Result<std::string> edit_profile(const LayerStudy& study) const;
   MaybeError write_profile(const std::string& text) const;
@@ -36,8 +41,9 @@ class LayersCommand {
   Command command_;
   std::string model_, link_, compute_, profile_, name_;
   std::int64_t workers_ = TrainingSetup().workers;
-  std::int64_t batch_ = TrainingSetup().batch;
-  bool json_ = false, all_ = false, listed_ = false;
+  std::int64_t batch_ = 0;  // 0: not given.
+  std::int64_t nodes_ = 8, gpus_ = 4, servers_ = 0;
+  bool json_ = false, all_ = false, listed_ = false, communication_ = false;
 };
 
 }  // namespace muster

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/types/check.h"
+#include "engine/model/communication.h"
 
 namespace muster {
 
@@ -184,6 +185,15 @@ double Cluster::spread_factor(const Profile& estimated, const Placement& placeme
   const bool one_rack = std::all_of(placement.begin(), placement.end(), [&](const Share& share) {
     return topology_->node(share.node).rack == first;
   });
+  const double link = one_rack ? spread_.rack_bytes_per_second : spread_.racks_bytes_per_second;
+  if (const std::optional<ExchangeFacts>& exchange = estimated.exchange(); exchange && link > 0) {
+    std::int64_t workers = 0;
+    for (const Share& share : placement) workers += share.gpus();
+    Bandwidths bandwidths;
+    bandwidths.between = link;
+    return spread_speed({exchange->parameter_bytes, estimated.skew(), exchange->compute_seconds},
+                        {workers, static_cast<std::int64_t>(placement.size())}, bandwidths);
+  }
   if (one_rack) return spread_.one_rack;
   return estimated.is_skewed() ? spread_.racks_skewed : spread_.racks;
 }

@@ -16,13 +16,17 @@ namespace muster {
 
 // Relative speed of a gang on several nodes: in one rack (Philly test with ResNet-50, systems.md
 // A6), or across racks, where models with skewed parameters lose more (systems.md J; these two
-// values are not measured). 1: no loss.
+// values are not measured). 1: no loss. For a model whose profile has exchange(), the factor is
+// computed from the bandwidths of a node's link instead (communication.h); 0: it is not. Philly has
+// 100 Gb/s InfiniBand in a rack and Ethernet between racks, for which 10 Gb/s are assumed.
 struct SpreadFactors {
   double one_rack = 1;
   double racks = 1;
   double racks_skewed = 1;
+  double rack_bytes_per_second = 0;
+  double racks_bytes_per_second = 0;
 };
-inline constexpr SpreadFactors kUsualSpread = {0.85, 0.8, 0.5};
+inline constexpr SpreadFactors kUsualSpread = {0.85, 0.8, 0.5, 12.5e9, 1.25e9};
 
 // Returns the request as text: "8 GPUs with 16 CPUs and 64 GiB of memory on at most 2 nodes".
 std::string what_it_asks(const JobSpec& spec);

@@ -77,6 +77,30 @@ TEST(ClusterSpread, UsuallyIsAsThePhillyStudySays) {
   EXPECT_EQ(kUsualSpread.racks_skewed, 0.5);
 }
 
+// A model with stated parameters has its own costs. With fixed factors only, or on one node, the
+// parameters do not matter.
+TEST(ClusterSpread, ComesFromTheParametersOfAModel) {
+  Scene scene;
+  const auto add = [&](const char* name, double mib, double skew, double seconds) {
+    Profile profile = Profile::unknown(name);
+    profile.state_skew(skew);
+    profile.state_exchange({mib * 1024 * 1024, seconds});
+    return scene.profiles.add(std::move(profile)).value();
+  };
+  const ProfileId resnet50 = add("resnet50", 97.7, 0.092, 2 * 32 / 114.8);
+  const ProfileId vgg16 = add("vgg16", 527.8, 0.743, 0.495);
+  for (const ProfileId each : {resnet50, vgg16}) {
+    EXPECT_EQ(scene.speed(each, {1}, kUsualSpread), 1);
+    EXPECT_EQ(scene.speed(each, {0, 1}, kFactors), kFactors.one_rack);
+    EXPECT_EQ(scene.speed(each, {0, 1}, {}), 1);
+  }
+  EXPECT_NEAR(scene.speed(resnet50, {0, 1}, kUsualSpread), 98.0 / 114.8, 0.05);
+  EXPECT_LT(scene.speed(vgg16, {0, 1}, kUsualSpread), 0.5);
+  EXPECT_LT(scene.speed(vgg16, {0, 1, 2, 3}, kUsualSpread),
+            scene.speed(vgg16, {0, 1}, kUsualSpread));
+  EXPECT_EQ(scene.speed(scene.ids[0], {0, 1}, kUsualSpread), 0.85) << "no parameters stated";
+}
+
 TEST(Cluster, NamesTheLimitThatAJobIsBeyond) {
   Topology topology;
   ASSERT_FALSE(topology.add_node("large", "r", "gpu", {8, 64'000, 512'000, 0}));

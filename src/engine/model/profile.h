@@ -67,6 +67,8 @@ class Profile {
   // wait for the node that holds it (Tiresias), so such a model should run on few nodes.
   double skew() const { return skew_; }
   bool is_skewed() const { return skew_ > kSkewLimit; }
+  // Data for the cost of running on several nodes, or nullopt: usual costs apply.
+  const std::optional<ExchangeFacts>& exchange() const { return exchange_; }
 
   // Speed on `gpus` GPUs (at least 1), relative to one GPU. Uses a typical curve unless stated.
   double steps_per_second(std::int32_t gpus) const;
@@ -79,6 +81,7 @@ class Profile {
   void state_loss(const LossFacts& loss) { loss_ = loss; }
   void state_gpu_use(double part) { gpu_use_ = part; }
   void state_skew(double share) { skew_ = share; }
+  void state_exchange(const ExchangeFacts& exchange) { exchange_ = exchange; }
   void state_iteration_seconds(double seconds) { iteration_seconds_ = seconds; }
   void state_ideal(std::int64_t cpu_milli, std::int64_t mem_mib, double speedup);
   void state_gpu_factor(std::string gpu_type, double factor);
@@ -102,6 +105,7 @@ class Profile {
   double iteration_seconds_ = 0;
   double stated_speedup_ = 0;
   double skew_ = 0;
+  std::optional<ExchangeFacts> exchange_;
   double gpu_use_ = 1;
   Scaling scaling_;  // The constructor sets a typical curve.
   std::optional<LossFacts> loss_;

@@ -45,6 +45,12 @@ struct Scaling {
   double each = 0;
 };
 
+// Data for the cost of communication; see communication.h.
+struct ExchangeFacts {
+  double parameter_bytes = 0;
+  double compute_seconds = 0;  // One step without communication.
+};
+
 // Validation loss after e training epochs: 1 / (b0 * e + b1) + b2.
 struct LossFacts {
   double b0 = 0;  // Zero: the loss never falls and the job ends without convergence.

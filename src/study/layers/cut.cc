@@ -50,6 +50,12 @@ double step_seconds(std::span<const Layer> layers, std::size_t kept,
   return busy_seconds(traffic_of(layers, kept, training.batch), macs, training);
 }
 
+double worker_seconds(std::span<const Layer> layers, const TrainingSetup& training) {
+  double macs = 0;
+  for (const Layer& layer : layers) macs += static_cast<double>(layer.macs);
+  return kPassesPerStep * static_cast<double>(training.batch) * macs / training.macs_per_second;
+}
+
 std::size_t best_cut(std::span<const Layer> layers, const TrainingSetup& training) {
   std::vector<std::int64_t> parameters = {0};  // Entry i is the sum of the first i layers.
   for (const Layer& layer : layers) {

@@ -18,7 +18,8 @@ struct TrainingSetup {
   std::int64_t workers = 8;
   std::int64_t batch = 32;  // Samples per step on each worker.
   // Network link of the PS worker, and its sustained multiply-adds. The defaults are RALP's 56 Gb/s
-  // InfiniBand and half the peak of its Titan Xp.
+  // InfiniBand and half the peak of its Titan Xp: 12.15 TFLOP/s are 6.1 T multiply-adds. ResNet-50
+  // and InceptionV3 reach 48% and 46% of the peak in TensorFlow's benchmarks of 2017 on a P100.
   double link_bytes_per_second = 7e9;
   double macs_per_second = 3e12;
 };
@@ -40,6 +41,9 @@ Traffic traffic_of(std::span<const Layer> layers, std::size_t kept, std::int64_t
 // Seconds per step for which the PS worker is busy: the larger of its network time and its compute
 // time. A backward pass costs as much as two forward passes.
 double step_seconds(std::span<const Layer> layers, std::size_t kept, const TrainingSetup& training);
+
+// Seconds per step of computation on one worker that trains all layers, data parallel.
+double worker_seconds(std::span<const Layer> layers, const TrainingSetup& training);
 
 // Returns the `kept` with the smallest step_seconds() where the model may be cut, the largest on
 // ties. Zero if there are no layers.

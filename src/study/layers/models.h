@@ -4,6 +4,7 @@
 // parameters are part of the previous one. Moving averages of batch normalization count as
 // parameters in traffic, but the numbers of parameters below exclude them.
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -33,15 +34,19 @@ std::vector<Layer> resnet152();
 std::vector<Layer> inception3();
 std::vector<Layer> inception4();
 
+// `usual_batch` is the number of samples per step and GPU in TensorFlow's benchmarks of 2017 on
+// GPUs with 12 GB (docs_src/performance/benchmarks.md, K80), which is also the memory of a Titan
+// Xp. vgg11 and vgg19 as vgg16; resnet101 and inception4 as in tf_cnn_benchmarks.
 struct LayeredModel {
   std::string_view name;
   std::vector<Layer> (*layers)();
+  std::int64_t usual_batch;
 };
 
 inline constexpr LayeredModel kLayeredModels[] = {
-    {"alexnet", alexnet},     {"vgg11", vgg11},           {"vgg16", vgg16},
-    {"vgg19", vgg19},         {"resnet50", resnet50},     {"resnet101", resnet101},
-    {"resnet152", resnet152}, {"inception3", inception3}, {"inception4", inception4},
+    {"alexnet", alexnet, 512},    {"vgg11", vgg11, 32},           {"vgg16", vgg16, 32},
+    {"vgg19", vgg19, 32},         {"resnet50", resnet50, 64},     {"resnet101", resnet101, 32},
+    {"resnet152", resnet152, 32}, {"inception3", inception3, 64}, {"inception4", inception4, 32},
 };
 
 // Finds a built-in model by name. The case of letters is ignored: "VGG16", "resnet-50".

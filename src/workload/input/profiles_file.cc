@@ -12,6 +12,7 @@
 #include "base/file/item_text.h"
 #include "base/text/text.h"
 #include "base/types/check.h"
+#include "workload/input/profile_training.h"
 
 namespace muster {
 
@@ -27,22 +28,16 @@ constexpr Bounds kSpeed = {1e-9, 1e6};
 constexpr Bounds kStepSeconds = {1e-6, 1e5};
 constexpr Bounds kSpeedup = {0.001, 1e6};
 constexpr Bounds kBatch = {1, 1e9};
-constexpr Bounds kScalingPart = {0, 1e6};
-constexpr double kMinScaling = 1e-6;  // Minimum sum of the parts, which is a divisor.
-constexpr Bounds kLoss = {0, 1e6};
-constexpr Bounds kLossB1 = {1e-6, 1e6};  // Above 0, so that the initial loss is finite.
-constexpr Bounds kGpuUse = {0.001, 1};
 
 constexpr std::array<std::string_view, 1> kProfileFileKeys = {"profiles"};
-constexpr std::array<std::string_view, 12> kProfileKeys = {
-    "name",    "task",      "batch", "iteration_seconds", "ideal", "matrix",
-    "formula", "gpu_types", "skew",  "scaling",           "loss",  "gpu_use"};
+constexpr std::array<std::string_view, 14> kProfileKeys = {
+    "name",          "task",           "batch", "iteration_seconds", "ideal", "matrix",
+    "formula",       "gpu_types",      "skew",  "scaling",           "loss",  "gpu_use",
+    "parameters_mb", "compute_seconds"};
 constexpr std::array<std::string_view, 3> kIdealKeys = {"cpus", "mem_gb", "speedup"};
 constexpr std::array<std::string_view, 3> kMatrixKeys = {"cpus", "mem_gb", "speed"};
 constexpr std::array<std::string_view, 5> kFormulaKeys = {
     "gpu_seconds", "cpu_seconds", "mib_per_step", "dataset_gb", "base_mem_gb"};
-constexpr std::array<std::string_view, 3> kScalingKeys = {"compute", "fixed", "each"};
-constexpr std::array<std::string_view, 3> kLossKeys = {"b0", "b1", "b2"};
 
 constexpr std::array<std::string_view, 6> kSynergyTopKeys = {"source", "units", "axes",
                                                              "server", "tasks", "profiles"};
@@ -71,8 +66,8 @@ std::int64_t to_mib(double gb) { return std::llround(gb * 1024.0); }
 
 // Returns whether an entry without data about CPU and memory is useful.
 bool states_facts(const Item& entry) {
-  constexpr std::array<std::string_view, 5> kFacts = {"skew", "scaling", "loss", "gpu_use",
-                                                      "gpu_types"};
+  constexpr std::array<std::string_view, 6> kFacts = {"skew",    "scaling",   "loss",
+                                                      "gpu_use", "gpu_types", "parameters_mb"};
   return std::any_of(kFacts.begin(), kFacts.end(),
                      [&](std::string_view key) { return entry.find(key) != nullptr; });
 }
@@ -99,7 +94,6 @@ class ProfilesReader {
 
  private:
   void read_profile(const Item& entry);
-  void read_training(const Item& entry, Profile& profile);
   void read_synergy(const Item& root);
   void read_synergy_profile(const Item& entry);
   std::optional<Profile> read_matrix(const std::string& name, const Item& cpus, const Item* mem,
@@ -167,30 +161,8 @@ void ProfilesReader::read_profile(const Item& entry) {
     }
   }
   if (reader_.failed()) return;
-  read_training(entry, *profile);
+  read_training(reader_, entry, *profile);
   if (!reader_.failed()) add(entry, std::move(*profile), facts);
-}
-
-// Reads the data for schedulers that resize or share the GPUs of jobs.
-void ProfilesReader::read_training(const Item& entry, Profile& profile) {
-  if (const Item* scaling = entry.find("scaling")) {
-    reader_.allow_keys(*scaling, kScalingKeys);
-    const Scaling out = {reader_.number(reader_.member(*scaling, "compute"), kScalingPart),
-                         reader_.number_or(*scaling, "fixed", kScalingPart, 0),
-                         reader_.number_or(*scaling, "each", kScalingPart, 0)};
-    if (out.compute + out.fixed + out.each < kMinScaling) {
-      reader_.refuse(*scaling, fmt::format("the sum of 'compute', 'fixed' and 'each' is below {}",
-                                           kMinScaling));
-    }
-    profile.state_scaling(out);
-  }
-  if (const Item* loss = entry.find("loss")) {
-    reader_.allow_keys(*loss, kLossKeys);
-    profile.state_loss({reader_.number(reader_.member(*loss, "b0"), kLoss),
-                        reader_.number(reader_.member(*loss, "b1"), kLossB1),
-                        reader_.number_or(*loss, "b2", kLoss, 0)});
-  }
-  profile.state_gpu_use(reader_.number_or(entry, "gpu_use", kGpuUse, profile.gpu_use()));
 }
 
 void ProfilesReader::read_synergy(const Item& root) {

@@ -250,9 +250,10 @@ TEST(ProfilesFile, RefusesFilesWithoutProfilesInOneLine) {
   EXPECT_EQ(profiles_refusal("- a"), "p.yaml:1: not a map of profiles: a list");
   EXPECT_EQ(profiles_refusal("hello"), "p.yaml:1: not a map of profiles: 'hello'");
   EXPECT_EQ(profiles_refusal("{}"), "p.yaml:1: missing key: 'profiles'");
-  EXPECT_EQ(profiles_refusal("profiles: [3]"),
-            "p.yaml:1: profiles: not a map of name, task, batch, iteration_seconds, ideal, matrix, "
-            "formula, gpu_types, skew, scaling, loss, gpu_use: '3'");
+  EXPECT_EQ(
+      profiles_refusal("profiles: [3]"),
+      "p.yaml:1: profiles: not a map of name, task, batch, iteration_seconds, ideal, matrix, "
+      "formula, gpu_types, skew, scaling, loss, gpu_use, parameters_mb, compute_seconds: '3'");
 }
 
 TEST(ProfilesFile, MayStateTheSkewAlone) {
@@ -264,6 +265,45 @@ TEST(ProfilesFile, MayStateTheSkewAlone) {
   EXPECT_FALSE(profile.sensitivity_known());
   EXPECT_TRUE(profile.is_skewed());
   EXPECT_EQ(profile.skew(), 0.743);
+}
+
+TEST(ProfilesFile, MayStateTheParameters) {
+  const Result<ProfileFile> file = parse_profiles(
+      "profiles:\n"
+      "  - {name: a, parameters_mb: 2, compute_seconds: 0.5}\n"
+      "  - {name: b, parameters_mb: 3, iteration_seconds: 0.7}\n"
+      "  - {name: c, parameters_mb: 4, iteration_seconds: 0.7, compute_seconds: 0.6}\n"
+      "  - {name: d, parameters_mb: 5, formula: {gpu_seconds: 0.1}}\n"
+      "  - {name: e, skew: 0.5}\n",
+      "p.yaml");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const ProfileTable& table = file.value().table;
+  const auto expect = [&](const char* name, double mib, double seconds) {
+    const std::optional<ExchangeFacts>& exchange = table[table.find(name)].exchange();
+    ASSERT_TRUE(exchange.has_value()) << name;
+    EXPECT_EQ(exchange->parameter_bytes, mib * 1024 * 1024) << name;
+    EXPECT_DOUBLE_EQ(exchange->compute_seconds, seconds) << name;
+  };
+  expect("a", 2, 0.5);
+  expect("b", 3, 0.7);
+  expect("c", 4, 0.6);
+  expect("d", 5, 0.1);
+  EXPECT_EQ(table[table.find("a")].iteration_seconds(), 0) << "traces do not use compute_seconds";
+  EXPECT_FALSE(table[table.find("e")].exchange().has_value());
+  EXPECT_FALSE(table[ProfileTable::kUnknown].exchange().has_value());
+}
+
+TEST(ProfilesFile, RefusesBadParametersInOneLine) {
+  const auto refusal = [](const std::string& keys) {
+    return profiles_refusal("profiles: [{name: a, skew: 0.1, " + keys + "}]");
+  };
+  EXPECT_EQ(refusal("compute_seconds: 1"), "p.yaml:1: compute_seconds: requires 'parameters_mb'");
+  EXPECT_EQ(refusal("parameters_mb: 9"),
+            "p.yaml:1: parameters_mb: requires 'compute_seconds' or 'iteration_seconds'");
+  EXPECT_EQ(refusal("parameters_mb: 0, compute_seconds: 1"),
+            "p.yaml:1: parameters_mb: not between 0.001 and 1000000000: '0'");
+  EXPECT_EQ(refusal("parameters_mb: 9, compute_seconds: 0"),
+            "p.yaml:1: compute_seconds: not between 1e-06 and 100000: '0'");
 }
 
 TEST(ProfilesFile, RefusesBadSynergyInputInOneLine) {
