@@ -8,6 +8,7 @@
 
 #include "cli/common/testing.h"
 #include "study/layers/models.h"
+#include "workload/input/profiles_file.h"
 
 namespace muster {
 namespace {
@@ -213,6 +214,24 @@ TEST_F(LayersCli, CommunicationDependsOnTheSetup) {
   expect_refused(muster("layers vgg16 --communication --gpus 0"), "--gpus: not between 1 and 1000");
   expect_refused(muster("layers vgg16 --communication --profile " + path("p.yaml")),
                  "--profile: cannot be combined with --communication");
+}
+
+TEST_F(LayersCli, BuiltInProfilesHaveTheSameSizes) {
+  const ProfileTable profiles = builtin_profiles();
+  const Json got = Json::parse(muster("layers --all --communication --json").out);
+  const Json advice = Json::parse(muster("layers --all --json").out);
+  for (std::size_t i = 0; i < got["models"].size(); ++i) {
+    const Json& row = got["models"][i];
+    const Profile& profile = profiles[profiles.find(row["model"].get<std::string>())];
+    ASSERT_EQ(row["model"], profile.name());
+    EXPECT_EQ(profile.skew(), advice[i]["profile_skew"]) << profile.name();
+    if (profile.name() == "alexnet") continue;  // One of the ten with usual spread costs.
+    ASSERT_TRUE(profile.exchange().has_value()) << profile.name();
+    constexpr double kTenthMib = 0.1 * 1024 * 1024;
+    EXPECT_NEAR(profile.exchange()->parameter_bytes, row["parameter_bytes"], kTenthMib)
+        << profile.name();
+    EXPECT_NEAR(profile.exchange()->compute_seconds, row["compute_s"], 0.001) << profile.name();
+  }
 }
 
 TEST_F(LayersCli, LongNamesAreCut) {

@@ -71,7 +71,7 @@ std::vector<Model> models_of(const StudyInput& asked) {
   for (std::uint32_t i = 0; i < models.size(); ++i) {
     models[i].name = asked.history.models[i];
     const ProfileId profile = profiles.find(models[i].name);
-    if (profile == ProfileTable::kUnknown || !profiles[profile].loss()) continue;
+    if (!profiles[profile].states_loss()) continue;
     models[i].passes = passes_of(*profiles[profile].loss());
   }
   return models;

@@ -77,11 +77,13 @@ TEST(LastEpochs, AsTheProfilesSay) {
   const LossFacts facts{0.3, 0.5, 1.0};
   quick.state_loss(facts);
   ASSERT_TRUE(profiles.add(quick).ok());
+  ASSERT_TRUE(profiles.add(Profile::unknown("sized")).ok()) << "a typical loss is not a fact";
   History history;
   add_job(history, 0, 2).run = Duration::seconds(100);
   history.jobs.back().model = history.models.intern("quick");
   history.jobs.back().status = Status::kPassed;
   add_job(history, 0, 1).model = history.models.intern("strange");
+  add_job(history, 0, 1).model = history.models.intern("sized");
   StudyOptions options;
   options.profiles = &profiles;
   const Page page = study(history, nullptr, options);
@@ -107,9 +109,9 @@ TEST(LastEpochs, AsTheProfilesSay) {
   EXPECT_NEAR(value_at(page, "last-epochs", "passed", "GPU time after that (%)"), 100 - until(0.99),
               1e-9);
   EXPECT_EQ(value_at(page, "last-epochs", "killed", "jobs"), 0);
-  EXPECT_NE(
-      section_of(page, "last-epochs").missing.find("Omitted: 1 job of models without a loss curve"),
-      std::string::npos);
+  EXPECT_NE(section_of(page, "last-epochs")
+                .missing.find("Omitted: 2 jobs of models without a loss curve"),
+            std::string::npos);
 }
 
 }  // namespace

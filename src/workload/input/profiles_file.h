@@ -37,7 +37,8 @@ Result<ProfileFile> read_profiles(const std::string& path);
 // Like read_profiles(), from memory. `name` is used as the path in messages.
 Result<ProfileFile> parse_profiles(std::string_view text, const std::string& name);
 
-// Returns the ten models of profiles/zoo.yaml, which are compiled into the program.
+// Returns the models of profiles/zoo.yaml, which are compiled into the program: ten with speeds,
+// and nine of Tiresias' traces with sizes only.
 ProfileFile builtin_zoo();
 ProfileTable builtin_profiles();  // Returns only the table of builtin_zoo().
 
