@@ -27,6 +27,7 @@ Trace philly_trace(std::int64_t jobs) {
 
 Status status_of(JobResult fate) {
   if (fate == JobResult::kFinished) return Status::kPassed;
+  if (fate == JobResult::kKilled) return Status::kKilled;
   return fate == JobResult::kFailed ? Status::kFailed : Status::kUnknown;
 }
 
@@ -36,7 +37,7 @@ void expect_attempts(const History& history, const PastJob& job, const JobOutcom
             outcome.start == Instant::never()
                 ? 0u
                 : static_cast<std::size_t>(outcome.preemptions + outcome.failures +
-                                           outcome.migrations + (job.status == Status::kPassed)));
+                                           outcome.migrations + (job.status != Status::kFailed)));
   if (attempts.empty()) return;
   EXPECT_EQ(attempts.front().start, outcome.start);
   EXPECT_EQ(attempts.back().end, outcome.end);
@@ -79,6 +80,7 @@ TEST(RunHistory, ReadsBackWhatWasSimulated) {
   EXPECT_EQ(history.source, dir.string() + " (las, proportional, consolidate)");
   ASSERT_EQ(history.jobs.size(), trace.jobs.size());
   std::int64_t failed = 0;
+  std::int64_t killed = 0;
   std::int64_t stops = 0;
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
     const PastJob& job = history.jobs[i];
@@ -92,12 +94,14 @@ TEST(RunHistory, ReadsBackWhatWasSimulated) {
     EXPECT_EQ(job.failures, outcome.failures);
     EXPECT_EQ(job.status, status_of(outcome.fate));
     failed += job.status == Status::kFailed ? 1 : 0;
+    killed += job.status == Status::kKilled ? 1 : 0;
     EXPECT_EQ(job.lost_gpu_us, outcome.lost_gpu_us);
     expect_attempts(history, job, outcome);
     stops += outcome.preemptions;
   }
   EXPECT_GT(stops, 0);
   EXPECT_GT(failed, 0);
+  EXPECT_GT(killed, 0);
 }
 
 }  // namespace

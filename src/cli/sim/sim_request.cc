@@ -196,8 +196,8 @@ void SimRequest::add_planner_options(Command command) {
 
 void SimRequest::add_failure_options(Command command) {
   command.add_option("--failures", failures_,
-                     "injected failures: on (rates of the Philly study), a factor of these rates "
-                     "such as 0.5, or off (default: off)");
+                     "injected failures and killed jobs: on (rates of the Philly study), a factor "
+                     "of these rates such as 0.5, or off (default: off)");
   command.add_option("--retry", retry_, "retry policy for failed jobs: none, fixed:N or adaptive")
       .capture_default_str();
   command.add_flag("--pre-run", pre_run_, "run multi-GPU jobs on one GPU of a pool first");

@@ -14,14 +14,23 @@ namespace muster {
 namespace {
 
 constexpr double kNormalP90 = 1.2816;  // In standard deviations above the mean.
+constexpr double kNormalP95 = 1.6449;
+constexpr double kMaxZ = 1.95;
 constexpr double kMaxRate = 10;
 constexpr int kTries = 4;  // Attempts in the calibration: one and three retries.
-constexpr double kOneGpu = 1.0;
-constexpr double kEachDoubling = 0.3;
+constexpr double kOneGpu = 0.76;
+constexpr double kEachDoubling = 0.15;
+
+// killed_share() of short and of long jobs, and their run times in seconds.
+constexpr double kKilledShort = 0.13;
+constexpr double kKilledLong = 0.55;
+constexpr double kShort = 3600;
+constexpr double kLong = 86'400;
 
 // Random streams of one job. Results of a seed depend on these numbers.
 constexpr std::uint64_t kDoom = 1;
 constexpr std::uint64_t kPassing = 2;
+constexpr std::uint64_t kKilling = 3;
 
 // Returns how many quarters of the trials of a reason belong to doomed jobs.
 std::int64_t dooming_quarters(RetryClass nature) {
@@ -48,11 +57,18 @@ MaybeError check_options(const FaultOptions& options) {
 
 Duration time_to_failure(Reason reason, double z) {
   const ReasonInfo& info = info_of(reason);
-  const double sigma = portable_log(info.p90 / info.p50) / kNormalP90;
-  const double longest = portable_log(kLongestDuration.in_seconds() / 60);
-  const double log_minutes = std::min(portable_log(info.p50) + sigma * z, longest);
+  double log_minutes = portable_log(info.p90) + std::min(z - kNormalP90, 0.0) / kNormalP90 *
+                                                    portable_log(info.p90 / info.p50);
+  const double above = std::clamp(z, kNormalP90, kMaxZ) - kNormalP90;
+  log_minutes += above / (kNormalP95 - kNormalP90) * portable_log(info.p95 / info.p90);
   const double micros = 60e6 * portable_exp(std::max(log_minutes, -100.0));
   return Duration::micros(std::clamp<std::int64_t>(std::llround(micros), 1, kLongestDuration.us()));
+}
+
+double killed_share(Duration run_time) {
+  const double seconds = std::clamp(run_time.in_seconds(), kShort, kLong);
+  const double slope = portable_log(seconds / kShort) / portable_log(kLong / kShort);
+  return kKilledShort + slope * (kKilledLong - kKilledShort);
 }
 
 FaultModel::FaultModel(FaultOptions options, std::uint64_t seed) : options_(options), seed_(seed) {
@@ -90,11 +106,12 @@ double FaultModel::doomed(std::int32_t gpus) const {
 }
 
 double FaultModel::passing(std::int32_t gpus) const {
+  const double spared = 1 - doomed(gpus);
+  if (spared <= 0) return 1;
   const Column& of = column(gpus);
   const double share =
       static_cast<double>(of.passing_sum) / static_cast<double>(of.dooming_sum + of.passing_sum);
-  const double odds = failures(gpus) * share;
-  return odds / (1 + odds);
+  return 1 - portable_exp(-failures(gpus) * share / spared);
 }
 
 Random FaultModel::stream(std::uint64_t purpose, JobId job, int attempt) const {
@@ -107,23 +124,37 @@ Random FaultModel::stream(std::uint64_t purpose, JobId job, int attempt) const {
   return Random(digest.value());
 }
 
+bool FaultModel::is_doomed(JobId job, std::int32_t gpus) const {
+  return stream(kDoom, job, 0).uniform() < doomed(gpus);
+}
+
 std::optional<InjectedFailure> FaultModel::trouble(JobId job, std::int32_t gpus, int attempt,
-                                                   Duration run_time) const {
+                                                   Duration planned) const {
   MUSTER_CHECK(attempt >= 0);
   const Column& of = column(gpus);
   Random fate = stream(kDoom, job, 0);
-  std::optional<InjectedFailure> result;
   if (fate.uniform() < doomed(gpus)) {
-    result = draw(of.dooming, of.dooming_sum, fate);
-    result->sticky = true;
-  } else {
-    Random chance = stream(kPassing, job, attempt);
-    if (chance.uniform() < passing(gpus)) result = draw(of.passing, of.passing_sum, chance);
+    InjectedFailure fault = draw(of.dooming, of.dooming_sum, fate);
+    fault.sticky = true;
+    return fault;
   }
-  // A doomed job that ends before its fault succeeds. It gets no passing failure instead, so that a
-  // longer run time never means fewer failures.
-  if (result && result->after >= run_time) return std::nullopt;
-  return result;
+  Random chance = stream(kPassing, job, attempt);
+  if (chance.uniform() >= passing(gpus)) return std::nullopt;
+  const InjectedFailure failure = draw(of.passing, of.passing_sum, chance);
+  if (failure.after < planned) return failure;
+  // Only the first attempt lengthens the job: a retry starts at a checkpoint and has less to do.
+  if (attempt > 0 || is_killed(job, gpus, planned)) return std::nullopt;
+  return failure;
+}
+
+Duration FaultModel::run_time(JobId job, std::int32_t gpus, Duration planned) const {
+  const std::optional<InjectedFailure> first = trouble(job, gpus, 0, planned);
+  return first ? std::max(planned, first->after) : planned;
+}
+
+bool FaultModel::is_killed(JobId job, std::int32_t gpus, Duration planned) const {
+  if (stream(kKilling, job, 0).uniform() >= options_.rate * killed_share(planned)) return false;
+  return !is_doomed(job, gpus);
 }
 
 }  // namespace muster

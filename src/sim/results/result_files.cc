@@ -21,10 +21,10 @@ namespace muster {
 
 namespace {
 
-constexpr EnumNames<JobResult, JobResult::kRejected> kFateNames({"finished", "unfinished", "failed",
-                                                                 "rejected"});
-constexpr EnumNames<SpanEnd, SpanEnd::kHeld> kEndNames({"changed", "finished", "failed", "stopped",
-                                                        "moved", "held"});
+constexpr EnumNames<JobResult, JobResult::kRejected> kFateNames({"finished", "killed", "unfinished",
+                                                                 "failed", "rejected"});
+constexpr EnumNames<SpanEnd, SpanEnd::kHeld> kEndNames({"changed", "finished", "killed", "failed",
+                                                        "stopped", "moved", "held"});
 
 void write_jobs(AtomicFile& file, const SimResult& result, const OvertakingResult& overtaking,
                 const Trace& trace) {
@@ -48,7 +48,7 @@ void write_jobs(AtomicFile& file, const SimResult& result, const OvertakingResul
     const bool started = outcome.start != Instant::never();
     started ? row.millionths(outcome.start.us()) : row.nothing();
     const bool finished = outcome.fate == JobResult::kFinished;
-    const bool ended = finished || outcome.fate == JobResult::kFailed;
+    const bool ended = outcome.has_ended();
     ended ? row.millionths(outcome.end.us()) : row.nothing();
     finished ? row.millionths(outcome.jct().us()) : row.nothing();
     ended ? row.millionths(outcome.wait().us()) : row.nothing();

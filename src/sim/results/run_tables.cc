@@ -111,6 +111,7 @@ std::string fate_text(const Summary& summary) {
   std::string text =
       fmt::format("{} of {} finished", grouped(summary.finished), grouped(summary.jobs));
   if (summary.unfinished > 0) text += fmt::format(", {} unfinished", grouped(summary.unfinished));
+  if (summary.killed > 0) text += fmt::format(", {} killed", grouped(summary.killed));
   if (summary.failed > 0) text += fmt::format(", {} failed", grouped(summary.failed));
   if (summary.rejected > 0) text += fmt::format(", {} rejected", grouped(summary.rejected));
   return text;

@@ -66,6 +66,9 @@ void count_window(const SimResult& result, Window window, Summary& summary) {
         jct.push_back(job.jct().us());
         wait.push_back(job.wait().us());
         break;
+      case JobResult::kKilled:
+        ++summary.killed;
+        break;
       case JobResult::kUnfinished:
         ++summary.unfinished;
         break;
@@ -113,7 +116,7 @@ Summary summarize(const SimResult& result, const Topology& topology, std::option
     if (job.fate == JobResult::kFinished) {
       finished.cover(job.submit, job.end);
       busy.cover(job.submit, job.end);
-    } else if (job.fate == JobResult::kFailed) {
+    } else if (job.has_ended()) {
       busy.cover(job.submit, job.end);
     } else if (job.start != Instant::never()) {
       busy.cover(job.submit, job.start + job.run);  // It held GPUs at least until then.

@@ -34,8 +34,9 @@ struct Spread {
 struct Summary {
   // These cover the window, or all jobs without a window. JCT and waiting are of finished jobs.
   std::optional<Window> window;  // As requested, limited to the existing jobs.
-  std::uint64_t jobs = 0;        // finished + failed + rejected + unfinished.
+  std::uint64_t jobs = 0;        // Sum of the five counts below.
   std::uint64_t finished = 0;
+  std::uint64_t killed = 0;
   std::uint64_t failed = 0;
   std::uint64_t rejected = 0;
   std::uint64_t unfinished = 0;

@@ -137,7 +137,10 @@ std::string object_text(const Summary& summary, const RunLabel& label, std::stri
   }
   object.count("jobs", summary.jobs);
   object.count("finished", summary.finished);
-  if (summary.failures.on) object.count("failed", summary.failed);
+  if (summary.failures.on) {
+    object.count("killed", summary.killed);
+    object.count("failed", summary.failed);
+  }
   object.count("rejected", summary.rejected);
   object.count("unfinished", summary.unfinished);
   object.flag("partial", summary.partial);

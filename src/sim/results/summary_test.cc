@@ -101,6 +101,8 @@ TEST(Summary, CountsFatesAndAddsUpTheRun) {
   too_big.why_rejected = "wants 99 GPUs, the cluster has 2";
   too_big.submit = Instant::micros(4'000'000);
   result.jobs.push_back(too_big);
+  result.jobs.push_back(finished(4'000'000, 0, 4'000'000));
+  result.jobs.back().fate = JobResult::kKilled;
   result.jobs.push_back(JobOutcome());
   result.jobs.back().submit = Instant::micros(4'000'000);
   result.gpu_us = 14'000'000;
@@ -111,8 +113,9 @@ TEST(Summary, CountsFatesAndAddsUpTheRun) {
 
   const Summary summary = summarize(result, cluster(2));
   EXPECT_FALSE(summary.window);
-  EXPECT_EQ(summary.jobs, 4u);
+  EXPECT_EQ(summary.jobs, 5u);
   EXPECT_EQ(summary.finished, 2u);
+  EXPECT_EQ(summary.killed, 1u);
   EXPECT_EQ(summary.rejected, 1u);
   EXPECT_EQ(summary.unfinished, 1u);
   EXPECT_EQ(summary.first_rejection, "wants 99 GPUs, the cluster has 2");

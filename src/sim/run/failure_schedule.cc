@@ -36,9 +36,18 @@ void FailureSchedule::push_change(const Change& change) {
 
 std::optional<InjectedFailure> FailureSchedule::trouble(std::size_t job, std::int32_t gpus,
                                                         std::int32_t failed,
-                                                        Duration duration) const {
+                                                        Duration planned) const {
   if (options_.faults.rate <= 0) return std::nullopt;
-  return faults_.trouble(JobId(job), gpus, failed, duration);
+  return faults_.trouble(JobId(job), gpus, failed, planned);
+}
+
+Duration FailureSchedule::run_time(std::size_t job, std::int32_t gpus, Duration planned) const {
+  if (options_.faults.rate <= 0) return planned;
+  return faults_.run_time(JobId(job), gpus, planned);
+}
+
+bool FailureSchedule::is_killed(std::size_t job, std::int32_t gpus, Duration planned) const {
+  return options_.faults.rate > 0 && faults_.is_killed(JobId(job), gpus, planned);
 }
 
 FailureSchedule::Change FailureSchedule::pop_change() {
@@ -56,11 +65,11 @@ FailureSchedule::Change FailureSchedule::pop_change() {
   return change;
 }
 
-bool FailureSchedule::enter_pool(std::size_t job, std::int32_t gpus, Duration duration,
+bool FailureSchedule::enter_pool(std::size_t job, std::int32_t gpus, Duration planned,
                                  Instant now) {
   if (!options_.pre_run) return false;
-  const std::optional<InjectedFailure> ahead = trouble(job, gpus, 0, duration);
-  const PreRun run = pre_run(gpus, ahead, duration, options_.trial);
+  const std::optional<InjectedFailure> ahead = trouble(job, gpus, 0, planned);
+  const PreRun run = pre_run(gpus, ahead, run_time(job, gpus, planned), options_.trial);
   if (run.takes == Duration()) return false;
   const auto soonest = std::min_element(pool_free_.begin(), pool_free_.end());
   *soonest = std::max(*soonest, now) + run.takes;

@@ -1,7 +1,8 @@
 #pragma once
 
-// The failures injected into a simulation: failing attempts, node outages, and the pool for trial
-// runs. They depend only on the job and the seed, not on the scheduler or the retry policy.
+// The failures injected into a simulation: failing attempts, killed jobs, node outages, and the
+// pool for trial runs. They depend only on the job and the seed, not on the scheduler or the retry
+// policy.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +19,7 @@ namespace muster {
 
 // By default nothing fails.
 struct FailureOptions {
-  FaultOptions faults{0};  // Failing attempts. Rate 0: none.
+  FaultOptions faults{0};  // Failing attempts and killed jobs. Rate 0: none.
   NodeFaultOptions nodes;  // Node outages. An mtbf of 0: none.
   bool pre_run = false;    // Multi-GPU jobs first run on one GPU of a pool.
   PreRunOptions trial;
@@ -33,10 +34,13 @@ class FailureSchedule {
 
   bool any() const { return options_.any(); }
 
-  // Returns the failure of the attempt after `failed` failed ones, if any. `job` is the index in
-  // the trace.
+  // Return the failure of the attempt after `failed` failed ones, if any; the run time of the job;
+  // and whether its user kills it: see FaultModel. `job` is the index in the trace, and `planned`
+  // the run time there.
   std::optional<InjectedFailure> trouble(std::size_t job, std::int32_t gpus, std::int32_t failed,
-                                         Duration duration) const;
+                                         Duration planned) const;
+  Duration run_time(std::size_t job, std::int32_t gpus, Duration planned) const;
+  bool is_killed(std::size_t job, std::int32_t gpus, Duration planned) const;
 
   // A node goes down or comes back.
   struct Change {
@@ -49,7 +53,7 @@ class FailureSchedule {
   Change pop_change();
 
   // Queues a trial in the pool (first come, first served). Returns false if the job needs none.
-  bool enter_pool(std::size_t job, std::int32_t gpus, Duration duration, Instant now);
+  bool enter_pool(std::size_t job, std::int32_t gpus, Duration planned, Instant now);
   struct Trial {
     Instant at = Instant::never();  // End of the trial.
     std::size_t job = 0;

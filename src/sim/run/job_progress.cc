@@ -84,7 +84,7 @@ void TrueProgress::fall_back(std::int64_t left, Duration interval) {
   left_ = left - done / interval.us() * interval.us();
 }
 
-Instant TrueProgress::finish() const {
+Instant TrueProgress::when_left(std::int64_t left) const {
   if (speed_ <= 0) return Instant::never();
   if (iteration_ > 0) {
     const std::int64_t each = per_round();
@@ -94,7 +94,8 @@ Instant TrueProgress::finish() const {
     if (rounds > (kHorizon - since_).us() / round_.us()) return Instant::never();
     return since_ + round_ * rounds;
   }
-  const double time = std::ceil(static_cast<double>(left_) / speed_);
+  const std::int64_t until = std::max<std::int64_t>(left_ - left, 0);
+  const double time = std::ceil(static_cast<double>(until) / speed_);
   if (time > static_cast<double>((kHorizon - since_).us())) return Instant::never();
   if (turns_.jobs > 1) {
     const Duration more = Duration::micros(static_cast<std::int64_t>(time));

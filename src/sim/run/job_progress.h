@@ -42,7 +42,9 @@ class TrueProgress {
 
   // When the job will finish if nothing changes; never() if it is stopped, or if this is beyond the
   // horizon.
-  Instant finish() const;
+  Instant finish() const { return when_left(0); }
+  // The same for the time at which only this much work is left. REQUIRES: 0, or continuous work.
+  Instant when_left(std::int64_t left) const;
 
   // Updates left() to `now`. A change of speed does so, too.
   void settle(Instant now);

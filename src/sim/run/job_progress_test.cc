@@ -30,6 +30,17 @@ TEST(TrueProgress, CountsWorkAtEachSpeedForAsLongAsItLasted) {
   EXPECT_EQ(job.finish(), truth_at(70));
 }
 
+TEST(TrueProgress, TellsWhenSoMuchIsLeft) {
+  TrueProgress job = TrueProgress::of_work(Duration::seconds(100));
+  EXPECT_EQ(job.when_left(0), Instant::never());
+  job.set_speed(2.0, truth_at(0));
+  EXPECT_EQ(job.when_left(Duration::seconds(40).us()), truth_at(30));
+  EXPECT_EQ(job.when_left(Duration::seconds(100).us()), truth_at(0));
+  job.set_speed(0.5, truth_at(20));  // 60 left.
+  EXPECT_EQ(job.when_left(Duration::seconds(40).us()), truth_at(60));
+  EXPECT_EQ(job.when_left(Duration::seconds(90).us()), truth_at(20)) << "already less";
+}
+
 TEST(TrueProgress, RoundsTheEndUpToTheMicrosecond) {
   TrueProgress job = TrueProgress::of_work(Duration::micros(10));
   job.set_speed(3.0, Instant());

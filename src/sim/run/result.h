@@ -18,6 +18,7 @@ namespace muster {
 
 enum class JobResult : std::uint8_t {
   kFinished,
+  kKilled,      // Stopped by its user, at the end of its run time in the trace.
   kUnfinished,  // Waiting or running when the run ended (interrupted, or never placeable).
   kFailed,      // Failed for the last time, after all its attempts.
   kRejected,    // Can never run on this cluster.
@@ -29,7 +30,7 @@ struct JobOutcome {
   // When it entered the queue: at submission, or after its pre-run; never() if it did not.
   Instant queued = Instant::never();
   Instant start = Instant::never();  // First lease; never() if there was none.
-  Instant end = Instant::never();    // never() unless finished or failed.
+  Instant end = Instant::never();    // never() unless has_ended().
   Duration run;                      // Time with GPUs, including overheads.
   std::int32_t preemptions = 0;      // Stops that returned the job to the queue.
   std::int32_t migrations = 0;       // Moves to other GPUs.
@@ -44,6 +45,9 @@ struct JobOutcome {
   std::int64_t lost_gpu_us = 0;        // GPU time spent on lost work.
   std::string why_rejected;
 
+  bool has_ended() const {
+    return fate == JobResult::kFinished || fate == JobResult::kKilled || fate == JobResult::kFailed;
+  }
   Duration jct() const { return end - submit; }
   Duration wait() const { return jct() - run; }
 };
@@ -51,6 +55,7 @@ struct JobOutcome {
 enum class SpanEnd : std::uint8_t {
   kChanged,   // The lease continues with another share.
   kFinished,  // The job finished.
+  kKilled,    // The user stopped the job.
   kFailed,    // The attempt failed.
   kStopped,   // The job is back in the queue: preempted, or its node went down.
   kMoved,     // The job moved to other GPUs.

@@ -179,14 +179,15 @@ void Simulation::submit(std::size_t index) {
   spec.tenant = tenant_of_name_[job.tenant];
   spec.user = UserId(job.user);
   spec.name = NameId(job.name);
-  spec.estimate = estimate(job);
   Run run;
   run.trace_index = index;
+  run.work = failure_schedule_.run_time(index, job.gpus, job.duration);
+  spec.estimate = estimate(job, run.work);
   const double iteration = profiles_[spec.profile].iteration_seconds();
   if (options_.compat == Compat::kSynergy && job.iterations > 0 && iteration > 0) {
     run.progress = TrueProgress::of_iterations(job.iterations, iteration, options_.round);
   } else {
-    run.progress = TrueProgress::of_work(job.duration);
+    run.progress = TrueProgress::of_work(run.work);
   }
   runs_.push_back(std::move(run));
   if (engine_.wants_reports() == Reports::kAll) try_out(spec.profile);
@@ -233,12 +234,11 @@ void Simulation::report(JobId job) {
   const Job& row = engine_.state().jobs[job];
   if (row.lease == kNoRow || run.running_since == Instant::never()) return;
   run.progress.settle(now_);
-  const TraceJob& traced = trace_.jobs[run.trace_index];
   NoisyReports::Progress progress;
   progress.profile = row.spec.profile;
   progress.gpus = row.spec.gpus;
-  progress.work = traced.duration;
-  progress.done = traced.duration - Duration::micros(run.progress.left());
+  progress.work = run.work;
+  progress.done = run.work - Duration::micros(run.progress.left());
   progress.speed = run.true_speed;
   JobReported said = noisy_reports_.report(progress);
   said.job = job;
@@ -246,14 +246,14 @@ void Simulation::report(JobId job) {
   events_.push_back(said);
 }
 
-Duration Simulation::estimate(const TraceJob& job) {
+Duration Simulation::estimate(const TraceJob& job, Duration work) {
   switch (options_.estimates.kind) {
     case EstimateSource::Kind::kOracle:
-      return std::max(job.duration, Duration::micros(1));
+      return std::max(work, Duration::micros(1));
     case EstimateSource::Kind::kNoisy: {
       const double error =
           portable_exp(std::clamp(options_.estimates.sigma * noise_.normal(), -20.0, 20.0));
-      const double guess = static_cast<double>(job.duration.us()) * error;
+      const double guess = static_cast<double>(work.us()) * error;
       const auto longest = static_cast<double>(kLongestDuration.us());
       return Duration::micros(static_cast<std::int64_t>(std::clamp(guess, 1.0, longest)));
     }

@@ -36,6 +36,7 @@ class Simulation {
   // One job in the simulator. Indexed by JobId.
   struct Run {
     std::size_t trace_index;
+    Duration work;  // Run time at speed 1; longer than in the trace if it fails later.
     TrueProgress progress;
     bool moving = false;       // Its next start is a move.
     std::int32_t gpus = 0;     // GPUs of its lease.
@@ -48,7 +49,7 @@ class Simulation {
     Instant span_begin;
     std::optional<InjectedFailure> trouble;    // Failure of this attempt, if any.
     bool drawn = false;                        // True if the failure has been drawn.
-    Duration attempt_ran;                      // Run time in earlier leases of this attempt.
+    std::int64_t fails_at = -1;                // Work left when this attempt fails; -1: never.
     Instant running_since = Instant::never();  // In this lease; never() while it is not running.
     std::int64_t left_before = 0;              // Work left at the start of the lease.
     Turns turns;                               // Time slices on shared GPUs.
@@ -69,7 +70,7 @@ class Simulation {
   void try_out(ProfileId profile);
   void report_running();
   void report(JobId job);
-  Duration estimate(const TraceJob& job);
+  Duration estimate(const TraceJob& job, Duration work);
   void reject(std::size_t index, std::string why);
   SimResult finish();
 
@@ -82,7 +83,6 @@ class Simulation {
   void started(JobId job, Epoch epoch);
   void begin_to_run(Run& run);
   Instant failure_of(const Run& run) const;
-  void pause_attempt(Run& run);
   bool runs(JobId job) const;
   void set_speed(JobId job);
   void slow_down_touched();
@@ -98,6 +98,7 @@ class Simulation {
   // simulation_failures.cc
   std::int64_t lose_unsaved(JobId job, bool all = false);
   void fail(JobId job);
+  void kill(JobId job);
   void give_up(JobId job);
   void end_trial(const FailureSchedule::Trial& trial);
   void change_node(const FailureSchedule::Change& change);

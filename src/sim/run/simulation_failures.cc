@@ -1,4 +1,4 @@
-// Failed attempts and node outages.
+// Failed attempts, killed jobs and node outages.
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,7 @@ std::int64_t Simulation::lose_unsaved(JobId job, bool all) {
   run.progress.set_speed(0, now_);
   const std::int64_t before = run.progress.left();
   run.progress.fall_back(run.left_before, options_.checkpoint_interval);
-  if (all) run.progress = TrueProgress::of_work(trace_.jobs[run.trace_index].duration);
+  if (all) run.progress = TrueProgress::of_work(run.work);
   const std::int64_t lost = saturating_multiply(run.progress.left() - before, outcome_of(job).gpus);
   outcome_of(job).lost_gpu_us += lost;
   return lost;
@@ -32,11 +32,20 @@ void Simulation::fail(JobId job) {
   ++outcome.failures;
   outcome.last_failure = reason;
   run.trouble.reset();
+  run.fails_at = -1;
   run.drawn = false;
-  run.attempt_ran = Duration();
   run.running_since = Instant::never();
   release(job, SpanEnd::kFailed);
   events_.push_back(AttemptFailed{job, engine_.state().jobs[job].epoch, reason});
+}
+
+// The user stops the job, which releases its GPUs immediately. The engine also orders a stop, which
+// stop() ignores.
+void Simulation::kill(JobId job) {
+  release(job, SpanEnd::kKilled);
+  end(outcome_of(job), JobResult::kKilled);
+  events_.push_back(JobCancelled{job});
+  events_.push_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kStopped});
 }
 
 // All GPU time of the job is lost.
@@ -80,7 +89,7 @@ void Simulation::change_node(const FailureSchedule::Change& change) {
   }
   std::sort(there.begin(), there.end());
   for (const auto& [job, epoch] : there) {
-    pause_attempt(run_of(job));
+    run_of(job).running_since = Instant::never();
     result_.failures.outage_gpu_us += lose_unsaved(job);
     if (state.jobs[job].ending != kNoRow) {
       stopped(job, epoch);

@@ -66,20 +66,15 @@ void Simulation::begin_to_run(Run& run) {
   const TraceJob& job = trace_.jobs[run.trace_index];
   run.trouble = failure_schedule_.trouble(run.trace_index, job.gpus,
                                           result_.jobs[run.trace_index].failures, job.duration);
+  // Times to failure are times at the reference speed, like the run times of the trace. A retry may
+  // have less work left than that; then it finishes.
+  if (run.trouble) run.fails_at = run.progress.left() - run.trouble->after.us();
 }
 
 // Returns when this attempt fails if it keeps running; never() if it does not fail.
 Instant Simulation::failure_of(const Run& run) const {
-  if (!run.trouble || run.running_since == Instant::never()) return Instant::never();
-  const Duration left = run.trouble->after - run.attempt_ran;
-  return run.running_since + std::max(left, Duration::micros(1));
-}
-
-// The lease ended without a finish or a failure: the attempt resumes later.
-void Simulation::pause_attempt(Run& run) {
-  if (run.running_since == Instant::never()) return;
-  run.attempt_ran += now_ - run.running_since;
-  run.running_since = Instant::never();
+  if (run.fails_at < 0 || run.running_since == Instant::never()) return Instant::never();
+  return run.progress.when_left(run.fails_at);
 }
 
 // Sets the speed from the lease, the neighbors and the jobs that share its GPUs.
@@ -93,10 +88,10 @@ void Simulation::set_speed(JobId job) {
   run.progress.set_speed(speed, now_, run.turns);
   const Instant finish = run.progress.finish();
   const Instant failure = failure_of(run);
-  if (failure < finish) {
-    event_queue_.set(job, {failure, job, EventQueue::Kind::kFail, 0});
-  } else if (finish == Instant::never()) {
+  if (finish == Instant::never() && failure == Instant::never()) {
     event_queue_.clear(job);
+  } else if (failure <= finish) {  // Also at the end of the work.
+    event_queue_.set(job, {failure, job, EventQueue::Kind::kFail, 0});
   } else {
     event_queue_.set(job, {finish, job, EventQueue::Kind::kFinish, 0});
   }
@@ -162,11 +157,12 @@ double Simulation::packed_speed(JobId job, JobId other) const {
 }
 
 void Simulation::stop(JobId job, Epoch epoch) {
+  if (outcome_of(job).has_ended()) return;
   Run& run = run_of(job);
   run.moving = engine_.state().jobs[job].state == JobState::kPlaced;
   ++(run.moving ? outcome_of(job).migrations : outcome_of(job).preemptions);
   run.progress.set_speed(0, now_);
-  pause_attempt(run);
+  run.running_since = Instant::never();
   run.saving -= engine_.waited(job, now_);
   if (overheads_.checkpoint == Duration()) return stopped(job, epoch);
   event_queue_.set(job, {now_ + overheads_.checkpoint, job, EventQueue::Kind::kStopped, epoch});
@@ -179,6 +175,9 @@ void Simulation::stopped(JobId job, Epoch epoch) {
 }
 
 void Simulation::complete(JobId job) {
+  const std::size_t index = run_of(job).trace_index;
+  const TraceJob& traced = trace_.jobs[index];
+  if (failure_schedule_.is_killed(index, traced.gpus, traced.duration)) return kill(job);
   release(job, SpanEnd::kFinished);
   end(outcome_of(job), JobResult::kFinished);
   events_.push_back(LeaseEnded{job, engine_.state().jobs[job].epoch, LeaseOutcome::kCompleted});

@@ -87,7 +87,7 @@ void Simulation::note_waiting(JobId job) {
   JobOutcome& outcome = outcome_of(job);
   outcome.waiting = engine_.waited(job, now_);
   outcome.waiting -= run_of(job).saving;
-  if (outcome.fate != JobResult::kFinished && outcome.fate != JobResult::kFailed) return;
+  if (!outcome.has_ended()) return;
   Duration unexplained = outcome.wait();
   for (const Duration part : outcome.waiting.by_cause) unexplained -= part;
   MUSTER_CHECK(unexplained >= Duration());

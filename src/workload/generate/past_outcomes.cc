@@ -26,15 +26,6 @@ namespace {
 // values reproduce both for the sizes of the public trace.
 constexpr std::array kFailing = {0.152, 0.41, 0.45, 0.49, 0.53};
 
-// Share of killed jobs among jobs that do not fail, for short and for long jobs. Between kShort and
-// kLong (seconds) it is linear in the logarithm of the run time. With the run times of the public
-// trace it gives the study's 13.5% of all jobs, and a third of the GPU time (the study has 38%, the
-// trace itself 29%).
-constexpr double kKilledShort = 0.13;
-constexpr double kKilledLong = 0.55;
-constexpr double kShort = 3600;
-constexpr double kLong = 86'400;
-
 // Share of jobs with a failed attempt among jobs that do not fail, on one GPU and on more. The
 // reasons of the table add up to 17,581 jobs; 16,568 of these failed permanently.
 constexpr double kRecovered = 0.01;
@@ -132,12 +123,6 @@ std::vector<PastAttempt> good_attempts(const TraceJob& job, Random& random) {
   return {{after, reason}, {job.duration - after, std::nullopt}};
 }
 
-double killed_part(Duration run_time) {
-  const double seconds = std::clamp(run_time.in_seconds(), kShort, kLong);
-  const double slope = portable_log(seconds / kShort) / portable_log(kLong / kShort);
-  return kKilledShort + slope * (kKilledLong - kKilledShort);
-}
-
 }  // namespace
 
 std::string_view name_of(PastStatus status) {
@@ -157,7 +142,7 @@ std::vector<PastOutcome> draw_past(const Trace& trace, std::uint64_t seed) {
       past[i] = {PastStatus::kFailed, failed_attempts(*failures[i], job.duration, attempts)};
       continue;
     }
-    const bool killed = statuses.uniform() < killed_part(job.duration);
+    const bool killed = statuses.uniform() < killed_share(job.duration);
     past[i] = {killed ? PastStatus::kKilled : PastStatus::kPassed, good_attempts(job, attempts)};
   }
   return past;

@@ -121,6 +121,8 @@ MaybeError JobsFile::read_state(PastJob& job) {
   const std::string_view state = rows_.cell(kState);
   if (state == "finished") {
     job.status = Status::kPassed;
+  } else if (state == "killed") {
+    job.status = Status::kKilled;
   } else if (state == "failed") {
     job.status = Status::kFailed;
   } else if (state == "rejected") {
@@ -129,8 +131,8 @@ MaybeError JobsFile::read_state(PastJob& job) {
   } else if (state == "unfinished") {
     ++unfinished_;
   } else {
-    return rows_.fail(kState,
-                      "must be finished, failed, rejected or unfinished: " + in_quotes(state));
+    return rows_.fail(
+        kState, "must be finished, killed, failed, rejected or unfinished: " + in_quotes(state));
   }
   return std::nullopt;
 }

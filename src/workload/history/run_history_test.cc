@@ -88,6 +88,18 @@ TEST(FromRun, TellsWhatBecameOfEachJob) {
   EXPECT_FALSE(knows.dates || knows.use);
 }
 
+TEST(FromRun, KnowsKilledJobs) {
+  const Result<History> result =
+      parse(kRunHeader + "k,,,,,2,0,0,9,,0,9,0,0,killed,0,0,0,0,0,,0,,0,18\n",
+            "k,s1,0 1,0,9,4,60,1,killed,\n", summary_of(1));
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const History& history = result.value();
+  EXPECT_EQ(history.jobs[0].status, Status::kKilled);
+  ASSERT_EQ(history.jobs[0].attempt_count, 1u);
+  EXPECT_FALSE(history.attempts[0].failed);
+  EXPECT_EQ(history.attempts[0].end, at(9));
+}
+
 TEST(FromRun, ALeaseIsAnAttempt) {
   const Result<History> result = parse(kRunHeader + kFinished + kFailed, kLeases, summary_of(2));
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -167,8 +179,9 @@ TEST(FromRun, SaysWhatIsWrong) {
   EXPECT_EQ(with(",1,5,", ",one,5,"), "out/jobs.csv:2: gpus: not a whole number: 'one'");
   EXPECT_EQ(with(",1,5,", ",1,,"), "out/jobs.csv:2: submit_s: empty: ''");
   EXPECT_EQ(with(",1,0,0,failed", ",x,0,0,failed"), "out/jobs.csv:2: run_s: not a number: 'x'");
-  EXPECT_EQ(with("failed", "lost"),
-            "out/jobs.csv:2: state: must be finished, failed, rejected or unfinished: 'lost'");
+  EXPECT_EQ(
+      with("failed", "lost"),
+      "out/jobs.csv:2: state: must be finished, killed, failed, rejected or unfinished: 'lost'");
   const auto lease = [&](const std::string& row) {
     return run_error(kRunHeader + kFailed, summary, row);
   };

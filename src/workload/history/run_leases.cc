@@ -104,7 +104,7 @@ MaybeError LeasesFile::read_times(Piece& piece) {
 }
 
 MaybeError LeasesFile::read_ended(Piece& piece) {
-  constexpr std::array<std::string_view, 6> kWords = {"changed", "finished", "failed",
+  constexpr std::array<std::string_view, 7> kWords = {"changed", "finished", "killed", "failed",
                                                       "stopped", "moved",    "held"};
   const std::string_view word = rows_.cell(kEnded);
   if (std::find(kWords.begin(), kWords.end(), word) == kWords.end()) {
