@@ -13,6 +13,7 @@
 #include "base/text/text.h"
 #include "cli/common/page_files.h"
 #include "study/analyze/study.h"
+#include "study/analyze/use_model.h"
 #include "study/page/page_json.h"
 #include "study/page/page_text.h"
 #include "study/past/era.h"
@@ -82,8 +83,8 @@ void AnalyzeCommand::add_to(Command app) {
       "tenant quotas: file, or a=64,b=32 (default: inferred from the GPUs that each "
       "tenant used)");
   command_.add_option("--profiles", profiles_,
-                      "file of model profiles, for their loss curves (default: the built-in "
-                      "profiles)");
+                      "file of model profiles, for their loss curves and GPU utilization (default: "
+                      "the built-in profiles)");
   command_.add_option("--out", out_, "directory for index.html and a CSV per table and plot");
   command_.add_flag("--json", json_, "print the study as JSON");
   command_.footer(
@@ -180,7 +181,11 @@ Result<History> AnalyzeCommand::read_input(const ProfileTable& profiles,
         return Error{std::string(option) + ": requires a trace as input"};
       }
     }
-    if (is_file(fs::path(input_) / "summary.json")) return from_run(input_);
+    if (is_file(fs::path(input_) / "summary.json")) {
+      Result<History> history = from_run(input_);
+      if (history.ok()) study = model_use(history.value(), &profiles);
+      return history;
+    }
     return Error{input_ +
                  ": contains no run of muster sim --out, no Philly files and no journal of a live "
                  "manager"};

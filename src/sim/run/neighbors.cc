@@ -1,6 +1,7 @@
 #include "sim/run/neighbors.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace muster {
@@ -32,17 +33,22 @@ void Neighbors::leave(JobId job, std::vector<JobId>& touched) {
   touch(nodes, touched);
 }
 
-double Neighbors::factor(JobId job) const {
-  if (!spread(job)) return 1;
-  double factor = 1;
+Company Neighbors::company(JobId job) const {
+  if (!spread(job)) return Company::kAlone;
+  Company company = Company::kAlone;
   for (const NodeId node : nodes_of_[job]) {
     for (const JobId other : on_node_[node]) {
       if (other == job) continue;
-      if (spread(other)) return kBesideSpreadOthers;
-      factor = kBesideOthers;
+      if (spread(other)) return Company::kSpreadOthers;
+      company = Company::kOthers;
     }
   }
-  return factor;
+  return company;
+}
+
+double Neighbors::factor(JobId job) const {
+  constexpr std::array<double, 3> kFactors = {1, kBesideOthers, kBesideSpreadOthers};
+  return kFactors[static_cast<std::size_t>(company(job))];
 }
 
 }  // namespace muster

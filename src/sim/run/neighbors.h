@@ -17,6 +17,13 @@ namespace muster {
 inline constexpr double kBesideOthers = 75.6 / 98.0;
 inline constexpr double kBesideSpreadOthers = 74.1 / 98.0;
 
+// Other jobs on the nodes of a gang.
+enum class Company : std::uint8_t {
+  kAlone,         // None.
+  kOthers,        // Only jobs on one node each.
+  kSpreadOthers,  // Also jobs on several nodes.
+};
+
 class Neighbors {
  public:
   explicit Neighbors(std::size_t nodes) : on_node_(nodes) {}
@@ -26,6 +33,8 @@ class Neighbors {
   void arrive(JobId job, const Placement& placement, std::vector<JobId>& touched);
   void leave(JobId job, std::vector<JobId>& touched);
 
+  // The company of a gang on several nodes; kAlone for all other jobs.
+  Company company(JobId job) const;
   // The factor of the job's speed.
   double factor(JobId job) const;
 

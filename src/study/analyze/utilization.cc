@@ -146,6 +146,20 @@ void add_dedicated(const UseStudy& use, Section& section) {
       eight.mean(), sixteen.mean()));
 }
 
+// The placements of the study's test with two GPUs.
+void add_pairs(const UseStudy& use, Section& section) {
+  constexpr std::array<std::string_view, kPairRows> kRows = {
+      "one node", "two nodes", "two nodes, next to other jobs",
+      "two nodes, next to other spread jobs"};
+  PageTable table = spread_table("use-of-2-by-neighbors", "Jobs with 2 GPUs by placement",
+                                 "placement", "GPU minutes");
+  for (std::size_t i = 0; i < kPairRows; ++i) {
+    if (use.pairs[i].count() > 0)
+      table.rows.push_back(spread_row(std::string(kRows[i]), use.pairs[i]));
+  }
+  if (!table.rows.empty()) section.tables.push_back(std::move(table));
+}
+
 void add_hosts(const UseStudy& use, Section& section) {
   if (use.cpu.count() + use.memory.count() == 0) return;
   PageTable table =
@@ -198,6 +212,18 @@ void add_gpus(const UseStudy& use, Section& section) {
       use_plot("use-by-status-cdf", "GPU utilization by outcome", "GPU", std::move(statuses)));
   add_sixteen(use, section);
   add_dedicated(use, section);
+  add_pairs(use, section);
+}
+
+// A reader who sees only one table or plot must also know that it is not measured.
+void mark_as_model(Section& section) {
+  section.findings.insert(
+      section.findings.begin(),
+      "The GPU utilization is a model, not measured: the means of the Philly study by number of "
+      "GPUs and outcome, less on several nodes and next to other jobs.");
+  for (PageTable& table : section.tables) table.title += " (model, not measured)";
+  for (Plot& plot : section.plots) plot.title += " (model, not measured)";
+  section.missing = "the measured utilization of GPUs, CPUs and memory";
 }
 
 // For histories that contain only the mean of each job.
@@ -243,6 +269,7 @@ void utilization(const StudyInput& asked, Section& section) {
   if (asked.use != nullptr) {
     add_gpus(*asked.use, section);
     add_hosts(*asked.use, section);
+    if (asked.use->modeled) mark_as_model(section);
   } else if (asked.history.knows.use) {
     add_job_means(asked, section);
     section.missing = "the GPU utilization per minute; only the means of jobs are known";

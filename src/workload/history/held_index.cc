@@ -23,14 +23,6 @@ bool has_times(const Attempt& attempt) {
   return attempt.start != Instant::never() && attempt.end != Instant::never();
 }
 
-bool has_all_gpus(const History& history, const Attempt& attempt) {
-  const auto all = [&](const HostShare& share) {
-    return std::popcount(share.gpus) >= history.nodes[share.node].gpus;
-  };
-  const std::span<const HostShare> shares = history.hosts_of(attempt);
-  return !shares.empty() && std::all_of(shares.begin(), shares.end(), all);
-}
-
 struct CellKey {
   std::int32_t gpus = 0;
   std::int32_t nodes = 0;
@@ -73,6 +65,14 @@ void for_each_slot(const History& history, const Attempt& attempt,
 }
 
 }  // namespace
+
+bool has_all_gpus(const History& history, const Attempt& attempt) {
+  const auto all = [&](const HostShare& share) {
+    return std::popcount(share.gpus) >= history.nodes[share.node].gpus;
+  };
+  const std::span<const HostShare> shares = history.hosts_of(attempt);
+  return !shares.empty() && std::all_of(shares.begin(), shares.end(), all);
+}
 
 HeldIndex::HeldIndex(const History& history) {
   number_slots(history);

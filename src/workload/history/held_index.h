@@ -16,6 +16,9 @@ namespace muster {
 
 using Minute = std::int32_t;  // Minutes since 1970, UTC.
 
+// Returns whether the attempt has all GPUs of its nodes; false if its nodes are unknown.
+bool has_all_gpus(const History& history, const Attempt& attempt);
+
 class HeldIndex {
  public:
   struct Holder {

@@ -1,7 +1,8 @@
 #pragma once
 
-// Histograms of the utilization of GPUs, CPUs and memory per minute. philly_use.h fills them in;
-// src/study/analyze evaluates them.
+// Histograms of the utilization of GPUs, CPUs and memory per minute. philly_use.h fills them in
+// from files, and use_model.h in src/study/analyze for simulations; src/study/analyze evaluates
+// them.
 
 #include <array>
 #include <cstddef>
@@ -45,12 +46,18 @@ struct JobUse {
   std::int64_t gpu_minutes = 0;
 };
 
+// Rows of UseStudy::pairs: on one node; on two nodes alone, next to other jobs, and next to others
+// on several nodes. The study made a test with these placements.
+inline constexpr std::size_t kPairRows = 4;
+
 struct UseStudy {
-  std::vector<UseCell> gpus;         // Ascending by gpus, servers, status, dedicated.
-  UseHistogram unheld;               // GPUs that no attempt in the log held.
-  std::vector<JobUse> jobs;          // In the order of History::jobs.
-  UseHistogram cpu;                  // One value per node and minute.
-  UseHistogram memory;               // One value per node and minute; used means not free.
+  std::vector<UseCell> gpus;                  // Ascending by gpus, servers, status, dedicated.
+  std::array<UseHistogram, kPairRows> pairs;  // Jobs with 2 GPUs, only if modeled.
+  bool modeled = false;      // The utilization of GPUs comes from a model and was not measured.
+  UseHistogram unheld;       // GPUs that no attempt in the log held.
+  std::vector<JobUse> jobs;  // In the order of History::jobs.
+  UseHistogram cpu;          // One value per node and minute.
+  UseHistogram memory;       // One value per node and minute; used means not free.
   Instant first = Instant::never();  // First minute with GPU data.
   Instant last;                      // Last minute with GPU data.
   std::vector<std::string> notes;
