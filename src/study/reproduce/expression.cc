@@ -146,13 +146,37 @@ class Evaluator {
     return value->get<double>();
   }
 
-  static const nlohmann::json* member(const nlohmann::json& value, const std::string& name) {
-    if (value.is_array()) {
-      const Result<std::int64_t> index = parse_int(name);
-      const bool there = index.ok() && index.value() >= 0 &&
-                         index.value() < static_cast<std::int64_t>(value.size());
-      return there ? &value[static_cast<std::size_t>(index.value())] : nullptr;
+  // "All sizes" as "all-sizes", ">8" as "8".
+  static std::string as_word(const std::string& text) {
+    std::string word;
+    for (const char c : text) {
+      if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+        word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      } else if (!word.empty() && word.back() != '-') {
+        word += '-';
+      }
     }
+    while (word.ends_with('-')) word.pop_back();
+    return word;
+  }
+
+  static const nlohmann::json* element(const nlohmann::json& list, const std::string& name) {
+    for (const nlohmann::json& one : list) {
+      const nlohmann::json* key = nullptr;
+      if (one.is_object() && one.contains("key")) key = &one["key"];
+      if (one.is_array() && !one.empty()) key = &one[0];
+      if (key != nullptr && key->is_string() && as_word(key->get<std::string>()) == name) {
+        return &one;
+      }
+    }
+    const Result<std::int64_t> index = parse_int(name);
+    const bool there =
+        index.ok() && index.value() >= 0 && index.value() < static_cast<std::int64_t>(list.size());
+    return there ? &list[static_cast<std::size_t>(index.value())] : nullptr;
+  }
+
+  static const nlohmann::json* member(const nlohmann::json& value, const std::string& name) {
+    if (value.is_array()) return element(value, name);
     const auto found = value.find(name);
     return value.is_object() && found != value.end() ? &*found : nullptr;
   }

@@ -12,6 +12,8 @@ RunResults some_results() {
   RunResults results;
   results["fifo"] = {{"jct_mean_s", 7200.0}, {"waits", {1.0, 2.5}}, {"text", "x"}};
   results["tune@0.5"] = {{"jct_mean_s", 3600}};
+  results["study"] = nlohmann::json::parse(
+      R"({"sections": [{"key": "use", "rows": [[">8", 7], ["All sizes", 8]]}]})");
   results["a-b"] = {{"deep", {{"er", -4}}}};
   return results;
 }
@@ -41,6 +43,8 @@ TEST(Expression, ReadsResultsOfRuns) {
   EXPECT_DOUBLE_EQ(value_of("fifo.jct_mean_s / 3600"), 2);
   EXPECT_DOUBLE_EQ(value_of("fifo.waits.1"), 2.5);
   EXPECT_DOUBLE_EQ(value_of("a-b.deep.er - 1"), -5);
+  EXPECT_DOUBLE_EQ(value_of("study.sections.use.rows.all-sizes.1"), 8);
+  EXPECT_DOUBLE_EQ(value_of("study.sections.use.rows.8.1"), 7);
 }
 
 TEST(Expression, NamesWhatIsWrong) {

@@ -54,7 +54,7 @@ class PageMaker {
       section.findings.push_back(experiment.title + ": " + sentence);
     }
     PageTable table;
-    table.key = experiment.name;
+    table.key = "claims-" + experiment.name;
     table.title = experiment.title;
     table.columns = {"claim", "source", "published", "Muster", "ratio", "verdict"};
     for (const Claim& claim : experiment.claims) table.rows.push_back(row(claim, result));

@@ -1,0 +1,91 @@
+#include "study/reproduce/experiment.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "base/file/text_file.h"
+#include "study/reproduce/embedded.h"
+#include "study/reproduce/verdict.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* kSmall = R"(
+- name: small
+  paper: nobody
+  title: A small experiment
+  over: ["1", "2.5"]
+  runs:
+    a: sim --seed {x}
+  claims:
+    - {claim: c, source: s, published: 2, value: a@2_5.jobs / 2, within: 0.1, above: 1}
+  plots:
+    - {key: p, title: t, y_label: y, series: {one: "a@{x}.jobs"}}
+)";
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string parse_error(const std::string& text) {
+  const Result<std::vector<Experiment>> read = parse_experiments(text, "e.yaml");
+  return read.ok() ? "no error" : read.error().message;
+}
+
+TEST(Experiments, OfThisRepositoryAreValid) {
+  const Result<std::vector<Experiment>> read = parse_experiments(experiments_yaml(), "all");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  std::set<std::string> papers;
+  for (const Experiment& experiment : read.value()) papers.insert(experiment.paper);
+  for (const char* paper : {"synergy", "tiresias", "philly", "gandiva", "optimus", "ralp"}) {
+    EXPECT_TRUE(papers.contains(paper)) << paper;
+  }
+}
+
+TEST(Experiments, AreRead) {
+  const Result<std::vector<Experiment>> read = parse_experiments(kSmall, "e.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const Experiment& experiment = read.value().at(0);
+  EXPECT_EQ(experiment.over, (std::vector<std::string>{"1", "2.5"}));
+  EXPECT_EQ(experiment.claims.at(0).published, 2);
+  EXPECT_EQ(experiment.plots.at(0).series.at(0).first, "one");
+  EXPECT_EQ(swept_name("a", "2.5"), "a@2_5");
+}
+
+TEST(Experiments, AreRejectedWithThePlace) {
+  EXPECT_EQ(parse_error(with(kSmall, "title:", "titel:")).substr(0, 9), "e.yaml:4:");
+  EXPECT_NE(parse_error(with(kSmall, "within: 0.1, ", "")).find("a claim needs within"),
+            std::string::npos);
+  EXPECT_NE(parse_error(with(kSmall, "published: 2, ", "")).find("require published"),
+            std::string::npos);
+  EXPECT_NE(parse_error(with(kSmall, "a@2_5.jobs / 2", "a@2_5.jobs /")).find("expected a value"),
+            std::string::npos);
+  EXPECT_NE(parse_error(with(kSmall, "  over: [\"1\", \"2.5\"]\n", "")).find("requires 'over'"),
+            std::string::npos);
+  EXPECT_NE(parse_error(std::string(kSmall) + (kSmall + 1)).find("duplicate name"), std::string::npos);
+  EXPECT_NE(parse_error("just text"), "no error");
+}
+
+TEST(Verdicts, FollowTheCriteriaOfTheClaim) {
+  Claim claim;
+  claim.published = 2;
+  claim.within = 0.1;
+  claim.above = 1;
+  EXPECT_EQ(judge(claim, 2.2).text, "reproduced");
+  EXPECT_EQ(judge(claim, 1.5).text, "direction only");
+  EXPECT_EQ(judge(claim, 0.9).text, "not reproduced: the reason is not known");
+  claim.why = "too short";
+  EXPECT_EQ(judge(claim, 1.5).text, "direction only: too short");
+  EXPECT_EQ(judge(claim, 0.9).text, "not reproduced: too short");
+  Claim bound;
+  bound.at_most = 4;
+  EXPECT_EQ(judge(bound, 4).kind, Verdict::Kind::kReproduced);
+  EXPECT_EQ(judge(bound, 4.1).kind, Verdict::Kind::kNotReproduced);
+}
+
+}  // namespace
+}  // namespace muster
