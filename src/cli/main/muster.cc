@@ -169,7 +169,7 @@ int AllCommands::run(Streams streams, const std::string& command) {
   if (sweep_.chosen()) return sweep_.run(streams);
   if (serve_.chosen()) return serve_.run(streams);
   if (report_.chosen()) return report_.run(streams);
-  if (reproduce_.chosen()) return reproduce_.run(streams, command);
+  if (reproduce_.chosen()) return reproduce_.run(streams);
   if (view_.chosen()) return view_.run(streams);
   if (trace_.chosen()) return trace_.run(streams);
   if (analyze_.chosen()) return analyze_.run(streams, command);

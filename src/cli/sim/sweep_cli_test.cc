@@ -42,6 +42,8 @@ TEST_F(SweepCli, WritesARowACellAndARowAGroup) {
   EXPECT_TRUE(has(means, ",srtf,oracle,3,")) << means;
   EXPECT_TRUE(has(got.out, "95% interval")) << got.out;
   EXPECT_FALSE(has(got.out, "cluster")) << "the same for all: " << got.out;
+  EXPECT_TRUE(has(got.out, "the seed had no effect")) << "fifo uses no estimates: " << got.out;
+  EXPECT_TRUE(has(got.out, " to ")) << "the errors of srtf depend on the seed: " << got.out;
 }
 
 TEST_F(SweepCli, RepeatsNoFinishedCellAndGivesTheSameBytes) {

@@ -24,9 +24,9 @@ namespace {
 constexpr std::size_t kShownLogBytes = 300;
 
 struct Work {
-  std::string name;  // Name of its files.
-  std::string command;
-  bool json = false;  // Its output is a result.
+  std::string name;     // Name of its files.
+  std::string command;  // With {dir} and {data}.
+  bool json = false;    // Its output is a result.
 };
 
 class Runner {
@@ -57,17 +57,22 @@ class Runner {
     return substituted(substituted(command, "dir", dir_), "data", options_.data);
   }
 
+  // As a shell command that does not depend on this machine.
+  std::string shown(const std::string& command) const {
+    return substituted(substituted(command, "dir", "$DIR/" + experiment_.name), "data", "$DATA");
+  }
+
   std::vector<Work> prepared() const {
     std::vector<Work> works;
     for (std::size_t i = 0; i < experiment_.prepare.size(); ++i) {
       const std::string& command = experiment_.prepare[i];
       const std::string name = fmt::format("prepare-{}", i + 1);
       if (experiment_.over.empty() || substituted(command, "x", "") == command) {
-        works.push_back({name, filled(command), false});
+        works.push_back({name, command, false});
         continue;
       }
       for (const std::string& x : experiment_.over) {
-        works.push_back({swept_name(name, x), filled(substituted(command, "x", x)), false});
+        works.push_back({swept_name(name, x), substituted(command, "x", x), false});
       }
     }
     return works;
@@ -77,12 +82,11 @@ class Runner {
     std::vector<Work> works;
     for (const auto& [name, command] : experiment_.runs) {
       if (experiment_.over.empty() || substituted(command, "x", "") == command) {
-        works.push_back({name, filled(command) + " --json", true});
+        works.push_back({name, command + " --json", true});
         continue;
       }
       for (const std::string& x : experiment_.over) {
-        works.push_back(
-            {swept_name(name, x), filled(substituted(command, "x", x)) + " --json", true});
+        works.push_back({swept_name(name, x), substituted(command, "x", x) + " --json", true});
       }
     }
     return works;
@@ -94,7 +98,7 @@ class Runner {
     MaybeError error;
     while (next < works.size() || !running.empty()) {
       while (!error && next < works.size() && static_cast<int>(running.size()) < parallel) {
-        result_.commands.push_back("muster " + works[next].command);
+        result_.commands.push_back("muster " + shown(works[next].command));
         const Result<pid_t> child = start(works[next]);
         if (!child.ok()) {
           error = child.error();
@@ -120,7 +124,8 @@ class Runner {
   // The child stays in this process group, so that Ctrl-C also reaches it.
   Result<pid_t> start(const Work& work) const {
     std::vector<std::string> words = {"muster"};
-    for (const std::string_view word : split(work.command, ' ')) {
+    const std::string command = filled(work.command);
+    for (const std::string_view word : split(command, ' ')) {
       if (!word.empty()) words.emplace_back(word);
     }
     std::vector<char*> argv;
@@ -145,10 +150,10 @@ class Runner {
   MaybeError finish(const Work& work, int status) {
     const auto fail = [&](const std::string& why) {
       const Result<std::string> log = read_text_file(path(work, ".log"));
-      const std::string shown = log.ok() ? log.value().substr(0, kShownLogBytes) : "";
-      return Error{
-          fmt::format("{}: muster {}: {} {}", experiment_.name, work.command, why, trim(shown)),
-          ErrorCode::kSystem};
+      const std::string told = log.ok() ? log.value().substr(0, kShownLogBytes) : "";
+      return Error{fmt::format("{}: muster {}: {} {}", experiment_.name, filled(work.command), why,
+                               trim(told)),
+                   ErrorCode::kSystem};
     };
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail("failed.");
     if (!work.json) return std::nullopt;

@@ -16,7 +16,7 @@ namespace muster {
 class ReproduceCommand {
  public:
   void add_to(Command app);
-  int run(Streams streams, const std::string& command);
+  int run(Streams streams);
   bool chosen() const { return command_.parsed(); }
 
  private:
@@ -24,7 +24,7 @@ class ReproduceCommand {
   Result<std::vector<const Experiment*>> choose();
   Result<std::vector<ExperimentResult>> run_all(const std::vector<const Experiment*>& chosen,
                                                 const std::string& dir) const;
-  MaybeError write(const ResultsPage& made, const std::string& command) const;
+  MaybeError write(const ResultsPage& made) const;
 
   Command command_;
   std::vector<std::string> names_;

@@ -116,7 +116,7 @@ void ComposedPlanner::enqueue(const View& view, JobId job) {
     borrowed_.resize(rows);
     running_.resize(rows);
   }
-  Seat& seat = seats_[job];
+  QueueSeat& seat = seats_[job];
   MUSTER_CHECK(!seat.taken);
   const bool ran = running_.drop(job);
   if (traits_.remembers) {
@@ -129,7 +129,7 @@ void ComposedPlanner::enqueue(const View& view, JobId job) {
 }
 
 void ComposedPlanner::seat(const View& view, JobId job) {
-  Seat& seat = seats_[job];
+  QueueSeat& seat = seats_[job];
   seat.taken = true;
   seat.demand_class = class_of(view.spec(job), view.avoided(job));
   DemandClass& demand_class = classes_[seat.demand_class];
@@ -154,7 +154,7 @@ void ComposedPlanner::reseat(const View& view, JobId job) {
 }
 
 void ComposedPlanner::unseat(JobId job, Instant now) {
-  Seat& seat = seats_[job];
+  QueueSeat& seat = seats_[job];
   MUSTER_CHECK(seat.taken);
   seat.taken = false;
   DemandClass& demand_class = classes_[seat.demand_class];
@@ -205,7 +205,7 @@ void ComposedPlanner::review(const View& view) {
   moved_.clear();
   policy_->reviewed(view.now(), moved_);
   for (const JobId job : moved_) {
-    Seat& seat = seats_[job];
+    QueueSeat& seat = seats_[job];
     if (!seat.taken) continue;
     RankedQueue& queue = classes_[seat.demand_class].queue;
     queue.remove(seat.slot, view.now());

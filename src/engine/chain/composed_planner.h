@@ -43,8 +43,6 @@ class ComposedPlanner final : public Planner {
   Pooling pooling() const;
 
  private:
-  using Seat = QueueSeat;
-
   std::uint32_t class_of(const JobSpec& spec, std::span<const NodeId> avoid = {});
   std::optional<std::string> find_refusal(const JobSpec& spec) const;
   Rank rank_of(const View& view, JobId job) const;
@@ -122,7 +120,7 @@ class ComposedPlanner final : public Planner {
   PolicyTraits traits_;
   bool adaptive_;
   std::vector<DemandClass> classes_;
-  IdVector<JobId, Seat> seats_;
+  IdVector<JobId, QueueSeat> seats_;
   IdVector<JobId, Instant> estimated_end_;  // For placed jobs, if the policy reserves.
   RunningRanks running_;                    // Filled only for policies that preempt.
   std::vector<std::size_t> young_;          // Buffer: protected jobs, as indices in `running_`.

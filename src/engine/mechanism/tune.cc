@@ -74,7 +74,6 @@ class Tuning {
   }
 
   // Gives the CPUs that are left on a node to the jobs that gain the most speed from them.
-  // The published version leaves them idle.
   void share_rest(NodeId node) {
     while (ledger_.room(node).cpu_milli > 0) {
       Raise best;

@@ -35,6 +35,13 @@ struct Group {
     for (const Json& result : results) numbers.push_back(result.at(key).get<double>());
     return bootstrap_mean(numbers);
   }
+
+  // An interval over runs that are all the same would only seem precise.
+  bool seed_has_effect() const {
+    return std::any_of(results.begin(), results.end(), [&](const Json& result) {
+      return result.at("digest") != results.front().at("digest");
+    });
+  }
 };
 
 std::vector<std::string> without_seed(const SweepTable& table,
@@ -141,9 +148,10 @@ std::string sweep_text(const SweepTable& table, ColorMode colors) {
     const Interval jct = group.of("jct_mean_s");
     cells.push_back(fmt::format("{}", group.results.size()));
     cells.push_back(hours(jct.mean));
-    cells.push_back(group.results.size() == 1
-                        ? "-"
-                        : fmt::format("{:.2f} to {:.2f}", jct.low / 3600, jct.high / 3600));
+    cells.push_back(group.results.size() == 1 ? "-"
+                    : group.seed_has_effect()
+                        ? fmt::format("{:.2f} to {:.2f}", jct.low / 3600, jct.high / 3600)
+                        : "the seed had no effect");
     cells.push_back(hours(group.of("jct_p99_s").mean));
     cells.push_back(hours(group.of("wait_mean_s").mean));
     cells.push_back(hours(group.of("makespan_s").mean));

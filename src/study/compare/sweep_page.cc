@@ -78,12 +78,16 @@ Section means_section(const SweepFiles& sweep, const std::vector<std::string>& n
   const auto of = [&](std::size_t row, std::string_view key) {
     return number_at(sweep.means, row, key);
   };
+  bool seed_had_no_effect = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::vector<Cell> row;
     for (const std::size_t axis : axes) row.push_back(cell_of(sweep.means.rows[i][axis]));
     row.push_back(cell_of(sweep.means.rows[i][axis_count(sweep)]));
-    for (const char* const key : {"jct_mean_s", "jct_mean_s_low95", "jct_mean_s_high95"}) {
-      row.push_back(hours_cell(of(i, key)));
+    row.push_back(hours_cell(of(i, "jct_mean_s")));
+    const bool same = of(i, "jct_mean_s_low95") == of(i, "jct_mean_s_high95");
+    seed_had_no_effect = seed_had_no_effect || (same && of(i, "seeds") > 1);
+    for (const char* const key : {"jct_mean_s_low95", "jct_mean_s_high95"}) {
+      row.push_back(same ? Cell() : hours_cell(of(i, key)));
     }
     row.push_back(ratio_cell(of(baseline, "jct_mean_s"), of(i, "jct_mean_s")));
     for (const char* const key : {"jct_p50_s", "jct_p99_s", "wait_mean_s", "makespan_s"}) {
@@ -99,6 +103,9 @@ Section means_section(const SweepFiles& sweep, const std::vector<std::string>& n
   }
   section.findings.push_back(fmt::format("{} has the shortest mean completion time: {:.2f} h.",
                                          names[best], of(best, "jct_mean_s") / kCellSecondsAnHour));
+  if (seed_had_no_effect) {
+    section.findings.emplace_back("In rows without an interval, the seed had no effect.");
+  }
   section.findings.push_back(
       fmt::format("A gain of 2.00 means half the mean completion time of {}. Intervals come from a "
                   "bootstrap over "

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/file/text_file.h"
+#include "study/reproduce/claim_verdict.h"
 #include "study/reproduce/embedded.h"
-#include "study/reproduce/verdict.h"
 
 namespace muster {
 namespace {
@@ -66,7 +66,8 @@ TEST(Experiments, AreRejectedWithThePlace) {
             std::string::npos);
   EXPECT_NE(parse_error(with(kSmall, "  over: [\"1\", \"2.5\"]\n", "")).find("requires 'over'"),
             std::string::npos);
-  EXPECT_NE(parse_error(std::string(kSmall) + (kSmall + 1)).find("duplicate name"), std::string::npos);
+  const std::string twice = std::string(kSmall) + (kSmall + 1);
+  EXPECT_NE(parse_error(twice).find("duplicate name"), std::string::npos);
   EXPECT_NE(parse_error("just text"), "no error");
 }
 
@@ -83,8 +84,8 @@ TEST(Verdicts, FollowTheCriteriaOfTheClaim) {
   EXPECT_EQ(judge(claim, 0.9).text, "not reproduced: too short");
   Claim bound;
   bound.at_most = 4;
-  EXPECT_EQ(judge(bound, 4).kind, Verdict::Kind::kReproduced);
-  EXPECT_EQ(judge(bound, 4.1).kind, Verdict::Kind::kNotReproduced);
+  EXPECT_EQ(judge(bound, 4).kind, ClaimVerdict::Kind::kReproduced);
+  EXPECT_EQ(judge(bound, 4.1).kind, ClaimVerdict::Kind::kNotReproduced);
 }
 
 }  // namespace

@@ -3,10 +3,11 @@
 // Arithmetic over the results of runs, as experiments state it: "fifo.jct_mean_s /
 // tune.jct_mean_s".
 //
-// A value is a number, or a path RUN.MEMBER.MEMBER into the JSON result of a run. In a list, a member
-// selects the element with this "key" (a section or a table), the row whose first cell is this text
-// (lower case, dashes for other characters), or else the element with this number. Operators: + - * / with the usual precedence, parentheses,
-// and the functions min(), max() and mean() of one or more values.
+// A value is a number, or a path RUN.MEMBER.MEMBER into the JSON result of a run. In a list, a
+// member selects the element with this "key" (a section or a table), the row whose first cell is
+// this text (lower case, dashes for other characters), or else the element with this number.
+// Operators: + - * / with the usual precedence, parentheses, and the functions min(), max() and
+// mean() of one or more values.
 
 #include <map>
 #include <string>

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/text.h"
-#include "study/reproduce/verdict.h"
+#include "study/reproduce/claim_verdict.h"
 
 namespace muster {
 
@@ -86,22 +86,22 @@ class PageMaker {
     if (claim.published && *claim.published != 0) {
       cells[4] = Number{ours.value() / *claim.published, 2};
     }
-    const Verdict verdict = judge(claim, ours.value());
+    const ClaimVerdict verdict = judge(claim, ours.value());
     count(verdict, claim);
     cells.emplace_back(verdict.text);
     return cells;
   }
 
-  void count(const Verdict& verdict, const Claim& claim) {
+  void count(const ClaimVerdict& verdict, const Claim& claim) {
     ResultCounts& counts = made_.counts;
     switch (verdict.kind) {
-      case Verdict::Kind::kReproduced:
+      case ClaimVerdict::Kind::kReproduced:
         ++counts.reproduced;
         return;
-      case Verdict::Kind::kDirectionOnly:
+      case ClaimVerdict::Kind::kDirectionOnly:
         ++counts.direction_only;
         break;
-      case Verdict::Kind::kNotReproduced:
+      case ClaimVerdict::Kind::kNotReproduced:
         ++counts.not_reproduced;
         break;
     }

@@ -1,4 +1,4 @@
-#include "study/reproduce/verdict.h"
+#include "study/reproduce/claim_verdict.h"
 
 #include <cmath>
 
@@ -25,11 +25,12 @@ bool has_direction(const Claim& claim, double ours) {
 
 }  // namespace
 
-Verdict judge(const Claim& claim, double ours) {
-  if (is_reproduced(claim, ours)) return {Verdict::Kind::kReproduced, "reproduced"};
+ClaimVerdict judge(const Claim& claim, double ours) {
+  if (is_reproduced(claim, ours)) return {ClaimVerdict::Kind::kReproduced, "reproduced"};
   const std::string why = claim.why.empty() ? "" : ": " + claim.why;
-  if (has_direction(claim, ours)) return {Verdict::Kind::kDirectionOnly, "direction only" + why};
-  return {Verdict::Kind::kNotReproduced,
+  if (has_direction(claim, ours))
+    return {ClaimVerdict::Kind::kDirectionOnly, "direction only" + why};
+  return {ClaimVerdict::Kind::kNotReproduced,
           "not reproduced" + (why.empty() ? std::string(": the reason is not known") : why)};
 }
 

@@ -9,12 +9,12 @@
 
 namespace muster {
 
-struct Verdict {
+struct ClaimVerdict {
   enum class Kind : std::uint8_t { kReproduced, kDirectionOnly, kNotReproduced };
   Kind kind = Kind::kNotReproduced;
   std::string text;  // "reproduced", "direction only: WHY" or "not reproduced: WHY".
 };
 
-Verdict judge(const Claim& claim, double ours);
+ClaimVerdict judge(const Claim& claim, double ours);
 
 }  // namespace muster
