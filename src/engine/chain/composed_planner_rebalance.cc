@@ -11,12 +11,16 @@ namespace muster {
 void ComposedPlanner::rebalance(const View& view, Draft& draft) {
   asks_.clear();
   ResourceLedger ledger = draft.ledger();
+  // A stopped job may come back (bring_back), so no other job may move to its GPUs.
+  const bool some_stopped = std::any_of(view.placed().begin(), view.placed().end(),
+                                        [&](JobId job) { return draft.placement(job) == nullptr; });
   for (const JobId job : view.placed()) {
     const Placement* held = draft.placement(job);
     if (held == nullptr) continue;  // Stopped in this plan.
     for (const Share& share : *held) ledger.give(share);
     asks_.push_back(ask_for(view, job));
     asks_.back().held = held;
+    asks_.back().must_stay = some_stopped || is_protected(view, job);
   }
   for (const JobId job : starts_) {
     asks_.push_back(ask_for(view, job));
@@ -27,6 +31,7 @@ void ComposedPlanner::rebalance(const View& view, Draft& draft) {
   for (const JobId job : returning_) {
     asks_.push_back(ask_for(view, job));
     asks_.back().held = &view.placement(job);
+    asks_.back().must_stay = some_stopped || is_protected(view, job);
     for (Share share : view.placement(job)) {
       share.slots &= view.blocked(share.node);
       share.cpu_milli = share.mem_mib = share.storage_kbps = 0;

@@ -16,6 +16,7 @@ struct Ask {
   JobId job;
   const JobSpec* spec = nullptr;
   const Placement* held = nullptr;  // Its current placement; nullptr for a new job.
+  bool must_stay = false;           // A running job that must not move to other GPUs now.
   std::uint64_t salt = 0;           // For Demand::salt.
   // Nodes that a new placement must not use, because the last attempt failed there; see
   // State::avoided.

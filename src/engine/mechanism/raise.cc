@@ -4,13 +4,15 @@
 
 namespace muster {
 
-Raise best_raise(const Profile& profile, const Share& share, const ResourceLedger::Room& room) {
+Raise best_raise(const Profile& profile, const Share& share, const ResourceLedger::Room& room,
+                 std::int64_t max_cpu_milli) {
   Raise best;
   const std::int64_t gpus = share.gpus();
   const Resources now = {1, share.cpu_milli / gpus, share.mem_mib / gpus,
                          share.storage_kbps / gpus};
   const double speed = profile.speed(now);
-  const std::int64_t most_cpu = now.cpu_milli + room.cpu_milli / gpus;
+  const std::int64_t most_cpu =
+      std::min(now.cpu_milli + room.cpu_milli / gpus, max_cpu_milli / gpus);
   const std::int64_t most_mem = now.mem_mib + room.mem_mib / gpus;
   for (const std::int64_t point : profile.cpu_points()) {
     if (point <= now.cpu_milli) continue;

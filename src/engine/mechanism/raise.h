@@ -16,8 +16,9 @@ struct Raise {
   double gain = 0;
 };
 
-// Returns the raise with the largest gain for a job that holds `share`, limited by `room`. The gain
-// is 0 if more CPUs do not help.
-Raise best_raise(const Profile& profile, const Share& share, const ResourceLedger::Room& room);
+// Returns the raise with the largest gain for a job that holds `share`, limited by `room` and by
+// `max_cpu_milli` in total. The gain is 0 if more CPUs do not help.
+Raise best_raise(const Profile& profile, const Share& share, const ResourceLedger::Room& room,
+                 std::int64_t max_cpu_milli);
 
 }  // namespace muster

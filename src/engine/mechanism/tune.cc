@@ -61,7 +61,7 @@ class Tuning {
   // published version places all jobs again in each round.
   void move_if_faster(std::uint32_t i) {
     Ask& ask = asks_[i];
-    if (ask.held == nullptr || ask.given.size() != 1 || !at_fair_[i]) return;
+    if (ask.held == nullptr || ask.must_stay || ask.given.size() != 1 || !at_fair_[i]) return;
     Placement there;
     if (!placer_.place(cluster_, ledger_, best_[i], there) || there.size() != 1) return;
     const double here = cluster_.speed(*ask.spec, ask.given);
@@ -80,7 +80,7 @@ class Tuning {
       for (const std::uint32_t i : on_node_[node]) {
         if (asks_[i].given.size() != 1) continue;
         Raise raise = best_raise(cluster_.profile(*asks_[i].spec), asks_[i].given.front(),
-                                 ledger_.room(node));
+                                 ledger_.room(node), of_demand(i, best_[i], node).cpu_milli);
         raise.ask = i;
         if (raise.gain > best.gain) best = raise;
       }
@@ -164,7 +164,7 @@ class Tuning {
     if (best_[i].gpus > ledger_.free_gpus()) return;
     if (rights_) return serve_within_rights(i);
     if (placer_.place(cluster_, ledger_, best_[i], ask.given)) return settle(i);
-    if (!published_ && place_between(i)) return settle(i);
+    if (!published_ && cluster_.topology().uniform() && place_between(i)) return settle(i);
     at_fair_[i] = true;
     const Demand share = modest(i);
     if (placer_.place(cluster_, ledger_, share, ask.given)) return settle(i);

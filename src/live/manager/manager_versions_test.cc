@@ -56,8 +56,9 @@ TEST_F(ManagerVersions, DecisionsOfAnotherVersionAreRepeated) {
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_EQ(orders[0].id, 2U);
   EXPECT_EQ(logged_.front(),
-            "recovered 6 steps decided by engine version 8; this is version 1, which decides from "
-            "now on");
+            fmt::format("recovered 6 steps decided by engine version {}; this is version {}, "
+                        "which decides from now on",
+                        kEngineVersion + 7, kEngineVersion));
   SubmitJob call = job(2);
   call.request.estimate = Duration::seconds(5);
   ask(call, 201);
