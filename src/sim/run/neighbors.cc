@@ -6,9 +6,9 @@
 
 namespace muster {
 
-void Neighbors::touch(const std::vector<NodeId>& nodes, std::vector<JobId>& touched) const {
-  for (const NodeId node : nodes) {
-    for (const JobId job : on_node_[node]) {
+void Neighbors::touch(const Held& held, std::vector<JobId>& touched) const {
+  for (const auto& [node, slots] : held) {
+    for (const auto& [job, theirs] : on_node_[node]) {
       if (spread(job)) touched.push_back(job);
     }
   }
@@ -17,28 +17,28 @@ void Neighbors::touch(const std::vector<NodeId>& nodes, std::vector<JobId>& touc
 }
 
 void Neighbors::arrive(JobId job, const Placement& placement, std::vector<JobId>& touched) {
-  if (!nodes_of_.contains(job)) nodes_of_.resize(std::size_t{job.index()} + 1);
-  std::vector<NodeId>& nodes = nodes_of_[job];
-  nodes.clear();
+  if (!held_.contains(job)) held_.resize(std::size_t{job.index()} + 1);
+  Held& held = held_[job];
+  held.clear();
   for (const Share& share : placement) {
-    nodes.push_back(share.node);
-    on_node_[share.node].push_back(job);
+    held.emplace_back(share.node, share.slots);
+    on_node_[share.node].emplace_back(job, share.slots);
   }
-  touch(nodes, touched);
+  touch(held, touched);
 }
 
 void Neighbors::leave(JobId job, std::vector<JobId>& touched) {
-  const std::vector<NodeId> nodes = std::exchange(nodes_of_[job], {});
-  for (const NodeId node : nodes) std::erase(on_node_[node], job);
-  touch(nodes, touched);
+  const Held held = std::exchange(held_[job], {});
+  for (const auto& [node, slots] : held) std::erase(on_node_[node], std::pair{job, slots});
+  touch(held, touched);
 }
 
-Company Neighbors::company(JobId job) const {
+Company Neighbors::company(JobId job, bool time_sliced) const {
   if (!spread(job)) return Company::kAlone;
   Company company = Company::kAlone;
-  for (const NodeId node : nodes_of_[job]) {
-    for (const JobId other : on_node_[node]) {
-      if (other == job) continue;
+  for (const auto& [node, slots] : held_[job]) {
+    for (const auto& [other, theirs] : on_node_[node]) {
+      if (other == job || (time_sliced && (slots & theirs) != 0)) continue;
       if (spread(other)) return Company::kSpreadOthers;
       company = Company::kOthers;
     }
@@ -46,9 +46,9 @@ Company Neighbors::company(JobId job) const {
   return company;
 }
 
-double Neighbors::factor(JobId job) const {
+double Neighbors::factor(JobId job, bool time_sliced) const {
   constexpr std::array<double, 3> kFactors = {1, kBesideOthers, kBesideSpreadOthers};
-  return kFactors[static_cast<std::size_t>(company(job))];
+  return kFactors[static_cast<std::size_t>(company(job, time_sliced))];
 }
 
 }  // namespace muster

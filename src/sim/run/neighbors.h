@@ -4,9 +4,11 @@
 // compete for the network, more so if they are spread, too. Only the simulator uses this;
 // schedulers cannot see it. The figures are from a controlled test with ResNet-50 on two GPUs
 // (Philly, systems.md A6): 98.0 images/s on two nodes alone, 75.6 next to other jobs, 74.1 next to
-// other spread jobs. A gang on one node is assumed not to slow down.
+// other spread jobs. A gang on one node is assumed not to slow down. Jobs that are time-sliced on
+// the same GPUs never run at the same time, so they do not compete with each other.
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/types/id.h"
@@ -33,17 +35,20 @@ class Neighbors {
   void arrive(JobId job, const Placement& placement, std::vector<JobId>& touched);
   void leave(JobId job, std::vector<JobId>& touched);
 
-  // The company of a gang on several nodes; kAlone for all other jobs.
-  Company company(JobId job) const;
-  // The factor of the job's speed.
-  double factor(JobId job) const;
+  // The company of a gang on several nodes while it runs; kAlone for all other jobs. `time_sliced`:
+  // ignore other jobs on its GPUs.
+  Company company(JobId job, bool time_sliced = false) const;
+  // The factor of the job's speed while it runs.
+  double factor(JobId job, bool time_sliced = false) const;
 
  private:
-  void touch(const std::vector<NodeId>& nodes, std::vector<JobId>& touched) const;
-  bool spread(JobId job) const { return nodes_of_[job].size() > 1; }
+  using Held = std::vector<std::pair<NodeId, SlotMask>>;
 
-  IdVector<NodeId, std::vector<JobId>> on_node_;
-  IdVector<JobId, std::vector<NodeId>> nodes_of_;
+  void touch(const Held& held, std::vector<JobId>& touched) const;
+  bool spread(JobId job) const { return held_[job].size() > 1; }
+
+  IdVector<NodeId, std::vector<std::pair<JobId, SlotMask>>> on_node_;
+  IdVector<JobId, Held> held_;
 };
 
 }  // namespace muster

@@ -80,6 +80,23 @@ TEST(Neighbors, ManyOrdinaryOnesAreNoWorseThanOne) {
   EXPECT_EQ(neighbors.factor(JobId(0)), kBesideOthers);
 }
 
+TEST(Neighbors, JobsThatAreTimeSlicedWithItDoNotSlowItDown) {
+  Neighbors neighbors(3);
+  Jobs touched;
+  Placement gang = on({0, 1});
+  neighbors.arrive(JobId(0), gang, touched);
+  neighbors.arrive(JobId(1), gang, touched);
+  EXPECT_EQ(neighbors.factor(JobId(0), /*time_sliced=*/true), 1) << "the other job is suspended";
+  EXPECT_EQ(neighbors.factor(JobId(0), /*time_sliced=*/false), kBesideSpreadOthers) << "packed";
+  for (Share& share : gang) share.slots = 2;
+  gang.pop_back();
+  neighbors.arrive(JobId(2), gang, touched);
+  EXPECT_EQ(neighbors.factor(JobId(0), /*time_sliced=*/true), kBesideOthers) << "on other GPUs";
+  neighbors.leave(JobId(2), touched);
+  neighbors.leave(JobId(1), touched);
+  EXPECT_EQ(neighbors.factor(JobId(0), /*time_sliced=*/false), 1);
+}
+
 TEST(Neighbors, TouchedIsAddedToAndNamesEachOnce) {
   Neighbors neighbors(3);
   arrive(neighbors, 3, {0, 1});

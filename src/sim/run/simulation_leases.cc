@@ -81,7 +81,11 @@ Instant Simulation::failure_of(const Run& run) const {
 void Simulation::set_speed(JobId job) {
   Run& run = run_of(job);
   double speed = engine_.lease(job).speed;
-  if (options_.spread) speed *= neighbors_.factor(job);
+  if (options_.spread) {
+    const GpuSharingGroup* group = engine_.state().sharing_group(job);
+    const bool time_sliced = group != nullptr && group->manner == SharingMode::kTimeSliced;
+    speed *= neighbors_.factor(job, time_sliced);
+  }
   speed *= run.packed;
   run.true_speed = speed * run.turns.part();
   if (!std::exchange(run.changed, true)) changed_.push_back(job);

@@ -221,6 +221,27 @@ TEST(WholeRun, TwoJobsOnOneGpuTakeTurns) {
   EXPECT_EQ(result.gpu_us, 1'199'000'000);
 }
 
+// Two gangs of two nodes, time-sliced on the same GPUs. Each runs at 0.85 of its speed, because it
+// is spread. They do not compete for the network, because only one of them runs at a time.
+TEST(WholeRun, TimeSlicedGangsDoNotSlowEachOtherDown) {
+  Trace trace;
+  for (int i = 0; i < 2; ++i) {
+    TraceJob job;
+    job.id = std::to_string(i);
+    job.gpus = 8;
+    job.duration = Duration::seconds(59 * 85);
+    trace.jobs.push_back(job);
+  }
+  SimOptions options;
+  options.whole = GandivaOptions{};
+  options.spread = true;
+  const Topology topology = parse_cluster_shorthand("2x4").value();
+  const SimResult result = simulate(trace, topology, ProfileTable(), options);
+  EXPECT_EQ(result.jobs[0].migrations + result.jobs[1].migrations, 0);
+  // 100 slices of 60 s for each job; the last one needs no switch.
+  EXPECT_NEAR(result.jobs[1].end.in_seconds(), 2 * 100 * 60, 60);
+}
+
 // A pair that keeps 80% each is worth packing: 1000 s of work take 1250 s rather than over 2000.
 TEST(WholeRun, PackingIsTriedMeasuredAndKeptOrUndone) {
   const ProfileTable profiles = four_models();
