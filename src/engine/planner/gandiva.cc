@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/types/check.h"
+#include "engine/planner/locality.h"
 
 namespace muster {
 
@@ -117,7 +118,8 @@ bool Gandiva::admit(PlanWriter pen, const Group& group, bool own) {
 bool Gandiva::start_on_idle(PlanWriter pen, JobId job, const Demand& demand) {
   if (pen.ledger().free_gpus(demand.gpu_type) < demand.gpus) return false;
   Placement place;
-  if (!place_together(*cluster_, pen.ledger(), floor_.seats(), demand, place)) {
+  if (!place_together(*cluster_, pen.ledger(), floor_.seats(), demand, place) &&
+      !place_locally(*cluster_, pen.ledger(), demand, Locality::kMinNodes, place)) {
     if (defragment(pen, floor_, job, demand)) return true;
     if (!place_spread(*cluster_, pen.ledger(), demand, place)) return false;
   }

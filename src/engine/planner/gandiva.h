@@ -7,7 +7,7 @@
 // The oldest waiting job of the tenant whose turn it is gets the first available option:
 //   1  the least loaded node with its affinity (used by gangs of its size)
 //   2  an idle node
-//   3  any node with enough idle GPUs; a node from which small jobs can move away; several nodes
+//   3  any node with enough idle GPUs; nodes from which small jobs can move away; any nodes
 //   4  GPUs released by grown jobs
 //   5  GPUs lent by its tenant
 //   6  time-slicing with as few jobs as possible that hold exactly as many GPUs, or with two packed

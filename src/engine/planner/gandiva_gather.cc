@@ -14,18 +14,26 @@ namespace muster {
 
 namespace {
 
-// Maximum number of nodes considered for clearing per gang.
-constexpr std::size_t kNodesTried = 4;
+// Maximum number of sets of nodes considered per gang.
+constexpr std::size_t kSetsTried = 4;
 // A job below this fraction of its expected speed suffers from its neighbors.
 constexpr double kSlow = 0.9;
+
+using Nodes = std::vector<NodeId>;
 
 bool may_move_all(PlanWriter pen, const GandivaFloor& floor, const GpuSeats::Seat& seat) {
   return std::all_of(seat.members.begin(), seat.members.end(),
                      [&](JobId job) { return floor.may_move(pen.view, job); });
 }
 
+// Returns the minimum number of nodes for the gang on an empty cluster.
+std::size_t min_nodes(const Cluster& cluster, const Demand& demand) {
+  const std::int32_t largest = cluster.extent(demand.gpu_type).largest_gpus;
+  return static_cast<std::size_t>((demand.gpus + largest - 1) / largest);
+}
+
 // Returns the seats to move so that `missing` more GPUs of a node become free. Candidates are only
-// on this node and smaller than the new gang. Prefers large seats with few members, to move few
+// on this node and smaller than `smaller_than`. Prefers large seats with few members, to move few
 // jobs. Empty if they are not enough.
 std::vector<GpuSeats::Row> seats_to_move(PlanWriter pen, const GandivaFloor& floor, NodeId node,
                                          std::int32_t missing, std::int32_t smaller_than) {
@@ -34,6 +42,7 @@ std::vector<GpuSeats::Row> seats_to_move(PlanWriter pen, const GandivaFloor& flo
     const GpuSeats::Seat& seat = floor.seats()[row];
     if (seat.placement.size() > 1 || seat.gpus >= smaller_than) continue;
     if (GandivaFloor::is_grown(pen, seat) || !may_move_all(pen, floor, seat)) continue;
+    if (pen.view.is_on_closed(seat.members.front())) return {};
     small.emplace_back(-seat.gpus, seat.members.size(), row);
   }
   std::sort(small.begin(), small.end());
@@ -53,59 +62,142 @@ std::vector<GpuSeats::Row> seats_to_move(PlanWriter pen, const GandivaFloor& flo
   return chosen;
 }
 
-// A way to free a node for a gang: the seats that move, each to one other node, and the gang's
+std::int32_t capacity(const GandivaFloor& floor, NodeId node) {
+  return floor.cluster().topology().node(node).capacity.gpus;
+}
+
+// The part of a clearing on one node: its seats that move, and the gang's share.
+struct Part {
+  std::vector<GpuSeats::Row> rows;
+  Share share;
+};
+
+// Splits the gang over these nodes: all GPUs of each, and the rest on the last.
+std::optional<std::vector<Part>> split(PlanWriter pen, const GandivaFloor& floor,
+                                       const ResourceLedger& idle, const Nodes& nodes,
+                                       const Demand& demand) {
+  std::vector<Part> parts;
+  std::int32_t left = demand.gpus;
+  for (const NodeId node : nodes) {
+    const std::int32_t gpus = std::min(left, capacity(floor, node));
+    left -= gpus;
+    const Resources& fair = floor.cluster().fair(node);
+    SlotMask slots = idle.free_slots(node);
+    Part part;
+    if (const std::int32_t missing = gpus - idle.free_gpus(node); missing > 0) {
+      const std::int32_t smaller_than = std::min(demand.gpus, capacity(floor, node));
+      part.rows = seats_to_move(pen, floor, node, missing, smaller_than);
+      if (part.rows.empty()) return std::nullopt;
+    }
+    for (const GpuSeats::Row row : part.rows) slots |= floor.seats()[row].placement.front().slots;
+    part.share = {node, lowest_slots(slots, gpus), fair.cpu_milli * gpus, fair.mem_mib * gpus,
+                  fair.storage_kbps * gpus};
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+// A way to free nodes for a gang: the seats that move, each to one other node, and the gang's
 // place.
 struct Clearing {
   std::vector<GandivaFloor::Shift> shifts;
   Placement place;
 };
 
-// Finds a clearing with the free GPUs in `scratch` and at most `moves` moves.
+// Finds a clearing of these nodes with the free GPUs in `scratch` and at most `moves` moves.
 std::optional<Clearing> clearing(PlanWriter pen, const GandivaFloor& floor, ResourceLedger scratch,
-                                 NodeId node, const Demand& demand, int moves) {
-  Share whole;
-  whole.node = node;
-  whole.slots = scratch.free_slots(node);
-  const std::int32_t missing = demand.gpus - whole.gpus();
-  const std::vector<GpuSeats::Row> rows = seats_to_move(pen, floor, node, missing, demand.gpus);
-  if (rows.empty()) return std::nullopt;
-  if (whole.slots != 0) scratch.take(whole);  // No job may move to this node.
-  Clearing found;
-  for (const GpuSeats::Row row : rows) {
-    const GpuSeats::Seat& seat = floor.seats()[row];
-    Placement place;
-    moves -= static_cast<int>(seat.members.size());
-    if (moves < 0) return std::nullopt;
-    const Demand theirs = GandivaFloor::demand_of(pen, seat);
-    if (!place_together(floor.cluster(), scratch, floor.seats(), theirs, place)) {
-      return std::nullopt;
-    }
-    scratch.take(place.front());
-    whole.slots |= seat.placement.front().slots;
-    found.shifts.push_back({row, std::move(place)});
+                                 const Nodes& nodes, const Demand& demand, int moves) {
+  const auto parts = split(pen, floor, scratch, nodes, demand);
+  if (!parts) return std::nullopt;
+  for (const NodeId node : nodes) {  // No job may move to these nodes.
+    Share rest;
+    rest.node = node;
+    rest.slots = scratch.free_slots(node);
+    if (rest.slots != 0) scratch.take(rest);
   }
-  const Resources& fair = floor.cluster().fair(node);
-  found.place = {{node, lowest_slots(whole.slots, demand.gpus), fair.cpu_milli * demand.gpus,
-                  fair.mem_mib * demand.gpus, fair.storage_kbps * demand.gpus}};
+  Clearing found;
+  for (const Part& part : *parts) {
+    for (const GpuSeats::Row row : part.rows) {
+      const GpuSeats::Seat& seat = floor.seats()[row];
+      Placement place;
+      moves -= static_cast<int>(seat.members.size());
+      if (moves < 0) return std::nullopt;
+      const Demand theirs = GandivaFloor::demand_of(pen, seat);
+      if (!place_together(floor.cluster(), scratch, floor.seats(), theirs, place)) {
+        return std::nullopt;
+      }
+      scratch.take(place.front());
+      found.shifts.push_back({row, std::move(place)});
+    }
+    found.place.push_back(part.share);
+  }
+  std::sort(found.place.begin(), found.place.end(),
+            [](const Share& a, const Share& b) { return a.node < b.node; });
   return found;
 }
 
-// Returns the nodes that lack the fewest GPUs for the gang.
-std::vector<NodeId> nearest_nodes(const Cluster& cluster, const ResourceLedger& ledger,
-                                  const Demand& demand) {
+// Returns the nodes that lack the fewest GPUs for a gang that fits on one node.
+std::vector<Nodes> nearest_nodes(const Cluster& cluster, const ResourceLedger& idle,
+                                 const Demand& demand) {
   std::vector<std::pair<std::int32_t, NodeId>> nodes;
-  for (NodeId node = ledger.next_with_free(NodeId(0)); node != ledger.no_node();
-       node = ledger.next_with_free(NodeId(node.index() + 1))) {
+  for (NodeId node = idle.next_with_free(NodeId(0)); node != idle.no_node();
+       node = idle.next_with_free(NodeId(node.index() + 1))) {
     if (!demand.allows(cluster, node)) continue;
     if (cluster.topology().node(node).capacity.gpus < demand.gpus) continue;
-    nodes.emplace_back(demand.gpus - ledger.free_gpus(node), node);
+    nodes.emplace_back(demand.gpus - idle.free_gpus(node), node);
   }
   std::sort(nodes.begin(), nodes.end());
-  std::vector<NodeId> nearest;
-  for (const auto& [lacking, node] : nodes) {
-    if (nearest.size() < kNodesTried) nearest.push_back(node);
+  if (nodes.size() > kSetsTried) nodes.resize(kSetsTried);
+  std::vector<Nodes> sets;
+  for (const auto& [lacking, node] : nodes) sets.push_back({node});
+  return sets;
+}
+
+// Returns sets of nodes for a gang that needs several, one set per rack: the largest nodes that can
+// be cleared and lack the fewest GPUs.
+std::vector<Nodes> nearest_sets(PlanWriter pen, const GandivaFloor& floor,
+                                const ResourceLedger& idle, const Demand& demand) {
+  const Cluster& cluster = floor.cluster();
+  const Topology& topology = cluster.topology();
+  const std::int32_t largest = cluster.extent(demand.gpu_type).largest_gpus;
+  std::vector<std::vector<std::pair<std::int32_t, NodeId>>> racks(topology.rack_count());
+  for (std::size_t i = 0; i < topology.node_count(); ++i) {
+    const NodeId node(i);
+    if (!demand.allows(cluster, node) || capacity(floor, node) < largest) continue;
+    racks[topology.node(node).rack.index()].emplace_back(largest - idle.free_gpus(node), node);
   }
+  const std::size_t count = min_nodes(cluster, demand);
+  std::vector<std::pair<std::int32_t, Nodes>> sets;
+  for (auto& rack : racks) {
+    std::sort(rack.begin(), rack.end());
+    std::pair<std::int32_t, Nodes> set;
+    for (const auto& [missing, node] : rack) {
+      if (set.second.size() == count) break;
+      if (missing > 0 && seats_to_move(pen, floor, node, missing, largest).empty()) continue;
+      set.first += missing;
+      set.second.push_back(node);
+    }
+    if (set.second.size() == count) sets.push_back(std::move(set));
+  }
+  std::sort(sets.begin(), sets.end());
+  if (sets.size() > kSetsTried) sets.resize(kSetsTried);
+  std::vector<Nodes> nearest;
+  for (auto& [lacking, nodes] : sets) nearest.push_back(std::move(nodes));
   return nearest;
+}
+
+// Returns a way to place the gang on as few nodes as possible, all in one rack, with at most
+// `moves` moves of other jobs. `idle` contains the GPUs that can be used; it may differ from the
+// draft.
+std::optional<Clearing> find_clearing(PlanWriter pen, const GandivaFloor& floor,
+                                      const ResourceLedger& idle, const Demand& demand, int moves) {
+  const bool several = min_nodes(floor.cluster(), demand) > 1;
+  const std::vector<Nodes> sets = several ? nearest_sets(pen, floor, idle, demand)
+                                          : nearest_nodes(floor.cluster(), idle, demand);
+  for (const Nodes& nodes : sets) {
+    if (auto found = clearing(pen, floor, idle, nodes, demand, moves)) return found;
+  }
+  return std::nullopt;
 }
 
 // Whether fewer nodes could hold the gang, ignoring racks.
@@ -163,33 +255,39 @@ std::optional<Placement> better_place(PlanWriter pen, const GandivaFloor& floor,
   return place;
 }
 
-// Moves a spread gang to one node, and smaller jobs to its previous GPUs.
-bool exchange(PlanWriter pen, GandivaFloor& floor, GpuSeats::Row row) {
+bool is_in_one_rack(const Topology& topology, const Placement& placement) {
+  const RackId rack = topology.node(placement.front().node).rack;
+  return std::all_of(placement.begin(), placement.end(),
+                     [&](const Share& share) { return topology.node(share.node).rack == rack; });
+}
+
+// Whether the gang could use fewer nodes or racks on an empty cluster.
+bool is_scattered(PlanWriter pen, const GandivaFloor& floor, const GpuSeats::Seat& seat) {
+  return seat.placement.size() > min_nodes(floor.cluster(), GandivaFloor::demand_of(pen, seat)) ||
+         !is_in_one_rack(floor.cluster().topology(), seat.placement);
+}
+
+// Moves a spread gang to as few nodes as possible, and smaller jobs to its previous GPUs.
+void exchange(PlanWriter pen, GandivaFloor& floor, GpuSeats::Row row) {
   const GpuSeats::Seat& seat = floor.seats()[row];
   const int moves = floor.moves_left() - static_cast<int>(seat.members.size());
-  if (moves <= 0 || !may_move_all(pen, floor, seat)) return false;
+  if (moves <= 0 || !may_move_all(pen, floor, seat)) return;
   const Demand demand = GandivaFloor::demand_of(pen, seat);
   ResourceLedger vacated = pen.ledger();
   for (const Share& share : seat.placement) vacated.give(share);
-  for (const NodeId node : nearest_nodes(floor.cluster(), vacated, demand)) {
-    std::optional<Clearing> found = clearing(pen, floor, vacated, node, demand, moves);
-    if (!found) continue;
-    found->shifts.push_back({row, std::move(found->place)});
-    return floor.rearrange(pen, found->shifts);
-  }
-  return false;
+  std::optional<Clearing> found = find_clearing(pen, floor, vacated, demand, moves);
+  if (!found) return;
+  found->shifts.push_back({row, std::move(found->place)});
+  floor.rearrange(pen, found->shifts);
 }
 
 }  // namespace
 
 bool defragment(PlanWriter pen, GandivaFloor& floor, JobId job, const Demand& demand) {
-  for (const NodeId node : nearest_nodes(floor.cluster(), pen.ledger(), demand)) {
-    std::optional<Clearing> found =
-        clearing(pen, floor, pen.ledger(), node, demand, floor.moves_left());
-    if (!found || !floor.rearrange(pen, found->shifts)) continue;
-    return floor.start(pen, job, std::move(found->place));
-  }
-  return false;
+  std::optional<Clearing> found =
+      find_clearing(pen, floor, pen.ledger(), demand, floor.moves_left());
+  return found && floor.rearrange(pen, found->shifts) &&
+         floor.start(pen, job, std::move(found->place));
 }
 
 void gather(PlanWriter pen, GandivaFloor& floor) {
@@ -213,10 +311,12 @@ void GandivaExchange::attempt(PlanWriter pen, GandivaFloor& floor) {
   const std::set<GpuSeats::Row>& spread = floor.seats().spread();
   if (spread.empty() || pen.now() < attempt_at_) return;
   attempt_at_ = pen.now() + floor.slice();
-  auto next = spread.upper_bound(cursor_);
-  if (next == spread.end()) next = spread.begin();
-  cursor_ = *next;
-  exchange(pen, floor, cursor_);
+  for (std::size_t rest = spread.size(); rest > 0; --rest) {
+    auto next = spread.upper_bound(cursor_);
+    if (next == spread.end()) next = spread.begin();
+    cursor_ = *next;
+    if (is_scattered(pen, floor, floor.seats()[cursor_])) return exchange(pen, floor, cursor_);
+  }
 }
 
 }  // namespace muster

@@ -11,15 +11,16 @@ namespace muster {
 // If GPUs are idle, moves members of the most shared seats to their own GPUs.
 void rebalance(PlanWriter pen, GandivaFloor& floor);
 
-// Starts a waiting job on one node by moving smaller jobs to idle GPUs elsewhere. Returns false if
-// no node can be cleared; then the job does not start.
+// Starts a waiting job on as few nodes as possible by moving smaller jobs to idle GPUs elsewhere.
+// Returns false if no nodes can be cleared; then the job does not start.
 bool defragment(PlanWriter pen, GandivaFloor& floor, JobId job, const Demand& demand);
 
 // If GPUs are idle, moves gangs that use more nodes than necessary to fewer nodes, and gangs that
 // are clearly slower than expected away from their neighbors.
 void gather(PlanWriter pen, GandivaFloor& floor);
 
-// Swaps a spread gang with smaller jobs so that it gets one node; at most one per slice.
+// Swaps a spread gang with smaller jobs so that it gets as few nodes as possible, in one rack; at
+// most one gang per slice. A gang that has this is not moved, so moves cannot oscillate.
 class GandivaExchange {
  public:
   void attempt(PlanWriter pen, GandivaFloor& floor);

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/planner/gandiva_testing.h"
 
@@ -141,6 +142,54 @@ TEST(GandivaMoves, ASpreadGangChangesPlacesWithSmallJobs) {
   EXPECT_EQ(world.at(100, {cancel(5)}),
             "@100 stop 3, @100 stop 4, @100 start 3 on 1:1, @100 start 4 on 0:2");
   EXPECT_EQ(world.at(900, {job(4)}), "");
+}
+
+// The gang has one GPU of each of two nodes and a whole node; small jobs have the others.
+TEST(GandivaMoves, AGangOfSeveralNodesChangesPlacesWithSmallJobs) {
+  GandivaWorld world("3x2");
+  EXPECT_EQ(world.at(0, {job(1), job(1), job(1)}),
+            "@0 start 0 on 0:1, @0 start 1 on 0:1, @0 start 2 on 1:1");
+  EXPECT_EQ(world.at(1, {world.end(0), job(4)}), "@1 start 3 on 0:1 1:1 2:2");
+  EXPECT_EQ(world.at(50, {job(6)}), "") << "too early";
+  EXPECT_EQ(world.at(100, {cancel(4)}),
+            "@100 stop 1, @100 stop 3, @100 start 1 on 1:1, @100 start 3 on 0:2 2:2");
+  EXPECT_EQ(world.at(900, {job(6)}), "") << "it needs two nodes anyway";
+}
+
+TEST(GandivaMoves, AGangOfSeveralNodesStartsOnNodesThatSmallJobsLeave) {
+  GandivaWorld world("3x2");
+  world.at(0, {job(1), job(1), job(1)});
+  EXPECT_EQ(world.at(1, {world.end(0)}), "");
+  EXPECT_EQ(world.at(100, {job(4)}), "@100 stop 1, @100 start 1 on 1:1, @100 start 3 on 0:2 2:2");
+}
+
+TEST(GandivaMoves, AGangOfTwoRacksChangesPlacesWithSmallJobsOfOneRack) {
+  GandivaWorld world("4x2,racks=2", {}, {}, kUsualSpread);
+  EXPECT_EQ(world.at(0, {job(2), job(1), job(1)}),
+            "@0 start 0 on 0:2, @0 start 1 on 1:1, @0 start 2 on 1:1");
+  EXPECT_EQ(world.at(1, {job(1), job(1)}), "@1 start 3 on 2:1, @1 start 4 on 2:1");
+  EXPECT_EQ(world.at(2, {world.end(0), job(4)}), "@2 start 5 on 0:2 3:2");
+  EXPECT_EQ(world.at(50, {job(8)}), "") << "too early";
+  EXPECT_EQ(world.at(100, {cancel(6)}),
+            "@100 stop 1, @100 stop 2, @100 stop 5, @100 start 1 on 3:1, @100 start 2 on 3:1, "
+            "@100 start 5 on 0:2 1:2");
+}
+
+// Two small jobs hold the first node, a gang one GPU of the second and of the third. Only the first
+// node and the idle fourth one could be whole.
+TEST(GandivaMoves, NobodyLeavesAClosedNodeForAGangOfSeveralNodes) {
+  for (const bool closed : {false, true}) {
+    GandivaWorld world("4x2");
+    world.at(0, {job(1), job(1), job(1), job(1), job(1), job(1), job(2)});
+    EXPECT_EQ(world.at(1, {world.end(3), world.end(5), job(2)}), "@1 start 7 on 1:1 2:1");
+    EXPECT_EQ(world.at(2, {world.end(2), world.end(4), world.end(6)}), "");
+    std::vector<Event> events = {job(4)};
+    if (closed) events.emplace_back(NodeClosed{NodeId(0)});
+    EXPECT_EQ(world.at(60, events),
+              closed ? "@60 start 8 on 1:1 2:1 3:2"
+                     : "@60 stop 0, @60 stop 1, @60 start 0 on 1:1, @60 start 1 on 2:1, "
+                       "@60 start 8 on 0:2 3:2");
+  }
 }
 
 TEST(GandivaMoves, AGangThatSuffersGetsAwayFromItsNeighbours) {
