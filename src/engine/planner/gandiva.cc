@@ -74,7 +74,8 @@ bool Gandiva::worth_a_try(PlanWriter pen, const Group& group, bool own) const {
   if (pen.ledger().free_gpus(group.gpu_type) >= group.gpus) return true;
   if (!floor_.grown().empty()) return true;
   if (own && floor_.queue().may_reclaim(pen.view.ledger().free_gpus())) return true;
-  return can_join(group) && room_.may_join(group.oldest(), own);
+  if (!room_.may_join(group.oldest(), own)) return false;
+  return can_join(group) || may_fold(floor_, group.gpus, most_jobs_);
 }
 
 bool Gandiva::can_join(const Group& group) const {
@@ -112,7 +113,11 @@ bool Gandiva::admit(PlanWriter pen, const Group& group, bool own) {
     if (growth_.shrink_for(pen, floor_, job, demand)) return true;
   }
   if (own && room_.reclaim(pen, floor_, job)) return true;
-  return room_.may_join(job, own) && join_other_job(pen, job);
+  if (!room_.may_join(job, own)) return false;
+  if (join_other_job(pen, job)) return true;
+  return std::any_of(demands.begin(), demands.end(), [&](const Demand& demand) {
+    return fold(pen, floor_, job, demand, most_jobs_);
+  });
 }
 
 bool Gandiva::start_on_idle(PlanWriter pen, JobId job, const Demand& demand) {

@@ -12,6 +12,7 @@
 //   5  GPUs lent by its tenant
 //   6  time-slicing with as few jobs as possible that hold exactly as many GPUs, or with two packed
 //      jobs, which are then time-sliced too
+//   7  GPUs of a larger gang, which is then time-sliced with another gang of its size
 //
 // Idle GPUs that no waiting job can use go to members of shared seats, to spread gangs and to
 // elastic jobs (gandiva_moves.h, gandiva_growth.h). While GPUs are time-sliced, pairs of jobs are

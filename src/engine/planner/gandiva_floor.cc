@@ -133,6 +133,29 @@ bool GandivaFloor::pack(PlanWriter pen, JobId job, GpuSeats::Row row) {
   return refused(seats_[row].placement);
 }
 
+bool GandivaFloor::merge(PlanWriter pen, GpuSeats::Row from, GpuSeats::Row into) {
+  const Lifted lifted = lift(pen, from);
+  const JobId host = seats_[into].members.front();
+  std::size_t done = 0;
+  while (done < lifted.members.size() &&
+         pen.draft.join(lifted.members[done], host, SharingMode::kTimeSliced)) {
+    seats_.join(lifted.members[done], into, SharingMode::kTimeSliced);
+    seated(pen.view, lifted.members[done]);
+    ++done;
+  }
+  if (done == lifted.members.size()) {
+    company_changed(into);
+    moves_left_ -= static_cast<int>(done);
+    return true;
+  }
+  while (done > 0) {
+    MUSTER_CHECK(pen.draft.stop(lifted.members[--done]));
+    leave(lifted.members[done]);
+  }
+  put_back(pen, lifted);
+  return refused(seats_[into].placement);
+}
+
 GandivaFloor::Lifted GandivaFloor::lift(PlanWriter pen, GpuSeats::Row row) {
   const GpuSeats::Seat& seat = seats_[row];
   Lifted lifted{seat.members, {}, seat.manner, seat.placement};

@@ -58,6 +58,8 @@ class GandivaFloor {
   // Moves a time-sliced job to the seat of a lone job, packed with it.
   bool pack(PlanWriter pen, JobId job, GpuSeats::Row row);
   void set_manner(PlanWriter pen, GpuSeats::Row row, SharingMode manner);
+  // Moves all members of seat `from` to seat `into`, where all are time-sliced.
+  bool merge(PlanWriter pen, GpuSeats::Row from, GpuSeats::Row into);
   // Moves all members of each seat to the new place, all at the same time.
   struct Shift {
     GpuSeats::Row row;

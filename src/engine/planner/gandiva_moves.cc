@@ -1,6 +1,9 @@
 #include "engine/planner/gandiva_moves.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -49,7 +52,115 @@ bool relieve_one(PlanWriter pen, GandivaFloor& floor) {
   });
 }
 
+// Two seats of equal size: the members of `from` can join `into`.
+struct Fold {
+  GpuSeats::Row from;
+  GpuSeats::Row into;
+  std::size_t members;  // Of both.
+};
+
+// Members, nodes and row of the seats of one size, seats with few members first. With `wide`, seats
+// with many nodes precede others with as many members.
+using Seats = std::vector<std::tuple<std::size_t, std::int64_t, GpuSeats::Row>>;
+Seats seats_of_size(const GpuSeats& seats, std::int32_t gpus, std::size_t max_members, bool wide) {
+  Seats found;
+  for (auto level = seats.levels().lower_bound({gpus, 1});
+       level != seats.levels().end() && level->first.first == gpus &&
+       level->first.second <= max_members;
+       ++level) {
+    for (const GpuSeats::Row row : level->second) {
+      const auto nodes = static_cast<std::int64_t>(seats[row].placement.size());
+      found.emplace_back(level->first.second, wide ? -nodes : nodes, row);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool may_take_part(PlanWriter pen, const GandivaFloor& floor, GpuSeats::Row row) {
+  const GpuSeats::Seat& seat = floor.seats()[row];
+  return !GandivaFloor::is_grown(pen, seat) && floor.trial(seat.members.front()) == 0 &&
+         !floor.is_suspect(seat.placement);
+}
+
+// Whether all members of `from` may use the GPUs of `into`.
+bool suit(PlanWriter pen, const GandivaFloor& floor, GpuSeats::Row from, GpuSeats::Row into) {
+  const std::vector<JobId>& members = floor.seats()[from].members;
+  return std::all_of(members.begin(), members.end(), [&](JobId job) {
+    return floor.suits(pen.spec(job), floor.seats()[into].placement);
+  });
+}
+
+// Returns two seats with `gpus` GPUs each, with the fewest members. Prefers to free the one with
+// more nodes.
+std::optional<Fold> fold_of(PlanWriter pen, GandivaFloor& floor, const JobSpec& spec,
+                            std::int32_t gpus, std::size_t max_jobs) {
+  const GpuSeats& seats = floor.seats();
+  const auto may_move = [&](JobId member) { return floor.may_move(pen.view, member); };
+  const Seats hosts = seats_of_size(seats, gpus, max_jobs - 1, false);
+  for (const auto& [leaving, nodes, from] : seats_of_size(seats, gpus, max_jobs / 2, true)) {
+    const std::vector<JobId>& members = seats[from].members;
+    if (std::cmp_greater(leaving, floor.moves_left()) || !may_take_part(pen, floor, from)) continue;
+    if (!floor.suits(spec, seats[from].placement)) continue;
+    for (const auto& [staying, host_nodes, into] : hosts) {
+      if (leaving + staying > max_jobs) break;
+      if (into == from || !may_take_part(pen, floor, into) || !suit(pen, floor, from, into)) {
+        continue;
+      }
+      if (std::all_of(members.begin(), members.end(), may_move)) {
+        return Fold{from, into, leaving + staying};
+      }
+      floor.look_again();
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether the waiting jobs can use at least half of the GPUs that a seat of this size has.
+bool is_useful(const GandivaFloor& floor, std::int32_t gpus) {
+  return gpus <= 2 * floor.queue().waiting_gpus();
+}
+
+// Returns the sizes of lone and time-sliced seats with at least `gpus` GPUs.
+std::vector<std::int32_t> sizes_from(const GpuSeats& seats, std::int32_t gpus) {
+  std::vector<std::int32_t> sizes;
+  for (auto level = seats.levels().lower_bound({gpus, 1}); level != seats.levels().end(); ++level) {
+    if (sizes.empty() || sizes.back() != level->first.first) sizes.push_back(level->first.first);
+  }
+  return sizes;
+}
+
 }  // namespace
+
+bool may_fold(const GandivaFloor& floor, std::int32_t gpus, std::size_t max_jobs) {
+  const GpuSeats::Levels& levels = floor.seats().levels();
+  for (auto level = levels.lower_bound({gpus, 1}); level != levels.end(); ++level) {
+    const auto& [size, members] = level->first;
+    if (2 * members > max_jobs || !is_useful(floor, size)) continue;
+    if (level->second.size() > 1) return true;
+    const auto next = std::next(level);
+    const bool is_same_size = next != levels.end() && next->first.first == size;
+    if (is_same_size && members + next->first.second <= max_jobs) return true;
+  }
+  return false;
+}
+
+bool fold(PlanWriter pen, GandivaFloor& floor, JobId job, const Demand& demand,
+          std::size_t max_jobs) {
+  std::optional<Fold> best;
+  for (const std::int32_t gpus : sizes_from(floor.seats(), demand.gpus)) {
+    if (!is_useful(floor, gpus)) continue;
+    const std::optional<Fold> found = fold_of(pen, floor, pen.spec(job), gpus, max_jobs);
+    if (found && (!best || found->members < best->members)) best = found;
+  }
+  if (!best) return false;
+  ResourceLedger scratch = pen.ledger();
+  for (const Share& share : floor.seats()[best->from].placement) scratch.give(share);
+  Placement place;
+  return place_anyhow(floor.cluster(), scratch, floor.seats(), demand, place) &&
+         floor.merge(pen, best->from, best->into) && floor.start(pen, job, std::move(place));
+}
 
 void rebalance(PlanWriter pen, GandivaFloor& floor) {
   const GpuSeats& seats = floor.seats();

@@ -56,10 +56,48 @@ TEST(GandivaMoves, NorBeforeItsMinimumTime) {
 }
 
 TEST(GandivaMoves, SomebodyWhoWaitsComesFirst) {
-  GandivaWorld world("2x2");
+  GandivaWorld world("2x2", at_most(2));
   world.at(0, {job(2), job(2), job(2)});
   EXPECT_EQ(world.at(1, {job(1)}), "");
   EXPECT_EQ(world.at(100, {world.end(1)}), "@100 start 3 on 1:1");
+}
+
+// Only jobs of equal size share GPUs, so gangs would keep theirs while a smaller job waits.
+TEST(GandivaMoves, TwoGangsShareGpusWhileASmallerJobWaits) {
+  GandivaWorld world("2x2");
+  world.at(0, {job(2), job(2)});
+  EXPECT_EQ(world.at(50, {job(1)}), "") << "no job may be moved yet";
+  EXPECT_EQ(world.at(99), "@60 stop 0, @60 1+0 turns, @60 start 0 on 1:2, @60 start 2 on 0:1");
+  EXPECT_EQ(world.at(100, {job(1)}), "@100 start 3 on 0:1");
+  EXPECT_EQ(world.at(101, {world.end(2)}), "") << "the gang needs two GPUs";
+  EXPECT_EQ(world.at(200, {world.end(3)}), "@200 stop 0, @200 1 alone, @200 start 0 on 0:2");
+}
+
+TEST(GandivaMoves, GangsDoNotShareForLessThanHalfOfTheirGpus) {
+  GandivaWorld world("2x4");
+  world.at(0, {job(4), job(4)});
+  EXPECT_EQ(world.at(100, {job(1)}), "") << "three GPUs would be idle";
+  EXPECT_EQ(world.at(110, {job(1)}),
+            "@110 stop 0, @110 1+0 turns, @110 start 0 on 1:4, @110 start 2 on 0:1, "
+            "@110 start 3 on 0:1");
+}
+
+TEST(GandivaMoves, NoMoreGangsShareThanItIsTold) {
+  GandivaWorld world("3x2", at_most(2));
+  EXPECT_EQ(world.at(0, {job(2), job(2), job(2), job(2)}),
+            "@0 start 0 on 0:2, @0 start 1 on 1:2, @0 start 2 on 2:2, @0 start 3 on 0:2, "
+            "@0 0+3 turns");
+  EXPECT_EQ(world.at(100, {job(1)}),
+            "@100 stop 1, @100 2+1 turns, @100 start 1 on 2:2, @100 start 4 on 1:1");
+  EXPECT_EQ(world.at(200, {job(3)}), "") << "no two seats have two members together";
+}
+
+TEST(GandivaMoves, ASpreadGangLeavesItsGpusRatherThanAnother) {
+  GandivaWorld world("2x3");
+  EXPECT_EQ(world.at(0, {job(2), job(2)}), "@0 start 0 on 0:2, @0 start 1 on 1:2");
+  EXPECT_EQ(world.at(1, {job(2)}), "@1 start 2 on 0:1 1:1");
+  EXPECT_EQ(world.at(100, {job(1)}),
+            "@100 stop 2, @100 0+2 turns, @100 start 2 on 0:2, @100 start 3 on 0:1");
 }
 
 TEST(GandivaMoves, AFewAtATime) {

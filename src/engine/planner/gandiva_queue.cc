@@ -37,6 +37,7 @@ void GandivaQueue::add(const View& view, JobId job) {
   if (group.oldest() == job) group.oldest_since = view.now();
   group.clock.join(ticket.waited, view.now());
   ++waiting_;
+  waiting_gpus_ += spec.gpus;
   if (tenancy_) tenancy_->want(spec.tenant, spec.gpus);
 }
 
@@ -50,6 +51,7 @@ void GandivaQueue::remove(const View& view, JobId job) {
   group.jobs.erase(job);
   group.clock.leave(ticket.waited, view.now());
   --waiting_;
+  waiting_gpus_ -= spec.gpus;
   if (tenancy_) tenancy_->want(spec.tenant, -spec.gpus);
 }
 

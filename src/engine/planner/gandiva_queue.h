@@ -37,6 +37,7 @@ class GandivaQueue {
   void remove(const View& view, JobId job);  // CHECKs that it waits.
   bool waits(JobId job) const { return tickets_.contains(job) && tickets_[job].waits; }
   bool empty() const { return waiting_ == 0; }
+  std::int64_t waiting_gpus() const { return waiting_gpus_; }  // Sum over all waiting jobs.
 
   // Adds or removes a job's GPUs from its tenant's usage: the whole gang, even if it shares its
   // GPUs.
@@ -78,6 +79,7 @@ class GandivaQueue {
   IdVector<JobId, Ticket> tickets_;
   std::vector<Group> groups_;
   std::size_t waiting_ = 0;
+  std::int64_t waiting_gpus_ = 0;
 };
 
 }  // namespace muster

@@ -14,12 +14,6 @@
 namespace muster {
 namespace {
 
-GandivaOptions at_most(std::int32_t jobs) {
-  GandivaOptions options;
-  options.most_jobs = jobs;
-  return options;
-}
-
 JobSubmitted picky(std::int32_t gpus, int type) {
   JobSubmitted wish = job(gpus);
   wish.spec.gpu_type = GpuTypeId(type);

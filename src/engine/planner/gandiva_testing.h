@@ -3,6 +3,7 @@
 // Test helper for Gandiva's scheduler: the World of testing.h, in which jobs report their speed
 // when a timer fires.
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,6 +16,13 @@
 #include "engine/planner/testing.h"
 
 namespace muster {
+
+// Options with a maximum number of time-sliced jobs per GPU.
+inline GandivaOptions at_most(std::int32_t jobs) {
+  GandivaOptions options;
+  options.most_jobs = jobs;
+  return options;
+}
 
 class GandivaWorld : public World {
  public:
