@@ -11,7 +11,7 @@ Gandiva::Gandiva(const Cluster& cluster, const GandivaOptions& options)
     : cluster_(&cluster),
       most_jobs_(static_cast<std::size_t>(options.most_jobs)),
       floor_(cluster, options.tenants, options.slice, options.min_run),
-      room_(cluster),
+      room_(cluster, most_jobs_),
       packs_(options.pairs) {
   MUSTER_CHECK(options.slice > Duration() && options.most_jobs >= 1);
 }
@@ -49,6 +49,7 @@ void Gandiva::plan(const View& view, Draft& draft, PlanTrigger trigger) {
     room_.note_owners(floor_);
     admit_all(pen, false);
   }
+  room_.rotate(pen, floor_);
   if (!room_.keeps_any()) {
     rebalance(pen, floor_);
     gather(pen, floor_);

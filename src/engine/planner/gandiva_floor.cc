@@ -207,6 +207,15 @@ bool GandivaFloor::rearrange(PlanWriter pen, const std::vector<Shift>& shifts) {
   return true;
 }
 
+bool GandivaFloor::swap(PlanWriter pen, JobId member, JobId job) {
+  if (!join(pen, job, seats_.row_of(member))) return false;
+  MUSTER_CHECK(pen.draft.stop(member));
+  leave(member);
+  queue_.refund(pen.spec(member));
+  queue_.defer(member, pen.now());
+  return true;
+}
+
 bool GandivaFloor::start_instead(PlanWriter pen, JobId job, Placement placement,
                                  const std::vector<GpuSeats::Row>& rows) {
   std::vector<Lifted> lifted;

@@ -14,10 +14,13 @@ namespace muster {
 
 namespace {
 
-// Maximum number of sets of nodes considered per gang.
-constexpr std::size_t kSetsTried = 4;
+// Maximum number of nodes, or sets of nodes, considered per gang.
+constexpr std::size_t kMaxTried = 4;
 // A job below this fraction of its expected speed suffers from its neighbors.
 constexpr double kSlow = 0.9;
+
+// Slices until the next exchange after one that was impossible.
+constexpr std::int64_t kSlicesAfterFailure = 5;
 
 using Nodes = std::vector<NodeId>;
 
@@ -136,38 +139,34 @@ std::optional<Clearing> clearing(PlanWriter pen, const GandivaFloor& floor, Reso
   return found;
 }
 
-// Returns the nodes that lack the fewest GPUs for a gang that fits on one node.
-std::vector<Nodes> nearest_nodes(const Cluster& cluster, const ResourceLedger& idle,
-                                 const Demand& demand) {
-  std::vector<std::pair<std::int32_t, NodeId>> nodes;
+// Nodes for a gang, with the number of GPUs that they lack.
+using Candidates = std::vector<std::pair<std::int32_t, Nodes>>;
+
+// Returns single nodes for a gang that fits on one.
+Candidates nodes_for(const GandivaFloor& floor, const ResourceLedger& idle, const Demand& demand) {
+  Candidates found;
   for (NodeId node = idle.next_with_free(NodeId(0)); node != idle.no_node();
        node = idle.next_with_free(NodeId(node.index() + 1))) {
-    if (!demand.allows(cluster, node)) continue;
-    if (cluster.topology().node(node).capacity.gpus < demand.gpus) continue;
-    nodes.emplace_back(demand.gpus - idle.free_gpus(node), node);
+    if (!demand.allows(floor.cluster(), node) || capacity(floor, node) < demand.gpus) continue;
+    found.push_back({demand.gpus - idle.free_gpus(node), {node}});
   }
-  std::sort(nodes.begin(), nodes.end());
-  if (nodes.size() > kSetsTried) nodes.resize(kSetsTried);
-  std::vector<Nodes> sets;
-  for (const auto& [lacking, node] : nodes) sets.push_back({node});
-  return sets;
+  return found;
 }
 
 // Returns sets of nodes for a gang that needs several, one set per rack: the largest nodes that can
 // be cleared and lack the fewest GPUs.
-std::vector<Nodes> nearest_sets(PlanWriter pen, const GandivaFloor& floor,
-                                const ResourceLedger& idle, const Demand& demand) {
-  const Cluster& cluster = floor.cluster();
-  const Topology& topology = cluster.topology();
-  const std::int32_t largest = cluster.extent(demand.gpu_type).largest_gpus;
+Candidates sets_for(PlanWriter pen, const GandivaFloor& floor, const ResourceLedger& idle,
+                    const Demand& demand) {
+  const Topology& topology = floor.cluster().topology();
+  const std::int32_t largest = floor.cluster().extent(demand.gpu_type).largest_gpus;
   std::vector<std::vector<std::pair<std::int32_t, NodeId>>> racks(topology.rack_count());
   for (std::size_t i = 0; i < topology.node_count(); ++i) {
     const NodeId node(i);
-    if (!demand.allows(cluster, node) || capacity(floor, node) < largest) continue;
+    if (!demand.allows(floor.cluster(), node) || capacity(floor, node) < largest) continue;
     racks[topology.node(node).rack.index()].emplace_back(largest - idle.free_gpus(node), node);
   }
-  const std::size_t count = min_nodes(cluster, demand);
-  std::vector<std::pair<std::int32_t, Nodes>> sets;
+  const std::size_t count = min_nodes(floor.cluster(), demand);
+  Candidates found;
   for (auto& rack : racks) {
     std::sort(rack.begin(), rack.end());
     std::pair<std::int32_t, Nodes> set;
@@ -177,13 +176,9 @@ std::vector<Nodes> nearest_sets(PlanWriter pen, const GandivaFloor& floor,
       set.first += missing;
       set.second.push_back(node);
     }
-    if (set.second.size() == count) sets.push_back(std::move(set));
+    if (set.second.size() == count) found.push_back(std::move(set));
   }
-  std::sort(sets.begin(), sets.end());
-  if (sets.size() > kSetsTried) sets.resize(kSetsTried);
-  std::vector<Nodes> nearest;
-  for (auto& [lacking, nodes] : sets) nearest.push_back(std::move(nodes));
-  return nearest;
+  return found;
 }
 
 // Returns a way to place the gang on as few nodes as possible, all in one rack, with at most
@@ -192,9 +187,11 @@ std::vector<Nodes> nearest_sets(PlanWriter pen, const GandivaFloor& floor,
 std::optional<Clearing> find_clearing(PlanWriter pen, const GandivaFloor& floor,
                                       const ResourceLedger& idle, const Demand& demand, int moves) {
   const bool several = min_nodes(floor.cluster(), demand) > 1;
-  const std::vector<Nodes> sets = several ? nearest_sets(pen, floor, idle, demand)
-                                          : nearest_nodes(floor.cluster(), idle, demand);
-  for (const Nodes& nodes : sets) {
+  Candidates nearest =
+      several ? sets_for(pen, floor, idle, demand) : nodes_for(floor, idle, demand);
+  std::sort(nearest.begin(), nearest.end());
+  if (nearest.size() > kMaxTried) nearest.resize(kMaxTried);
+  for (const auto& [lacking, nodes] : nearest) {
     if (auto found = clearing(pen, floor, idle, nodes, demand, moves)) return found;
   }
   return std::nullopt;
@@ -267,18 +264,19 @@ bool is_scattered(PlanWriter pen, const GandivaFloor& floor, const GpuSeats::Sea
          !is_in_one_rack(floor.cluster().topology(), seat.placement);
 }
 
-// Moves a spread gang to as few nodes as possible, and smaller jobs to its previous GPUs.
-void exchange(PlanWriter pen, GandivaFloor& floor, GpuSeats::Row row) {
+// Moves a spread gang to as few nodes as possible, and smaller jobs to its previous GPUs. Returns
+// false if there is no way to do so.
+bool exchange(PlanWriter pen, GandivaFloor& floor, GpuSeats::Row row) {
   const GpuSeats::Seat& seat = floor.seats()[row];
   const int moves = floor.moves_left() - static_cast<int>(seat.members.size());
-  if (moves <= 0 || !may_move_all(pen, floor, seat)) return;
-  const Demand demand = GandivaFloor::demand_of(pen, seat);
+  if (moves <= 0 || !may_move_all(pen, floor, seat)) return true;  // It may be possible later.
   ResourceLedger vacated = pen.ledger();
   for (const Share& share : seat.placement) vacated.give(share);
-  std::optional<Clearing> found = find_clearing(pen, floor, vacated, demand, moves);
-  if (!found) return;
+  auto found = find_clearing(pen, floor, vacated, GandivaFloor::demand_of(pen, seat), moves);
+  if (!found) return false;
   found->shifts.push_back({row, std::move(found->place)});
   floor.rearrange(pen, found->shifts);
+  return true;
 }
 
 }  // namespace
@@ -315,7 +313,10 @@ void GandivaExchange::attempt(PlanWriter pen, GandivaFloor& floor) {
     auto next = spread.upper_bound(cursor_);
     if (next == spread.end()) next = spread.begin();
     cursor_ = *next;
-    if (is_scattered(pen, floor, floor.seats()[cursor_])) return exchange(pen, floor, cursor_);
+    if (!is_scattered(pen, floor, floor.seats()[cursor_])) continue;
+    if (!exchange(pen, floor, cursor_))
+      attempt_at_ = pen.now() + floor.slice() * kSlicesAfterFailure;
+    return;
   }
 }
 

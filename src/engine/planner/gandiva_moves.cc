@@ -122,15 +122,6 @@ bool is_useful(const GandivaFloor& floor, std::int32_t gpus) {
   return gpus <= 2 * floor.queue().waiting_gpus();
 }
 
-// Returns the sizes of lone and time-sliced seats with at least `gpus` GPUs.
-std::vector<std::int32_t> sizes_from(const GpuSeats& seats, std::int32_t gpus) {
-  std::vector<std::int32_t> sizes;
-  for (auto level = seats.levels().lower_bound({gpus, 1}); level != seats.levels().end(); ++level) {
-    if (sizes.empty() || sizes.back() != level->first.first) sizes.push_back(level->first.first);
-  }
-  return sizes;
-}
-
 }  // namespace
 
 bool may_fold(const GandivaFloor& floor, std::int32_t gpus, std::size_t max_jobs) {
@@ -149,7 +140,10 @@ bool may_fold(const GandivaFloor& floor, std::int32_t gpus, std::size_t max_jobs
 bool fold(PlanWriter pen, GandivaFloor& floor, JobId job, const Demand& demand,
           std::size_t max_jobs) {
   std::optional<Fold> best;
-  for (const std::int32_t gpus : sizes_from(floor.seats(), demand.gpus)) {
+  const GpuSeats::Levels& levels = floor.seats().levels();
+  for (auto level = levels.lower_bound({demand.gpus, 1}); level != levels.end();) {
+    const std::int32_t gpus = level->first.first;
+    level = levels.upper_bound({gpus, max_jobs});
     if (!is_useful(floor, gpus)) continue;
     const std::optional<Fold> found = fold_of(pen, floor, pen.spec(job), gpus, max_jobs);
     if (found && (!best || found->members < best->members)) best = found;

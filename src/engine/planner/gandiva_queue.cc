@@ -29,11 +29,14 @@ void GandivaQueue::add(const View& view, JobId job) {
   const JobSpec& spec = view.spec(job);
   Ticket& ticket = tickets_[job];
   MUSTER_CHECK(!ticket.waits);
-  if (!ticket.known) ticket.waited.over_part_on_arrival = !is_own(spec.tenant, spec.gpus);
+  if (!ticket.known) {
+    ticket.waited.over_part_on_arrival = !is_own(spec.tenant, spec.gpus);
+    ticket.since = view.now();
+  }
   ticket.known = ticket.waits = true;
   ticket.group = group_of(spec);
   Group& group = groups_[ticket.group];
-  group.jobs.insert(job);
+  group.jobs.insert({ticket.since, job});
   if (group.oldest() == job) group.oldest_since = view.now();
   group.clock.join(ticket.waited, view.now());
   ++waiting_;
@@ -48,7 +51,7 @@ void GandivaQueue::remove(const View& view, JobId job) {
   ticket.waits = false;
   Group& group = groups_[ticket.group];
   if (group.oldest() == job) group.oldest_since = view.now();
-  group.jobs.erase(job);
+  group.jobs.erase({ticket.since, job});
   group.clock.leave(ticket.waited, view.now());
   --waiting_;
   waiting_gpus_ -= spec.gpus;

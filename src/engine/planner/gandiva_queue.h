@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/chain/tenancy.h"
@@ -22,12 +23,13 @@ class GandivaQueue {
     TenantId tenant;
     std::int32_t gpus = 1;
     std::optional<GpuTypeId> gpu_type;
-    std::set<JobId> jobs;
+    // The waiting jobs, each with the time of its arrival or of its last turn; see defer().
+    std::set<std::pair<Instant, JobId>> jobs;
     Instant oldest_since;  // When the current oldest job became the oldest.
     bool out = false;      // No job of the group can start in this plan.
     WaitCauseTimer clock;
 
-    JobId oldest() const { return *jobs.begin(); }
+    JobId oldest() const { return jobs.begin()->second; }
   };
 
   // `tenants` may be nullptr: then every job counts as entitled.
@@ -35,6 +37,8 @@ class GandivaQueue {
 
   void add(const View& view, JobId job);
   void remove(const View& view, JobId job);  // CHECKs that it waits.
+  // Puts a job that will wait again behind the jobs that wait now.
+  void defer(JobId job, Instant now) { tickets_[job].since = now; }
   bool waits(JobId job) const { return tickets_.contains(job) && tickets_[job].waits; }
   bool empty() const { return waiting_ == 0; }
   std::int64_t waiting_gpus() const { return waiting_gpus_; }  // Sum over all waiting jobs.
@@ -71,6 +75,7 @@ class GandivaQueue {
     bool known = false;  // The job has waited before.
     bool waits = false;
     std::uint32_t group = 0;
+    Instant since;     // See Group::jobs.
     WaitSplit waited;  // While it waits, see WaitCauseTimer.
   };
   std::uint32_t group_of(const JobSpec& spec);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -14,6 +15,8 @@ namespace {
 
 // Interval between checks of overdue jobs that cannot start.
 constexpr Duration kRecheck = Duration::seconds(300);
+// Interval between rotations.
+constexpr Duration kRotation = Duration::seconds(600);
 
 struct Claim {
   JobId job;
@@ -183,6 +186,31 @@ std::vector<JobId> late_ones(const GandivaQueue& queue, Instant now) {
   return late;
 }
 
+// Returns jobs of the tenant whose place the job could take: they are time-sliced with the maximum
+// number of jobs on GPUs that suit it.
+std::vector<JobId> members_of_full_seats(PlanWriter pen, const GandivaFloor& floor, JobId job,
+                                         std::size_t max_jobs) {
+  std::vector<JobId> found;
+  const JobSpec& spec = pen.spec(job);
+  const GpuSeats& seats = floor.seats();
+  const auto level = seats.levels().find({spec.gpus, max_jobs});
+  if (max_jobs < 2 || level == seats.levels().end()) return found;
+  for (const GpuSeats::Row row : level->second) {
+    const GpuSeats::Seat& seat = seats[row];
+    if (floor.is_suspect(seat.placement) || !floor.suits(spec, seat.placement)) continue;
+    std::copy_if(seat.members.begin(), seat.members.end(), std::back_inserter(found),
+                 [&](JobId member) {
+                   return !floor.queue().has_tenants() || pen.spec(member).tenant == spec.tenant;
+                 });
+  }
+  return found;
+}
+
+// Returns how long the job has held GPUs in total.
+Duration held_in_all(PlanWriter pen, JobId job) {
+  return Duration::micros(pen.view.facts(job).gpu_us / pen.spec(job).gpus);
+}
+
 // Keeps only jobs that would be within their tenant's entitlement without its younger jobs.
 void keep_rightful(PlanWriter pen, const GandivaFloor& floor, std::vector<JobId>& late) {
   if (!floor.queue().has_tenants() || late.empty()) return;
@@ -214,6 +242,15 @@ bool GandivaRoom::reclaim(PlanWriter pen, GandivaFloor& floor, JobId job) {
   return false;
 }
 
+// Starts an overdue job in the place of the youngest job that it may replace.
+bool GandivaRoom::replace_younger(PlanWriter pen, GandivaFloor& floor, JobId job) {
+  JobId youngest = job;
+  for (const JobId member : members_of_full_seats(pen, floor, job, max_jobs_)) {
+    if (may_stop(pen, floor, {job, true, true}, member)) youngest = std::max(youngest, member);
+  }
+  return youngest != job && floor.swap(pen, youngest, job);
+}
+
 // Starts the job, or reserves GPUs for it. Returns false if neither is possible.
 bool GandivaRoom::help(PlanWriter pen, GandivaFloor& floor, JobId job) {
   const JobSpec& spec = pen.spec(job);
@@ -223,6 +260,7 @@ bool GandivaRoom::help(PlanWriter pen, GandivaFloor& floor, JobId job) {
     return place_anyhow(floor.cluster(), pen.ledger(), floor.seats(), demand, place) &&
            floor.start(pen, job, std::move(place));
   }
+  if (replace_younger(pen, floor, job)) return true;
   if (clear_and_start(pen, floor, {job, true, true})) return true;
   if (!find_room(pen, floor, {job, true, false})) return false;
   awaited_ = Awaited{job, spec.gpu_type};
@@ -243,6 +281,35 @@ void GandivaRoom::serve_overdue(PlanWriter pen, GandivaFloor& floor) {
   checked_ = now;
   check_at_ = now + (helped ? floor.slice() : kRecheck);
   seen_ = floor.seats().version();
+}
+
+void GandivaRoom::rotate_group(PlanWriter pen, GandivaFloor& floor, const Group& group) {
+  std::vector<std::pair<Duration, JobId>> longest;
+  for (const JobId member : members_of_full_seats(pen, floor, group.oldest(), max_jobs_)) {
+    const Instant turn_ends = floor.placed(member) + std::max(kTurn, floor.min_run());
+    if (turn_ends > pen.now()) {
+      turn_ends_ = std::min(turn_ends_, turn_ends);
+    } else if (floor.may_move(pen.view, member)) {
+      longest.emplace_back(held_in_all(pen, member), member);
+    }
+  }
+  std::sort(longest.begin(), longest.end());
+  for (auto next = group.jobs.begin(); next != group.jobs.end() && !longest.empty();) {
+    const JobId job = (next++)->second;  // swap() removes it from the group.
+    const auto& [held, member] = longest.back();
+    if (held < kTurn + held_in_all(pen, job) * 2 || !may_join(job, true)) continue;
+    floor.swap(pen, member, job);
+    longest.pop_back();
+  }
+}
+
+void GandivaRoom::rotate(PlanWriter pen, GandivaFloor& floor) {
+  if (floor.queue().empty() || pen.now() < rotate_at_) return;
+  rotate_at_ = pen.now() + kRotation;
+  turn_ends_ = Instant::never();
+  for (const Group& group : floor.queue().groups()) {
+    if (!group.jobs.empty()) rotate_group(pen, floor, group);
+  }
 }
 
 void GandivaRoom::note_owners(const GandivaFloor& floor) {
@@ -278,6 +345,7 @@ Instant GandivaRoom::next(const GandivaFloor& floor) const {
     if (due <= checked_ && nothing_new) continue;
     first = std::min(first, std::max(due, check_at_));
   }
+  if (!queue.empty()) first = std::min(first, std::max(turn_ends_, rotate_at_));
   return first;
 }
 

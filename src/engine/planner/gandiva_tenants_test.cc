@@ -65,6 +65,15 @@ TEST(GandivaTenants, ButGpusOfAnotherTypeMayBeBorrowed) {
   EXPECT_EQ(world.at(2, {picky}), "");
 }
 
+TEST(GandivaTenants, AJobGivesItsPlaceOnlyToOneOfItsTenant) {
+  const TenantTree tenants = quotas({1, 1});
+  GandivaWorld world("1x1", with(tenants, 2));
+  EXPECT_EQ(world.at(0, {job(1, kB)}), "@0 start 0 on 0:1");
+  EXPECT_EQ(world.at(20, {job(1, kA)}), "@20 start 1 on 0:1, @20 0+1 turns");
+  EXPECT_EQ(world.at(30, {job(1, kA)}), "");
+  EXPECT_EQ(world.at(2000), "@1820 stop 1, @1820 0+2 turns, @1820 start 2 on 0:1");
+}
+
 TEST(GandivaTenants, TakesBackWhatWasLentTheYoungestFirst) {
   const TenantTree tenants = quotas({4, 8});
   GandivaWorld world("3x4", with(tenants));

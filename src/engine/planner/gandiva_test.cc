@@ -122,7 +122,7 @@ TEST(Gandiva, NoMoreTakeTurnsThanItIsTold) {
   EXPECT_EQ(world.waited(2, 99), "order 10");
   GandivaWorld alone("1x1", at_most(1));
   EXPECT_EQ(alone.at(0, {job(1), job(1)}), "@0 start 0 on 0:1");
-  EXPECT_EQ(alone.at(9, {alone.end(0)}), "@9 start 1 on 0:1");
+  EXPECT_EQ(alone.at(9999, {alone.end(0)}), "@9999 start 1 on 0:1");
 }
 
 TEST(Gandiva, JoinsAServerOfItsAffinityRatherThanAnother) {
@@ -202,6 +202,27 @@ TEST(Gandiva, AnEndNobodyAskedForPutsTheJobBackIntoTheQueue) {
   EXPECT_EQ(world.at(0, {job(2), job(2)}), "@0 start 0 on 0:2, @0 start 1 on 0:2, @0 0+1 turns");
   EXPECT_EQ(world.at(9, {world.end(0, LeaseOutcome::kStopped)}), "@9 start 0 on 0:2, @9 1+0 turns");
   EXPECT_EQ(world.at(10, {world.end(1)}), "@10 0 alone");
+}
+
+TEST(Gandiva, JobsTakeTurnsIfNoGpuTakesMoreOfThem) {
+  GandivaWorld world("1x1", at_most(2));
+  EXPECT_EQ(world.at(0, {job(1)}), "@0 start 0 on 0:1");
+  EXPECT_EQ(world.at(20, {job(1)}), "@20 start 1 on 0:1, @20 0+1 turns");
+  EXPECT_EQ(world.at(30, {job(1)}), "");
+  EXPECT_EQ(world.at(2000), "@1800 stop 0, @1800 1+2 turns, @1800 start 2 on 0:1");
+  EXPECT_EQ(world.at(3599), "") << "job 1 has not run much longer than job 0";
+  EXPECT_EQ(world.at(3700), "@3600 stop 2, @3600 1+0 turns, @3600 start 0 on 0:1") << "overdue";
+}
+
+TEST(Gandiva, AJobThatGaveItsPlaceWaitsBehindTheOthers) {
+  GandivaWorld world("1x1", at_most(2));
+  world.at(0, {job(1)});
+  world.at(20, {job(1)});
+  EXPECT_EQ(world.at(30, {job(1), job(1), job(1)}), "");
+  EXPECT_EQ(world.at(2000), "@1800 stop 0, @1800 1+2 turns, @1800 start 2 on 0:1");
+  EXPECT_EQ(world.at(2400), "@2400 stop 1, @2400 2+3 turns, @2400 start 3 on 0:1");
+  EXPECT_EQ(world.at(2401, {world.end(2)}), "@2401 start 4 on 0:1, @2401 3+4 turns");
+  EXPECT_EQ(world.at(2402, {world.end(3)}), "@2402 start 0 on 0:1, @2402 4+0 turns");
 }
 
 // Four small jobs at a time, one after another without end, would always have the node.
