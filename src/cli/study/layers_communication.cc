@@ -16,7 +16,7 @@ struct Communication {
   double compute = 0;  // Seconds per step.
   double servers = 0;
   double ring = 0;
-  double servers_share = 0;  // Of the step.
+  double servers_share = 0;  // Part of the step.
   double ring_share = 0;
 };
 

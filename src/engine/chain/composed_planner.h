@@ -55,7 +55,7 @@ class ComposedPlanner final : public Planner {
   // Without preemption: jobs start on free resources, in the order of the policy.
   void fill(const View& view, Draft& draft, std::optional<std::size_t> near = {});
   class Backfill;  // Starts jobs behind a reservation for the first job.
-  Instant expected_end(const View& view, JobId job);  // Of a placed job; always after now().
+  Instant expected_end(const View& view, JobId job);  // For placed jobs; always after now().
   DemandClass* next_in_order(std::int32_t free_gpus, Instant now, std::optional<std::size_t> near);
   bool is_passed_by(const DemandClass& demand_class, Instant now) const;
   bool served_before(const DemandClass& a, const DemandClass& b, Instant now) const;

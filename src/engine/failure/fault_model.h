@@ -48,7 +48,7 @@ struct InjectedFailure {
 // that are not doomed, after their planned run time (killed_share()).
 //
 // A failure may be later than the planned end of the job: in the study, the run time of a failed
-// attempt is its time to failure, whatever the plan was. Such a job runs longer, see run_time().
+// attempt is its time to failure. Such a job runs longer than planned, see run_time().
 //
 // With three retries and the Philly-like workload (generate_philly_like()), 69% of the jobs pass,
 // 14% are killed and 17% fail (study: 69.3, 13.5 and 17.2). Jobs of two or more GPUs have one

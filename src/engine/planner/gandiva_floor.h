@@ -66,7 +66,7 @@ class GandivaFloor {
     Placement place;
   };
   bool rearrange(PlanWriter pen, const std::vector<Shift>& shifts);
-  // A waiting job takes the place of a member of a time-sliced seat, which then waits again.
+  // A waiting job replaces a member of a time-sliced seat, which then waits again.
   bool swap(PlanWriter pen, JobId member, JobId job);
   // Starts a waiting job on the GPUs of these seats. Their members are stopped and wait again.
   bool start_instead(PlanWriter pen, JobId job, Placement placement,

@@ -56,7 +56,7 @@ bool relieve_one(PlanWriter pen, GandivaFloor& floor) {
 struct Fold {
   GpuSeats::Row from;
   GpuSeats::Row into;
-  std::size_t members;  // Of both.
+  std::size_t members;  // In both groups.
 };
 
 // Members, nodes and row of the seats of one size, seats with few members first. With `wide`, seats
