@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <iterator>
 #include <map>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <utility>
@@ -240,6 +243,61 @@ TEST(WholeRun, TimeSlicedGangsDoNotSlowEachOtherDown) {
   EXPECT_EQ(result.jobs[0].migrations + result.jobs[1].migrations, 0);
   // 100 slices of 60 s for each job; the last one needs no switch.
   EXPECT_NEAR(result.jobs[1].end.in_seconds(), 2 * 100 * 60, 60);
+}
+
+// Jobs that arrive at random and would use `load` of 64 GPUs without any delay. Most run for
+// minutes, some for many hours.
+Trace gangs_and_small_jobs(double load, std::uint64_t seed) {
+  constexpr std::int32_t kSizes[] = {1, 1, 1, 1, 2, 4, 8, 8, 8, 16};
+  constexpr int kJobs = 1500;
+  Random random(seed);
+  Trace trace;
+  double work = 0;
+  for (int i = 0; i < kJobs; ++i) {
+    TraceJob job;
+    job.id = std::to_string(i);
+    job.gpus = kSizes[random.below(std::size(kSizes))];
+    const double exponent = random.below(5) == 0 ? random.uniform(5, 9) : random.uniform(0, 5);
+    job.duration = Duration::seconds(
+        static_cast<std::int64_t>(600 * portable_exp(exponent * std::numbers::ln2)));
+    work += job.duration.in_seconds() * job.gpus;
+    trace.jobs.push_back(job);
+  }
+  const double span = work / (load * 64);
+  std::vector<double> arrivals;
+  for (int i = 0; i < kJobs; ++i) arrivals.push_back(random.uniform(0, span));
+  std::sort(arrivals.begin(), arrivals.end());
+  for (int i = 0; i < kJobs; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    trace.jobs[index].submit = Instant::micros(static_cast<std::int64_t>(arrivals[index] * 1e6));
+  }
+  return trace;
+}
+
+double mean_completion_time(const Trace& trace, SimOptions options) {
+  options.spread = true;
+  options.min_run = Duration::seconds(300);
+  const SimResult result =
+      simulate(trace, parse_cluster_shorthand("16x4").value(), ProfileTable(), options);
+  double sum = 0;
+  for (const JobOutcome& job : result.jobs) sum += (job.end - job.submit).in_seconds();
+  return sum / static_cast<double>(result.jobs.size());
+}
+
+// At 70% load, moves keep gangs together. At 100%, more than four jobs per GPU take turns.
+TEST(WholeRun, GandivaIsNotWorseThanPhilly) {
+  SimOptions gandiva;
+  gandiva.whole = GandivaOptions{};
+  SimOptions philly;
+  philly.whole = PhillyOptions{};
+  for (const double load : {0.4, 0.7, 1.0}) {
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      const Trace trace = gangs_and_small_jobs(load, seed);
+      const double ours = mean_completion_time(trace, gandiva);
+      const double theirs = mean_completion_time(trace, philly);
+      EXPECT_LE(ours, theirs) << "load " << load << ", seed " << seed;
+    }
+  }
 }
 
 // A pair that keeps 80% each is worth packing: 1000 s of work take 1250 s rather than over 2000.
