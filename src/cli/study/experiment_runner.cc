@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -39,8 +40,9 @@ class Runner {
 
   Result<ExperimentResult> run() {
     result_.experiment = &experiment_;
+    std::error_code ignored;
     for (const std::string& file : experiment_.needs) {
-      if (std::filesystem::exists(options_.data + "/" + file)) continue;
+      if (std::filesystem::exists(options_.data + "/" + file, ignored)) continue;
       result_.not_run = file + " is not in the data directory (--data)";
       return result_;
     }
@@ -110,12 +112,13 @@ class Runner {
       int status = 0;
       const pid_t ended = ::waitpid(-1, &status, 0);
       if (ended < 0 && errno == EINTR) continue;
+      if (ended < 0) return Error{"cannot wait for a command", ErrorCode::kSystem};
       const auto found = running.find(ended);
       if (found == running.end()) continue;
       const MaybeError failure = finish(*found->second, status);
       running.erase(found);
-      if (!error) error = failure;
       if (!error && interrupted()) error = Error{"interrupted", ErrorCode::kInterrupted};
+      if (!error) error = failure;
       done_();
     }
     return error;
@@ -124,9 +127,8 @@ class Runner {
   // The child stays in this process group, so that Ctrl-C also reaches it.
   Result<pid_t> start(const Work& work) const {
     std::vector<std::string> words = {"muster"};
-    const std::string command = filled(work.command);
-    for (const std::string_view word : split(command, ' ')) {
-      if (!word.empty()) words.emplace_back(word);
+    for (const std::string_view word : split(work.command, ' ')) {
+      if (!word.empty()) words.push_back(filled(std::string(word)));
     }
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -188,6 +190,7 @@ std::size_t command_count(const Experiment& experiment) {
 
 Result<ExperimentResult> run_experiment(const Experiment& experiment, const RunnerOptions& options,
                                         const std::function<void()>& done) {
+  std::signal(SIGCHLD, SIG_DFL);  // If the parent ignored it, waitpid() would not return children.
   return Runner(experiment, options, done).run();
 }
 

@@ -31,9 +31,10 @@ class WorkDirectory {
  public:
   explicit WorkDirectory(const std::string& chosen) : path_(chosen), temporary_(chosen.empty()) {
     if (!temporary_) return;
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "muster-reproduce-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+    std::error_code error;
+    const std::filesystem::path scratch = std::filesystem::temp_directory_path(error);
+    std::string pattern = (scratch / "muster-reproduce-XXXXXX").string();
+    if (!error && ::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
   }
   WorkDirectory(const WorkDirectory&) = delete;
   WorkDirectory& operator=(const WorkDirectory&) = delete;
@@ -51,7 +52,7 @@ class WorkDirectory {
 std::string data_directory(const std::string& given) {
   if (!given.empty()) return given;
   const char* const variable = ::getenv("MUSTER_DATA");
-  return variable != nullptr ? variable : ".";
+  return variable != nullptr && *variable != '\0' ? variable : ".";
 }
 
 }  // namespace
@@ -100,7 +101,9 @@ Result<std::vector<const Experiment*>> ReproduceCommand::choose() {
   std::vector<const Experiment*> chosen;
   const auto add = [&](const Experiment& experiment) {
     if (short_ && !experiment.quick) return;
-    if (std::ranges::find(chosen, &experiment) == chosen.end()) chosen.push_back(&experiment);
+    const bool is_new = std::ranges::none_of(
+        chosen, [&](const Experiment* other) { return other->name == experiment.name; });
+    if (is_new) chosen.push_back(&experiment);
   };
   std::set<std::string_view> known = {"all"};
   for (const Experiment& experiment : builtin_experiments()) {
@@ -179,6 +182,7 @@ int ReproduceCommand::run(Streams streams) {
   if (!out_.empty()) {
     if (const MaybeError refusal = make_directory(out_)) return complain(streams, *refusal);
   }
+  catch_interrupts();
   const WorkDirectory work(out_);
   if (work.path().empty()) {
     return complain(streams, Error{"cannot create a temporary directory", ErrorCode::kSystem});

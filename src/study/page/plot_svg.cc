@@ -128,7 +128,7 @@ class PlotWriter {
       const double left = group_middle(c) - group_width() * 0.4 + width * static_cast<double>(i);
       const double top = std::min(y(value), y(0));
       put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n",
-          left, top, width - 2, std::abs(y(0) - y(value)), color(i));
+          left, top, std::max(0.5, width - 2), std::abs(y(0) - y(value)), color(i));
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include "base/file/document.h"
 #include "base/file/item_reader.h"
+#include "base/text/text.h"
 #include "base/types/check.h"
 #include "study/reproduce/embedded.h"
 #include "study/reproduce/expression.h"
@@ -15,6 +16,15 @@ namespace muster {
 namespace {
 
 constexpr Bounds kAnyNumber = {-1e12, 1e12};
+
+// The commands that an experiment may run: they only read files and write what --out names.
+constexpr std::array<std::string_view, 6> kVerbs = {"analyze", "calibrate", "layers",
+                                                    "sim",     "sweep",     "trace"};
+constexpr std::string_view kKeyChars = "abcdefghijklmnopqrstuvwxyz0123456789-";
+constexpr std::string_view kRunChars =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+constexpr std::string_view kValueChars =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
 
 // Reads one list of experiments. Errors are collected by `reader_`, which keeps the first.
 class ExperimentReader {
@@ -47,18 +57,21 @@ class ExperimentReader {
   Experiment read_experiment(const Item& item) {
     Experiment experiment;
     reader_.allow_keys(item, kKeys);
-    experiment.name = reader_.name(reader_.member(item, "name"));
-    experiment.paper = reader_.name(reader_.member(item, "paper"));
+    experiment.name = word(reader_.member(item, "name"), kKeyChars);
+    experiment.paper = word(reader_.member(item, "paper"), kKeyChars);
     experiment.title = reader_.line(reader_.member(item, "title"));
     experiment.about = lines_or_none(item, "about");
     experiment.needs = lines_or_none(item, "needs");
     if (const Item* quick = item.find("quick")) experiment.quick = reader_.flag(*quick);
     experiment.prepare = lines_or_none(item, "prepare");
+    for (const std::string& command : experiment.prepare) check_command(item, command);
     experiment.over = lines_or_none(item, "over");
+    for (const std::string& value : experiment.over) check_chars(item, value, kValueChars);
     const Item& runs = reader_.member(item, "runs");
     for (const Item& run : runs.items) {
-      reader_.check_name(run, run.key);
+      check_chars(run, run.key, kRunChars);
       experiment.runs.emplace_back(run.key, reader_.line(run));
+      check_command(run, experiment.runs.back().second);
     }
     if (runs.kind != Item::Kind::kMap || runs.items.empty()) {
       reader_.refuse(runs, "expected names and commands of runs");
@@ -68,6 +81,24 @@ class ExperimentReader {
     }
     if (const Item* plots = item.find("plots")) read_plots(*plots, experiment);
     return experiment;
+  }
+
+  // Names become names of files and keys of a page.
+  void check_chars(const Item& item, std::string_view text, std::string_view allowed) {
+    if (text.empty() || text.size() > kMaxWord ||
+        text.find_first_not_of(allowed) != std::string_view::npos) {
+      reader_.refuse(item, "must have 1 to 64 characters of " + std::string(allowed));
+    }
+  }
+  std::string word(const Item& item, std::string_view allowed) {
+    std::string text = reader_.line(item);
+    check_chars(item, text, allowed);
+    return text;
+  }
+  void check_command(const Item& item, std::string_view command) {
+    const std::string_view verb = command.substr(0, command.find(' '));
+    if (std::find(kVerbs.begin(), kVerbs.end(), verb) != kVerbs.end()) return;
+    reader_.refuse(item, "unknown command " + in_quotes(verb) + suggestion(verb, kVerbs));
   }
 
   std::vector<std::string> lines_or_none(const Item& map, std::string_view key) {
@@ -124,12 +155,29 @@ class ExperimentReader {
     return claim;
   }
 
+  void check_line_plot(const Item& item, const ExperimentPlot& plot, const Experiment& experiment) {
+    if (experiment.over.empty()) reader_.refuse(item, "a line plot requires 'over'");
+    if (!plot.categories.empty()) reader_.refuse(item, "categories: only for 'kind: bars'");
+    double last = -kAnyNumber.high;
+    for (const std::string& x : experiment.over) {
+      const Result<double> number = parse_number(x);
+      if (!number.ok() || number.value() <= last) {
+        reader_.refuse(item, "a line plot requires ascending numbers in 'over'");
+        return;
+      }
+      last = number.value();
+    }
+  }
+
   void read_plots(const Item& list, Experiment& experiment) {
     reader_.expect_list(list);
     for (const Item& item : list.items) {
       ExperimentPlot plot;
       reader_.allow_keys(item, kPlotKeys);
-      plot.key = reader_.name(reader_.member(item, "key"));
+      plot.key = word(reader_.member(item, "key"), kKeyChars);
+      if (plot.key.starts_with("claims-") || !plot_keys_.insert(plot.key).second) {
+        reader_.refuse(item, "key: used by another plot or table");
+      }
       plot.title = reader_.line(reader_.member(item, "title"));
       plot.x_label = line_or_none(item, "x_label");
       plot.y_label = reader_.line(reader_.member(item, "y_label"));
@@ -146,13 +194,15 @@ class ExperimentReader {
         if (values.size() != wanted) reader_.refuse(series, "wrong number of values");
         plot.series.emplace_back(series.key, std::move(values));
       }
-      if (!plot.bars && experiment.over.empty())
-        reader_.refuse(item, "a line plot requires 'over'");
+      if (!plot.bars) check_line_plot(item, plot, experiment);
       experiment.plots.push_back(std::move(plot));
     }
   }
 
+  static constexpr std::size_t kMaxWord = 64;
+
   ItemReader reader_;
+  std::set<std::string> plot_keys_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/file/text_file.h"
 #include "study/reproduce/claim_verdict.h"
@@ -66,9 +67,25 @@ TEST(Experiments, AreRejectedWithThePlace) {
             std::string::npos);
   EXPECT_NE(parse_error(with(kSmall, "  over: [\"1\", \"2.5\"]\n", "")).find("requires 'over'"),
             std::string::npos);
-  const std::string twice = std::string(kSmall) + (kSmall + 1);
+  const std::string twice = std::string(kSmall) + with(kSmall + 1, "key: p", "key: q");
   EXPECT_NE(parse_error(twice).find("duplicate name"), std::string::npos);
   EXPECT_NE(parse_error("just text"), "no error");
+}
+
+// Names become files and keys of a page, and commands must not start jobs or managers.
+TEST(Experiments, CannotLeaveTheirDirectoryOrRunOtherCommands) {
+  for (const auto& [from, to] : {std::pair{"name: small", "name: ../small"},
+                                 {"name: small", "name: Small"},
+                                 {"paper: nobody", "paper: a.b"},
+                                 {"    a: sim", "    ../a: sim"},
+                                 {"key: p", "key: claims-small"},
+                                 {"\"1\", \"2.5\"", "\"../1\", \"2.5\""},
+                                 {"\"1\", \"2.5\"", "\"3\", \"2.5\""},
+                                 {"y_label: y", "y_label: y, categories: [c]"},
+                                 {"sim --seed", "serve --seed"},
+                                 {"sim --seed", "reproduce --seed"}}) {
+    EXPECT_NE(parse_error(with(kSmall, from, to)), "no error") << to;
+  }
 }
 
 TEST(Verdicts, FollowTheCriteriaOfTheClaim) {
