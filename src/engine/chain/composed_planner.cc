@@ -306,7 +306,7 @@ void ComposedPlanner::note_start(const View& view, JobId job) {
   if (traits_.remembers) policy_->started(view.facts(job));
   if (traits_.preempts) add_running(view, job);
   if (traits_.when_stuck == BlockedHeadRule::kReserve) {
-    estimated_end_[job] = view.now() + view.facts(job).remaining();
+    estimated_end_[job] = view.now() + view.expected_remaining(job);
   }
 }
 

@@ -113,12 +113,19 @@ void ComposedPlanner::select_by_count(const View& view, std::size_t next) {
     demand_class.out = sits_out(view, demand_class);
   }
   const std::int32_t free = budget_;
-  // GPUs that a job frees on an unschedulable node are not available to any other job.
-  const auto is_stuck = [&](JobId job) { return view.is_placed(job) && view.is_on_closed(job); };
+  // GPUs that a job frees on an unschedulable node are not available to any other job. With several
+  // GPU types, a selected job may not be able to use the GPUs of a protected job.
+  const bool mixed = cluster_->topology().gpu_type_count() > 1;
+  const auto is_stuck = [&](JobId job) {
+    return view.is_placed(job) && (mixed ? is_protected(view, job) : view.is_on_closed(job));
+  };
   for (std::size_t i = next; i < running_.size(); ++i) {
     if (!is_stuck(running_[i].job)) budget_ += view.spec(running_[i].job).gpus;
   }
   young_.clear();
+  for (std::size_t i = next; mixed && i < running_.size(); ++i) {
+    if (is_stuck(running_[i].job)) young_.push_back(i);
+  }
   DemandClass* best = nullptr;
   while (true) {
     if (best == nullptr || best->walk.done() || best->gpus > budget_) {
@@ -131,7 +138,9 @@ void ComposedPlanner::select_by_count(const View& view, std::size_t next) {
       }
     }
     const bool more_running = next < running_.size();
-    if (best == nullptr && !more_running) return defer_for_young(view, free);
+    if (best == nullptr && !more_running) {
+      return mixed ? await_growth(view) : defer_for_young(view, free);
+    }
     if (more_running && is_stuck(running_[next].job)) {
       ++next;
       continue;

@@ -77,7 +77,9 @@ Rank ComposedPlanner::rank_as_synergy(const View& view, JobId job) {
     if (!ask.given.empty()) speed = cluster_->speed(*ask.spec, ask.given);
   }
   const double left = static_cast<double>(facts.remaining().us()) / std::max(speed, 1e-6);
-  facts.estimate = facts.work_done + Duration::micros(static_cast<std::int64_t>(left));
+  const double longest = static_cast<double>(kLongestDuration.us());
+  facts.estimate =
+      facts.work_done + Duration::micros(static_cast<std::int64_t>(std::min(left, longest)));
   return policy_->rank(facts);
 }
 

@@ -86,7 +86,7 @@ class View {
     return state_->leases[static_cast<std::size_t>(state_->jobs[job].lease)].ordered;
   }
   Duration estimate(JobId job) const { return state_->jobs[job].estimate; }
-  // Estimated remaining work of a placed job. Unlike JobFacts::remaining(), it takes into account
+  // Estimated remaining work. Unlike JobFacts::remaining(), it takes into account
   // that a job which exceeds its estimate still runs.
   Duration expected_remaining(JobId job) const;
   JobFacts facts(JobId job) const;

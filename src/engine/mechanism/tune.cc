@@ -57,11 +57,11 @@ class Tuning {
     auto operator<=>(const Key&) const = default;
   };
 
-  // Moves a running job to a node where its best demand fits, if it is then much faster. The
-  // published version places all jobs again in each round.
+  // Moves a running job to a node where its best demand fits, if it is then much faster.
   void move_if_faster(std::uint32_t i) {
     Ask& ask = asks_[i];
     if (ask.held == nullptr || ask.must_stay || ask.given.size() != 1 || !at_fair_[i]) return;
+    if (grow(i, best_[i])) return;
     Placement there;
     if (!placer_.place(cluster_, ledger_, best_[i], there) || there.size() != 1) return;
     const double here = cluster_.speed(*ask.spec, ask.given);
