@@ -189,11 +189,14 @@ test('a preempted job: its lease, its wait, its curve and its output', async () 
   assert.equal(await outcome.getByRole('link', {name: `job ${short}`}).count(), 1);
   await until(async () => (await gapsOf(chart.locator('canvas'))).some(wide => wide > 20), 'the curve has a gap');
   // Lines of output scroll its box, which must not hide the tip of the curve.
-  const place = await chart.boundingBox();
-  await page.mouse.move(place.x + place.width - 60, place.y + 40, {steps: 3});
-  const lines = await page.locator('.log-line').count();
-  await until(async () => await page.locator('.log-line').count() > lines + 8, 'more lines come');
-  assert.match((await page.locator('.tip').allInnerTexts()).join(), /\d+:\d+:\d+\s+loss\s+0\.\d+/);
+  // The page grows while the job changes its state, so the chart may leave the mouse.
+  await until(async () => {
+    const place = await chart.boundingBox();
+    await page.mouse.move(place.x + place.width - 60, place.y + 40, {steps: 3});
+    const lines = await page.locator('.log-line').count();
+    await until(async () => await page.locator('.log-line').count() > lines + 8, 'more lines come');
+    return /\d+:\d+:\d+\s+loss\s+0\.\d+/.test((await page.locator('.tip').allInnerTexts()).join());
+  }, 'the tip stays while the output scrolls');
   const why = page.locator('.job-why').filter({hasText: 'of waiting'});
   await why.waitFor();
   assert.equal((await why.innerText()).match(/\d (s|min)\b/g).length, 1, 'one length of waiting');
