@@ -105,10 +105,10 @@ class Tuned(ProfileTest):
         for job in self.light + self.hungry:
             self.wait_state(job, "running")
         # One job of each kind is measured while all run.
-        until(lambda: f"both kinds are measured: {self.story()}",
-              lambda: all(any(self.events(job, "profiled") for job in kind)
-                          for kind in (self.light, self.hungry)), timeout=300)
         try:
+            until("both kinds are measured",
+                  lambda: all(any(self.events(job, "profiled") for job in kind)
+                              for kind in (self.light, self.hungry)), timeout=120)
             until("shares", self.shares_are_right, timeout=40)
         except AssertionError:
             return self.story()
