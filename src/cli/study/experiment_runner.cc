@@ -67,14 +67,9 @@ class Runner {
   std::vector<Work> prepared() const {
     std::vector<Work> works;
     for (std::size_t i = 0; i < experiment_.prepare.size(); ++i) {
-      const std::string& command = experiment_.prepare[i];
-      const std::string name = fmt::format("prepare-{}", i + 1);
-      if (experiment_.over.empty() || substituted(command, "x", "") == command) {
+      const std::string step = fmt::format("prepare-{}", i + 1);
+      for (const auto& [name, command] : expanded(experiment_, step, experiment_.prepare[i])) {
         works.push_back({name, command, false});
-        continue;
-      }
-      for (const std::string& x : experiment_.over) {
-        works.push_back({swept_name(name, x), substituted(command, "x", x), false});
       }
     }
     return works;
@@ -82,13 +77,9 @@ class Runner {
 
   std::vector<Work> runs() const {
     std::vector<Work> works;
-    for (const auto& [name, command] : experiment_.runs) {
-      if (experiment_.over.empty() || substituted(command, "x", "") == command) {
+    for (const auto& [run, stated] : experiment_.runs) {
+      for (const auto& [name, command] : expanded(experiment_, run, stated)) {
         works.push_back({name, command + " --json", true});
-        continue;
-      }
-      for (const std::string& x : experiment_.over) {
-        works.push_back({swept_name(name, x), substituted(command, "x", x) + " --json", true});
       }
     }
     return works;
@@ -177,14 +168,13 @@ class Runner {
 }  // namespace
 
 std::size_t command_count(const Experiment& experiment) {
-  const auto times = [&](const std::string& command) {
-    return experiment.over.empty() || substituted(command, "x", "") == command
-               ? std::size_t{1}
-               : experiment.over.size();
-  };
   std::size_t count = 0;
-  for (const std::string& command : experiment.prepare) count += times(command);
-  for (const auto& [name, command] : experiment.runs) count += times(command);
+  for (const std::string& command : experiment.prepare) {
+    count += expanded(experiment, "", command).size();
+  }
+  for (const auto& [name, command] : experiment.runs) {
+    count += expanded(experiment, name, command).size();
+  }
   return count;
 }
 

@@ -231,10 +231,20 @@ std::string substituted(std::string text, std::string_view name, std::string_vie
   return text;
 }
 
-std::string swept_name(const std::string& run, const std::string& x) {
-  std::string suffix = x;
-  std::replace(suffix.begin(), suffix.end(), '.', '_');
-  return run + "@" + suffix;
+std::string run_suffix(std::string x) {
+  std::replace(x.begin(), x.end(), '.', '_');
+  return x;
+}
+
+std::vector<std::pair<std::string, std::string>> expanded(const Experiment& experiment,
+                                                          const std::string& name,
+                                                          const std::string& command) {
+  if (experiment.over.empty() || command.find("{x}") == std::string::npos) return {{name, command}};
+  std::vector<std::pair<std::string, std::string>> commands;
+  for (const std::string& x : experiment.over) {
+    commands.emplace_back(name + "@" + run_suffix(x), substituted(command, "x", x));
+  }
+  return commands;
 }
 
 }  // namespace muster

@@ -34,8 +34,7 @@ struct Claim {
 struct ExperimentPlot {
   std::string key, title, x_label, y_label;
   bool bars = false;
-  std::vector<std::string>
-      categories;  // Only for bars; one expression of each series per category.
+  std::vector<std::string> categories;  // Only for bars: one per expression of each series.
   // Name and expressions. For lines, one expression with {x}, computed for each value of `over`.
   std::vector<std::pair<std::string, std::vector<std::string>>> series;
 };
@@ -66,7 +65,13 @@ const std::vector<Experiment>& builtin_experiments();
 // Returns the command with {name} replaced by the value, everywhere.
 std::string substituted(std::string text, std::string_view name, std::string_view value);
 
-// Returns the name of a run for one value of {x}, without dots: "fifo@0_5".
-std::string swept_name(const std::string& run, const std::string& x);
+// Returns a value of {x} as part of the name of a run, without dots: "0_5".
+std::string run_suffix(std::string x);
+
+// Returns the names and commands to run for a command of the experiment: itself, or one per value
+// of `over` if it contains {x}. The name of the latter is "fifo@0_5".
+std::vector<std::pair<std::string, std::string>> expanded(const Experiment& experiment,
+                                                          const std::string& name,
+                                                          const std::string& command);
 
 }  // namespace muster

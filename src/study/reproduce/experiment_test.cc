@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "base/file/text_file.h"
 #include "study/reproduce/claim_verdict.h"
 #include "study/reproduce/embedded.h"
 
@@ -15,7 +14,7 @@ namespace {
 
 constexpr const char* kSmall = R"(
 - name: small
-  paper: nobody
+  paper: example
   title: A small experiment
   over: ["1", "2.5"]
   runs:
@@ -54,7 +53,10 @@ TEST(Experiments, AreRead) {
   EXPECT_EQ(experiment.over, (std::vector<std::string>{"1", "2.5"}));
   EXPECT_EQ(experiment.claims.at(0).published, 2);
   EXPECT_EQ(experiment.plots.at(0).series.at(0).first, "one");
-  EXPECT_EQ(swept_name("a", "2.5"), "a@2_5");
+  using Commands = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(expanded(experiment, "a", "sim --seed {x}"),
+            (Commands{{"a@1", "sim --seed 1"}, {"a@2_5", "sim --seed 2.5"}}));
+  EXPECT_EQ(expanded(experiment, "b", "sim"), (Commands{{"b", "sim"}}));
 }
 
 TEST(Experiments, AreRejectedWithThePlace) {
@@ -76,7 +78,7 @@ TEST(Experiments, AreRejectedWithThePlace) {
 TEST(Experiments, CannotLeaveTheirDirectoryOrRunOtherCommands) {
   for (const auto& [from, to] : {std::pair{"name: small", "name: ../small"},
                                  {"name: small", "name: Small"},
-                                 {"paper: nobody", "paper: a.b"},
+                                 {"paper: example", "paper: a.b"},
                                  {"    a: sim", "    ../a: sim"},
                                  {"key: p", "key: claims-small"},
                                  {"\"1\", \"2.5\"", "\"../1\", \"2.5\""},

@@ -132,8 +132,7 @@ class PageMaker {
         const Result<double> number = parse_number(x);
         if (!number.ok()) continue;
         series.x.push_back(number.value());
-        series.y.push_back(
-            value_of(substituted(expressions.front(), "x", swept_name("", x).substr(1))));
+        series.y.push_back(value_of(substituted(expressions.front(), "x", run_suffix(x))));
       }
     }
     return plot;
