@@ -37,7 +37,6 @@ Result<Duration> parse_option(std::string_view option, std::string_view text) {
 Result<PolicyOptions> SimRequest::read_policy_options(Compat compat) const {
   PolicyOptions options;
   options.by_time = queues_by_time_;
-  options.late_demotion = compat == Compat::kTiresias;
   if (!queues_.empty()) {
     options.thresholds.clear();
     for (const std::string_view word : words_of(queues_)) {
@@ -66,7 +65,7 @@ Result<PolicyOptions> SimRequest::read_policy_options(Compat compat) const {
     if (quantum.value() == Duration()) return Error{"--gittins-quantum: must be positive"};
     options.gittins_quantum = quantum.value();
   }
-  if (compat != Compat::kNone) options.promote_permille = 0;
+  if (traits_of(compat).ideal_machine) options.promote_permille = 0;
   if (promote_ == "off") {
     options.promote_permille = 0;
   } else if (!promote_.empty()) {

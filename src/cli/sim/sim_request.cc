@@ -24,14 +24,6 @@ GeneratorOptions builtin_workload(std::uint64_t seed) {
   return options;
 }
 
-Result<Compat> parse_compat(std::string_view text) {
-  if (text.empty()) return Compat::kNone;
-  if (text == "tiresias") return Compat::kTiresias;
-  if (text == "synergy") return Compat::kSynergy;
-  constexpr std::array<std::string_view, 2> kNames = {"tiresias", "synergy"};
-  return Error{"--compat: unknown simulator " + in_quotes(text) + suggestion(text, kNames)};
-}
-
 Result<Window> parse_window(std::string_view text, std::size_t jobs) {
   const std::vector<std::string_view> parts = split(text, ':');
   const auto fail = [&](const std::string& why) {
@@ -63,12 +55,13 @@ MaybeError check_models(const Trace& trace, const ProfileTable& profiles,
                       "loss), which optimus needs to predict run times",
                       in_quotes(job.id), in_quotes(profile.name()))};
     }
-    if (options.compat == Compat::kSynergy && job.iterations > 0 &&
+    if (traits_of(options.compat).whole_iterations && job.iterations > 0 &&
         profile.iteration_seconds() > options.round.in_seconds()) {
       return Error{
-          fmt::format("--round: {} s is shorter than one iteration of '{}' ({} s); --compat "
-                      "synergy only counts whole iterations",
-                      options.round.in_seconds(), profile.name(), profile.iteration_seconds())};
+          fmt::format("--round: {} s is shorter than one iteration of '{}' ({} s); --compat {} "
+                      "only counts whole iterations",
+                      options.round.in_seconds(), profile.name(), profile.iteration_seconds(),
+                      traits_of(options.compat).name)};
     }
   }
   return std::nullopt;
@@ -331,7 +324,9 @@ RunLabel SimRequest::label(const SimPlan& plan, const SimOptions& options) const
   label.trace = plan.trace.source;
   label.cluster = cluster_;
   label.compat = compat_;
-  if (options.failures.any() && options.compat == Compat::kNone) label.retry = options.retry.text();
+  if (options.failures.any() && !traits_of(options.compat).ideal_machine) {
+    label.retry = options.retry.text();
+  }
   if (plan.tenants) {
     label.tenants =
         fmt::format("{}, shared by {}", plan.tenants->size(), name_of(plan.tenants->sharing()));

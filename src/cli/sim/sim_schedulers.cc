@@ -121,9 +121,7 @@ Result<std::vector<SimOptions>> SimRequest::read_runs(SimOptions common) const {
   common.policy = policy_options.value();
   std::vector<SimOptions> runs;
   if (scheduler_.empty()) {
-    const std::string_view placement = common.compat == Compat::kTiresias  ? "count"
-                                       : common.compat == Compat::kSynergy ? "first-fit"
-                                                                           : "consolidate";
+    const std::string_view placement = traits_of(common.compat).placement;
     const Preset parts = {"", "", "fifo", "proportional", placement, "", ""};
     if (const MaybeError refusal = add_runs(parts, common, runs)) return *refusal;
     return runs;
@@ -148,8 +146,8 @@ MaybeError SimRequest::add_runs(const Preset& preset, SimOptions options,
       return Error{"--round: must be positive; omit it to plan at every event"};
     }
     options.round = duration.value();
-  } else if (options.compat == Compat::kSynergy) {
-    options.round = Duration::seconds(300);
+  } else {
+    options.round = traits_of(options.compat).round;
   }
   const std::string_view elastic = or_preset(elastic_, preset.elastic);
   if (!elastic.empty() && elastic != "declared") {

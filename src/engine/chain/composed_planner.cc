@@ -1,13 +1,9 @@
 #include "engine/chain/composed_planner.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/types/check.h"
-#include "base/types/digest.h"
-#include "base/types/saturate.h"
 
 namespace muster {
 
@@ -27,11 +23,7 @@ ComposedPlanner::ComposedPlanner(const Cluster& cluster, Owned<Policy> policy,
     tenancy_.emplace(*options.tenants, cluster.topology().total().gpus);
 }
 
-Pooling ComposedPlanner::pooling() const {
-  const bool whole = mechanism_->pooling() == Pooling::kWholeCluster ||
-                     placer_->pooling() == Pooling::kWholeCluster;
-  return whole ? Pooling::kWholeCluster : Pooling::kPerNode;
-}
+Pooling ComposedPlanner::pooling() const { return pooling_of(*mechanism_, *placer_); }
 
 std::uint32_t ComposedPlanner::class_of(const JobSpec& spec, std::span<const NodeId> avoid) {
   const bool by_profile = mechanism_->depends_on_profile() || placer_->depends_on_profile();
@@ -57,7 +49,7 @@ std::uint32_t ComposedPlanner::class_of(const JobSpec& spec, std::span<const Nod
   fresh.profile = profile;
   fresh.least = spec.least;
   fresh.spread = spec.spread;
-  if (avoid.empty()) fresh.refusal = find_refusal(spec);
+  if (avoid.empty()) fresh.refusal = why_never_placed(*cluster_, *mechanism_, *placer_, spec);
   fresh.avoid.assign(avoid.begin(), avoid.end());
   ever_particular_ |= spec.is_particular();
   if (!fresh.is_rare()) unused = classes_.size();
@@ -70,7 +62,6 @@ std::uint32_t ComposedPlanner::class_of(const JobSpec& spec, std::span<const Nod
 }
 
 bool ComposedPlanner::could_avoid(const JobSpec& spec, std::span<const NodeId> nodes) const {
-  if (options_.rebuild) return false;  // As published: every plan chooses all places again.
   if (cluster_->why_never(spec)) return false;
   Ask ask;
   ask.spec = &spec;
@@ -79,32 +70,13 @@ bool ComposedPlanner::could_avoid(const JobSpec& spec, std::span<const NodeId> n
   return !ask.given.empty();
 }
 
-std::optional<std::string> ComposedPlanner::find_refusal(const JobSpec& spec) const {
-  if (std::optional<std::string> why = cluster_->why_never(spec)) return why;
-  Ask ask;
-  ask.spec = &spec;
-  mechanism_->place(*cluster_, *placer_, ResourceLedger(cluster_->topology(), pooling()), ask);
-  if (!ask.given.empty()) return std::nullopt;
-  return what_it_asks(spec) + " cannot be placed even on the empty cluster";
-}
-
 std::optional<std::string> ComposedPlanner::refuse(const JobSpec& spec) {
   return classes_[class_of(spec)].refusal;
 }
 
 Rank ComposedPlanner::rank_of(const View& view, JobId job) const {
-  const JobFacts facts = view.facts(job);
-  Rank rank = policy_->rank(facts);
+  Rank rank = policy_->rank(view.facts(job));
   rank.level = -view.spec(job).priority;
-  if (options_.stable_ties && traits_.improves) {
-    // Prefers the job that reached this rank first. If two reached it now, it prefers the one with
-    // fewer GPUs, which took longer. A job that was just submitted comes last.
-    const bool fresh = facts.gpu_us == 0 && !view.is_placed(job);
-    rank.tie = saturating_add(saturating_multiply(facts.last_ran.us(), 1024),
-                              fresh ? 1023 : std::min(facts.gpus, 1022));
-  } else if (options_.stable_ties && traits_.drifts) {
-    rank.tie = static_cast<std::int64_t>(job.index());
-  }
   return rank;
 }
 
@@ -220,13 +192,7 @@ Instant ComposedPlanner::review_at() const {
 }
 
 Ask ComposedPlanner::ask_for(const View& view, JobId job) const {
-  Ask ask;
-  ask.job = job;
-  ask.spec = &view.spec(job);
-  ask.salt = Digest::mix(options_.seed ^ Digest::mix(std::uint64_t{job.index()} << 32 ^
-                                                     static_cast<std::uint64_t>(view.now().us())));
-  ask.avoid = view.avoided(job);
-  return ask;
+  return muster::ask_for(view, job, options_.seed);
 }
 
 void ComposedPlanner::plan(const View& view, Draft& draft, PlanTrigger trigger) {
@@ -234,7 +200,6 @@ void ComposedPlanner::plan(const View& view, Draft& draft, PlanTrigger trigger) 
   selected_.clear();
   stops_.clear();
   if (traits_.remembers) review(view);
-  if (options_.rebuild) return rebuild(view, draft);
   if (trigger == PlanTrigger::kIdleTick && !(drifts() && view.waiting_count() > 0)) return;
   young_until_ = Instant::never();
   kept_.reset();

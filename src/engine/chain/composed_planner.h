@@ -44,7 +44,6 @@ class ComposedPlanner final : public Planner {
 
  private:
   std::uint32_t class_of(const JobSpec& spec, std::span<const NodeId> avoid = {});
-  std::optional<std::string> find_refusal(const JobSpec& spec) const;
   Rank rank_of(const View& view, JobId job) const;
   void seat(const View& view, JobId job);
   void unseat(JobId job, Instant now);
@@ -73,8 +72,7 @@ class ComposedPlanner final : public Planner {
 
   // With preemption: the first jobs in order that fit by GPU count should run.
   void preempt(const View& view, Draft& draft);
-  // If so, the last computed rank of a running job is never better than its current rank. (With
-  // stable ties, ranks get worse as jobs run.)
+  // If so, the last computed rank of a running job is never better than its current rank.
   bool ranks_only_improve() const;
   bool no_job_can_gain(const View& view, const Draft& draft);
   std::size_t rank_running(const View& view);
@@ -108,8 +106,6 @@ class ComposedPlanner final : public Planner {
   // Adaptive mechanisms: allocate the CPU and memory of all jobs again.
   void rebalance(const View& view, Draft& draft);
   void bring_back(const View& view, Draft& draft);
-  void rebuild(const View& view, Draft& draft);
-  Rank rank_as_synergy(const View& view, JobId job);
   void write(Draft& draft, const View& view);
 
   const Cluster* cluster_;

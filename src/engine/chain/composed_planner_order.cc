@@ -106,7 +106,7 @@ std::vector<JobId> ComposedPlanner::QueueOrder::by_entitlement(std::size_t most,
 
 std::optional<std::vector<JobId>> ComposedPlanner::queue_order(const View& view,
                                                                std::size_t most) const {
-  if (traits_.when_stuck == BlockedHeadRule::kAlign || options_.rebuild) return std::nullopt;
+  if (traits_.when_stuck == BlockedHeadRule::kAlign) return std::nullopt;
   std::vector<JobId> line;
   std::vector<RankedJob> rest;  // Jobs to order by rank.
   if (tenancy_) {

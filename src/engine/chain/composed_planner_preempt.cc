@@ -22,7 +22,7 @@ void ComposedPlanner::revised(const View& view, JobId job) {
 }
 
 bool ComposedPlanner::ranks_only_improve() const {
-  return !traits_.drifts && !traits_.remembers && !(options_.stable_ties && traits_.improves);
+  return !traits_.drifts && !traits_.remembers && !traits_.worsens;
 }
 
 // A quick check before the full selection, which costs O(running jobs). If ranks only improve, the

@@ -40,7 +40,7 @@ class Even final : public Mechanism {
     placer.place(cluster, ledger, demand, ask.given);
   }
   void rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
-                 std::span<Ask> asks, Fidelity) override {
+                 std::span<Ask> asks) override {
     const auto take = [&](const Ask& ask) {
       for (const Share& share : ask.given) ledger.take(share);
     };

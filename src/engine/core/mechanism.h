@@ -3,11 +3,14 @@
 // Allocation of CPU and memory to jobs, in addition to their GPUs. A Placer finds the nodes.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "engine/core/cluster.h"
+#include "engine/core/draft.h"
 #include "engine/core/placer.h"
+#include "engine/core/view.h"
 
 namespace muster {
 
@@ -27,10 +30,6 @@ struct Ask {
 // Returns the demand for the guaranteed minimum: the larger of the proportional share and
 // JobSpec::least. A mechanism may give a job less only if it can restore this amount later.
 Demand fair_demand(const Ask& ask);
-
-// Which version of a mechanism runs: ours, or that of the published simulator with its quirks, to
-// compare with its results. The latter serves the asks strictly in the given order.
-enum class Fidelity : std::uint8_t { kOurs, kPublished };
 
 class Mechanism {
  public:
@@ -55,7 +54,21 @@ class Mechanism {
   // GPUs, some get nothing. A running job must not get slower than at its proportional share, or
   // get less than JobSpec::least.
   virtual void rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
-                         std::span<Ask> asks, Fidelity fidelity);
+                         std::span<Ask> asks);
 };
+
+// Returns the ask of a job at view.now(), without `held` and `given`. `seed` is for random choices
+// of the placement.
+Ask ask_for(const View& view, JobId job, std::uint64_t seed);
+
+// Returns how the engine must count CPU and memory for this mechanism and placement.
+Pooling pooling_of(const Mechanism& mechanism, const Placer& placer);
+
+// Returns why a job can never run, even alone on the empty cluster, or nullopt if it can.
+std::optional<std::string> why_never_placed(const Cluster& cluster, const Mechanism& mechanism,
+                                            const Placer& placer, const JobSpec& spec);
+
+// Drafts the results of rebalance(). Releases all changed placements before it takes the new ones.
+void draft_asks(Draft& draft, std::span<Ask> asks);
 
 }  // namespace muster

@@ -25,8 +25,9 @@ struct PolicyTraits {
   // policy preempts only at ticks (rounds, or every quantum). Otherwise it would swap jobs
   // endlessly.
   bool drifts = false;
-  // The rank of a running job gets better as it runs.
-  bool improves = false;
+  // The rank of a running job may get worse as it runs, and the policy preempts at every event. The
+  // planner then computes all ranks at each plan.
+  bool worsens = false;
   // The policy keeps data about jobs between calls. The planner calls submitted() to ended() below.
   bool remembers = false;
 };

@@ -26,10 +26,10 @@ void Blend::place(const Cluster& cluster, const Placer& placer, const ResourceLe
 }
 
 void Blend::rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
-                      std::span<Ask> asks, Fidelity fidelity) {
+                      std::span<Ask> asks) {
   solver_.use(cluster);
   ResourceLedger scratch = ledger;
-  Tune().rebalance(cluster, placer, scratch, asks, fidelity);
+  Tune().rebalance(cluster, placer, scratch, asks);
   const double tuned_speed = total_speed(cluster, asks);
   std::vector<Placement> tuned;
   tuned.reserve(asks.size());

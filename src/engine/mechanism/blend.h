@@ -16,7 +16,7 @@ class Blend final : public Mechanism {
   void place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
              Ask& ask) const override;
   void rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
-                 std::span<Ask> asks, Fidelity fidelity) override;
+                 std::span<Ask> asks) override;
 
  private:
   NodeSolver solver_;

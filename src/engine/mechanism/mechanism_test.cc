@@ -52,7 +52,7 @@ class TestPlacer final : public Placer {
 
 double run(Mechanism& mechanism, const MechanismWorld& world, std::vector<Ask>& asks) {
   ResourceLedger ledger(world.topology, mechanism.pooling());
-  mechanism.rebalance(world.cluster, TestPlacer(), ledger, asks, Fidelity::kOurs);
+  mechanism.rebalance(world.cluster, TestPlacer(), ledger, asks);
   return total_speed(world.cluster, asks);
 }
 
@@ -288,7 +288,7 @@ TEST(Tune, WhoIsAsFastWithLessTakesNoMoreFromThoseWhoGain) {
     asks[static_cast<std::size_t>(i)].held = &held[i];
   }
   ResourceLedger ledger(world.topology, Pooling::kPerNode);
-  Tune().rebalance(cluster, TestPlacer(), ledger, asks, Fidelity::kOurs);
+  Tune().rebalance(cluster, TestPlacer(), ledger, asks);
   // Both want 6; one can have it, and the other what is left.
   EXPECT_EQ(asks[0].given[0].cpu_milli + asks[1].given[0].cpu_milli, 11'000);
   EXPECT_EQ(asks[2].given[0].cpu_milli, 500);

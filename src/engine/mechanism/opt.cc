@@ -315,7 +315,7 @@ class Allotment {
 }  // namespace
 
 void Opt::rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
-                    std::span<Ask> asks, Fidelity) {
+                    std::span<Ask> asks) {
   Allotment allotment(cluster, ledger, asks);
   const ResourceLedger::Room room = ledger.room(NodeId(0));
   allotment.place(placer, plan_for(cluster, allotment.specs(), room), room);

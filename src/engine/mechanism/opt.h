@@ -32,7 +32,7 @@ class Opt final : public Mechanism {
   void place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
              Ask& ask) const override;
   void rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
-                 std::span<Ask> asks, Fidelity fidelity) override;
+                 std::span<Ask> asks) override;
 
  private:
   // Cache key of program 1; rounds often repeat the same problem.

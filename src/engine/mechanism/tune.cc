@@ -8,6 +8,7 @@
 #include "engine/core/guaranteed_ledger.h"
 #include "engine/mechanism/demand.h"
 #include "engine/mechanism/raise.h"
+#include "engine/mechanism/tune_allocation.h"
 
 namespace muster {
 
@@ -19,35 +20,30 @@ constexpr double kMinGain = 1e-9;     // Per thousandth of a CPU; less is roundi
 // One rebalance: the placements and resources of all jobs in the scratch ledger.
 class Tuning {
  public:
-  Tuning(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger, std::span<Ask> asks,
-         Fidelity fidelity)
+  Tuning(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger, std::span<Ask> asks)
       : cluster_(cluster),
         placer_(placer),
         ledger_(ledger),
         asks_(asks),
-        published_(fidelity == Fidelity::kPublished),
-        best_(asks.size()),
-        at_fair_(asks.size()),
-        on_node_(cluster.topology().node_count()) {}
+        all_(cluster, ledger, asks) {}
 
   void run() {
-    if (!published_ && is_particular() && !enter_rights()) return keep_as_held();
+    if (is_particular() && !enter_rights()) return keep_as_held();
     std::vector<Key> order;
     order.reserve(asks_.size());
     for (std::uint32_t i = 0; i < asks_.size(); ++i) {
-      best_[i] = best_demand(cluster_, asks_[i]);
-      const Resources each = best_[i].appetite(cluster_, NodeId(0));
-      const std::int64_t gpus = best_[i].gpus;
+      const Resources each = all_.best(i).appetite(cluster_, NodeId(0));
+      const std::int64_t gpus = all_.best(i).gpus;
       order.push_back({-gpus, -each.cpu_milli * gpus, -each.mem_mib * gpus, i});
       if (asks_[i].held != nullptr) hold_slots(i);
     }
-    if (!published_) std::sort(order.begin(), order.end());
+    std::sort(order.begin(), order.end());
     for (const Key& key : order) serve(key.ask);
-    if (published_ || ledger_.pooled()) return;
+    if (ledger_.pooled()) return;
     if (!rights_) {
       for (const Key& key : order) move_if_faster(key.ask);
     }
-    for (std::size_t n = 0; n < on_node_.size(); ++n) share_rest(NodeId(n));
+    for (std::size_t n = 0; n < cluster_.topology().node_count(); ++n) share_rest(NodeId(n));
   }
 
  private:
@@ -60,34 +56,34 @@ class Tuning {
   // Moves a running job to a node where its best demand fits, if it is then much faster.
   void move_if_faster(std::uint32_t i) {
     Ask& ask = asks_[i];
-    if (ask.held == nullptr || ask.must_stay || ask.given.size() != 1 || !at_fair_[i]) return;
-    if (grow(i, best_[i])) return;
+    if (ask.held == nullptr || ask.must_stay || ask.given.size() != 1 || !all_.at_fair(i)) return;
+    if (all_.grow(i, all_.best(i))) return;
     Placement there;
-    if (!placer_.place(cluster_, ledger_, best_[i], there) || there.size() != 1) return;
+    if (!placer_.place(cluster_, ledger_, all_.best(i), there) || there.size() != 1) return;
     const double here = cluster_.speed(*ask.spec, ask.given);
     if (cluster_.speed(*ask.spec, there) < here * kMinMoveGain) return;
-    std::erase(on_node_[ask.given.front().node], i);
-    for (const Share& share : ask.given) ledger_.give(share);
+    all_.release(i);
     ask.given = std::move(there);
-    at_fair_[i] = false;
-    settle(i);
+    all_.set_at_fair(i, false);
+    all_.settle(i);
   }
 
   // Gives the CPUs that are left on a node to the jobs that gain the most speed from them.
   void share_rest(NodeId node) {
     while (ledger_.room(node).cpu_milli > 0) {
       Raise best;
-      for (const std::uint32_t i : on_node_[node]) {
+      for (const std::uint32_t i : all_.neighbors(node)) {
         if (asks_[i].given.size() != 1) continue;
-        Raise raise = best_raise(cluster_.profile(*asks_[i].spec), asks_[i].given.front(),
-                                 ledger_.room(node), of_demand(i, best_[i], node).cpu_milli);
+        Raise raise =
+            best_raise(cluster_.profile(*asks_[i].spec), asks_[i].given.front(), ledger_.room(node),
+                       all_.of_demand(i, all_.best(i), node).cpu_milli);
         raise.ask = i;
         if (raise.gain > best.gain) best = raise;
       }
       if (best.gain <= kMinGain) return;
-      Demand demand = best_[best.ask];
+      Demand demand = all_.best(best.ask);
       demand.per_gpu = best.per_gpu;
-      if (!grow(best.ask, demand)) return;
+      if (!all_.grow(best.ask, demand)) return;
     }
   }
 
@@ -132,52 +128,44 @@ class Tuning {
   // otherwise with its minimum.
   void serve_within_rights(std::uint32_t i) {
     Ask& ask = asks_[i];
-    if (placer_.place(cluster_, ledger_, best_[i], ask.given) && enter(ask, ask.given)) {
-      return settle(i);
+    if (placer_.place(cluster_, ledger_, all_.best(i), ask.given) && enter(ask, ask.given)) {
+      return all_.settle(i);
     }
-    if (!placer_.place(cluster_, *rights_, fair(i), ask.given)) return;
+    if (!placer_.place(cluster_, *rights_, all_.fair(i), ask.given)) return;
     enter(ask, ask.given);
     for (Share& share : ask.given) share.cpu_milli = share.mem_mib = share.storage_kbps = 0;
-    settle(i);
-    if (grow(i, best_[i])) return;
-    at_fair_[i] = true;
+    all_.settle(i);
+    if (all_.grow(i, all_.best(i))) return;
+    all_.set_at_fair(i, true);
     take_back(i);
   }
 
   // A running job keeps its GPUs. Its CPU and memory are allocated again.
   void hold_slots(std::uint32_t i) {
     asks_[i].given = *asks_[i].held;
-    for (Share& share : asks_[i].given) {
-      share.cpu_milli = share.mem_mib = share.storage_kbps = 0;
-      ledger_.take(share);
-      enlist(i, share.node);
-    }
+    for (Share& share : asks_[i].given) share.cpu_milli = share.mem_mib = share.storage_kbps = 0;
+    all_.settle(i);
   }
 
   void serve(std::uint32_t i) {
     Ask& ask = asks_[i];
     if (!ask.given.empty()) {
-      if (grow(i, best_[i])) return;
-      at_fair_[i] = true;
+      if (all_.grow(i, all_.best(i))) return;
+      all_.set_at_fair(i, true);
       return take_back(i);
     }
-    if (best_[i].gpus > ledger_.free_gpus()) return;
+    if (all_.best(i).gpus > ledger_.free_gpus()) return;
     if (rights_) return serve_within_rights(i);
-    if (placer_.place(cluster_, ledger_, best_[i], ask.given)) return settle(i);
-    if (!published_ && cluster_.topology().uniform() && place_between(i)) return settle(i);
-    at_fair_[i] = true;
-    const Demand share = modest(i);
-    if (placer_.place(cluster_, ledger_, share, ask.given)) return settle(i);
-    if (published_) {
-      reclaim_as_published(i, share);
-      if (placer_.place(cluster_, ledger_, share, ask.given)) settle(i);
-      return;
-    }
+    if (placer_.place(cluster_, ledger_, all_.best(i), ask.given)) return all_.settle(i);
+    if (cluster_.topology().uniform() && place_between(i)) return all_.settle(i);
+    all_.set_at_fair(i, true);
+    const Demand share = all_.modest(i);
+    if (placer_.place(cluster_, ledger_, share, ask.given)) return all_.settle(i);
     // Choose a place by GPUs only. The other jobs there then release what exceeds their share.
     Demand bare = share;
     bare.per_gpu = Resources{1, 0, 0, 0};
     if (!placer_.place(cluster_, ledger_, bare, ask.given)) return;
-    settle(i);
+    all_.settle(i);
     take_back(i);
   }
 
@@ -185,203 +173,62 @@ class Tuning {
   // has left. Otherwise a job that gains from CPUs could get a node without any to spare.
   bool place_between(std::uint32_t i) {
     const std::vector<std::int64_t>& points = cluster_.profile(*asks_[i].spec).cpu_points();
-    const Demand share = modest(i);
+    const Demand share = all_.modest(i);
     const std::int64_t least = share.appetite(cluster_, NodeId(0)).cpu_milli;
-    Demand between = best_[i];
+    Demand between = all_.best(i);
     if (!between.per_gpu) return false;
     for (auto point = points.rbegin(); point != points.rend() && *point > least; ++point) {
-      if (*point >= best_[i].per_gpu->cpu_milli) continue;
+      if (*point >= all_.best(i).per_gpu->cpu_milli) continue;
       between.per_gpu->cpu_milli = *point;
       if (placer_.place(cluster_, ledger_, between, asks_[i].given)) return true;
     }
     return false;
   }
 
-  // The demand that a job may enforce: its share, or its best demand if that is not larger in any
-  // resource. A job that is as fast with less must leave the rest to jobs that gain from it.
-  Demand modest(std::uint32_t i) const {
-    const bool above = exceeds(best_[i], cluster_.extent(std::nullopt).poorest_fair);
-    return above ? fair(i) : best_[i];
-  }
-
   // Gives a placed job its modest() demand and reduces jobs that hold more than their share. A
   // reduced job may take more memory while it releases CPUs, so several rounds may be needed. Each
   // round reduces at least one job, and when all are reduced, all shares fit.
   void take_back(std::uint32_t i) {
-    const Demand want = modest(i);
-    while (!grow(i, want)) {
+    const Demand want = all_.modest(i);
+    while (!all_.grow(i, want)) {
       bool progress = false;
       if (ledger_.pooled()) {
-        progress = reclaim(NodeId(0), i, of_demand(i, want, NodeId(0)));
+        progress = reclaim(NodeId(0), i, all_.of_demand(i, want, NodeId(0)));
       } else {
         for (const Share& part : asks_[i].given) {
-          progress = reclaim(part.node, i, of_demand(i, want, part.node)) || progress;
+          progress = reclaim(part.node, i, all_.of_demand(i, want, part.node)) || progress;
         }
       }
       MUSTER_CHECK(progress);
     }
   }
 
-  // Resources that a placed job would use on this node (or in the pool) with this demand.
-  Resources of_demand(std::uint32_t i, const Demand& demand, NodeId node) const {
-    Resources sum;
-    for (const Share& share : asks_[i].given) {
-      if (!ledger_.pooled() && share.node != node) continue;
-      sum += demand.appetite(cluster_, share.node) * share.gpus();
-    }
-    return sum;
-  }
-
-  Demand fair(std::uint32_t i) const { return fair_demand(asks_[i]); }
-
-  void settle(std::uint32_t i) {
-    for (const Share& share : asks_[i].given) {
-      ledger_.take(share);
-      enlist(i, share.node);
-    }
-  }
-
-  // Changes the CPU, memory and storage of a placed job on all its nodes, or on none.
-  bool grow(std::uint32_t i, const Demand& demand) {
-    Placement& given = asks_[i].given;
-    std::int64_t cpu = 0;
-    std::int64_t mem = 0;
-    std::int64_t storage = 0;
-    for (const Share& share : given) {
-      const Resources want = demand.appetite(cluster_, share.node) * share.gpus();
-      const ResourceLedger::Room& room = ledger_.room(share.node);
-      if (!ledger_.pooled()) cpu = mem = storage = 0;  // A pool counts all shares together.
-      cpu += want.cpu_milli - share.cpu_milli;
-      mem += want.mem_mib - share.mem_mib;
-      storage += want.storage_kbps - share.storage_kbps;
-      if (!ledger_.pooled() || &share == &given.back()) {
-        if (cpu > room.cpu_milli || mem > room.mem_mib || storage > room.storage_kbps) return false;
-      }
-    }
-    for (const Share& share : given) ledger_.give_room(share);
-    for (Share& share : given) {
-      const Resources want = demand.appetite(cluster_, share.node) * share.gpus();
-      share.cpu_milli = want.cpu_milli;
-      share.mem_mib = want.mem_mib;
-      share.storage_kbps = want.storage_kbps;
-      ledger_.take_room(share);
-    }
-    return true;
-  }
-
-  // Jobs that use the same CPUs and memory as `node`: those on it, or all jobs in a pool.
-  std::vector<std::uint32_t>& neighbors(NodeId node) {
-    return on_node_[ledger_.pooled() ? NodeId(0) : node];
-  }
-
-  void enlist(std::uint32_t i, NodeId node) {
-    std::vector<std::uint32_t>& list = neighbors(node);
-    if (list.empty() || list.back() != i) list.push_back(i);  // Only once, also in a pool.
-  }
-
-  // Resources that a job holds on this node (or in the pool).
-  Resources held_near(std::uint32_t i, NodeId node) const {
-    Resources held;
-    for (const Share& share : asks_[i].given) {
-      if (!ledger_.pooled() && share.node != node) continue;
-      held += {share.gpus(), share.cpu_milli, share.mem_mib, share.storage_kbps};
-    }
-    return held;
-  }
-
-  // Reduces jobs on `node` to their share until `new_job` could have `wanted` there. Order: jobs on
-  // the fewest nodes first, then those with the most CPU per GPU. Returns true if a job was
-  // reduced.
-  bool reclaim(NodeId node, std::uint32_t new_job, const Resources& wanted) {
-    const auto lacking = [](std::int64_t want, std::int64_t room) {
-      return std::max<std::int64_t>(0, want - room);
-    };
-    const Resources own = asks_[new_job].given.empty() ? Resources() : held_near(new_job, node);
-    const ResourceLedger::Room& room = ledger_.room(node);
-    std::int64_t need_cpu = lacking(wanted.cpu_milli, room.cpu_milli + own.cpu_milli);
-    std::int64_t need_mem = lacking(wanted.mem_mib, room.mem_mib + own.mem_mib);
-    if (need_cpu == 0 && need_mem == 0) return false;
-    victims_.clear();
-    for (const std::uint32_t i : neighbors(node)) {
-      if (i == new_job) continue;
-      const Resources held = held_near(i, node);
-      victims_.push_back({static_cast<std::int64_t>(asks_[i].given.size()),
-                          -held.cpu_milli / held.gpus, -held.mem_mib / held.gpus, i});
-    }
-    std::sort(victims_.begin(), victims_.end());
+  // Reduces jobs near `node` to their share until job i could have `wanted` there. Skips jobs that
+  // would not help. Returns true if a job was reduced.
+  bool reclaim(NodeId node, std::uint32_t i, const Resources& wanted) {
+    Resources need = all_.lack(i, node, wanted);
+    if (need.cpu_milli == 0 && need.mem_mib == 0) return false;
     bool progress = false;
-    // The published version reduces every job that it visits. Ours skips jobs that would not help.
-    for (const Key& key : victims_) {
-      if (need_cpu == 0 && need_mem == 0) break;
-      const Resources held = held_near(key.ask, node);
-      const Resources share = of_demand(key.ask, fair(key.ask), node);
-      const std::int64_t cpu = lacking(held.cpu_milli, share.cpu_milli);
-      const std::int64_t mem = lacking(held.mem_mib, share.mem_mib);
-      const bool helps = (cpu > 0 && need_cpu > 0) || (mem > 0 && need_mem > 0);
-      if (!helps && !published_) continue;
-      need_cpu = lacking(need_cpu, cpu);
-      need_mem = lacking(need_mem, mem);
-      progress = fall_back(key.ask) || progress;
+    for (const std::uint32_t other : all_.reducible(node, i)) {
+      if (need.cpu_milli == 0 && need.mem_mib == 0) break;
+      const Resources above = all_.above_share(other, node);
+      const bool helps =
+          (above.cpu_milli > 0 && need.cpu_milli > 0) || (above.mem_mib > 0 && need.mem_mib > 0);
+      if (!helps) continue;
+      need.cpu_milli = std::max<std::int64_t>(0, need.cpu_milli - above.cpu_milli);
+      need.mem_mib = std::max<std::int64_t>(0, need.mem_mib - above.mem_mib);
+      progress = all_.reduce(other) || progress;
     }
     return progress;
-  }
-
-  bool fall_back(std::uint32_t i) {
-    if (at_fair_[i]) return false;
-    const Placement& given = asks_[i].given;
-    const bool above = std::any_of(given.begin(), given.end(), [&](const Share& share) {
-      return exceeds(best_[i], at_least(cluster_.fair(share.node), asks_[i].spec->least));
-    });
-    if (!above) return false;
-    at_fair_[i] = true;
-    // The share may include more memory than the best demand, and other jobs may hold it now. In
-    // that case the job only releases what exceeds its share.
-    if (grow(i, fair(i))) return true;
-    Demand least = best_[i];
-    const Resources share =
-        at_least(cluster_.extent(std::nullopt).poorest_fair, asks_[i].spec->least);
-    least.per_gpu->cpu_milli = std::min(least.per_gpu->cpu_milli, share.cpu_milli);
-    least.per_gpu->mem_mib = std::min(least.per_gpu->mem_mib, share.mem_mib);
-    MUSTER_CHECK(grow(i, least));
-    return true;
-  }
-
-  // Chooses the nodes where jobs are reduced for a new job, as in the original.
-  void reclaim_as_published(std::uint32_t i, const Demand& demand) {
-    const std::size_t nodes = cluster_.topology().node_count();
-    if (demand.gpus > 1) {
-      for (std::size_t n = 0; n < nodes; ++n) {
-        if (ledger_.free_gpus(NodeId(n)) < demand.gpus) continue;
-        reclaim(NodeId(n), i, cluster_.fair(NodeId(n)) * demand.gpus);
-        return;
-      }
-    }
-    std::vector<std::pair<std::int32_t, NodeId>> by_free;
-    for (std::size_t n = 0; n < nodes; ++n) {
-      if (ledger_.free_gpus(NodeId(n)) > 0)
-        by_free.emplace_back(ledger_.free_gpus(NodeId(n)), NodeId(n));
-    }
-    std::sort(by_free.begin(), by_free.end());
-    std::int32_t left = demand.gpus;
-    for (const auto& [free, node] : by_free) {
-      if (left == 0) return;
-      const std::int32_t here = std::min(left, free);
-      reclaim(node, i, cluster_.fair(node) * here);
-      left -= here;
-    }
   }
 
   const Cluster& cluster_;
   const Placer& placer_;
   ResourceLedger& ledger_;
   std::span<Ask> asks_;
-  bool published_;
-  std::vector<Demand> best_;
-  std::vector<bool> at_fair_;
+  TuneAllocation all_;
   // All jobs with their guaranteed minimum; set only if a job requests CPU or memory.
   std::optional<ResourceLedger> rights_;
-  IdVector<NodeId, std::vector<std::uint32_t>> on_node_;
-  std::vector<Key> victims_;
 };
 
 }  // namespace
@@ -393,8 +240,8 @@ void Tune::place(const Cluster& cluster, const Placer& placer, const ResourceLed
 }
 
 void Tune::rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
-                     std::span<Ask> asks, Fidelity fidelity) {
-  Tuning(cluster, placer, ledger, asks, fidelity).run();
+                     std::span<Ask> asks) {
+  Tuning(cluster, placer, ledger, asks).run();
 }
 
 }  // namespace muster

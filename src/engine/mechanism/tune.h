@@ -6,8 +6,7 @@
 //
 // Our version serves large demands first. Running jobs keep their GPUs, unless their best-case
 // demand fits elsewhere and makes them much faster. CPUs that are left go to the jobs that gain
-// most. The published simulator's version rebuilds all placements in policy order and leaves these
-// CPUs idle.
+// most. sim/compat/synergy_tune.h is the version of the published simulator.
 
 #include "engine/core/mechanism.h"
 
@@ -19,7 +18,7 @@ class Tune final : public Mechanism {
   void place(const Cluster& cluster, const Placer& placer, const ResourceLedger& ledger,
              Ask& ask) const override;
   void rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
-                 std::span<Ask> asks, Fidelity fidelity) override;
+                 std::span<Ask> asks) override;
 };
 
 }  // namespace muster

@@ -63,14 +63,7 @@ void Mlfq::expect_review(const JobFacts& job, std::int64_t service_from_now) {
 
 void Mlfq::expect_demotion(const JobFacts& job) {
   const Duration* threshold = threshold_of(job.id);
-  if (threshold == nullptr) return;
-  const std::int64_t limit = threshold->us();
-  if (!options_.late_demotion) return expect_review(job, limit - attained(job));
-  const std::int64_t second = Duration::seconds(1).us();
-  const std::int64_t pace = options_.by_time ? 1 : job.gpus;
-  const std::int64_t ran = attained(job) / pace;
-  const std::int64_t wait = divide_up(divide_up(limit - ran, pace), second) * second;
-  expect_review(job, wait * pace);
+  if (threshold != nullptr) expect_review(job, until_demotion(job, *threshold));
 }
 
 void Mlfq::review(const JobFacts& job) {

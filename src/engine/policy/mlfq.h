@@ -48,6 +48,10 @@ class Mlfq : public Policy {
   // In review(): it runs and is already in its new queue.
   virtual void demoted(const JobFacts& job) = 0;
   virtual void promoted(JobId job) = 0;  // In reviewed(): it waits in the first queue.
+  // The service after which a running job is reviewed for demotion at this threshold.
+  virtual std::int64_t until_demotion(const JobFacts& job, Duration threshold) const {
+    return threshold.us() - attained(job);
+  }
   // Whether a job that ran may stay behind others forever even in the first queue.
   virtual bool promotes_inside_first() const { return false; }
 

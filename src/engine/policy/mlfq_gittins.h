@@ -25,7 +25,7 @@
 
 namespace muster {
 
-class MlfqGittins final : public Mlfq {
+class MlfqGittins : public Mlfq {
  public:
   explicit MlfqGittins(const PolicyOptions& options);
 

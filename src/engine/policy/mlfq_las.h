@@ -10,7 +10,7 @@
 
 namespace muster {
 
-class MlfqLas final : public Mlfq {
+class MlfqLas : public Mlfq {
  public:
   explicit MlfqLas(const PolicyOptions& options) : Mlfq(options) {}
 

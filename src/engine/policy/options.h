@@ -20,9 +20,6 @@ struct PolicyOptions {
   // promoted jobs displace each other on an overloaded cluster: 2.8 preemptions per job instead
   // of 1.7.
   std::int64_t promote_permille = 16000;
-  // As in Tiresias' simulator: check for demotion after (limit - run time) / GPUs, instead of when
-  // the GPU time reaches the limit.
-  bool late_demotion = false;
 
   // GPU time of earlier jobs for gittins and mlfq-gittins (run time for mlfq-gittins with
   // `by_time`). Empty: they learn it from completed jobs.

@@ -158,18 +158,12 @@ TEST(MlfqLas, ByTimeForgetsTheGpus) {
   EXPECT_EQ(world.wake(), second(100));
 }
 
-// After a preemption Tiresias' simulator looks for the demotion too late (peers.md 1, bug d): in
-// our own runs it comes when the GPU time is reached, in --compat when that simulator looks.
 TEST(MlfqLas, DemotesInTimeAlsoAfterAPreemption) {
-  for (const bool late : {false, true}) {
-    PolicyOptions options = queues({100, 200});
-    options.late_demotion = late;
-    World world("mlfq-las", "1x2", options);
-    EXPECT_EQ(world.at(0, {job_of(2, 1000)}), "start 0");
-    EXPECT_EQ(world.at(50, {job_of(2, 1000)}), "stop 0, start 1");  // 0 attained 100: second queue.
-    EXPECT_EQ(world.at(80, {completed(1)}), "start 0");
-    EXPECT_EQ(world.wake(), late ? second(80 + 75) : second(80 + 50));  // (200 - 50) / 2.
-  }
+  World world("mlfq-las", "1x2", queues({100, 200}));
+  EXPECT_EQ(world.at(0, {job_of(2, 1000)}), "start 0");
+  EXPECT_EQ(world.at(50, {job_of(2, 1000)}), "stop 0, start 1");  // 0 attained 100: second queue.
+  EXPECT_EQ(world.at(80, {completed(1)}), "start 0");
+  EXPECT_EQ(world.wake(), second(80 + 50));
 }
 
 TEST(MlfqLas, JobsOfOneQueueDoNotTakeGpusFromEachOther) {

@@ -3,16 +3,12 @@
 // Shortest remaining service (remaining time times GPUs) first, preemptive.
 
 #include "base/types/saturate.h"
-#include "engine/core/policy.h"
+#include "engine/policy/traits.h"
 
 namespace muster {
 
-class Srsf final : public Policy {
+class Srsf final : public PolicyWith<kPreemptingTraits> {
  public:
-  PolicyTraits traits() const override {
-    return {PolicyTraits::BlockedHeadRule::kSkip, /*preempts=*/true, /*drifts=*/false,
-            /*improves=*/true};
-  }
   Rank rank(const JobFacts& job) const override {
     return {saturating_multiply(job.remaining().us(), job.gpus)};
   }

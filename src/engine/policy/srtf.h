@@ -2,16 +2,12 @@
 
 // Shortest remaining time first, preemptive.
 
-#include "engine/core/policy.h"
+#include "engine/policy/traits.h"
 
 namespace muster {
 
-class Srtf final : public Policy {
+class Srtf final : public PolicyWith<kPreemptingTraits> {
  public:
-  PolicyTraits traits() const override {
-    return {PolicyTraits::BlockedHeadRule::kSkip, /*preempts=*/true, /*drifts=*/false,
-            /*improves=*/true};
-  }
   Rank rank(const JobFacts& job) const override { return {job.remaining().us()}; }
 };
 

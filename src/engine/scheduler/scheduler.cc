@@ -76,19 +76,32 @@ Result<const Preset*> find_preset(std::string_view name) {
   return Error{"unknown scheduler " + in_quotes(name) + suggestion(name, names)};
 }
 
+PlannerParts make_parts(const PlannerOptions& options) {
+  const SchedulerParts& names = options.parts;
+  PlannerParts parts;
+  parts.policy = find_entry(policies(), "policy", names.policy).value()->make(options.policy);
+  parts.mechanism = options.mechanism
+                        ? options.mechanism()
+                        : find_entry(mechanisms(), "mechanism", names.mechanism).value()->make();
+  parts.placer = find_entry(placements(), "placement", names.placement).value()->make();
+  return parts;
+}
+
+MadePlanner make_composed(const Cluster& cluster, PlannerParts parts,
+                          const ComposedPlannerOptions& options) {
+  MadePlanner made;
+  made.pooling = parts.pooling();
+  made.planner = std::make_unique<ComposedPlanner>(cluster, std::move(parts.policy),
+                                                   std::move(parts.mechanism),
+                                                   std::move(parts.placer), options);
+  return made;
+}
+
 MadePlanner make_planner(const Cluster& cluster, const PlannerOptions& options) {
   MadePlanner made;
   made.planner = make_whole(cluster, options);
   if (made.planner) return made;
-  const SchedulerParts& parts = options.parts;
-  auto chain = std::make_unique<ComposedPlanner>(
-      cluster, find_entry(policies(), "policy", parts.policy).value()->make(options.policy),
-      options.mechanism ? options.mechanism()
-                        : find_entry(mechanisms(), "mechanism", parts.mechanism).value()->make(),
-      find_entry(placements(), "placement", parts.placement).value()->make(), options.chain);
-  made.pooling = chain->pooling();
-  made.planner = std::move(chain);
-  return made;
+  return make_composed(cluster, make_parts(options), options.chain);
 }
 
 }  // namespace muster

@@ -62,6 +62,18 @@ struct MadePlanner {
   Pooling pooling = Pooling::kPerNode;  // Must be passed to the engine (EngineOptions::pooling).
 };
 
+// The parts of a composed planner.
+struct PlannerParts {
+  Owned<Policy> policy;
+  Owned<Mechanism> mechanism;
+  Owned<Placer> placer;
+
+  Pooling pooling() const { return pooling_of(*mechanism, *placer); }
+};
+PlannerParts make_parts(const PlannerOptions& options);
+MadePlanner make_composed(const Cluster& cluster, PlannerParts parts,
+                          const ComposedPlannerOptions& options);
+
 // `cluster`, and what the options point to, must outlive the planner.
 MadePlanner make_planner(const Cluster& cluster, const PlannerOptions& options);
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/compat/compat.h"
+
 namespace muster {
 
 namespace {
@@ -17,21 +19,12 @@ Duration rounded_mean(Int128 sum, std::size_t count) {
   return Duration::micros(static_cast<std::int64_t>((2 * sum + n) / (2 * n)));
 }
 
-// The percentile as numpy computes it: linear between the two nearest values.
-Duration interpolated(const std::vector<std::int64_t>& sorted, std::size_t p) {
-  const std::size_t place = p * (sorted.size() - 1);  // In hundredths.
-  const std::int64_t low = sorted[place / 100];
-  const std::int64_t high = sorted[std::min(place / 100 + 1, sorted.size() - 1)];
-  const Int128 part = static_cast<Int128>(high - low) * static_cast<Int128>(place % 100);
-  return Duration::micros(low + static_cast<std::int64_t>((part + 50) / 100));
-}
-
-Spread spread_of(std::vector<std::int64_t> micros, bool as_synergy) {
+Spread spread_of(std::vector<std::int64_t> micros, bool as_numpy) {
   if (micros.empty()) return {};
   std::sort(micros.begin(), micros.end());
   const std::size_t n = micros.size();
   const auto percentile = [&](std::size_t p) {
-    return as_synergy ? interpolated(micros, p) : Duration::micros(micros[p * n / 100]);
+    return Duration::micros(as_numpy ? numpy_percentile(micros, p) : micros[p * n / 100]);
   };
   Int128 sum = 0;
   for (const std::int64_t value : micros) sum += value;
@@ -80,8 +73,8 @@ void count_window(const SimResult& result, Window window, Summary& summary) {
         break;
     }
   }
-  summary.jct = spread_of(std::move(jct), result.as_synergy);
-  summary.wait = spread_of(std::move(wait), result.as_synergy);
+  summary.jct = spread_of(std::move(jct), result.numpy_statistics);
+  summary.wait = spread_of(std::move(wait), result.numpy_statistics);
 }
 
 }  // namespace
@@ -122,7 +115,7 @@ Summary summarize(const SimResult& result, const Topology& topology, std::option
       busy.cover(job.submit, job.start + job.run);  // It held GPUs at least until then.
     }
   }
-  if (result.as_synergy) finished.begin = std::min(finished.begin, Instant());
+  if (result.numpy_statistics) finished.begin = std::min(finished.begin, Instant());
   summary.makespan = finished.length();
   summary.gpu_time = Duration::micros(result.gpu_us);
   const double available =

@@ -107,16 +107,14 @@ struct FailureLedger {
 };
 
 struct SimResult {
-  std::vector<JobOutcome> jobs;  // In trace order.
-  std::uint64_t events = 0;      // Events applied by the engine.
-  std::uint64_t decisions = 0;   // Starts, stops, resizes and moves that it ordered.
-  std::uint64_t rounds = 0;      // Plans that it computed.
-  std::uint64_t digest = 0;      // Digest of every decision and every end, in order.
-  std::int64_t gpu_us = 0;       // GPU time held by leases, in microseconds.
-  bool partial = false;          // The run was interrupted.
-  // Compute statistics as Synergy's simulator does: percentiles are interpolated, and the makespan
-  // counts from time zero.
-  bool as_synergy = false;
+  std::vector<JobOutcome> jobs;   // In trace order.
+  std::uint64_t events = 0;       // Events applied by the engine.
+  std::uint64_t decisions = 0;    // Starts, stops, resizes and moves that it ordered.
+  std::uint64_t rounds = 0;       // Plans that it computed.
+  std::uint64_t digest = 0;       // Digest of every decision and every end, in order.
+  std::int64_t gpu_us = 0;        // GPU time held by leases, in microseconds.
+  bool partial = false;           // The run was interrupted.
+  bool numpy_statistics = false;  // Compute statistics as CompatTraits::numpy_statistics.
   FailureLedger failures;
   std::vector<FreePoint> free;          // Ascending, one per instant.
   std::vector<LeaseSpan> spans;         // Only if history was requested.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/types/saturate.h"
-#include "sim/run/preparation.h"
 
 namespace muster {
 
@@ -12,12 +11,13 @@ Simulation::Simulation(const Trace& trace, const Topology& topology, const Profi
                        const SimOptions& options)
     : trace_(trace),
       options_(options),
-      overheads_(options.compat == Compat::kNone ? options.overheads : no_overheads()),
-      profiles_(profiles_for(profiles, options.compat)),
+      imitated_(traits_of(options.compat)),
+      overheads_(imitated_.ideal_machine ? no_overheads() : options.overheads),
+      profiles_(compat_profiles(profiles, options.compat)),
       cluster_(topology, profiles_, options.spread ? kUsualSpread : SpreadFactors{}),
       neighbors_(topology.node_count()),
-      failure_schedule_(options.compat == Compat::kNone ? options.failures : FailureOptions{},
-                        options.seed, topology.node_count()),
+      failure_schedule_(imitated_.ideal_machine ? FailureOptions{} : options.failures, options.seed,
+                        topology.node_count()),
       engine_(make_engine()),
       noise_(Random(options.seed).fork("estimates")),
       noisy_reports_(profiles_, options.report_noise, options.seed),
@@ -25,7 +25,7 @@ Simulation::Simulation(const Trace& trace, const Topology& topology, const Profi
       sharing_(std::holds_alternative<GandivaOptions>(options.whole)) {
   result_.jobs.resize(trace.jobs.size());
   result_.failures.on = failure_schedule_.any();
-  result_.as_synergy = options.compat == Compat::kSynergy;
+  result_.numpy_statistics = imitated_.numpy_statistics;
   runs_.reserve(trace.jobs.size());
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
     result_.jobs[i].submit = trace.jobs[i].submit;
@@ -79,7 +79,7 @@ EngineOptions Simulation::engine_options() const {
   engine_options.estimates = options_.estimates.kind;
   engine_options.round = options_.round;
   engine_options.quantum = options_.quantum;
-  engine_options.first_round = first_round(trace_, options_);
+  engine_options.first_round = first_round(trace_, options_.round, options_.compat);
   engine_options.plan_idle_rounds = options_.plan_idle_rounds;
   engine_options.checkpoint_interval = options_.checkpoint_interval;
   engine_options.retry = options_.retry;
@@ -94,16 +94,13 @@ Engine Simulation::make_engine() {
   wanted.pairs = options_.pairs;
   wanted.mechanism = options_.mechanism;
   wanted.chain.seed = options_.seed;
-  wanted.chain.rebuild = options_.compat == Compat::kSynergy;
-  wanted.chain.stable_ties = options_.compat == Compat::kTiresias;
   wanted.chain.tenants = options_.tenants;
   wanted.chain.checkpoint_interval = options_.checkpoint_interval;
-  if (options_.compat == Compat::kNone) wanted.chain.min_run = options_.min_run;
-  MadePlanner made = make_planner(cluster_, wanted);
+  if (!imitated_.ideal_machine) wanted.chain.min_run = options_.min_run;
+  MadePlanner made = make_compat_planner(cluster_, wanted, options_.compat);
   EngineOptions engine_settings = engine_options();
   engine_settings.pooling = made.pooling;
-  // Rebuilt placements depend on the current order, so every round counts.
-  engine_settings.plan_idle_rounds |= wanted.chain.rebuild;
+  engine_settings.plan_idle_rounds |= imitated_.plans_idle_rounds;
   return Engine(cluster_, std::move(made.planner), engine_settings);
 }
 
@@ -184,7 +181,7 @@ void Simulation::submit(std::size_t index) {
   run.work = failure_schedule_.run_time(index, job.gpus, job.duration);
   spec.estimate = estimate(job, run.work);
   const double iteration = profiles_[spec.profile].iteration_seconds();
-  if (options_.compat == Compat::kSynergy && job.iterations > 0 && iteration > 0) {
+  if (imitated_.whole_iterations && job.iterations > 0 && iteration > 0) {
     run.progress = TrueProgress::of_iterations(job.iterations, iteration, options_.round);
   } else {
     run.progress = TrueProgress::of_work(run.work);

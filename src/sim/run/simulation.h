@@ -114,6 +114,7 @@ class Simulation {
 
   const Trace& trace_;
   const SimOptions& options_;
+  const CompatTraits& imitated_;
   Overheads overheads_;
   ProfileTable profiles_;
   Cluster cluster_;

@@ -14,20 +14,12 @@
 #include "engine/model/tenants.h"
 #include "engine/model/topology.h"
 #include "engine/scheduler/scheduler.h"
+#include "sim/compat/compat.h"
 #include "sim/run/failure_schedule.h"
 #include "sim/run/result.h"
 #include "workload/trace/trace.h"
 
 namespace muster {
-
-// The simulator to imitate, including its quirks, so that results can be compared exactly.
-enum class Compat : std::uint8_t {
-  kNone,      // The most faithful behavior.
-  kTiresias,  // Preemption has no cost.
-  // Placements are rebuilt every round, whole iterations are credited per round, jobs end at round
-  // ends, each model has one speed-up value, and preemption has no cost.
-  kSynergy,
-};
 
 // Times during which a job holds its GPUs without making progress.
 struct Overheads {
@@ -59,17 +51,17 @@ struct SimOptions {
   EstimateSource estimates;
   Duration round;  // Zero: plan at every event.
   Compat compat = Compat::kNone;
-  Overheads overheads;  // Ignored (none) with compat.
+  Overheads overheads;  // Ignored (none) with CompatTraits::ideal_machine.
   bool spread = false;  // Gangs on several nodes are slower, more so next to other jobs.
   // The tenants, including all tenants of the trace (check_tenants); null: no quotas. Must outlive
   // the run.
   const TenantTree* tenants = nullptr;
-  // Minimum run time before a job can be preempted. Ignored with compat.
+  // Minimum run time before a job can be preempted. Ignored with CompatTraits::ideal_machine.
   Duration min_run;
   Duration quantum = EngineOptions().quantum;
   Duration checkpoint_interval = Duration::seconds(300);  // How often running jobs save.
-  FailureOptions failures;                                // Ignored (none) with compat.
-  RetryPolicy retry = RetryPolicy::fixed(3);              // How failed jobs are handled.
+  FailureOptions failures;                    // Ignored (none) with CompatTraits::ideal_machine.
+  RetryPolicy retry = RetryPolicy::fixed(3);  // How failed jobs are handled.
   std::uint64_t seed = 1;
   bool history = false;           // Record spans and timeline.
   bool plan_idle_rounds = false;  // See EngineOptions.
