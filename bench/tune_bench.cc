@@ -55,7 +55,7 @@ struct FullLoad {
   double plan(Mechanism& mechanism) const {
     std::vector<Ask> all = asks();
     ResourceLedger ledger(topology, mechanism.pooling());
-    mechanism.rebalance(cluster, Consolidate(), ledger, all, Fidelity::kOurs);
+    mechanism.rebalance(cluster, Consolidate(), ledger, all);
     double speed = 0;
     for (const Ask& ask : all) {
       MUSTER_CHECK(!ask.given.empty());

@@ -99,11 +99,11 @@ class Rivals final : public Mechanism {
     blend_.place(cluster, placer, ledger, ask);
   }
   void rebalance(const Cluster& cluster, const Placer& placer, ResourceLedger& ledger,
-                 std::span<Ask> asks, Fidelity fidelity) override {
+                 std::span<Ask> asks) override {
     ResourceLedger for_tune = ledger;
     std::vector<Ask> tuned(asks.begin(), asks.end());
-    Tune().rebalance(cluster, placer, for_tune, tuned, fidelity);
-    blend_.rebalance(cluster, placer, ledger, asks, fidelity);
+    Tune().rebalance(cluster, placer, for_tune, tuned);
+    blend_.rebalance(cluster, placer, ledger, asks);
     double tune_speed = 0;
     double blend_speed = 0;
     for (std::size_t i = 0; i < asks.size(); ++i) {
@@ -172,7 +172,7 @@ TEST(BlendClaims, ReachesNinetySevenPercentOfTheBoundAt128Gpus) {
         pointers.push_back(&specs[i]);
       }
       ResourceLedger ledger(topology, Pooling::kPerNode);
-      Blend().rebalance(cluster, Consolidate(), ledger, asks, Fidelity::kOurs);
+      Blend().rebalance(cluster, Consolidate(), ledger, asks);
       double speed = 0;
       for (const Ask& ask : asks) speed += cluster.speed(*ask.spec, ask.given);
       sum += speed / plan_combined_node(cluster, pointers, topology.total().cpu_milli,

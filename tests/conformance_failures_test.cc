@@ -111,7 +111,7 @@ TEST(ElsewhereOfParts, EveryMechanismKeepsNewcomersOffTheServersTheyAvoid) {
         if (i % 2 == 0) asks[i].avoid = scene.avoid;
       }
       if (mechanism->adaptive()) {
-        mechanism->rebalance(scene.cluster, *placer, scene.ledger, asks, Fidelity::kOurs);
+        mechanism->rebalance(scene.cluster, *placer, scene.ledger, asks);
       } else {
         for (Ask& ask : asks) {
           mechanism->place(scene.cluster, *placer, scene.ledger, ask);
