@@ -39,6 +39,7 @@ void ComposedPlanner::rebalance(const View& view, Draft& draft) {
     }
   }
   std::sort(asks_.begin(), asks_.end(), [](const Ask& a, const Ask& b) { return a.job < b.job; });
+  for (Ask& ask : asks_) ask.rank = rank_at(rank_of(view, ask.job), view.now());
   mechanism_->rebalance(*cluster_, *placer_, ledger, asks_);
   set_changed_ = false;
   write(draft, view);

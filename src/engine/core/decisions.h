@@ -20,7 +20,7 @@ namespace muster {
 // version in the journal. Journals without a version were written by version 1. Rules of the roster
 // (held siblings, test times of nodes) are not recorded: a change of those must still lead the
 // entries of earlier versions to the same state.
-inline constexpr std::uint32_t kEngineVersion = 2;
+inline constexpr std::uint32_t kEngineVersion = 3;
 
 // The decision about a failed attempt.
 struct FailureDecision {

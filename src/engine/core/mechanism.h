@@ -10,6 +10,7 @@
 #include "engine/core/cluster.h"
 #include "engine/core/draft.h"
 #include "engine/core/placer.h"
+#include "engine/core/rank.h"
 #include "engine/core/view.h"
 
 namespace muster {
@@ -20,6 +21,7 @@ struct Ask {
   const JobSpec* spec = nullptr;
   const Placement* held = nullptr;  // Its current placement; nullptr for a new job.
   bool must_stay = false;           // A running job that must not move to other GPUs now.
+  Rank rank;                        // In the order of the policy, now: its slope is 0.
   std::uint64_t salt = 0;           // For Demand::salt.
   // Nodes that a new placement must not use, because the last attempt failed there; see
   // State::avoided.

@@ -40,6 +40,13 @@ inline int compare(const Rank& a, const Rank& b, Instant now) {
   return a.tie < b.tie ? -1 : a.tie > b.tie;
 }
 
+// Returns the rank at `now` without its dependence on time.
+inline Rank rank_at(Rank rank, Instant now) {
+  rank.base += rank.slope * now.us();
+  rank.slope = 0;
+  return rank;
+}
+
 // A job and its rank.
 struct RankedJob {
   JobId job;

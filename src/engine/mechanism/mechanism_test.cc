@@ -273,6 +273,27 @@ TEST(Tune, GivesTheIdealWhereItFitsAndTheShareWhereItDoesNot) {
   for (const Ask& ask : asks) EXPECT_EQ(ask.given[0].cpu_milli, 3'000);
 }
 
+TEST(Tune, ReducesTheJobThatIsLastInTheOrderOfThePolicy) {
+  const MechanismWorld world("1x8");  // 24 CPUs: two jobs with 12 leave nothing for a third.
+  const std::vector<JobSpec> jobs = {world.job("alexnet", 1), world.job("alexnet", 1),
+                                     world.job("res50", 1)};
+  const Placement held[2] = {{Share{NodeId(0), 1, 12'000, 125 * 1024, 62'500}},
+                             {Share{NodeId(0), 2, 12'000, 125 * 1024, 62'500}}};
+  for (const std::uint32_t last : {0u, 1u}) {
+    std::vector<Ask> asks = asks_for(jobs);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      asks[i].held = &held[i];
+      asks[i].rank.base = i == last ? 2 : 0;
+    }
+    asks[2].rank.base = 1;
+    ResourceLedger ledger(world.topology, Pooling::kPerNode);
+    Tune().rebalance(world.cluster, TestPlacer(), ledger, asks);
+    EXPECT_EQ(asks[1 - last].given[0].cpu_milli, 12'000);
+    EXPECT_LT(asks[last].given[0].cpu_milli, 12'000);
+    EXPECT_GE(asks[2].given[0].cpu_milli, 3'000);
+  }
+}
+
 // Two that want much and two that want little: what the latter leave goes to the former.
 TEST(Tune, WhoIsAsFastWithLessTakesNoMoreFromThoseWhoGain) {
   MechanismWorld world("1x4,cpus=12,mem=250");

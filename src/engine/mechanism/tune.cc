@@ -203,13 +203,24 @@ class Tuning {
     }
   }
 
+  // The other jobs near `node`. The job that is last in the order of the policy is reduced first.
+  std::vector<std::uint32_t> last_first(NodeId node, std::uint32_t i) const {
+    std::vector<std::uint32_t> jobs = all_.neighbors(node);
+    std::erase(jobs, i);
+    std::sort(jobs.begin(), jobs.end(), [this](std::uint32_t a, std::uint32_t b) {
+      const RankedJob left{asks_[a].job, asks_[a].rank};
+      return goes_before({asks_[b].job, asks_[b].rank}, left, Instant());
+    });
+    return jobs;
+  }
+
   // Reduces jobs near `node` to their share until job i could have `wanted` there. Skips jobs that
   // would not help. Returns true if a job was reduced.
   bool reclaim(NodeId node, std::uint32_t i, const Resources& wanted) {
     Resources need = all_.lack(i, node, wanted);
     if (need.cpu_milli == 0 && need.mem_mib == 0) return false;
     bool progress = false;
-    for (const std::uint32_t other : all_.reducible(node, i)) {
+    for (const std::uint32_t other : last_first(node, i)) {
       if (need.cpu_milli == 0 && need.mem_mib == 0) break;
       const Resources above = all_.above_share(other, node);
       const bool helps =

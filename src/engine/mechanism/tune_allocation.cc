@@ -1,7 +1,6 @@
 #include "engine/mechanism/tune_allocation.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/types/check.h"
 #include "engine/mechanism/demand.h"
@@ -89,21 +88,6 @@ bool TuneAllocation::reduce(std::uint32_t i) {
   least.per_gpu->mem_mib = std::min(least.per_gpu->mem_mib, share.mem_mib);
   MUSTER_CHECK(grow(i, least));
   return true;
-}
-
-std::vector<std::uint32_t> TuneAllocation::reducible(NodeId node, std::uint32_t i) const {
-  std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t, std::uint32_t>> order;
-  for (const std::uint32_t j : neighbors(node)) {
-    if (j == i) continue;
-    const Resources held = held_near(j, node);
-    order.emplace_back(asks_[j].given.size(), -held.cpu_milli / held.gpus,
-                       -held.mem_mib / held.gpus, j);
-  }
-  std::sort(order.begin(), order.end());
-  std::vector<std::uint32_t> jobs;
-  jobs.reserve(order.size());
-  for (const auto& entry : order) jobs.push_back(std::get<3>(entry));
-  return jobs;
 }
 
 Resources TuneAllocation::held_near(std::uint32_t i, NodeId node) const {

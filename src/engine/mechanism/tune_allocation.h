@@ -43,9 +43,6 @@ class TuneAllocation {
   const std::vector<std::uint32_t>& neighbors(NodeId node) const {
     return on_node_[ledger_->pooled() ? NodeId(0) : node];
   }
-  // The neighbors except `i` in the order in which Tune reduces jobs: jobs on the fewest nodes
-  // first, then those with the most CPU, then memory, per GPU.
-  std::vector<std::uint32_t> reducible(NodeId node, std::uint32_t i) const;
   // Resources that a placed job has on this node (or in the pool), and would have there with this
   // demand.
   Resources held_near(std::uint32_t i, NodeId node) const;

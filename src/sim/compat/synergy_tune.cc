@@ -1,6 +1,7 @@
 #include "sim/compat/synergy_tune.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -52,10 +53,27 @@ class Round {
     }
   }
 
+  // The other jobs on `node`: those on the fewest nodes first, then those with the most CPU, then
+  // memory, per GPU.
+  std::vector<std::uint32_t> reducible(NodeId node, std::uint32_t i) const {
+    std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t, std::uint32_t>> order;
+    for (const std::uint32_t j : all_.neighbors(node)) {
+      if (j == i) continue;
+      const Resources held = all_.held_near(j, node);
+      order.emplace_back(all_.ask(j).given.size(), -held.cpu_milli / held.gpus,
+                         -held.mem_mib / held.gpus, j);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<std::uint32_t> jobs;
+    jobs.reserve(order.size());
+    for (const auto& entry : order) jobs.push_back(std::get<3>(entry));
+    return jobs;
+  }
+
   // Reduces jobs on `node` until the proportional share of `gpus` GPUs is free.
   void reclaim(NodeId node, std::uint32_t i, std::int32_t gpus) {
     Resources need = all_.lack(i, node, cluster_.fair(node) * gpus);
-    for (const std::uint32_t other : all_.reducible(node, i)) {
+    for (const std::uint32_t other : reducible(node, i)) {
       if (need.cpu_milli == 0 && need.mem_mib == 0) return;
       const Resources above = all_.above_share(other, node);
       need.cpu_milli = std::max<std::int64_t>(0, need.cpu_milli - above.cpu_milli);
