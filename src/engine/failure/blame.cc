@@ -1,7 +1,6 @@
 #include "engine/failure/blame.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/types/check.h"
 
@@ -75,41 +74,21 @@ void NodeBlame::pardon(NodeId node) { nodes_[node].drained_until = Instant(); }
 
 InputBlame::InputBlame(int limit) : limit_(limit) { MUSTER_CHECK(limit >= 1); }
 
-std::size_t InputBlame::position(UserId user, NameId name) const {
-  const auto before = [](const Input& input, const std::tuple<UserId, NameId>& key) {
-    return std::tuple(input.user, input.name) < key;
-  };
-  const auto found =
-      std::lower_bound(inputs_.begin(), inputs_.end(), std::tuple(user, name), before);
-  return static_cast<std::size_t>(found - inputs_.begin());
-}
-
-bool InputBlame::is(std::size_t at, UserId user, NameId name) const {
-  return at < inputs_.size() && inputs_[at].user == user && inputs_[at].name == name;
-}
-
 void InputBlame::failed(UserId user, NameId name, JobId job, Reason reason) {
-  const std::size_t at = position(user, name);
-  if (!is(at, user, name)) {
-    inputs_.insert(inputs_.begin() + static_cast<std::ptrdiff_t>(at), {user, name, job, reason, 1});
-    return;
-  }
-  Input& input = inputs_[at];
-  if (input.job == job) return;
+  const auto [at, is_new] = inputs_.try_emplace({user, name}, Failures{job, reason, 1});
+  Failures& failures = at->second;
+  if (is_new || failures.last == job) return;
   // A different reason is a different fault: the user is working on it.
-  input.jobs = input.reason == reason ? input.jobs + 1 : 1;
-  input.job = job;
-  input.reason = reason;
+  failures.jobs = failures.reason == reason ? failures.jobs + 1 : 1;
+  failures.last = job;
+  failures.reason = reason;
 }
 
-void InputBlame::succeeded(UserId user, NameId name) {
-  const std::size_t at = position(user, name);
-  if (is(at, user, name)) inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(at));
-}
+void InputBlame::succeeded(UserId user, NameId name) { inputs_.erase({user, name}); }
 
 bool InputBlame::known_bad(UserId user, NameId name) const {
-  const std::size_t at = position(user, name);
-  return is(at, user, name) && inputs_[at].jobs >= limit_;
+  const auto at = inputs_.find({user, name});
+  return at != inputs_.end() && at->second.jobs >= limit_;
 }
 
 }  // namespace muster

@@ -5,7 +5,9 @@
 // order of time.
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/types/id.h"
@@ -98,19 +100,14 @@ class InputBlame {
   bool known_bad(UserId user, NameId name) const;
 
  private:
-  struct Input {
-    UserId user;
-    NameId name;
-    JobId job;  // The last job that failed.
+  struct Failures {
+    JobId last;  // The last job that failed.
     Reason reason = Reason::kNoSignature;
     int jobs = 0;  // Consecutive jobs with that reason.
   };
-  // Returns the index of the first input not before (user, name).
-  std::size_t position(UserId user, NameId name) const;
-  bool is(std::size_t at, UserId user, NameId name) const;
 
   int limit_;
-  std::vector<Input> inputs_;  // Sorted by user, then name.
+  std::map<std::pair<UserId, NameId>, Failures> inputs_;
 };
 
 }  // namespace muster
