@@ -5,6 +5,7 @@
 
 #include "base/types/saturate.h"
 #include "study/analyze/figures.h"
+#include "study/analyze/input_blacklist.h"
 #include "study/analyze/replay.h"
 #include "study/analyze/sections.h"
 
@@ -64,7 +65,8 @@ void add_savings(const StudyInput& asked, const Replayed& again, Section& sectio
   const std::string limit = lasting(static_cast<double>(options.limit.us()));
   add_row("pre-run of " + limit, again.pre_run, again.pre_run_gpu_us);
   add_row(asked.options.retry.text() + " retry", again.retry, 0);
-  add_row("both", again.both, again.pre_run_gpu_us);
+  add_row("blacklist of inputs", again.blacklist, 0);
+  add_row("all together", again.together, again.pre_run_gpu_us);
   section.tables.push_back(std::move(table));
   if (again.failed == 0) return;
   const auto lost = static_cast<double>(again.lost_gpu_us);
@@ -72,19 +74,45 @@ void add_savings(const StudyInput& asked, const Replayed& again, Section& sectio
       "A pre-run of {} on one GPU, for jobs of {} GPUs or more, would have avoided {} of the "
       "failed attempts and {} of their GPU time, at a cost of {}. Assumption: a fault that no "
       "retry can fix, and that appears on one GPU, appears in the pre-run at the same time, and is "
-      "fixed before the next attempt.",
+      "fixed before the next attempt. A job that fails in every attempt for the same reason has "
+      "such a fault.",
       limit, options.least_gpus,
       percent(static_cast<double>(again.pre_run.attempts), static_cast<double>(again.failed)),
       percent(static_cast<double>(again.pre_run.gpu_us), lost), gpu_hours(again.pre_run_gpu_us)));
   section.findings.push_back(fmt::format(
       "The retry policy '{}' would have avoided {} of the failed attempts and {} of their GPU time "
-      "({} in total, including saved work). It would have given up {} that passed in the end. Both "
-      "measures together would have avoided {} of the GPU time.",
+      "({} in total, including saved work).",
       asked.options.retry.text(),
       percent(static_cast<double>(again.retry.attempts), static_cast<double>(again.failed)),
-      percent(static_cast<double>(again.retry.gpu_us), lost), gpu_hours(again.lost_gpu_us),
-      many(static_cast<std::size_t>(again.given_up), "job"),
-      percent(static_cast<double>(again.both.gpu_us), lost)));
+      percent(static_cast<double>(again.retry.gpu_us), lost), gpu_hours(again.lost_gpu_us)));
+  section.findings.push_back(fmt::format(
+      "A blacklist would have avoided {} of the failed attempts and {} of their GPU time: it gives "
+      "a job no retries after the last two jobs of its user and name failed for the same reason by "
+      "their own fault.",
+      percent(static_cast<double>(again.blacklist.attempts), static_cast<double>(again.failed)),
+      percent(static_cast<double>(again.blacklist.gpu_us), lost)));
+  section.findings.push_back(fmt::format(
+      "All measures together would have avoided {} of the GPU time. Retry and blacklist would have "
+      "given up {} that passed in the end.",
+      percent(static_cast<double>(again.together.gpu_us), lost),
+      many(static_cast<std::size_t>(again.given_up), "job")));
+}
+
+// Which faults of large jobs a pre-run finds.
+void add_caught(const StudyInput& asked, const Replayed& again, Section& section) {
+  PageTable table;
+  table.key = "pre-run-catches";
+  table.title = fmt::format("Jobs of {} GPUs or more by first failure, and what the pre-run finds",
+                            asked.options.pre_run.least_gpus);
+  table.columns = {"first failure", "jobs", "found by the pre-run", "of them (%)"};
+  const auto add_row = [&](std::string name, const Replayed::Caught& of) {
+    table.rows.push_back(
+        {std::move(name), of.jobs, of.caught,
+         share_cell(static_cast<double>(of.caught), static_cast<double>(of.jobs))});
+  };
+  add_row("user error that no retry fixes", again.user_errors);
+  add_row("other", again.other_errors);
+  section.tables.push_back(std::move(table));
 }
 
 }  // namespace
@@ -97,9 +125,10 @@ void failure_costs(const StudyInput& asked, Section& section) {
   }
   std::array<Cost, kSizes> sizes;
   Cost all;
+  const std::vector<std::size_t> listed = blacklist_stops(asked);
   for (const StudyJob& job : asked.jobs) {
     const PastJob& past = asked.past(job);
-    const Replayed again = replay(asked, past);
+    const Replayed again = replay(asked, past, listed[job.index]);
     const std::int64_t lost = knows.lost ? past.lost_gpu_us : again.lost_gpu_us;
     for (Cost* cost : {&sizes[job.size], &all}) {
       cost->lost_gpu_us = saturating_add(cost->lost_gpu_us, lost);
@@ -124,10 +153,11 @@ void failure_costs(const StudyInput& asked, Section& section) {
   if (knows.attempts && knows.reasons && (all_told || all.again.told > 0)) {
     lack("the reasons of", all.failures - all.again.told, ", counted as not avoidable here");
     add_savings(asked, all.again, section);
+    add_caught(asked, all.again, section);
   } else {
     lacks.push_back(
         std::string(knows.attempts ? "the reasons of failed attempts" : "all attempts of a job") +
-        ", so the savings by a pre-run and adaptive retry are unknown");
+        ", so the savings by a pre-run, adaptive retry and a blacklist are unknown");
   }
   section.missing = fmt::format("{}", fmt::join(lacks, "; "));
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "base/types/saturate.h"
 #include "study/analyze/figures.h"
@@ -158,6 +160,30 @@ PageTable table_of(const StudyInput& asked, const Rows& rows) {
   return table;
 }
 
+PageTable bucket_table(const Rows& rows) {
+  struct Sum {
+    std::int64_t trials = 0;
+    std::int64_t gpu_us = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const Row* row : in_order(rows)) {
+    Sum& sum = sums[row->reason == kUntold ? "unknown" : buckets_of(row->reason)];
+    sum.trials += row->trials;
+    sum.gpu_us = saturating_add(sum.gpu_us, row->gpu_us);
+  }
+  PageTable table;
+  table.key = "failure-buckets";
+  table.title = "Groups of reasons";
+  table.columns = {"bucket", "trials", "of all trials (%)", "of their GPU time (%)"};
+  for (const auto& [name, sum] : sums) {
+    table.rows.push_back(
+        {name, sum.trials,
+         share_cell(static_cast<double>(sum.trials), static_cast<double>(rows.all.trials)),
+         share_cell(static_cast<double>(sum.gpu_us), static_cast<double>(rows.all.gpu_us))});
+  }
+  return table;
+}
+
 const Row& commonest(const Rows& rows) {
   const auto told_end = rows.by_reason.begin() + kUntold;
   return *std::max_element(rows.by_reason.begin(), told_end,
@@ -219,6 +245,7 @@ void failure_table(const StudyInput& asked, Section& section) {
   }
   const Rows rows = rows_of(asked);
   section.tables.push_back(table_of(asked, rows));
+  section.tables.push_back(bucket_table(rows));
   if (rows.all.trials > 0) section.plots.push_back(plot_of(rows));
   say(asked, rows, section);
   section.missing = lacks(asked, rows);

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "study/analyze/input_blacklist.h"
 #include "study/analyze/page_testing.h"
 #include "study/analyze/replay.h"
 #include "study/analyze/testing.h"
@@ -169,7 +170,7 @@ struct Replay : testing::Test {
   Replayed result() {
     const StudyOptions options;
     const StudyInput asked = ask(history, nullptr, options);
-    return replay(asked, history.jobs.back());
+    return replay(asked, history.jobs.back(), blacklist_stops(asked).back());
   }
 
   History history;
@@ -186,6 +187,16 @@ TEST_F(Replay, PreRunCatchesWhatShowsAtOnce) {
   EXPECT_EQ(found.pre_run.attempts, 2);
   EXPECT_EQ(found.pre_run.gpu_us, 8 * (60 + 9700) * 1'000'000LL);
   EXPECT_EQ(found.pre_run_gpu_us, 60'000'000);
+}
+
+TEST_F(Replay, PreRunCatchesASuspectReasonThatEveryAttemptHas) {
+  add_job(history, 0, 8).status = Status::kFailed;
+  add_attempt(history, 0, 100, true, Reason::kCoreDump);
+  EXPECT_EQ(result().pre_run.attempts, 0) << "one attempt shows nothing";
+  add_attempt(history, 100, 200, true, Reason::kCoreDump);
+  EXPECT_EQ(result().pre_run.attempts, 2);
+  history.jobs.back().status = Status::kKilled;
+  EXPECT_EQ(result().pre_run.attempts, 0);
 }
 
 TEST_F(Replay, PreRunDoesNotCatchWhatIsLateNeedsGpusOrGoesWithout) {
@@ -208,7 +219,7 @@ TEST_F(Replay, AdaptiveRetryStopsAtWhatNoRetryCanFix) {
   const Replayed found = result();
   EXPECT_EQ(found.retry.attempts, 2);
   EXPECT_EQ(found.retry.gpu_us, 60'000'000);
-  EXPECT_EQ(found.both.gpu_us, 60'000'000);
+  EXPECT_EQ(found.together.gpu_us, 60'000'000);
   EXPECT_EQ(found.given_up, 0);
 }
 
@@ -230,19 +241,78 @@ TEST_F(Replay, NobodyStopsAtPreemptionsOrWithoutAReason) {
   EXPECT_EQ(result().pre_run.attempts, 0);
 }
 
-TEST_F(Replay, BothTogetherSpareWhatEitherDoes) {
+// Adds a job of the user and name that fails twice at once, with the reason.
+void add_failing(History& history, std::int64_t at, Reason reason, std::string_view name = "e") {
+  add_job(history, at, 1).status = Status::kFailed;
+  history.jobs.back().name = history.names.intern(name);
+  add_attempt(history, at, at + 10, true, reason);
+  add_attempt(history, at + 10, at + 30, true, reason);
+}
+
+TEST_F(Replay, BlacklistStopsRetriesOfTheThirdFailingJobOfAnInput) {
+  history.names.intern("");
+  add_failing(history, 0, Reason::kIncorrectInputs);
+  add_failing(history, 100, Reason::kIncorrectInputs);
+  EXPECT_EQ(result().blacklist.attempts, 0) << "the first two";
+  add_failing(history, 200, Reason::kIncorrectInputs, "other");
+  EXPECT_EQ(result().blacklist.attempts, 0) << "another name";
+  add_failing(history, 300, Reason::kMpiError);
+  EXPECT_EQ(result().blacklist.attempts, 1) << "whatever the reason of the third";
+  EXPECT_EQ(result().blacklist.gpu_us, 20'000'000);
+  EXPECT_EQ(result().retry.attempts, 0);
+  EXPECT_EQ(result().together.attempts, 1);
+}
+
+TEST_F(Replay, BlacklistForgetsAnInputThatSucceedsOrFailsInAnotherWay) {
+  history.names.intern("");
+  add_failing(history, 0, Reason::kIncorrectInputs);
+  add_failing(history, 100, Reason::kSyntaxError);
+  add_failing(history, 200, Reason::kIncorrectInputs);
+  EXPECT_EQ(result().blacklist.attempts, 0) << "each reason is a new fault";
+  add_failing(history, 300, Reason::kIncorrectInputs);
+  add_job(history, 400, 1).status = Status::kPassed;
+  history.jobs.back().name = history.names.intern("e");
+  add_attempt(history, 400, 410);
+  add_failing(history, 500, Reason::kIncorrectInputs);
+  EXPECT_EQ(result().blacklist.attempts, 0) << "one job has passed";
+}
+
+TEST_F(Replay, TogetherSpareWhatAnyMeasureDoes) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     history = random_history(seed, 100);
     const StudyOptions options;
     const StudyInput asked = ask(history, nullptr, options);
+    const std::vector<std::size_t> listed = blacklist_stops(asked);
     for (const StudyJob& job : asked.jobs) {
-      const Replayed found = replay(asked, asked.past(job));
-      // Both spare a tail of the same attempts, so the longer one.
-      EXPECT_EQ(found.both.attempts, std::max(found.pre_run.attempts, found.retry.attempts));
-      EXPECT_EQ(found.both.gpu_us, std::max(found.pre_run.gpu_us, found.retry.gpu_us));
-      EXPECT_LE(found.both.gpu_us, found.lost_gpu_us);
+      const Replayed found = replay(asked, asked.past(job), listed[job.index]);
+      // Each spares a tail of the same attempts, so all together spare the longest.
+      EXPECT_EQ(found.together.attempts,
+                std::max({found.pre_run.attempts, found.retry.attempts, found.blacklist.attempts}));
+      EXPECT_EQ(found.together.gpu_us,
+                std::max({found.pre_run.gpu_us, found.retry.gpu_us, found.blacklist.gpu_us}));
+      EXPECT_LE(found.together.gpu_us, found.lost_gpu_us);
     }
   }
+}
+
+TEST(FailureCosts, PreRunFindsUserErrorsOfGangs) {
+  History history;
+  history.knows = all_known();
+  for (const std::int32_t gpus : {1, 4, 8}) {
+    add_job(history, 0, gpus).status = Status::kFailed;
+    add_attempt(history, 0, 60, true, Reason::kSyntaxError);
+  }
+  add_job(history, 0, 4).status = Status::kFailed;
+  add_attempt(history, 0, 1000, true, Reason::kSyntaxError);
+  add_job(history, 0, 4).status = Status::kFailed;
+  add_attempt(history, 0, 60, true, Reason::kMpiRuntimeFailure);
+  const Page page = study(history, nullptr, StudyOptions());
+  EXPECT_EQ(value_at(page, "pre-run-catches", "user error that no retry fixes", "jobs"), 3);
+  EXPECT_EQ(
+      value_at(page, "pre-run-catches", "user error that no retry fixes", "found by the pre-run"),
+      2);
+  EXPECT_EQ(value_at(page, "pre-run-catches", "other", "jobs"), 1);
+  EXPECT_EQ(value_at(page, "pre-run-catches", "other", "found by the pre-run"), 0);
 }
 
 TEST(FailureCosts, WhatTheSourceCallsLostCounts) {

@@ -1,6 +1,7 @@
 #include "study/analyze/replay.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -12,17 +13,27 @@ namespace {
 
 using Failed = std::vector<FailedRun>;  // Failed attempts of one job, in order.
 
-PreRun pre_run_meets(const StudyInput& asked, const PastJob& job, const FailedRun& failed) {
+// Whether the job failed in every attempt for this reason, which may be a fault of the program.
+bool is_permanent(const PastJob& job, const Failed& failed, Reason reason) {
+  if (info_of(reason).deterministic()) return true;
+  if (info_of(reason).nature != RetryClass::kSuspect) return false;
+  return job.status == Status::kFailed && failed.size() >= 2 &&
+         std::all_of(failed.begin(), failed.end(),
+                     [&](const FailedRun& one) { return one.attempt->reason == reason; });
+}
+
+PreRun pre_run_meets(const StudyInput& asked, const PastJob& job, const Failed& all,
+                     const FailedRun& failed) {
   const std::optional<Reason>& reason = failed.attempt->reason;
   if (!reason || !failed.run) return {};
-  const InjectedFailure trouble{*reason, *failed.run, info_of(*reason).deterministic()};
+  const InjectedFailure trouble{*reason, *failed.run, is_permanent(job, all, *reason)};
   return pre_run(job.gpus, trouble, Duration::max(), asked.options.pre_run);
 }
 
 // Returns the first attempt that the pre-run would have caught, or their number if there is none.
 std::size_t first_caught(const StudyInput& asked, const PastJob& job, const Failed& failed) {
   const auto at = std::find_if(failed.begin(), failed.end(), [&](const FailedRun& one) {
-    return pre_run_meets(asked, job, one).caught;
+    return pre_run_meets(asked, job, failed, one).caught;
   });
   return static_cast<std::size_t>(at - failed.begin());
 }
@@ -30,7 +41,7 @@ std::size_t first_caught(const StudyInput& asked, const PastJob& job, const Fail
 Duration pre_run_takes(const StudyInput& asked, const PastJob& job, const Failed& failed) {
   if (job.attempt_count == 0) return {};
   const std::size_t at = first_caught(asked, job, failed);
-  if (at < failed.size()) return pre_run_meets(asked, job, failed[at]).takes;
+  if (at < failed.size()) return pre_run_meets(asked, job, failed, failed[at]).takes;
   const Duration run = job.run > Duration() ? job.run : Duration::max();
   return pre_run(job.gpus, std::nullopt, run, asked.options.pre_run).takes;
 }
@@ -40,17 +51,35 @@ std::size_t stops_at(const StudyInput& asked, const Failed& failed) {
   std::vector<FailedAttempt> earlier;
   for (std::size_t i = 0; i < failed.size(); ++i) {
     if (!failed[i].attempt->reason) continue;
-    FailedAttempt attempt;
-    attempt.reason = *failed[i].attempt->reason;
-    for (const HostShare& host : asked.history.hosts_of(*failed[i].attempt)) {
-      attempt.nodes.emplace_back(host.node);
-    }
+    FailedAttempt attempt = failed_attempt(asked.history, *failed[i].attempt);
     if (!asked.options.retry.decide(attempt, earlier).again()) return i;
     // No decision depends on how many of these there were.
     if (info_of(attempt.reason).nature != RetryClass::kScheduler)
       earlier.push_back(std::move(attempt));
   }
   return failed.size();
+}
+
+void add_to(Replayed::Caught& sum, const Replayed::Caught& other) {
+  sum.jobs += other.jobs;
+  sum.caught += other.caught;
+}
+
+// Counts the job by its first failure with a known reason, if it is large enough for a pre-run.
+void count_caught(const StudyInput& asked, const PastJob& job, const Failed& failed, bool caught,
+                  Replayed& result) {
+  if (job.gpus < asked.options.pre_run.least_gpus) return;
+  const auto first = std::find_if(failed.begin(), failed.end(), [](const FailedRun& one) {
+    return one.attempt->reason.has_value();
+  });
+  if (first == failed.end()) return;
+  const Reason reason = *first->attempt->reason;
+  const std::array<Bucket, 2>& buckets = info_of(reason).buckets;
+  const bool of_user = std::find(buckets.begin(), buckets.end(), Bucket::kUser) != buckets.end() &&
+                       is_permanent(job, failed, reason);
+  Replayed::Caught& count = of_user ? result.user_errors : result.other_errors;
+  ++count.jobs;
+  if (caught) ++count.caught;
 }
 
 void add_to(Savings& sum, const Savings& other) {
@@ -72,20 +101,28 @@ void Replayed::add(const Replayed& other) {
   lost_gpu_us = saturating_add(lost_gpu_us, other.lost_gpu_us);
   add_to(pre_run, other.pre_run);
   add_to(retry, other.retry);
-  add_to(both, other.both);
+  add_to(blacklist, other.blacklist);
+  add_to(together, other.together);
+  add_to(user_errors, other.user_errors);
+  add_to(other_errors, other.other_errors);
   pre_run_gpu_us = saturating_add(pre_run_gpu_us, other.pre_run_gpu_us);
   given_up += other.given_up;
 }
 
-Replayed replay(const StudyInput& asked, const PastJob& job) {
+Replayed replay(const StudyInput& asked, const PastJob& job, std::size_t listed) {
   const Failed failed = failed_runs(asked.history, job);
   Replayed result;
   result.pre_run_gpu_us = pre_run_takes(asked, job, failed).us();
   const std::size_t caught = first_caught(asked, job, failed);
   const std::size_t stop = stops_at(asked, failed);
   const bool passed = job.status == Status::kPassed;
-  if (passed && stop < failed.size()) result.given_up = 1;
-  const std::size_t spared = passed ? failed.size() : stop + 1;
+  if (passed && (stop < failed.size() || listed < failed.size())) result.given_up = 1;
+  const auto spared_after = [&](std::size_t last) {
+    return passed || last >= failed.size() ? failed.size() : last + 1;
+  };
+  const std::size_t spared = spared_after(stop);
+  const std::size_t unlisted = spared_after(listed);
+  count_caught(asked, job, failed, caught < failed.size(), result);
   for (std::size_t i = 0; i < failed.size(); ++i) {
     const std::optional<Duration> run = failed[i].run;
     const std::int64_t time = gpu_time(run.value_or(Duration()), job.gpus);
@@ -95,7 +132,8 @@ Replayed replay(const StudyInput& asked, const PastJob& job) {
     result.lost_gpu_us = saturating_add(result.lost_gpu_us, time);
     if (i >= caught) result.pre_run.add(time);
     if (i >= spared) result.retry.add(time);
-    if (i >= std::min(caught, spared)) result.both.add(time);
+    if (i >= unlisted) result.blacklist.add(time);
+    if (i >= std::min({caught, spared, unlisted})) result.together.add(time);
   }
   return result;
 }

@@ -214,6 +214,13 @@ std::vector<FailedRun> failed_runs(const History& history, const PastJob& job) {
   return failed;
 }
 
+FailedAttempt failed_attempt(const History& history, const Attempt& attempt) {
+  FailedAttempt failed;
+  failed.reason = *attempt.reason;
+  for (const HostShare& host : history.hosts_of(attempt)) failed.nodes.emplace_back(host.node);
+  return failed;
+}
+
 std::optional<Duration> run_of(const Attempt& attempt) {
   if (attempt.run > Duration()) return attempt.run;
   if (attempt.start == Instant::never() || attempt.end == Instant::never()) return std::nullopt;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/types/time.h"
+#include "engine/failure/retry.h"
 #include "sim/results/waiting_summary.h"
 #include "study/analyze/study.h"
 #include "workload/history/history.h"
@@ -95,6 +96,9 @@ struct FailedRun {
   std::optional<Duration> run;
 };
 std::vector<FailedRun> failed_runs(const History& history, const PastJob& job);  // In order.
+
+// Returns the attempt as the retry policy sees it. REQUIRES: its reason is known.
+FailedAttempt failed_attempt(const History& history, const Attempt& attempt);
 
 // Returns the run time of an attempt, if known.
 std::optional<Duration> run_of(const Attempt& attempt);

@@ -54,6 +54,7 @@ struct PastJob {
   std::int32_t gpus = 0;       // 0: unknown, for example for a Philly job that never ran.
   std::uint32_t tenant = 0;    // Index in History::tenants; 0 (""): unknown.
   std::uint32_t user = 0;      // Index in History::users; 0 (""): unknown.
+  std::uint32_t name = 0;      // Index in History::names: the experiment of the job; 0 (""): unknown.
   std::uint32_t model = 0;     // Index in History::models; 0 (""): unknown.
   std::uint32_t attempts = 0;  // First index in History::attempts; they are in order of time.
   std::uint32_t attempt_count = 0;
@@ -100,7 +101,7 @@ struct History {
   std::vector<HistoryNode> nodes;
   std::vector<WaitSplit> waits;  // One per job if Knows::waits; otherwise empty.
   std::int64_t gpus = 0;         // Number of GPUs of the cluster; 0: unknown.
-  NameTable ids, tenants, users, models;
+  NameTable ids, tenants, users, names, models;
   // One sentence with a count for each kind of skipped record or changed value.
   std::vector<std::string> notes;
 

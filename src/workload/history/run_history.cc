@@ -27,6 +27,7 @@ enum Column : std::size_t {
   kId,
   kTenant,
   kUser,
+  kName,
   kModel,
   kGpus,
   kSubmit,
@@ -43,6 +44,7 @@ enum Column : std::size_t {
 constexpr std::array<std::string_view, kColumns> kNames = {"job_id",
                                                            "tenant",
                                                            "user",
+                                                           "name",
                                                            "model",
                                                            "gpus",
                                                            "submit_s",
@@ -114,6 +116,7 @@ MaybeError JobsFile::read_names(PastJob& job) {
   }
   if (MaybeError refusal = take(rows_.name(kTenant, history_.tenants), job.tenant)) return refusal;
   if (MaybeError refusal = take(rows_.name(kUser, history_.users), job.user)) return refusal;
+  if (MaybeError refusal = take(rows_.name(kName, history_.names), job.name)) return refusal;
   return take(rows_.name(kModel, history_.models), job.model);
 }
 

@@ -43,6 +43,7 @@ void copy_source(const From& from, To& to) {
   to.notes = from.notes;
   to.tenants = from.tenants;
   to.users = from.users;
+  to.names = from.names;
   to.models = from.models;
 }
 
@@ -62,6 +63,7 @@ History from_trace(const Trace& trace) {
     job.gpus = from.gpus;
     job.tenant = from.tenant;
     job.user = from.user;
+    job.name = from.name;
     job.model = from.model;
     job.run = from.duration;
     history.jobs.push_back(job);
@@ -94,6 +96,7 @@ Trace to_trace(const History& history) {
     job.duration = from.run;
     job.gpus = from.gpus;
     job.model = from.model;
+    job.name = from.name;
     job.user = from.user;
     job.tenant = from.tenant;
     trace.jobs.push_back(std::move(job));
