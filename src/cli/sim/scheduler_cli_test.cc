@@ -150,6 +150,10 @@ TEST_F(SchedulerCli, RefusesBadTenants) {
                                  "tenants:\n  list:\n    - {name: a, quota: 4}\n"
                                  "    - {name: b, quota: 5}\n");
   expect_refused("--tenants " + large, large);
+  for (const char* const wrong :
+       {"infer,", "infer,headroom=0.9", "infer,headroom=11", "infer,b=2"}) {
+    expect_refused("--tenants " + std::string(wrong), "expected infer, or infer,headroom=X");
+  }
   for (const char* const scheduler : kSchedulers) {
     const std::string preset = "--scheduler " + std::string(scheduler) + " --tenants ";
     expect_refused(preset + "a=6,b=3",
@@ -167,6 +171,9 @@ TEST_F(SchedulerCli, TenantsMatterUnderEveryPreset) {
     EXPECT_EQ(json["quotas"].size(), 2u);
     EXPECT_TRUE(json["quotas"][0]["gpus"].is_number_integer());
     EXPECT_EQ(run(preset + "infer")["finished"], 5) << scheduler;
+    const Json roomy = run(preset + "infer,headroom=2");
+    EXPECT_EQ(roomy["finished"], 5) << scheduler;
+    EXPECT_GT(roomy["quotas"][0]["gpus"].get<int>() + roomy["quotas"][1]["gpus"].get<int>(), 8);
   }
 }
 

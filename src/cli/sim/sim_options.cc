@@ -19,6 +19,23 @@ namespace {
 
 constexpr std::size_t kMaxQueues = 100;
 constexpr int kMaxPatience = 1'000'000;
+constexpr std::string_view kInfer = "infer";
+constexpr std::string_view kHeadroom = "infer,headroom=";
+
+// Parses "infer" and "infer,headroom=1.5".
+Result<TenantRules> infer_rules(std::string_view text) {
+  TenantRules rules;
+  if (text == kInfer) return rules;
+  const double most = kMaxHeadroomPermille / 1000.0;
+  const Result<double> headroom =
+      parse_number(text.starts_with(kHeadroom) ? text.substr(kHeadroom.size()) : "");
+  if (!headroom.ok() || headroom.value() < 1 || headroom.value() > most) {
+    return Error{fmt::format("{}: expected infer, or infer,headroom=X with X from 1 to {}",
+                             in_quotes(text), most)};
+  }
+  rules.headroom_permille = static_cast<std::int32_t>(std::lround(headroom.value() * 1000));
+  return rules;
+}
 
 }  // namespace
 
@@ -116,13 +133,15 @@ MaybeError SimRequest::read_failures(SimOptions& common) const {
 MaybeError SimRequest::read_tenants_option(const Trace& trace, const Topology& topology,
                                            std::optional<TenantTree>& tenants) const {
   const std::int32_t gpus = topology.total().gpus;
-  if (tenants_ == "infer") {
+  if (tenants_ == kInfer || tenants_.starts_with("infer,")) {
+    const Result<TenantRules> rules = infer_rules(tenants_);
+    if (!rules.ok()) return Error{"--tenants: " + rules.error().message};
     std::vector<TenantDemand> demand;
     for (const TraceJob& job : trace.jobs) {
       demand.push_back(
           {trace.tenants[job.tenant], saturating_multiply(job.duration.us(), job.gpus)});
     }
-    Result<TenantTree> inferred = infer_quotas(demand, gpus);
+    Result<TenantTree> inferred = infer_quotas(demand, gpus, rules.value());
     if (!inferred.ok()) return Error{"--tenants infer: " + inferred.error().message};
     tenants = std::move(inferred).value();
   } else if (!tenants_.empty()) {

@@ -154,7 +154,8 @@ void SimRequest::add_cost_options(Command command) {
 
 void SimRequest::add_planner_options(Command command) {
   command.add_option("--tenants", tenants_,
-                     "tenant quotas: file, a=64,b=32[,share=weight][,reclaim=0.9], or infer");
+                     "tenant quotas: file, a=64,b=32[,share=weight][,reclaim=0.9], or "
+                     "infer[,headroom=1.5]");
   command.add_option("--spread", spread_,
                      "on: gangs on several nodes run slower; or off (default: on with --scheduler, "
                      "otherwise off)");

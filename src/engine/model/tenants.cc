@@ -202,7 +202,11 @@ MaybeError TenantTree::check_parents() const {
 }
 
 MaybeError TenantTree::check(std::int64_t total_gpus) const {
-  return check_sum(top_, total_gpus, fmt::format("the cluster's {}", total_gpus));
+  if (rules_.headroom_permille == 1000) {
+    return check_sum(top_, total_gpus, fmt::format("the cluster's {}", total_gpus));
+  }
+  const std::int64_t limit = total_gpus * rules_.headroom_permille / 1000;
+  return check_sum(top_, limit, fmt::format("the {} that the headroom allows", limit));
 }
 
 MaybeError TenantTree::check_sum(const std::vector<TenantId>& beside, std::int64_t limit,
@@ -275,8 +279,11 @@ Result<TenantTree> infer_quotas(std::span<const TenantDemand> demand, std::int64
   // Without any demand, all tenants get equal quotas.
   const auto idle = [](std::int64_t amount) { return amount == 0; };
   if (std::all_of(amounts.begin(), amounts.end(), idle)) amounts.assign(amounts.size(), 1);
-  const std::vector<std::int64_t> quotas = apportion(amounts, total_gpus);
-  for (std::size_t i = 0; i < quotas.size(); ++i) list.tenants[i].quota = quotas[i];
+  const std::vector<std::int64_t> quotas =
+      apportion(amounts, total_gpus * rules.headroom_permille / 1000);
+  for (std::size_t i = 0; i < quotas.size(); ++i) {
+    list.tenants[i].quota = std::min(quotas[i], total_gpus);
+  }
   return TenantTree::build(list);
 }
 

@@ -24,6 +24,7 @@ inline constexpr std::size_t kMaxTenants = 10'000;
 inline constexpr std::size_t kMaxTenantLevels = 8;
 inline constexpr std::int64_t kMaxQuota = kMaxNodes * static_cast<std::int64_t>(kMaxGpusPerNode);
 inline constexpr std::int32_t kMaxWeightMilli = 1'000'000;
+inline constexpr std::int32_t kMaxHeadroomPermille = 10'000;
 
 // Tenant of jobs that name no tenant.
 inline constexpr std::string_view kDefaultTenant = "default";
@@ -45,6 +46,9 @@ struct TenantRules {
   Sharing sharing = Sharing::kQuota;
   // Fraction of the cluster's GPUs in use, in thousandths, above which lent GPUs are reclaimed.
   std::int32_t reclaim_permille = 900;
+  // Sum of the top-level quotas that the cluster allows, in thousandths of its GPUs. With more than
+  // 1000, not all tenants can use their quotas at the same time.
+  std::int32_t headroom_permille = 1000;
 };
 
 // A tenant as configured. The line numbers are for error messages; 0 means unknown.
@@ -87,8 +91,8 @@ class TenantTree {
   // quota without any quota.
   static Result<TenantTree> build(const TenantList& list);
 
-  // Fails if the quotas exceed the cluster's GPUs. Callers check this once for each pair of tree
-  // and cluster.
+  // Fails if the quotas exceed the cluster's GPUs with headroom. Callers check this once for each
+  // pair of tree and cluster.
   MaybeError check(std::int64_t total_gpus) const;
 
   std::size_t size() const { return tenants_.size(); }  // At least 1.
@@ -132,8 +136,9 @@ struct TenantDemand {
   std::int64_t gpu_us = 0;
 };
 
-// Creates quotas for a workload without any: the cluster's GPUs in proportion to demand, at least 1
-// per tenant, in total exactly total_gpus (docs/reference/formats.md, "Tenants"). Entries with the
+// Creates quotas for a workload without any: the cluster's GPUs with headroom in proportion to
+// demand, at least 1 and at most total_gpus per tenant. Without headroom, their sum is total_gpus
+// (docs/reference/formats.md, "Tenants"). Entries with the
 // same name are added, so one entry per job is allowed. Ids follow the first appearance. An empty
 // list gives one tenant, kDefaultTenant. Fails if there are more tenants than GPUs.
 Result<TenantTree> infer_quotas(std::span<const TenantDemand> demand, std::int64_t total_gpus,

@@ -305,6 +305,18 @@ TEST(InferQuotas, KeepsTheRulesGiven) {
   EXPECT_EQ(infer_quotas(demand, 2, {Sharing::kFair, 500}).value().reclaim_permille(), 500);
 }
 
+TEST(InferQuotas, HeadroomAllowsMoreThanTheCluster) {
+  const std::vector<TenantDemand> demand = {{"a", 3}, {"b", 1}};
+  TenantRules rules;
+  rules.headroom_permille = 1500;
+  const TenantTree tree = infer_quotas(demand, 8, rules).value();
+  EXPECT_EQ(tree[TenantId(0)].quota, 8) << "9 of the 12, but no more than the cluster has";
+  EXPECT_EQ(tree[TenantId(1)].quota, 3);
+  EXPECT_FALSE(tree.check(8).has_value());
+  EXPECT_EQ(tree.check(7)->message,
+            "quota: tenant 'b': 3 GPUs, more than the 2 left of the 10 that the headroom allows");
+}
+
 TEST(InferQuotas, HugeDemandDoesNotRunOver) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(inferred({{"a", kLargest}, {"b", kLargest}, {"a", kLargest}}, kMaxQuota),
