@@ -47,6 +47,9 @@ class Runner {
       return result_;
     }
     if (const MaybeError refusal = make_directory(dir_)) return *refusal;
+    for (const auto& [name, lines] : experiment_.files) {
+      if (const MaybeError refusal = write(name, lines)) return *refusal;
+    }
     for (const Work& work : prepared()) {
       if (const MaybeError refusal = run_all({work}, 1)) return *refusal;
     }
@@ -55,6 +58,12 @@ class Runner {
   }
 
  private:
+  MaybeError write(const std::string& name, const std::vector<std::string>& lines) {
+    result_.commands.push_back(fmt::format("printf '%s\\n' '{}' > $DIR/{}/{}",
+                                           fmt::join(lines, "' '"), experiment_.name, name));
+    return write_atomically(dir_ + "/" + name, fmt::format("{}\n", fmt::join(lines, "\n")));
+  }
+
   std::string filled(const std::string& command) const {
     return substituted(substituted(command, "dir", dir_), "data", options_.data);
   }

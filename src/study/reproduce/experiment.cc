@@ -45,9 +45,9 @@ class ExperimentReader {
   }
 
  private:
-  static constexpr std::array<std::string_view, 11> kKeys = {"name",  "paper",  "title",   "about",
-                                                             "needs", "quick",  "prepare", "runs",
-                                                             "over",  "claims", "plots"};
+  static constexpr std::array<std::string_view, 12> kKeys = {"name",  "paper", "title",  "about",
+                                                             "needs", "quick", "files",  "prepare",
+                                                             "runs",  "over",  "claims", "plots"};
   static constexpr std::array<std::string_view, 13> kClaimKeys = {
       "claim",         "source",   "unit",    "decimals", "published", "value", "within",
       "within_points", "at_least", "at_most", "above",    "below",     "why"};
@@ -63,6 +63,7 @@ class ExperimentReader {
     experiment.about = lines_or_none(item, "about");
     experiment.needs = lines_or_none(item, "needs");
     if (const Item* quick = item.find("quick")) experiment.quick = reader_.flag(*quick);
+    if (const Item* files = item.find("files")) read_files(*files, experiment);
     experiment.prepare = lines_or_none(item, "prepare");
     for (const std::string& command : experiment.prepare) check_command(item, command);
     experiment.over = lines_or_none(item, "over");
@@ -101,13 +102,28 @@ class ExperimentReader {
     reader_.refuse(item, "unknown command " + in_quotes(verb) + suggestion(verb, kVerbs));
   }
 
-  std::vector<std::string> lines_or_none(const Item& map, std::string_view key) {
+  std::vector<std::string> lines_of(const Item& list) {
     std::vector<std::string> lines;
-    const Item* list = map.find(key);
-    if (list == nullptr) return lines;
-    reader_.expect_list(*list);
-    for (const Item& line : list->items) lines.push_back(reader_.line(line));
+    reader_.expect_list(list);
+    for (const Item& line : list.items) lines.push_back(reader_.line(line));
     return lines;
+  }
+  std::vector<std::string> lines_or_none(const Item& map, std::string_view key) {
+    const Item* list = map.find(key);
+    return list == nullptr ? std::vector<std::string>() : lines_of(*list);
+  }
+
+  // The commands that are shown create the files, with each line in single quotes.
+  void read_files(const Item& files, Experiment& experiment) {
+    if (files.kind != Item::Kind::kMap) reader_.refuse(files, "expected names and lines of files");
+    for (const Item& file : files.items) {
+      check_chars(file, file.key, kValueChars);
+      if (file.key.starts_with('.')) reader_.refuse(file, "a name must not begin with '.'");
+      experiment.files.emplace_back(file.key, lines_of(file));
+      for (const std::string& line : experiment.files.back().second) {
+        if (line.find('\'') != std::string::npos) reader_.refuse(file, "must not contain '");
+      }
+    }
   }
 
   std::optional<double> number_or_none(const Item& map, std::string_view key) {

@@ -46,6 +46,8 @@ struct Experiment {
   std::vector<std::string> about;  // Sentences: the setting and the assumptions.
   std::vector<std::string> needs;  // Files that the data directory must contain.
   bool quick = false;              // Part of the short form.
+  // Small input files: name and lines. They are written to {dir} first.
+  std::vector<std::pair<std::string, std::vector<std::string>>> files;
   // Commands without "muster". {dir} is the working directory of the experiment, {data} the data
   // directory, {x} a value of `over`.
   std::vector<std::string> prepare;                       // Run first, one after another.

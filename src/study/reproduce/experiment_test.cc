@@ -46,6 +46,20 @@ TEST(Experiments, OfThisRepositoryAreValid) {
   }
 }
 
+TEST(Experiments, MayContainSmallFiles) {
+  const auto read = [](const std::string& files) {
+    return with(kSmall, "  runs:", "  files: " + files + "\n  runs:");
+  };
+  const Result<std::vector<Experiment>> good = parse_experiments(read("{j.csv: [a, b c]}"), "e");
+  ASSERT_TRUE(good.ok()) << good.error().message;
+  using Files = std::vector<std::pair<std::string, std::vector<std::string>>>;
+  EXPECT_EQ(good.value()[0].files, (Files{{"j.csv", {"a", "b c"}}}));
+  for (const char* const bad : {"[a]", "{../j: [a]}", "{..: [a]}", "{.j: [a]}", "{a/b: [a]}",
+                                "{j: a}", "{j: [\"it's\"]}"}) {
+    EXPECT_FALSE(parse_experiments(read(bad), "e").ok()) << bad;
+  }
+}
+
 TEST(Experiments, AreRead) {
   const Result<std::vector<Experiment>> read = parse_experiments(kSmall, "e.yaml");
   ASSERT_TRUE(read.ok()) << read.error().message;
