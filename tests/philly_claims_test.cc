@@ -104,46 +104,5 @@ TEST_F(PhillyClaims, GpuUtilizationHasThePublishedMeans) {
   EXPECT_NEAR(value("use-of-dedicated", "16 GPUs on 2 nodes", "mean (%)"), 41.5, 3);
 }
 
-// The study's test with ResNet-50 on two GPUs. Short jobs make the placement: they leave one GPU
-// free on each of two nodes.
-class TwoGpuTest : public ScratchTest {
- protected:
-  double use_of(const std::string& jobs, const std::string& cluster, const std::string& placement) {
-    const std::string trace = file("jobs.csv", "job_id,submit_s,gpus,duration_s,model\n" + jobs);
-    const std::string profiles =
-        file("profiles.yaml", "profiles:\n  - name: resnet50\n    gpu_use: 0.577\n");
-    const std::string run = path("run");
-    muster("sim --trace " + trace + " --cluster " + cluster + " --profiles " + profiles +
-           " --out " + run);
-    const Output got = muster("analyze --json --profiles " + profiles + " " + run);
-    fs::remove_all(run);
-    EXPECT_EQ(got.status, kExitDone) << got.err;
-    const Json page = Json::parse(got.out);
-    for (const Json& section : page.at("sections")) {
-      for (const Json& table : section.at("tables")) {
-        if (table.at("key") != "use-of-2-by-neighbors") continue;
-        for (const Json& row : table.at("rows")) {
-          if (row.at(0) == placement) return row.at(1).get<double>();
-        }
-      }
-    }
-    ADD_FAILURE() << "no row " << placement;
-    return -1;
-  }
-};
-
-TEST_F(TwoGpuTest, HasThePublishedUtilization) {
-  const std::string job = "a,0,2,60000,resnet50\n";
-  EXPECT_NEAR(use_of(job, "1x2", "one node"), 57.7, 0.1);
-  EXPECT_NEAR(use_of(job, "2x1", "two nodes"), 49.6, 0.1);
-  EXPECT_NEAR(use_of("p,0,1,100000,\nr,0,1,10,\nq,1,1,100000,\na,20,2,60000,resnet50\n", "2x2",
-                     "two nodes, next to other jobs"),
-              37.5, 0.1);
-  EXPECT_NEAR(use_of("p,0,1,40,\nr,0,1,10,\nq,1,1,39,\na,20,2,60000,resnet50\n"
-                     "b,50,2,59970,resnet50\n",
-                     "2x2", "two nodes, next to other spread jobs"),
-              36.5, 0.1);
-}
-
 }  // namespace
 }  // namespace muster
