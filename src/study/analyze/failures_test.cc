@@ -241,7 +241,7 @@ TEST_F(Replay, NobodyStopsAtPreemptionsOrWithoutAReason) {
   EXPECT_EQ(result().pre_run.attempts, 0);
 }
 
-// Adds a job of the user and name that fails twice at once, with the reason.
+// Adds a job of the user and name that fails twice, with the reason.
 void add_failing(History& history, std::int64_t at, Reason reason, std::string_view name = "e") {
   add_job(history, at, 1).status = Status::kFailed;
   history.jobs.back().name = history.names.intern(name);
@@ -257,7 +257,7 @@ TEST_F(Replay, BlacklistStopsRetriesOfTheThirdFailingJobOfAnInput) {
   add_failing(history, 200, Reason::kIncorrectInputs, "other");
   EXPECT_EQ(result().blacklist.attempts, 0) << "another name";
   add_failing(history, 300, Reason::kMpiError);
-  EXPECT_EQ(result().blacklist.attempts, 1) << "whatever the reason of the third";
+  EXPECT_EQ(result().blacklist.attempts, 1) << "for any reason of the third";
   EXPECT_EQ(result().blacklist.gpu_us, 20'000'000);
   EXPECT_EQ(result().retry.attempts, 0);
   EXPECT_EQ(result().together.attempts, 1);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the failed attempts that a blacklist of inputs would have avoided: users and job names whose
-// jobs fail repeatedly by their own fault; see InputBlame. failure_costs.cc uses it.
+// Finds the failed attempts that a blacklist of inputs would have avoided: users and job names
+// whose jobs fail repeatedly by their own fault; see InputBlame. failure_costs.cc uses it.
 
 #include <cstddef>
 #include <limits>

@@ -1,14 +1,15 @@
 #pragma once
 
-// Replays a job's failed attempts under a pre-run, a retry policy and a blacklist of inputs, to find
-// the attempts that would have been avoided. failure_costs.cc calls it.
+// Replays a job's failed attempts under a pre-run, a retry policy and a blacklist of inputs, to
+// find the attempts that would have been avoided. failure_costs.cc calls it.
 //
 // Assumptions: a fault of the program or its inputs (a reason that no retry can fix, or the same
 // suspect reason in all attempts of a failed job) appears in the pre-run as soon as it appeared in
 // the attempt, if it appears on one GPU at all. The user then
 // fixes the program, so this attempt and all later failures are avoided. A retry policy or a
-// blacklist that stops the job avoids the later failed attempts. If the job succeeded in the end, stopping would have been
-// wrong: this is counted and saves nothing. Attempts without a known reason do not stop retries.
+// blacklist that stops the job avoids the later failed attempts. If the job succeeded in the end,
+// stopping would have been wrong: this is counted and saves nothing. Attempts without a known
+// reason do not stop retries.
 
 #include <cstddef>
 #include <cstdint>

@@ -50,12 +50,12 @@ struct PastJob {
   std::uint32_t id = 0;  // Index in History::ids.
   Instant submit;
   Status status = Status::kUnknown;
-  bool rejected = false;       // Could never run, so it did not wait; its status is kUnknown.
-  std::int32_t gpus = 0;       // 0: unknown, for example for a Philly job that never ran.
-  std::uint32_t tenant = 0;    // Index in History::tenants; 0 (""): unknown.
-  std::uint32_t user = 0;      // Index in History::users; 0 (""): unknown.
-  std::uint32_t name = 0;      // Index in History::names: the experiment of the job; 0 (""): unknown.
-  std::uint32_t model = 0;     // Index in History::models; 0 (""): unknown.
+  bool rejected = false;     // Could never run, so it did not wait; its status is kUnknown.
+  std::int32_t gpus = 0;     // 0: unknown, for example for a Philly job that never ran.
+  std::uint32_t tenant = 0;  // Index in History::tenants; 0 (""): unknown.
+  std::uint32_t user = 0;    // Index in History::users; 0 (""): unknown.
+  std::uint32_t name = 0;    // Index in History::names: the experiment of the job; 0 (""): unknown.
+  std::uint32_t model = 0;   // Index in History::models; 0 (""): unknown.
   std::uint32_t attempts = 0;  // First index in History::attempts; they are in order of time.
   std::uint32_t attempt_count = 0;
   std::int32_t failures = 0;     // Number of failed attempts.
