@@ -55,10 +55,6 @@ constexpr double kNearBest = 0.99;
 // elasticflow_throughputs.csv (steps per second at a fixed global batch size).
 constexpr Scaling kTypicalScaling = {0.90, 0.098, 0.0030};
 
-// Typical curve, not measured: falls from 2.2 towards 0.2. By the rule of Optimus it converges
-// after 38 training epochs.
-constexpr LossFacts kTypicalLoss = {0.05, 0.5, 0.2};
-
 }  // namespace
 
 Profile::Profile() : scaling_(kTypicalScaling) {}
@@ -66,7 +62,9 @@ Profile::Profile() : scaling_(kTypicalScaling) {}
 Profile Profile::unknown(std::string name) {
   Profile profile;
   profile.name_ = std::move(name);
-  profile.loss_ = kTypicalLoss;
+  // Typical curve, not measured: falls from 2.2 towards 0.2. By the rule of Optimus it converges
+  // after 38 training epochs.
+  profile.loss_ = LossFacts{0.05, 0.5, 0.2};
   profile.cpu_points_ = {kReferenceShare.cpu_milli};
   profile.mem_points_ = {kReferenceShare.mem_mib};
   return profile;

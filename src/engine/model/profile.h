@@ -11,6 +11,7 @@
 
 #include "base/types/id.h"
 #include "base/types/result.h"
+#include "engine/model/loss_facts.h"
 #include "engine/model/resources.h"
 #include "engine/model/speed_facts.h"
 

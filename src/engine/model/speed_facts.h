@@ -51,11 +51,4 @@ struct ExchangeFacts {
   double compute_seconds = 0;  // One step without communication.
 };
 
-// Validation loss after e training epochs: 1 / (b0 * e + b1) + b2.
-struct LossFacts {
-  double b0 = 0;  // Zero: the loss never falls and the job ends without convergence.
-  double b1 = 0;  // Above zero.
-  double b2 = 0;
-};
-
 }  // namespace muster

@@ -11,8 +11,17 @@ namespace {
 // For profiles without a loss curve, or with a loss that never falls.
 constexpr double kPassesWithoutCurve = 50;
 
-LossCurve curve_of(const LossFacts& facts) {
-  return exact_loss_curve(facts.b0, facts.b1, facts.b2);
+// Training epochs until the loss converges by Optimus' rule. At most the recorded ones.
+double epochs_to_converge(const LossFacts& loss) {
+  if (loss.points.empty()) {
+    if (loss.b0 <= 0) return kPassesWithoutCurve;
+    return remaining_epochs(exact_loss_curve(loss.b0, loss.b1, loss.b2), 0);
+  }
+  const ConvergenceRule rule;
+  const double min_fall = rule.threshold * std::ranges::max(loss.points);
+  int epoch = rule.window;
+  while (epoch < loss.epochs && loss.at(epoch - rule.window) - loss.at(epoch) >= min_fall) ++epoch;
+  return std::min<double>(epoch, loss.epochs);
 }
 
 }  // namespace
@@ -33,7 +42,7 @@ double NoisyReports::passes_in_all(ProfileId profile) {
   double& passes = passes_[profile];
   if (passes > 0) return passes;
   const std::optional<LossFacts>& loss = (*profiles_)[profile].loss();
-  passes = loss && loss->b0 > 0 ? remaining_epochs(curve_of(*loss), 0) : kPassesWithoutCurve;
+  passes = loss ? epochs_to_converge(*loss) : kPassesWithoutCurve;
   return passes = std::max(passes, 1.0);
 }
 
@@ -45,7 +54,7 @@ JobReported NoisyReports::report(const Progress& progress) {
   said.speed = blurred(progress.speed);
   said.steps = progress.done.in_seconds() * profile.steps_per_second(progress.gpus);
   said.passes = passes_in_all(progress.profile) * part;
-  if (profile.loss()) said.loss = blurred(curve_of(*profile.loss()).at(said.passes));
+  if (profile.loss()) said.loss = blurred(profile.loss()->at(said.passes));
   return said;
 }
 

@@ -42,6 +42,31 @@ TEST(NoisyReports, ALossThatNeverFallsIsReportedAsItIs) {
   EXPECT_GT(testimony.report(half_done()).passes, 0);
 }
 
+TEST(NoisyReports, RecordedLossesAreReportedUntilTheyConverge) {
+  LossFacts recorded;
+  recorded.epochs = 60;
+  // Falls by 0.3 per epoch until epoch 10, rises, and then never changes.
+  for (int epoch = 0; epoch <= 60; ++epoch) {
+    recorded.points.push_back(epoch <= 10 ? 4 - 0.3 * epoch : 1.5);
+  }
+  const ProfileTable table = one_profile(recorded);
+  NoisyReports testimony(table, 0, 1);
+  const JobReported said = testimony.report(half_done());
+  // From epoch 8 with a loss of 1.6 to epoch 18, the loss falls by less than 5% of 4.
+  EXPECT_DOUBLE_EQ(said.passes, 9);
+  EXPECT_DOUBLE_EQ(said.loss, 4 - 0.3 * 9);
+}
+
+TEST(NoisyReports, AJobEndsAfterTheRecordedEpochsAtTheLatest) {
+  LossFacts recorded;
+  recorded.points = {4, 3, 2, 1};
+  recorded.epochs = 12;
+  const ProfileTable table = one_profile(recorded);
+  NoisyReports testimony(table, 0, 1);
+  EXPECT_DOUBLE_EQ(testimony.report(half_done()).passes, 6);
+  EXPECT_DOUBLE_EQ(testimony.report(half_done()).loss, 2.5);
+}
+
 TEST(NoisyReports, NoiseIsOfTheStatedSizeAndRepeatsWithTheSeed) {
   const ProfileTable table = one_profile({0.3, 0.5, 0.1});
   NoisyReports one(table, 0.05, 3);

@@ -94,6 +94,35 @@ TEST(ProfilesFile, ReadsHowAJobScalesAndLearns) {
   EXPECT_EQ(flow.gpu_use(), 1);
 }
 
+TEST(ProfilesFile, ReadsRecordedLosses) {
+  const auto read = [](std::string_view loss) {
+    const Result<ProfileFile> file =
+        parse_profiles(replaced(kSmallProfiles, "b0: 0.02, b1: 0.2, b2: 1.5", loss), "p.yaml");
+    EXPECT_TRUE(file.ok()) << file.error().message;
+    return *file.value().table[ProfileId(1)].loss();
+  };
+  const LossFacts each_epoch = read("points: [4, 2.5, 3]");
+  EXPECT_EQ(each_epoch.points, (std::vector<double>{4, 2.5, 3}));
+  EXPECT_EQ(each_epoch.epochs, 2);
+  EXPECT_EQ(read("points: [4, 2.5, 3], epochs: 90").epochs, 90);
+}
+
+TEST(ProfilesFile, RefusesImpossibleRecordedLosses) {
+  const auto refusal = [](std::string_view loss) {
+    return profiles_refusal(replaced(kSmallProfiles, "b0: 0.02, b1: 0.2, b2: 1.5", loss));
+  };
+  EXPECT_EQ(refusal("points: [4, 3], b2: 1"), "p.yaml:16: b2: cannot be used with 'points'");
+  EXPECT_EQ(refusal("b0: 1, b1: 1, epochs: 9"), "p.yaml:16: epochs: requires 'points'");
+  EXPECT_EQ(refusal("points: [4]"), "p.yaml:16: points: must have 2 to 1000 losses, but has 1");
+  std::string many = "points: [4";
+  for (int i = 0; i < 1000; ++i) many += ", 3";
+  EXPECT_EQ(refusal(many + "]"), "p.yaml:16: points: must have 2 to 1000 losses, but has 1001");
+  EXPECT_NE(refusal("points: 4").find("p.yaml:16: points: "), std::string::npos);
+  EXPECT_NE(refusal("points: [4, 0]").find("p.yaml:16: points: "), std::string::npos);
+  EXPECT_NE(refusal("points: [4, .nan]").find("p.yaml:16: points: "), std::string::npos);
+  EXPECT_NE(refusal("points: [4, 3], epochs: 0").find("p.yaml:16: epochs: "), std::string::npos);
+}
+
 TEST(ProfilesFile, ReadsTheDocumentedExample) {
   const Result<ProfileFile> file = parse_profiles(documented("profiles:"), "formats.md");
   ASSERT_TRUE(file.ok()) << file.error().message;
