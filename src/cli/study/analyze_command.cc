@@ -82,9 +82,10 @@ void AnalyzeCommand::add_to(Command app) {
       "--tenants", tenants_,
       "tenant quotas: file, or a=64,b=32 (default: inferred from the GPUs that each "
       "tenant used)");
-  command_.add_option("--profiles", profiles_,
-                      "file of model profiles, for their loss curves and GPU utilization (default: "
-                      "the built-in profiles)");
+  command_.add_option(
+      "--profiles", profiles_,
+      "file of model profiles, for their recorded losses and GPU utilization (default: "
+      "the built-in profiles)");
   command_.add_option("--out", out_, "directory for index.html and a CSV per table and plot");
   command_.add_flag("--json", json_, "print the study as JSON");
   command_.footer(

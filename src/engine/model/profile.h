@@ -75,15 +75,11 @@ class Profile {
   double steps_per_second(std::int32_t gpus) const;
   // Loss curve, or nullopt if the profile has none. Unknown profiles have a typical one.
   const std::optional<LossFacts>& loss() const { return loss_; }
-  bool states_loss() const { return loss_stated_; }  // The loss curve is from the profile file.
   // GPU utilization from 0 to 1 when the job has the GPU alone; 1 unless stated.
   double gpu_use() const { return gpu_use_; }
 
   void state_scaling(const Scaling& scaling) { scaling_ = scaling; }
-  void state_loss(const LossFacts& loss) {
-    loss_ = loss;
-    loss_stated_ = true;
-  }
+  void state_loss(LossFacts loss) { loss_ = std::move(loss); }
   void state_gpu_use(double part) { gpu_use_ = part; }
   void state_skew(double share) { skew_ = share; }
   void state_exchange(const ExchangeFacts& exchange) { exchange_ = exchange; }
@@ -114,7 +110,6 @@ class Profile {
   double gpu_use_ = 1;
   Scaling scaling_;  // The constructor sets a typical curve.
   std::optional<LossFacts> loss_;
-  bool loss_stated_ = false;
   std::vector<std::pair<std::string, double>> gpu_factors_;
 };
 

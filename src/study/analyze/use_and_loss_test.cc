@@ -71,46 +71,54 @@ TEST(Utilization, MeansOfJobsWhereThatIsAll) {
             "The mean GPU utilization of 2 jobs was 37.5%.");
 }
 
-TEST(LastEpochs, AsTheProfilesSay) {
+TEST(LastEpochs, AreThoseAfterALossWithinATenthOfAPercent) {
+  const auto recorded = [](std::vector<double> points) {
+    LossFacts facts;
+    facts.points = std::move(points);
+    facts.epochs = 50;
+    return facts;
+  };
   ProfileTable profiles;
-  Profile quick = Profile::unknown("quick");
-  const LossFacts facts{0.3, 0.5, 1.0};
-  quick.state_loss(facts);
-  ASSERT_TRUE(profiles.add(quick).ok());
-  ASSERT_TRUE(profiles.add(Profile::unknown("sized")).ok()) << "a typical loss is not a fact";
+  Profile flat = Profile::unknown("flat");
+  flat.state_loss(recorded({3, 1.002, 1.001, 1.3, 1.0005, 1}));
+  Profile late = Profile::unknown("late");
+  late.state_loss(recorded({3, 2, 1, 1.3, 0.9, 1.2}));
+  Profile fitted = Profile::unknown("fitted");
+  fitted.state_loss({0.3, 0.5, 1});
+  for (const Profile& profile : {flat, late, fitted}) ASSERT_TRUE(profiles.add(profile).ok());
   History history;
-  add_job(history, 0, 2).run = Duration::seconds(100);
-  history.jobs.back().model = history.models.intern("quick");
-  history.jobs.back().status = Status::kPassed;
-  add_job(history, 0, 1).model = history.models.intern("strange");
-  add_job(history, 0, 1).model = history.models.intern("sized");
+  for (const char* const model : {"flat", "flat", "flat", "late", "fitted", "strange"}) {
+    add_job(history, 0, 1).run = Duration::seconds(100);
+    history.jobs.back().model = history.models.intern(model);
+    history.jobs.back().status = Status::kPassed;
+  }
+  history.jobs[0].gpus = 5;
+  history.jobs[2].status = Status::kKilled;
   StudyOptions options;
   options.profiles = &profiles;
   const Page page = study(history, nullptr, options);
   expect_sound(page);
-  // Losses one by one: the job is done when ten more passes gain less than 5% of the first loss.
-  const auto loss = [&](int k) { return 1 / (facts.b0 * k + facts.b1) + facts.b2; };
-  int all = 10;
-  while (loss(all - 10) - loss(all) >= 0.05 * loss(0)) ++all;
-  const auto until = [&](double part) {
-    for (int k = 1; k < all; ++k) {
-      if (loss(0) - loss(k) >= part * (loss(0) - loss(all))) return 100.0 * k / all;
-    }
-    return 100.0;
+  const auto value = [&](const char* row, const char* column) {
+    return value_at(page, "last-epochs", row, column);
   };
-  EXPECT_LT(until(0.9), until(0.99));
-  EXPECT_LT(until(0.99), 100);
-  EXPECT_EQ(value_at(page, "last-epochs-by-model", "quick", "passes"), all);
-  EXPECT_NEAR(value_at(page, "last-epochs-by-model", "quick", "until 90% of the fall (%)"),
-              until(0.9), 1e-9);
-  EXPECT_NEAR(value_at(page, "last-epochs", "passed", "passes until 90% of the fall (%)"),
-              until(0.9), 1e-9);
-  EXPECT_NEAR(value_at(page, "last-epochs", "passed", "until 99% (%)"), until(0.99), 1e-9);
-  EXPECT_NEAR(value_at(page, "last-epochs", "passed", "GPU time after that (%)"), 100 - until(0.99),
+  EXPECT_EQ(value("passed", "jobs"), 3);
+  EXPECT_NEAR(value("passed", "within 0.1% of the best loss by 40% of the epochs (%)"), 200 / 3.0,
               1e-9);
-  EXPECT_EQ(value_at(page, "last-epochs", "killed", "jobs"), 0);
+  EXPECT_NEAR(value("passed", "epochs until then (%)"), (40 + 40 + 80) / 3.0, 1e-9);
+  EXPECT_NEAR(value("passed", "GPU time after that (%)"), (5 * 60 + 60 + 20) / 7.0, 1e-9);
+  EXPECT_NEAR(value("passed", "best loss in the last epoch (%)"), 200 / 3.0, 1e-9);
+  EXPECT_NEAR(value("killed", "GPU time after that (%)"), 60, 1e-9);
+  EXPECT_EQ(value("all", "jobs"), 4);
+  EXPECT_EQ(
+      value_at(page, "last-epochs-by-share", "30", "within 0.1% of the best loss (% of jobs)"), 0);
+  EXPECT_EQ(
+      value_at(page, "last-epochs-by-share", "40", "within 0.1% of the best loss (% of jobs)"), 75);
+  EXPECT_EQ(value_at(page, "last-epochs-by-share", "80", "best loss (% of jobs)"), 25);
+  EXPECT_EQ(value_at(page, "last-epochs-by-share", "100", "best loss (% of jobs)"), 100);
+  EXPECT_EQ(value_at(page, "last-epochs-by-model", "late", "epochs"), 50);
+  EXPECT_EQ(value_at(page, "last-epochs-by-model", "late", "epochs until within 0.1% (%)"), 80);
   EXPECT_NE(section_of(page, "last-epochs")
-                .missing.find("Omitted: 2 jobs of models without a loss curve"),
+                .missing.find("Omitted: 2 jobs of models without recorded losses"),
             std::string::npos);
 }
 
