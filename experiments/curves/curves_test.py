@@ -1,103 +1,83 @@
 #!/usr/bin/env python3
-"""Tests of the recorded loss curves: profiles/zoo.yaml contains their fits. Trains nothing
-except one network for two epochs, if PyTorch is installed.
+"""Tests of the recorded loss curves: profiles/zoo.yaml contains them. Trains nothing except one
+network for two epochs, if PyTorch is installed.
 
     experiments/curves/curves_test.py [-v] [TEST...]
 """
 
+import contextlib
 import importlib.util
-import math
+import io
 import pathlib
-import re
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True  # Leave no files in the source tree.
-import fit_curves  # noqa: E402
+import last_epochs  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = fit_curves.HERE / "loss_curves.csv"
+RECORDED = last_epochs.HERE / "loss_curves.csv"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
-def zoo_curves():
-    """Returns {model: Curve} of profiles/zoo.yaml.
-"""
-    curves = {}
-    name = None
-    for line in (ROOT / "profiles" / "zoo.yaml").read_text(encoding="utf-8").splitlines():
-        if found := re.match(r"  - name: (\w+)$", line):
-            name = found.group(1)
-        elif found := re.match(r"    loss: \{b0: ([\d.]+), b1: ([\d.]+), b2: ([\d.]+)\}$", line):
-            curves[name] = fit_curves.Curve(*map(float, found.groups()))
-    return curves
-
-
-class Fit(unittest.TestCase):
-    def test_finds_the_values_of_an_exact_curve(self):
-        for curve in (fit_curves.Curve(0.2, 0.7, 1.1), fit_curves.Curve(1.5, 0.3, 0.0),
-                      fit_curves.Curve(0.01, 0.5, 2.0)):
-            found = fit_curves.fit([(epoch, curve.at(epoch)) for epoch in range(61)])
-            for value, true in zip(found, curve):
-                self.assertAlmostEqual(value, true, delta=1e-4)
-
-    def test_has_the_least_error_nearby(self):
-        points = [(epoch, 1 / (0.3 * epoch + 0.4) + 0.9 + 0.05 * math.sin(7 * epoch))
-                  for epoch in range(40)]
-
-        def error(curve):
-            return sum((loss - curve.at(epoch)) ** 2 for epoch, loss in points)
-
-        best = fit_curves.fit(points)
-        for i in range(3):
-            for factor in (0.99, 1.01):
-                other = best._replace(**{best._fields[i]: best[i] * factor})
-                self.assertGreater(error(other), error(best))
-
-    def test_never_puts_the_limit_below_zero(self):
-        self.assertEqual(fit_curves.fit([(epoch, 3 - 0.05 * epoch) for epoch in range(50)]).b2, 0)
-
-    def test_rejects_losses_that_rise(self):
-        with self.assertRaises(ValueError):
-            fit_curves.fit([(epoch, 1 + epoch) for epoch in range(10)])
-
+class Shares(unittest.TestCase):
     def test_shares_of_epochs(self):
         losses = [2.0, 1.0005, 1.5, 1.0, 1.2]
-        self.assertEqual(fit_curves.close_share(losses), 0.25)
-        self.assertEqual(fit_curves.best_share(losses), 0.75)
+        self.assertEqual(last_epochs.close_share(losses), 0.25)
+        self.assertEqual(last_epochs.best_share(losses), 0.75)
+
+    def test_shares_of_runs(self):
+        shares = last_epochs.last_epochs([[2.0, 1.0005, 1.5, 1.0, 1.2], [2.0, 1.9, 1.8, 1.7, 1.6]])
+        self.assertEqual(shares.early, 0.5)
+        self.assertEqual(shares.after, 0.375)
+        self.assertEqual(shares.last_tenth, 0.5)
+        self.assertEqual(shares.last, 0.5)
+
+    def test_the_zoo_keeps_everything_except_the_losses(self):
+        text = ("profiles:\n  - name: a\n    skew: 0.1\n    loss: {b0: 1, b1: 2}\n    batch: 1\n\n"
+                "  - name: b\n    loss: {points: [\n      1, 2]}\n")
+        models = {name: {last_epochs.ZOO_RUN: last_epochs.Losses([], [3.5, 1 / 3])}
+                  for name in "ab"}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "zoo.yaml"
+            path.write_text(text, encoding="utf-8")
+            last_epochs.write_zoo(path, models)
+            points = "    loss: {points: [\n              3.5, 0.333333]}\n"
+            self.assertEqual(path.read_text(encoding="utf-8"),
+                             f"profiles:\n  - name: a\n    skew: 0.1\n{points}    batch: 1\n\n"
+                             f"  - name: b\n{points}")
+            with self.assertRaises(ValueError):
+                last_epochs.write_zoo(path, {"c": models["a"]})
 
 
 class Recorded(unittest.TestCase):
     def setUp(self):
-        self.models = fit_curves.read_losses(RECORDED)
-
-    def test_every_model_of_the_zoo_has_curves(self):
-        self.assertEqual(sorted(self.models), sorted(zoo_curves()))
-        self.assertGreaterEqual(sum(map(len, self.models.values())), 30)
-        for model, runs in self.models.items():
-            self.assertEqual(list(runs), list(fit_curves.SCHEDULES), model)
+        self.models = last_epochs.read_losses(RECORDED)
 
     def test_the_curves_are_complete_and_fall(self):
+        self.assertEqual(len(self.models), 10)
         for model, runs in self.models.items():
+            self.assertEqual(list(runs), list(last_epochs.SCHEDULES), model)
             for number, losses in runs.items():
                 with self.subTest(model=model, run=number):
-                    self.assertIn(len(losses.train) - 1, range(40, 101))
+                    self.assertEqual(len(losses.train), 101)
                     self.assertTrue(all(0 < loss < 10 for loss in losses.train + losses.validation))
                     self.assertLess(min(losses.validation), 0.9 * losses.validation[0])
 
-    def test_the_longer_curves_start_with_the_same_losses(self):
-        # The schedule of run 3 depends on the losses only, not on the number of epochs.
-        longer = fit_curves.read_losses(fit_curves.HERE / "longer_curves.csv")
-        self.assertEqual(list(longer), list(self.models))
-        for model, runs in longer.items():
-            recorded = self.models[model][3].validation
-            self.assertEqual(runs[3].validation[:len(recorded)], recorded, model)
+    def test_the_zoo_has_them(self):
+        zoo = ROOT / "profiles" / "zoo.yaml"
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder) / "zoo.yaml"
+            copy.write_bytes(zoo.read_bytes())
+            last_epochs.write_zoo(copy, self.models)
+            self.assertEqual(copy.read_bytes(), zoo.read_bytes())
 
-    def test_the_zoo_has_their_fits(self):
-        zoo = zoo_curves()
-        for model, runs in self.models.items():
-            curve = fit_curves.fit(fit_curves.points_of(runs.values()))
-            self.assertEqual(zoo[model], curve.rounded(), model)
+    def test_the_readme_has_the_table(self):
+        table = io.StringIO()
+        with contextlib.redirect_stdout(table):
+            last_epochs.print_all(self.models)
+        self.assertIn(table.getvalue(), (last_epochs.HERE / "README.md").read_text("utf-8"))
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed")
@@ -111,19 +91,31 @@ class Training(unittest.TestCase):
 
     def test_learns_and_repeats(self):
         setup = self.curves.SETUPS["m5"]
-        losses = self.curves.train(setup, self.curves.RUNS[0], epochs=2)
-        self.assertEqual(losses, self.curves.train(setup, self.curves.RUNS[0], epochs=2))
-        self.assertEqual(len(losses), 3)
-        self.assertLess(losses[2][1], losses[0][1])
+        for run in self.curves.RUNS:
+            losses = self.curves.train(setup, run, epochs=2)
+            self.assertEqual(losses, self.curves.train(setup, run, epochs=2))
+            self.assertEqual(len(losses), 3)
+            self.assertLess(losses[2][1], losses[0][1])
+
+    def test_returns_to_the_best_weights(self):
+        import torch
+        network = torch.nn.Linear(1, 1)
+        optimizer = torch.optim.SGD(network.parameters(), 0.5)
+        schedule = self.curves.KeepBest(network, optimizer)
+        schedule.step(1.0)
+        best = network.weight.item()
+        torch.nn.init.constant_(network.weight, best + 1)
+        schedule.step(1.5)
+        self.assertEqual(network.weight.item(), best)
+        self.assertAlmostEqual(optimizer.param_groups[0]["lr"], 0.309)
+        schedule.step(1.2)
+        self.assertAlmostEqual(optimizer.param_groups[0]["lr"], 0.5 * 0.618 ** 2)
 
     def test_the_recorded_runs_are_those_of_the_script(self):
-        models = fit_curves.read_losses(RECORDED)
-        self.assertEqual(list(models), list(self.curves.SETUPS))
-        for model, runs in models.items():
-            for losses in runs.values():
-                self.assertEqual(len(losses.train), self.curves.SETUPS[model].epochs + 1, model)
-        for run, schedule in zip(self.curves.RUNS, fit_curves.SCHEDULES.values(), strict=True):
-            self.assertTrue(schedule.startswith(run.schedule))
+        self.assertEqual(self.curves.RUNS, last_epochs.SCHEDULES)
+        self.assertEqual(self.curves.RECIPE, last_epochs.LENGTHS[0])
+        self.assertEqual(self.curves.EPOCHS, last_epochs.LENGTHS[-1])
+        self.assertEqual(list(last_epochs.read_losses(RECORDED)), list(self.curves.SETUPS))
 
 
 if __name__ == "__main__":
