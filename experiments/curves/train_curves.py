@@ -12,8 +12,8 @@ drops, noise, and a plateau above zero.
 
 Each model is trained five times for 100 epochs, with different first weights and schedules of the
 learning rate (RUNS). The runs use one CPU thread and fixed seeds, so a machine always writes the
-same file. Other processors and versions of PyTorch round differently. All runs take about ten
-minutes.
+same file. Other processors and versions of PyTorch round differently. All runs take seven
+minutes of CPU time.
 
 No schedule depends on the number of epochs. So the first N epochs of a run are also the losses of
 a user who stops after N epochs.
