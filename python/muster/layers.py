@@ -29,21 +29,25 @@ class ExportError(Exception):
     """The reason why the export failed, in one line."""
 
 
-def layer_table(model, *inputs):
+def layer_table(model, *inputs, modules=None):
     """Runs the model on these inputs of one sample and returns its rows: dicts with the keys of
-    COLUMNS. `output_bytes` is None where the model cannot be cut. Restores the training mode."""
-    return _watched(model, inputs).rows()
+    COLUMNS. `output_bytes` is None where the model cannot be cut. Restores the training mode.
+    `modules` are the (name, module) pairs that start a row (default: all modules that have
+    parameters themselves)."""
+    return _watched(model, inputs, modules).rows()
 
 
-def _watched(model, inputs):
+def _watched(model, inputs, modules=None):
     import torch  # Imported late: --help and other tests do not need PyTorch.
 
+    if modules is None:
+        modules = [(name, module) for name, module in model.named_modules()
+                   if next(module.parameters(recurse=False), None) is not None]
     watch = _watch_class()(model, inputs)
     hooks = []
-    for name, module in model.named_modules():
-        if next(module.parameters(recurse=False), None) is not None:
-            begin = watch.beginner(name or type(module).__name__, type(module).__name__)
-            hooks.append(module.register_forward_pre_hook(begin))
+    for name, module in modules:
+        begin = watch.beginner(name or type(module).__name__, type(module).__name__)
+        hooks.append(module.register_forward_pre_hook(begin))
     was_training = model.training
     model.eval()
     try:

@@ -104,6 +104,18 @@ class Tables(unittest.TestCase):
                                         nn.Linear(36, 2)), 3, 3, 3)
         self.assertEqual(self.column(rows, "output_bytes"), [144, None, 144, None, 144, 8])
 
+    def test_given_modules_are_the_rows(self):
+        import torch
+        from torch import nn
+        block = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4))
+        model = nn.Sequential(block, nn.ReLU(), nn.Linear(4, 2))
+        rows = layers.layer_table(model, torch.zeros(1, 6),
+                                  modules=[("block", block), ("end", model[2])])
+        self.assertEqual(self.column(rows, "name"), ["block", "end"])
+        self.assertEqual(self.column(rows, "parameter_bytes"), [4 * (35 + 24), 4 * 10])
+        self.assertEqual(self.column(rows, "output_bytes"), [4 * 4, 4 * 2])
+        self.assertEqual(self.column(rows, "macs"), [30 + 20, 8])
+
     def test_branches_are_cut_behind_them_only(self):
         import torch
         from torch import nn
