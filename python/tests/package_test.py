@@ -10,6 +10,10 @@ import unittest
 from helper import LIBRARY, LibraryTest
 
 
+# The modules of muster.ralp.
+RALP = {"ralp.py", "_chain.py", "_exchange.py", "_parameter_server.py"}
+
+
 class Sources(LibraryTest):
     def modules(self):
         return sorted((LIBRARY / "muster").glob("*.py"))
@@ -24,6 +28,7 @@ class Sources(LibraryTest):
             tree = ast.parse(path.read_text())
             # The exporter of layers is about PyTorch, and imports it only when it is used.
             later = {"torch"} if path.name == "layers.py" else set()
+            always = {"torch"} if path.name in RALP else set()
             for node in ast.walk(tree):
                 names = []
                 if isinstance(node, ast.Import):
@@ -31,9 +36,17 @@ class Sources(LibraryTest):
                 elif isinstance(node, ast.ImportFrom) and node.level == 0:
                     names = [node.module]
                 for name in names:
-                    allowed = {*sys.stdlib_module_names, "muster"}
+                    allowed = {*sys.stdlib_module_names, "muster", *always}
                     allowed |= set() if node in tree.body else later
                     self.assertIn(name.split(".")[0], allowed, path.name)
+
+
+    def test_only_ralp_needs_pytorch(self):
+        code = ("import importlib, sys\n"
+                f"for name in {sorted(p.stem for p in self.modules() if p.name not in RALP)}:\n"
+                "    importlib.import_module('muster.' + name)\n"
+                "print('torch' in sys.modules)")
+        self.says(self.start(code), "False")
 
 
 # A newer setuptools makes wheels itself.
