@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Trains a small VGG on several processes, for ralp_test.py and the tests of networks.
 
-    ralp_ranks.py JSON          starts all ranks; prints what rank 0 measured, as JSON
-    ralp_ranks.py JSON RANK     is one rank, with MASTER_ADDR and MASTER_PORT in the environment
+    ralp_ranks.py JSON...         starts all ranks of one task after the other; prints what rank 0
+                                  measured, as one line of JSON per task
+    ralp_ranks.py --rank N JSON   is one rank, with MASTER_ADDR and MASTER_PORT in the environment
 
-The keys of the JSON object are those of DEFAULTS.
+The keys of a task are those of DEFAULTS.
 """
 
 import json
@@ -24,6 +25,7 @@ from torch import nn  # noqa: E402
 DEFAULTS = {
     "how": "ralp",  # Or "ddp": DistributedDataParallel on the workers, without a server.
     "model": "plain", "cut": "advice", "program": "muster", "workers": 3, "wide": 512,
+    "channels": [8, 16, 16],
     "epochs": 2, "steps": 4, "batch": 4, "sizes": {},  # Other sizes of batches: "worker,batch".
     "fewer": {},  # Missing batches: {"worker": number}.
     "adam": False, "checkpoint": None, "link": None, "compute": None,
@@ -35,10 +37,10 @@ DEFAULTS = {
 class VGG(nn.Module):
     """Has the structure of torchvision's VGG."""
 
-    def __init__(self, wide, batch_norm=False, dropout=0.0):
+    def __init__(self, wide, channels=(8, 16, 16), batch_norm=False, dropout=0.0):
         super().__init__()
         layers, inputs = [], 3
-        for outputs in (8, 16, 16):
+        for outputs in channels:
             layers.append(nn.Conv2d(inputs, outputs, 3, padding=1))
             layers += [nn.BatchNorm2d(outputs)] if batch_norm else []
             layers += [nn.ReLU(inplace=True), nn.MaxPool2d(2)]
@@ -46,7 +48,7 @@ class VGG(nn.Module):
         self.features = nn.Sequential(*layers)
         self.avgpool = nn.AdaptiveAvgPool2d(4)
         self.classifier = nn.Sequential(
-            nn.Linear(256, wide), nn.ReLU(True), nn.Dropout(dropout),
+            nn.Linear(16 * inputs, wide), nn.ReLU(True), nn.Dropout(dropout),
             nn.Linear(wide, wide // 8), *([nn.BatchNorm1d(wide // 8)] if batch_norm else []),
             nn.ReLU(True), nn.Dropout(dropout), nn.Linear(wide // 8, 10))
 
@@ -57,7 +59,8 @@ class VGG(nn.Module):
 def make(task):
     torch.manual_seed(5)
     kind = task["model"]
-    return VGG(task["wide"], kind == "batch_norm", 0.5 if kind == "dropout" else 0.0)
+    return VGG(task["wide"], task["channels"], kind == "batch_norm",
+               0.5 if kind == "dropout" else 0.0)
 
 
 def optimizer_of(model, task):
@@ -177,10 +180,9 @@ def start_all(task):
 
 
 if __name__ == "__main__":
-    given = {**DEFAULTS, **json.loads(sys.argv[1])}
-    if len(sys.argv) == 2:
-        sys.exit(start_all(given))
+    if sys.argv[1] != "--rank":
+        sys.exit(max(start_all({**DEFAULTS, **json.loads(word)}) for word in sys.argv[1:]))
     os.environ["RANK"] = os.environ["LOCAL_RANK"] = sys.argv[2]
-    answer = run(given)
+    answer = run({**DEFAULTS, **json.loads(sys.argv[3])})
     if sys.argv[2] == "0":
         print(json.dumps(answer))

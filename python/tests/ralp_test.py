@@ -174,16 +174,16 @@ class Training(LibraryTest):
         if PROGRAM is None:
             self.skipTest("no program given")
 
-    def start(self, **task):
-        return self.start_script(str(RANKS), json.dumps({"program": PROGRAM, **task}))
+    def start(self, *tasks):
+        return self.start_script(str(RANKS), *(json.dumps({"program": PROGRAM, **task})
+                                               for task in tasks))
 
-    def result(self, process):
+    def train(self, *tasks):
+        """Runs one task after the other and returns their results."""
+        process = self.start(*tasks)
         out, err = process.communicate(timeout=120)
         self.assertEqual((process.returncode, err), (0, ""))
-        return json.loads(out)
-
-    def train(self, **task):
-        return self.result(self.start(**task))
+        return list(map(json.loads, out.splitlines()))
 
     def losses(self, result):
         return [row["loss"] for row in result["rows"]]
@@ -217,36 +217,38 @@ class Training(LibraryTest):
     def test_losses_are_those_of_data_parallel_training(self):
         # Batches of different sizes: the gradient is the mean of the means of the workers.
         sizes = {"0,3": 1, "1,3": 3}
-        plain = self.train(how="ddp", sizes=sizes)
-        cut = self.train(sizes=sizes)
+        plain, cut, whole = self.train({"sizes": sizes, "how": "ddp"}, {"sizes": sizes},
+                                       {"sizes": sizes, "cut": None})
         self.assertEqual(cut["advice"]["layers"], 11)
         self.assert_same(cut, plain)
-        self.assert_same(self.train(sizes=sizes, cut=None), plain)
+        self.assert_same(whole, plain)
 
     def test_batch_normalization_sees_the_batches_of_workers(self):
         # With 4 samples, normalization would make rounding errors visible after a few steps.
-        plain = self.train(how="ddp", model="batch_norm", batch=16)
-        cut = self.train(model="batch_norm", batch=16)
+        task = {"model": "batch_norm", "batch": 16}
+        plain, cut = self.train({**task, "how": "ddp"}, task)
         self.assertEqual(cut["advice"]["layers"], 14)
         self.assert_same(cut, plain)
 
     def test_dropout_and_preemption(self):
         task = {"model": "dropout", "adam": True}
-        self.assert_same(whole := self.train(**task), self.train(cut=None, **task))
-        task["checkpoint"] = str(self.folder / "vgg.pt")
-        first = self.train(stop=[2, 1], **task)  # One worker gets the signal before batch 1.
-        second = self.train(stop=[0, 2], **task)  # It stops after the last batch of an epoch.
-        third = self.train(stop=[1, 7], **task)  # At the end of the last epoch.
-        self.assertEqual([run["step"] for run in (first, second, third)], [3, 4, 8])
-        self.assertEqual([run["finished"] for run in (first, second, third)], [False, False, True])
-        self.assertEqual(sum(map(self.losses, (first, second, third)), []), self.losses(whole))
-        self.assertEqual(third["state"], whole["state"])
+        saved = {**task, "checkpoint": str(self.folder / "vgg.pt")}
+        uncut, whole, *leases = self.train(
+            {**task, "cut": None}, task,
+            {**saved, "stop": [2, 1]},  # One worker gets the signal in an epoch.
+            {**saved, "stop": [0, 2]},  # The lease ends after the last batch of an epoch.
+            {**saved, "stop": [1, 7]})  # The signal arrives before the end of the last epoch.
+        self.assert_same(whole, uncut)
+        self.assertEqual([lease["step"] for lease in leases], [3, 4, 8])
+        self.assertEqual([lease["finished"] for lease in leases], [False, False, True])
+        self.assertEqual(sum(map(self.losses, leases), []), self.losses(whole))
+        self.assertEqual(leases[-1]["state"], whole["state"])
 
     def test_mistakes_end_all_ranks(self):
         for task, reason in (({"fewer": {"1": 1}}, "worker 1 has only 3 batches in epoch 0"),
                              ({"link": "fast"}, "--link: must be a bandwidth")):
             with self.subTest(task=task):
-                process = self.start(**task)
+                process = self.start(task)
                 _, err = process.communicate(timeout=120)
                 self.assertEqual(process.returncode, 1)
                 self.assertIn(reason, err)
