@@ -191,7 +191,7 @@ class Server:
                              f"and this job has {world_size()}; use the same number")
         self.task.chain.model.load_state_dict(saved["model"])
         self.optimizer.load_state_dict(_numbers(saved["optimizer"]))
-        if self.scheduler is not None:
+        if self.scheduler is not None and saved["scheduler"] is not None:
             self.scheduler.load_state_dict(_numbers(saved["scheduler"]))
         at = saved["at"]
         self.epoch, self.position, self.step = at["epoch"], at["position"], at["step"]

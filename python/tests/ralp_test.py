@@ -60,6 +60,17 @@ class Chains(LibraryTest):
         self.assertEqual(chain.names[8:12], ["features.8", "avgpool", "flatten", "classifier.0"])
         self.assertEqual((model.training, model.features[0].training), (True, False))
 
+    def test_alexnet_starts_its_head_with_dropout(self):
+        class AlexNet(VGG):
+            pass
+
+        model = AlexNet(64, dropout=0.5)
+        model.classifier.insert(0, nn.Dropout())
+        chain = _chain.Chain(model, torch.zeros(1, 3, 32, 32))
+        self.assertEqual([chain.names[n] for n in chain.trained[2:4]],
+                         ["features.6", "classifier.1"])
+        self.assertEqual(chain.rows[2]["output_bytes"], 4 * 256)
+
     def test_blocks_are_one_layer_and_frozen_parameters_are_not_sent(self):
         class Block(nn.Module):
             def __init__(self):
