@@ -66,6 +66,8 @@ TEST_F(LayersCli, AdvisesInOneSentence) {
   EXPECT_TRUE(has(vgg.out, "cut         after conv5_3: 13 on the workers, 3 on the parameter"))
       << vgg.out;
   EXPECT_TRUE(has(vgg.out, "step        1.26 s data parallel, 142 ms with the cut")) << vgg.out;
+  EXPECT_TRUE(has(vgg.out, "\n            138 ms data parallel with an all-reduce instead of a"))
+      << vgg.out;
   EXPECT_TRUE(advice(vgg.out).starts_with("Keep fc6, fc7 and fc8 of vgg16 only on the parameter"))
       << vgg.out;
   const Output resnet = muster("layers ResNet-50");
@@ -89,6 +91,12 @@ TEST_F(LayersCli, SetupMatters) {
   EXPECT_EQ(slow["cut_advised"], false);
   EXPECT_EQ(slow["skewed"], true);
   EXPECT_TRUE(has(muster("layers vgg16 --compute 1G").out, "it is skewed, but no cut makes"));
+  const Json one = Json::parse(muster("layers vgg16 --json --workers 1").out);
+  EXPECT_EQ(one["all_reduce_step_s"], 0);
+  // Two thirds of the parameters travel twice, in each direction of each link.
+  const Json fast = Json::parse(muster("layers vgg16 --json --workers 3 --link 100GB/s").out);
+  EXPECT_NEAR(fast["all_reduce_step_s"], 4.0 / 3 * fast["data_parallel_bytes"].get<double>() / 1e11,
+              1e-12);
   const Json batch = Json::parse(muster("layers vgg16 --json --batch 64").out);
   EXPECT_EQ(batch["cut_activation_bytes"], 64 * 4 * 25088);
 }

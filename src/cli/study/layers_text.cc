@@ -9,6 +9,7 @@
 #include "base/terminal/table.h"
 #include "base/terminal/table_columns.h"
 #include "base/types/saturate.h"
+#include "engine/model/communication.h"
 #include "study/layers/models.h"
 
 namespace muster {
@@ -138,6 +139,12 @@ LayerStudy study_layers(std::string model, std::vector<Layer> layers,
                         const TrainingSetup& training) {
   LayerStudy study = {std::move(model), std::move(layers), training, {}};
   study.advice = advise(study.layers, training);
+  Bandwidths bandwidths;
+  bandwidths.between = bandwidths.inside = training.link_bytes_per_second;
+  TrainingStep step;
+  step.parameter_bytes = static_cast<double>(study.advice.whole.total());
+  study.all_reduce_seconds = exchange_seconds(ExchangeMethod::kRing, step,
+                                              {training.workers, training.workers, 0}, bandwidths);
   return study;
 }
 
@@ -209,6 +216,8 @@ std::string layers_figures(const LayerStudy& study) {
     if (const std::string words = published_words(study); !words.empty()) line("", words);
   }
   line("step", step_words(study));
+  line("", seconds_shown(study.all_reduce_seconds) +
+               " data parallel with an all-reduce instead of a parameter server");
   line("setup", setup_words(study.training));
   return out;
 }
@@ -239,6 +248,7 @@ nlohmann::ordered_json layers_json(const LayerStudy& study) {
       {"times_less", advice.traffic_ratio()},
       {"data_parallel_step_s", advice.whole_seconds},
       {"cut_step_s", advice.cut_seconds},
+      {"all_reduce_step_s", study.all_reduce_seconds},
       {"workers", study.training.workers},
       {"batch", study.training.batch},
       {"link_bytes_per_s", study.training.link_bytes_per_second},

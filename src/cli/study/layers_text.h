@@ -21,6 +21,8 @@ struct LayerStudy {
   std::vector<Layer> layers;
   TrainingSetup training;
   LayerAdvice advice;
+  // Seconds per step of an all-reduce between data parallel workers, one per node, in a ring.
+  double all_reduce_seconds = 0;
 };
 
 LayerStudy study_layers(std::string model, std::vector<Layer> layers,
