@@ -28,6 +28,7 @@ class Advice(NamedTuple):
     bytes_per_step: Optional[int]  # Bytes that each worker sends per step; it receives as many.
     data_parallel_bytes: Optional[int]  # The same without a cut.
     factor: Optional[float]  # Predicted step time without a cut, divided by that with the cut.
+    all_reduce_factor: Optional[float]  # The same for an all-reduce without a parameter server.
     text: str
 
 
@@ -184,7 +185,10 @@ def advise_chain(chain: Chain, name: str, workers: int, batch: int, link: Option
         raise RuntimeError(f"{program} layers: {got.stderr.strip()}")
     figures = json.loads(got.stdout)
     whole = figures["data_parallel_bytes"]
-    if not figures["cut_advised"]:
-        return Advice(len(chain), whole, whole, 1.0, figures["advice"])
-    return Advice(chain.trained[figures["layers_on_workers"]], figures["cut_bytes"], whole,
-                  figures["data_parallel_step_s"] / figures["cut_step_s"], figures["advice"])
+    layers, sent, name = len(chain), whole, "data_parallel_step_s"
+    if figures["cut_advised"]:
+        layers = chain.trained[figures["layers_on_workers"]]
+        sent, name = figures["cut_bytes"], "cut_step_s"
+    factors = [figures[other] / figures[name]
+               for other in ("data_parallel_step_s", "all_reduce_step_s")]
+    return Advice(layers, sent, whole, *factors, figures["advice"])

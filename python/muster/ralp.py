@@ -102,7 +102,7 @@ def _chosen(chain: Chain, cut: Union[str, int, None]) -> Advice:
     layers = len(chain) if cut is None else cut
     if not isinstance(layers, int) or not chain.may_cut(layers):
         raise ValueError(f"cut: the model cannot be cut after {cut!r} of its {len(chain)} layers")
-    return Advice(layers, None, None, None, "the caller chose the cut")
+    return Advice(layers, None, None, None, None, "the caller chose the cut")
 
 
 def _agreed(peers: Peers, advised: Callable[[], Advice]) -> Advice:
@@ -111,7 +111,7 @@ def _agreed(peers: Peers, advised: Callable[[], Advice]) -> Advice:
         layers = int(peers.receive_numbers(0)[0])
         if layers == 0:
             raise RuntimeError("rank 0 could not choose a cut; see its error message")
-        return Advice(layers, None, None, None, "see rank 0")
+        return Advice(layers, None, None, None, None, "see rank 0")
     layers = 0
     try:
         advice = advised()

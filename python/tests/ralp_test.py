@@ -217,10 +217,13 @@ class Training(LibraryTest):
         values = sum(p.numel() for p in VGG(512).parameters())
         self.assertEqual(advice.data_parallel_bytes, 4 * values)
         self.assertAlmostEqual(advice.factor, 4 * values / (kept + 4096), places=2)
+        # A ring sends two thirds of the values twice, the server three times in each direction.
+        self.assertAlmostEqual(advice.all_reduce_factor, advice.factor * 4 / 3 / 6, places=2)
         self.assertIn("Keep classifier.0, classifier.3 and classifier.6 of VGG only", advice.text)
         even = ralp.advise(nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8)), torch.zeros(1, 8),
                            workers=3, batch=4, program=PROGRAM)
         self.assertEqual((even.layers, even.factor), (2, 1))
+        self.assertAlmostEqual(even.all_reduce_factor, 4 / 3 / 6, places=2)
         self.assertIn("Leave Sequential data parallel: fewer than three layers", even.text)
         with self.assertRaisesRegex(RuntimeError, "--link: must be a bandwidth"):
             ralp.advise(small(), sample(), workers=2, batch=4, link="fast", program=PROGRAM)
