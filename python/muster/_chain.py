@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 import subprocess
-from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import nn
@@ -84,9 +84,11 @@ class Chain:
         finally:
             for part, state in training:
                 part.training = state
+        counted: Set[nn.Parameter] = set()
         for row, index in zip(self.rows, self.trained):
-            row["parameter_bytes"] = sum(p.numel() * p.element_size()
-                                         for p in self.parameters(index, index + 1))
+            new = [p for p in self.parameters(index, index + 1) if p not in counted]
+            row["parameter_bytes"] = sum(p.numel() * p.element_size() for p in new)
+            counted.update(new)
 
     def __len__(self) -> int:
         return len(self.layers)
@@ -128,8 +130,7 @@ class Chain:
     def _check_layers(self) -> None:
         seen = set()
         for name, layer in zip(self.names, self.layers):
-            trained = [p for p in layer.parameters() if p.requires_grad]
-            if trained and id(layer) in seen:
+            if id(layer) in seen and next(layer.parameters(), None) is not None:
                 raise NotAChain(f"layer '{name}' appears twice in the chain")
             seen.add(id(layer))
             if any(isinstance(part, nn.SyncBatchNorm) for part in layer.modules()):

@@ -8,6 +8,7 @@
 The keys of a task are those of DEFAULTS.
 """
 
+import ctypes
 import json
 import os
 import pathlib
@@ -22,6 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
+PR_SET_PDEATHSIG = 1
 DEFAULTS = {
     "how": "ralp",  # Or "ddp": DistributedDataParallel on the workers, without a server.
     "model": "plain", "cut": "advice", "program": "muster", "workers": 3, "wide": 512,
@@ -165,6 +167,7 @@ def start_all(task):
     for rank in range(size):
         child = os.fork()  # Before any computation, so PyTorch has no threads yet.
         if child == 0:
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
             status = 1
             try:

@@ -92,6 +92,8 @@ class Chains(LibraryTest):
         model[7].weight = model[5].weight
         chain = _chain.Chain(model, sample())
         self.assertEqual([n for n in range(11) if chain.may_cut(n)], [1, 2, 3, 4, 5, 8, 9, 10])
+        self.assertEqual(sum(row["parameter_bytes"] for row in chain.rows),
+                         4 * sum(p.numel() for p in model.parameters()))
 
     def test_others_are_rejected_with_the_reason(self):
         class Net(nn.Module):
@@ -108,6 +110,8 @@ class Chains(LibraryTest):
         with self.assertRaisesRegex(ralp.NotAChain, "not the chain of its layers"):
             _chain.Chain(Turned(64), torch.zeros(1, 3, 32, 32))
         twice = nn.Linear(8, 8)
+        self.refused(small(twice, nn.ReLU(), twice), "layer '6' appears twice")
+        twice.requires_grad_(False)
         self.refused(small(twice, nn.ReLU(), twice), "layer '6' appears twice")
         self.refused(small(nn.SyncBatchNorm(8)), "layer '4' is SyncBatchNorm")
         self.refused(small(nn.Linear(8, 2).double()), "one type: torch.float32 and torch.float64")
