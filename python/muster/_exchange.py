@@ -132,7 +132,9 @@ def join() -> bool:
     if interface and (here or interface != "lo"):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", interface)
         os.environ.setdefault("NCCL_SOCKET_IFNAME", interface)
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    # NCCL needs a GPU for each process.
+    enough = torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    dist.init_process_group("nccl" if enough else "gloo")
     return True
 
 

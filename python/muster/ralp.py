@@ -73,11 +73,10 @@ def train(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Loss,
     watch()
     joined = join()
     try:
-        device = torch.device("cuda", local_rank()) if torch.cuda.is_available() \
-            else torch.device("cpu")
-        if device.type == "cuda":
+        device = torch.device("cpu")  # Gloo sends between CPUs only.
+        if dist.get_backend() == "nccl":
+            device = torch.device("cuda", local_rank())
             torch.cuda.set_device(device)
-        model.to(device)
         peers = Peers(device)
 
         def advised() -> Advice:
@@ -88,6 +87,8 @@ def train(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Loss,
 
         advice = _agreed(peers, advised)
         task = Task(chain, advice.layers, loss, epochs, checkpoint, seed, peers)
+        # The large layers do not need memory on the GPUs of workers.
+        (model if rank() == 0 else nn.Sequential(*chain.layers[:advice.layers])).to(device)
         if rank() == 0:
             server = Server(task, optimizer, scheduler, on_step)
             return Result(server.run(), server.step, advice)
