@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/file/document.h"
 #include "base/file/item_reader.h"
@@ -154,13 +155,29 @@ Result<std::vector<Signature>> parse_signatures(std::string_view text, const std
   return SignaturesReader(name, Trust::kCheck).read(root.value());
 }
 
-std::string_view builtin_failures_lines();  // Generated at build time.
+// Generated at build time from signatures/GROUP.yaml.
+std::string_view builtin_scheduler_lines();
+std::string_view builtin_gpu_lines();
+std::string_view builtin_memory_lines();
+std::string_view builtin_storage_lines();
+std::string_view builtin_network_lines();
+std::string_view builtin_environment_lines();
+std::string_view builtin_inputs_lines();
+std::string_view builtin_programs_lines();
+std::string_view builtin_ends_lines();
 
 std::vector<Signature> builtin_signatures() {
-  Result<std::vector<Signature>> read =
-      SignaturesReader("failures.yaml", Trust::kBuiltIn).read(from_lines(builtin_failures_lines()));
-  MUSTER_CHECK(read.ok());
-  return std::move(read).value();
+  std::vector<Signature> out;
+  for (const auto lines : {builtin_scheduler_lines, builtin_gpu_lines, builtin_memory_lines,
+                           builtin_storage_lines, builtin_network_lines, builtin_environment_lines,
+                           builtin_inputs_lines, builtin_programs_lines, builtin_ends_lines}) {
+    Result<std::vector<Signature>> read =
+        SignaturesReader("signatures", Trust::kBuiltIn).read(from_lines(lines()));
+    MUSTER_CHECK(read.ok());
+    std::vector<Signature> group = std::move(read).value();
+    std::move(group.begin(), group.end(), std::back_inserter(out));
+  }
+  return out;
 }
 
 }  // namespace muster

@@ -19,7 +19,7 @@ Result<std::vector<Signature>> read_signatures(const std::string& path);
 // Like read_signatures(), for text in memory. Error messages show `name` as the file.
 Result<std::vector<Signature>> parse_signatures(std::string_view text, const std::string& name);
 
-// Returns the signatures of signatures/failures.yaml at build time.
+// Returns the signatures of signatures/*.yaml at build time, one file after the other.
 std::vector<Signature> builtin_signatures();
 
 }  // namespace muster
