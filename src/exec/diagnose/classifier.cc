@@ -17,12 +17,14 @@ enum Worth : int {
   kDeath = 2,        // Implicit.
   kEchoOfCause = 3,
   kEchoOfDeath = 4,
-  kNothing = 5,
+  kHint = 5,  // Implicit and generic: counts only if nothing else shows a reason.
+  kNothing = 6,
 };
 
 Worth worth_of(const Finding& finding, const Signature& signature) {
   if (finding.ignored != IgnoredMatch::kNone) return kNothing;
   if (signature.echo) return signature.is_explicit ? kEchoOfCause : kEchoOfDeath;
+  if (!signature.is_explicit && signature.generic) return kHint;
   if (!signature.is_explicit) return finding.after_echo ? kEchoOfDeath : kDeath;
   return signature.generic && !finding.exception ? kLikelyCause : kCause;
 }
@@ -237,7 +239,7 @@ Diagnosis decide(const SchedulerFacts& facts, std::span<const std::vector<Findin
   }
   const std::vector<ProcessEnd> alone = ends_of(findings, ends, signatures, false);
   if (std::optional<Diagnosis> known = by_ends(facts, alone)) return *std::move(known);
-  for (const Worth worth : {kEchoOfCause, kEchoOfDeath}) {
+  for (const Worth worth : {kEchoOfCause, kEchoOfDeath, kHint}) {
     const std::vector<Candidate> candidates = first_of_each(findings, worth, signatures);
     if (!candidates.empty()) return from(earliest(candidates, ends));
   }
@@ -278,10 +280,12 @@ std::vector<Explanation> explain(const Diagnosis& diagnosis,
         why = "chosen";
       } else if (diagnosis.line == 0) {
         why = "facts about the end of the job have precedence";
-      } else if (worth >= kEchoOfCause && best < kEchoOfCause) {
+      } else if ((worth == kEchoOfCause || worth == kEchoOfDeath) && best < kEchoOfCause) {
         why = "a secondary failure";
       } else if (worth == kDeath && best < kDeath) {
         why = "shows only that it ended; another line shows the cause";
+      } else if (worth == kHint && best < kHint) {
+        why = "a complaint after which the program continued; another line shows the cause";
       } else if (worth == kLikelyCause && best == kCause) {
         why = "generic text; another line is more certain";
       } else if (diagnosis.log != log) {

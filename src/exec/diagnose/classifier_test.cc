@@ -155,6 +155,53 @@ TEST(Classifier, GenericWordsYieldToWhatIsCertain) {
   EXPECT_EQ(of("rm: no such file\n").signature, "file");
 }
 
+TEST(Classifier, HintsCountOnlyWithoutAnotherReason) {
+  Signature hint = made("hint", Reason::kSemanticError, "command not found");
+  hint.is_explicit = false;
+  hint.generic = true;
+  Signature core = made("core", Reason::kCoreDump, "core dumped");
+  core.is_explicit = false;
+  Signature echo = made("echo", Reason::kMpiRuntimeFailure, "reset by peer");
+  echo.echo = true;
+  const Signatures three({hint, core, echo});
+  const auto of_log = [&](std::string_view text, std::optional<int> code = {}) {
+    return classify({{}, {{0, text, 1, code, {}, {}}}}, three).signature;
+  };
+  EXPECT_EQ(of_log("module: command not found\n"), "hint");
+  EXPECT_EQ(of_log("module: command not found\n", 143), "hint");
+  EXPECT_EQ(of_log("module: command not found\n", 139), "exit-segmentation-fault");
+  EXPECT_EQ(of_log("module: command not found\nAborted (core dumped)\n"), "core");
+  EXPECT_EQ(of_log("module: command not found\nreset by peer\n"), "echo");
+}
+
+TEST(Classifier, ActionsOfTheSchedulerCountInWarnings) {
+  const Signatures two({made("preempted", Reason::kPreempted, "is preempted", 0),
+                        made("oom", Reason::kGpuOutOfMemory, "out of memory", 20)});
+  const auto of_line = [&](std::string_view text) {
+    return classify({{}, {{0, text, 1, {}, {}, {}}}}, two).signature;
+  };
+  EXPECT_EQ(of_line("launcher WARNING (10:00) - this job is preempted\n"), "preempted");
+  EXPECT_EQ(of_line("INFO this job is preempted\n"), "preempted");
+  EXPECT_EQ(of_line("WARNING out of memory\n"), "");
+  EXPECT_EQ(of_line("Warning  Failed  2m  kubelet  out of memory\n"), "oom")
+      << "an event of Kubernetes";
+}
+
+TEST(Classifier, SuccessEndsWhatTheProgramHandled) {
+  EXPECT_EQ(of("KeyError: 1\ncomputing it again\nloaded 3 shards\nTraining finished.\n").signature,
+            "");
+  EXPECT_EQ(of("KeyError: 1\nTraining finished.\n").signature, "key")
+      << "a shell script can print this after a failure";
+  EXPECT_EQ(of("a\nb\nTraining finished.\nKeyError: 1\n").signature, "key");
+}
+
+TEST(Classifier, TracebacksThatPythonIgnoresAreNoCause) {
+  const std::string ignored =
+      "Exception ignored in: <function f>\nTraceback (most recent call last):\n  f\nKeyError: 1\n";
+  EXPECT_EQ(of(ignored).signature, "");
+  EXPECT_EQ(of(ignored + "Traceback (most recent call last):\n  f\nKeyError: 2\n").line, 7);
+}
+
 TEST(Classifier, UnlessAndCase) {
   EXPECT_EQ(of("SEGMENTATION FAULT").signature, "segv");
   EXPECT_EQ(of("caught segmentation fault").signature, "");

@@ -73,14 +73,19 @@ struct Prefix {
   RE2 pattern;
 };
 
-const std::array<Prefix, 9>& prefixes() {
-  static const std::array<Prefix, 9> kPrefixes = {{
+const std::array<Prefix, 11>& prefixes() {
+  static const std::array<Prefix, 11> kPrefixes = {{
       // torchrun, Open MPI, srun -l and others: [rank3]:  [default3]:  [1,3]<stderr>:  3:
       {kBracket | kBlank, true,
        RE2(R"(^\s?\[(?:rank|default|worker)[ _-]?(\d{1,6})\]:? ?)", options())},
-      {kBracket, true, RE2(R"(^\[\d{1,6},(\d{1,6})\]<std\w{3}>: ?)", options())},
+      {kBracket, true, RE2(R"(^\[(?:\d{1,6},)?(\d{1,6})\](?:<std\w{3}>)?: ?)", options())},
       {kBlank | kDigit, true, RE2(R"(^ {0,5}(\d{1,6}): )", options())},
       {kSmall | kLarge, true, RE2(R"(^rank ?(\d{1,6}): )", options())},
+      // torchx: trainer/0    vLLM: ERROR 04-27 12:56:07 [executor.py:852]
+      {kSmall, true,
+       RE2(R"(^[a-z][\w.-]{0,40}/\d{1,5} \[(?:rank|default)?(\d{1,6})\]: ?)", options())},
+      {kLarge, false,
+       RE2(R"(^(?:ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[[\w./]{1,60}:\d+\] ?)", options())},
       // Ray: (RayTrainWorker pid=123, ip=10.0.0.1)
       {kParen, false, RE2(R"(^\([\w .-]{0,60}(?:pid|ip)=[\w .,=:-]{1,60}\) )", options())},
       // Times: 2024-05-14 23:55:39,233   [2024-05-14T23:55:39.1Z]   24/05/14 23:55:39   May 14 ...
@@ -92,7 +97,7 @@ const std::array<Prefix, 9>& prefixes() {
       {kBracket, false, RE2(R"(^\[ *\d{1,9}\.\d{3,6}\] )", options())},  // Kernel messages.
       // Hosts and programs: node-1:   gpu07 kernel:   worker-3 | ...
       {kSmall, false,
-       RE2(R"(^(?-i:[a-z][a-z.-]{0,40}\d[a-z0-9.-]{0,40})(?: kernel)?(?::| \|) )", options())},
+       RE2(R"(^(?-i:[a-z][a-z.-]{0,40}\d[a-z0-9.-]{0,40})(?: kernel)?(?::| {1,3}\|) )", options())},
       {kSmall, false, RE2(R"(^(?-i:[a-z][a-z0-9.-]{0,60}) kernel: )", options())},
   }};
   return kPrefixes;
@@ -124,7 +129,8 @@ BareLine bare(std::string_view line, std::string& scratch) {
     unsigned start = head.empty() ? 0 : start_of(head[0]);
     // Most lines begin with a word that is not a host name.
     if (start == kSmall && head.find_first_of(":|") == std::string_view::npos) start = 0;
-    if (start == kLarge && head[0] != 'R' && (head.size() < 4 || head[3] != ' ')) start = 0;
+    const bool named = start == kLarge && (head[0] == 'R' || head[0] == 'E' || head[0] == 'C');
+    if (start == kLarge && !named && (head.size() < 4 || head[3] != ' ')) start = 0;
     bool cut = false;
     for (const Prefix& prefix : prefixes()) {
       if ((prefix.starts & start) == 0) continue;
@@ -184,7 +190,7 @@ std::string_view words_of(IgnoredMatch ignored) {
       "the match is part of a name",
       "another exception occurred while it was handled",
       "training continued after it",
-      "the program continued after it and ended with a later exception",
+      "the program continued after it",
   });
   return kWords[ignored];
 }
@@ -194,8 +200,11 @@ IgnoredMatch ignored_match_of(std::string_view line, std::size_t begin, std::siz
       R"(^\W{0,3}(?:\w+[ :]){0,2}\[?WARN(?:ING)?\b|^\[?W\d{3,4} |^\[W |\bW tensorflow/|)"
       R"(\b(?-i:WARNING|WARN)\b[\]:| -]|\b\w*Warning: )",
       options());
-  // A program that finds no GPU at its start fails later, apparently for another reason.
-  static const RE2 kNotWarning(R"(NCCL WARN|CUDA initialization: CUDA unknown)", options());
+  // A program that finds no GPU at its start fails later, apparently for another reason. Kubernetes
+  // prints failures as events of the type Warning.
+  static const RE2 kNotWarning(R"(NCCL WARN|OP_REQUIRES failed|CUDA initialization: CUDA unknown|)"
+                               R"((?-i:Warning {2,}[A-Z]\w+ {2,}))",
+                               options());
   static const RE2 kRemark(
       R"(\b(?-i:INFO|DEBUG|TRACE)\b[\]:| -]|^\[?I\d{3,4} |\[(?:info|debug|trace)\s*\]|)"
       R"(^\s*(?:info|debug|trace) ?[:|-]|\blevel=(?:info|debug|trace)\b)",
@@ -203,17 +212,20 @@ IgnoredMatch ignored_match_of(std::string_view line, std::size_t begin, std::siz
   static const RE2 kGoesOn(
       R"(\b(?:retrying|will (?:be )?retr(?:y|ied)|retry(?:ing)? in|retry \d+ ?(?:/|of)|)"
       R"(attempt \d+ ?(?:/|of) ?\d+|trying again|try again in|falling back|fall back to|fallback|)"
-      R"(ignor(?:ed|ing)|skipp(?:ed|ing)|continuing (?:with|without|anyway)|recovered|non-fatal|)"
+      R"(ignoring|(?:is|was|be|are|and) ignored|ignored[.!)]?$|skipp(?:ed|ing)|)"
+      R"(continuing (?:with|without|anyway)|recovered|non-fatal|)"
       R"(harmless|reducing batch|(?:is|was|gets) halved|halving|using (?:the )?cpu instead|)"
-      R"(proceeding (?:with|without)|)"
-      R"(resuming from|disabled instead)\b)",
+      R"(proceeding (?:with|without)|attempting to recover|entering retry loop|)"
+      R"((?:starting|start|training) from scratch|network error resolved|)"
+      R"(resuming from|disabled instead)\b|[,;.:] using [\w .-]{1,40} instead\b)",
       options());
   static const RE2 kGaveUp(
       R"(\b(?:giving up|gave up|no more retries|max retries exceeded|)"
       R"(retries (?:exhausted|left: 0)|after \d+ (?:attempts|retries|tries))\b)",
       options());
   static const RE2 kQuoted(
-      R"(^\s*(?:#|//|> |\* |"""|''')|\b(?:if you (?:see|get|encounter|hit|run into)|in case of|)"
+      R"(^\s*(?:# ?$|# ?[^ ]|//|> |\* |"""|''')|\bNamespace\(|)"
+      R"(\b(?:if you (?:see|get|encounter|hit|run into)|in case of|)"
       R"(to avoid|to prevent|how to|docs?:|hint:|tip:|note:|see also|known issue|for example|)"
       R"(e\.g\.|such as|no longer|expected:|handler for|checks? for|)"
       R"(testing|tests? for|guard against|policy for)|(?:^|[^\w.-])(?:0|no) $)",
@@ -262,6 +274,20 @@ bool shows_progress(std::string_view line) {
       options());
   const std::string_view head = line.substr(0, kHead);
   return finds(kProgress, head) && !reports_trouble(head);
+}
+
+bool shows_success(std::string_view line) {
+  static const RE2 kSuccess(
+      R"(\b(?:training|fine-?tuning)\b.{0,24}\b(?:completed?|finished|done)\b|train_runtime|)"
+      R"(\b(?:finished|completed|done|end of) (?:training|fine-?tuning)\b|)"
+      R"(\bcompleted successfully\b|`trainer\.fit` stopped)",
+      options());
+  const std::string_view head = line.substr(0, kHead);
+  // Few lines have one of these, and the pattern is slow.
+  const bool possible = head.find("rain") != std::string_view::npos ||
+                        head.find("uning") != std::string_view::npos ||
+                        head.find("uccessfully") != std::string_view::npos;
+  return possible && finds(kSuccess, head) && !reports_trouble(head);
 }
 
 bool is_exception(std::string_view line) {

@@ -45,6 +45,9 @@ IgnoredMatch ignored_match_of(std::string_view line, std::size_t begin, std::siz
 // contains "nan".
 bool shows_progress(std::string_view line);
 
+// Whether the line reports that training ended successfully: "Training finished".
+bool shows_success(std::string_view line);
+
 // Whether it is the last line of a traceback: "KeyError: 'x'", "torch.cuda.OutOfMemoryError: ...".
 bool is_exception(std::string_view line);
 // Whether it is the exception of a failed lookup, such as KeyError.

@@ -17,6 +17,10 @@ TEST(LogLine, IsStrippedOfWhatStandsInFront) {
       {"[default12]:boom", "boom", 12},
       {"[1,7]<stderr>:boom", "boom", 7},
       {" 4: boom", "boom", 4},
+      {"[2]<stderr>:boom", "boom", 2},
+      {"trainer/0 [1]:boom", "boom", 1},
+      {"worker-1  | boom", "boom", -1},
+      {"ERROR 04-27 12:56:07 [executor.py:852] boom", "boom", -1},
       {"2024-05-14 23:55:39,233 boom", "boom", -1},
       {"[2024-05-14T23:55:39.1Z] boom", "boom", -1},
       {"24/05/14 23:55:39 ERROR x: boom", "ERROR x: boom", -1},
@@ -56,6 +60,14 @@ TEST(LogLine, TimesOfAllKindsCompare) {
 IgnoredMatch ignored(std::string_view line, std::string_view match) {
   const std::size_t at = line.find(match);
   return ignored_match_of(line, at, at + match.size());
+}
+
+TEST(LogLine, ShowsSuccess) {
+  EXPECT_TRUE(shows_success("Training finished, best accuracy 0.91"));
+  EXPECT_TRUE(shows_success("{'train_runtime': 81.2, 'train_loss': 1.1}"));
+  EXPECT_TRUE(shows_success("`Trainer.fit` stopped: `max_epochs=3` reached."));
+  EXPECT_FALSE(shows_success("training failed, finished with an error"));
+  EXPECT_FALSE(shows_success("job finished"));
 }
 
 TEST(LogLine, KnowsDecoys) {

@@ -14,7 +14,8 @@ constexpr int kLinesBackForTime = 64;
 constexpr int kSurvivedAfter = 2;           // Lines of progress.
 constexpr int kExceptionSurvivedAfter = 3;  // More, because lines of other ranks may follow.
 constexpr int kWentOnAfter = 4;  // Ordinary lines. The message of an exception can have some too.
-constexpr int kMaxNames = 4;     // Matches inside names that are skipped on one line.
+constexpr int kSchedulerPriorities = 10;  // Signatures below report actions of the scheduler.
+constexpr int kMaxNames = 4;              // Matches inside names that are skipped on one line.
 
 std::size_t line_end(std::string_view text, std::size_t begin) {
   const std::size_t most = std::min(text.size() - begin, LogScan::kMaxPiece);
@@ -48,6 +49,12 @@ std::optional<std::int64_t> time_before(std::string_view text, std::size_t begin
 
 bool opens_traceback(std::string_view line) {
   return line.find("Traceback (most recent call last)") != std::string_view::npos;
+}
+
+// Python prints these before a traceback that does not end the program.
+bool precedes_ignored_traceback(std::string_view line) {
+  return line.starts_with("Exception ignored in") || line.starts_with("--- Logging error ---") ||
+         line.starts_with("Error in atexit._run_exitfuncs");
 }
 
 bool is_frame(std::string_view line) {
@@ -135,12 +142,15 @@ void LogScan::take_line(RankLines& voice, std::string_view line, const Finding& 
   const bool ends = voice.in_traceback;
   std::vector<Pending> found;
   const bool explained = match_line(voice, line, base, ends, found);
-  if (explained) {  // The cause is known, so drop matches that only show the end.
+  const auto is_explicit = [&](const Pending& one) {
+    return signatures_[one.finding.signature].is_explicit;
+  };
+  if (std::any_of(found.begin(), found.end(), is_explicit)) {
+    // The cause is known, so drop matches that only show the end.
     std::erase_if(found, [&](const Pending& one) {
-      const Signature& signature = signatures_[one.finding.signature];
-      return !signature.is_explicit && !signature.echo;
+      return !is_explicit(one) && !signatures_[one.finding.signature].echo;
     });
-  } else if (ends) {  // Only the traceback matches: use its last line.
+  } else if (ends && !explained) {  // Only the traceback matches: use its last line.
     for (Pending& header : voice.headers) {
       header.finding.line = base.line;
       header.finding.evidence.clear();
@@ -152,12 +162,18 @@ void LogScan::take_line(RankLines& voice, std::string_view line, const Finding& 
     voice.in_traceback = false;
     voice.headers.clear();
     voice.frames.clear();
+    if (voice.ignoring) {
+      for (Pending& one : found) dismiss(std::move(one.finding), IgnoredMatch::kCaught);
+      voice.ignoring = false;
+      return;
+    }
   }
   const bool nothing = found.empty();
   for (Pending& one : found) keep(voice, std::move(one));
   if (!nothing || voice.pending.empty()) return;
   if (!ends) note_ordinary(voice, line);
   if (shows_progress(line)) note_progress(voice);
+  if (shows_success(line)) note_success(voice);
 }
 
 void LogScan::begin_traceback(RankLines& voice, std::string_view line, const Finding& base) {
@@ -165,6 +181,11 @@ void LogScan::begin_traceback(RankLines& voice, std::string_view line, const Fin
   if (!voice.linked) voice.handling = false;
   voice.linked = false;
   voice.in_traceback = true;
+  if (begin_ > 0) {  // The scan skips most lines, so the one before can be unknown.
+    const std::size_t before = line_begin(text_, 0, begin_ - 1);
+    voice.ignoring = precedes_ignored_traceback(
+        bare(text_.substr(before, begin_ - 1 - before), other_scratch_).text);
+  }
   voice.frames.clear();
   voice.headers.clear();
   match_line(voice, line, base, false, voice.headers);
@@ -202,10 +223,15 @@ bool LogScan::match_line(RankLines& voice, std::string_view line, const Finding&
     found.finding.from_end = line.size() - span->begin;
     found.chain = ends_traceback ? voice.chain : 0;
     found.lookup = ends_traceback && is_lookup(line);
-    // Infrastructure logs real failures as information. Programs log hypothetical ones.
-    const bool news = ignored == IgnoredMatch::kRemark && !signature.generic &&
-                      signature.bucket == Bucket::kInfrastructure;
-    if (ignored == IgnoredMatch::kNone || news) {
+    // Infrastructure logs real failures as information, and programs log their loss so. Other
+    // information of programs is often hypothetical.
+    const bool news =
+        ignored == IgnoredMatch::kRemark && !signature.generic &&
+        (signature.bucket == Bucket::kInfrastructure || signature.reason == Reason::kModelDiverged);
+    // Resource managers report what they did to a job as information or as a warning.
+    const bool action = signature.priority < kSchedulerPriorities &&
+                        (ignored == IgnoredMatch::kRemark || ignored == IgnoredMatch::kWarning);
+    if (ignored == IgnoredMatch::kNone || news || action) {
       explained = explained || signature.is_explicit || signature.echo;
       out.push_back(std::move(found));
     } else {
@@ -217,8 +243,11 @@ bool LogScan::match_line(RankLines& voice, std::string_view line, const Finding&
 
 void LogScan::keep(RankLines& voice, Pending found) {
   const Signature& signature = signatures_[found.finding.signature];
-  if (signature.echo) voice.echoed = true;
-  if (signature.echo) lines_of(-1).echoed = true;  // Lines without a rank can belong to that rank.
+  // The summary of a launcher follows any failure, so it does not make later lines secondary.
+  if (signature.echo && signature.is_explicit) {
+    voice.echoed = true;
+    lines_of(-1).echoed = true;  // Lines without a rank can belong to that rank.
+  }
   // An exception raised in the handler of a failed lookup replaces it, if it has precedence.
   if (found.chain != 0 && voice.handling && signature.is_explicit && !signature.echo) {
     for (auto earlier = voice.pending.begin(); earlier != voice.pending.end();) {
@@ -251,9 +280,7 @@ bool LogScan::went_on(const Pending& found) {
 }
 
 void LogScan::note_ordinary(RankLines& voice, std::string_view line) {
-  const auto counts = [](const Pending& found) {
-    return found.chain != 0 && found.ordinary < kWentOnAfter;
-  };
+  const auto counts = [](const Pending& found) { return found.ordinary < kWentOnAfter; };
   if (std::none_of(voice.pending.begin(), voice.pending.end(), counts)) return;
   if (!is_ordinary(line)) return;
   for (Pending& found : voice.pending) found.ordinary += counts(found) ? 1 : 0;
@@ -287,6 +314,16 @@ void LogScan::note_progress(RankLines& voice) {
       dismiss(std::move(found->finding), IgnoredMatch::kSurvived);
       found = voice.pending.erase(found);
     }
+  }
+  if (voice.pending.empty()) voice.echoed = false;
+}
+
+// A shell script may print success after any program, so one line of normal work must precede it.
+void LogScan::note_success(RankLines& voice) {
+  for (auto found = voice.pending.begin(); found != voice.pending.end();) {
+    const bool worked = found->progress > 0 || found->ordinary > 1;
+    if (worked) dismiss(std::move(found->finding), IgnoredMatch::kSurvived);
+    found = worked ? voice.pending.erase(found) : found + 1;
   }
   if (voice.pending.empty()) voice.echoed = false;
 }

@@ -50,7 +50,7 @@ class LogScan {
   struct Pending {
     Finding finding;
     int progress = 0;  // Later lines that show progress.
-    int ordinary = 0;  // Later lines without a problem, for tracebacks.
+    int ordinary = 0;  // Later lines without a problem.
     int chain = 0;     // Id of a chain of nested exceptions; 0 if none.
     bool lookup = false;
   };
@@ -62,6 +62,7 @@ class LogScan {
     bool in_traceback = false;
     bool linked = false;    // The next traceback belongs to the same chain.
     bool handling = false;  // It was raised in an exception handler.
+    bool ignoring = false;  // The open traceback does not end the program.
     int chain = 0;
     bool echoed = false;
     bool busy() const { return in_traceback || !pending.empty(); }
@@ -76,6 +77,7 @@ class LogScan {
                   std::vector<Pending>& out);
   void keep(RankLines& voice, Pending found);
   void note_progress(RankLines& voice);
+  void note_success(RankLines& voice);
   static void note_ordinary(RankLines& voice, std::string_view line);
   static bool went_on(const Pending& found);  // The program continued after this traceback.
   void dismiss_caught(RankLines& voice);
@@ -92,7 +94,7 @@ class LogScan {
   std::vector<Finding> dismissed_;
   std::map<std::vector<int>, std::vector<int>> known_;  // Literals to signatures.
   std::vector<int> literals_, some_potentials_;
-  std::string scratch_;
+  std::string scratch_, other_scratch_;
   std::string_view text_;  // Current text, with the current line in begin_ to end_.
   std::size_t begin_ = 0, end_ = 0;
 };

@@ -13,6 +13,7 @@ constexpr std::string_view kOrdinary =
     "2024-05-14 23:55:39,233 INFO trainer: epoch 3 step 1200/5000 loss: 0.3121 train_loss=0.31 "
     "lr 1.0e-04 grad_norm 0.31 tokens/s 1024 samples/s 811.5 eta 1:02:03 mem 10.1 GB\n"
     "Epoch 0:  10%|#  | 100/1000 [00:10<01:30, 10.0it/s, loss=2.1, v_num=1, accuracy=0.71]\n"
+    "epoch 3 step 122 loss 0.3121 lr 1e-4 127 132 134 135 136 137 139 143 401 403 404 429 500 503\n"
     "DEBUG dataloader: reading data file /data/train/shard-00017.tar from cache, worker 3 of 8\n"
     "saving model checkpoint to /out/model.ckpt-100; saved checkpoint; loading config, weights\n"
     "NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/IPC; Using network IB; comm 0x7f rank 0 nranks 8\n"
