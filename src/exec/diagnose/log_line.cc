@@ -212,7 +212,7 @@ IgnoredMatch ignored_match_of(std::string_view line, std::size_t begin, std::siz
   static const RE2 kGoesOn(
       R"(\b(?:retrying|will (?:be )?retr(?:y|ied)|retry(?:ing)? in|retry \d+ ?(?:/|of)|)"
       R"(attempt \d+ ?(?:/|of) ?\d+|trying again|try again in|falling back|fall back to|fallback|)"
-      R"(ignoring|(?:is|was|be|are|and) ignored|ignored[.!)]?$|skipp(?:ed|ing)|)"
+      R"(ignoring|(?:is|was|be|are|and) ignored|ignored[.!)]?$|skipp(?:ed|ing)|skip loading|)"
       R"(continuing (?:with|without|anyway)|recovered|non-fatal|)"
       R"(harmless|reducing batch|(?:is|was|gets) halved|halving|using (?:the )?cpu instead|)"
       R"(proceeding (?:with|without)|attempting to recover|entering retry loop|)"
