@@ -51,15 +51,16 @@ bool opens_traceback(std::string_view line) {
   return line.find("Traceback (most recent call last)") != std::string_view::npos;
 }
 
-// Python prints these before a traceback that does not end the program.
-bool precedes_ignored_traceback(std::string_view line) {
+// Python prints these before an exception that does not end the program.
+bool precedes_ignored_exception(std::string_view line) {
   return line.starts_with("Exception ignored in") || line.starts_with("--- Logging error ---") ||
          line.starts_with("Error in atexit._run_exitfuncs");
 }
 
 bool is_frame(std::string_view line) {
-  constexpr std::string_view kBox = "\xe2\x94\x82";  // Some tracebacks draw frames in boxes.
-  return line[0] == ' ' || line[0] == '\t' || line[0] == '|' || line.starts_with(kBox);
+  // Some tracebacks are drawn in boxes, with the characters U+2500 to U+257F.
+  const bool box = line.starts_with("\xe2\x94") || line.starts_with("\xe2\x95");
+  return line[0] == ' ' || line[0] == '\t' || line[0] == '|' || box;
 }
 
 bool blank(std::string_view line) {
@@ -162,11 +163,10 @@ void LogScan::take_line(RankLines& voice, std::string_view line, const Finding& 
     voice.in_traceback = false;
     voice.headers.clear();
     voice.frames.clear();
-    if (voice.ignoring) {
-      for (Pending& one : found) dismiss(std::move(one.finding), IgnoredMatch::kCaught);
-      voice.ignoring = false;
-      return;
-    }
+  }
+  if (!found.empty() && (ends ? voice.ignoring : follows_ignored())) {
+    for (Pending& one : found) dismiss(std::move(one.finding), IgnoredMatch::kCaught);
+    return;
   }
   const bool nothing = found.empty();
   for (Pending& one : found) keep(voice, std::move(one));
@@ -181,15 +181,19 @@ void LogScan::begin_traceback(RankLines& voice, std::string_view line, const Fin
   if (!voice.linked) voice.handling = false;
   voice.linked = false;
   voice.in_traceback = true;
-  if (begin_ > 0) {  // The scan skips most lines, so the one before can be unknown.
-    const std::size_t before = line_begin(text_, 0, begin_ - 1);
-    voice.ignoring = precedes_ignored_traceback(
-        bare(text_.substr(before, begin_ - 1 - before), other_scratch_).text);
-  }
+  voice.ignoring = follows_ignored();
   voice.frames.clear();
   voice.headers.clear();
   match_line(voice, line, base, false, voice.headers);
   for (Pending& header : voice.headers) show(header.finding);
+}
+
+// The scan skips most lines, so the line before the current one is read again.
+bool LogScan::follows_ignored() {
+  if (begin_ == 0) return false;
+  const std::size_t before = line_begin(text_, 0, begin_ - 1);
+  const std::string_view line = text_.substr(before, begin_ - 1 - before);
+  return precedes_ignored_exception(bare(line, other_scratch_).text);
 }
 
 bool LogScan::match_line(RankLines& voice, std::string_view line, const Finding& base,

@@ -72,6 +72,8 @@ class LogScan {
   void take();
   void take_line(RankLines& voice, std::string_view line, const Finding& base);
   void begin_traceback(RankLines& voice, std::string_view line, const Finding& base);
+  // Whether the line before shows that Python ignored the exception of the current one.
+  bool follows_ignored();
   // Adds the matches of the line. Returns true if a signature that can be a cause matches.
   bool match_line(RankLines& voice, std::string_view line, const Finding& base, bool ends_traceback,
                   std::vector<Pending>& out);
