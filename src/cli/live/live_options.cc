@@ -303,7 +303,7 @@ void LiveCommands::add_profile(Command app) {
       .add_option_function(
           "--budget",
           [&profile](const std::string& text) { profile.budget = parse_duration(text).value(); },
-          "maximum run time of all measurements together (default: 3m)")
+          "maximum run time of all measurements together (default: 50s)")
       .type_name("TIME")
       .check(refuse_duration);
   command.add_option("-o,--out", profile.out, "file for the profile (default: NAME.profile.yaml)")

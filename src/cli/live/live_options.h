@@ -61,7 +61,7 @@ struct TokenOptions {
 struct ProfileOptions {  // In addition to SubmitOptions.
   std::string most_cpus, dataset, dataset_size;
   std::uint64_t epoch_steps = 0;
-  Duration budget = Duration::seconds(180);
+  Duration budget = Duration::seconds(50);
   std::string out;
   bool alone = false;
   bool list = false;

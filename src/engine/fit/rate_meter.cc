@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::size_t kMinBins = 4;  // Minimum for known(), unless the time limit is reached.
 
+// Variance of the slope through a random walk, relative to that of its mean.
+constexpr double kSlopeVariance = 1.2;
+
+// For the error of the ends. For independent errors it would be 1.96; they repeat with a pattern.
+constexpr double kEnds = 2.3;
+
 // 97.5% quantile of Student's t distribution with `freedom` degrees of freedom.
 double student(std::size_t freedom) {
   constexpr double kTable[] = {0,     12.71, 4.303, 3.182, 2.776, 2.571, 2.447,
@@ -44,6 +50,47 @@ void RateMeter::take(const Observation& observation) {
   open_ = observation;
 }
 
+// Least squares through the ends of the bins from `first` on. Compared with the ends of the whole
+// window alone, it halves the variance from the resolution.
+double RateMeter::slope(std::size_t first) const {
+  double at = 0;
+  double step = 0;
+  double sum_at = 0;
+  double sum_step = 0;
+  double sum_squares = 0;
+  double sum_products = 0;
+  for (std::size_t i = first; i < bins_.size(); ++i) {
+    at += bins_[i].seconds;
+    step += bins_[i].steps;
+    sum_at += at;
+    sum_step += step;
+    sum_squares += at * at;
+    sum_products += at * step;
+  }
+  const auto points = static_cast<double>(bins_.size() - first + 1);  // With (0, 0).
+  return (sum_products - sum_at * sum_step / points) / (sum_squares - sum_at * sum_at / points);
+}
+
+// Half width of the 95% interval, relative to the mean. Bins end up to one period early or late.
+// What one bin gains, the next one loses, so this part of the variance does not add up. It is
+// separated by the covariance of neighboring bins, and counted for the ends of the line.
+double RateMeter::error(double mean, double spread, double seconds, std::size_t first) const {
+  const auto n = static_cast<double>(bins_.size() - first);
+  const double resolution = options_.resolution.in_seconds();
+  double covariance = 0;
+  for (std::size_t i = first + 1; i < bins_.size(); ++i) {
+    covariance += (bins_[i - 1].steps / bins_[i - 1].seconds - mean) *
+                  (bins_[i].steps / bins_[i].seconds - mean) / n;
+  }
+  const double of_bin = mean * resolution * n / seconds;
+  const double of_ends_only = std::clamp(-2 * covariance, 0.0, of_bin * of_bin / 6);
+  const double own = std::max(0.0, spread - of_ends_only);
+  const double deviation =
+      student(bins_.size() - first - 1) * std::sqrt(kSlopeVariance * own / (n - 1)) / mean;
+  const double of_ends = kEnds * resolution / seconds * std::sqrt(n / ((n + 1) * (n + 2)));
+  return std::hypot(deviation, of_ends);
+}
+
 std::optional<Rate> RateMeter::rate() const {
   const std::size_t n = bins_.size();
   if (n < 2) return std::nullopt;
@@ -65,8 +112,7 @@ std::optional<Rate> RateMeter::rate() const {
     const double score = spread / kept;
     if (best && score > best_score) continue;
     best_score = score;
-    const double deviation = std::sqrt(spread / (kept - 1));
-    best = Rate{mean, student(n - first - 1) * deviation / mean};
+    best = Rate{slope(first), error(mean, spread, seconds, first)};
   }
   return best;
 }

@@ -4,6 +4,7 @@
 // calls begin() when the limit takes effect and take() for each report, and polls known() or
 // rate().
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -28,8 +29,11 @@ struct MeterOptions {
   Duration bin = Duration::micros(300'000);
   Duration settle = Duration::micros(500'000);   // Ignored time after begin().
   Duration least = Duration::micros(2'500'000);  // Minimum time until known().
-  Duration most = Duration::seconds(15);         // After this, any rate is known().
-  double wanted = 0.02;                          // Relative error below which a rate is known().
+  Duration most = Duration::seconds(10);         // After this, any rate is known().
+  double wanted = 0.0125;                        // Relative error below which a rate is known().
+  // Period of CPU limits. A limited job does its work at the start of each period, so a report can
+  // be early or late by this time.
+  Duration resolution = Duration::micros(100'000);
 };
 
 class RateMeter {
@@ -44,7 +48,8 @@ class RateMeter {
   // True if the rate is accurate enough after `least`, or if there is any rate after `most`.
   bool known(Duration now) const;
   // Returns the rate without the initial transient, or nullopt with fewer than two bins. The
-  // transient ends at the cut that minimizes the error of the rest (White's MSER).
+  // transient ends at the cut that minimizes the error of the rest (White's MSER). The rate is the
+  // slope of a line through the ends of the bins. Its error includes the resolution.
   std::optional<Rate> rate() const;
   // Time of the last report since begin(); nullopt: none.
   std::optional<Duration> last_word() const { return last_word_; }
@@ -54,6 +59,9 @@ class RateMeter {
     double seconds = 0;
     double steps = 0;
   };
+
+  double slope(std::size_t first) const;
+  double error(double mean, double spread, double seconds, std::size_t first) const;
 
   MeterOptions options_;
   Duration since_;

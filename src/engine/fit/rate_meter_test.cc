@@ -20,10 +20,41 @@ TEST(RateMeter, AnEvenRateIsKnownSoonAndExactly) {
     meter.take({ms(at), at * 0.1});
     if (meter.known(ms(at))) break;
   }
-  EXPECT_LT(at, 3'000);
+  EXPECT_LT(at, 5'500);
   ASSERT_TRUE(meter.rate());
   EXPECT_NEAR(meter.rate()->steps_per_second, 100, 1e-6);
-  EXPECT_LT(meter.rate()->error, 1e-6);
+  EXPECT_LT(meter.rate()->error, 0.0125) << "the resolution of the time remains";
+}
+
+// Under a CPU limit, work is done at the start of each period of 100 ms. Some rates then appear the
+// same in all bins, and yet are wrong by several percent.
+TEST(RateMeter, TheErrorIncludesThePeriodOfCpuLimits) {
+  Random random(5);
+  int runs = 0;
+  int inside = 0;
+  int near = 0;
+  for (double truth = 5; truth < 60; truth *= 1.03) {
+    for (const int every : {1, 5, 10}) {
+      RateMeter meter;
+      meter.begin(ms(0));
+      const double phase = random.uniform();
+      std::int64_t now = 0;
+      for (int report = 1; !meter.known(ms(now)) && now < 60'000; ++report) {
+        const double done_s = (report * every + phase) / truth;
+        now = static_cast<std::int64_t>(std::ceil(done_s * 10)) * 100;
+        meter.take({ms(now), static_cast<double>(report * every)});
+      }
+      const Rate rate = *meter.rate();
+      const double error = std::abs(rate.steps_per_second / truth - 1);
+      ++runs;
+      inside += error <= rate.error ? 1 : 0;
+      near += error <= 0.015 ? 1 : 0;
+      EXPECT_LT(error, 0.03) << truth << " in steps of " << every;
+      EXPECT_LE(now, 12'000);
+    }
+  }
+  EXPECT_GE(inside, runs * 95 / 100);
+  EXPECT_GE(near, runs * 97 / 100);
 }
 
 // Prefetched data is used first, which looks like a higher speed.
@@ -61,7 +92,7 @@ TEST(RateMeter, OneThatSaysLittleIsKnownWhenItsTimeIsUp) {
   RateMeter meter;
   meter.begin(ms(0));
   for (int at = 0; at <= 16'000; at += 4'000) meter.take({ms(at), at / 4000.0});
-  EXPECT_FALSE(meter.known(ms(14'000)));
+  EXPECT_FALSE(meter.known(ms(9'000)));
   EXPECT_TRUE(meter.known(ms(16'000)));
   EXPECT_NEAR(meter.rate()->steps_per_second, 0.25, 1e-9);
 }

@@ -24,7 +24,7 @@ struct SessionOptions {
   double tolerance = 0.05;  // Maximum relative uncertainty between points.
   int most_points = 8;
   Duration patience = Duration::seconds(60);  // Maximum time without a report.
-  Duration budget = Duration::seconds(180);   // Total time for all points.
+  Duration budget = Duration::seconds(50);    // Total time for all points.
   MeterOptions meter = {};
 };
 
