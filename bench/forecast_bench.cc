@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -58,6 +59,7 @@ class Bed {
             guesses_,
             std::vector<LiveId>(rows, 1),
             std::vector<std::string>(kUsers, "somebody"),
+            {},
             {}};
   }
   const Engine& engine() const { return *engine_; }
@@ -97,6 +99,12 @@ class Bed {
   Instant now_ = Instant::micros(1'000'000);
 };
 
+Audience reader() {
+  Caller caller;
+  caller.user = "somebody";
+  return {caller, LiveClock(Instance(), Instant())};
+}
+
 std::size_t length_of(const benchmark::State& state) {
   return static_cast<std::size_t>(state.range(0));
 }
@@ -125,12 +133,14 @@ void BM_OneLookahead(benchmark::State& state, const char* policy, double part) {
   const Bed bed(policy, length_of(state));
   const EngineSnapshot snapshot = bed.snapshot();
   const JobId job = bed.waiting_at(part);
-  EtaOptions options;
+  ForecastOptions options;
   options.most_drives = 1;
+  const std::array<JobId, 1> jobs = {job};
   for (auto _ : state) {
     ++options.seed;
-    const RawBand raw = raw_eta(snapshot.engine, snapshot.now, job, snapshot.guesses, options);
-    benchmark::DoNotOptimize(raw.drives);
+    const auto starts =
+        sample_starts(snapshot.engine, snapshot.now, jobs, snapshot.guesses, options);
+    benchmark::DoNotOptimize(starts.size());
   }
 }
 
@@ -139,8 +149,8 @@ void BM_Eta(benchmark::State& state, const char* policy, double part) {
   const EngineSnapshot snapshot = bed.snapshot();
   const JobId job = bed.waiting_at(part);
   for (auto _ : state) {
-    const Forecast forecast = forecast_of(snapshot, job, ForecastErrors());
-    benchmark::DoNotOptimize(forecast.told.likely.us());
+    const Band band = forecast_of(snapshot, job, reader());
+    benchmark::DoNotOptimize(band.likely.us());
   }
 }
 
@@ -149,12 +159,9 @@ void BM_Answer(benchmark::State& state, const char* policy, double part) {
   const Bed bed(policy, length_of(state));
   const EngineSnapshot snapshot = bed.snapshot();
   const JobId job = bed.waiting_at(part);
-  Caller caller;
-  caller.user = "somebody";
-  const Audience reader{caller, ForecastErrors(), LiveClock(Instance(), Instant())};
   for (auto _ : state) {
-    Forecast forecast;
-    const nlohmann::json answer = why_json(snapshot, job, reader, forecast);
+    Band band;
+    const nlohmann::json answer = why_json(snapshot, job, reader(), band);
     benchmark::DoNotOptimize(answer.size());
   }
 }
@@ -163,7 +170,7 @@ void register_all() {
   const auto sized = [](benchmark::internal::Benchmark* bench) {
     bench->Arg(100)->Arg(10'000)->Unit(benchmark::kMillisecond)->UseRealTime();
   };
-  for (const char* policy : {"fifo", "backfill", "srtf"}) {
+  for (const char* policy : {"fifo", "fit-first", "backfill", "srtf", "las"}) {
     const std::string of = std::string("/") + policy;
     sized(benchmark::RegisterBenchmark(("BM_CopyEngine" + of).c_str(), BM_CopyEngine, policy));
     for (const auto& [place, part] : {std::pair("/middle", 0.5), std::pair("/last", 1.0)}) {

@@ -21,6 +21,7 @@ namespace {
 
 constexpr double kMinShare = 0.75;
 constexpr double kMaxShare = 0.85;
+constexpr int kMaxLimitHours = 8'760;
 constexpr int kMaxDrives = 1'000;
 // Default sample size: large enough to be significant, small enough for large traces.
 constexpr std::size_t kEnoughAsked = 2'000;
@@ -58,7 +59,32 @@ double percent_of(std::size_t part, std::size_t all) {
   return 100.0 * static_cast<double>(part) / static_cast<double>(all);
 }
 
-std::string report_text(const CalibrationReport& report) {
+// One line per band: its share of the starts as a bar, and its median width.
+std::string reliability_text(const CalibrationReport& report) {
+  constexpr std::size_t kBar = 40;  // Characters for 100%.
+  std::string text = "\nband      starts inside                                  median width\n";
+  for (std::size_t i = 0; i < report.levels.size(); ++i) {
+    const double goal = CalibrationReport::kShares[i];
+    const double share = percent_of(report.levels[i].inside, report.asked) / 100;
+    std::string bar(kBar, '.');
+    std::fill_n(bar.begin(), static_cast<std::ptrdiff_t>(share * kBar), '#');
+    bar[static_cast<std::size_t>(goal * kBar) - 1] = '|';
+    text += fmt::format("{:>3.0f}%  {:>6.1f}% {}  {:>10}\n", 100 * goal, 100 * share, bar,
+                        short_duration(report.levels[i].width));
+  }
+  return text;
+}
+
+std::string slurm_text(const CalibrationReport& report, Duration limit) {
+  return fmt::format(
+      "\nWith time limits of {} as run times, as `squeue --start` of Slurm assumes:\n"
+      "{:<30}{:>10}\n{:<30}{:>10}\n",
+      short_duration(limit), "median error", short_duration(report.limit_miss),
+      "started before its time",
+      fmt::format("{:.1f}%", percent_of(report.limit_before, report.asked)));
+}
+
+std::string report_text(const CalibrationReport& report, Duration limit) {
   if (report.asked == 0) return "no job had to wait: no forecasts to check\n";
   std::string text = fmt::format(
       "the 80% band contained {:.1f}% of {} starts ({:.1f}% were earlier, {:.1f}% later): {}\n\n",
@@ -79,6 +105,8 @@ std::string report_text(const CalibrationReport& report) {
   add("median error of \"likely\"", short_duration(report.miss));
   add("inside the uncorrected band",
       fmt::format("{:.1f}%", percent_of(report.raw_inside, report.asked)));
+  text += reliability_text(report);
+  if (limit > Duration()) text += slurm_text(report, limit);
   return text;
 }
 
@@ -109,6 +137,11 @@ void CalibrateCommand::add_to(Command app) {
   command_.add_option("--drives", drives_, "simulations per forecast")
       .check_range(1, kMaxDrives)
       .capture_default_str();
+  command_
+      .add_option("--limit-hours", limit_h_,
+                  "time limit of all jobs for the comparison with Slurm's rule; 0: none")
+      .check_range(0, kMaxLimitHours)
+      .capture_default_str();
   command_.add_flag("--json", json_, "print the result as JSON");
   command_.footer(
       "Exit status: 0 if the 80% band contained 75 to 85% of the starts, otherwise 1.\n"
@@ -137,7 +170,8 @@ int CalibrateCommand::run(Streams streams) {
   CalibrationOptions options;
   options.every = every_ > 0 ? static_cast<std::size_t>(every_)
                              : std::clamp<std::size_t>(jobs / kEnoughAsked, 1, kMaxEvery);
-  options.eta.most_drives = drives_;
+  options.start.most_drives = drives_;
+  options.limit = Duration::seconds(std::int64_t{limit_h_} * 3'600);
   catch_interrupts();
   ProgressBar bar("calibrating");
   options.progress = [&bar](std::size_t done, std::size_t total) {
@@ -147,7 +181,8 @@ int CalibrateCommand::run(Streams streams) {
   const CalibrationReport report =
       calibrate(engine_for(cluster, parts), history_of(trace.value()), options);
   bar.finish();
-  streams.out << (json_ ? report_json(report, trace.value(), options) : report_text(report));
+  streams.out << (json_ ? report_json(report, trace.value(), options)
+                        : report_text(report, options.limit));
   if (interrupted()) return kExitInterrupted;
   return as_promised(report) ? kExitDone : kExitFailed;
 }
@@ -156,17 +191,27 @@ std::string CalibrateCommand::report_json(const CalibrationReport& report, const
                                           const CalibrationOptions& options) const {
   const auto judged = [&](const std::string& value) { return report.asked == 0 ? "null" : value; };
   const double share = report.asked == 0 ? 0 : report.share();
+  std::string levels;
+  for (std::size_t i = 0; i < report.levels.size(); ++i) {
+    const CalibrationReport::Level& level = report.levels[i];
+    levels += fmt::format("{}{{\"level\": {}, \"inside\": {}, \"width_p50_s\": {}}}",
+                          i == 0 ? "" : ", ", CalibrationReport::kShares[i], level.inside,
+                          judged(seconds_text(level.width.us())));
+  }
   return fmt::format(
       "{{\n  \"trace\": {},\n  \"cluster\": {},\n  \"policy\": {},\n  \"every\": {},\n"
       "  \"drives\": {},\n  \"jobs\": {},\n  \"at_once\": {},\n  \"asked\": {},\n"
       "  \"inside\": {},\n  \"before\": {},\n  \"after\": {},\n  \"raw_inside\": {},\n"
       "  \"share\": {},\n  \"as_promised\": {},\n  \"wait_p50_s\": {},\n"
-      "  \"width_p50_s\": {},\n  \"miss_p50_s\": {}\n}}\n",
+      "  \"width_p50_s\": {},\n  \"miss_p50_s\": {},\n  \"levels\": [{}],\n"
+      "  \"slurm\": {{\"limit_s\": {}, \"miss_p50_s\": {}, \"before\": {}}}\n}}\n",
       in_json(trace.source), in_json(cluster_), in_json(policy_), options.every,
-      options.eta.most_drives, report.jobs, report.at_once, report.asked, report.inside,
+      options.start.most_drives, report.jobs, report.at_once, report.asked, report.inside,
       report.before, report.after, report.raw_inside, judged(fmt::format("{:.6f}", share)),
       judged(as_promised(report) ? "true" : "false"), judged(seconds_text(report.wait.us())),
-      judged(seconds_text(report.width.us())), judged(seconds_text(report.miss.us())));
+      judged(seconds_text(report.width.us())), judged(seconds_text(report.miss.us())), levels,
+      seconds_text(options.limit.us()), judged(seconds_text(report.limit_miss.us())),
+      report.limit_before);
 }
 
 }  // namespace muster

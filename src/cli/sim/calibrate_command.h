@@ -28,7 +28,8 @@ class CalibrateCommand {
   std::string trace_, cluster_ = "16x8", policy_ = "fifo";
   TraceOptions trace_options_;
   int every_ = 0;  // 0: chosen by the number of jobs.
-  int drives_ = 8;
+  int drives_ = 9;
+  int limit_h_ = 24;
   bool json_ = false;
 };
 

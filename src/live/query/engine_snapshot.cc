@@ -24,6 +24,18 @@ std::vector<std::string> closed_reasons(const Roster& roster) {
   return reasons;
 }
 
+// Quarantined nodes that are schedulable after they pass their test.
+std::vector<FutureNode> nodes_to_test(const Roster& roster, Instant now) {
+  std::vector<FutureNode> nodes;
+  for (const auto& [node, quarantine] : roster.quarantines()) {
+    if (roster.is_drained(node) || !roster.is_usable(node)) continue;
+    nodes.push_back({std::max(quarantine.until, now), node});
+  }
+  std::sort(nodes.begin(), nodes.end(),
+            [](const FutureNode& a, const FutureNode& b) { return a.at < b.at; });
+  return nodes;
+}
+
 // Run times of finished jobs, and the latest arrivals.
 RuntimeSampler guesses_of(const Roster& roster) {
   struct Arrival {
@@ -70,7 +82,8 @@ EngineSnapshot engine_snapshot(const Roster& roster, Instant now) {
                           guesses_of(roster),
                           {},
                           {},
-                          closed_reasons(roster)};
+                          closed_reasons(roster),
+                          nodes_to_test(roster, std::max(now, roster.now()))};
   for (std::size_t i = 0; i < roster.rows(); ++i) {
     snapshot.live_of.push_back(roster.live_of(JobId(i)));
   }

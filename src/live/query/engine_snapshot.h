@@ -28,6 +28,7 @@ struct EngineSnapshot {
   // By NodeId, for unschedulable nodes: "drained", or "in quarantine: ..." or "unusable: ..." with
   // the reason.
   std::vector<std::string> closed_why;
+  std::vector<FutureNode> nodes;  // Quarantined nodes, when they are tested; soonest first.
 };
 
 // Copies the engine of the roster. Its time is `now`, or the roster's last step if that is later.

@@ -18,7 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Duration kQuestionEvery = Duration::seconds(60);
 constexpr Duration kShared = Duration::seconds(1);
 
 Duration seconds_of(const json& job, const char* key) {
@@ -52,6 +51,23 @@ std::shared_ptr<const EngineSnapshot> ForecastQueries::snapshot_with(LiveId id, 
   return snapshot_;
 }
 
+// Runs on the worker. A published band of a job is repeated while it is recent.
+Audience ForecastQueries::reader_for(const Caller& caller, LiveId id, JobId row,
+                                     const EngineSnapshot& snapshot) {
+  Audience reader{caller, context_.clock};
+  if (id == 0) {
+    reader.correct = [this, now = snapshot.now](const StartSamples& samples) {
+      return book_.correct(now, samples);
+    };
+    return reader;
+  }
+  reader.published = book_.find(id, row, snapshot.now);
+  reader.correct = [this, id, row, now = snapshot.now](const StartSamples& samples) {
+    return book_.correct(id, row, now, samples);
+  };
+  return reader;
+}
+
 // A worker handles jobs that wait in the engine; all other answers are made here.
 void ForecastQueries::explain(const Caller& caller, const ExplainJob& call, Done done) {
   const Roster& roster = *context_.roster;
@@ -82,9 +98,10 @@ void ForecastQueries::explain(const Caller& caller, const ExplainJob& call, Done
   const std::int32_t asked = job->wants_trial() ? job->request.gpus : 0;
   worker_.ask(
       [this, snapshot = snapshot_with(id, *job->row), id, row = *job->row, name = job->request.name,
-       state, last, asked, reader = reader_for(caller), done = std::move(done)] {
-        Forecast forecast;
-        json answer = why_json(*snapshot, row, reader, forecast);
+       state, last, asked, caller, done = std::move(done)] {
+        const Audience reader = reader_for(caller, id, row, *snapshot);
+        Band band;
+        json answer = why_json(*snapshot, row, reader, band);
         if (asked > 1) {
           answer["facts"]["asked"] = asked;
           answer["why"] = fmt::format("needs {} GPUs, first 1 for its pre-run: {}", asked,
@@ -94,7 +111,8 @@ void ForecastQueries::explain(const Caller& caller, const ExplainJob& call, Done
         answer["id"] = id;
         answer["name"] = name;
         answer["state"] = state_name(state);
-        book_.keep(id, {row, snapshot->now, forecast});
+        const bool same = reader.published && reader.published->likely == band.likely;
+        if (!same) book_.publish(snapshot->now, {{id, {row, band}}});
         done(json_answer(answer));
       },
       caller.user);
@@ -116,9 +134,12 @@ void ForecastQueries::plan(const Caller& caller, const PlanJob& call, Done done)
   }
   if (!worker_.has_room(caller.user)) return done(error_answer(too_many_questions()));
   const JobSpec spec = context_.roster->to_job_spec(request, caller.user, request.tenant);
-  worker_.ask([snapshot = snapshot_with(), spec, reader = reader_for(caller),
-               done = std::move(done)] { done(json_answer(plan_json(*snapshot, spec, reader))); },
-              caller.user);
+  worker_.ask(
+      [this, snapshot = snapshot_with(), spec, caller, done = std::move(done)] {
+        const Audience reader = reader_for(caller, 0, JobId(), *snapshot);
+        done(json_answer(plan_json(*snapshot, spec, reader)));
+      },
+      caller.user);
 }
 
 json ForecastQueries::story_of(const LiveJob& job) const {
@@ -187,28 +208,9 @@ Answer ForecastQueries::story_of(const JobRow& row) const {
   return json_answer(answer);
 }
 
-// Earlier forecasts correct later ones, so the manager makes one from time to time without a call.
-void ForecastQueries::ask_about_one_job() {
-  const Roster& roster = *context_.roster;
-  const Instant now = context_.clock.now();
-  if (now < next_question_ || !worker_.is_idle()) return;
-  next_question_ = now + kQuestionEvery;
-  if (roster.engine().state().waiting == 0) return;
-  for (const auto& [id, job] : roster.jobs()) {
-    if (job.started || !job.row || roster.state_of(job) != LiveState::kQueued) continue;
-    if (book_.has(id)) continue;
-    worker_.ask([this, snapshot = snapshot_with(id, *job.row), id = id, row = *job.row,
-                 errors = book_.errors()] {
-      book_.keep(id, {row, snapshot->now, forecast_of(*snapshot, row, errors)});
-    });
-    return;
-  }
-}
-
 void ForecastQueries::after_turn() {
   if (snapshot_ && context_.clock.now() - snapshot_->now > kShared) snapshot_.reset();
   book_.evaluate(*context_.roster);
-  ask_about_one_job();
   renew_bands();
 }
 

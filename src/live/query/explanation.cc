@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -44,34 +45,33 @@ void not_before(Instant earliest, Band& band) {
 
 }  // namespace
 
-Band told_band(const EngineSnapshot& snapshot, JobId job, const Band& raw,
-               const ForecastErrors& errors) {
-  Band band = errors.corrected(snapshot.now, raw);
-  // No start before the back-off ends.
+Band told_band(const EngineSnapshot& snapshot, JobId job, const ForecastBounds& bounds) {
+  Band band = band_of(bounds);
   if (snapshot.engine.state().jobs[job].state == JobState::kBackOff) {
     not_before(snapshot.engine.back_off_until(job), band);
   }
   return band;
 }
 
-Forecast forecast_of(const EngineSnapshot& snapshot, JobId job, const ForecastErrors& errors) {
+Band forecast_of(const EngineSnapshot& snapshot, JobId job, const Audience& reader) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point last = Clock::now();
   const Clock::time_point until = last + kPatience;
-  EtaOptions options;
+  ForecastOptions options;
+  options.nodes = snapshot.nodes;
   // Assume that another simulation takes as long as the last one.
-  options.enough = [&] {
+  options.enough = [&](int drives) {
     const Clock::duration took = Clock::now() - std::exchange(last, Clock::now());
-    return last + took >= until;
+    return drives >= 2 && last + took >= until;
   };
-  Forecast forecast;
-  forecast.raw = raw_eta(snapshot.engine, snapshot.now, job, snapshot.guesses, options).band;
-  forecast.told = told_band(snapshot, job, forecast.raw, errors);
-  return forecast;
+  const std::array<JobId, 1> jobs = {job};
+  const StartSamples samples =
+      sample_starts(snapshot.engine, snapshot.now, jobs, snapshot.guesses, options).at(job);
+  return told_band(snapshot, job,
+                   reader.correct ? reader.correct(samples) : uncorrected_bounds(samples));
 }
 
-json why_json(const EngineSnapshot& snapshot, JobId job, const Audience& reader,
-              Forecast& forecast) {
+json why_json(const EngineSnapshot& snapshot, JobId job, const Audience& reader, Band& band) {
   WhyOptions options;
   options.left = snapshot.guesses.likely_of_all(snapshot.engine, snapshot.now);
   options.tenants = all_tenants(snapshot.rules.planner.chain.tenants);
@@ -84,12 +84,13 @@ json why_json(const EngineSnapshot& snapshot, JobId job, const Audience& reader,
   for (const StartOption& way : why.ways) ways.push_back(words.way(way));
   answer["ways"] = std::move(ways);
   if (why.constraint == Constraint::kNone) {
-    forecast.raw = forecast.told = {snapshot.now, snapshot.now, snapshot.now};
+    band = {snapshot.now, snapshot.now, snapshot.now};
   } else {
-    forecast = forecast_of(snapshot, job, reader.errors);
-    if (why.constraint == Constraint::kNextPlan) not_before(why.until, forecast.told);
+    band = reader.published ? *reader.published : forecast_of(snapshot, job, reader);
+    if (why.constraint == Constraint::kNextPlan) not_before(why.until, band);
   }
-  answer["eta"] = band_json(snapshot, forecast.told, reader.clock);
+  answer["eta"] = band_json(snapshot, band, reader.clock);
+  if (why.constraint == Constraint::kNodes) words.add_node_test(band, answer["eta"]);
   return answer;
 }
 
@@ -119,10 +120,10 @@ json plan_json(const EngineSnapshot& snapshot, const JobSpec& spec, const Audien
             {"cpus", cpus},
             {"mem_gib", mem}};
   }
-  Forecast forecast;
-  json answer = why_json(hypothetical, job, reader, forecast);
+  Band band;
+  json answer = why_json(hypothetical, job, reader, band);
   answer["verdict"] = "queue";
-  answer["eta"] = band_json(hypothetical, forecast.told, reader.clock, "would start ");
+  answer["eta"] = band_json(hypothetical, band, reader.clock, "would start ");
   answer["says"] = answer["eta"]["says"];
   return answer;
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "api/port/service.h"
@@ -15,33 +16,29 @@
 
 namespace muster {
 
-// A predicted start: the raw band of the simulations, and the corrected band that users see.
-struct Forecast {
-  Band raw;
-  Band told;
-};
-
-// The reader of an explanation, and the errors of earlier forecasts.
+// The reader of an explanation, and where forecasts come from.
 struct Audience {
   Caller caller;
-  ForecastErrors errors;
   LiveClock clock;
+  // Corrects the samples of a forecast. Empty: they are not corrected.
+  std::function<ForecastBounds(const StartSamples&)> correct = {};
+  // The band that lists show at this time. It is repeated, so that all pages show the same.
+  std::optional<Band> published = {};
 };
 
-// Explains the waiting job in row `job`: {"why", "constraint", "facts", "eta", "ways"}. Sets
-// `forecast`.
+// Explains the waiting job in row `job`: {"why", "constraint", "facts", "eta", "ways"}. Sets `band`
+// to its predicted start.
 nlohmann::json why_json(const EngineSnapshot& snapshot, JobId job, const Audience& reader,
-                        Forecast& forecast);
+                        Band& band);
 
 // Explains a hypothetical request: {"verdict": "now" or "queue", "says", "where", "eta", ...}.
 nlohmann::json plan_json(const EngineSnapshot& snapshot, const JobSpec& spec,
                          const Audience& reader);
 
-// Corrects a raw band by the errors of earlier forecasts.
-Band told_band(const EngineSnapshot& snapshot, JobId job, const Band& raw,
-               const ForecastErrors& errors);
+// The band of corrected bounds. No time of it is earlier than the end of a back-off.
+Band told_band(const EngineSnapshot& snapshot, JobId job, const ForecastBounds& bounds);
 
-// Predicts the start of the row's job. Takes about 0.2 s.
-Forecast forecast_of(const EngineSnapshot& snapshot, JobId job, const ForecastErrors& errors);
+// Predicts the start of the row's job. Takes less than 0.2 s.
+Band forecast_of(const EngineSnapshot& snapshot, JobId job, const Audience& reader);
 
 }  // namespace muster

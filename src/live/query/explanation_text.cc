@@ -294,10 +294,25 @@ bool ExplanationText::may_know(const std::string& user) const {
   return !user.empty() && (reader_.caller.is_operator || reader_.caller.user == user);
 }
 
+bool ExplanationText::can_use(NodeId node) const {
+  return !spec().gpu_type || topology().node(node).gpu_type == *spec().gpu_type;
+}
+
+void ExplanationText::add_node_test(const Band& band, json& eta) const {
+  for (const FutureNode& node : snapshot_.nodes) {
+    if (!can_use(node.node) || band.likely == Instant::never() || band.likely < node.at) continue;
+    eta["says"] = fmt::format(
+        "{}, after the test of node {} {}, if it passes", eta["says"].get<std::string>(),
+        clipped(topology().node(node.node).name), in_about(snapshot_, node.at));
+    return;
+  }
+}
+
 std::vector<NodeId> ExplanationText::closed_nodes() const {
   std::vector<NodeId> nodes;
   for (std::size_t i = 0; i < topology().node_count(); ++i) {
-    if (snapshot_.engine.state().closed[NodeId(i)] != 0) nodes.emplace_back(i);
+    if (snapshot_.engine.state().closed[NodeId(i)] != 0 && can_use(NodeId(i)))
+      nodes.emplace_back(i);
   }
   return nodes;
 }
@@ -311,7 +326,10 @@ std::string ExplanationText::unschedulable_nodes_text() const {
   });
   const std::size_t colon = first.find(": ");
   const bool told = alike && colon != std::string::npos;
-  if (told && first.starts_with("unusable") && nodes.size() == topology().node_count()) {
+  std::size_t usable = 0;
+  for (std::size_t i = 0; i < topology().node_count(); ++i) usable += can_use(NodeId(i)) ? 1 : 0;
+  const bool closes_all = nodes.size() == usable;
+  if (told && first.starts_with("unusable") && closes_all) {
     return "waits: no node is usable" + first.substr(colon);
   }
   std::string text = "waits for nodes: ";

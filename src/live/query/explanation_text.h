@@ -31,6 +31,9 @@ class ExplanationText {
   // ", after job 12 (alice, 2 GPUs) has been preempted"; empty without jobs.
   std::string stops(const std::vector<JobId>& jobs) const;
   nlohmann::json facts(const Why& why) const;
+  // Adds ", after the test of node n3 in about 5 min, if it passes" to a forecast that relies on
+  // it.
+  void add_node_test(const Band& band, nlohmann::json& eta) const;
 
  private:
   const Topology& topology() const { return snapshot_.rules.cluster->topology(); }
@@ -46,7 +49,8 @@ class ExplanationText {
   void put_user(nlohmann::json& out, const char* key, JobId job) const;
   std::string names(const std::vector<JobId>& jobs) const;
   std::string what_stops_it(const Why& why) const;
-  std::vector<NodeId> closed_nodes() const;
+  bool can_use(NodeId node) const;           // True if the node has the GPU type of the job.
+  std::vector<NodeId> closed_nodes() const;  // Unschedulable nodes that it can use.
   // "n3 (4 GPUs) drained, n4 (4 GPUs) in quarantine and 2 more"; facts() has the reasons.
   std::string unschedulable_nodes_text() const;
   // "waits for memory: it needs 64 GiB with 2 GPUs; one node has at most 12 GiB free"

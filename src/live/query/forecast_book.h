@@ -1,64 +1,78 @@
 #pragma once
 
-// Stores forecasts: predicted starts until the jobs start, the errors of past predictions, and the
-// latest bands of all waiting jobs.
+// Stores forecasts: the record that corrects them, the latest bands of all waiting jobs, and how
+// often the bands were right.
 //
 // Threads: any. Workers store forecasts and bands, the manager thread evaluates and shows them.
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/types/time.h"
 #include "engine/roster/live_job.h"
 #include "engine/roster/roster.h"
-#include "live/query/explanation.h"
-#include "sim/forecast/start_forecast.h"
+#include "sim/forecast/forecast_record.h"
 
 namespace muster {
 
-struct PendingForecast {
-  JobId row;  // Row of the job then. A job in another row was held or lost its place since.
-  Instant asked;
-  Forecast forecast;
-};
-
-// Predicted starts of waiting jobs, all made at one instant. Immutable.
-struct StartBands {
-  Instant made;
-  std::map<LiveId, std::pair<JobId, Band>> of;
-
-  // Returns the band of a job that still waits in the same row, or nullptr.
-  const Band* find(const LiveJob& job) const {
-    const auto found = of.find(job.id);
-    const bool holds = found != of.end() && !job.lease && job.row == found->second.first;
-    return holds ? &found->second.second : nullptr;
-  }
+// Starts that were compared with the first forecast of the job, since the manager started.
+struct ForecastScore {
+  std::uint64_t checked = 0;
+  std::array<std::uint64_t, 3> inside = {};  // Within the bands of 50, 80 and 95%.
+  std::uint64_t before = 0;                  // Before the band of 80%,
+  std::uint64_t after = 0;                   // or after it.
 };
 
 class ForecastBook {
  public:
-  static constexpr std::size_t kMaxPending = 1'000;
+  using Bands = std::map<LiveId, std::pair<JobId, Band>>;  // The row of each job, and its band.
 
-  // Stores a forecast unless the job already has one.
-  void keep(LiveId id, const PendingForecast& pending);
-  bool has(LiveId id) const;
+  static constexpr std::size_t kMaxPending = 4'000;
+
+  // Returns the corrected bounds of a forecast that was made at `asked`, and records them if they
+  // are the first of this job. `row` is the row of the job then.
+  ForecastBounds correct(LiveId id, JobId row, Instant asked, const StartSamples& samples);
+  // The same for a job that does not exist.
+  ForecastBounds correct(Instant asked, const StartSamples& samples);
   // Compares the forecasts of started jobs with their actual starts. Drops those of jobs that were
-  // held, changed or finished since, because that is not an error of the forecast.
+  // held, changed or finished since, because that is not an error of the forecast. A change of the
+  // policy empties the record.
   void evaluate(const Roster& roster);
-  ForecastErrors errors() const;
+  // Returns the jobs whose first forecasts are not evaluated yet, and their rows.
+  std::map<LiveId, JobId> pending() const;
+  ForecastScore score() const;
 
-  void keep_bands(std::shared_ptr<const StartBands> bands);
-  // Returns the latest bands, or nullptr if they were made more than `age` before `now`.
-  std::shared_ptr<const StartBands> bands(Instant now, Duration age);
+  // Stores the latest bands of waiting jobs, and removes old ones. Lists and job pages show a band
+  // until it is `kHold` old.
+  void publish(Instant made, const Bands& bands);
+  std::optional<Band> find(LiveId id, JobId row, Instant now) const;
 
  private:
+  static constexpr Duration kHold = Duration::seconds(75);
+
+  struct Pending {
+    JobId row;  // A job in another row was held or lost its place since.
+    Instant asked;
+    ForecastBounds told;
+  };
+  struct Published {
+    JobId row;
+    Instant made;
+    Band band;
+  };
+
   mutable std::mutex mutex_;
-  std::map<LiveId, PendingForecast> pending_;  // This and the following members: guarded by mutex_.
-  ForecastErrors errors_;
-  std::shared_ptr<const StartBands> bands_;
+  ForecastRecord record_;  // This and the following members: guarded by mutex_.
+  std::map<LiveId, Pending> pending_;
+  std::map<LiveId, Published> bands_;
+  std::string policy_;  // The policy that the record is about.
+  ForecastScore score_;
 };
 
 }  // namespace muster

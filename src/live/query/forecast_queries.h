@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <vector>
 
 #include "base/types/result.h"
@@ -42,26 +43,28 @@ class ForecastQueries {
   void plan(const Caller& caller, const PlanJob& call, Done done);
 
   const QueueOrder& queue_order();  // At most a second old. Valid until the next call.
-  // Returns the predicted starts of waiting jobs, or nullptr if there are no recent ones.
-  std::shared_ptr<const StartBands> bands();
+  // Returns the predicted start of a waiting job, or nullopt if there is no recent one.
+  std::optional<Band> band(const LiveJob& job) const;
+  // How often the bands were right.
+  ForecastScore score() const { return book_.score(); }
   // Called with lists that show bands: after_turn() then renews the bands for 30 seconds.
   void expect_lists() { lists_expected_ = context_.clock.now(); }
 
-  // Evaluates forecasts, predicts one start from time to time, and renews the bands.
+  // Evaluates forecasts and renews the bands: every 10 s while lists show them, otherwise every
+  // minute, because earlier forecasts correct later ones.
   void after_turn();
 
  private:
   // Returns a copy of the engine after the last step, at most a second old. If a job is given, it
   // waits in this row of the copy.
   std::shared_ptr<const EngineSnapshot> snapshot_with(LiveId id = 0, JobId row = {});
-  Audience reader_for(const Caller& caller) const {
-    return {caller, book_.errors(), context_.clock};
-  }
+  // For an explanation on the worker. `id` is 0 for a job that does not exist.
+  Audience reader_for(const Caller& caller, LiveId id, JobId row, const EngineSnapshot& snapshot);
   nlohmann::json story_of(const LiveJob& job) const;
   Answer story_of(const JobRow& row) const;
-  void ask_about_one_job();
   void renew_bands();
   std::vector<JobId> next_to_start();
+  void predict(const EngineSnapshot& snapshot, const std::vector<JobId>& jobs);
 
   // Identifies a state of the roster. Any step and any new era changes it.
   struct Version {
@@ -80,9 +83,9 @@ class ForecastQueries {
   QueueOrder order_;
   Version order_version_;
   Instant order_made_ = Instant::never();
-  Instant next_question_;
   Instant lists_expected_;  // The last call of expect_lists().
   Instant next_bands_;      // No new bands earlier.
+  Instant last_bands_;      // When the latest bands were made.
   Instant bands_step_;      // The last step before the latest bands.
   QuestionWorker worker_;   // Last: its thread uses the other members.
 };

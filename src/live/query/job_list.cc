@@ -286,12 +286,11 @@ Result<JobList::Draft> JobList::begin(const Caller& caller, ListJobs call) {
   if (call.counts) forecasts_.expect_lists();
 
   ActiveJobs active = find_active(call);
-  const std::shared_ptr<const StartBands> bands = forecasts_.bands();
   for (const Listed& each : active.page(call)) {
     json view =
         view_of(*context_.roster, *each.job, context_.progress.find(each.id), context_.clock);
     if (each.place != 0) view["position"] = each.place;
-    if (const Band* band = bands ? bands->find(*each.job) : nullptr) {
+    if (const std::optional<Band> band = forecasts_.band(*each.job)) {
       view["eta"] = start_band_json(*band, context_.clock);
     }
     draft.jobs.push_back(std::move(view));

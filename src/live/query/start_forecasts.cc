@@ -17,7 +17,7 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr Duration kBandsEvery = Duration::seconds(10);
-constexpr Duration kBandsHold = Duration::seconds(60);
+constexpr Duration kRecordEvery = Duration::seconds(60);
 constexpr Duration kListsExpected = Duration::seconds(30);  // After the last list with bands.
 constexpr std::size_t kMaxPredicted = 2'000;
 constexpr std::size_t kMaxInOrder = 100'000;
@@ -89,31 +89,39 @@ std::vector<JobId> ForecastQueries::next_to_start() {
 void ForecastQueries::renew_bands() {
   const Roster& roster = *context_.roster;
   const Instant now = context_.clock.now();
-  if (lists_expected_ == Instant() || now - lists_expected_ > kListsExpected) return;
-  if (now < next_bands_) return;
-  if (roster.now() == bands_step_ && now - next_bands_ < kBandsHold - kBandsEvery * 2) return;
-  if (roster.engine().state().waiting == 0 || !worker_.is_idle()) return;
-  const std::vector<JobId> jobs = next_to_start();
+  if (now < next_bands_ || roster.engine().state().waiting == 0 || !worker_.is_idle()) return;
+  const bool listed = lists_expected_ != Instant() && now - lists_expected_ <= kListsExpected &&
+                      (roster.now() != bands_step_ || now - next_bands_ >= kBandsEvery * 4);
+  if (!listed && now < last_bands_ + kRecordEvery) return;
+  std::vector<JobId> jobs = next_to_start();
   if (jobs.empty()) return;
   next_bands_ = now + kBandsEvery;
+  last_bands_ = now;
   bands_step_ = roster.now();
-  worker_.ask([this, snapshot = snapshot_with(), jobs, errors = book_.errors()] {
-    const Clock::time_point begun = Clock::now();
-    EtasOptions options;
-    options.tired = [&](int run) { return Clock::now() - begun > kBudget * (run + 1) / kMinRuns; };
-    options.enough = [&](int runs) { return runs >= kMinRuns && Clock::now() - begun > kBudget; };
-    auto bands = std::make_shared<StartBands>();
-    bands->made = snapshot->now;
-    const auto raw = raw_etas(snapshot->engine, snapshot->now, jobs, snapshot->guesses, options);
-    for (const auto& [row, band] : raw) {
-      bands->of[snapshot->live_of[row.index()]] = {row, told_band(*snapshot, row, band, errors)};
-    }
-    book_.keep_bands(std::move(bands));
-  });
+  worker_.ask(
+      [this, snapshot = snapshot_with(), jobs = std::move(jobs)] { predict(*snapshot, jobs); });
 }
 
-std::shared_ptr<const StartBands> ForecastQueries::bands() {
-  return book_.bands(context_.clock.now(), kBandsHold);
+// Runs on the worker.
+void ForecastQueries::predict(const EngineSnapshot& snapshot, const std::vector<JobId>& jobs) {
+  const Clock::time_point begun = Clock::now();
+  ForecastOptions options;
+  options.nodes = snapshot.nodes;
+  options.tired = [&](int run) { return Clock::now() - begun > kBudget * (run + 1) / kMinRuns; };
+  options.enough = [&](int runs) { return runs >= kMinRuns && Clock::now() - begun > kBudget; };
+  ForecastBook::Bands bands;
+  for (const auto& [row, samples] :
+       sample_starts(snapshot.engine, snapshot.now, jobs, snapshot.guesses, options)) {
+    const LiveId id = snapshot.live_of[row.index()];
+    const ForecastBounds told = book_.correct(id, row, snapshot.now, samples);
+    bands[id] = {row, told_band(snapshot, row, told)};
+  }
+  book_.publish(snapshot.now, bands);
+}
+
+std::optional<Band> ForecastQueries::band(const LiveJob& job) const {
+  if (job.lease || !job.row) return std::nullopt;
+  return book_.find(job.id, *job.row, context_.clock.now());
 }
 
 }  // namespace muster

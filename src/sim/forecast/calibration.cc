@@ -8,22 +8,8 @@ namespace muster {
 
 namespace {
 
-struct Question {
-  Instant asked;
-  Band raw;
-  Band told;
-};
-
-Duration median(std::vector<Duration>& values) {
-  if (values.empty()) return {};
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-bool holds(const Band& band, Instant start) {
-  return band.soonest <= start && start <= band.latest;
-}
+// The beliefs about waiting jobs are renewed after this share of them has been asked about.
+constexpr std::size_t kRenewals = 20;
 
 class Replay {
  public:
@@ -39,75 +25,99 @@ class Replay {
       told_ = report_.jobs / kTell;
       if (due && options_.progress && !options_.progress(report_.jobs, total)) break;
     }
-    report_.wait = median(waits_);
-    report_.width = median(widths_);
-    report_.miss = median(misses_);
+    tally_.finish(report_);
     return report_;
   }
 
  private:
   static constexpr std::size_t kTell = 256;
 
+  struct Question {
+    CalibrationSample sample;
+    Instant by_limit;
+  };
+
   void take_news() {
     const State& state = truth_.engine().state();
     for (const JobId job : truth_.ended().subspan(ended_)) {
-      guesses_.learn(state.jobs[job].spec, state.jobs[job].work_done);
+      sampler_.learn(state.jobs[job].spec, state.jobs[job].work_done);
     }
     ended_ = truth_.ended().size();
+    for (const JobId job : truth_.cancelled().subspan(cancelled_)) {
+      sampler_.record_wait(truth_.now() - state.jobs[job].submitted, true);
+      questions_.erase(job);
+      record_.drop(job.index());
+    }
+    cancelled_ = truth_.cancelled().size();
     const std::size_t first = report_.jobs;
     report_.jobs = state.jobs.size();
     for (const JobId job : truth_.started().subspan(started_)) {
       if (job.index() >= first) ++report_.at_once;
+      const bool again = state.jobs[job].epoch > 1;
+      if (!again) sampler_.record_wait(truth_.now() - state.jobs[job].submitted, false);
       judge(job);
     }
     started_ = truth_.started().size();
+    std::vector<JobId> due;
     for (std::size_t i = first; i < report_.jobs; ++i) {
-      guesses_.record_arrival(truth_.now(), state.jobs[JobId(i)].spec);
-      if (state.jobs[JobId(i)].state == JobState::kWaiting) ask(JobId(i));
+      sampler_.record_arrival(truth_.now(), state.jobs[JobId(i)].spec);
+      const bool waits = state.jobs[JobId(i)].state == JobState::kWaiting;
+      if (waits && waited_++ % options_.every == 0) due.emplace_back(i);
     }
+    if (!due.empty()) ask(due);
   }
 
-  void ask(JobId job) {
-    if (waited_++ % options_.every != 0) return;
-    Question question;
-    question.asked = truth_.now();
-    EtaOptions eta = options_.eta;
-    eta.seed += job.index() * 1'000;
-    question.raw = raw_eta(truth_.engine(), truth_.now(), job, guesses_, eta).band;
-    question.told = errors_.corrected(question.asked, question.raw);
-    questions_[job] = question;
+  void ask(const std::vector<JobId>& due) {
+    const Instant now = truth_.now();
+    const FutureModel& model = options_.model != nullptr ? *options_.model : sampler_;
+    ForecastOptions start = options_.start;
+    start.seed += due.front().index() * 1'000;
+    std::vector<JobId> jobs = due;
+    since_renewal_ += due.size();
+    if (since_renewal_ * kRenewals >= questions_.size()) {
+      since_renewal_ = 0;
+      for (const auto& [job, question] : questions_) jobs.push_back(job);
+    }
+    const auto starts = sample_starts(truth_.engine(), now, jobs, model, start);
+    std::map<JobId, Instant> by_limit;
+    if (options_.limit > Duration()) {
+      by_limit = starts_by_limits(truth_.engine(), now, due, options_.limit);
+    }
+    for (const auto& [job, samples] : starts) {
+      if (questions_.contains(job)) record_.refresh(job.index(), now, samples);
+    }
+    for (const JobId job : due) {
+      Question& question = questions_[job];
+      question.sample = {job, now, {}, starts.at(job), {}};
+      question.sample.told = record_.add(job.index(), now, question.sample.raw);
+      question.by_limit = by_limit[job];
+    }
   }
 
   void judge(JobId job) {
     const auto found = questions_.find(job);
     if (found == questions_.end()) return;
-    const Question& question = found->second;
-    const Instant start = truth_.now();
-    ++report_.asked;
-    if (holds(question.told, start)) ++report_.inside;
-    if (start < question.told.soonest) ++report_.before;
-    if (start > question.told.latest) ++report_.after;
-    if (holds(question.raw, start)) ++report_.raw_inside;
-    waits_.push_back(start - question.asked);
-    widths_.push_back(std::min(question.told.latest, question.asked + options_.eta.horizon) -
-                      question.told.soonest);
-    const Instant likely = std::min(question.told.likely, question.asked + options_.eta.horizon);
-    misses_.push_back(std::max(likely - start, start - likely));
-    errors_.learn(question.asked, question.raw, question.told, start);
+    CalibrationSample& sample = found->second.sample;
+    sample.started = truth_.now();
+    tally_.add(sample);
+    if (options_.limit > Duration()) tally_.add_by_limit(found->second.by_limit, sample);
+    record_.resolve(job.index(), sample.started);
     questions_.erase(found);
   }
 
   const CalibrationOptions& options_;
   Lookahead truth_;
-  RuntimeSampler guesses_;
-  ForecastErrors errors_;
+  RuntimeSampler sampler_;
+  ForecastRecord record_;
   CalibrationReport report_;
+  CalibrationTally tally_;
   std::map<JobId, Question> questions_;  // Forecasts of jobs that have not started.
   std::size_t started_ = 0;
   std::size_t ended_ = 0;
+  std::size_t cancelled_ = 0;
   std::size_t waited_ = 0;
+  std::size_t since_renewal_ = 0;
   std::size_t told_ = 0;
-  std::vector<Duration> waits_, widths_, misses_;
 };
 
 }  // namespace

@@ -120,15 +120,41 @@ void Lookahead::pass(const EventQueue::Entry& entry) {
       LeaseEnded{job, entry.tag, finished ? LeaseOutcome::kCompleted : LeaseOutcome::kStopped});
 }
 
+void Lookahead::arrive() {
+  for (; arrived_ < arrivals_.size() && arrivals_[arrived_].at <= now_; ++arrived_) {
+    const FutureArrival& arrival = arrivals_[arrived_];
+    if (arrival.patience < kHorizon - now_) {
+      expect_cancel(JobId(runs_.size()), now_ + arrival.patience);
+    }
+    runs_.push_back({arrival.work.us(), now_, 0});
+    events_.push_back(JobSubmitted{arrival.spec});
+  }
+}
+
+void Lookahead::cancel() {
+  for (; !cancels_.empty() && cancels_.begin()->first <= now_; cancels_.erase(cancels_.begin())) {
+    const JobId job = cancels_.begin()->second;
+    const auto& rows = engine_.state().jobs;
+    if (!rows.contains(job)) continue;  // It arrives in this step.
+    const bool waits = rows[job].state == JobState::kWaiting && rows[job].epoch == 0;
+    if (!waits) continue;
+    cancelled_.push_back(job);
+    events_.push_back(JobCancelled{job});
+  }
+}
+
 bool Lookahead::advance(Instant horizon) {
   Instant next = std::min(event_queue_.first().at, wake_);
   if (arrived_ < arrivals_.size()) next = std::min(next, arrivals_[arrived_].at);
+  if (!cancels_.empty()) next = std::min(next, cancels_.begin()->first);
+  if (!nodes_.empty()) next = std::min(next, nodes_.begin()->first);
   if (next >= horizon) return false;
   now_ = std::max(next, now_);
   while (event_queue_.first().at <= now_) pass(EventQueue::Entry(event_queue_.first()));
-  for (; arrived_ < arrivals_.size() && arrivals_[arrived_].at <= now_; ++arrived_) {
-    runs_.push_back({arrivals_[arrived_].work.us(), now_, 0});
-    events_.push_back(JobSubmitted{arrivals_[arrived_].spec});
+  arrive();
+  cancel();
+  for (; !nodes_.empty() && nodes_.begin()->first <= now_; nodes_.erase(nodes_.begin())) {
+    events_.push_back(NodeOpened{nodes_.begin()->second});
   }
   if (wake_ <= now_) {
     wake_ = Instant::never();

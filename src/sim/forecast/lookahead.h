@@ -5,6 +5,7 @@
 // start_forecast.h and wait_explanation.h run it. Cost: one Engine::step() per instant.
 
 #include <cstddef>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,14 @@ struct FutureArrival {
   Instant at;
   JobSpec spec;
   Duration work;
+  // The user cancels the job if it has waited this long for its first start; max(): never.
+  Duration patience = Duration::max();
+};
+
+// A closed node that will be opened at a later time.
+struct FutureNode {
+  Instant at;
+  NodeId node;
 };
 
 class Lookahead {
@@ -47,11 +56,17 @@ class Lookahead {
   // `horizon`.
   Instant start_of(JobId job, Instant horizon);
 
+  // Opens the node at this time.
+  void expect_node(const FutureNode& node) { nodes_.emplace(node.at, node.node); }
+  // Cancels the job at this time unless it has started by then.
+  void expect_cancel(JobId job, Instant at) { cancels_.emplace(at, job); }
+
   Instant now() const { return now_; }
   const Engine& engine() const { return engine_; }
   // Jobs whose leases were ordered to start so far, and jobs that have finished, in order.
   std::span<const JobId> started() const { return started_; }
   std::span<const JobId> ended() const { return ended_; }
+  std::span<const JobId> cancelled() const { return cancelled_; }
 
  private:
   struct Run {
@@ -66,6 +81,8 @@ class Lookahead {
   void settle(JobId job);
   void set_speed(JobId job, double speed);
   void pass(const EventQueue::Entry& entry);
+  void arrive();
+  void cancel();
 
   Engine engine_;
   Instant now_;
@@ -75,9 +92,12 @@ class Lookahead {
   EventQueue event_queue_;
   std::vector<FutureArrival> arrivals_;
   std::size_t arrived_ = 0;
+  std::multimap<Instant, JobId> cancels_;
+  std::multimap<Instant, NodeId> nodes_;
   std::vector<Event> events_;  // Input of the next step.
   std::vector<JobId> started_;
   std::vector<JobId> ended_;
+  std::vector<JobId> cancelled_;
 };
 
 }  // namespace muster

@@ -1,73 +1,53 @@
 #include "sim/forecast/start_forecast.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 #include <vector>
+
+#include "sim/forecast/replanned_engine.h"
 
 namespace muster {
 
 namespace {
 
-constexpr std::size_t kRemembered = 400;
-// With fewer errors than this, bands are widened by kAtFirst.
-constexpr std::size_t kEnough = 20;
-constexpr double kAtFirst = 0.5;
-constexpr double kLearning = 0.02;  // Change of End::part per start.
-constexpr double kTail = 0.1;       // Share of the starts outside of each end.
-// Puts waits of seconds and of days on one scale: differences below a minute hardly count.
-constexpr double kSmall = 60;
-constexpr double kMaxLog = 30;
+constexpr int kAskEvery = 16;  // Steps of a simulation between two calls of `tired`.
 
-double measure(Instant asked, Instant at) {
-  if (at == Instant::never()) return kMaxLog;
-  return std::log(std::max((at - asked).in_seconds(), 0.0) + kSmall);
-}
-
-Instant unmeasure(Instant asked, double value) {
-  if (value >= kMaxLog) return Instant::never();
-  const double seconds = std::max(std::exp(value) - kSmall, 0.0);
-  return asked + Duration::micros(static_cast<std::int64_t>(seconds * 1e6));
-}
-
-// Returns the smallest value v such that at least this share of the values is at most v.
-template <class Values>
-auto quantile(Values values, double part) {
-  std::sort(values.begin(), values.end());
-  const double at = std::ceil(part * static_cast<double>(values.size())) - 1;
-  return values[std::min(static_cast<std::size_t>(std::max(at, 0.0)), values.size() - 1)];
+// A lookahead simulation with one sample of the future. Jobs in `keep` are not cancelled.
+template <class Jobs>
+Lookahead sample_future(const Engine& engine, Instant now, const FutureModel& model,
+                        const ForecastOptions& options, int drive, const Jobs& keep) {
+  Random random(options.seed + static_cast<std::uint64_t>(drive));
+  Future future = model.draw(engine, now, now + options.horizon, random);
+  Lookahead hypothetical(engine, now, std::move(future.left), options.costs);
+  if (future.cancel_rate > 0) {
+    const auto patience = [&] {
+      const double seconds = std::min(random.exponential(1 / future.cancel_rate), 1e9);
+      return Duration::micros(static_cast<std::int64_t>(seconds * 1e6) + 1);
+    };
+    const auto& jobs = engine.state().jobs;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const Job& job = jobs[JobId(i)];
+      if (job.state != JobState::kWaiting || job.epoch != 0 || keep.contains(JobId(i))) continue;
+      hypothetical.expect_cancel(JobId(i), now + patience());
+    }
+    for (FutureArrival& arrival : future.arrivals) arrival.patience = patience();
+  }
+  hypothetical.expect(std::move(future.arrivals));
+  for (const FutureNode& node : options.nodes) hypothetical.expect_node(node);
+  return hypothetical;
 }
 
 }  // namespace
 
-RawBand raw_eta(const Engine& engine, Instant now, JobId job, const RuntimeSampler& guesses,
-                const EtaOptions& options) {
-  std::vector<Instant> starts;
-  const Instant horizon = now + options.horizon;
-  for (int drive = 0; drive < options.most_drives; ++drive) {
-    const bool enough = drive > 0 && options.enough && options.enough();
-    if (drive >= 2 && enough) break;
-    Random random(options.seed + static_cast<std::uint64_t>(drive));
-    Lookahead hypothetical(engine, now, guesses.left_of_all(engine, now, random), options.costs);
-    hypothetical.expect(guesses.arrivals(now, horizon, random));
-    starts.push_back(hypothetical.start_of(job, horizon));
-  }
-  RawBand raw;
-  raw.drives = static_cast<int>(starts.size());
-  raw.band = {quantile(starts, kTail), quantile(starts, 0.5), quantile(starts, 1 - kTail)};
-  return raw;
-}
-
-std::map<JobId, Band> raw_etas(const Engine& engine, Instant now, std::span<const JobId> jobs,
-                               const RuntimeSampler& guesses, const EtasOptions& options) {
-  constexpr int kAskEvery = 16;
-  std::map<JobId, std::vector<Instant>> starts;
+std::map<JobId, StartSamples> sample_starts(const Engine& engine, Instant now,
+                                            std::span<const JobId> jobs, const FutureModel& model,
+                                            const ForecastOptions& options) {
+  std::map<JobId, StartSamples> starts;
   for (const JobId job : jobs) starts[job];
   const Instant horizon = now + options.horizon;
   int drives = 0;
   while (drives < options.most_drives && !starts.empty()) {
-    Random random(options.seed + static_cast<std::uint64_t>(drives));
-    Lookahead hypothetical(engine, now, guesses.left_of_all(engine, now, random), options.costs);
-    hypothetical.expect(guesses.arrivals(now, horizon, random));
+    Lookahead hypothetical = sample_future(engine, now, model, options, drives, starts);
     std::size_t seen = 0;
     std::size_t missing = starts.size();
     bool over = false;
@@ -89,48 +69,34 @@ std::map<JobId, Band> raw_etas(const Engine& engine, Instant now, std::span<cons
     ++drives;
     if (options.enough && options.enough(drives)) break;
   }
-  std::map<JobId, Band> bands;
-  for (const auto& [job, times] : starts) {
-    if (times.empty()) continue;
-    bands[job] = {quantile(times, kTail), quantile(times, 0.5), quantile(times, 1 - kTail)};
+  std::erase_if(starts, [](const auto& job) { return job.second.empty(); });
+  for (auto& [job, times] : starts) std::sort(times.begin(), times.end());
+  return starts;
+}
+
+std::map<JobId, Instant> starts_by_limits(const Engine& engine, Instant now,
+                                          std::span<const JobId> jobs, Duration limit) {
+  const State& state = engine.state();
+  const View view(state, now);
+  std::vector<Duration> left(state.jobs.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (is_over(state.jobs[JobId(i)].state)) continue;
+    left[i] = std::max(limit - view.facts(JobId(i)).work_done, Duration::seconds(1));
   }
-  return bands;
-}
-
-double ForecastErrors::correction(const End& end) {
-  if (end.past.size() < kEnough) return end.part < 0.5 ? kAtFirst : 0;
-  const double worst = quantile(end.past, 1);
-  if (end.part <= 0) return worst + kAtFirst;
-  return std::min(quantile(end.past, 1 - end.part), worst);
-}
-
-void ForecastErrors::learn(End& end, double error, bool missed) {
-  end.past.push_back(error);
-  if (end.past.size() > kRemembered) end.past.pop_front();
-  end.part = std::clamp(end.part + kLearning * (kTail - (missed ? 1 : 0)), -0.5, 0.5);
-}
-
-void ForecastErrors::learn(Instant asked, const Band& raw, const Band& told, Instant started) {
-  const double real = measure(asked, started);
-  learn(low_, measure(asked, raw.soonest) - real, started < told.soonest);
-  learn(high_, real - measure(asked, raw.latest), started > told.latest);
-  middle_.past.push_back(real - measure(asked, raw.likely));
-  if (middle_.past.size() > kRemembered) middle_.past.pop_front();
-}
-
-Band ForecastErrors::corrected(Instant asked, const Band& raw) const {
-  if (raw.soonest == Instant::never()) return raw;
-  Band band;
-  band.soonest = unmeasure(asked, measure(asked, raw.soonest) - correction(low_));
-  band.latest = raw.latest == Instant::never()
-                    ? raw.latest
-                    : unmeasure(asked, measure(asked, raw.latest) + correction(high_));
-  band.latest = std::max(band.soonest, band.latest);
-  const Instant likely = raw.likely == Instant::never()
-                             ? raw.likely
-                             : unmeasure(asked, measure(asked, raw.likely) + correction(middle_));
-  band.likely = std::clamp(likely, band.soonest, band.latest);
-  return band;
+  std::map<JobId, Instant> starts;
+  for (const JobId job : jobs) starts[job] = Instant::never();
+  Lookahead future(engine, now, std::move(left));
+  const Instant horizon = now + ForecastOptions().horizon;
+  std::size_t seen = 0;
+  for (std::size_t missing = starts.size(); missing > 0 && future.advance(horizon);) {
+    for (; seen < future.started().size(); ++seen) {
+      const auto job = starts.find(future.started()[seen]);
+      if (job == starts.end() || job->second != Instant::never()) continue;
+      job->second = future.now();
+      --missing;
+    }
+  }
+  return starts;
 }
 
 }  // namespace muster

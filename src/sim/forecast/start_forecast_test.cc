@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,9 @@ namespace {
 Instant at(std::int64_t second) { return Instant::at(Duration::seconds(second)); }
 
 // Two GPUs, five jobs of one GPU that say they take 100 s: two run, three wait.
-class Etas : public testing::Test {
+class Starts : public testing::Test {
  protected:
-  Etas() {
+  Starts() {
     EngineOptions options;
     options.estimates = EstimateSource::Kind::kHistory;
     MadePlanner made = make_planner(cluster_, {});
@@ -37,43 +38,86 @@ class Etas : public testing::Test {
   const std::vector<JobId> waiting_ = {JobId(2), JobId(3), JobId(4)};
 };
 
-TEST_F(Etas, AreThoseOfEachAlone) {
-  EtasOptions many;
-  EtaOptions one;
-  one.most_drives = many.most_drives;
-  const auto bands = raw_etas(*engine_, at(10), waiting_, RuntimeSampler(), many);
-  ASSERT_EQ(bands.size(), 3U);
+TEST_F(Starts, AreThoseOfEachAlone) {
+  const ForecastOptions options;
+  const auto all = sample_starts(*engine_, at(10), waiting_, RuntimeSampler(), options);
+  ASSERT_EQ(all.size(), 3U);
   for (const JobId job : waiting_) {
-    const Band alone = raw_eta(*engine_, at(10), job, RuntimeSampler(), one).band;
-    EXPECT_EQ(bands.at(job).soonest, alone.soonest) << job.index();
-    EXPECT_EQ(bands.at(job).likely, alone.likely) << job.index();
-    EXPECT_EQ(bands.at(job).latest, alone.latest) << job.index();
+    const std::vector<JobId> one = {job};
+    EXPECT_EQ(all.at(job), sample_starts(*engine_, at(10), one, RuntimeSampler(), options).at(job));
+    EXPECT_TRUE(std::is_sorted(all.at(job).begin(), all.at(job).end()));
+    EXPECT_EQ(all.at(job).size(), 9U);
   }
-  EXPECT_LT(bands.at(JobId(2)).likely, bands.at(JobId(4)).latest);
+  EXPECT_LT(all.at(JobId(2))[4], all.at(JobId(4)).back());
 }
 
-TEST_F(Etas, AreNotGivenWhereADriveWasCutShort) {
-  EtasOptions options;
+TEST_F(Starts, AreNotGivenWhereADriveWasCutShort) {
+  ForecastOptions options;
   options.tired = [](int) { return true; };
   // All start within the few steps after which it is asked.
-  EXPECT_EQ(raw_etas(*engine_, at(10), waiting_, RuntimeSampler(), options).size(), 3U);
+  EXPECT_EQ(sample_starts(*engine_, at(10), waiting_, RuntimeSampler(), options).size(), 3U);
   JobSpec large;
   large.estimate = Duration::seconds(10);
   const std::vector<Event> events(200, JobSubmitted{large});
   engine_->step(at(10), events);
   std::vector<JobId> all;
   for (std::size_t i = 2; i < 205; ++i) all.emplace_back(i);
-  const auto bands = raw_etas(*engine_, at(10), all, RuntimeSampler(), options);
-  EXPECT_TRUE(bands.contains(JobId(2)));
-  EXPECT_FALSE(bands.contains(JobId(204)));
+  const auto starts = sample_starts(*engine_, at(10), all, RuntimeSampler(), options);
+  EXPECT_TRUE(starts.contains(JobId(2)));
+  EXPECT_FALSE(starts.contains(JobId(204)));
 }
 
-TEST_F(Etas, StopWhenThereAreEnough) {
-  EtasOptions options;
+TEST_F(Starts, StopWhenThereAreEnough) {
+  ForecastOptions options;
   int drives = 0;
   options.enough = [&](int done) { return (drives = done) == 2; };
-  EXPECT_EQ(raw_etas(*engine_, at(10), waiting_, RuntimeSampler(), options).size(), 3U);
+  EXPECT_EQ(sample_starts(*engine_, at(10), waiting_, RuntimeSampler(), options).size(), 3U);
   EXPECT_EQ(drives, 2);
+}
+
+// A job that needs a closed node starts when the node is opened, not never.
+TEST_F(Starts, CountANodeThatWillBeOpened) {
+  const Topology topology = parse_cluster_shorthand("2x2").value();
+  const Cluster cluster(topology, profiles_);
+  MadePlanner made = make_planner(cluster, {});
+  Engine engine(cluster, std::move(made.planner), EngineOptions());
+  JobSpec spec;
+  spec.gpus = 4;
+  const std::vector<Event> events = {NodeClosed{NodeId(1)}, JobSubmitted{spec}};
+  engine.step(at(0), events);
+  const std::vector<JobId> jobs = {JobId(0)};
+  ForecastOptions options;
+  const auto without = sample_starts(engine, at(10), jobs, RuntimeSampler(), options);
+  EXPECT_EQ(without.at(JobId(0)).front(), Instant::never());
+  options.nodes = {{at(500), NodeId(1)}};
+  const auto with = sample_starts(engine, at(10), jobs, RuntimeSampler(), options);
+  EXPECT_EQ(with.at(JobId(0)).front(), at(500));
+  EXPECT_EQ(with.at(JobId(0)).back(), at(500));
+}
+
+// Each job runs until its time limit: 100 s here.
+TEST_F(Starts, ByTimeLimitsAssumeTheLimitAsRunTime) {
+  const auto starts = starts_by_limits(*engine_, at(10), waiting_, Duration::seconds(100));
+  EXPECT_EQ(starts.at(JobId(2)), at(100));
+  EXPECT_EQ(starts.at(JobId(3)), at(100));
+  EXPECT_EQ(starts.at(JobId(4)), at(200));
+}
+
+// Users cancel one in two jobs that wait for an hour: the last of the queue starts sooner.
+TEST_F(Starts, CountCancellationsOfWaitingJobs) {
+  RuntimeSampler patient;
+  RuntimeSampler impatient;
+  for (int i = 0; i < 200; ++i) impatient.record_wait(Duration::seconds(60), true);
+  JobSpec spec;
+  spec.estimate = Duration::seconds(100);
+  const std::vector<Event> events(20, JobSubmitted{spec});
+  engine_->step(at(10), events);
+  const std::vector<JobId> last = {JobId(24)};
+  const ForecastOptions options;
+  const auto later = sample_starts(*engine_, at(10), last, patient, options);
+  const auto sooner = sample_starts(*engine_, at(10), last, impatient, options);
+  EXPECT_LT(sooner.at(JobId(24))[4], later.at(JobId(24))[4]);
+  EXPECT_NE(sooner.at(JobId(24)).back(), Instant::never());
 }
 
 }  // namespace
