@@ -15,10 +15,14 @@ namespace {
 
 constexpr std::size_t kMaxHolders = 5;
 
-std::vector<Event> reopened(const State& state) {
+// Opens the closed nodes that the job can use.
+std::vector<Event> reopened(const State& state, const JobSpec& spec) {
   std::vector<Event> events;
-  for (std::size_t node = 0; node < state.closed.size(); ++node) {
-    if (state.closed[NodeId(node)] != 0) events.emplace_back(NodeOpened{NodeId(node)});
+  for (std::size_t i = 0; i < state.closed.size(); ++i) {
+    const NodeId node(i);
+    const GpuTypeId type = state.cluster->topology().node(node).gpu_type;
+    const bool usable = !spec.gpu_type || type == *spec.gpu_type;
+    if (state.closed[node] != 0 && usable) events.emplace_back(NodeOpened{node});
   }
   return events;
 }
@@ -121,7 +125,7 @@ class Inquiry {
                  ? Constraint::kReservation
                  : Constraint::kOrder;
     }
-    const std::vector<Event> opened = reopened(engine_.state());
+    const std::vector<Event> opened = reopened(engine_.state(), engine_.state().jobs[job_].spec);
     if (!opened.empty() && runs_first_after(opened)) return Constraint::kNodes;
     const std::vector<Event> left = all_external_jobs_gone(engine_.state());
     if (!left.empty() && runs_first_after(left)) return Constraint::kOthers;
