@@ -17,8 +17,10 @@ constexpr std::size_t kEnough = 20;
 constexpr std::size_t kEnoughOfHorizon = 60;
 // With too few outcomes, a bound is moved outward by this much per 40% of its level.
 constexpr double kAtFirst = 0.5;
-constexpr double kGain = 0.025;  // Change of the level per forecast that was off.
-constexpr double kOwn = 0.5;     // Weight of the forecasts of the same horizon in that; rest: all.
+// Change of the level per forecast that was off, in logits, so that it stays between 0 and 1.
+constexpr double kGain = 0.2;
+constexpr double kMaxShift = 6;
+constexpr double kOwn = 0.5;  // Weight of the forecasts of the same horizon in that; rest: all.
 constexpr double kShortHorizon = 1'800;  // Seconds; divides the horizons.
 // Puts waits of seconds and of days on one scale: differences below a minute hardly count.
 constexpr double kSmall = 60;
@@ -87,7 +89,8 @@ ForecastRecord::Values ForecastRecord::correction(std::size_t horizon) {
     double all_excess = 0;
     for (const Values& each : excess_) all_excess += each[i];
     const double excess = kOwn * excess_[horizon][i] + (1 - kOwn) * all_excess;
-    const double part = std::clamp(level - kGain * excess, 0.0, 1.0);
+    const double shift = std::clamp(kGain * excess, -kMaxShift, kMaxShift);
+    const double part = 1 / (1 + (1 - level) / level * portable_exp(shift));
     const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(errors.size() - 1));
     std::nth_element(errors.begin(), errors.begin() + at, errors.end());
     result = errors[static_cast<std::size_t>(at)];

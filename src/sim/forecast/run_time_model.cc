@@ -7,14 +7,17 @@ namespace muster {
 
 namespace {
 
-constexpr double kPriorMean = 6.4;   // exp(6.4 s) is 10 minutes; the first jobs override it.
-constexpr double kMemory = 24;       // Jobs that a group remembers.
-constexpr double kDriftMemory = 30;  // Jobs over which a common change is measured.
-constexpr std::size_t kResiduals = 400;
+constexpr double kPriorMean = 6.4;    // exp(6.4 s) is 10 minutes; the first jobs override it.
+constexpr double kMemory = 64;        // Jobs that a group remembers.
+constexpr double kDriftMemory = 120;  // Jobs over which a common change is measured.
+constexpr std::size_t kResiduals = 2'000;
 // Residuals before there are any: quantiles of a normal distribution.
 constexpr std::array kFirstResiduals = {-1.5, -1.1, -0.8, -0.6, -0.4, -0.25, -0.1, 0.0,
                                         0.1,  0.25, 0.4,  0.6,  0.8,  1.1,   1.5};
 constexpr double kEstimateVariance = 0.36;  // Variance of the logarithm of work per estimate.
+constexpr std::size_t kOwnJobs = 128;       // Jobs of an innermost group that are kept.
+constexpr double kOwnJobsEnough = 8;  // With this many of them, half of the samples are from them.
+constexpr double kBeyondLast = 0.1;   // Distance from the last value to its limit.
 constexpr double kMinVariance = 0.01;
 constexpr double kMaxVariance = 9;
 
@@ -74,9 +77,27 @@ void RunTimeModel::send(const Key& key, int level) {
   group.sent_weighted = precision * mean;
 }
 
-RunTimeModel::RunTimeModel()
-    : latest_(kFirstResiduals.begin(), kFirstResiduals.end()),
-      residuals_(kFirstResiduals.begin(), kFirstResiduals.end()) {}
+void RunTimeModel::Values::add(double value, std::size_t kept) {
+  latest.push_back(value);
+  sorted.insert(std::upper_bound(sorted.begin(), sorted.end(), value), value);
+  if (latest.size() <= kept) return;
+  sorted.erase(std::lower_bound(sorted.begin(), sorted.end(), latest.front()));
+  latest.pop_front();
+}
+
+std::optional<double> RunTimeModel::Values::above(double least, double part) const {
+  const auto first = std::upper_bound(sorted.begin(), sorted.end(), least);
+  const std::ptrdiff_t count = sorted.end() - first;
+  if (count == 0) return std::nullopt;
+  const double at = std::max(part * static_cast<double>(count) - 0.5, 0.0);
+  const auto low = std::min(static_cast<std::ptrdiff_t>(at), count - 1);
+  const double next = low + 1 < count ? first[low + 1] : first[low] + kBeyondLast;
+  return first[low] + (next - first[low]) * (at - static_cast<double>(low));
+}
+
+RunTimeModel::RunTimeModel() {
+  for (const double residual : kFirstResiduals) residuals_.add(residual, kResiduals);
+}
 
 void RunTimeModel::learn(const JobSpec& spec, Duration work) {
   const double value = log_seconds(work);
@@ -84,8 +105,8 @@ void RunTimeModel::learn(const JobSpec& spec, Duration work) {
   const double error = value - before.mean;
   // The error also contains that of the mean.
   const double residual = (error - drift_) / std::sqrt(1 + before.variance / noise_);
-  latest_.push_back(residual);
-  if (latest_.size() > kResiduals) latest_.pop_front();
+  residuals_.add(residual, kResiduals);
+  own_[key_at(spec, kLevels - 1)].add(value, kOwnJobs);
   drift_ += (error / (1 + before.variance / noise_) - drift_) / kDriftMemory;
 
   Group& group = groups_[kLevels - 1][key_at(spec, kLevels - 1)];
@@ -96,15 +117,14 @@ void RunTimeModel::learn(const JobSpec& spec, Duration work) {
   ++learned_;
   const bool power = (learned_ & (learned_ - 1)) == 0;
   if (learned_ % 256 == 0 || (power && learned_ >= 8)) refit();
-  residuals_.assign(latest_.begin(), latest_.end());
-  std::sort(residuals_.begin(), residuals_.end());
 }
 
 // Estimates the variances by the method of moments, from the innermost level outwards.
 void RunTimeModel::refit() {
   double squares = 0;
-  for (const double residual : latest_) squares += residual * residual;
-  noise_ = std::clamp(squares / static_cast<double>(latest_.size()), kMinVariance, kMaxVariance);
+  for (const double residual : residuals_.latest) squares += residual * residual;
+  noise_ = std::clamp(squares / static_cast<double>(residuals_.latest.size()), kMinVariance,
+                      kMaxVariance);
   for (int level = kLevels - 1; level > 0; --level) {
     const auto at = static_cast<std::size_t>(level);
     for (const auto& [key, group] : groups_[at]) send(key, level);
@@ -126,24 +146,27 @@ void RunTimeModel::refit() {
   }
 }
 
-// Returns the residual that this part of those above `least` do not exceed.
-double RunTimeModel::residual_above(double least, double part) const {
-  const auto first = std::upper_bound(residuals_.begin(), residuals_.end(), least);
-  const auto above = static_cast<double>(residuals_.end() - first);
-  if (above < 1) {
-    // Beyond all data, the work left is about as long as the work done.
-    return least + portable_log(1 - portable_log(std::max(1 - part, 1e-9)));
+double RunTimeModel::work_above(const Key& group, double mean, double shift, double least,
+                                double part, double choice) const {
+  const auto own = own_.find(group);
+  if (own != own_.end()) {
+    const auto count = static_cast<double>(own->second.sorted.size());
+    if (choice < count / (count + kOwnJobsEnough)) {
+      const std::optional<double> value = own->second.above(least - shift, part);
+      if (value) return *value + shift;
+    }
   }
-  const double at = std::max(part * above - 0.5, 0.0);
-  const auto low = std::min(static_cast<std::ptrdiff_t>(at), residuals_.end() - first - 1);
-  const double next = low + 1 < residuals_.end() - first ? first[low + 1] : first[low] + 0.1;
-  return first[low] + (next - first[low]) * (at - static_cast<double>(low));
+  const std::optional<double> residual = residuals_.above(least - mean, part);
+  if (residual) return mean + *residual;
+  // Beyond all data, the work left is about as long as the work done.
+  return least + portable_log(1 - portable_log(std::max(1 - part, 1e-9)));
 }
 
 Duration RunTimeModel::likely(const JobSpec& spec, Duration done) const {
+  const Key key = key_at(spec, kLevels - 1);
   const double mean = belief(spec, kLevels - 1).mean + drift_;
-  const double least = done > Duration() ? log_seconds(done) - mean : -1e3;
-  return std::max(of_log(mean + residual_above(least, 0.5)) - done, Duration::micros(1));
+  const double least = done > Duration() ? log_seconds(done) : -1e3;
+  return std::max(of_log(work_above(key, mean, 0, least, 0.5, 0.5)) - done, Duration::micros(1));
 }
 
 double RunTimeModel::Sample::mean(const JobSpec& spec, int level) {
@@ -160,10 +183,20 @@ double RunTimeModel::Sample::mean(const JobSpec& spec, int level) {
 }
 
 Duration RunTimeModel::Sample::left(const JobSpec& spec, Duration done) {
+  const Key key = key_at(spec, kLevels - 1);
   const double center = mean(spec, kLevels - 1) + model_.drift_;
-  const double least = done > Duration() ? log_seconds(done) - center : -1e3;
-  const double value = center + model_.residual_above(least, random_.uniform());
+  const double shift = center - model_.drift_ - expected(spec, key);
+  const double least = done > Duration() ? log_seconds(done) : -1e3;
+  const double part = random_.uniform();
+  const double choice = random_.uniform();
+  const double value = model_.work_above(key, center, shift, least, part, choice);
   return std::max(of_log(value) - done, Duration::micros(1));
+}
+
+double RunTimeModel::Sample::expected(const JobSpec& spec, const Key& key) {
+  const auto found = expected_.find(key);
+  if (found != expected_.end()) return found->second;
+  return expected_.emplace(key, model_.belief(spec, kLevels - 1).mean).first->second;
 }
 
 }  // namespace muster

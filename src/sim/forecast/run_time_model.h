@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -43,10 +44,12 @@ class RunTimeModel {
 
    private:
     double mean(const JobSpec& spec, int level);
+    double expected(const JobSpec& spec, const Key& key);  // The mean without the sampled error.
 
     const RunTimeModel& model_;
     Random& random_;
     std::array<std::map<Key, double>, kLevels> means_;
+    std::map<Key, double> expected_;
   };
 
  private:
@@ -70,15 +73,27 @@ class RunTimeModel {
   Belief combine(const Belief& wider, const JobSpec& spec, int level) const;
   void send(const Key& key, int level);
   void refit();
-  double residual_above(double least, double part) const;
+  // Values in order of arrival, and sorted.
+  struct Values {
+    std::deque<double> latest;
+    std::vector<double> sorted;
+
+    void add(double value, std::size_t kept);
+    // Returns the value that this part of those above `least` do not exceed, or nullopt.
+    std::optional<double> above(double least, double part) const;
+  };
+  // Returns the logarithm of the work that this part of the jobs above `least` do not exceed. The
+  // jobs of the innermost group are preferred with a chance that grows with their number.
+  double work_above(const Key& group, double mean, double shift, double least, double part,
+                    double choice) const;
 
   Groups groups_;
   // Variance of the group means around the mean of the wider group, by level.
   std::array<double, kLevels> apart_ = {4, 0.5, 0.5, 0.1};
-  double noise_ = 1;               // Variance of jobs around the mean of their group.
-  double drift_ = 0;               // Mean error of the latest predictions.
-  std::deque<double> latest_;      // Residuals of the latest jobs.
-  std::vector<double> residuals_;  // The same, sorted.
+  double noise_ = 1;           // Variance of jobs around the mean of their group.
+  double drift_ = 0;           // Mean error of the latest predictions.
+  Values residuals_;           // Logarithms of the latest jobs minus the mean of their group.
+  std::map<Key, Values> own_;  // Logarithms of the latest jobs of each innermost group.
   std::size_t learned_ = 0;
 };
 

@@ -82,7 +82,7 @@ TEST(RunTimeModel, ConditionsOnTheTimeAlreadyRun) {
 TEST(RunTimeModel, FollowsAShift) {
   Random random(4);
   RunTimeModel model = model_of_users(random);
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 1'000; ++i) {
     const std::uint64_t user = random.below(10);
     model.learn(spec_of(user, 0), Duration::seconds(300 << user));
   }
