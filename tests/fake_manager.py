@@ -33,6 +33,7 @@ class FakeManager:
         self.jobs = {}      # id -> job
         self.nodes = []
         self.tenants = []
+        self.forecasts = {}  # Of the fleet.
         self.events = []    # Events of all jobs, in order.
         self.logs = {}      # id -> [bytes so far, finished]
         self.asked = []
@@ -181,6 +182,8 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
                 raise Refused(404, f"no node '{words[2]}'")
             node["open"] = words[3] == "undrain"
             return self.answer({"name": node["name"], "open": node["open"]})
+        if words == ["v1", "fleet"]:
+            return self.answer({"forecasts": m.forecasts})
         if words == ["v1", "tenants"]:
             return self.answer({"tenants": m.tenants})
         if words == ["v1", "events"]:

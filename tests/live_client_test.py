@@ -121,6 +121,24 @@ class Lists(ClientTest):
                           "/v1/jobs?state=active&limit=500&offset=1000"])
 
 
+class Forecasts(ClientTest):
+    def test_record_of_the_live_manager(self):
+        self.assertIn("no job has started", self.run_muster("calibrate", "--live")[0])
+        self.manager.forecasts = {"checked": 200, "inside_50": 101, "inside_80": 158,
+                                  "inside_95": 190, "before": 22, "after": 20}
+        lines = self.run_muster("calibrate", "--live")[0].splitlines()
+        self.assertEqual(lines[0], "the 80% band contained 79.0% of 200 starts "
+                                   "(11.0% were earlier, 10.0% later)")
+        self.assertEqual([line.split()[:2] for line in lines[3:]],
+                         [["50%", "50.5%"], ["80%", "79.0%"], ["95%", "95.0%"]])
+        out, _ = self.run_muster("calibrate", "--live", "--json")
+        self.assertEqual(json.loads(out), self.manager.forecasts)
+
+    def test_a_trace_or_a_manager_is_required(self):
+        _, err = self.run_muster("calibrate", status=2)
+        self.assertIn("--trace: required, unless --live is given", err)
+
+
 class Acts(ClientTest):
     def test_an_error_does_not_stop_the_rest(self):
         self.some_jobs()

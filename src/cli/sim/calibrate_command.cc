@@ -12,6 +12,7 @@
 #include "base/text/json_string.h"
 #include "base/text/text.h"
 #include "base/text/wording.h"
+#include "cli/live/live_session.h"
 #include "engine/scheduler/scheduler.h"
 #include "sim/forecast/calibration.h"
 
@@ -59,18 +60,26 @@ double percent_of(std::size_t part, std::size_t all) {
   return 100.0 * static_cast<double>(part) / static_cast<double>(all);
 }
 
+std::string summary(const CalibrationReport& report) {
+  return fmt::format(
+      "the 80% band contained {:.1f}% of {} starts ({:.1f}% were earlier, {:.1f}% later)",
+      percent_of(report.inside, report.asked), grouped(report.asked),
+      percent_of(report.before, report.asked), percent_of(report.after, report.asked));
+}
+
 // One line per band: its share of the starts as a bar, and its median width.
-std::string reliability_text(const CalibrationReport& report) {
+std::string reliability_text(const CalibrationReport& report, bool with_width) {
   constexpr std::size_t kBar = 40;  // Characters for 100%.
-  std::string text = "\nband      starts inside                                  median width\n";
+  std::string text = "\nband   starts inside";
+  text += with_width ? fmt::format("{:>48}\n", "median width") : "\n";
   for (std::size_t i = 0; i < report.levels.size(); ++i) {
     const double goal = CalibrationReport::kShares[i];
     const double share = percent_of(report.levels[i].inside, report.asked) / 100;
     std::string bar(kBar, '.');
     std::fill_n(bar.begin(), static_cast<std::ptrdiff_t>(share * kBar), '#');
     bar[static_cast<std::size_t>(goal * kBar) - 1] = '|';
-    text += fmt::format("{:>3.0f}%  {:>6.1f}% {}  {:>10}\n", 100 * goal, 100 * share, bar,
-                        short_duration(report.levels[i].width));
+    text += fmt::format("{:>3.0f}%  {:>6.1f}% {}", 100 * goal, 100 * share, bar);
+    text += with_width ? fmt::format("{:>15}\n", short_duration(report.levels[i].width)) : "\n";
   }
   return text;
 }
@@ -86,11 +95,8 @@ std::string slurm_text(const CalibrationReport& report, Duration limit) {
 
 std::string report_text(const CalibrationReport& report, Duration limit) {
   if (report.asked == 0) return "no job had to wait: no forecasts to check\n";
-  std::string text = fmt::format(
-      "the 80% band contained {:.1f}% of {} starts ({:.1f}% were earlier, {:.1f}% later): {}\n\n",
-      percent_of(report.inside, report.asked), grouped(report.asked),
-      percent_of(report.before, report.asked), percent_of(report.after, report.asked),
-      as_promised(report) ? "calibrated" : "not calibrated");
+  std::string text =
+      summary(report) + (as_promised(report) ? ": calibrated\n\n" : ": not calibrated\n\n");
   const auto add = [&](const char* what, const std::string& value) {
     text += fmt::format("{:<30}{:>10}\n", what, value);
   };
@@ -105,7 +111,7 @@ std::string report_text(const CalibrationReport& report, Duration limit) {
   add("median error of \"likely\"", short_duration(report.miss));
   add("inside the uncorrected band",
       fmt::format("{:.1f}%", percent_of(report.raw_inside, report.asked)));
-  text += reliability_text(report);
+  text += reliability_text(report, true);
   if (limit > Duration()) text += slurm_text(report, limit);
   return text;
 }
@@ -120,7 +126,7 @@ std::string in_json(std::string_view text) {
 
 void CalibrateCommand::add_to(Command app) {
   command_ = app.add_subcommand("calibrate", "measure on a trace how accurate start forecasts are");
-  command_.add_option("--trace", trace_, "workload file").required();
+  command_.add_option("--trace", trace_, "workload file (required without --live)");
   trace_options_.add_to(command_);
   command_
       .add_option("--cluster", cluster_,
@@ -142,13 +148,54 @@ void CalibrateCommand::add_to(Command app) {
                   "time limit of all jobs for the comparison with Slurm's rule; 0: none")
       .check_range(0, kMaxLimitHours)
       .capture_default_str();
+  command_.add_flag("--live", live_record_,
+                    "show how often the forecasts of the live manager were right since its start");
+  command_
+      .add_option("--server", live_.server,
+                  "for --live: address of the manager (default: $MUSTER_SERVER, or muster.sock in "
+                  "$MUSTER_HOME)")
+      .type_name("WHERE");
   command_.add_flag("--json", json_, "print the result as JSON");
   command_.footer(
       "Exit status: 0 if the 80% band contained 75 to 85% of the starts, otherwise 1.\n"
       "Example:\n  muster calibrate --trace jobs.csv --cluster 80x8 --policy fifo");
 }
 
+// The record of the live manager. It has no exit status 1: a few starts prove nothing.
+int CalibrateCommand::run_live(Streams streams) {
+  live_.json = json_;
+  return with_manager(live_, streams, [&](ApiClient& client) {
+    const Result<nlohmann::json> fleet = object_of(client.get("/v1/fleet"));
+    if (!fleet.ok()) return complain(streams, fleet.error());
+    const nlohmann::json score = fleet.value().value("forecasts", nlohmann::json::object());
+    if (json_) {
+      streams.out << json_line(score) << '\n';
+      return kExitDone;
+    }
+    const std::uint64_t checked = count_at(score, "checked");
+    if (checked == 0) {
+      streams.out << "no job has started after a forecast since the manager started\n";
+      return kExitDone;
+    }
+    CalibrationReport report;
+    report.asked = checked;
+    for (std::size_t i = 0; i < report.levels.size(); ++i) {
+      const std::string key = fmt::format("inside_{:.0f}", 100 * CalibrationReport::kShares[i]);
+      report.levels[i].inside = std::min(count_at(score, key.c_str()), checked);
+    }
+    report.inside = report.levels[1].inside;
+    report.before = count_at(score, "before");
+    report.after = count_at(score, "after");
+    streams.out << summary(report) << "\n" << reliability_text(report, false);
+    return kExitDone;
+  });
+}
+
 int CalibrateCommand::run(Streams streams) {
+  if (live_record_) return run_live(streams);
+  if (trace_.empty() && !command_.count("--trace")) {
+    return complain(streams, "--trace: required, unless --live is given");
+  }
   const MaybeError empty =
       command_.refuse_empty({"--trace", "--format", "--throughputs", "--cluster", "--policy"});
   if (empty) return complain(streams, *empty);

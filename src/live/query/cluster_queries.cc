@@ -30,10 +30,13 @@ Answer ClusterQueries::me(const Caller& caller) const {
        {"screens", {"fleet", "queue", "job", "tenants", "timeline", "compare", "nodes"}}});
 }
 
-Answer ClusterQueries::fleet(const Caller& caller) const {
+Answer ClusterQueries::fleet(const Caller& caller, const ForecastScore& forecasts) const {
   const std::shared_ptr<const UseSample> use = use_();
-  return json_answer(
-      fleet_view(*context_.roster, {caller, context_.nodes, use.get()}, context_.clock));
+  json view = fleet_view(*context_.roster, {caller, context_.nodes, use.get()}, context_.clock);
+  view["forecasts"] = {{"checked", forecasts.checked},     {"inside_50", forecasts.inside[0]},
+                       {"inside_80", forecasts.inside[1]}, {"inside_95", forecasts.inside[2]},
+                       {"before", forecasts.before},       {"after", forecasts.after}};
+  return json_answer(view);
 }
 
 Answer ClusterQueries::profiles(const Caller& caller) const {
@@ -68,10 +71,10 @@ Answer ClusterQueries::health() const {
   return json_answer({{"ok", true}, {"digest", context_.roster->digest()}});
 }
 
-Answer ClusterQueries::metrics() const {
+Answer ClusterQueries::metrics(const ForecastScore& forecasts) const {
   Answer answer;
-  answer.body = metrics_text(*context_.roster,
-                             {context_.status.submitted, context_.status.ended, is_blocked()});
+  answer.body = metrics_text(*context_.roster, {context_.status.submitted, context_.status.ended,
+                                                is_blocked(), forecasts});
   return answer;
 }
 

@@ -11,6 +11,7 @@
 
 #include "live/lease/lease_runner.h"
 #include "live/query/read_context.h"
+#include "live/views/metrics_text.h"
 
 namespace muster {
 
@@ -21,11 +22,11 @@ class ClusterQueries {
       : context_(context), use_(std::move(use)) {}
 
   Answer me(const Caller& caller) const;
-  Answer fleet(const Caller& caller) const;
+  Answer fleet(const Caller& caller, const ForecastScore& forecasts) const;
   Answer nodes(const Caller& caller) const;
   Answer tenants() const;
   Answer profiles(const Caller& caller) const;
-  Answer metrics() const;  // In Prometheus text format.
+  Answer metrics(const ForecastScore& forecasts) const;  // In Prometheus text format.
   Answer health() const;   // Status 503 while is_blocked().
   // Returns true while the journal cannot be written.
   bool is_blocked() const { return !context_.status.blocked.empty(); }

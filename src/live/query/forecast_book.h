@@ -5,7 +5,6 @@
 //
 // Threads: any. Workers store forecasts and bands, the manager thread evaluates and shows them.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,17 +16,10 @@
 #include "base/types/time.h"
 #include "engine/roster/live_job.h"
 #include "engine/roster/roster.h"
+#include "live/views/metrics_text.h"
 #include "sim/forecast/forecast_record.h"
 
 namespace muster {
-
-// Starts that were compared with the first forecast of the job, since the manager started.
-struct ForecastScore {
-  std::uint64_t checked = 0;
-  std::array<std::uint64_t, 3> inside = {};  // Within the bands of 50, 80 and 95%.
-  std::uint64_t before = 0;                  // Before the band of 80%,
-  std::uint64_t after = 0;                   // or after it.
-};
 
 class ForecastBook {
  public:

@@ -41,9 +41,13 @@ struct Queries::Now {
   Answer operator()(const ListTenants&) const { return queries.cluster_.tenants(); }
   Answer operator()(const ListProfiles&) const { return queries.cluster_.profiles(caller); }
   Answer operator()(const ListParts&) const { return json_answer(parts_view()); }
-  Answer operator()(const ShowMetrics&) const { return queries.cluster_.metrics(); }
+  Answer operator()(const ShowMetrics&) const {
+    return queries.cluster_.metrics(queries.forecasts_.score());
+  }
   Answer operator()(const ShowMe&) const { return queries.cluster_.me(caller); }
-  Answer operator()(const ShowFleet&) const { return queries.cluster_.fleet(caller); }
+  Answer operator()(const ShowFleet&) const {
+    return queries.cluster_.fleet(caller, queries.forecasts_.score());
+  }
   Answer operator()(const ShowHealth&) const { return queries.cluster_.health(); }
   template <class C>
   requires(C::kInfo.writes || kNotNow<C>) Answer operator()(const C&) const {

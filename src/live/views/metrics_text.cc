@@ -65,6 +65,15 @@ std::string metrics_text(const Roster& roster, const ManagerCounts& counts) {
               static_cast<double>(roster.engine().counters().decisions));
   metrics.one(MetricType::Gauge, "muster_journal_blocked", "1 while the journal cannot be written.",
               counts.journal_blocked ? 1 : 0);
+  metrics.one(MetricType::Counter, "muster_forecasts_checked_total",
+              "Job starts compared with a forecast since the start.",
+              static_cast<double>(counts.forecasts.checked));
+  metrics.begin(MetricType::Counter, "muster_forecasts_inside_total",
+                "Job starts inside the band of their forecast since the start, by band.");
+  constexpr std::array kBands = {"50%", "80%", "95%"};
+  for (std::size_t i = 0; i < kBands.size(); ++i) {
+    metrics.add({{"band", kBands[i]}}, static_cast<double>(counts.forecasts.inside[i]));
+  }
   return metrics.text();
 }
 

@@ -13,7 +13,10 @@ namespace {
 TEST(MetricsText, KeepsNamesAndTypes) {
   Roster roster(live_testing::settings_for("2x4"));
   const std::array<std::uint64_t, 4> ended = {1'234'567'890'123, 2, 0, 1};
-  EXPECT_EQ(metrics_text(roster, {.submitted = 5, .ended = ended, .journal_blocked = true}),
+  const ForecastScore forecasts = {.checked = 20, .inside = {11, 16, 19}, .before = 2, .after = 2};
+  EXPECT_EQ(metrics_text(
+                roster,
+                {.submitted = 5, .ended = ended, .journal_blocked = true, .forecasts = forecasts}),
             "# HELP muster_jobs Active jobs, by state.\n"
             "# TYPE muster_jobs gauge\n"
             "muster_jobs{state=\"held\"} 0\n"
@@ -43,7 +46,17 @@ TEST(MetricsText, KeepsNamesAndTypes) {
             "muster_decisions 0\n"
             "# HELP muster_journal_blocked 1 while the journal cannot be written.\n"
             "# TYPE muster_journal_blocked gauge\n"
-            "muster_journal_blocked 1\n");
+            "muster_journal_blocked 1\n"
+            "# HELP muster_forecasts_checked_total Job starts compared with a forecast since the "
+            "start.\n"
+            "# TYPE muster_forecasts_checked_total counter\n"
+            "muster_forecasts_checked_total 20\n"
+            "# HELP muster_forecasts_inside_total Job starts inside the band of their forecast "
+            "since the start, by band.\n"
+            "# TYPE muster_forecasts_inside_total counter\n"
+            "muster_forecasts_inside_total{band=\"50%\"} 11\n"
+            "muster_forecasts_inside_total{band=\"80%\"} 16\n"
+            "muster_forecasts_inside_total{band=\"95%\"} 19\n");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ const HINTS: Record<string, string> = {
 };
 
 function Totals(props: {fleet: FleetData; me: Me}) {
-  const {totals, reserved = []} = props.fleet;
+  const {totals, reserved = [], forecasts} = props.fleet;
   const bar = parts(totals);
   const figure = (key: string, value: number, text: string) => (
     <div class="stat" title={HINTS[key]}>
@@ -56,6 +56,10 @@ function Totals(props: {fleet: FleetData; me: Me}) {
           {' '}<JobLink id={job} seen={props.me.operator || user !== undefined}>job {job}</JobLink>
           {from !== undefined ? `, estimated start ${at(from)}` : ', until its other GPUs are free'}.</p>
       ))}
+      {forecasts && forecasts.checked > 0 && (
+        <p class="muted small" title="Since the manager started. The goal is 80%.">Start forecasts: the 80% band
+          contained {percent(forecasts.inside_80 / forecasts.checked)} of {many(forecasts.checked, 'start')}.</p>
+      )}
       {reserved.length > MOST_RESERVED && <p class="muted small">… and for {reserved.length - MOST_RESERVED} more.</p>}
     </section>
   );
