@@ -1,13 +1,17 @@
 // Bands of 80% contain 76 to 84% of the starts on generated workloads, if every waiting job is
-// asked about. Two workloads; with MUSTER_LONG=1 all of them with all policies. Prints a table, and
-// with MUSTER_ORACLE=1 also the widths of forecasts that know the distributions.
+// asked about. Two workloads; with MUSTER_LONG=1 all of them with all policies. Prints a table.
+// MUSTER_ORACLE=1 adds the widths of forecasts that know the distributions. MUSTER_ABLATION=1
+// prints what each part of the future contributes to the error.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/scheduler/scheduler.h"
 #include "forecast_workloads.h"
@@ -24,7 +28,10 @@ double percent(std::size_t part, std::size_t all) {
 
 class ForecastCoverage : public testing::Test {
  protected:
-  CalibrationReport run(const ForecastWorkload& workload, const char* policy, bool oracle) {
+  using Change = std::function<void(Future&, Future&&)>;
+
+  CalibrationReport run(const ForecastWorkload& workload, const char* policy,
+                        const Change& change = {}) {
     ForecastLaw law(workload, kSeed);
     PlannerOptions wanted;
     wanted.parts.policy = policy;
@@ -33,14 +40,17 @@ class ForecastCoverage : public testing::Test {
     options.pooling = made.pooling;
     options.estimates = EstimateSource::Kind::kHistory;
     CalibrationOptions calibration;
-    if (oracle) calibration.model = &law;
+    if (change) calibration.actual = &law;
+    calibration.change = change;
     const Engine engine(cluster_, std::move(made.planner), options);
     return calibrate(engine, law.history(), calibration);
   }
 
+  static void all_known(Future& sample, Future&& actual) { sample = std::move(actual); }
+
   void check(const ForecastWorkload& workload, const char* policy) {
     SCOPED_TRACE(fmt::format("{} {}", workload.name, policy));
-    const CalibrationReport report = run(workload, policy, false);
+    const CalibrationReport report = run(workload, policy);
     ASSERT_GT(report.asked, 0U);
     fmt::print(
         "{:<14}{:<10}{:>6} asked {:>6.1f}% inside {:>6.1f}% before {:>6.1f}% after  "
@@ -50,11 +60,12 @@ class ForecastCoverage : public testing::Test {
         percent(report.raw_inside, report.asked), percent(report.levels[0].inside, report.asked),
         percent(report.levels[2].inside, report.asked), report.levels[1].width.in_seconds());
     if (std::getenv("MUSTER_ORACLE") != nullptr) {
-      const CalibrationReport best = run(workload, policy, true);
+      const CalibrationReport best = run(workload, policy, all_known);
       fmt::print("  oracle {:>5.1f}% {:>8.0f} s", percent(best.raw_inside, best.asked),
                  best.raw_width.in_seconds());
     }
     fmt::print("\n");
+    std::fflush(stdout);
     EXPECT_GE(report.share(), 0.76);
     EXPECT_LE(report.share(), 0.84);
   }
@@ -72,6 +83,32 @@ TEST_F(ForecastCoverage, IsThatOfTheLevel) {
     for (const char* policy : {"fifo", "fit-first", "backfill", "srtf", "las"}) {
       if (!all && std::string(policy) != (name == "shift" ? "fifo" : "srtf")) continue;
       check(workload, policy);
+    }
+  }
+}
+
+TEST_F(ForecastCoverage, Ablation) {
+  if (std::getenv("MUSTER_ABLATION") == nullptr) GTEST_SKIP() << "MUSTER_ABLATION is not set";
+  const std::vector<std::pair<const char*, Change>> changes = {
+      {"learned", {}},
+      {"actual run times", [](Future& sample, Future&& actual) { sample.left = actual.left; }},
+      {"actual arrivals",
+       [](Future& sample, Future&& actual) { sample.arrivals = actual.arrivals; }},
+      {"no arrivals", [](Future& sample, Future&&) { sample.arrivals.clear(); }},
+      {"no cancellations", [](Future& sample, Future&&) { sample.cancel_rate = 0; }},
+      {"all actual", all_known},
+  };
+  const std::vector<std::pair<std::string, const char*>> cases = {
+      {"shift", "backfill"}, {"day-night", "srtf"}, {"arrays", "srtf"}, {"cancellations", "fifo"}};
+  for (const auto& [name, policy] : cases) {
+    for (const ForecastWorkload& workload : forecast_workloads()) {
+      if (name != workload.name) continue;
+      for (const auto& [what, change] : changes) {
+        const CalibrationReport report = run(workload, policy, change);
+        fmt::print("{:<14}{:<10}{:<18}{:>6.1f}% inside, width {:>7.0f} s\n", name, policy, what,
+                   percent(report.raw_inside, report.asked), report.raw_width.in_seconds());
+        std::fflush(stdout);
+      }
     }
   }
 }

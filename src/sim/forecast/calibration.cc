@@ -11,6 +11,23 @@ namespace {
 // The beliefs about waiting jobs are renewed after this share of them has been asked about.
 constexpr std::size_t kRenewals = 20;
 
+// The samples of a model, changed by the options.
+class ChangedModel : public FutureModel {
+ public:
+  ChangedModel(const FutureModel& model, const CalibrationOptions& options)
+      : model_(model), options_(options) {}
+  Future draw(const Engine& engine, Instant now, Instant until, Random& random) const override {
+    Future sample = model_.draw(engine, now, until, random);
+    if (options_.actual == nullptr) return sample;
+    options_.change(sample, options_.actual->draw(engine, now, until, random));
+    return sample;
+  }
+
+ private:
+  const FutureModel& model_;
+  const CalibrationOptions& options_;
+};
+
 class Replay {
  public:
   Replay(const Engine& engine, const CalibrationOptions& options)
@@ -69,7 +86,7 @@ class Replay {
 
   void ask(const std::vector<JobId>& due) {
     const Instant now = truth_.now();
-    const FutureModel& model = options_.model != nullptr ? *options_.model : sampler_;
+    const ChangedModel model(sampler_, options_);
     ForecastOptions start = options_.start;
     start.seed += due.front().index() * 1'000;
     std::vector<JobId> jobs = due;

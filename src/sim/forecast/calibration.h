@@ -26,8 +26,10 @@ struct CalibrationOptions {
   // Forecasts are made for every N-th job that must wait.
   std::size_t every = 1;
   ForecastOptions start;
-  // Replaces the samples from the history, for example by the actual distributions.
-  const FutureModel* model = nullptr;
+  // Changes samples of the future, for example to ones from the actual distributions. `actual` may
+  // be empty: the samples are used as they are.
+  const FutureModel* actual = nullptr;
+  std::function<void(Future& sample, Future&& actual)> change;
   // Time limit of each job for the comparison with starts_by_limits(); zero: none.
   Duration limit;
   // Called after every 256 arrivals or so. Returning false ends the replay.

@@ -18,10 +18,12 @@ constexpr double kEstimateVariance = 0.36;  // Variance of the logarithm of work
 constexpr std::size_t kOwnJobs = 128;       // Jobs of an innermost group that are kept.
 constexpr double kOwnJobsEnough = 8;  // With this many of them, half of the samples are from them.
 constexpr double kBeyondLast = 0.1;   // Distance from the last value to its limit.
+// Shorter work counts as this: the work of a job on few CPUs can be far below its run time.
+constexpr double kMinSeconds = 1e-3;
 constexpr double kMinVariance = 0.01;
 constexpr double kMaxVariance = 9;
 
-double log_seconds(Duration work) { return portable_log(std::max(work.in_seconds(), 1.0)); }
+double log_seconds(Duration work) { return portable_log(std::max(work.in_seconds(), kMinSeconds)); }
 
 Duration of_log(double value) {
   const double most = kLongestDuration.in_seconds();
