@@ -33,7 +33,7 @@ class FakeManager:
         self.jobs = {}      # id -> job
         self.nodes = []
         self.tenants = []
-        self.forecasts = {}  # Of the fleet.
+        self.forecasts = {}  # In the answer of /v1/fleet.
         self.events = []    # Events of all jobs, in order.
         self.logs = {}      # id -> [bytes so far, finished]
         self.asked = []

@@ -27,7 +27,7 @@ struct CalibrationOptions {
   std::size_t every = 1;
   ForecastOptions start;
   // Changes samples of the future, for example to ones from the actual distributions. `actual` may
-  // be empty: the samples are used as they are.
+  // be nullptr: the samples stay unchanged.
   const FutureModel* actual = nullptr;
   std::function<void(Future& sample, Future&& actual)> change;
   // Time limit of each job for the comparison with starts_by_limits(); zero: none.
