@@ -27,7 +27,7 @@ class ClusterQueries {
   Answer tenants() const;
   Answer profiles(const Caller& caller) const;
   Answer metrics(const ForecastScore& forecasts) const;  // In Prometheus text format.
-  Answer health() const;   // Status 503 while is_blocked().
+  Answer health() const;                                 // Status 503 while is_blocked().
   // Returns true while the journal cannot be written.
   bool is_blocked() const { return !context_.status.blocked.empty(); }
 
