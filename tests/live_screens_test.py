@@ -111,6 +111,12 @@ class Screens(LiveTest):
               lambda: all("eta" in each for each in self.daemon.get(find)["jobs"]))
         for each in self.daemon.get(find)["jobs"]:
             self.assertLessEqual(each["eta"]["soonest"], each["eta"]["likely"])
+        # The page of a job and the list show one forecast. It may change between two requests.
+        def agree():
+            listed = {each["id"]: each["eta"] for each in self.daemon.get(find)["jobs"]}
+            return all(self.daemon.get(f"/v1/jobs/{job}/why")["eta"][end] == listed[job][end]
+                       for job in listed for end in ("soonest", "likely", "latest"))
+        until("list and page show the same forecast", agree, timeout=15)
         self.assertEqual([each["position"] for each in self.daemon.get(find)["jobs"]], [3, 2])
 
 

@@ -146,6 +146,26 @@ class OtherRules(LiveTest):
         self.daemon.muster("release", way["job"])
         self.wait_state(way["job"], "running")
 
+    def test_a_node_of_another_type_is_not_blamed(self):
+        nodes = [{"name": name, "gpus": 4, "cpus": 4, "mem": 1, "gpu_type": kind}
+                 for name, kind in (("left", "v100"), ("middle", "v100"), ("other", "a100"))]
+        self.daemon = self.daemon_with({**TWO, "nodes": nodes})
+        self.daemon.muster("drain", "other")
+        first = self.running(4, gpu_type="v100")
+        self.daemon.muster("drain", "middle")
+        job = self.waiting(8, gpu_type="v100")  # Needs the end of a job and a schedulable node.
+        answer = self.why(job)
+        self.assertEqual(answer["constraint"], "nodes", answer)
+        self.assertIn("middle", answer["why"])
+        self.assertNotIn("other", answer["why"])
+        self.assertEqual([node["name"] for node in answer["facts"]["servers"]], ["middle"])
+        self.daemon.muster("undrain", "middle")
+        answer = self.why(job)
+        self.assertEqual(answer["constraint"], "gpus", answer)
+        self.assertNotIn("other", answer["why"])
+        self.end(first)
+        self.wait_state(job, "running")
+
     def test_a_reservation(self):
         self.daemon = self.daemon_with({**TWO, "scheduler": {"policy": "backfill",
                                                              "estimates": "user"}})
