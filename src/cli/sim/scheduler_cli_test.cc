@@ -177,6 +177,25 @@ TEST_F(SchedulerCli, TenantsMatterUnderEveryPreset) {
   }
 }
 
+// Each plan put a job on a full node in quarantine, and the engine revoked it, without end.
+TEST_F(SchedulerCli, GandivaPlansNothingOnANodeInQuarantine) {
+  const std::string trace =
+      file("quarantine.csv",
+           "job_id,submit_s,gpus,duration_s,model,user,tenant,name\n"
+           "j0,0,1,8572,,u1,t1,n0\nj1,1,1,3000,vgg16,u3,t0,n0\nj2,1,1,1,,u3,t0,n3\n"
+           "j3,1,3,60,resnet50,u3,t1,n2\nj4,350,3,6188,,u3,t0,n0\nj5,350,3,300,,u0,t0,n2\n"
+           "j6,350,3,1,vgg16,u2,t0,n0\nj7,370,3,3000,resnet50,u0,t0,n0\nj9,409,1,3000,,u0,t0,n3\n"
+           "j10,413,1,300,vgg16,u2,t1,n1\nj12,780,3,60,vgg16,u2,t0,n2\nj13,826,3,3000,,u1,t0,n0\n"
+           "j14,873,3,60,,u3,t0,n3\nj15,1443,1,3000,resnet50,u2,t0,n0\n"
+           "j16,1443,1,3000,vgg16,u2,t0,n0\nj17,1443,3,1268,vgg16,u3,t0,n0\n"
+           "j19,1476,3,3000,vgg16,u0,t0,n1\nj20,1498,2,3000,,u0,t0,n2\n");
+  const Output got = muster("sim --json --trace " + trace +
+                            " --cluster 3x1 --seed 5682 --scheduler gandiva --failures on "
+                            "--retry adaptive");
+  EXPECT_EQ(got.status, kExitDone) << got.err;
+  EXPECT_EQ(Json::parse(got.out)["unfinished"], 0);
+}
+
 TEST_F(SchedulerCli, AListComparesSchedulersOnOneFooting) {
   const Json rows = run("--scheduler philly,tiresias,gandiva,optimus,synergy --failures on");
   ASSERT_EQ(rows.size(), 5U);

@@ -59,11 +59,13 @@ class View {
   }
   // GPUs that no job may get: of unschedulable nodes, and of nodes that external jobs use.
   SlotMask blocked(NodeId node) const { return state_->blocked[node].slots; }
+  bool any_closed() const { return state_->closed_count > 0; }
+  bool is_closed(NodeId node) const { return state_->closed[node] != 0; }
   bool is_on_closed(JobId job) const {
-    if (state_->closed_count == 0) return false;
+    if (!any_closed()) return false;
     const Placement& held = placement(job);
     return std::any_of(held.begin(), held.end(),
-                       [this](const Share& share) { return state_->closed[share.node] != 0; });
+                       [this](const Share& share) { return is_closed(share.node); });
   }
   std::size_t job_count() const { return state_->jobs.size(); }
   JobState job_state(JobId job) const { return state_->jobs[job].state; }

@@ -40,7 +40,7 @@ void Gandiva::plan(const View& view, Draft& draft, PlanTrigger trigger) {
   const PlanWriter pen{view, draft};
   last_plan_ = view.now();
   requeued_ = false;
-  floor_.begin_plan(view.ledger());
+  floor_.begin_plan(view);
   growth_.judge(pen, floor_);
   packs_.judge(pen, floor_);
   room_.serve_overdue(pen, floor_);

@@ -35,15 +35,17 @@ void GandivaFloor::observe(const JobReported& report) {
   if (seats_.has(report.job)) tickets_[report.job].reported = report.speed;
 }
 
-void GandivaFloor::begin_plan(const ResourceLedger& ledger) {
+void GandivaFloor::begin_plan(const View& view) {
+  const ResourceLedger& ledger = view.ledger();
   queue_.begin_plan();
   std::erase_if(suspects_, [&](NodeId node) { return ledger.free_gpus(node) > 0; });
   const Topology& topology = cluster_->topology();
-  if (ledger.free_gpus() + seats_.held() < topology.total().gpus) {
+  if (view.any_closed() || ledger.free_gpus() + seats_.held() < topology.total().gpus) {
     for (std::size_t i = 0; i < topology.node_count(); ++i) {
       const NodeId node(i);
       const std::int32_t gpus = topology.node(node).capacity.gpus;
-      if (ledger.free_gpus(node) + seats_.held(node) < gpus) suspects_.insert(node);
+      const bool lacks = ledger.free_gpus(node) + seats_.held(node) < gpus;
+      if (lacks || view.is_closed(node)) suspects_.insert(node);
     }
   }
   moves_left_ = kMaxMoves;

@@ -49,7 +49,7 @@ class GandivaFloor {
   void forget(const View& view, JobId job);
   void observe(const JobReported& report);
 
-  void begin_plan(const ResourceLedger& ledger);
+  void begin_plan(const View& view);
   // The following functions also change the draft. If the draft rejects the change, they change
   // nothing, mark the nodes as suspected unschedulable, and return false.
   bool start(PlanWriter pen, JobId job, Placement placement);
@@ -71,9 +71,7 @@ class GandivaFloor {
   // Starts a waiting job on the GPUs of these seats. Their members are stopped and wait again.
   bool start_instead(PlanWriter pen, JobId job, Placement placement,
                      const std::vector<GpuSeats::Row>& rows);
-  // True if a node of the placement is suspected to be unschedulable. The planner is not notified
-  // about this; it infers it from GPUs that are neither free nor held. It cannot detect it on a
-  // full node.
+  // True if a node of the placement is unschedulable or has GPUs that are neither free nor held.
   bool is_suspect(const Placement& placement) const;
 
   static Demand demand_of(const JobSpec& spec);
