@@ -188,9 +188,8 @@ TEST(Classifier, ActionsOfTheSchedulerCountInWarnings) {
 }
 
 TEST(Classifier, SuccessEndsWhatTheProgramHandled) {
-  EXPECT_EQ(of("KeyError: 1\ncomputing it again\nloaded 3 shards\nTraining finished.\n").signature,
-            "");
-  EXPECT_EQ(of("KeyError: 1\nTraining finished.\n").signature, "key")
+  EXPECT_EQ(of("KeyError: 1\nepoch 3 loss 0.5\nTraining finished.\n").signature, "");
+  EXPECT_EQ(of("KeyError: 1\ncopying logs\nsyncing results\nTraining finished.\n").signature, "key")
       << "a shell script can print this after a failure";
   EXPECT_EQ(of("a\nb\nTraining finished.\nKeyError: 1\n").signature, "key");
 }
@@ -200,6 +199,11 @@ TEST(Classifier, TracebacksThatPythonIgnoresAreNoCause) {
       "Exception ignored in: <function f>\nTraceback (most recent call last):\n  f\nKeyError: 1\n";
   EXPECT_EQ(of(ignored).signature, "");
   EXPECT_EQ(of(ignored + "Traceback (most recent call last):\n  f\nKeyError: 2\n").line, 7);
+  EXPECT_EQ(of("[rank0]: Exception ignored in: <function f>\n"
+               "[rank1]: Traceback (most recent call last):\n[rank1]:   f\n[rank1]: KeyError: 1\n")
+                .signature,
+            "key")
+      << "of another rank";
 }
 
 TEST(Classifier, UnlessAndCase) {

@@ -73,12 +73,14 @@ struct Prefix {
   RE2 pattern;
 };
 
-const std::array<Prefix, 11>& prefixes() {
-  static const std::array<Prefix, 11> kPrefixes = {{
+const std::array<Prefix, 12>& prefixes() {
+  static const std::array<Prefix, 12> kPrefixes = {{
       // torchrun, Open MPI, srun -l and others: [rank3]:  [default3]:  [1,3]<stderr>:  3:
       {kBracket | kBlank, true,
        RE2(R"(^\s?\[(?:rank|default|worker)[ _-]?(\d{1,6})\]:? ?)", options())},
-      {kBracket, true, RE2(R"(^\[(?:\d{1,6},)?(\d{1,6})\](?:<std\w{3}>)?: ?)", options())},
+      {kBracket, true, RE2(R"(^\[(?:\d{1,6},)?(\d{1,6})\]<std\w{3}>: ?)", options())},
+      // Longer numbers are ids of processes.
+      {kBracket, true, RE2(R"(^\[(?:\d{1,6},)?(\d{1,3})\]: ?)", options())},
       {kBlank | kDigit, true, RE2(R"(^ {0,5}(\d{1,6}): )", options())},
       {kSmall | kLarge, true, RE2(R"(^rank ?(\d{1,6}): )", options())},
       // torchx: trainer/0    vLLM: ERROR 04-27 12:56:07 [executor.py:852]
@@ -289,6 +291,11 @@ bool shows_success(std::string_view line) {
                         head.find("uning") != std::string_view::npos ||
                         head.find("uccessfully") != std::string_view::npos;
   return possible && finds(kSuccess, head) && !reports_trouble(head);
+}
+
+bool is_only_possible(std::string_view line) {
+  static const RE2 kPossible(R"(\b(?:may|might|could)\b|\b0 times\b|\bin \d{2,} min)", options());
+  return finds(kPossible, line.substr(0, kHead));
 }
 
 bool is_exception(std::string_view line) {

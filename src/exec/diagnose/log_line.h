@@ -48,6 +48,9 @@ bool shows_progress(std::string_view line);
 // Whether the line reports that training ended successfully: "Training finished".
 bool shows_success(std::string_view line);
 
+// Whether the line reports what may happen and not what happened: "may be cancelled", "0 times".
+bool is_only_possible(std::string_view line);
+
 // Whether it is the last line of a traceback: "KeyError: 'x'", "torch.cuda.OutOfMemoryError: ...".
 bool is_exception(std::string_view line);
 // Whether it is the exception of a failed lookup, such as KeyError.

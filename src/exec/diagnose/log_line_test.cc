@@ -109,6 +109,14 @@ TEST(LogLine, KnowsProgress) {
   }
 }
 
+TEST(LogLine, KnowsWhatIsOnlyPossible) {
+  EXPECT_TRUE(is_only_possible("job may be cancelled due to time limit"));
+  EXPECT_TRUE(is_only_possible("this job is preempted 0 times"));
+  EXPECT_TRUE(is_only_possible("the time limit is reached in 30 minutes"));
+  EXPECT_FALSE(is_only_possible("slurmstepd: JOB 7 CANCELLED DUE TO TIME LIMIT"));
+  EXPECT_FALSE(is_only_possible("instance is reclaimed in 2 minutes"));
+}
+
 TEST(LogLine, KnowsExceptions) {
   for (const char* line : {"KeyError: 'x'", "torch.cuda.OutOfMemoryError: CUDA", "MemoryError",
                            "ray.exceptions.RayTaskError(ValueError): x", "_queue.Empty"}) {

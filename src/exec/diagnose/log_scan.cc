@@ -103,6 +103,7 @@ LogScan::RankLines& LogScan::lines_of(int rank) {
 void LogScan::take() {
   const BareLine line = bare(text_.substr(begin_, end_ - begin_), scratch_);
   if (blank(line.text)) return;
+  line_rank_ = line.rank;
   RankLines& voice = lines_of(line.rank);
   const bool was_busy = voice.busy();
   Finding base;
@@ -193,7 +194,8 @@ bool LogScan::follows_ignored() {
   if (begin_ == 0) return false;
   const std::size_t before = line_begin(text_, 0, begin_ - 1);
   const std::string_view line = text_.substr(before, begin_ - 1 - before);
-  return precedes_ignored_exception(bare(line, other_scratch_).text);
+  const BareLine bare_line = bare(line, other_scratch_);
+  return bare_line.rank == line_rank_ && precedes_ignored_exception(bare_line.text);
 }
 
 bool LogScan::match_line(RankLines& voice, std::string_view line, const Finding& base,
@@ -219,6 +221,8 @@ bool LogScan::match_line(RankLines& voice, std::string_view line, const Finding&
         ignored = ignored_match_of(line, span->begin, span->end);
       }
     }
+    const bool by_scheduler = signature.priority < kSchedulerPriorities;
+    if (by_scheduler && is_only_possible(line)) ignored = IgnoredMatch::kQuoted;
     Pending found;
     found.finding = base;
     found.finding.signature = at;
@@ -233,8 +237,8 @@ bool LogScan::match_line(RankLines& voice, std::string_view line, const Finding&
         ignored == IgnoredMatch::kRemark && !signature.generic &&
         (signature.bucket == Bucket::kInfrastructure || signature.reason == Reason::kModelDiverged);
     // Resource managers report what they did to a job as information or as a warning.
-    const bool action = signature.priority < kSchedulerPriorities &&
-                        (ignored == IgnoredMatch::kRemark || ignored == IgnoredMatch::kWarning);
+    const bool action =
+        by_scheduler && (ignored == IgnoredMatch::kRemark || ignored == IgnoredMatch::kWarning);
     if (ignored == IgnoredMatch::kNone || news || action) {
       explained = explained || signature.is_explicit || signature.echo;
       out.push_back(std::move(found));
@@ -322,10 +326,11 @@ void LogScan::note_progress(RankLines& voice) {
   if (voice.pending.empty()) voice.echoed = false;
 }
 
-// A shell script may print success after any program, so one line of normal work must precede it.
+// A script prints its last words after any program, also one that failed. So the program must have
+// made progress after the finding.
 void LogScan::note_success(RankLines& voice) {
   for (auto found = voice.pending.begin(); found != voice.pending.end();) {
-    const bool worked = found->progress > 0 || found->ordinary > 1;
+    const bool worked = found->progress > 0;
     if (worked) dismiss(std::move(found->finding), IgnoredMatch::kSurvived);
     found = worked ? voice.pending.erase(found) : found + 1;
   }
