@@ -63,11 +63,12 @@ std::string drawn_on_terminal(const char* term, Duration quiet) {
     bar.update(6, 10);  // Too early to draw.
   }
   old == nullptr ? unsetenv("TERM") : setenv("TERM", old_term.c_str(), 1);
-  fcntl(master, F_SETFL, O_NONBLOCK);
-  std::string text(4096, '\0');
-  const ssize_t size = read(master, text.data(), text.size());
-  text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
   close(terminal);
+  std::string text;
+  char bytes[512];  // The kernel passes the output on in parts. At the end, read() fails.
+  for (ssize_t size = 0; (size = read(master, bytes, sizeof bytes)) > 0;) {
+    text.append(bytes, static_cast<std::size_t>(size));
+  }
   close(master);
   return text;
 }

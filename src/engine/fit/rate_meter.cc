@@ -16,6 +16,9 @@ constexpr double kSlopeVariance = 1.2;
 // For the error of the ends. For independent errors it would be 1.96; they repeat with a pattern.
 constexpr double kEnds = 2.3;
 
+// Covariance of neighboring bins, in standard errors, above which it is not chance.
+constexpr double kClear = 1.3;
+
 // 97.5% quantile of Student's t distribution with `freedom` degrees of freedom.
 double student(std::size_t freedom) {
   constexpr double kTable[] = {0,     12.71, 4.303, 3.182, 2.776, 2.571, 2.447,
@@ -71,9 +74,10 @@ double RateMeter::slope(std::size_t first) const {
   return (sum_products - sum_at * sum_step / points) / (sum_squares - sum_at * sum_at / points);
 }
 
-// Half width of the 95% interval, relative to the mean. Bins end up to one period early or late.
-// What one bin gains, the next one loses, so this part of the variance does not add up. It is
-// separated by the covariance of neighboring bins, and counted for the ends of the line.
+// Half width of about a 95% interval, relative to the mean. Bins end up to one period early or
+// late. What one bin gains, the next one loses, so this part of the variance does not add up. If
+// neighboring bins clearly have such a covariance, it is subtracted. The ends of the line count
+// with one period.
 double RateMeter::error(double mean, double spread, double seconds, std::size_t first) const {
   const auto n = static_cast<double>(bins_.size() - first);
   const double resolution = options_.resolution.in_seconds();
@@ -83,12 +87,13 @@ double RateMeter::error(double mean, double spread, double seconds, std::size_t 
                   (bins_[i].steps / bins_[i].seconds - mean) / n;
   }
   const double of_bin = mean * resolution * n / seconds;
-  const double of_ends_only = std::clamp(-2 * covariance, 0.0, of_bin * of_bin / 6);
+  const bool clear = covariance < -kClear * spread / std::sqrt(n);
+  const double of_ends_only = clear ? std::min(-2 * covariance, of_bin * of_bin / 6) : 0;
   const double own = std::max(0.0, spread - of_ends_only);
   const double deviation =
       student(bins_.size() - first - 1) * std::sqrt(kSlopeVariance * own / (n - 1)) / mean;
   const double of_ends = kEnds * resolution / seconds * std::sqrt(n / ((n + 1) * (n + 2)));
-  return std::hypot(deviation, of_ends);
+  return std::sqrt(deviation * deviation + of_ends * of_ends);
 }
 
 std::optional<Rate> RateMeter::rate() const {
