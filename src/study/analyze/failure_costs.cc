@@ -47,7 +47,8 @@ void say_losses(const StudyInput& asked, const Cost& all, Section& section) {
                       : ": all the time of failed attempts, as if no work had been saved"));
 }
 
-void add_savings(const StudyInput& asked, const Replayed& again, Section& section) {
+void add_savings(const StudyInput& asked, const Replayed& again, bool lists_inputs,
+                 Section& section) {
   PageTable table;
   table.key = "failure-savings";
   table.title = "Possible savings";
@@ -65,7 +66,7 @@ void add_savings(const StudyInput& asked, const Replayed& again, Section& sectio
   const std::string limit = lasting(static_cast<double>(options.limit.us()));
   add_row("pre-run of " + limit, again.pre_run, again.pre_run_gpu_us);
   add_row(asked.options.retry.text() + " retry", again.retry, 0);
-  add_row("blacklist of inputs", again.blacklist, 0);
+  if (lists_inputs) add_row("blacklist of inputs", again.blacklist, 0);
   add_row("all together", again.together, again.pre_run_gpu_us);
   section.tables.push_back(std::move(table));
   if (again.failed == 0) return;
@@ -85,17 +86,22 @@ void add_savings(const StudyInput& asked, const Replayed& again, Section& sectio
       asked.options.retry.text(),
       percent(static_cast<double>(again.retry.attempts), static_cast<double>(again.failed)),
       percent(static_cast<double>(again.retry.gpu_us), lost), gpu_hours(again.lost_gpu_us)));
-  section.findings.push_back(fmt::format(
-      "A blacklist would have avoided {} of the failed attempts and {} of their GPU time: it gives "
-      "a job no retries after the last two jobs of its user and name failed for the same reason by "
-      "their own fault.",
-      percent(static_cast<double>(again.blacklist.attempts), static_cast<double>(again.failed)),
-      percent(static_cast<double>(again.blacklist.gpu_us), lost)));
-  section.findings.push_back(fmt::format(
-      "All measures together would have avoided {} of the GPU time. Retry and blacklist would have "
-      "given up {} that passed in the end.",
-      percent(static_cast<double>(again.together.gpu_us), lost),
-      many(static_cast<std::size_t>(again.given_up), "job")));
+  if (lists_inputs) {
+    section.findings.push_back(fmt::format(
+        "A blacklist would have avoided {} of the failed attempts and {} of their GPU time: it "
+        "gives "
+        "a job no retries after the last two jobs of its user and name failed for the same reason "
+        "by "
+        "their own fault.",
+        percent(static_cast<double>(again.blacklist.attempts), static_cast<double>(again.failed)),
+        percent(static_cast<double>(again.blacklist.gpu_us), lost)));
+  }
+  section.findings.push_back(
+      fmt::format("All measures together would have avoided {} of the GPU time. They would have "
+                  "given up {} that "
+                  "passed in the end.",
+                  percent(static_cast<double>(again.together.gpu_us), lost),
+                  many(static_cast<std::size_t>(again.given_up), "job")));
 }
 
 // Which faults of large jobs a pre-run finds.
@@ -128,7 +134,7 @@ void failure_costs(const StudyInput& asked, Section& section) {
   const std::vector<std::size_t> listed = blacklist_stops(asked);
   for (const StudyJob& job : asked.jobs) {
     const PastJob& past = asked.past(job);
-    const Replayed again = replay(asked, past, listed[job.index]);
+    const Replayed again = replay(asked, past, listed.empty() ? kNoStop : listed[job.index]);
     const std::int64_t lost = knows.lost ? past.lost_gpu_us : again.lost_gpu_us;
     for (Cost* cost : {&sizes[job.size], &all}) {
       cost->lost_gpu_us = saturating_add(cost->lost_gpu_us, lost);
@@ -152,7 +158,12 @@ void failure_costs(const StudyInput& asked, Section& section) {
   const bool all_told = all.again.told == all.failures;
   if (knows.attempts && knows.reasons && (all_told || all.again.told > 0)) {
     lack("the reasons of", all.failures - all.again.told, ", counted as not avoidable here");
-    add_savings(asked, all.again, section);
+    if (listed.empty()) {
+      lacks.emplace_back(
+          "names of jobs with the times of their failures, so the savings by a "
+          "blacklist are unknown");
+    }
+    add_savings(asked, all.again, !listed.empty(), section);
     add_caught(asked, all.again, section);
   } else {
     lacks.push_back(

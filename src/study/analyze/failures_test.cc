@@ -170,7 +170,8 @@ struct Replay : testing::Test {
   Replayed result() {
     const StudyOptions options;
     const StudyInput asked = ask(history, nullptr, options);
-    return replay(asked, history.jobs.back(), blacklist_stops(asked).back());
+    const std::vector<std::size_t> listed = blacklist_stops(asked);
+    return replay(asked, history.jobs.back(), listed.empty() ? kNoStop : listed.back());
   }
 
   History history;
@@ -256,11 +257,23 @@ TEST_F(Replay, BlacklistStopsRetriesOfTheThirdFailingJobOfAnInput) {
   EXPECT_EQ(result().blacklist.attempts, 0) << "the first two";
   add_failing(history, 200, Reason::kIncorrectInputs, "other");
   EXPECT_EQ(result().blacklist.attempts, 0) << "another name";
-  add_failing(history, 300, Reason::kMpiError);
-  EXPECT_EQ(result().blacklist.attempts, 1) << "for any reason of the third";
+  add_failing(history, 300, Reason::kCoreDump);
+  EXPECT_EQ(result().blacklist.attempts, 1) << "for any reason of its own";
   EXPECT_EQ(result().blacklist.gpu_us, 20'000'000);
   EXPECT_EQ(result().retry.attempts, 0);
   EXPECT_EQ(result().together.attempts, 1);
+  for (const Reason reason : {Reason::kPreempted, Reason::kGpuEccError, Reason::kCheckpointError}) {
+    add_failing(history, 400, reason);
+    EXPECT_EQ(result().blacklist.attempts, 0) << "not its own fault";
+  }
+}
+
+TEST_F(Replay, BlacklistNeedsNamesAndTimes) {
+  history.names.intern("");
+  for (int i = 0; i < 4; ++i) add_failing(history, 100 * i, Reason::kIncorrectInputs, "");
+  EXPECT_EQ(result().blacklist.attempts, 0) << "jobs without a name";
+  const Page page = study(history, nullptr, StudyOptions());
+  EXPECT_NE(section_of(page, "failure-costs").missing.find("names of jobs"), std::string::npos);
 }
 
 TEST_F(Replay, BlacklistForgetsAnInputThatSucceedsOrFailsInAnotherWay) {
@@ -284,7 +297,8 @@ TEST_F(Replay, TogetherSpareWhatAnyMeasureDoes) {
     const StudyInput asked = ask(history, nullptr, options);
     const std::vector<std::size_t> listed = blacklist_stops(asked);
     for (const StudyJob& job : asked.jobs) {
-      const Replayed found = replay(asked, asked.past(job), listed[job.index]);
+      const Replayed found =
+          replay(asked, asked.past(job), listed.empty() ? kNoStop : listed[job.index]);
       // Each spares a tail of the same attempts, so all together spare the longest.
       EXPECT_EQ(found.together.attempts,
                 std::max({found.pre_run.attempts, found.retry.attempts, found.blacklist.attempts}));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,35 +14,43 @@ namespace {
 
 using Failed = std::vector<FailedRun>;  // Failed attempts of one job, in order.
 
-// Whether the job failed in every attempt for this reason, which may be a fault of the program.
-bool is_permanent(const PastJob& job, const Failed& failed, Reason reason) {
-  if (info_of(reason).deterministic()) return true;
-  if (info_of(reason).nature != RetryClass::kSuspect) return false;
-  return job.status == Status::kFailed && failed.size() >= 2 &&
-         std::all_of(failed.begin(), failed.end(),
-                     [&](const FailedRun& one) { return one.attempt->reason == reason; });
+// The reason of all attempts, if they have the same one and the job failed in the end.
+std::optional<Reason> common_reason(const PastJob& job, const Failed& failed) {
+  if (job.status != Status::kFailed || failed.size() < 2) return std::nullopt;
+  const std::optional<Reason> first = failed.front().attempt->reason;
+  const bool same = std::all_of(failed.begin(), failed.end(),
+                                [&](const FailedRun& one) { return one.attempt->reason == first; });
+  return same ? first : std::nullopt;
 }
 
-PreRun pre_run_meets(const StudyInput& asked, const PastJob& job, const Failed& all,
-                     const FailedRun& failed) {
+// Whether a failure for this reason is a fault of the program or its inputs.
+bool is_permanent(Reason reason, std::optional<Reason> common) {
+  const ReasonInfo& info = info_of(reason);
+  return info.deterministic() || (info.nature == RetryClass::kSuspect && common == reason);
+}
+
+PreRun pre_run_meets(const StudyInput& asked, const PastJob& job, const FailedRun& failed,
+                     std::optional<Reason> common) {
   const std::optional<Reason>& reason = failed.attempt->reason;
   if (!reason || !failed.run) return {};
-  const InjectedFailure trouble{*reason, *failed.run, is_permanent(job, all, *reason)};
+  const InjectedFailure trouble{*reason, *failed.run, is_permanent(*reason, common)};
   return pre_run(job.gpus, trouble, Duration::max(), asked.options.pre_run);
 }
 
 // Returns the first attempt that the pre-run would have caught, or their number if there is none.
-std::size_t first_caught(const StudyInput& asked, const PastJob& job, const Failed& failed) {
+std::size_t first_caught(const StudyInput& asked, const PastJob& job, const Failed& failed,
+                         std::optional<Reason> common) {
   const auto at = std::find_if(failed.begin(), failed.end(), [&](const FailedRun& one) {
-    return pre_run_meets(asked, job, failed, one).caught;
+    return pre_run_meets(asked, job, one, common).caught;
   });
   return static_cast<std::size_t>(at - failed.begin());
 }
 
-Duration pre_run_takes(const StudyInput& asked, const PastJob& job, const Failed& failed) {
+// `caught`: as first_caught().
+Duration pre_run_takes(const StudyInput& asked, const PastJob& job, const Failed& failed,
+                       std::size_t caught, std::optional<Reason> common) {
   if (job.attempt_count == 0) return {};
-  const std::size_t at = first_caught(asked, job, failed);
-  if (at < failed.size()) return pre_run_meets(asked, job, failed, failed[at]).takes;
+  if (caught < failed.size()) return pre_run_meets(asked, job, failed[caught], common).takes;
   const Duration run = job.run > Duration() ? job.run : Duration::max();
   return pre_run(job.gpus, std::nullopt, run, asked.options.pre_run).takes;
 }
@@ -67,7 +76,7 @@ void add_to(Replayed::Caught& sum, const Replayed::Caught& other) {
 
 // Counts the job by its first failure with a known reason, if it is large enough for a pre-run.
 void count_caught(const StudyInput& asked, const PastJob& job, const Failed& failed, bool caught,
-                  Replayed& result) {
+                  std::optional<Reason> common, Replayed& result) {
   if (job.gpus < asked.options.pre_run.least_gpus) return;
   const auto first = std::find_if(failed.begin(), failed.end(), [](const FailedRun& one) {
     return one.attempt->reason.has_value();
@@ -76,7 +85,7 @@ void count_caught(const StudyInput& asked, const PastJob& job, const Failed& fai
   const Reason reason = *first->attempt->reason;
   const std::array<Bucket, 2>& buckets = info_of(reason).buckets;
   const bool of_user = std::find(buckets.begin(), buckets.end(), Bucket::kUser) != buckets.end() &&
-                       is_permanent(job, failed, reason);
+                       is_permanent(reason, common);
   Replayed::Caught& count = of_user ? result.user_errors : result.other_errors;
   ++count.jobs;
   if (caught) ++count.caught;
@@ -112,8 +121,9 @@ void Replayed::add(const Replayed& other) {
 Replayed replay(const StudyInput& asked, const PastJob& job, std::size_t listed) {
   const Failed failed = failed_runs(asked.history, job);
   Replayed result;
-  result.pre_run_gpu_us = pre_run_takes(asked, job, failed).us();
-  const std::size_t caught = first_caught(asked, job, failed);
+  const std::optional<Reason> common = common_reason(job, failed);
+  const std::size_t caught = first_caught(asked, job, failed, common);
+  result.pre_run_gpu_us = pre_run_takes(asked, job, failed, caught, common).us();
   const std::size_t stop = stops_at(asked, failed);
   const bool passed = job.status == Status::kPassed;
   if (passed && (stop < failed.size() || listed < failed.size())) result.given_up = 1;
@@ -122,7 +132,7 @@ Replayed replay(const StudyInput& asked, const PastJob& job, std::size_t listed)
   };
   const std::size_t spared = spared_after(stop);
   const std::size_t unlisted = spared_after(listed);
-  count_caught(asked, job, failed, caught < failed.size(), result);
+  count_caught(asked, job, failed, caught < failed.size(), common, result);
   for (std::size_t i = 0; i < failed.size(); ++i) {
     const std::optional<Duration> run = failed[i].run;
     const std::int64_t time = gpu_time(run.value_or(Duration()), job.gpus);
