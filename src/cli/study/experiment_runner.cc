@@ -47,6 +47,7 @@ class Runner {
       return result_;
     }
     if (const MaybeError refusal = make_directory(dir_)) return *refusal;
+    result_.commands.push_back("mkdir -p $DIR/" + experiment_.name);
     for (const auto& [name, lines] : experiment_.files) {
       if (const MaybeError refusal = write(name, lines)) return *refusal;
     }

@@ -118,10 +118,19 @@ class ExperimentReader {
     if (files.kind != Item::Kind::kMap) reader_.refuse(files, "expected names and lines of files");
     for (const Item& file : files.items) {
       check_chars(file, file.key, kValueChars);
-      if (file.key.starts_with('.')) reader_.refuse(file, "a name must not begin with '.'");
+      if (file.key.starts_with('.') || file.key.starts_with('-')) {
+        reader_.refuse(file, "a name must begin with a letter or digit");
+      }
+      if (file.key.ends_with(".json") || file.key.ends_with(".log")) {
+        reader_.refuse(file, "names with .json and .log are for the output of commands");
+      }
       experiment.files.emplace_back(file.key, lines_of(file));
       for (const std::string& line : experiment.files.back().second) {
         if (line.find('\'') != std::string::npos) reader_.refuse(file, "must not contain '");
+        if (line.size() > kMaxFileLine) reader_.refuse(file, "has a line above 1,000 bytes");
+      }
+      if (experiment.files.back().second.size() > kMaxFileLines) {
+        reader_.refuse(file, "has more than 1,000 lines; use 'trace generate' or a data file");
       }
     }
   }
@@ -216,6 +225,8 @@ class ExperimentReader {
   }
 
   static constexpr std::size_t kMaxWord = 64;
+  static constexpr std::size_t kMaxFileLine = 1'000;
+  static constexpr std::size_t kMaxFileLines = 1'000;
 
   ItemReader reader_;
   std::set<std::string> plot_keys_;

@@ -54,8 +54,9 @@ TEST(Experiments, MayContainSmallFiles) {
   ASSERT_TRUE(good.ok()) << good.error().message;
   using Files = std::vector<std::pair<std::string, std::vector<std::string>>>;
   EXPECT_EQ(good.value()[0].files, (Files{{"j.csv", {"a", "b c"}}}));
-  for (const char* const bad : {"[a]", "{../j: [a]}", "{..: [a]}", "{.j: [a]}", "{a/b: [a]}",
-                                "{j: a}", "{j: [\"it's\"]}"}) {
+  for (const char* const bad :
+       {"[a]", "{../j: [a]}", "{..: [a]}", "{.j: [a]}", "{a/b: [a]}", "{j: a}", "{j: [\"it's\"]}",
+        "{-j: [a]}", "{a.json: [a]}", "{a.log: [a]}"}) {
     EXPECT_FALSE(parse_experiments(read(bad), "e").ok()) << bad;
   }
 }
