@@ -142,6 +142,7 @@ class Chain:
         if len(kinds) != 1:
             what = " and ".join(sorted(map(str, kinds))) or "nothing"
             raise NotAChain(f"its trained parameters must have one type: {what}")
+        self.type = kinds.pop()  # Also of the outputs that workers send.
 
     def _check_order(self, sample: torch.Tensor) -> None:
         """Checks that the layers, one after the other, compute the same as the model."""
@@ -156,6 +157,9 @@ class Chain:
                 if not isinstance(data, torch.Tensor):
                     raise NotAChain(f"layer '{name}' returns a {type(data).__name__}, not one "
                                     "tensor")
+                if data.is_floating_point() and data.dtype != self.type:
+                    raise NotAChain(f"layer '{name}' returns {data.dtype}, and its trained "
+                                    f"parameters are {self.type}")
         if not torch.equal(data, expected):
             raise NotAChain(f"{type(self.model).__name__}: its forward() is not the chain of its "
                             "layers")

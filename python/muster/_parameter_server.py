@@ -103,7 +103,7 @@ class Server:
         self.own.grads.zero_()
         received = []
         for worker, header in zip(self.workers, headers):
-            outputs = torch.empty(tuple(header.outputs), dtype=self.flat.values.dtype,
+            outputs = torch.empty(tuple(header.outputs), dtype=chain.type,
                                   device=device)
             targets = empty_targets(header, device)
             received.append((self.peers.start_receive(outputs, worker), outputs,

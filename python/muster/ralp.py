@@ -162,6 +162,9 @@ class _Worker:
         inputs, targets = inputs.to(peers.device), targets.to(peers.device)
         seed = (task.seed, loader.step, rank() - 1)
         outputs = task.chain.run(inputs, 0, task.kept, seed)
+        if self.cuts and outputs.dtype != task.chain.type:
+            raise TypeError(f"the layers of the workers returned {outputs.dtype} and the model has "
+                            f"{task.chain.type}; mixed precision is not available")
         header = Header(len(inputs), self.wants_stop, loader.total or 0)
         if self.cuts:
             peers.send_header(header._replace(

@@ -86,6 +86,18 @@ class Chains(LibraryTest):
         self.assertEqual([row["parameter_bytes"] for row in chain.rows][2], 4 * 72)
         self.assertEqual(chain.rows[2]["output_bytes"], 4 * 8)
 
+    def test_a_layer_with_another_type_is_rejected(self):
+        class Half(nn.Module):
+            def forward(self, x):
+                return x.double()
+
+        model = small(Half())
+        with self.assertRaisesRegex(_chain.NotAChain, "returns torch.float64"):
+            _chain.Chain(model, sample())
+        chain = _chain.Chain(nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 2)).double(),
+                             torch.zeros(1, 8, dtype=torch.float64))
+        self.assertEqual(chain.type, torch.float64)
+
     def test_no_cut_between_layers_that_share_parameters(self):
         model = small(nn.ReLU(), nn.Linear(8, 8, bias=False), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(),
                       nn.Linear(8, 2))
