@@ -99,7 +99,7 @@ class LogScan {
   std::string scratch_, other_scratch_;
   std::string_view text_;  // Current text, with the current line in begin_ to end_.
   std::size_t begin_ = 0, end_ = 0;
-  int line_rank_ = -1;  // Of the current line; see BareLine.
+  int line_rank_ = -1;  // Rank of the current line; see BareLine.
 };
 
 }  // namespace muster

@@ -258,7 +258,7 @@ TEST_F(Replay, BlacklistStopsRetriesOfTheThirdFailingJobOfAnInput) {
   add_failing(history, 200, Reason::kIncorrectInputs, "other");
   EXPECT_EQ(result().blacklist.attempts, 0) << "another name";
   add_failing(history, 300, Reason::kCoreDump);
-  EXPECT_EQ(result().blacklist.attempts, 1) << "for any reason of its own";
+  EXPECT_EQ(result().blacklist.attempts, 1) << "for each reason that can be its fault";
   EXPECT_EQ(result().blacklist.gpu_us, 20'000'000);
   EXPECT_EQ(result().retry.attempts, 0);
   EXPECT_EQ(result().together.attempts, 1);
