@@ -20,10 +20,16 @@ namespace muster {
 // Maximum time that the server waits for an answer.
 inline constexpr Duration kAnswerTime = Duration::seconds(60);
 
+// The uid of a caller whose name is not a user of this machine.
+inline constexpr std::uint32_t kNoUid = UINT32_MAX;
+
 // An authenticated user. The server uses the socket's peer credentials, a token or a ticket.
 struct Caller {
   std::string user;
   bool is_operator = false;
+  std::uint32_t uid = kNoUid;
+  std::string via = {};      // For the audit: "socket", "token NAME" or "ticket".
+  std::string address = {};  // IP address; empty on the Unix socket.
 };
 
 // The output of a lease on one of its nodes. `open` may be called on any thread, at any time.

@@ -44,6 +44,14 @@ std::string user_name(uid_t uid) {
   return std::to_string(uid);
 }
 
+std::uint32_t uid_of(const std::string& user) {
+  std::vector<char> room(16U << 10U);
+  struct passwd entry {};
+  struct passwd* found = nullptr;
+  const int error = ::getpwnam_r(user.c_str(), &entry, room.data(), room.size(), &found);
+  return error == 0 && found != nullptr ? found->pw_uid : kNoUid;
+}
+
 std::string host_name() {
   std::array<char, 256> own{};
   return ::gethostname(own.data(), own.size() - 1) == 0 ? own.data() : "";
@@ -87,8 +95,17 @@ Auth::Auth(AuthSettings settings, std::optional<TokenFile> tokens, std::optional
 }
 
 Result<Caller> Auth::caller(const Peer& peer, const HttpRequest& request) {
-  if (peer.over_tcp) return token_caller(request.authorization);
-  return local_caller(user_name(peer.uid), peer.uid == 0 || peer.uid == ::geteuid());
+  if (peer.over_tcp) {
+    Result<Caller> caller = token_caller(request.authorization);
+    if (caller.ok()) caller.value().address = peer.address;
+    return caller;
+  }
+  Result<Caller> caller =
+      local_caller(user_name(peer.uid), peer.uid == 0 || peer.uid == ::geteuid());
+  if (!caller.ok()) return caller;
+  caller.value().uid = peer.uid;
+  caller.value().via = "socket";
+  return caller;
 }
 
 Result<Caller> Auth::local_caller(const std::string& user, bool ours) const {
@@ -112,14 +129,21 @@ Result<Caller> Auth::token_caller(const std::string& authorization) {
   const std::string_view given = trim(std::string_view(authorization).substr(kScheme.size()));
   if (tickets_) {
     if (const auto user = tickets_->user_of(given, std::time(nullptr))) {
-      return local_caller(*user, std::find(ours_.begin(), ours_.end(), *user) != ours_.end());
+      Result<Caller> caller =
+          local_caller(*user, std::find(ours_.begin(), ours_.end(), *user) != ours_.end());
+      if (!caller.ok()) return caller;
+      caller.value().uid = uid_of(*user);
+      caller.value().via = "ticket";
+      return caller;
     }
   }
   if (!tokens_) return Error{"invalid or expired ticket", ErrorCode::kUnauthenticated};
   const Result<std::optional<Caller>> found = tokens_->find(given);
   if (!found.ok()) return Error{"cannot read the token file", ErrorCode::kUnavailable};
   if (!found.value()) return Error{"unknown token", ErrorCode::kUnauthenticated};
-  return *found.value();
+  Caller caller = *found.value();
+  caller.uid = uid_of(caller.user);
+  return caller;
 }
 
 Result<Auth::Given> Auth::give_ticket(const Peer& peer, const Caller& caller) const {

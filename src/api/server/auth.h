@@ -40,6 +40,8 @@ Result<Peer> peer_of(int socket);
 
 // Returns the user's name, or the number if the machine has no name for it.
 std::string user_name(uid_t uid);
+// Returns the uid of a user of this machine, or kNoUid.
+std::uint32_t uid_of(const std::string& user);
 
 // Returns the host name of this machine, or an empty string on failure.
 std::string host_name();

@@ -78,7 +78,9 @@ Result<TokenFile::Entry> TokenFile::read_line(std::string_view line) {
     return Error{"ROLE: must be 'user' or 'operator', not " + in_quotes(words[2]),
                  ErrorCode::kCorrupt};
   }
-  entry.caller = {std::string(words[1]), words[2] == "operator"};
+  entry.caller = {.user = std::string(words[1]),
+                  .is_operator = words[2] == "operator",
+                  .via = "token " + std::string(words[3])};
   return entry;
 }
 
