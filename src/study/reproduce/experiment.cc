@@ -17,7 +17,7 @@ namespace {
 
 constexpr Bounds kAnyNumber = {-1e12, 1e12};
 
-// The commands that an experiment may run: they only read files and write what --out names.
+// The commands that an experiment may run. They read files, and write only what options name.
 constexpr std::array<std::string_view, 6> kVerbs = {"analyze", "calibrate", "layers",
                                                     "sim",     "sweep",     "trace"};
 constexpr std::string_view kKeyChars = "abcdefghijklmnopqrstuvwxyz0123456789-";
@@ -25,6 +25,10 @@ constexpr std::string_view kRunChars =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
 constexpr std::string_view kValueChars =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+constexpr std::string_view kCommandChars =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-+,:=/@% ";
+constexpr std::size_t kMaxCommands = 10'000;
+constexpr std::size_t kMaxCommandBytes = 10'000;
 
 // Reads one list of experiments. Errors are collected by `reader_`, which keeps the first.
 class ExperimentReader {
@@ -64,24 +68,48 @@ class ExperimentReader {
     experiment.needs = lines_or_none(item, "needs");
     if (const Item* quick = item.find("quick")) experiment.quick = reader_.flag(*quick);
     if (const Item* files = item.find("files")) read_files(*files, experiment);
-    experiment.prepare = lines_or_none(item, "prepare");
-    for (const std::string& command : experiment.prepare) check_command(item, command);
-    experiment.over = lines_or_none(item, "over");
-    for (const std::string& value : experiment.over) check_chars(item, value, kValueChars);
-    const Item& runs = reader_.member(item, "runs");
-    for (const Item& run : runs.items) {
-      check_chars(run, run.key, kRunChars);
-      experiment.runs.emplace_back(run.key, reader_.line(run));
-      check_command(run, experiment.runs.back().second);
-    }
-    if (runs.kind != Item::Kind::kMap || runs.items.empty()) {
-      reader_.refuse(runs, "expected names and commands of runs");
-    }
+    read_commands(item, experiment);
     for (const Item& claim : reader_.list(item, "claims").items) {
       experiment.claims.push_back(read_claim(claim));
     }
     if (const Item* plots = item.find("plots")) read_plots(*plots, experiment);
     return experiment;
+  }
+
+  void read_commands(const Item& item, Experiment& experiment) {
+    if (const Item* over = item.find("over")) read_over(*over, experiment);
+    if (const Item* prepare = item.find("prepare")) {
+      experiment.prepare = lines_of(*prepare);
+      for (const Item& command : prepare->items) check_command(command);
+    }
+    const Item& runs = reader_.member(item, "runs");
+    for (const Item& run : runs.items) {
+      check_chars(run, run.key, kRunChars);
+      experiment.runs.emplace_back(run.key, reader_.line(run));
+      check_command(run);
+    }
+    if (runs.kind != Item::Kind::kMap || runs.items.empty()) {
+      reader_.refuse(runs, "expected names and commands of runs");
+    }
+    const std::size_t commands =
+        (experiment.prepare.size() + experiment.runs.size()) * (experiment.over.size() + 1);
+    if (commands > kMaxCommands) reader_.refuse(item, "has more than 10,000 commands");
+    if (reader_.failed()) return;
+    runs_.clear();
+    for (const auto& [name, command] : experiment.runs) {
+      for (const auto& [run, filled] : expanded(experiment, name, command)) runs_.insert(run);
+    }
+  }
+
+  // Values become parts of names of files and runs.
+  void read_over(const Item& over, Experiment& experiment) {
+    experiment.over = lines_of(over);
+    std::set<std::string> suffixes;
+    for (const Item& value : over.items) {
+      check_chars(value, value.text, kValueChars);
+      if (value.text.starts_with('.')) reader_.refuse(value, "a value must not begin with a dot");
+      if (!suffixes.insert(run_suffix(value.text)).second) reader_.refuse(value, "duplicate value");
+    }
   }
 
   // Names become names of files and keys of a page.
@@ -96,10 +124,45 @@ class ExperimentReader {
     check_chars(item, text, allowed);
     return text;
   }
-  void check_command(const Item& item, std::string_view command) {
+  void check_command(const Item& item) {
+    const std::string_view command = item.text;
+    if (command.size() > kMaxCommandBytes) reader_.refuse(item, "longer than 10,000 bytes");
+    if (reader_.failed()) return;
     const std::string_view verb = command.substr(0, command.find(' '));
-    if (std::find(kVerbs.begin(), kVerbs.end(), verb) != kVerbs.end()) return;
-    reader_.refuse(item, "unknown command " + in_quotes(verb) + suggestion(verb, kVerbs));
+    if (std::find(kVerbs.begin(), kVerbs.end(), verb) == kVerbs.end()) {
+      reader_.refuse(item, "unknown command " + in_quotes(verb) + suggestion(verb, kVerbs));
+    }
+    // The page shows the command without quotes, as a line for a shell.
+    std::string plain(command);
+    for (const char* const name : {"dir", "data", "x"}) plain = substituted(plain, name, "");
+    const std::size_t bad = plain.find_first_not_of(kCommandChars);
+    if (bad != std::string::npos) {
+      reader_.refuse(item, "must not contain " + in_quotes(plain.substr(bad, 1)));
+    }
+    check_output(item, verb, split(command, ' '));
+  }
+  // A command writes only to its directory. The other commands read --outcomes.
+  void check_output(const Item& item, std::string_view verb,
+                    const std::vector<std::string_view>& words) {
+    bool has_out = false;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const std::size_t equals = words[i].find('=');
+      const std::string_view option = words[i].substr(0, equals);
+      const bool writes = option == "--out" || (option == "--outcomes" && verb == "trace") ||
+                          (option == "--profile" && verb == "layers");
+      if (option == "--on") reader_.refuse(item, "--on: experiments run on this machine only");
+      if (!writes) continue;
+      has_out |= option == "--out";
+      std::string_view path;
+      if (equals != std::string_view::npos) {
+        path = words[i].substr(equals + 1);
+      } else {
+        while (path.empty() && ++i < words.size()) path = words[i];
+      }
+      if (path.starts_with("{dir}/") && path.find("..") == std::string_view::npos) continue;
+      reader_.refuse(item, std::string(option) + ": must be a path in {dir}/, without '..'");
+    }
+    if (verb == "sweep" && !has_out) reader_.refuse(item, "sweep: requires --out {dir}/NAME");
   }
 
   std::vector<std::string> lines_of(const Item& list) {
@@ -146,10 +209,12 @@ class ExperimentReader {
     return item == nullptr ? "" : reader_.line(*item);
   }
 
-  std::string expression(const Item& item) {
+  // `x` is the name of a value of `over`; empty: the expression must not contain {x}.
+  std::string expression(const Item& item, const std::string& x = "") {
     std::string text = reader_.line(item);
     if (reader_.failed()) return text;
-    if (const MaybeError wrong = check_expression(substituted(text, "x", "1"))) {
+    const std::string filled = x.empty() ? text : substituted(text, "x", x);
+    if (const MaybeError wrong = check_expression(filled, runs_)) {
       reader_.refuse(item, wrong->message);
     }
     return text;
@@ -209,17 +274,19 @@ class ExperimentReader {
       plot.categories = lines_or_none(item, "categories");
       plot.bars = line_or_none(item, "kind") == "bars";
       const std::size_t wanted = plot.bars ? plot.categories.size() : 1;
+      if (!plot.bars) check_line_plot(item, plot, experiment);
+      if (reader_.failed()) return;
+      const std::string x = plot.bars ? "" : run_suffix(experiment.over.front());
       for (const Item& series : reader_.member(item, "series").items) {
         std::vector<std::string> values;
         if (series.kind == Item::Kind::kList) {
-          for (const Item& value : series.items) values.push_back(expression(value));
+          for (const Item& value : series.items) values.push_back(expression(value, x));
         } else {
-          values.push_back(expression(series));
+          values.push_back(expression(series, x));
         }
         if (values.size() != wanted) reader_.refuse(series, "wrong number of values");
         plot.series.emplace_back(series.key, std::move(values));
       }
-      if (!plot.bars) check_line_plot(item, plot, experiment);
       experiment.plots.push_back(std::move(plot));
     }
   }
@@ -230,6 +297,7 @@ class ExperimentReader {
 
   ItemReader reader_;
   std::set<std::string> plot_keys_;
+  RunNames runs_;  // Runs of the current experiment.
 };
 
 }  // namespace

@@ -82,7 +82,8 @@ TEST(Experiments, AreRejectedWithThePlace) {
             std::string::npos);
   EXPECT_NE(parse_error(with(kSmall, "a@2_5.jobs / 2", "a@2_5.jobs /")).find("expected a value"),
             std::string::npos);
-  EXPECT_NE(parse_error(with(kSmall, "  over: [\"1\", \"2.5\"]\n", "")).find("requires 'over'"),
+  const std::string fixed = with(kSmall, "a@2_5.jobs", "a.jobs");
+  EXPECT_NE(parse_error(with(fixed, "  over: [\"1\", \"2.5\"]\n", "")).find("requires 'over'"),
             std::string::npos);
   const std::string twice = std::string(kSmall) + with(kSmall + 1, "key: p", "key: q");
   EXPECT_NE(parse_error(twice).find("duplicate name"), std::string::npos);
@@ -99,10 +100,61 @@ TEST(Experiments, CannotLeaveTheirDirectoryOrRunOtherCommands) {
                                  {"\"1\", \"2.5\"", "\"../1\", \"2.5\""},
                                  {"\"1\", \"2.5\"", "\"3\", \"2.5\""},
                                  {"y_label: y", "y_label: y, categories: [c]"},
+                                 {"\"1\", \"2.5\"", "\"..\", \"2.5\""},
                                  {"sim --seed", "serve --seed"},
                                  {"sim --seed", "reproduce --seed"}}) {
     EXPECT_NE(parse_error(with(kSmall, from, to)), "no error") << to;
   }
+}
+
+TEST(Experiments, WriteOnlyToTheirDirectory) {
+  const auto error_of = [](const std::string& command) {
+    return parse_error(with(kSmall, "  runs:", "  prepare: [\"" + command + "\"]\n  runs:"));
+  };
+  for (const char* const good :
+       {"trace generate --out {dir}/j.csv --outcomes {dir}/o.csv", "sim --out={dir}/run",
+        "analyze {dir}/run --outcomes {data}/o.csv", "layers vgg16 --profile {dir}/p.yaml",
+        "sweep {dir}/grid.yaml --out {dir}/sweep"}) {
+    EXPECT_EQ(error_of(good), "no error") << good;
+  }
+  for (const char* const bad :
+       {"trace generate --out /tmp/j.csv", "trace generate --out j.csv", "sim --out=/tmp/run",
+        "sim --out  /tmp/run", "sim --out", "trace generate --out {dir}/../j.csv",
+        "trace generate --outcomes /tmp/o.csv", "layers vgg16 --profile {data}/p.yaml",
+        "sweep {dir}/grid.yaml", "sweep {dir}/grid.yaml --out {dir}/s --on others"}) {
+    EXPECT_EQ(error_of(bad).substr(0, 7), "e.yaml:") << bad;
+  }
+}
+
+// The page shows commands as lines for a shell.
+TEST(Experiments, HaveCommandsWithoutCharactersOfAShell) {
+  for (const char* const bad :
+       {"; ls", "$(ls)", "`ls`", "| ls", "> f", "& ls", "'", "*", "~", "{a,b}"}) {
+    EXPECT_NE(parse_error(with(kSmall, "--seed {x}", std::string("--seed {x} ") + bad))
+                  .find("must not contain"),
+              std::string::npos)
+        << bad;
+  }
+}
+
+TEST(Experiments, HaveDifferentValuesAndFewShortCommands) {
+  EXPECT_NE(parse_error(with(kSmall, "\"1\"", "\"2_5\"")).find("duplicate value"),
+            std::string::npos);
+  std::string values = "\"1\", \"2.5\"";
+  for (int i = 3; i < 10'002; ++i) values += ", \"" + std::to_string(i) + "\"";
+  EXPECT_NE(parse_error(with(kSmall, "\"1\", \"2.5\"", values)).find("more than 10,000 commands"),
+            std::string::npos);
+  const std::string longer = "--seed {x} " + std::string(10'000, 'a');
+  EXPECT_NE(parse_error(with(kSmall, "--seed {x}", longer)).find("longer than 10,000 bytes"),
+            std::string::npos);
+}
+
+TEST(Experiments, UseOnlyTheirRuns) {
+  EXPECT_NE(parse_error(with(kSmall, "a@2_5.jobs / 2", "b@2_5.jobs / 2")).find("unknown run"),
+            std::string::npos);
+  EXPECT_NE(parse_error(with(kSmall, "a@2_5.jobs / 2", "a@{x}.jobs / 2")), "no error");
+  EXPECT_EQ(parse_error(with(kSmall, "\"a@{x}.jobs\"", "\"b@{x}.jobs\"")),
+            "e.yaml:11: one: 'b@1.jobs': unknown run 'b@1'; did you mean 'a@1'?");
 }
 
 TEST(Verdicts, FollowTheCriteriaOfTheClaim) {

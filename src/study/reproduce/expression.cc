@@ -16,6 +16,7 @@ namespace muster {
 namespace {
 
 constexpr int kMaxDepth = 50;
+constexpr std::size_t kMaxListed = 20;  // Names of runs in a message.
 
 bool is_word_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '@' || c == '-';
@@ -24,7 +25,8 @@ bool is_word_char(char c) {
 // A recursive-descent parser that computes while it reads. Keeps the first error.
 class Evaluator {
  public:
-  Evaluator(std::string_view text, const RunResults* results) : text_(text), results_(results) {}
+  Evaluator(std::string_view text, const RunResults& results) : text_(text), results_(&results) {}
+  Evaluator(std::string_view text, const RunNames& runs) : text_(text), runs_(&runs) {}
 
   Result<double> run() {
     const double value = sum(0);
@@ -128,22 +130,46 @@ class Evaluator {
       fail(in_quotes(path) + " is not a number and not RUN.MEMBER");
       return 0;
     }
-    if (results_ == nullptr) return 1;
     const std::vector<std::string_view> parts = split(path, '.');
+    if (results_ == nullptr) {
+      if (!runs_->contains(parts.front())) fail_unknown(parts.front(), *runs_);
+      return 1;
+    }
     const auto run = results_->find(std::string(parts.front()));
     if (run == results_->end()) {
       fail("unknown run " + in_quotes(parts.front()));
       return 0;
     }
     const nlohmann::json* value = &run->second;
-    for (std::size_t i = 1; i < parts.size() && value != nullptr; ++i) {
-      value = member(*value, std::string(parts[i]));
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      const nlohmann::json* const next = member(*value, std::string(parts[i]));
+      if (next == nullptr) {
+        fail("no number " + in_quotes(path) + similar_members(*value, parts[i]));
+        return 0;
+      }
+      value = next;
     }
-    if (value == nullptr || !value->is_number()) {
+    if (!value->is_number()) {
       fail("no number " + in_quotes(path));
       return 0;
     }
     return value->get<double>();
+  }
+
+  void fail_unknown(std::string_view run, const RunNames& runs) {
+    const std::vector<std::string_view> names(runs.begin(), runs.end());
+    fail("unknown run " + in_quotes(run) +
+         (names.size() <= kMaxListed ? suggestion(run, names) : few_suggestions(run, names)));
+  }
+
+  static std::string similar_members(const nlohmann::json& value, std::string_view name) {
+    std::vector<std::string_view> names;
+    if (value.is_object()) {
+      for (const auto& [key, one] : value.get_ref<const nlohmann::json::object_t&>()) {
+        names.push_back(key);
+      }
+    }
+    return few_suggestions(name, names);
   }
 
   // "All sizes" as "all-sizes", ">8" as "8".
@@ -182,7 +208,8 @@ class Evaluator {
   }
 
   std::string_view text_;
-  const RunResults* results_;  // nullptr: only the syntax is checked.
+  const RunResults* results_ = nullptr;  // nullptr: only syntax and names of runs are checked.
+  const RunNames* runs_ = nullptr;
   std::size_t at_ = 0;
   MaybeError error_;
 };
@@ -190,11 +217,11 @@ class Evaluator {
 }  // namespace
 
 Result<double> evaluate(std::string_view text, const RunResults& results) {
-  return Evaluator(text, &results).run();
+  return Evaluator(text, results).run();
 }
 
-MaybeError check_expression(std::string_view text) {
-  const Result<double> checked = Evaluator(text, nullptr).run();
+MaybeError check_expression(std::string_view text, const RunNames& runs) {
+  const Result<double> checked = Evaluator(text, runs).run();
   if (!checked.ok()) return checked.error();
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 // mean() of one or more values.
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,12 +21,13 @@
 namespace muster {
 
 using RunResults = std::map<std::string, nlohmann::json>;  // By name of the run.
+using RunNames = std::set<std::string, std::less<>>;
 
 // Returns the value. An error names the place: a syntax error, an unknown run or member, a member
 // that is not a number, or a division by zero. Linear in the text; its depth is bounded.
 Result<double> evaluate(std::string_view text, const RunResults& results);
 
-// Returns an error if the syntax is wrong. Does not look up names.
-MaybeError check_expression(std::string_view text);
+// Returns an error if the syntax is wrong, or if a run is not in `runs`. Members are not checked.
+MaybeError check_expression(std::string_view text, const RunNames& runs);
 
 }  // namespace muster

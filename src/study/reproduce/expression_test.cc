@@ -49,6 +49,8 @@ TEST(Expression, ReadsResultsOfRuns) {
 
 TEST(Expression, NamesWhatIsWrong) {
   EXPECT_EQ(error_of("srtf.jct_mean_s"), "'srtf.jct_mean_s': unknown run 'srtf'");
+  EXPECT_EQ(error_of("fifo.jct_meen_s"),
+            "'fifo.jct_meen_s': no number 'fifo.jct_meen_s'; did you mean 'jct_mean_s'?");
   EXPECT_EQ(error_of("fifo.text"), "'fifo.text': no number 'fifo.text'");
   EXPECT_EQ(error_of("fifo.waits.7"), "'fifo.waits.7': no number 'fifo.waits.7'");
   EXPECT_EQ(error_of("fifo.waits.1 / (1 - 1)"), "'fifo.waits.1 / (1 - 1)': division by zero");
@@ -63,10 +65,16 @@ TEST(Expression, NamesWhatIsWrong) {
 }
 
 TEST(Expression, IsCheckedWithoutResults) {
-  EXPECT_FALSE(check_expression("unknown.member / 2"));
-  EXPECT_FALSE(check_expression("1 / (a.b - a.b)"));
-  EXPECT_TRUE(check_expression("1 +"));
-  EXPECT_TRUE(check_expression(""));
+  const RunNames runs = {"a", "fifo"};
+  EXPECT_FALSE(check_expression("fifo.member / 2", runs));
+  EXPECT_FALSE(check_expression("1 / (a.b - a.b)", runs));
+  EXPECT_TRUE(check_expression("1 +", runs));
+  EXPECT_TRUE(check_expression("", runs));
+  EXPECT_EQ(check_expression("fido.x", runs)->message,
+            "'fido.x': unknown run 'fido'; did you mean 'fifo'?");
+  RunNames many;
+  for (int i = 0; i < 100; ++i) many.insert("run-" + std::to_string(i));
+  EXPECT_EQ(check_expression("other.x", many)->message, "'other.x': unknown run 'other'");
 }
 
 }  // namespace
