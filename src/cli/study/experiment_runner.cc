@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -43,7 +44,7 @@ class Runner {
     std::error_code ignored;
     for (const std::string& file : experiment_.needs) {
       if (std::filesystem::exists(options_.data + "/" + file, ignored)) continue;
-      result_.not_run = file + " is not in the data directory (--data)";
+      result_.not_run = fmt::format("{} is not in {} (--data)", file, options_.data);
       return result_;
     }
     if (const MaybeError refusal = make_directory(dir_)) return *refusal;
@@ -53,6 +54,7 @@ class Runner {
     }
     for (const Work& work : prepared()) {
       if (const MaybeError refusal = run_all({work}, 1)) return *refusal;
+      if (result_.failed) return result_;
     }
     if (const MaybeError refusal = run_all(runs(), options_.parallel)) return *refusal;
     return result_;
@@ -95,12 +97,14 @@ class Runner {
     return works;
   }
 
+  // After a failed command, no other one starts, and result_ contains the reason.
   MaybeError run_all(const std::vector<Work>& works, int parallel) {
     std::map<pid_t, const Work*> running;
     std::size_t next = 0;
     MaybeError error;
     while (next < works.size() || !running.empty()) {
-      while (!error && next < works.size() && static_cast<int>(running.size()) < parallel) {
+      while (!error && !result_.failed && next < works.size() &&
+             static_cast<int>(running.size()) < parallel) {
         result_.commands.push_back("muster " + shown(works[next].command));
         const Result<pid_t> child = start(works[next]);
         if (!child.ok()) {
@@ -116,10 +120,9 @@ class Runner {
       if (ended < 0) return Error{"cannot wait for a command", ErrorCode::kSystem};
       const auto found = running.find(ended);
       if (found == running.end()) continue;
-      const MaybeError failure = finish(*found->second, status);
-      running.erase(found);
       if (!error && interrupted()) error = Error{"interrupted", ErrorCode::kInterrupted};
-      if (!error) error = failure;
+      if (!error && !result_.failed) finish(*found->second, status);
+      running.erase(found);
       done_();
     }
     return error;
@@ -150,22 +153,22 @@ class Runner {
     return fmt::format("{}/{}{}", dir_, work.name, ending);
   }
 
-  MaybeError finish(const Work& work, int status) {
+  void finish(const Work& work, int status) {
     const auto fail = [&](const std::string& why) {
       const Result<std::string> log = read_text_file(path(work, ".log"));
-      const std::string told = log.ok() ? log.value().substr(0, kShownLogBytes) : "";
-      return Error{fmt::format("{}: muster {}: {} {}", experiment_.name, filled(work.command), why,
-                               trim(told)),
-                   ErrorCode::kSystem};
+      std::string told(log.ok() ? trim(log.value()) : "");
+      told.erase(0, told.size() - std::min(told.size(), kShownLogBytes));  // The error is last.
+      std::replace(told.begin(), told.end(), '\n', ' ');
+      result_.failed = true;
+      result_.not_run = fmt::format("muster {}: {} {}", shown(work.command), why, told);
     };
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail("failed.");
-    if (!work.json) return std::nullopt;
+    if (!work.json) return;
     const Result<std::string> text = read_text_file(path(work, ".json"));
-    if (!text.ok()) return text.error();
+    if (!text.ok()) return fail(text.error().message);
     nlohmann::json value = nlohmann::json::parse(text.value(), nullptr, false);
     if (value.is_discarded()) return fail("did not print JSON.");
     result_.runs[work.name] = std::move(value);
-    return std::nullopt;
   }
 
   const Experiment& experiment_;

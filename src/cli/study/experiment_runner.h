@@ -22,8 +22,8 @@ struct RunnerOptions {
 std::size_t command_count(const Experiment& experiment);
 
 // Runs all commands. Calls `done` after each. The output of a run is stored as NAME.json in the
-// experiment's directory, its messages as NAME.log. An error names the command and the log.
-// kInterrupted after Ctrl-C.
+// experiment's directory, its messages as NAME.log. A failed command ends the experiment: the
+// result then names the command and begins its log. kInterrupted after Ctrl-C.
 Result<ExperimentResult> run_experiment(const Experiment& experiment, const RunnerOptions& options,
                                         const std::function<void()>& done);
 

@@ -99,11 +99,16 @@ int ReproduceCommand::list(Streams streams) const {
 
 Result<std::vector<const Experiment*>> ReproduceCommand::choose() {
   std::vector<const Experiment*> chosen;
+  MaybeError conflict;
   const auto add = [&](const Experiment& experiment) {
     if (short_ && !experiment.quick) return;
-    const bool is_new = std::ranges::none_of(
-        chosen, [&](const Experiment* other) { return other->name == experiment.name; });
-    if (is_new) chosen.push_back(&experiment);
+    const auto other = std::ranges::find(chosen, experiment.name, &Experiment::name);
+    if (other == chosen.end()) {
+      chosen.push_back(&experiment);
+    } else if (*other != &experiment && !conflict) {
+      conflict = Error{"two chosen experiments have the name " + in_quotes(experiment.name) +
+                       "; rename the one in the YAML file"};
+    }
   };
   std::set<std::string_view> known = {"all"};
   for (const Experiment& experiment : builtin_experiments()) {
@@ -129,6 +134,7 @@ Result<std::vector<const Experiment*>> ReproduceCommand::choose() {
       if (name == "all" || name == experiment.paper || name == experiment.name) add(experiment);
     }
   }
+  if (conflict) return *conflict;
   if (chosen.empty()) return Error{"--short: no chosen experiment is part of the short form"};
   return chosen;
 }
@@ -137,7 +143,7 @@ Result<std::vector<ExperimentResult>> ReproduceCommand::run_all(
     const std::vector<const Experiment*>& chosen, const std::string& dir) const {
   RunnerOptions options;
   options.dir = dir;
-  options.data = std::filesystem::absolute(data_directory(data_)).string();
+  options.data = std::filesystem::absolute(data_directory(data_)).lexically_normal().string();
   options.parallel = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::size_t total = 0;
   std::size_t done = 0;

@@ -72,6 +72,7 @@ class PageMaker {
     if (claim.published) cells[2] = figure(*claim.published, claim);
     if (!result.not_run.empty()) {
       ++made_.counts.not_run;
+      if (result.failed) ++made_.counts.unexplained;
       cells.emplace_back("not run: " + result.not_run);
       return cells;
     }

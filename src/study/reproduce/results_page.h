@@ -15,13 +15,15 @@ namespace muster {
 struct ExperimentResult {
   const Experiment* experiment = nullptr;
   RunResults runs;
-  std::string not_run;                // Why it was not run; empty: it was.
+  std::string not_run;                // Why it was not run completely; empty: it was.
+  bool failed = false;                // A command failed. Only with `not_run`.
   std::vector<std::string> commands;  // As the user can run them, in order.
 };
 
 struct ResultCounts {
   int reproduced = 0, direction_only = 0, not_reproduced = 0, not_run = 0;
-  int unexplained = 0;  // Claims that are not reproduced and have no reason; or without a figure.
+  // Claims that are not reproduced and have no reason, have no figure, or had a failed command.
+  int unexplained = 0;
 };
 
 struct ResultsPage {
