@@ -231,6 +231,7 @@ IgnoredMatch ignored_match_of(std::string_view line, std::size_t begin, std::siz
       R"(to avoid|to prevent|how to|docs?:|hint:|tip:|note:|see also|known issue|for example|)"
       R"(e\.g\.|such as|no longer|expected:|handler for|checks? for|)"
       R"(testing|tests? for|guard against|policy for)|(?:^|[^\w.-])no $|)"
+      R"(\b(?:arg(?:ument)?s|config(?:uration)?|hparams|options|settings) ?[:=] ?[{(\[]|)"
       R"((?:^|[:,;(=] ?|\b(?:with|found|got|had|and|of|were|was) )0 $)",
       options());
   const std::string_view before = line.substr(0, begin);

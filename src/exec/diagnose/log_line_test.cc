@@ -84,6 +84,9 @@ TEST(LogLine, KnowsDecoys) {
   EXPECT_EQ(ignored("wrote out/KeyError.txt", "KeyError"), IgnoredMatch::kFileName);
   EXPECT_EQ(ignored("wrote KeyError_3", "KeyError"), IgnoredMatch::kFileName);
   EXPECT_EQ(ignored("0 KeyError", "KeyError"), IgnoredMatch::kQuoted);
+  EXPECT_EQ(ignored("args: {'retry_on': ['CUDA out of memory']}", kOom), IgnoredMatch::kQuoted);
+  EXPECT_EQ(ignored("10:02 Config = (retry_on=CUDA out of memory)", kOom), IgnoredMatch::kQuoted);
+  EXPECT_EQ(ignored("bad args: CUDA out of memory", kOom), IgnoredMatch::kNone);
   EXPECT_EQ(ignored("[info] on CUDA out of memory, stop", kOom), IgnoredMatch::kRemark);
   EXPECT_EQ(ignored("t=1 level=debug msg=\"CUDA out of memory", kOom), IgnoredMatch::kRemark);
   EXPECT_EQ(ignored("the information is: CUDA out of memory", kOom), IgnoredMatch::kNone);
