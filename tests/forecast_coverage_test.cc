@@ -1,7 +1,7 @@
 // Bands of 80% contain 76 to 84% of the starts on generated workloads, if every waiting job is
 // asked about. Two workloads; with MUSTER_LONG=1 all of them with all policies. Prints a table.
 // MUSTER_ORACLE=1 adds the widths of forecasts that know the distributions. MUSTER_ABLATION=1
-// prints what each part of the future contributes to the error.
+// prints what each part of the future and a young history contribute to the error.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -107,6 +107,24 @@ TEST_F(ForecastCoverage, Ablation) {
         const CalibrationReport report = run(workload, policy, change);
         fmt::print("{:<14}{:<10}{:<18}{:>6.1f}% inside, width {:>7.0f} s\n", name, policy, what,
                    percent(report.raw_inside, report.asked), report.raw_width.in_seconds());
+        std::fflush(stdout);
+      }
+    }
+  }
+}
+
+TEST_F(ForecastCoverage, YoungHistory) {
+  if (std::getenv("MUSTER_ABLATION") == nullptr) GTEST_SKIP() << "MUSTER_ABLATION is not set";
+  const std::vector<std::pair<std::string, const char*>> cases = {
+      {"day-night", "srtf"}, {"stationary", "backfill"}, {"cancellations", "fifo"}};
+  for (const auto& [name, policy] : cases) {
+    for (ForecastWorkload workload : forecast_workloads()) {
+      if (name != workload.name) continue;
+      for (const std::size_t jobs : {300UL, 1'000UL, 3'000UL}) {
+        workload.jobs = jobs;
+        const CalibrationReport report = run(workload, policy);
+        fmt::print("{:<14}{:<10}{:>5} jobs {:>6.1f}% of {} inside\n", name, policy, jobs,
+                   percent(report.inside, report.asked), report.asked);
         std::fflush(stdout);
       }
     }
