@@ -44,6 +44,12 @@ struct NodeUpdate {
   friend bool operator==(const NodeUpdate&, const NodeUpdate&) = default;
 };
 
+// A fault of a node that was measured, not reported by a job.
+struct MeasuredFault {
+  std::string node;
+  std::string what;  // For users: "Xid 79".
+};
+
 // A node to schedule on.
 struct NodeDescription {
   std::string name;
@@ -116,6 +122,7 @@ class Executor {
   virtual int fd() const = 0;                   // Readable when poll() has something to do.
   virtual std::vector<ExecEvent> poll() = 0;    // Never blocks for long.
   virtual std::vector<NodeUpdate> nodes() = 0;  // Updates since the last call.
+  virtual std::vector<MeasuredFault> faults() { return {}; }  // Since the last call.
   // All nodes if they have changed since the last call, else nullopt.
   virtual std::optional<std::vector<NodeDescription>> changed_nodes() = 0;
   virtual std::vector<std::string> troubles() = 0;  // Log lines since the last call.

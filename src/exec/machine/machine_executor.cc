@@ -1,8 +1,36 @@
 #include "exec/machine/machine_executor.h"
 
+#include <sys/epoll.h>
+
 #include <algorithm>
+#include <utility>
+
+#include "base/types/check.h"
 
 namespace muster {
+
+MachineExecutor::MachineExecutor(LocalExecutor local, std::vector<std::string> nodes,
+                                 HardwareWatch::Settings hardware)
+    : local_(std::move(local)),
+      nodes_(std::move(nodes)),
+      hardware_(std::make_unique<HardwareWatch>(std::move(hardware))),
+      both_(::epoll_create1(EPOLL_CLOEXEC)) {
+  MUSTER_CHECK(both_.open());
+  for (const int fd : {local_.fd(), hardware_->fd()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    MUSTER_CHECK(::epoll_ctl(both_.get(), EPOLL_CTL_ADD, fd, &event) == 0);
+  }
+}
+
+std::vector<MeasuredFault> MachineExecutor::faults() {
+  std::vector<MeasuredFault> faults;
+  if (!hardware_) return faults;
+  for (const std::string& what : hardware_->poll()) {
+    for (const std::string& node : nodes_) faults.push_back({node, what});
+  }
+  return faults;
+}
 
 std::vector<MaybeError> MachineExecutor::start(std::span<const LaunchSpec> parts) {
   std::vector<MaybeError> refusals;

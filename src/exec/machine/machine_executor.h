@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exec/lease/executor.h"
+#include "exec/machine/hardware_watch.h"
 #include "exec/machine/local_executor.h"
 #include "exec/machine/machine_facts.h"
 
@@ -17,6 +18,9 @@ namespace muster {
 class MachineExecutor final : public Executor {
  public:
   explicit MachineExecutor(LocalExecutor local) : local_(std::move(local)) {}
+  // Also watches the hardware. Its faults concern all `nodes`, because all are this machine.
+  MachineExecutor(LocalExecutor local, std::vector<std::string> nodes,
+                  HardwareWatch::Settings hardware);
 
   std::vector<MaybeError> start(std::span<const LaunchSpec> parts) override;
   std::vector<AdoptResult> adopt(std::span<LaunchSpec> parts, bool was_up, bool stopping) override;
@@ -31,9 +35,10 @@ class MachineExecutor final : public Executor {
                                       std::vector<std::string> command) const override {
     return command;
   }
-  int fd() const override { return local_.fd(); }
+  int fd() const override { return hardware_ ? both_.get() : local_.fd(); }
   std::vector<ExecEvent> poll() override { return local_.poll(); }
   std::vector<NodeUpdate> nodes() override { return {}; }
+  std::vector<MeasuredFault> faults() override;
   std::optional<std::vector<NodeDescription>> changed_nodes() override { return std::nullopt; }
   std::vector<std::string> troubles() override { return std::exchange(troubles_, {}); }
   std::optional<MachineUse> use() override;
@@ -42,7 +47,10 @@ class MachineExecutor final : public Executor {
   AdoptResult adopt(LaunchSpec& part, bool was_up, bool stopping);
 
   LocalExecutor local_;
-  std::unique_ptr<GpuWatch> gpus_;  // Created by the first use().
+  std::vector<std::string> nodes_;
+  std::unique_ptr<HardwareWatch> hardware_;  // Null: not watched.
+  Fd both_;                                  // Readable when local_ or hardware_ is.
+  std::unique_ptr<GpuWatch> gpus_;           // Created by the first use().
   std::vector<std::string> troubles_;
 };
 
