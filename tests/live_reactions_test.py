@@ -278,10 +278,10 @@ class Quarantine(LiveTest):
         node = self.node()
         self.assertFalse(node["open"])
         self.assertRegex(node["quarantine"]["why"],
-                         "^2 attempts of 2 users failed on this node within .*: "
-                         "Invalid mem access$")
+                         "^reported by 2 users: invalid-memory-access, 2 attempts within .*$")
+        self.assertEqual(node["quarantine"]["evidence"], "reported")
         self.assertIn("quarantined", self.daemon.muster("nodes")[0])
-        self.assertIn("2 attempts of 2 users", " ".join(node["notes"]))
+        self.assertIn("reported by 2 users", " ".join(node["notes"]))
         until("a test has failed", lambda: "last_test" in self.node()["quarantine"])
         self.assertEqual(self.node()["state"], "quarantined")
         job = self.job_of("ann", "echo $MUSTER_NODE")

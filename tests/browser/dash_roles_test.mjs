@@ -134,7 +134,7 @@ test('an operator\'s show them; a server that fails two users is in quarantine, 
     const {id} = JSON.parse(answer.text);
     await until(async () => (await manager.ask('GET', `/v1/jobs/${id}`)).body.state === 'done', 'it ran elsewhere');
   }
-  await row.filter({hasText: 'quarantined'}).filter({hasText: '2 attempts of 2 users failed on this node'}).waitFor();
+  await row.filter({hasText: 'quarantined'}).filter({hasText: 'reported by 2 users'}).waitFor();
   await row.click();
   const panel = boss.page.locator('.node-panel');
   await panel.getByText('Next test').waitFor();

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/core/event.h"
-#include "engine/failure/blame.h"
+#include "engine/failure/node_blame.h"
 #include "engine/failure/retry.h"
 
 namespace muster {
@@ -20,7 +20,7 @@ namespace muster {
 // version in the journal. Journals without a version were written by version 1. Rules of the roster
 // (held siblings, test times of nodes) are not recorded: a change of those must still lead the
 // entries of earlier versions to the same state.
-inline constexpr std::uint32_t kEngineVersion = 3;
+inline constexpr std::uint32_t kEngineVersion = 4;
 
 // The decision about a failed attempt.
 struct FailureDecision {
@@ -30,11 +30,11 @@ struct FailureDecision {
   Verdict verdict;
   std::vector<NodeId> avoided;  // Nodes that the next attempt must not use.
 };
-// A node that is quarantined because attempts failed on it.
+// A node that is quarantined because of the evidence against it.
 struct Quarantine {
   NodeId node;
   Charge charge;
-  JobId job;  // The job whose attempt failed there last.
+  std::optional<JobId> job;  // The job whose attempt failed there; no value: a measured event.
 };
 // A change that a plan makes to one job: the placement it gets, or none if its lease is stopped.
 struct PlannedChange {

@@ -17,6 +17,7 @@
 #include "engine/core/draft.h"
 #include "engine/core/engine_view.h"
 #include "engine/core/event.h"
+#include "engine/failure/input_blame.h"
 
 namespace muster {
 
@@ -32,6 +33,9 @@ class Engine : public EngineView {
   // Applies the events at `now` and returns the resulting actions, which are valid until the next
   // call. May be called several times for one instant. REQUIRES: `now` is not before the last call.
   std::span<const Action> step(Instant now, std::span<const Event> events);
+
+  // The evidence against nodes that an engine after this one must know.
+  BlameMemory blame_memory() const { return nodes_.memory(now_); }
 
   // Like step(), but uses the decisions of an earlier engine for the same events, instead of the
   // planner and the retry rules. Checks each change against the state. An error (kCorrupt) means
@@ -56,6 +60,8 @@ class Engine : public EngineView {
   void apply(const NodeClosed& event);
   void apply(const NodeOpened& event);
   void apply(const NodeTaken& event);
+  void apply(const NodeEvidence& event);  // engine_failures.cc
+  void apply(const BlameRestored& event) { nodes_.restore(event.memory); }
   void apply(const TimerFired&) {}
   bool admit(JobId job);  // Enqueues or rejects the job.
   // engine_failures.cc
@@ -66,6 +72,7 @@ class Engine : public EngineView {
   RetryPolicy retry_rule(const JobSpec& spec) const;
   void blame_node(const AttemptFailed& event, const Job& job, const FailedAttempt& failed,
                   const Verdict& verdict);
+  bool reports_may_close(NodeId node) const;
   void quarantine(Quarantine quarantine, Instant until);
   void avoid(JobId job, std::vector<NodeId> nodes);
   void begin_patience(JobId job);  // Starts the kPatience timer of a job that waits.
@@ -87,6 +94,7 @@ class Engine : public EngineView {
   std::optional<std::string> given_rejection(JobId job) const;
   const FailureDecision* given_reaction(const AttemptFailed& event);
   void repeat_quarantine(const AttemptFailed& event);
+  void repeat_quarantine(const NodeEvidence& event);
 
   void begin_step(Instant now, std::span<const Event> events);
   void end_step();

@@ -112,18 +112,40 @@ void Engine::blame_node(const AttemptFailed& event, const Job& job, const Failed
                         const Verdict& verdict) {
   const NodeId suspect = failed.nodes.front();
   if (options_.retry.kind() != RetryPolicy::Kind::kAdaptive || state_.closed[suspect] != 0) return;
-  // Failures that jobs may have caused do not close the last node: there is no other node to
-  // compare with.
-  const bool last = state_.closed_count + 1 == state_.closed.size();
-  if (last && failed.nature() != RetryClass::kNode) return;
-  std::optional<Charge> charge;
-  if (verdict.blames == Verdict::Blames::kNode) {
-    charge = nodes_.strike(now_, suspect, job.spec.user, event.reason, failed.nature());
-  }
-  if (!charge && failed.nodes.size() == 1) {
-    charge = nodes_.died(now_, suspect, job.spec.user, event.reason, event.ran, failed.nature());
-  }
+  NodeReport report;
+  report.node = suspect;
+  report.user = job.spec.user;
+  report.tenant = job.spec.tenant;
+  report.reason = event.reason;
+  report.nature = failed.nature();
+  report.blames_node = verdict.blames == Verdict::Blames::kNode;
+  report.alone = failed.nodes.size() == 1;
+  report.ran = event.ran;
+  report.grade = event.grade;
+  const std::optional<Charge> charge = nodes_.report(now_, report, reports_may_close(suspect));
   if (charge) quarantine({suspect, *charge, event.job}, nodes_.drained_until(suspect));
+}
+
+// Within an hour, reports close at most half of the nodes that would be schedulable without them.
+// So they never close the last schedulable node: there would be no other node to compare with.
+bool Engine::reports_may_close(NodeId node) const {
+  std::size_t closed = 1;  // The node itself.
+  std::size_t schedulable = state_.closed.size() - state_.closed_count;
+  for (const NodeId each : nodes_.closed_by_reports(now_)) {
+    if (each == node) continue;
+    ++closed;
+    if (state_.closed[each] != 0) ++schedulable;
+  }
+  return 2 * closed <= schedulable;
+}
+
+// A node that is unschedulable for another reason starts without evidence when it returns.
+void Engine::apply(const NodeEvidence& event) {
+  if (!state_.closed.contains(event.node)) return;
+  if (given_ != nullptr) return repeat_quarantine(event);
+  if (state_.closed[event.node] != 0) return nodes_.confirm(event.node);
+  const std::optional<Charge> charge = nodes_.measured(now_, event.node, event.what);
+  if (charge) quarantine({event.node, *charge, {}}, nodes_.drained_until(event.node));
 }
 
 void Engine::quarantine(Quarantine quarantine, Instant until) {

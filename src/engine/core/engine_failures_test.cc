@@ -180,9 +180,14 @@ TEST_F(Failures, AdaptiveDoesNotRetryWhatNoRetryCanFix) {
 
 TEST_F(Failures, AServerThatStrikesOutIsDrainedForADay) {
   build(RetryPolicy::adaptive());
+  const auto measured = [](Epoch epoch) {
+    AttemptFailed event = failed(0, epoch, Reason::kGpuEccError);
+    event.grade = EvidenceGrade::kMeasured;
+    return event;
+  };
   EXPECT_EQ(at(0, {job()}), "start 0.1 on 0");
-  EXPECT_EQ(at(5, {failed(0, 1, Reason::kGpuEccError)}), "start 0.2 on 0");
-  EXPECT_EQ(at(9, {failed(0, 2, Reason::kGpuEccError)}), "start 0.3 on 1, wake 86409");
+  EXPECT_EQ(at(5, {measured(1)}), "start 0.2 on 0");
+  EXPECT_EQ(at(9, {measured(2)}), "start 0.3 on 1, wake 86409");
   EXPECT_EQ(at(20, {job()}), "");  // Only the other node is left.
   EXPECT_EQ(at(86'409, {TimerFired{}}), "start 1.1 on 0, wake never");
 }

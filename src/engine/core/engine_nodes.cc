@@ -91,6 +91,7 @@ void Engine::apply(const NodeOpened& event) {
   if (event.node.index() >= state_.closed.size() || state_.closed[event.node] == 0) return;
   state_.closed[event.node] = 0;
   --state_.closed_count;
+  if (event.refutes) nodes_.test_passed(now_, event.node);
   nodes_.pardon(event.node);
   std::erase_if(drains_, [&](const auto& drain) { return drain.second == event.node; });
   unblock(event.node);

@@ -5,7 +5,7 @@
 #include "base/types/time.h"
 #include "engine/core/estimator.h"
 #include "engine/core/resource_ledger.h"
-#include "engine/failure/blame.h"
+#include "engine/failure/node_blame.h"
 #include "engine/failure/retry.h"
 
 namespace muster {

@@ -167,4 +167,11 @@ void Engine::repeat_quarantine(const AttemptFailed& event) {
   }
 }
 
+void Engine::repeat_quarantine(const NodeEvidence& event) {
+  for (const Quarantine& each : given_->quarantines) {
+    if (each.job || each.node != event.node || state_.closed[each.node] != 0) continue;
+    quarantine(each, Instant::never());
+  }
+}
+
 }  // namespace muster

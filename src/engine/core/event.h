@@ -13,6 +13,8 @@
 #include "base/types/id.h"
 #include "base/types/time.h"
 #include "engine/core/resource_ledger.h"
+#include "engine/failure/node_blame.h"
+#include "engine/failure/node_evidence.h"
 #include "engine/failure/reasons.h"
 #include "engine/failure/retry.h"
 #include "engine/model/job_spec.h"
@@ -62,6 +64,8 @@ struct AttemptFailed {  // The lease ended because the job failed. Its resources
   Duration ran = Duration::max();  // Run time of the attempt; max(): unknown.
   // The reaction that the matching failure signature specifies; it overrides that of `reason`.
   std::optional<SignatureReaction> told = {};
+  // Text and exit statuses of jobs are reported evidence, also with a signature.
+  EvidenceGrade grade = EvidenceGrade::kReported;
 };
 struct LeaseLost {  // The lease ended for an unknown reason. Not a failure of the job.
   JobId job;
@@ -107,6 +111,7 @@ struct NodeClosed {  // The node accepts no new leases. Its leases may end or ke
 };
 struct NodeOpened {
   NodeId node;
+  bool refutes = false;  // A passed test refutes the reports that led to its quarantine.
 };
 // The resources of a node that external jobs use: processes on the node that are not jobs of
 // Muster. Replaces the earlier value; zero: there are none. Leases keep what they hold, but a new
@@ -115,11 +120,15 @@ struct NodeTaken {
   NodeId node;
   Resources taken;  // GPUs, CPU and memory; storage is ignored.
 };
+struct BlameRestored {  // The evidence that an earlier engine knew (Engine::blame_memory()).
+  BlameMemory memory;
+};
 struct TimerFired {};  // The time of the latest kWakeAt has come.
 
-using Event = std::variant<JobSubmitted, JobRestored, JobCancelled, LeaseStarted, LeaseEnded,
-                           AttemptFailed, LeaseLost, JobReported, JobPredicted, JobSaved,
-                           TypeMeasured, WorkKnown, NodeClosed, NodeOpened, NodeTaken, TimerFired>;
+using Event =
+    std::variant<JobSubmitted, JobRestored, JobCancelled, LeaseStarted, LeaseEnded, AttemptFailed,
+                 LeaseLost, JobReported, JobPredicted, JobSaved, TypeMeasured, WorkKnown,
+                 NodeClosed, NodeOpened, NodeTaken, NodeEvidence, BlameRestored, TimerFired>;
 
 struct Action {
   enum class Kind : std::uint8_t {

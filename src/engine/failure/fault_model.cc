@@ -55,6 +55,11 @@ MaybeError check_options(const FaultOptions& options) {
   return Error{fmt::format("faults: the rate is not between 0 and 10: '{}'", options.rate)};
 }
 
+EvidenceGrade grade_of(const InjectedFailure& failure) {
+  return info_of(failure.reason).points_at_node() ? EvidenceGrade::kMeasured
+                                                  : EvidenceGrade::kReported;
+}
+
 Duration time_to_failure(Reason reason, double z) {
   const ReasonInfo& info = info_of(reason);
   double log_minutes = portable_log(info.p90) + std::min(z - kNormalP90, 0.0) / kNormalP90 *

@@ -14,6 +14,7 @@
 #include "base/types/random.h"
 #include "base/types/result.h"
 #include "base/types/time.h"
+#include "engine/failure/node_evidence.h"
 #include "engine/failure/reasons.h"
 
 namespace muster {
@@ -94,6 +95,11 @@ class FaultModel {
   std::uint64_t seed_;
   std::array<Column, kSizeClassCount> columns_;
 };
+
+// Returns the grade of the evidence of an injected failure. The cause is known: failures that a
+// node causes (RetryClass::kNode) are always measured, as if its hardware had reported each of
+// them. All others are reported.
+EvidenceGrade grade_of(const InjectedFailure& failure);
 
 // Returns the run time to failure that is `z` standard deviations above the median. Its logarithm
 // is linear in z between the p50, p90 and p95 of the table, and below the p50. The table has

@@ -226,6 +226,12 @@ MaybeError TenantTree::check_sum(const std::vector<TenantId>& beside, std::int64
   return std::nullopt;
 }
 
+std::size_t TenantTree::leaves() const {
+  return static_cast<std::size_t>(
+      std::count_if(tenants_.begin(), tenants_.end(),
+                    [](const Tenant& tenant) { return tenant.children.empty(); }));
+}
+
 std::optional<TenantId> TenantTree::find(std::string_view name) const {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return std::nullopt;

@@ -98,6 +98,7 @@ class TenantTree {
   std::size_t size() const { return tenants_.size(); }  // At least 1.
   const Tenant& operator[](TenantId id) const { return tenants_[id]; }
   bool leaf(TenantId id) const { return tenants_[id].children.empty(); }
+  std::size_t leaves() const;  // Number of tenants that may have jobs.
   // From the tenant itself to its top-level ancestor: all tenants charged for its usage.
   std::span<const TenantId> path_to_root(TenantId id) const { return tenants_[id].path; }
   const std::vector<TenantId>& top() const { return top_; }  // Ascending.

@@ -81,6 +81,7 @@ TEST_F(EngineRepeatTest, RejectionsAndReactionsAreThoseThatWereGiven) {
   EngineOptions options;
   options.retry = RetryPolicy::adaptive();
   options.nodes.strikes = 1;
+  options.nodes.users = 1;
   use(options);
   both(0, {submit(), submit(9)}, start(JobId(0), kLeft));
   EXPECT_EQ(other_->why_rejected(JobId(1)), "no 9 GPUs here");
@@ -89,6 +90,7 @@ TEST_F(EngineRepeatTest, RejectionsAndReactionsAreThoseThatWereGiven) {
   failed.told = SignatureReaction{Reaction::kRetryElsewhere, Bucket::kInfrastructure};
   both(2, {failed});
   ASSERT_EQ(other_->reactions().size(), 1U);
+  EXPECT_EQ(engine_->quarantines().size(), 1U);
   EXPECT_EQ(other_->quarantines().size(), engine_->quarantines().size());
   EXPECT_EQ(other_->state().closed_count, engine_->state().closed_count);
 

@@ -51,6 +51,12 @@ struct NodeTestInput {  // Result of the test of a quarantined node.
   std::string words;  // Reason of the failure.
 };
 
+// Measured evidence that a node is faulty, from the hardware or the kernel; never from a job.
+struct NodeEvidenceInput {
+  std::string node;
+  std::string what;  // Human-readable: "Xid 79".
+};
+
 // Outcome of a lease, for all its nodes together.
 enum class LeaseResult : std::uint8_t {
   kFinished,
@@ -114,9 +120,10 @@ struct LeaseNoteInput {
 };
 struct TickInput {};  // The wake-up time that the roster requested.
 
-using Input = std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, DrainInput,
-                           NodeTestInput, LeaseUpInput, LeaseOverInput, SavedInput, ReportInput,
-                           ProfiledInput, NodeStateInput, LeaseNoteInput, TickInput>;
+using Input =
+    std::variant<SubmitInput, CancelInput, HoldInput, ReleaseInput, DrainInput, NodeTestInput,
+                 LeaseUpInput, LeaseOverInput, SavedInput, ReportInput, ProfiledInput,
+                 NodeStateInput, NodeEvidenceInput, LeaseNoteInput, TickInput>;
 
 std::string_view fate_name(LeaseResult fate);
 std::optional<LeaseResult> find_fate(std::string_view name);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/types/time.h"
+#include "engine/failure/node_evidence.h"
 #include "engine/model/resources.h"
 
 namespace muster {
@@ -17,6 +18,8 @@ struct NodeQuarantine {
   Duration period;  // Doubles with each test that fails.
   bool testing = false;
   std::string test;  // How the last test failed; empty: there was none.
+  // Grade of the evidence that closed the node; kMeasured once its test has failed.
+  EvidenceGrade grade = EvidenceGrade::kReported;
 };
 
 // The latest report of the executor about a node that Muster cannot use, or not alone.

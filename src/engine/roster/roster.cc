@@ -27,6 +27,8 @@ Roster::Roster(RosterSettings settings, Deciding deciding)
   EngineOptions options = world_->settings.engine;
   options.pooling = made.pooling;
   options.nodes.drain = Duration::max();  // Until it has passed a test.
+  const std::optional<TenantTree>& tenants = world_->settings.tenants;
+  if (tenants && tenants->leaves() > 1) options.nodes.tenants = 2;
   options.record_plans = true;
   if (repeats_) made.planner = std::make_unique<RecordedPlanner>(made.planner->wants_reports());
   engine_ = std::make_unique<Engine>(world_->cluster, std::move(made.planner), options);
@@ -50,7 +52,7 @@ void Roster::step(Instant now, std::span<const Input> inputs) {
   run_engine(repeats_);
   if (misfit_) return;
   tell_waits();
-  test_quarantined();
+  test_nodes();
   sort_touched();
 }
 

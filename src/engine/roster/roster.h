@@ -11,11 +11,13 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/roster/job_links.h"
 #include "engine/roster/roster_notes.h"
 #include "engine/roster/roster_state.h"
 #include "engine/roster/sibling_watch.h"
@@ -59,14 +61,6 @@ class Roster : public RosterNotes {
 
  private:
   struct Restoring;
-  struct ArrayLine {  // An array with a limit.
-    std::int32_t active = 0;
-    std::deque<LiveId> waiting;
-  };
-  struct Dependent {
-    LiveId id = 0;
-    bool wants_ok = false;
-  };
 
   void apply(const SubmitInput& input);
   void apply(const CancelInput& input);
@@ -81,7 +75,8 @@ class Roster : public RosterNotes {
   void apply(const ReportInput& input);  // roster_reports.cc
   void apply(const DrainInput& input);   // These two: roster_nodes.cc
   void apply(const NodeStateInput& input);
-  void apply(const NodeTestInput& input);  // roster_reactions.cc
+  void apply(const NodeTestInput& input);  // These two: roster_reactions.cc
+  void apply(const NodeEvidenceInput& input);
 
   // roster.cc
   void forget_ended();
@@ -111,11 +106,13 @@ class Roster : public RosterNotes {
   void remember(const LiveJob& job);
 
   // roster_nodes.cc, roster_reactions.cc
-  void open_unless_shut(NodeId node);
+  void open_unless_shut(NodeId node, bool refutes = false);
   void tell_reactions();
   void tell(const FailureDecision& reaction, LiveJob& job);
   void begin_quarantine(const Quarantine& quarantine);
-  void test_quarantined();
+  void test_nodes();
+  void order_test(NodeId node, const char* why);
+  void end_check(NodeId node, const NodeTestInput& input);
   void lose_lease(LiveJob& job, Epoch epoch);
   std::string over_memory(const Placement& placement) const;
   void hold_siblings();
@@ -124,6 +121,7 @@ class Roster : public RosterNotes {
   void restore_finished(const RosterState& state);
   void restore_job(LiveJob job, Restoring& restoring);
   void restore_nodes(const RosterState& state, const Restoring& restoring);
+  void restore_blame(const RosterState& state, const Restoring& restoring);
   void restore_links();
   std::vector<Order> restore_leases(Restoring& restoring);
 
@@ -132,6 +130,7 @@ class Roster : public RosterNotes {
   std::map<LiveId, ArrayLine> lines_;                    // By array.
   std::map<LiveId, std::vector<Dependent>> dependents_;  // By the job they wait for.
   SiblingWatch siblings_;
+  std::set<NodeId> measured_;         // Nodes with a measured event in this step.
   std::vector<LiveId> last_straws_;   // Jobs that ended; their siblings will be held.
   std::deque<FinishedSample> known_;  // The latest, for estimates.
   std::vector<LiveId> ended_;         // In this step.

@@ -29,8 +29,8 @@ bool RosterView::is_shut(NodeId node) const {
   return is_drained(node) || quarantines_.contains(node) || !is_usable(node);
 }
 
-void Roster::open_unless_shut(NodeId node) {
-  if (!is_shut(node)) events_.push_back(NodeOpened{node});
+void Roster::open_unless_shut(NodeId node, bool refutes) {
+  if (!is_shut(node)) events_.push_back(NodeOpened{node, refutes});
 }
 
 bool RosterView::knows(const NodeStateInput& input) const {

@@ -16,17 +16,25 @@ namespace {
 constexpr std::size_t kMaxNoteWords = 119;
 constexpr Duration kFirstLossWait = Duration::seconds(1);
 constexpr Duration kLongestQuarantine = Duration::seconds(86'400);
+constexpr const char* kFailedTest = "failed node test";
 
 const char* s_of(std::int64_t count) { return count == 1 ? "" : "s"; }
 
-std::string quarantine_text(const Charge& charge, Duration young) {
+// "measured: Xid 79 twice within 2 min", "reported by 2 users of 2 tenants: ..."
+std::string quarantine_text(const Charge& charge) {
   const std::string within = rough(std::max(charge.within, Duration::seconds(1)));
-  const std::string how =
-      charge.young
-          ? fmt::format("failed within {} of their start, all within {}", rough(young), within)
-          : "failed on this node within " + within;
-  return fmt::format("{} attempt{} of {} user{} {}: {}", charge.failures, s_of(charge.failures),
-                     charge.users, s_of(charge.users), how, info_of(charge.reason).name);
+  if (charge.grade == EvidenceGrade::kMeasured) {
+    return fmt::format("measured: {} within {}", charge.what, within);
+  }
+  std::string by = fmt::format("reported by {} user{}", charge.users, s_of(charge.users));
+  if (charge.tenants.size() > 1) by += fmt::format(" of {} tenants", charge.tenants.size());
+  const std::string_view reason = info_of(charge.reason).key;
+  if (!charge.young) {
+    return fmt::format("{}: {}, {} attempt{} within {}", by, reason, charge.failures,
+                       s_of(charge.failures), within);
+  }
+  return fmt::format("{}: {} early failure{} within {}, last: {}", by, charge.failures,
+                     s_of(charge.failures), within, reason);
 }
 
 // The failure and the reaction, as much of it as fits in one line.
@@ -120,7 +128,8 @@ void Roster::begin_quarantine(const Quarantine& quarantine) {
   const Duration period = world_->settings.quarantine;
   NodeQuarantine& here = quarantines_[quarantine.node];
   here = {};
-  here.why = quarantine_text(quarantine.charge, world_->settings.engine.nodes.young);
+  here.grade = quarantine.charge.grade;
+  here.why = quarantine_text(quarantine.charge);
   here.since = now_;
   here.until = now_ + period;
   here.period = period;
@@ -128,25 +137,53 @@ void Roster::begin_quarantine(const Quarantine& quarantine) {
                fmt::format("is quarantined for {}: {}", rough(period), here.why));
 }
 
-void Roster::test_quarantined() {
+void Roster::order_test(NodeId node, const char* why) {
+  Order order;
+  order.kind = Order::Kind::kTest;
+  order.node = world_->settings.topology.node(node).name;
+  orders_.push_back(std::move(order));
+  note_of_node(node, "node-tested", why);
+}
+
+// Call after the engine has decided about the evidence of the step.
+void Roster::test_nodes() {
+  for (const NodeId node : std::exchange(measured_, {})) {
+    if (is_shut(node) || !checks_.insert(node).second) continue;
+    order_test(node, "is being tested because of a measured event");
+  }
   for (auto& [node, quarantine] : quarantines_) {
     if (quarantine.testing || quarantine.until > now_ || !is_usable(node)) continue;
     quarantine.testing = true;
-    Order order;
-    order.kind = Order::Kind::kTest;
-    order.node = world_->settings.topology.node(node).name;
-    orders_.push_back(std::move(order));
-    note_of_node(node, "node-tested", "is being tested to end its quarantine");
+    order_test(node, "is being tested to end its quarantine");
   }
+}
+
+void Roster::apply(const NodeEvidenceInput& input) {
+  const std::optional<NodeId> node = find_node(input.node);
+  if (!node) return;
+  events_.push_back(NodeEvidence{*node, input.what});
+  measured_.insert(*node);
+  note_of_node(*node, "node-evidence", brief("has a measured event: " + input.what));
+}
+
+// The test of a schedulable node has ended.
+void Roster::end_check(NodeId node, const NodeTestInput& input) {
+  if (input.ok) return note_of_node(node, "node-test-passed", "passed its test");
+  events_.push_back(NodeEvidence{node, kFailedTest});
+  note_of_node(node, "node-test-failed", brief("failed its test: " + input.words));
 }
 
 void Roster::apply(const NodeTestInput& input) {
   const std::optional<NodeId> node = find_node(input.node);
-  const auto found = node ? quarantines_.find(*node) : quarantines_.end();
+  if (!node) return;
+  const bool was_check = checks_.erase(*node) > 0;
+  const auto found = quarantines_.find(*node);
+  if (found == quarantines_.end() && was_check) return end_check(*node, input);
   if (found == quarantines_.end() || !found->second.testing) return;
   if (input.ok) {
+    const bool refutes = found->second.grade == EvidenceGrade::kReported;
     quarantines_.erase(found);
-    open_unless_shut(*node);
+    open_unless_shut(*node, refutes);
     note_of_node(*node, "node-returned",
                  is_drained(*node) ? "passed its test; stays drained"
                  : is_usable(*node)
@@ -157,6 +194,7 @@ void Roster::apply(const NodeTestInput& input) {
   NodeQuarantine& quarantine = found->second;
   quarantine.testing = false;
   quarantine.test = input.words;
+  quarantine.grade = EvidenceGrade::kMeasured;
   quarantine.period = std::min(quarantine.period * 2, kLongestQuarantine);
   quarantine.until = now_ + quarantine.period;
   note_of_node(*node, "node-test-failed",

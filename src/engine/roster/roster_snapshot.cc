@@ -2,6 +2,7 @@
 // changed cluster.
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,18 @@
 #include "engine/roster/roster.h"
 
 namespace muster {
+
+namespace {
+
+template <class Change>
+void for_each_tenant(BlameMemory& memory, const Change& change) {
+  for (BlameMemory::Closing& closing : memory.closings) {
+    for (TenantId& tenant : closing.tenants) change(tenant);
+  }
+  for (BlameMemory::Standing& standing : memory.tenants) change(standing.tenant);
+}
+
+}  // namespace
 
 // Data that restore() keeps until the engine has decided about the leases.
 struct Roster::Restoring {
@@ -46,6 +59,7 @@ struct Roster::Restoring {
 };
 
 RosterState Roster::state() const {
+  const std::optional<TenantTree>& tenants = world_->settings.tenants;
   RosterState state;
   state.now = now_;
   state.digest = digest();
@@ -70,6 +84,14 @@ RosterState Roster::state() const {
   }
   state.quarantined.assign(quarantines_.begin(), quarantines_.end());
   state.conditions.assign(conditions_.begin(), conditions_.end());
+  state.checks.assign(checks_.begin(), checks_.end());
+  state.blame = engine_->blame_memory();
+  for_each_tenant(state.blame, [&](TenantId& tenant) {
+    const std::string name = tenants ? (*tenants)[tenant].name : std::string(kDefaultTenant);
+    const auto found = std::find(state.tenants.begin(), state.tenants.end(), name);
+    tenant = TenantId(static_cast<std::size_t>(found - state.tenants.begin()));
+    if (found == state.tenants.end()) state.tenants.push_back(name);
+  });
   state.streaks = siblings_.state(jobs_);
   state.finished.assign(known_.begin(), known_.end());
   return state;
@@ -87,6 +109,7 @@ Result<std::vector<Order>> Roster::restore(const RosterState& state,
   restore_finished(state);
   for (const LiveJob& job : state.jobs) restore_job(job, restoring);
   restore_nodes(state, restoring);  // Last: leases on drained nodes continue.
+  restore_blame(state, restoring);
   siblings_.restore(state.streaks);
   restore_links();
   given_ = given;
@@ -169,6 +192,36 @@ void Roster::restore_nodes(const RosterState& state, const Restoring& restoring)
     if (!condition.usable) events_.push_back(NodeClosed{*node});
     events_.push_back(NodeTaken{*node, condition.taken});
   }
+  for (const NodeId each : state.checks) {
+    if (const std::optional<NodeId> node = restoring.here(each)) checks_.insert(*node);
+  }
+}
+
+// Evidence against nodes and tenants that no longer exist is dropped.
+void Roster::restore_blame(const RosterState& state, const Restoring& restoring) {
+  const std::optional<TenantTree>& tenants = world_->settings.tenants;
+  BlameMemory memory = state.blame;
+  const auto move = [&](auto& list) {
+    std::erase_if(list, [&](auto& each) {
+      const std::optional<NodeId> node = restoring.here(each.node);
+      if (node) each.node = *node;
+      return !node;
+    });
+  };
+  move(memory.events);
+  move(memory.closings);
+  const TenantId kGone(std::numeric_limits<std::uint32_t>::max());
+  for_each_tenant(memory, [&](TenantId& tenant) {
+    const bool has_name = tenant.index() < state.tenants.size();
+    if (tenants && has_name) {
+      tenant = tenants->find(state.tenants[tenant.index()]).value_or(kGone);
+    } else {
+      tenant = has_name ? TenantId() : kGone;
+    }
+  });
+  for (auto& closing : memory.closings) std::erase(closing.tenants, kGone);
+  std::erase_if(memory.tenants, [&](const auto& each) { return each.tenant == kGone; });
+  if (!memory.empty()) events_.push_back(BlameRestored{std::move(memory)});
 }
 
 // Restores dependencies and places in arrays.

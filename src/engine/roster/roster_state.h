@@ -12,6 +12,7 @@
 
 #include "base/types/id.h"
 #include "base/types/time.h"
+#include "engine/failure/node_blame.h"
 #include "engine/failure/reasons.h"
 #include "engine/roster/live_job.h"
 #include "engine/roster/node_status.h"
@@ -48,6 +49,9 @@ struct RosterState {
   std::vector<NodeId> drained;
   std::vector<std::pair<NodeId, NodeQuarantine>> quarantined;
   std::vector<std::pair<NodeId, NodeCondition>> conditions;
+  std::vector<NodeId> checks;
+  BlameMemory blame;                 // A TenantId in it is an index into ...
+  std::vector<std::string> tenants;  // ... this list of names; empty: no tenants.
   std::vector<std::pair<Siblings, SiblingStreak>> streaks;
   std::vector<FinishedSample> finished;
 };

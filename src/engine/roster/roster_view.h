@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,8 @@ class RosterView {
   std::optional<GpuTypeId> find_gpu_type(std::string_view name) const;
   bool is_drained(NodeId node) const;
   const std::map<NodeId, NodeQuarantine>& quarantines() const { return quarantines_; }
+  // Schedulable nodes that are being tested because of a measured event.
+  const std::set<NodeId>& checks() const { return checks_; }
   // Nodes without a problem have no entry.
   const std::map<NodeId, NodeCondition>& conditions() const { return conditions_; }
   bool is_usable(NodeId node) const;
@@ -82,6 +85,7 @@ class RosterView {
   std::vector<std::uint8_t> drained_;  // By node: drained by an operator.
   std::map<NodeId, NodeQuarantine> quarantines_;
   std::map<NodeId, NodeCondition> conditions_;
+  std::set<NodeId> checks_;
   Instant now_;
   Instant wake_ = Instant::never();
   Digest digest_;

@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kShareNumbers = 5;
+constexpr std::uint32_t kNoJob = std::numeric_limits<std::uint32_t>::max();
 
 json change_json(const PlannedChange& change) {
   json out = {change.job.index()};
@@ -36,6 +37,23 @@ json reaction_json(const FailureDecision& each) {
           each.verdict.why,         std::move(avoided)};
 }
 
+// Row kNoJob: measured evidence. Version 3 of the engine wrote only the first seven elements.
+json quarantine_json(const Quarantine& each) {
+  const Charge& charge = each.charge;
+  json tenants = json::array();
+  for (const TenantId tenant : charge.tenants) tenants.push_back(tenant.index());
+  return {each.job ? each.job->index() : kNoJob,
+          each.node.index(),
+          info_of(charge.reason).key,
+          charge.failures,
+          charge.users,
+          charge.within.us(),
+          charge.young,
+          charge.grade == EvidenceGrade::kMeasured,
+          std::move(tenants),
+          charge.what};
+}
+
 json others_json(const Decisions& step) {
   json out = json::object();
   if (step.avoidance_ended) out["avoidance_ended"] = true;
@@ -47,9 +65,7 @@ json others_json(const Decisions& step) {
   }
   for (const FailureDecision& each : step.reactions) out["failed"].push_back(reaction_json(each));
   for (const Quarantine& each : step.quarantines) {
-    out["closed"].push_back({each.job.index(), each.node.index(), info_of(each.charge.reason).key,
-                             each.charge.failures, each.charge.users, each.charge.within.us(),
-                             each.charge.young});
+    out["closed"].push_back(quarantine_json(each));
   }
   return out;
 }
@@ -119,13 +135,17 @@ class DecisionsReader {
   }
   Quarantine quarantine(const json& in) {
     Quarantine out;
-    out.job = row(in.at(0));
+    if (const std::uint32_t job = id(in.at(0)); job != kNoJob) out.job = JobId(job);
     out.node = node(in.at(1));
     out.charge.reason = reason(in.at(2));
     out.charge.failures = number<int>(in.at(3), std::numeric_limits<int>::max());
     out.charge.users = number<int>(in.at(4), std::numeric_limits<int>::max());
     out.charge.within = duration(in.at(5));
     out.charge.young = in.at(6).get<bool>();
+    if (in.size() < 10) return out;
+    if (in.at(7).get<bool>()) out.charge.grade = EvidenceGrade::kMeasured;
+    for (const json& each : in.at(8)) out.charge.tenants.push_back(TenantId(id(each)));
+    out.charge.what = in.at(9).get<std::string>();
     return out;
   }
   Decisions step(const json& in) {

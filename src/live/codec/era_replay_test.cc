@@ -41,8 +41,8 @@ RosterSettings era_settings(const char* policy) {
   return settings;
 }
 
-// First come, first served: job 3 waits for job 2, which is longer. Job 1 fails twice, and its node
-// is quarantined.
+// First come, first served: job 3 waits for job 2, which is longer. Jobs 1 and 3 fail on one node,
+// which is quarantined, and two measured events close the other.
 WrittenEra an_era() {
   WrittenEra era;
   Roster first(era_settings("fifo"));
@@ -65,13 +65,24 @@ WrittenEra an_era() {
     over.proof.told = SignatureReaction{Reaction::kRetryElsewhere, Bucket::kInfrastructure};
     take({over});
   };
-  take({era_job(3, 1, 10)});
+  SubmitInput third = era_job(3, 1, 10);
+  third.user = "bob";
+  take({third});
   fails(1, 1);
   take({DrainInput{"s1", false}});
   take({DrainInput{"s1", true}, CancelInput{2, "ann"}});
   fails(3, 1);
   take({HoldInput{1}});
   EXPECT_EQ(roster.quarantines().size(), 1U);
+  take({NodeEvidenceInput{"s1", "Xid 79"}});
+  take({NodeTestInput{"s1", false, "dark"}});
+  EXPECT_EQ(roster.quarantines().size(), 2U);
+  second += 700;
+  take({TickInput{}});
+  // Version 3 sent the engine no event here, so its journals have no decisions for this step.
+  take({NodeTestInput{"s0", false, "dark"}});
+  EXPECT_TRUE(roster.decisions().empty());
+  take({NodeTestInput{"s1", true, ""}});
   era.digest = roster.digest();
   return era;
 }
@@ -99,6 +110,29 @@ TEST(EraReplay, AnotherVersionRepeatsWhatWasDecided) {
   WrittenEra era = an_era();
   era.snapshot.engine = kOther;
   EXPECT_EQ(outcome_of(era, "fifo"), "same");
+  EXPECT_EQ(outcome_of(era, "srtf"), "same");
+}
+
+// Version 3 of the engine recorded neither the grade of the evidence nor the tenants.
+TEST(EraReplay, QuarantinesOfVersion3AreRepeated) {
+  WrittenEra era = an_era();
+  era.snapshot.engine = 3;
+  std::size_t changed = 0;
+  for (auto& [at, text] : era.entries) {
+    json body = json::parse(text);
+    for (json& step : body["did"]) {
+      if (step.size() < 2 || !step[1].contains("closed")) continue;
+      for (json& each : step[1]["closed"]) {
+        if (each[7].get<bool>()) continue;
+        each.erase(9);
+        each.erase(8);
+        each.erase(7);
+        ++changed;
+      }
+    }
+    text = body.dump();
+  }
+  EXPECT_EQ(changed, 1U);
   EXPECT_EQ(outcome_of(era, "srtf"), "same");
 }
 

@@ -82,6 +82,9 @@ struct InputWriter {
     if (in.taken.mem_mib != 0) out["mem_mib"] = in.taken.mem_mib;
     return out;
   }
+  json operator()(const NodeEvidenceInput& in) const {
+    return {{"t", "node-evidence"}, {"node", in.node}, {"what", in.what}};
+  }
   json operator()(const LeaseNoteInput& in) const {
     json out = lease_json("lease-note", in.id, in.lease);
     out["words"] = in.words;
@@ -168,6 +171,10 @@ Result<Input> read_input(const json& in) {
                  in.value("mem_mib", std::int64_t{0}), 0};
     return Input(std::move(out));
   }
+  if (what == "node-evidence") {
+    return Input(
+        NodeEvidenceInput{in.at("node").get<std::string>(), in.at("what").get<std::string>()});
+  }
   const LiveId id = in.at("id").get<LiveId>();
   if (what == "cancel") return Input(CancelInput{id, in.at("by").get<std::string>()});
   if (what == "hold") return Input(HoldInput{id});
@@ -223,6 +230,9 @@ std::size_t bulk_of(const Input& input) {
                       over->proof.evidence.size() + over->proof.advice.size());
   }
   if (const auto* node = std::get_if<NodeStateInput>(&input)) return 1024 + 6 * node->why.size();
+  if (const auto* event = std::get_if<NodeEvidenceInput>(&input)) {
+    return 1024 + 6 * event->what.size();
+  }
   if (const auto* note = std::get_if<LeaseNoteInput>(&input)) return 1024 + 6 * note->words.size();
   const auto* submit = std::get_if<SubmitInput>(&input);
   if (submit == nullptr) return 1024;

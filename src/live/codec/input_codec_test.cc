@@ -28,6 +28,14 @@ TEST(RosterReports, TheJournalKeepsThem) {
   EXPECT_FALSE(std::get<ReportInput>(read.value().inputs.at(1)).speed);
 }
 
+TEST(InputCodec, KeepsMeasuredEvidence) {
+  const Result<JournalStep> read = read_step(step_json({"d", {NodeEvidenceInput{"s1", "Xid 79"}}}));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const auto& event = std::get<NodeEvidenceInput>(read.value().inputs.at(0));
+  EXPECT_EQ(event.node, "s1");
+  EXPECT_EQ(event.what, "Xid 79");
+}
+
 // A manager that cannot read its journal does not start.
 TEST(RosterReports, WhatIsNoNumberDoesNotMakeAJournalUnreadable) {
   const auto read = [](const std::string& rest) {

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "live/codec/blame_codec.h"
+
 namespace muster {
 
 namespace {
@@ -143,6 +145,9 @@ void list(Codec& codec, std::pair<NodeId, NodeQuarantine>& each) {
   codec.field("period", each.second.period);
   codec.field("testing", each.second.testing);
   codec.field("test", each.second.test);
+  bool measured = each.second.grade == EvidenceGrade::kMeasured;
+  codec.field_if(measured, "measured", measured);
+  each.second.grade = measured ? EvidenceGrade::kMeasured : EvidenceGrade::kReported;
 }
 
 template <class Codec>
@@ -192,6 +197,9 @@ void list(Codec& codec, RosterState& state) {
   codec.later_field("quarantined", state.quarantined);
   codec.later_text_field("conditions", state.conditions);
   codec.later_field("streaks", state.streaks);
+  codec.field_if(!state.checks.empty(), "checks", state.checks);
+  codec.field_if(!state.blame.empty(), "blame", state.blame);
+  codec.field_if(!state.tenants.empty(), "tenants", state.tenants);
 }
 
 std::string state_text(const json& value) {

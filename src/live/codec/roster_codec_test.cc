@@ -56,6 +56,12 @@ RosterState full_state() {
   state.drained = {NodeId(0)};
   state.quarantined.push_back(
       {NodeId(1), {"why", Instant::micros(1), Instant::micros(2), Duration::micros(3), true, "t"}});
+  state.quarantined[0].second.grade = EvidenceGrade::kMeasured;
+  state.checks = {NodeId(1)};
+  state.blame.events.push_back({NodeId(1), Instant::micros(1), "Xid 79"});
+  state.blame.closings.push_back({NodeId(1), Instant::micros(2), {TenantId(0)}});
+  state.blame.tenants.push_back({TenantId(0), 2, Instant::micros(3)});
+  state.tenants = {"lab"};
   state.conditions.push_back({NodeId(0), {false, "dark", Instant::micros(1), {1, 2, 3, 0}}});
   state.streaks.push_back({{5, "x"}, {Reason::kCudaFailure, 2, true}});
   state.finished.push_back({"ann", "lab", "train", 2, Duration::micros(1), Instant::micros(2)});
@@ -75,6 +81,9 @@ TEST(RosterCodec, WritesAndReadsEveryField) {
   EXPECT_EQ(written["conditions"], R"([{"node":"n0","since":1,"taken":[1,2,3],"usable":false,)"
                                    R"("why":"dark"}])");
   const LiveJob& back = read.value().jobs.at(0);
+  EXPECT_EQ(read.value().quarantined[0].second.grade, EvidenceGrade::kMeasured);
+  EXPECT_EQ(written["blame"].dump(), R"({"closings":[["n1",2,[[0]]]],"events":[["n1",1,"Xid 79"]],)"
+                                     R"("tenants":[[[0],2,3]]})");
   EXPECT_TRUE(back.row);
   EXPECT_EQ(read.value().nodes[back.lease->placement[0].node.index()], "n1");
   EXPECT_EQ(back.past->estimate, Duration::micros(7));
@@ -84,7 +93,8 @@ TEST(RosterCodec, WritesAndReadsEveryField) {
 
 TEST(RosterCodec, ReadsWhatEarlierVersionsWrote) {
   json old = json::parse(roster_json(full_state()));
-  for (const char* key : {"quarantined", "conditions", "streaks"}) old.erase(key);
+  for (const char* key : {"quarantined", "conditions", "streaks", "checks", "blame", "tenants"})
+    old.erase(key);
   json& job = old["jobs"][0];
   for (const char* key : {"held_why", "step_unit", "proof", "past", "lease", "started"}) {
     job.erase(key);

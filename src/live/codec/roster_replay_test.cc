@@ -228,6 +228,9 @@ class Life {
     }
   }
   void add_news(std::vector<Input>& inputs, std::optional<LeaseResult> always = {}) {
+    if (random_.below(15) == 0) {
+      inputs.push_back(NodeEvidenceInput{"s" + std::to_string(random_.below(3)), "Xid 79"});
+    }
     for (const std::string& node : std::exchange(machine_.tests, {})) {
       inputs.push_back(NodeTestInput{node, always || random_.below(2) == 0, "lamp \xff off"});
     }

@@ -159,7 +159,10 @@ Result<std::unique_ptr<Executor>> open_local(const ServeFile& /*file*/, const Si
   settings.shim = shim;
   Result<LocalExecutor> local = LocalExecutor::open(std::move(settings));
   if (!local.ok()) return local.error();
-  return std::unique_ptr<Executor>(new MachineExecutor(std::move(local).value()));
+  std::vector<std::string> nodes;
+  for (const NodeDescription& each : site.nodes) nodes.push_back(each.name);
+  return std::unique_ptr<Executor>(
+      new MachineExecutor(std::move(local).value(), std::move(nodes), {}));
 }
 
 constexpr ExecutorKind kExecutors[] = {

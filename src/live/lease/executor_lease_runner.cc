@@ -377,6 +377,9 @@ void ExecutorLeaseRunner::report_changed_nodes() {
     input.taken = {news.gpus, news.cpu_milli, news.mem_mib, 0};
     told_.push_back(std::move(input));
   }
+  for (MeasuredFault& fault : executor_->faults()) {
+    told_.push_back(NodeEvidenceInput{std::move(fault.node), std::move(fault.what)});
+  }
   for (const std::string& line : executor_->troubles()) trouble_(line);
 }
 

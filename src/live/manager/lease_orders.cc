@@ -1,5 +1,6 @@
 #include "live/manager/lease_orders.h"
 
+#include <set>
 #include <utility>
 
 #include "base/types/check.h"
@@ -56,8 +57,11 @@ std::vector<LeaseOrder> orders_again(const Roster& roster, const LeaseOrderSetti
     out.stopping = job.lease->stopping;
     orders.push_back(std::move(out));
   }
+  std::set<NodeId> tests = roster.checks();
   for (const auto& [node, quarantine] : roster.quarantines()) {
-    if (!quarantine.testing) continue;
+    if (quarantine.testing) tests.insert(node);
+  }
+  for (const NodeId node : tests) {
     Order order;
     order.kind = Order::Kind::kTest;
     order.node = roster.settings().topology.node(node).name;

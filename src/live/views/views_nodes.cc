@@ -27,6 +27,7 @@ std::vector<int> slots_of(SlotMask mask) {
 
 json quarantine_view(const NodeQuarantine& quarantine, const LiveClock& clock) {
   json view = {{"why", quarantine.why},
+               {"evidence", key_of(quarantine.grade)},
                {"since", unix_s(clock, quarantine.since)},
                {"testing", quarantine.testing}};
   if (!quarantine.testing) view["test_at"] = unix_s(clock, quarantine.until);

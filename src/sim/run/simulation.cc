@@ -83,6 +83,8 @@ EngineOptions Simulation::engine_options() const {
   engine_options.plan_idle_rounds = options_.plan_idle_rounds;
   engine_options.checkpoint_interval = options_.checkpoint_interval;
   engine_options.retry = options_.retry;
+  const bool several = options_.tenants != nullptr && options_.tenants->leaves() > 1;
+  engine_options.nodes.tenants = several ? 2 : 1;
   return engine_options;
 }
 

@@ -31,12 +31,14 @@ void Simulation::fail(JobId job) {
   result_.failures.lost_gpu_us[index] += lose_unsaved(job, run.trouble->sticky);
   ++outcome.failures;
   outcome.last_failure = reason;
+  AttemptFailed event{job, engine_.state().jobs[job].epoch, reason};
+  event.grade = grade_of(*run.trouble);
   run.trouble.reset();
   run.fails_at = -1;
   run.drawn = false;
   run.running_since = Instant::never();
   release(job, SpanEnd::kFailed);
-  events_.push_back(AttemptFailed{job, engine_.state().jobs[job].epoch, reason});
+  events_.push_back(event);
 }
 
 // The user stops the job, which releases its GPUs immediately. The engine also orders a stop, which

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "engine/failure/blame.h"
+#include "engine/failure/input_blame.h"
 
 namespace muster {
 
