@@ -85,7 +85,7 @@ class Records {
     const auto known = account_.leases.find(lease);
     if (known == account_.leases.end()) return say(name, "has no row in the table of leases");
     const bool current = known->second.current;
-    tokens_[spec.value().token] = {name, current};
+    marks_[mark_of(spec.value())] = {name, current};
     const std::vector<Gpu> gpus =
         gpus_of(account_, lease, static_cast<std::size_t>(spec.value().node_rank));
     std::vector<int> slots;
@@ -96,7 +96,7 @@ class Records {
     if (!current) say(name, "is over by the journal, but its record is open: it could start");
   }
 
-  // A process with the token of a lease must belong to a lease that runs according to the journal.
+  // A process with the mark of a lease must belong to a lease that runs according to the journal.
   void look_at_processes() {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator("/proc", error)) {
@@ -106,8 +106,8 @@ class Records {
       std::string variable;
       while (std::getline(in, variable, '\0')) {
         if (!variable.starts_with("MUSTER_LEASE=")) continue;
-        const auto found = tokens_.find(variable.substr(variable.find('=') + 1));
-        if (found == tokens_.end() || found->second.second) continue;
+        const auto found = marks_.find(variable.substr(variable.find('=') + 1));
+        if (found == marks_.end() || found->second.second) continue;
         say(found->second.first, "is over by the journal, but process " + pid + " is left of it");
       }
     }
@@ -150,7 +150,7 @@ class Records {
   Violations& wrong_;
   std::vector<Span> spans_;
   std::map<std::string, std::pair<std::string, bool>>
-      tokens_;  // Token to lease name, and whether the lease is active.
+      marks_;  // Mark to lease name, and whether the lease is active.
 };
 
 struct Run {

@@ -194,8 +194,8 @@ class Spoilt(unittest.TestCase):
         self.expect(1, "j1.e1: ended before it started")
 
     def test_somebody_is_left(self):
-        token = json.loads((self.record() / "spec.json").read_text())["token"]
-        left = subprocess.Popen(["sleep", "60"], env={**os.environ, "MUSTER_LEASE": token})
+        mark = json.loads((self.record() / "spec.json").read_text())["mark"]
+        left = subprocess.Popen(["sleep", "60"], env={**os.environ, "MUSTER_LEASE": mark})
         self.addCleanup(left.wait)
         self.addCleanup(left.kill)
         self.expect(1, f"j1.e1: is over by the journal, but process {left.pid} is left of it")

@@ -7,13 +7,13 @@
 // address receives tickets from browsers, but cannot use them at the server's new address. Used by
 // Auth.
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/os/key_file.h"
 #include "base/types/result.h"
 
 namespace muster {
@@ -34,11 +34,10 @@ class Tickets {
   std::optional<std::string> user_of(std::string_view ticket, std::int64_t now) const;
 
  private:
-  using Key = std::array<unsigned char, 32>;
-  Tickets(const Key& key, std::string place) : key_(key), place_(std::move(place)) {}
+  Tickets(const SecretKey& key, std::string place) : key_(key), place_(std::move(place)) {}
   std::string sign(std::string_view words) const;
 
-  Key key_;
+  SecretKey key_;
   std::string place_;
 };
 

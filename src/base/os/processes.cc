@@ -189,8 +189,8 @@ IoUse own_io_use(std::int64_t& text_bytes) {
           .disk_written = line_number(text.value(), "write_bytes:")};
 }
 
-std::int64_t own_bytes_by_token(std::string_view token) {
-  const std::string entry = "MUSTER_LEASE=" + std::string(token);
+std::int64_t own_bytes_by_mark(std::string_view mark) {
+  const std::string entry = "MUSTER_LEASE=" + std::string(mark);
   std::int64_t sum = 0;
   for (const pid_t pid : numbers_in("/proc")) {
     if (carries(pid, entry, 0) != Carries::kYes) continue;
@@ -203,10 +203,11 @@ std::int64_t own_bytes_by_token(std::string_view token) {
   return sum;
 }
 
-TokenKill kill_by_token(std::string_view token, std::int64_t since) {
-  const std::string entry = "MUSTER_LEASE=" + std::string(token);
-  TokenKill result;
+MarkKill kill_by_mark(std::string_view mark, std::int64_t since, const std::vector<pid_t>& spared) {
+  const std::string entry = "MUSTER_LEASE=" + std::string(mark);
+  MarkKill result;
   for (const pid_t pid : numbers_in("/proc")) {
+    if (std::find(spared.begin(), spared.end(), pid) != spared.end()) continue;
     const Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!fd.open()) continue;
     const Carries found = carries(pid, entry, since);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads /proc: the identity of a process, the resource usage of a process tree, and the processes
-// that have the token of a lease. Results can be stale when a function returns. Signals are
+// that have the mark of a lease. Results can be stale when a function returns. Signals are
 // therefore sent only through a pidfd or to child processes of the caller.
 
 #include <sys/types.h>
@@ -50,18 +50,19 @@ struct IoUse {
 // can read the I/O of a zombie.)
 IoUse own_io_use(std::int64_t& text_bytes);
 
-struct TokenKill {
+struct MarkKill {
   int killed = 0;
   // Own processes whose environment is not readable at present, because they are in exec or about
   // to end. A few hide it permanently. The caller retries.
   int unsure = 0;
 };
-// Sends SIGKILL to every process whose environment has MUSTER_LEASE=token. A process that started
-// before `since` (in the ticks of process_start()) never counts as unsure.
-TokenKill kill_by_token(std::string_view token, std::int64_t since = 0);
+// Sends SIGKILL to every process whose environment has MUSTER_LEASE=mark, except those in `spared`.
+// A process that started before `since` (in the ticks of process_start()) never counts as unsure.
+MarkKill kill_by_mark(std::string_view mark, std::int64_t since = 0,
+                      const std::vector<pid_t>& spared = {});
 
-// Returns the memory in bytes of all processes whose environment has MUSTER_LEASE=token. It
+// Returns the memory in bytes of all processes whose environment has MUSTER_LEASE=mark. It
 // includes shared memory but not the page cache.
-std::int64_t own_bytes_by_token(std::string_view token);
+std::int64_t own_bytes_by_mark(std::string_view mark);
 
 }  // namespace muster

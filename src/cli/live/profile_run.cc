@@ -75,6 +75,9 @@ Result<LaunchSpec> launch_of(const ProfileOrder& order, const NodeFacts& machine
   LaunchSettings settings;
   settings.instance = fmt::format("profile-{}-{}", ::getpid(),
                                   std::chrono::system_clock::now().time_since_epoch().count());
+  const Result<SecretKey> key = new_secret_key();
+  if (!key.ok()) return key.error();
+  settings.key = key.value();
   settings.grace = Duration::seconds(10);
   // The job ends by itself if this process dies.
   start.time_limit = Duration::micros(3 * order.budget.us()) + Duration::seconds(600);

@@ -192,11 +192,12 @@ bool forget_record(const std::string& leases, const std::string& name, bool lost
   return ::rmdir(path.c_str()) == 0;
 }
 
-bool sweep(const LaunchSpec& spec, std::int64_t since, bool patient) {
-  const ControlGroup group = ControlGroup::find(spec.cgroup_parent, spec.token);
+bool sweep(const LaunchSpec& spec, std::int64_t since, bool patient,
+           const std::vector<pid_t>& spared) {
+  const ControlGroup group = ControlGroup::find(spec.cgroup_parent, mark_of(spec));
   const bool empty = group.empty();
   if (!empty) group.kill_all();
-  const TokenKill found = kill_by_token(spec.token, since);
+  const MarkKill found = kill_by_mark(mark_of(spec), since, spared);
   if (!empty || found.killed > 0 || (patient && found.unsure > 0)) return false;
   return group.remove();
 }

@@ -3,6 +3,8 @@
 // The record directory of a lease, from the executor's side. The executor creates it before it
 // orders the start and reads the outcome from it, also after a restart of the daemon.
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,7 +64,9 @@ bool forget_record(const std::string& leases, const std::string& name, bool lost
 
 // Kills the remaining processes of a lease whose shim has ended; `since` is the start of the shim.
 // Returns true if there were none. With `patient`, it also returns false while it is unknown
-// whether some process belongs to the lease.
-bool sweep(const LaunchSpec& spec, std::int64_t since, bool patient);
+// whether some process belongs to the lease. Processes in `spared` belong to other leases, even if
+// they have copied the mark of this one.
+bool sweep(const LaunchSpec& spec, std::int64_t since, bool patient,
+           const std::vector<pid_t>& spared = {});
 
 }  // namespace muster

@@ -96,6 +96,10 @@ MaybeError check_gang(const LaunchSpec& spec) {
 
 }  // namespace
 
+const std::string& mark_of(const LaunchSpec& spec) {
+  return spec.mark.empty() ? spec.token : spec.mark;
+}
+
 int local_ranks(const LaunchSpec& spec) {
   return spec.ranks_per == RanksPer::kNode ? 1 : static_cast<int>(spec.gpus.size());
 }
@@ -113,6 +117,8 @@ std::string lease_name(std::int64_t job, std::int64_t epoch, std::int64_t node_r
 MaybeError check_spec(const LaunchSpec& spec) {
   if (!is_token(spec.token))
     return Error{"token: must have 16 to 64 characters of [0-9a-z]", ErrorCode::kInvalid};
+  if (!is_token(mark_of(spec)))
+    return Error{"mark: must have 16 to 64 characters of [0-9a-z]", ErrorCode::kInvalid};
   if (auto refusal = check_command(spec)) return refusal;
   struct Range {
     const char* what;
@@ -154,6 +160,7 @@ std::string spec_json(const LaunchSpec& spec) {
       {"job", spec.job},
       {"epoch", spec.epoch},
       {"token", spec.token},
+      {"mark", spec.mark},
       {"name", spec.name},
       {"argv", spec.argv},
       {"env", spec.env},
@@ -189,6 +196,7 @@ Result<LaunchSpec> read_spec(std::string_view text) {
   spec.job = in.whole("job", 0, INT64_MAX);
   spec.epoch = in.whole("epoch", 0, INT64_MAX);
   spec.token = in.text("token");
+  spec.mark = in.text("mark", "");
   spec.name = in.text("name", "");
   spec.argv = in.texts("argv");
   spec.env = in.pairs("env");

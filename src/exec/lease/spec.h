@@ -20,7 +20,12 @@ enum class RanksPer { kNode, kGpu };
 struct LaunchSpec {
   std::int64_t job = 0;
   std::int64_t epoch = 0;
-  std::string token;  // Random and unique: 16 to 64 of [0-9a-z]. Marks all processes.
+  // Secret proof that a report belongs to this lease: 16 to 64 of [0-9a-z], unique. The job does
+  // not get it.
+  std::string token;
+  // Public label of the lease, in the format of the token: the variable MUSTER_LEASE of each
+  // process and the name of the control group. Empty in records of earlier versions: see mark_of().
+  std::string mark;
 
   std::string name;  // Name of the job, for display.
 
@@ -65,6 +70,9 @@ inline constexpr std::int64_t kMinCpuMilli = 10;
 inline constexpr std::int64_t kMaxCpuMilli = 1'000'000'000;
 inline constexpr std::int64_t kMaxMemMib = std::int64_t{1} << 36;
 inline constexpr std::int64_t kMaxMillis = std::int64_t{100} * 366 * 86'400'000;
+
+// Returns the label of the processes of a lease. Earlier versions used the token.
+const std::string& mark_of(const LaunchSpec& spec);
 
 // Returns the number of ranks on this node.
 int local_ranks(const LaunchSpec& spec);

@@ -12,6 +12,7 @@ LaunchSpec full() {
   spec.job = 12;
   spec.epoch = 3;
   spec.token = "0123456789abcdef";
+  spec.mark = "fedcba9876543210";
   spec.argv = {"python", "train.py", "", "a \"b\"\n"};
   spec.env = {{"A", ""}, {"B", "x=y\t\xc3\xa9"}};
   spec.cwd = "/home/ann";
@@ -47,16 +48,19 @@ TEST(Spec, ComesBackAsItWasWritten) {
 
 TEST(Spec, OlderRecordsSayNothingOfBeingKept) {
   std::string text = spec_json(full());
-  for (const std::string key : {"keep_for_ms", "stop_after_ms", "name", "user", "remote"}) {
+  for (const std::string key : {"mark", "keep_for_ms", "stop_after_ms", "name", "user", "remote"}) {
     const std::size_t at = text.find("\"" + key + "\"");
     text.erase(at, text.find('\n', at) - at);
   }
   LaunchSpec older = full();
   older.keep_for_ms = older.stop_after_ms = 0;
+  older.mark.clear();
   older.name.clear();
   older.user.clear();
   older.remote = false;
   EXPECT_TRUE(read_spec(text).value() == older);
+  EXPECT_EQ(mark_of(older), older.token);
+  EXPECT_EQ(mark_of(full()), "fedcba9876543210");
 }
 
 TEST(Spec, RefusesInOneLine) {

@@ -55,6 +55,44 @@ TEST_F(Crash, AShimKilledWhileNobodyWatchedIsFoundLost) {
   wait_for(ExecEvent::Kind::kLost);
 }
 
+TEST_F(Crash, ACopiedMarkHasNoEffectOnEitherLease) {
+  LaunchSpec victim = shell("setsid sh -c 'echo $$ >far; exec sleep 1000' & exec sleep 1000");
+  victim.mark = "m" + victim.token;
+  tokens_.push_back(victim.mark);
+  LaunchSpec forger = shell("MUSTER_LEASE=" + victim.mark +
+                            " setsid sh -c 'echo $$ >forged; exec sleep 1000' & exec sleep 1000");
+  forger.mark = "m" + forger.token;
+  tokens_.push_back(forger.mark);
+  start(victim);
+  const StartedFacts facts = started();
+  start(forger);
+  started();
+  const pid_t forged = pid_in(scratch_ + "/forged");
+  const pid_t far = pid_in(scratch_ + "/far");
+  ::kill(facts.pid, SIGKILL);
+  EXPECT_EQ(wait_for(ExecEvent::Kind::kLost).lease, lease_name(victim));
+  EXPECT_FALSE(alive(far));
+  EXPECT_TRUE(alive(forged));
+  EXPECT_FALSE(executor_->kill(lease_name(forger)));
+  EXPECT_EQ(ended().cause, EndCause::kKilled);
+}
+
+TEST_F(Crash, ALeaseOfAnEarlierVersionIsAdoptedWithItsRecordedToken) {
+  LaunchSpec old = shell(two_processes());  // No mark: the token was in the environment.
+  start(old);
+  const StartedFacts facts = started();
+  const pid_t far = pid_in(scratch_ + "/far");
+  EXPECT_NE(text_of("/proc/" + std::to_string(far) + "/environ").find(old.token),
+            std::string::npos);
+  open();
+  EXPECT_EQ(executor_->adopt(lease_name(old)).value(), Found::What::kRunning);
+  wait_for(ExecEvent::Kind::kStarted);
+  ::kill(facts.pid, SIGKILL);
+  ::waitpid(facts.pid, nullptr, 0);
+  wait_for(ExecEvent::Kind::kLost);
+  EXPECT_FALSE(alive(far));
+}
+
 // Runs the work in a separate process that is killed at the end, like a daemon.
 void in_a_doomed_process(const std::function<void()>& work) {
   const pid_t pid = ::fork();
@@ -169,13 +207,13 @@ TEST_F(Crash, AShimKilledAtAnyMomentNeverRunsTwiceAndLeavesNothing) {
       for (ExecEvent& event : executor_->poll()) told.push_back(std::move(event));
       return !told.empty() && told.back().kind != ExecEvent::Kind::kStarted;
     }));
-    EXPECT_EQ(kill_by_token(spec.token).killed, 0);
+    EXPECT_EQ(kill_by_mark(spec.token).killed, 0);
     const std::string count = text_of(scratch_ + "/count" + std::to_string(spec.job));
     // A new daemon repeats the order. The result is the same or more advanced.
     open();
     EXPECT_FALSE(executor_->start(spec));
     ASSERT_TRUE(eventually([&] { return !executor_->poll().empty(); }));
-    EXPECT_EQ(kill_by_token(spec.token).killed, 0);
+    EXPECT_EQ(kill_by_mark(spec.token).killed, 0);
     EXPECT_EQ(text_of(scratch_ + "/count" + std::to_string(spec.job)), count);
     EXPECT_TRUE(count.empty() || count == "ran\n");
     came_to_run += count.empty() ? 0 : 1;

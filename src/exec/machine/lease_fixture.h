@@ -49,7 +49,7 @@ class LeaseTest : public ::testing::Test {
   void TearDown() override {
     executor_.reset();
     for (const std::string& token : tokens_) {
-      while (kill_by_token(token).killed > 0) ::usleep(2000);
+      while (kill_by_mark(token).killed > 0) ::usleep(2000);
       const ControlGroup group = ControlGroup::find(group_parent_, token);
       eventually([&] { return group.remove(); }, 1000);
     }

@@ -119,6 +119,7 @@ MaybeError LocalExecutor::spawn(const std::string& name, Lease& lease) {
     ::waitpid(pid.value(), nullptr, 0);
     return system_error("pidfd", error);
   }
+  lease.shim = pid.value();
   lease.child = true;
   watch(lease.process);
   watch(lease.words);
@@ -151,13 +152,14 @@ Result<Found::What> LocalExecutor::adopt(const std::string& name, Lease& lease) 
       break;
     case Found::What::kRunning:
       lease.process = std::move(found.process);
+      lease.shim = found.started->pid;
       lease.started = true;
       watch(lease.process);
       tell(ExecEvent::Kind::kStarted, name, lease, std::move(found));
       leases_.emplace(name, std::move(lease));
       break;
     case Found::What::kEnded:
-      ControlGroup::find(lease.spec.cgroup_parent, lease.spec.token).remove();
+      ControlGroup::find(lease.spec.cgroup_parent, mark_of(lease.spec)).remove();
       tell(ExecEvent::Kind::kEnded, name, lease, std::move(found));
       break;
     case Found::What::kLost:
@@ -237,6 +239,17 @@ Result<ShimStatus> LocalExecutor::status(const std::string& name) const {
   const auto it = leases_.find(name);
   if (it == leases_.end()) return Error{name + ": not running here", ErrorCode::kNotFound};
   return ask_status(it->second.directory, settings_.answer_wait);
+}
+
+bool LocalExecutor::sweep(const LaunchSpec& spec, std::int64_t since, bool patient) const {
+  // A process cannot become a descendant of a shim that did not start it, whatever its environment.
+  std::vector<pid_t> spared;
+  for (const auto& [name, lease] : leases_) {
+    if (!lease.process.open() || name == lease_name(spec)) continue;
+    const std::vector<pid_t> tree = descendants(lease.shim);
+    spared.insert(spared.end(), tree.begin(), tree.end());
+  }
+  return muster::sweep(spec, since, patient, spared);
 }
 
 std::vector<PartUse> LocalExecutor::use() const {

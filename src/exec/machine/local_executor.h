@@ -58,6 +58,10 @@ class LocalExecutor {
   // call by at most one answer_wait.
   std::vector<PartUse> use() const;
 
+  // Kills the remaining processes of a lease, as sweep() in lease_directory.h does. Spares the
+  // processes of other active leases.
+  bool sweep(const LaunchSpec& spec, std::int64_t since, bool patient) const;
+
   bool has(const std::string& lease) const { return leases_.contains(lease); }  // Is active.
 
   int fd() const { return epoll_.get(); }  // Readable when poll() has something to do.
@@ -67,8 +71,9 @@ class LocalExecutor {
   struct Lease {
     LaunchSpec spec;
     Fd directory;
-    Fd process;  // Pidfd of the shim; closed if it ended or is unknown.
-    Fd words;    // Error output of the shim; closed when the job starts.
+    Fd process;      // Pidfd of the shim; closed if it ended or is unknown.
+    pid_t shim = 0;  // Valid while `process` is open.
+    Fd words;        // Error output of the shim; closed when the job starts.
     std::string said;
     bool child = false;     // We must reap it.
     bool started = false;   // kStarted was reported, so it must not start again.

@@ -102,7 +102,7 @@ void LocalExecutor::give_up(const std::string& name, const Lease& lease) {
   report.words = lease.said.empty() ? "the shim ended before it started the job"
                                     : std::string(trim(lease.said));
   report.start = report.end = now_on_both_clocks();
-  ControlGroup::find(lease.spec.cgroup_parent, lease.spec.token).remove();
+  ControlGroup::find(lease.spec.cgroup_parent, mark_of(lease.spec)).remove();
   // Errors are ignored: a full disk may be the reason for the failure.
   close_unstarted(lease.directory, report);
   Found found;

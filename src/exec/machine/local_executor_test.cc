@@ -44,6 +44,7 @@ TEST_F(Local, GivesExactlyThisEnvironment) {
   spec.cpu_milli = 3500;
   spec.master_addr = "10.0.0.7";
   spec.env = {{"MINE", "a b=c"}, {"RANK", "overruled"}};
+  spec.mark = "m" + spec.token;
   EXPECT_EQ(run(spec).cause, EndCause::kFinished);
   std::vector<std::string> expected = {"CUDA_DEVICE_ORDER=PCI_BUS_ID",
                                        "CUDA_VISIBLE_DEVICES=2,5",
@@ -55,7 +56,7 @@ TEST_F(Local, GivesExactlyThisEnvironment) {
                                        "MINE=a b=c",
                                        "MUSTER_EPOCH=1",
                                        "MUSTER_JOB=1",
-                                       "MUSTER_LEASE=" + spec.token,
+                                       "MUSTER_LEASE=" + spec.mark,
                                        "MUSTER_PROGRESS=" + dir(spec) + "/progress.jsonl",
                                        "NODE_RANK=1",
                                        "OMP_NUM_THREADS=3",

@@ -50,8 +50,8 @@ Executor::AdoptResult MachineExecutor::adopt(LaunchSpec& part, bool was_up, bool
   if (local_.has(name)) return AdoptResult::kOurs;
   const Result<Found::What> found = local_.adopt(name);
   if (found.ok() && found.value() != Found::What::kNeverStarted) return AdoptResult::kOurs;
-  if (was_up) {  // The job has damaged its record. Its processes are killed by token.
-    return sweep(part, 0, false) ? AdoptResult::kGone : AdoptResult::kAskAgain;
+  if (was_up) {  // The job has damaged its record. Its processes are killed by their mark.
+    return local_.sweep(part, 0, false) ? AdoptResult::kGone : AdoptResult::kAskAgain;
   }
   if (!found.ok()) return AdoptResult::kNever;  // No record: the order was never written.
   if (stopping) {

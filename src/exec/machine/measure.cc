@@ -71,7 +71,8 @@ class Measuring {
     spec.token = fmt::format("{}x{}", order_.spec.token, out_.starts);
     spec.cpu_milli = session_.cpu_milli();
     lease_ = lease_name(spec);
-    token_ = spec.token;
+    if (!spec.mark.empty()) spec.mark = fmt::format("{}x{}", spec.mark, out_.starts);
+    mark_ = mark_of(spec);
     steps_.emplace(files_.progress_path(lease_));
     limit_due_ = false;
     session_.begin(now());
@@ -134,7 +135,7 @@ class Measuring {
       count_epochs(*seen);
     }
     if (session_.look(now())) {
-      out_.own_mem_mib = std::max(out_.own_mem_mib, own_bytes_by_token(token_) >> 20U);
+      out_.own_mem_mib = std::max(out_.own_mem_mib, own_bytes_by_mark(mark_) >> 20U);
       limit_due_ = !session_.over();
     }
     if (!limit_due_ || !running_) return;
@@ -173,7 +174,7 @@ class Measuring {
   LeaseFiles files_;
   Session session_;
   std::int64_t zero_;
-  std::string lease_, token_;
+  std::string lease_, mark_;
   std::optional<StepWatch> steps_;
   std::optional<StepSeen> first_epoch_;
   bool running_ = false;

@@ -122,7 +122,7 @@ std::vector<std::string> rank_environment(const LaunchSpec& spec, int local_rank
   for (const auto& [name, value] : spec.env) env[name] = value;
   env["MUSTER_JOB"] = std::to_string(spec.job);
   env["MUSTER_EPOCH"] = std::to_string(spec.epoch);
-  env["MUSTER_LEASE"] = spec.token;
+  env["MUSTER_LEASE"] = mark_of(spec);
   env["MUSTER_PROGRESS"] = progress;
   env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";  // The order of NVML, to which the indices refer.
   env["CUDA_VISIBLE_DEVICES"] = joined(spec.gpus);

@@ -89,7 +89,7 @@ MaybeError Shim::prepare() {
                              O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!progress.open()) return system_error("progress.jsonl", errno);
 
-  auto group = ControlGroup::create(spec_.cgroup_parent, spec_.token, limits_);
+  auto group = ControlGroup::create(spec_.cgroup_parent, mark_of(spec_), limits_);
   if (group.ok()) {
     group_ = std::move(group).value();
   } else {

@@ -23,6 +23,8 @@ bool is_same_order(const LaunchSpec& ours, const LaunchSpec& written, bool may_h
     return false;
   }
   LaunchSpec same = ours;
+  same.token = written.token;  // Earlier versions computed other tokens.
+  same.mark = written.mark;
   same.remote = written.remote;
   same.cgroup_parent = written.cgroup_parent;
   same.master_addr = written.master_addr;

@@ -1,26 +1,32 @@
 #include "live/lease/launch.h"
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
-#include "base/types/digest.h"
+#include "base/text/hex.h"
+#include "base/types/check.h"
 
 namespace muster {
 
 namespace {
 
-// Deterministic, because a repeated order must be identical. Different for each part, because parts
-// may share a machine and the token names a control group.
-std::string token_of(const std::string& instance, const LaunchSpec& part) {
-  Digest first;
-  first.add(std::string_view(instance));
-  first.add(static_cast<std::uint64_t>(part.job));
-  first.add(static_cast<std::uint64_t>(part.epoch));
-  first.add(static_cast<std::uint64_t>(part.node_rank));
-  Digest second = first;
-  second.add(std::string_view("token"));
-  return first.hex() + second.hex();
+// HMAC-SHA256, shortened to 128 bits, as hexadecimal digits. Deterministic, because a repeated
+// order must be identical. Different for each part, because parts may share a machine. Without the
+// key, no job can compute the token of a lease, not even from its mark.
+std::string keyed(const LaunchSettings& settings, std::string_view purpose,
+                  const LaunchSpec& part) {
+  const std::string words = fmt::format("{} {} {}", purpose, settings.instance, lease_name(part));
+  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
+  const unsigned char* const done =
+      HMAC(EVP_sha256(), settings.key.data(), static_cast<int>(settings.key.size()),
+           reinterpret_cast<const unsigned char*>(words.data()), words.size(), out.data(), nullptr);
+  MUSTER_CHECK(done != nullptr);
+  return to_hex({out.data(), 16});
 }
 
 std::int64_t clamp_cpu(std::int64_t cpu_milli) {
@@ -67,7 +73,8 @@ std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
       if ((share.slots >> slot & 1) != 0) spec.gpus.push_back(slot);
     }
     spec.node_rank = static_cast<int>(specs.size());
-    spec.token = token_of(settings.instance, spec);
+    spec.token = keyed(settings, "token", spec);
+    spec.mark = keyed(settings, "mark", spec);
     spec.first_rank = rank;
     spec.cpu_milli = clamp_cpu(share.cpu_milli);
     spec.mem_mib = std::clamp<std::int64_t>(share.mem_mib, 1, kMaxMemMib);

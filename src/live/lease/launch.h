@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/os/key_file.h"
 #include "engine/roster/live_job.h"
 #include "engine/roster/roster.h"
 #include "exec/lease/control.h"
@@ -13,7 +14,8 @@
 namespace muster {
 
 struct LaunchSettings {
-  std::string instance;  // Id of this manager; part of the lease tokens.
+  std::string instance;  // Id of this manager.
+  SecretKey key{};       // Of this manager. Tokens and marks of its leases are HMACs with this key.
   Duration grace = Duration::seconds(30);
   std::int64_t log_cap_bytes = 16 << 20;
   int log_files = 3;

@@ -60,6 +60,7 @@ Manager::Manager(ManagerSettings settings, Recovered recovered)
                 {settings_.most_queued, settings_.most_queued_per_user}),
       queries_(read_context(), query_settings(), std::move(recovered.worker_rows)) {
   ordering_.launch.instance = instance_.id;
+  ordering_.launch.key = recovered.lease_key;
 }
 
 ReadContext Manager::read_context() {

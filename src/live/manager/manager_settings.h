@@ -23,7 +23,7 @@ struct ManagerSettings {
   // Settings text (settings.h). New settings take effect when all running jobs fit them.
   std::string scheduling;
   std::vector<NodeCaveats> nodes;
-  LaunchSettings launch;                               // The manager sets `instance`.
+  LaunchSettings launch;                               // The manager sets `instance` and `key`.
   std::vector<std::string> node_test = {"/bin/true"};  // Command that a quarantined node must pass.
   Duration retention = Duration::seconds(30 * 86'400);
   Duration progress_every = Duration::seconds(2);

@@ -166,6 +166,8 @@ Result<Recovered> recover(const std::string& home, const LeaseFiles& files,
                           const std::function<void(const std::string&)>& log) {
   Result<Instance> instance = open_instance(home);
   if (!instance.ok()) return instance.error();
+  const Result<SecretKey> lease_key = open_key_file(home + "/lease.key");
+  if (!lease_key.ok()) return lease_key.error();
   const std::string file = home + "/journal.db";
   Result<Journal> journal = Journal::open(file);
   if (!journal.ok()) return journal.error();
@@ -180,12 +182,17 @@ Result<Recovered> recover(const std::string& home, const LeaseFiles& files,
   if (!snapshot.ok()) return snapshot.error();
   if (!snapshot.value()) {
     if (const MaybeError refusal = refuse_old_leases(files)) return *refusal;
-    return std::move(recovery).from_nothing(scheduling, std::move(rows).value(),
-                                            std::move(worker_rows).value());
   }
-  Result<Recovered> recovered = std::move(recovery).from_snapshot(
-      *snapshot.value(), scheduling, std::move(rows).value(), std::move(worker_rows).value());
-  if (recovered.ok()) return recovered;
+  Result<Recovered> recovered =
+      snapshot.value() ? std::move(recovery).from_snapshot(*snapshot.value(), scheduling,
+                                                           std::move(rows).value(),
+                                                           std::move(worker_rows).value())
+                       : std::move(recovery).from_nothing(scheduling, std::move(rows).value(),
+                                                          std::move(worker_rows).value());
+  if (recovered.ok()) {
+    recovered.value().lease_key = lease_key.value();
+    return recovered;
+  }
   return Error{file + ": " + recovered.error().message, recovered.error().code};
 }
 

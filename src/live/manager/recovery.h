@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/os/key_file.h"
 #include "base/types/result.h"
 #include "engine/roster/roster.h"
 #include "exec/lease/lease_files.h"
@@ -35,6 +36,7 @@ struct Recovered {
   std::string wanted;                    // The given settings, with the profiles.
   std::vector<LearnedProfile> profiles;  // Part of the settings in force.
   std::size_t since_snapshot = 0;
+  SecretKey lease_key{};  // See LaunchSettings::key.
 };
 
 // Opens the state directory `home`, or creates it. `scheduling`: the wanted settings. Errors: the
