@@ -6,59 +6,27 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <utility>
 
 #include "base/os/processes.h"
-#include "base/os/spawn.h"
 #include "base/text/text.h"
 
 namespace muster {
-namespace {
-
-// The shim gets only the variables that a job can see.
-std::vector<std::string> shim_environment() {
-  std::vector<std::string> list;
-  for (const char* name : {"PATH", "HOME", "USER", "LANG", "TZ"}) {
-    if (const char* value = std::getenv(name)) list.push_back(std::string(name) + "=" + value);
-  }
-  return list;
-}
-
-// Starts the shim with `words` as its standard error. See SpawnPlan::set_apart().
-Result<pid_t> spawn_shim(const std::string& program, const std::string& directory, int words) {
-  SpawnPlan plan;
-  ::posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&plan.files, 1, "/dev/null", O_WRONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&plan.files, words, 2);
-  plan.set_apart();
-
-  std::vector<std::string> env = shim_environment();
-  std::vector<char*> envp;
-  for (std::string& entry : env) envp.push_back(entry.data());
-  envp.push_back(nullptr);
-  std::string argv0 = "muster-shim";
-  std::string argv1 = directory;
-  char* argv[] = {argv0.data(), argv1.data(), nullptr};
-  pid_t pid = 0;
-  const int error =
-      ::posix_spawn(&pid, program.c_str(), &plan.files, &plan.attributes, argv, envp.data());
-  if (error != 0) return system_error(program, error);
-  return pid;
-}
-
-}  // namespace
 
 Result<LocalExecutor> LocalExecutor::open(Settings settings) {
+  auto starter = std::make_unique<SpawnedShims>(settings.shim);
+  return open(std::move(settings), std::move(starter));
+}
+
+Result<LocalExecutor> LocalExecutor::open(Settings settings, std::unique_ptr<ShimStarter> starter) {
   if (::mkdir(settings.leases.c_str(), 0700) != 0 && errno != EEXIST) {
     return system_error(settings.leases, errno);
   }
-  LocalExecutor executor(std::move(settings));
+  LocalExecutor executor(std::move(settings), std::move(starter));
   executor.epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
   executor.timer_ = Fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!executor.epoll_.open() || !executor.timer_.open()) return system_error("epoll", errno);
@@ -110,17 +78,11 @@ MaybeError LocalExecutor::spawn(const std::string& name, Lease& lease) {
   lease.words = Fd(ends[0]);
   const Fd theirs(ends[1]);
   ::fcntl(lease.words.get(), F_SETFL, O_NONBLOCK);
-  const auto pid = spawn_shim(settings_.shim, record_path(settings_.leases, name), theirs.get());
-  if (!pid.ok()) return pid.error();
-  lease.process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid.value(), 0)));
-  if (!lease.process.open()) {  // Out of descriptors: we cannot watch the shim.
-    const int error = errno;
-    ::kill(pid.value(), SIGKILL);
-    ::waitpid(pid.value(), nullptr, 0);
-    return system_error("pidfd", error);
-  }
-  lease.shim = pid.value();
-  lease.child = true;
+  auto shim = starter_->start(record_path(settings_.leases, name), theirs);
+  if (!shim.ok()) return shim.error();
+  lease.process = std::move(shim.value().process);
+  lease.shim = shim.value().pid;
+  lease.child = shim.value().child;
   watch(lease.process);
   watch(lease.words);
   return std::nullopt;
@@ -242,7 +204,8 @@ Result<ShimStatus> LocalExecutor::status(const std::string& name) const {
 }
 
 bool LocalExecutor::sweep(const LaunchSpec& spec, std::int64_t since, bool patient) const {
-  // A process cannot become a descendant of a shim that did not start it, whatever its environment.
+  // A process cannot become a descendant of a shim that did not start it. Its environment does not
+  // matter.
   std::vector<pid_t> spared;
   for (const auto& [name, lease] : leases_) {
     if (!lease.process.open() || name == lease_name(spec)) continue;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "exec/lease/lease_directory.h"
 #include "exec/lease/shim_client.h"
 #include "exec/lease/spec.h"
+#include "exec/machine/shim_starter.h"
 
 namespace muster {
 
@@ -29,6 +31,8 @@ class LocalExecutor {
     Duration answer_wait = Duration::micros(500'000);  // Response timeout of a shim.
   };
   static Result<LocalExecutor> open(Settings settings);
+  // With another way to start shims; ignores Settings::shim.
+  static Result<LocalExecutor> open(Settings settings, std::unique_ptr<ShimStarter> starter);
 
   // Starts a part. On success its record is durable, and poll() reports its progress. The order can
   // be repeated.
@@ -79,11 +83,13 @@ class LocalExecutor {
     bool started = false;   // kStarted was reported, so it must not start again.
     bool sweeping = false;  // Lost: its remaining processes are being killed.
     int sweeps = 0;
+    int kills = 0;           // How often the shim accepted a kill.
     std::int64_t since = 0;  // Start of the shim in ticks; 0 if unknown.
     std::string why;
   };
 
-  explicit LocalExecutor(Settings settings) : settings_(std::move(settings)) {}
+  LocalExecutor(Settings settings, std::unique_ptr<ShimStarter> starter)
+      : settings_(std::move(settings)), starter_(std::move(starter)) {}
   MaybeError spawn(const std::string& name, Lease& lease);
   // Moves the lease into leases_ if it is running or lost.
   Result<Found::What> adopt(const std::string& name, Lease& lease);
@@ -98,6 +104,7 @@ class LocalExecutor {
   void tell(ExecEvent::Kind kind, const std::string& name, const Lease& lease, Found found);
 
   Settings settings_;
+  std::unique_ptr<ShimStarter> starter_;
   Fd epoll_;
   Fd timer_;  // Fires when events are pending, and repeatedly while leases are swept.
   std::map<std::string, Lease> leases_;

@@ -262,5 +262,39 @@ TEST_F(Local, AFrozenShimHidesNobodyElse) {
   }
 }
 
+// Starts the real shim, or fails.
+class RecordingStarter final : public ShimStarter {
+ public:
+  RecordingStarter(std::vector<std::string>& started, bool fails)
+      : started_(started), fails_(fails) {}
+  Result<StartedShim> start(const std::string& directory, const Fd& errors) override {
+    started_.push_back(directory);
+    if (fails_) return Error{"the launcher does not answer", ErrorCode::kUnavailable};
+    return real_.start(directory, errors);
+  }
+
+ private:
+  std::vector<std::string>& started_;
+  bool fails_;
+  SpawnedShims real_{MUSTER_SHIM};
+};
+
+TEST_F(Local, ShimsAreStartedThroughAnInterface) {
+  std::vector<std::string> shims;
+  const auto open_with = [&](bool fails) {
+    executor_.reset();
+    auto opened = LocalExecutor::open({.leases = leases_, .shim = "unused"},
+                                      std::make_unique<RecordingStarter>(shims, fails));
+    executor_.emplace(std::move(opened).value());
+  };
+  const LaunchSpec spec = shell("true");
+  open_with(true);
+  EXPECT_EQ(executor_->start(spec)->message, "the launcher does not answer");
+  EXPECT_FALSE(executor_->has(lease_name(spec)));
+  open_with(false);
+  EXPECT_EQ(run(spec).cause, EndCause::kFinished);
+  EXPECT_EQ(shims, std::vector<std::string>(2, dir(spec)));
+}
+
 }  // namespace
 }  // namespace muster

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "exec/shim/own_processes.h"
 #include "exec/shim/shim.h"
 
 namespace {
@@ -59,7 +60,8 @@ int main(int argc, char** argv) {
   ::setsid();  // Fails harmlessly if we already lead a session.
   auto shim = muster::Shim::claim(directory);
   if (!shim.ok()) return refuse(directory, shim.error().message, 2);
-  if (auto refusal = shim.value().prepare()) return refuse(directory, refusal->message, 2);
+  if (auto refusal = shim.value().prepare(muster::OwnProcesses::make))
+    return refuse(directory, refusal->message, 2);
   let_go_of_terminal();
   if (auto refusal = shim.value().run()) return 1;
   return 0;

@@ -24,18 +24,14 @@ rusage ended_use() {
 
 }  // namespace
 
-std::optional<StartFailure> Ranks::start(const LaunchSpec& spec, const std::string& progress,
-                                         std::span<const int> outputs, const std::vector<Fd>& doors,
-                                         std::int64_t data_limit) {
-  for (int i = 0; i < local_ranks(spec); ++i) {
-    const auto environment = rank_environment(spec, i, progress);
-    const Launched launched =
-        launch_rank(spec, environment, outputs[static_cast<std::size_t>(i)], doors, data_limit);
-    if (launched.pid == 0) return launched.failure;
-    ranks_.push_back({launched.pid, spec.first_rank + i, true});
-    left_ = true;
-  }
-  return std::nullopt;
+Launched Ranks::start(const LaunchSpec& spec, int local_rank, const std::string& progress,
+                      int output, const std::vector<Fd>& doors, std::int64_t data_limit) {
+  const auto environment = rank_environment(spec, local_rank, progress);
+  Launched launched = launch_rank(spec, environment, output, doors, data_limit);
+  if (launched.pid == 0) return launched;
+  ranks_.push_back({launched.pid, spec.first_rank + local_rank, true});
+  left_ = true;
+  return launched;
 }
 
 std::vector<RankEnd> Ranks::reap() {

@@ -6,8 +6,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -21,11 +19,9 @@ namespace muster {
 
 class Ranks {
  public:
-  // Starts all ranks; `outputs` has a descriptor for each. On failure, the ranks before the failed
-  // one keep running.
-  std::optional<StartFailure> start(const LaunchSpec& spec, const std::string& progress,
-                                    std::span<const int> outputs, const std::vector<Fd>& doors,
-                                    std::int64_t data_limit);
+  // Starts the rank with this number on the node; see launch_rank().
+  Launched start(const LaunchSpec& spec, int local_rank, const std::string& progress, int output,
+                 const std::vector<Fd>& doors, std::int64_t data_limit);
 
   // Reaps all ended processes. Returns the ranks among them.
   std::vector<RankEnd> reap();

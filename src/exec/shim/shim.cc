@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -16,10 +15,11 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/os/processes.h"
+
 namespace muster {
 namespace {
 
-constexpr std::int64_t kSweepUs = 10'000;
 constexpr std::size_t kMaxOutputBytes = 1U << 20U;  // Read from one pipe before others are served.
 // How long to wait for our own signal after a rank of a remote lease ended: Slurm may signal the
 // ranks first. The wait is shorter if the rank succeeded, because it took time to end.
@@ -74,14 +74,13 @@ Result<Shim> Shim::claim(const std::string& path) {
   return shim;
 }
 
-MaybeError Shim::prepare() {
+MaybeError Shim::prepare(const MakeProcesses& make) {
   if (spec_.remote) {
     const auto order = look_for_remote_order(path_);
     if (!order.ok()) return order.error();
     if (order.value() && order.value()->ends())
       return Error{"this lease was ended before it started", ErrorCode::kConflict};
   }
-  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return system_error("subreaper", errno);
   if (auto refusal = open_descriptors()) return refusal;
   const auto report_bytes = static_cast<std::size_t>(8192 + 128 * local_ranks(spec_));
   if (auto refusal = reserve(directory_, "exit.json", report_bytes)) return refusal;
@@ -89,25 +88,20 @@ MaybeError Shim::prepare() {
                              O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!progress.open()) return system_error("progress.jsonl", errno);
 
-  auto group = ControlGroup::create(spec_.cgroup_parent, mark_of(spec_), limits_);
-  if (group.ok()) {
-    group_ = std::move(group).value();
-  } else {
-    reduced_why_ = spec_.remote
-                       ? "limits are enforced by the shim and, if configured, by the cluster"
-                       : group.error().message;
-    throttle_.emplace(limits_.cpu_milli);
-  }
+  auto processes = make(spec_, path_ + "/progress.jsonl");
+  if (!processes.ok()) return processes.error();
+  processes_ = std::move(processes).value();
   output_.emplace(LogFile(directory_, spec_.log_cap_bytes, spec_.log_files));
   if (auto error = output_->open(events_.get(), spec_.first_rank, local_ranks(spec_))) return error;
+  if (auto refusal = watch(processes_->fd())) return refusal;
   return record_start();
 }
 
-// Opens the descriptors that run() waits for, except the pipes of the output.
+// Opens the descriptors that run() waits for, except those of the output and of the processes.
 MaybeError Shim::open_descriptors() {
   sigset_t mask;
   ::sigemptyset(&mask);
-  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGPIPE}) ::sigaddset(&mask, number);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) ::sigaddset(&mask, number);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   signals_ = Fd(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   timer_ = Fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -116,13 +110,17 @@ MaybeError Shim::open_descriptors() {
   if (!control.ok()) return control.error();
   control_ = std::move(control).value();
   for (const int fd : {signals_.get(), timer_.get(), control_->fd()}) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = fd;
-    if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-      return system_error("epoll", errno);
-    }
+    if (auto refusal = watch(fd)) return refusal;
   }
+  return std::nullopt;
+}
+
+MaybeError Shim::watch(int fd) const {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+    return system_error("epoll", errno);
   return std::nullopt;
 }
 
@@ -136,8 +134,8 @@ MaybeError Shim::record_start() {
                            .process_start = born.value(),
                            .boot_id = boot_id(),
                            .at = start_,
-                           .isolation = group_ ? std::string(group_->kind()) : "reduced",
-                           .isolation_why = reduced_why_};
+                           .isolation = processes_->isolation(),
+                           .isolation_why = processes_->isolation_why()};
   if (auto refusal = write_whole(directory_, "started.json", started_json(facts))) return refusal;
   if (!spec_.remote) return std::nullopt;
   // Check again: the daemon may have given up this lease during a slow write.
@@ -151,35 +149,18 @@ MaybeError Shim::record_start() {
 }
 
 void Shim::start_ranks() {
-  Result<std::vector<Fd>> doors = group_ ? group_->doors() : std::vector<Fd>();
-  const auto failure = doors.ok() ? ranks_.start(spec_, path_ + "/progress.jsonl",
-                                                 output_->write_ends(), doors.value(), data_limit())
-                                  : StartFailure{errno, doors.error().message};
+  processes_->start(output_->write_ends());
   output_->close_write_ends();
-  if (failure) {
-    error_number_ = failure->error_number;
-    end_with(EndCause::kCouldNotStart, failure->words);
-    kill_everything();
+  if (spec_.time_limit_ms > 0) limit_at_ = boot_micros() + spec_.time_limit_ms * 1000;
+  if (spec_.remote) {
+    fence_ = std::make_unique<LeaseFence>(path_, spec_.stop_after_ms * 1000, heard_us_);
+    watch(fence_->fd());
   }
-  const std::int64_t now = boot_micros();
-  if (spec_.time_limit_ms > 0) limit_at_ = now + spec_.time_limit_ms * 1000;
-  if (throttle_) throttle_at_ = now;
-  if (!spec_.remote) return;
-  fence_ = std::make_unique<LeaseFence>(path_, spec_.stop_after_ms * 1000, heard_us_);
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = fence_->fd();
-  ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fence_->fd(), &event);
-}
-
-// A remote lease needs no RLIMIT_DATA, because the cluster can enforce limits too.
-std::int64_t Shim::data_limit() const {
-  return group_ || spec_.remote ? 0 : data_limit_bytes(limits_);
+  take_events();
 }
 
 MaybeError Shim::run() {
   start_ranks();
-  take_ends();
   loop();
   output_->finish();
   if (spec_.remote && !cause_ && is_told_to_end(kFinishedWaitMs)) {
@@ -187,23 +168,25 @@ MaybeError Shim::run() {
   }
   fence_.reset();
   const ExitReport last = report();
-  if (group_) group_->remove();
+  processes_.reset();
   ::unlinkat(directory_.get(), "ctl", 0);
   return write_whole(directory_, "exit.json", exit_json(last));
 }
 
 void Shim::loop() {
-  while (!over()) {
+  while (!over_) {
     const std::int64_t at = next_deadline();
     itimerspec when{};
     if (at != kNever) when.it_value = {at / 1'000'000, (at % 1'000'000) * 1000 + 1};
     ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
     epoll_event happened[8];
     const int n = ::epoll_wait(events_.get(), happened, 8, -1);
+    bool changed = false;
     for (int i = 0; i < n; ++i) {
       const int fd = happened[i].data.fd;
       output_->take(fd, kMaxOutputBytes / static_cast<std::size_t>(local_ranks(spec_)));
       if (fd == signals_.get()) take_signals();
+      changed = changed || fd == processes_->fd();
       if (fd == timer_.get()) {
         std::uint64_t count = 0;
         [[maybe_unused]] const ssize_t got = ::read(fd, &count, sizeof count);
@@ -215,17 +198,20 @@ void Shim::loop() {
         control_->serve(boot_micros(), [this](std::string_view line) { return answer(line); });
       }
     }
+    if (changed) {
+      take_signals();  // First: a signal to end may be the cause of the events.
+      take_events();
+    }
     act_on_time(boot_micros());
   }
 }
 
-// No rank and no descendant of a rank is left.
-bool Shim::over() const {
-  return ranks_.running() == 0 && !ranks_.anything_left() && (!group_ || group_->empty());
+bool Shim::ranks_over() const {
+  return static_cast<int>(ends_.size()) == (start_failed_ ? ran_ : local_ranks(spec_));
 }
 
 std::int64_t Shim::next_deadline() const {
-  return std::min({limit_at_, kill_at_, throttle_at_, sweep_at_,
+  return std::min({limit_at_, kill_at_, processes_->deadline_us(),
                    control_->deadline().value_or(kNever), fence_at()});
 }
 
@@ -250,12 +236,13 @@ void Shim::act_on_time(std::int64_t now_us) {
     forced_ = true;
     kill_everything();
   }
-  if (ranks_.running() == 0 && (sweep_at_ == kNever || now_us >= sweep_at_)) {
+  if (ranks_over() && !left_killed_ && !over_) {
     // The job ends with its ranks. Processes they left behind are killed.
+    left_killed_ = true;
     kill_everything();
-    take_ends();
+    take_events();
   }
-  if (now_us >= throttle_at_) hold_to_limits(now_us);
+  if (now_us >= processes_->deadline_us()) take_events();
   if (control_->deadline().value_or(kNever) <= now_us) {
     control_->serve(now_us, [this](std::string_view line) { return answer(line); });
   }
@@ -269,49 +256,51 @@ void Shim::take_signals() {
       stop(spec_.grace_ms);
     }
   }
-  take_ends();
 }
 
-void Shim::take_ends() {
-  for (const RankEnd& end : ranks_.reap()) {
-    ends_.push_back(end);
-    if (end.code == 0 && end.signal == 0) continue;
-    if (cause_) continue;
-    if (spec_.remote && is_told_to_end(kFailedWaitMs)) {
-      end_with(EndCause::kStopped, kBySignal);
-    } else if (group_ && group_->oom_kills() > 0) {
-      end_with(EndCause::kOutOfMemory, "exceeded its memory limit of " +
-                                           std::to_string(limits_.mem_mib) + " MiB; " +
-                                           end_words(end));
-    } else {
-      end_with(EndCause::kFailed, end_words(end));
+void Shim::take_events() {
+  for (ProcessEvent& event : processes_->take(boot_micros())) {
+    switch (event.kind) {
+      case ProcessEvent::Kind::kRan:
+        ++ran_;
+        break;
+      case ProcessEvent::Kind::kFailed:
+        start_failed_ = true;
+        if (!cause_) error_number_ = event.error_number;
+        end_with(EndCause::kCouldNotStart, std::move(event.words));
+        kill_everything();
+        break;
+      case ProcessEvent::Kind::kEnded:
+        take_end(event.end);
+        break;
+      case ProcessEvent::Kind::kOutOfMemory:
+        out_of_memory_ = out_of_memory_ || event.used_bytes == 0;
+        if (event.used_bytes == 0 || cause_) break;
+        end_with(EndCause::kOutOfMemory, "used " + std::to_string(event.used_bytes >> 20) +
+                                             " MiB; its memory limit is " +
+                                             std::to_string(limits_.mem_mib) + " MiB");
+        kill_everything();
+        break;
+      case ProcessEvent::Kind::kOver:
+        over_ = true;
+        break;
     }
-    stop(spec_.grace_ms);
   }
 }
 
-void Shim::hold_to_limits(std::int64_t now_us) {
-  const std::vector<pid_t> tree = ranks_.all();
-  const TreeUse use = tree_use(tree);
-  const std::int64_t most = limits_.mem_mib << 20;
-  std::int64_t held = use.rss_bytes;
-  if (held > most) held = tree_pss_bytes(tree);  // Slow, but counts shared pages once.
-  mem_peak_bytes_ = std::max(mem_peak_bytes_, held);
-  if (held > most && !cause_) {
-    end_with(EndCause::kOutOfMemory, "used " + std::to_string(held >> 20) +
-                                         " MiB; its memory limit is " +
-                                         std::to_string(limits_.mem_mib) + " MiB");
-    kill_everything();
+void Shim::take_end(const RankEnd& end) {
+  ends_.push_back(end);
+  if (cause_ || (end.code == 0 && end.signal == 0)) return;
+  if (spec_.remote && is_told_to_end(kFailedWaitMs)) {
+    end_with(EndCause::kStopped, kBySignal);
+  } else if (out_of_memory_) {
+    end_with(EndCause::kOutOfMemory, "exceeded its memory limit of " +
+                                         std::to_string(limits_.mem_mib) + " MiB; " +
+                                         end_words(end));
+  } else {
+    end_with(EndCause::kFailed, end_words(end));
   }
-  const Throttle::Step step = throttle_->step(now_us, ranks_.cpu_s(use));
-  pause(step.run, tree);
-  throttle_at_ = step.next_us;
-}
-
-void Shim::pause(bool run, const std::vector<pid_t>& tree) {
-  if (run == !paused_) return;
-  ranks_.signal_all_groups(tree, run ? SIGCONT : SIGSTOP);
-  paused_ = !run;
+  stop(spec_.grace_ms);
 }
 
 void Shim::end_with(EndCause cause, std::string words) {
@@ -321,17 +310,14 @@ void Shim::end_with(EndCause cause, std::string words) {
 }
 
 void Shim::stop(std::int64_t grace_ms) {
-  ranks_.signal(SIGTERM);
+  processes_->signal(SIGTERM);
   kill_at_ = std::min(kill_at_, boot_micros() + grace_ms * 1000);
 }
 
 void Shim::kill_everything() {
   kill_at_ = kNever;
   limit_at_ = kNever;
-  throttle_at_ = kNever;
-  if (group_) group_->kill_all();
-  ranks_.kill_all();
-  sweep_at_ = boot_micros() + kSweepUs;
+  processes_->kill();
 }
 
 }  // namespace muster

@@ -1,10 +1,9 @@
 #pragma once
 
 // Runs one part of a lease on its node, from spec.json to exit.json. This is the program
-// muster-shim without its command line. Single-threaded except for LeaseFence. See
-// docs/adr/0012-shims.md.
+// muster-shim without its command line. Single-threaded except for LeaseFence. Starts and kills
+// processes only through JobProcesses. See docs/adr/0012-shims.md.
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,22 +13,14 @@
 
 #include "base/os/files.h"
 #include "base/types/result.h"
-#include "exec/cgroup/cgroup.h"
 #include "exec/lease/control.h"
 #include "exec/lease/report.h"
 #include "exec/lease/spec.h"
+#include "exec/shim/job_processes.h"
 #include "exec/shim/lease_fence.h"
 #include "exec/shim/rank_output.h"
-#include "exec/shim/ranks.h"
-#include "exec/shim/throttle.h"
 
 namespace muster {
-
-// RLIMIT_DATA of a job without a control group, well above its memory limit. It is only a backstop:
-// the shim enforces the limit by monitoring the process tree.
-inline std::int64_t data_limit_bytes(Limits limits) {
-  return ((limits.mem_mib + std::max<std::int64_t>(limits.mem_mib, 4096)) << 20);
-}
 
 class Shim {
  public:
@@ -39,8 +30,9 @@ class Shim {
 
   // Prepares the run and writes started.json. On success the file is durable, and no instruction of
   // the job has run yet.
-  MaybeError prepare();
+  MaybeError prepare(const MakeProcesses& make);
   MaybeError open_descriptors();
+  MaybeError watch(int fd) const;  // Makes loop() wake when it is readable.
   MaybeError record_start();
 
   // Runs the job to its end and writes exit.json.
@@ -50,14 +42,13 @@ class Shim {
   Shim(Fd directory, Fd lock, LaunchSpec spec);
 
   void start_ranks();
-  std::int64_t data_limit() const;  // 0: no limit.
   void loop();
   std::int64_t next_deadline() const;
   std::int64_t fence_at() const;  // When a remote lease without contact ends.
   void take_signals();
-  void take_ends();
+  void take_events();
+  void take_end(const RankEnd& end);
   void act_on_time(std::int64_t now_us);
-  void hold_to_limits(std::int64_t now_us);
 
   std::string answer(std::string_view line);
   MaybeError resize(Limits limits);
@@ -67,8 +58,7 @@ class Shim {
   void end_with(EndCause cause, std::string words);
   void stop(std::int64_t grace_ms);
   void kill_everything();
-  void pause(bool run, const std::vector<pid_t>& tree);
-  bool over() const;
+  bool ranks_over() const;  // No rank runs, and none will start.
   ExitReport report();
 
   Fd directory_;
@@ -80,11 +70,12 @@ class Shim {
   std::optional<ControlServer> control_;
   std::int64_t heard_us_ = 0;          // Last read of a remote lease's record.
   std::unique_ptr<LeaseFence> fence_;  // For a remote lease, while it runs.
-  std::optional<ControlGroup> group_;
-  std::optional<Throttle> throttle_;  // Only without a control group.
-  std::string reduced_why_;
+  std::unique_ptr<JobProcesses> processes_;
   std::optional<RankOutput> output_;
-  Ranks ranks_;
+  int ran_ = 0;  // Number of ranks that were started.
+  bool start_failed_ = false;
+  bool out_of_memory_ = false;  // The kernel has killed a process for its memory.
+  bool over_ = false;           // No process of the job is left.
 
   ClockPair start_;
   std::optional<EndCause> cause_;
@@ -92,15 +83,12 @@ class Shim {
   bool forced_ = false;
   int error_number_ = 0;
   std::vector<RankEnd> ends_;
-  std::int64_t mem_peak_bytes_ = 0;
-  bool paused_ = false;
+  bool left_killed_ = false;  // Processes that the ranks left behind were ordered to be killed.
 
   // Deadlines in boot time, in microseconds; kNever if not set.
   static constexpr std::int64_t kNever = INT64_MAX;
   std::int64_t limit_at_ = kNever;
   std::int64_t kill_at_ = kNever;
-  std::int64_t throttle_at_ = kNever;
-  std::int64_t sweep_at_ = kNever;
 };
 
 }  // namespace muster

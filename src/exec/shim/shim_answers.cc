@@ -1,7 +1,5 @@
 // Responses on the control socket of a shim, and its exit report.
 
-#include <sys/resource.h>
-
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -45,21 +43,8 @@ std::string Shim::answer(std::string_view line) {
 
 MaybeError Shim::resize(Limits limits) {
   if (cause_) return Error{"the lease is ending: " + words_, ErrorCode::kConflict};
-  if (group_) {
-    if (auto refusal = group_->resize(limits)) return refusal;
-    limits_ = limits;
-    return std::nullopt;
-  }
-  const std::vector<pid_t> tree = ranks_.all();
-  const std::int64_t held = tree_pss_bytes(tree);
-  if (held > limits.mem_mib << 20) {
-    return Error{"the job uses " + std::to_string(held >> 20) + " MiB", ErrorCode::kConflict};
-  }
+  if (auto refusal = processes_->resize(limits)) return refusal;
   limits_ = limits;
-  throttle_->set_rate(limits.cpu_milli);
-  if (data_limit() == 0) return std::nullopt;
-  const rlimit data{static_cast<rlim_t>(data_limit()), RLIM_INFINITY};
-  for (const pid_t pid : tree) ::prlimit(pid, RLIMIT_DATA, &data, nullptr);
   return std::nullopt;
 }
 
@@ -78,15 +63,16 @@ void Shim::obey(const RemoteOrder& order) {
 }
 
 std::string Shim::status_json() const {
-  const TreeUse use = tree_use(ranks_.all());
-  const char* state = ranks_.running() == 0 ? "sweeping" : cause_ ? "ending" : "running";
+  const ProcessUse use = processes_->use();
+  const int running = ran_ - static_cast<int>(ends_.size());
+  const char* state = ranks_over() ? "sweeping" : cause_ ? "ending" : "running";
   return nlohmann::ordered_json({{"ok", true},
                                  {"state", state},
-                                 {"ranks_running", ranks_.running()},
+                                 {"ranks_running", running},
                                  {"cpu_milli", limits_.cpu_milli},
                                  {"mem_mib", limits_.mem_mib},
-                                 {"cpu_s", ranks_.cpu_s(use)},
-                                 {"mem_bytes", group_ ? group_->memory_bytes() : use.rss_bytes},
+                                 {"cpu_s", use.cpu_s},
+                                 {"mem_bytes", use.mem_bytes},
                                  {"log_lost_bytes", output_->log().lost_bytes()},
                                  {"log_trouble", output_->log().trouble()}})
       .dump();
@@ -104,9 +90,7 @@ ExitReport Shim::report() {
             [](const RankEnd& a, const RankEnd& b) { return a.rank < b.rank; });
   report.start = start_;
   report.end = now_on_both_clocks();
-  if (group_) mem_peak_bytes_ = std::max(mem_peak_bytes_, group_->memory_peak_bytes());
-  report.mem_peak_mib = mem_peak_bytes_ >> 20;
-  ranks_.account(report);
+  processes_->account(report);
   report.log_lost_bytes = output_->log().lost_bytes();
   report.log_trouble = output_->log().trouble();
   return report;
