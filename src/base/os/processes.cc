@@ -115,6 +115,39 @@ Carries carries(pid_t pid, std::string_view entry, std::int64_t since) {
   return found ? Carries::kYes : Carries::kNo;
 }
 
+// Whether the process descends from `root`. False if it has ended.
+bool descends_from(pid_t pid, pid_t root) {
+  constexpr int kParent = 4;
+  while (pid > 1) {
+    const auto stat = read_proc(pid, "stat");
+    if (!stat.ok()) return false;
+    pid = static_cast<pid_t>(stat_field(stat.value(), kParent));
+    if (pid == root) return true;
+  }
+  return false;
+}
+
+bool has_ended(pid_t pid) {
+  const auto stat = read_proc(pid, "stat");
+  const std::size_t bracket = stat.ok() ? stat.value().rfind(") ") : std::string::npos;
+  if (bracket == std::string::npos) return true;
+  const char state = stat.value()[bracket + 2];
+  return state == 'Z' || state == 'X';
+}
+
+// Signals the descendants of `root` that have not ended, and returns their number.
+int signal_tree(pid_t root, int number) {
+  int count = 0;
+  for (const pid_t pid : descendants(root)) {
+    const Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    // Check after the open: the id may belong to another process now.
+    if (!fd.open() || has_ended(pid) || !descends_from(pid, root)) continue;
+    ::syscall(SYS_pidfd_send_signal, fd.get(), number, nullptr, 0);
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 ClockPair now_on_both_clocks() {
@@ -152,6 +185,18 @@ std::vector<pid_t> descendants(pid_t pid) {
   add_children(pid, list);
   for (std::size_t i = 0; i < list.size(); ++i) add_children(list[i], list);
   return list;
+}
+
+bool kill_descendants(pid_t root) {
+  constexpr int kRounds = 250;
+  constexpr useconds_t kRoundUs = 4'000;
+  for (int round = 0; round < kRounds; ++round) {
+    // Stop them first, so that a process cannot start another one for each that is killed.
+    signal_tree(root, SIGSTOP);
+    if (signal_tree(root, SIGKILL) == 0) return true;
+    ::usleep(kRoundUs);
+  }
+  return false;
 }
 
 TreeUse tree_use(const std::vector<pid_t>& pids) {

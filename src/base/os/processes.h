@@ -32,6 +32,11 @@ Result<Fd> open_process(pid_t pid, std::int64_t start);
 // Returns all descendants of a process, including zombies. For the caller's own process tree.
 std::vector<pid_t> descendants(pid_t pid);
 
+// Kills all descendants of a process that is alive and adopts their orphans. Neither a new session
+// nor another environment hides a process from it. Waits up to one second for them to end. Returns
+// false if some have not ended by then. For a process of the same user.
+bool kill_descendants(pid_t root);
+
 struct TreeUse {
   double cpu_s = 0;            // Includes ended children that were waited for.
   std::int64_t rss_bytes = 0;  // Counts shared pages once per process.

@@ -54,7 +54,9 @@ class LocalExecutor {
 
   MaybeError resize(const std::string& lease, Limits limits);
   MaybeError stop(const std::string& lease, std::optional<std::int64_t> grace_ms = {});
-  // Also kills a shim that does not respond. The lease then ends as kLost.
+  // Kills the lease also if its shim is stopped, hung or only claims to kill it: then first the
+  // processes of the job, and the shim last, because it holds their process tree together. The
+  // lease then ends as kLost. The caller repeats the order until the lease has ended.
   MaybeError kill(const std::string& lease);
   Result<ShimStatus> status(const std::string& lease) const;
 
@@ -96,6 +98,7 @@ class LocalExecutor {
   Lease* find(const std::string& name);
   void watch(const Fd& fd) const;
   void wake();
+  bool kill_job(const Lease& lease) const;
 
   void receive(const std::string& name, Lease& lease);
   void bury(const std::string& name);

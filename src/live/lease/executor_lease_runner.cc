@@ -26,12 +26,14 @@ milliseconds in_ms(Duration duration) { return milliseconds(duration.us() / 1000
 ExecutorLeaseRunner::ExecutorLeaseRunner(std::unique_ptr<Executor> executor,
                                          FailureDiagnoser doctor, News news,
                                          std::function<void(std::vector<NodeDescription>)> nodes,
-                                         std::function<void(std::string)> trouble)
+                                         std::function<void(std::string)> trouble,
+                                         Duration overtime)
     : executor_(std::move(executor)),
       doctor_(std::move(doctor)),
       news_(std::move(news)),
       nodes_(std::move(nodes)),
       trouble_(std::move(trouble)),
+      overtime_(overtime),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   MUSTER_CHECK(wake_.open());
   thread_ = std::thread([this] { run(); });
@@ -94,22 +96,6 @@ void ExecutorLeaseRunner::run() {
   }
 }
 
-int ExecutorLeaseRunner::wait_ms() const {
-  Clock::time_point next = Clock::time_point::max();
-  for (const auto& [name, held] : held_) {
-    if (held.stopping) next = std::min(next, held.stop_at);
-    for (const Part& part : held.parts) {
-      if (part.over) continue;
-      if (!part.ordered || held.adopt) next = std::min(next, held.start_at);
-      if (part.limits && part.up) next = std::min(next, held.start_at);
-    }
-  }
-  if (tests_.busy()) next = std::min(next, Clock::now() + kAgain);
-  if (next == Clock::time_point::max()) return -1;
-  const auto left = std::chrono::duration_cast<milliseconds>(next - Clock::now()).count() + 1;
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 10'000));
-}
-
 void ExecutorLeaseRunner::take(LeaseOrder order) {
   const Name name{order.id, order.lease};
   const Clock::time_point now = Clock::now();
@@ -168,6 +154,7 @@ void ExecutorLeaseRunner::work() {
       try_resize(name, held);
     }
     if (held.stopping && held.stop_at <= now) try_stop(name, held);
+    enforce_limit(held);
   }
 }
 
@@ -293,6 +280,7 @@ void ExecutorLeaseRunner::receive(const ExecEvent& event) {
   switch (event.kind) {
     case ExecEvent::Kind::kStarted:
       part.up = true;
+      begin_limit(part, event.started);
       if (event.started) {
         held.isolation = event.started->isolation;
         if (!event.started->isolation_why.empty()) {
@@ -304,13 +292,14 @@ void ExecutorLeaseRunner::receive(const ExecEvent& event) {
     case ExecEvent::Kind::kEnded:
       // It may have started and ended while no daemon was running.
       part.up = part.up || event.ended->cause != EndCause::kCouldNotStart;
-      part.over = over_of(*event.ended);
+      part.over = end_of(held, over_of(*event.ended));
       part.report = *event.ended;
       break;
     case ExecEvent::Kind::kLost:
       part.over = LeaseOverInput{};
       part.over->fate = LeaseResult::kLost;
       part.over->words = event.why;
+      part.over = end_of(held, *part.over);
       break;
     case ExecEvent::Kind::kNote:
       return tell_note(name, event.why);

@@ -2,9 +2,11 @@
 
 // Lease runner for any executor. Its own thread owns the executor, so that a slow disk or a frozen
 // shim never blocks the manager. It retries orders that cannot be executed now. It kills a shim
-// that does not stop some time after the end of its grace period.
+// that does not stop some time after the end of its grace period, or that does not enforce the time
+// limit of its job.
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -26,11 +28,14 @@ namespace muster {
 class ExecutorLeaseRunner final : public LeaseRunner {
  public:
   using News = std::function<void(std::vector<Input>)>;
+  // If a shim does not enforce the time limit of a lease, the runner kills the lease this long
+  // after limit and grace period. Measured from the start of the lease with the boot clock.
+  static constexpr Duration kMaxOvertime = Duration::seconds(60);
   // The runner's thread calls all three functions. `news` gets inputs for the roster. `servers`
   // gets all nodes whenever they change. `trouble` gets one line for the log.
   ExecutorLeaseRunner(std::unique_ptr<Executor> executor, FailureDiagnoser doctor, News news,
                       std::function<void(std::vector<NodeDescription>)> nodes,
-                      std::function<void(std::string)> trouble);
+                      std::function<void(std::string)> trouble, Duration overtime = kMaxOvertime);
   ~ExecutorLeaseRunner() override;  // Leaves all leases running.
 
   void order(std::vector<LeaseOrder> orders) override;
@@ -48,6 +53,9 @@ class ExecutorLeaseRunner final : public LeaseRunner {
     std::optional<LeaseOverInput> over;
     ExitReport report;             // Set if `over` is set and the shim left a report.
     std::optional<Limits> limits;  // Limits that must still be set.
+    // Next check of the time limit in boot time, in microseconds.
+    std::int64_t limit_check_at = INT64_MAX;
+    bool is_late = false;  // The shim should have ended it.
   };
   struct Held {
     std::vector<Part> parts;
@@ -60,6 +68,7 @@ class ExecutorLeaseRunner final : public LeaseRunner {
     Clock::time_point kill_at;
     Clock::time_point start_at;  // No start is tried earlier.
     Clock::time_point give_up_at;
+    bool overtime = false;  // Killed because of its time limit.
     std::string isolation;
   };
   using Name = std::pair<LiveId, std::uint32_t>;
@@ -72,6 +81,11 @@ class ExecutorLeaseRunner final : public LeaseRunner {
   void try_take_up(const Name& name, Held& held);
   void try_stop(const Name& name, Held& held);
   void try_resize(const Name& name, Held& held);
+  // executor_lease_runner_clock.cc
+  void begin_limit(Part& part, const std::optional<StartedFacts>& started) const;
+  void enforce_limit(Held& held);
+  LeaseOverInput end_of(const Held& held, LeaseOverInput over) const;
+
   void receive(const ExecEvent& event);
   void tell_note(const Name& name, const std::string& words);
   void settle(const Name& name, Held& held);
@@ -86,6 +100,7 @@ class ExecutorLeaseRunner final : public LeaseRunner {
   News news_;
   std::function<void(std::vector<NodeDescription>)> nodes_;
   std::function<void(std::string)> trouble_;
+  Duration overtime_;
   Fd wake_;
   std::mutex mutex_;
   std::deque<LeaseOrder> inbox_;            // Guarded by mutex_.

@@ -15,7 +15,7 @@ namespace muster {
 
 struct LaunchSettings {
   std::string instance;  // Id of this manager.
-  SecretKey key{};       // Of this manager. Tokens and marks of its leases are HMACs with this key.
+  SecretKey key{};       // The tokens and marks of this manager's leases are HMACs with it.
   Duration grace = Duration::seconds(30);
   std::int64_t log_cap_bytes = 16 << 20;
   int log_files = 3;
