@@ -61,7 +61,7 @@ class StoppedShim : public ::testing::Test {
                  "while :; do sleep 1; done"};
     spec.cwd = folder_.path();
     spec.grace_ms = 200;
-    spec.time_limit_ms = time_limit_ms_;
+    spec.time_limit_ms = 1'000;
     LeaseOrder order;
     order.kind = kind;
     order.id = 1;
@@ -102,7 +102,6 @@ class StoppedShim : public ::testing::Test {
     return std::getline(file, stat) && stat.find(") Z ") == std::string::npos;
   }
 
-  std::int64_t time_limit_ms_ = 1'000;
   Folder folder_;
   std::string leases_ = folder_ / "leases";
   StartedFacts started_;
@@ -134,17 +133,6 @@ TEST_F(StoppedShim, DoesNotExtendTheTimeLimitAfterARestart) {
   const auto over = wait_for<LeaseOverInput>();
   ASSERT_TRUE(over);
   EXPECT_EQ(over->fate, LeaseResult::kTimeLimit);
-  EXPECT_FALSE(alive(started_.pid));
-  EXPECT_FALSE(alive(far));
-}
-
-TEST_F(StoppedShim, EndsWithAStopThatItCannotCarryOut) {
-  time_limit_ms_ = 0;
-  open_runner();
-  const pid_t far = start_and_stop_shim();
-  runner_->order({order(LeaseOrder::Kind::kStop)});
-  const auto over = wait_for<LeaseOverInput>();
-  ASSERT_TRUE(over);
   EXPECT_FALSE(alive(started_.pid));
   EXPECT_FALSE(alive(far));
 }
