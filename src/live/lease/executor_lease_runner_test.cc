@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,9 +41,11 @@ class StoppedShim : public ::testing::Test {
     auto local = LocalExecutor::open(
         {.leases = leases_, .shim = MUSTER_SHIM, .answer_wait = Duration::micros(200'000)});
     ASSERT_TRUE(local.ok());
+    open_runner(std::make_unique<MachineExecutor>(std::move(local).value()));
+  }
+  void open_runner(std::unique_ptr<Executor> executor) {
     runner_ = std::make_unique<ExecutorLeaseRunner>(
-        std::make_unique<MachineExecutor>(std::move(local).value()),
-        FailureDiagnoser(LeaseFiles(leases_), ""),
+        std::move(executor), FailureDiagnoser(LeaseFiles(leases_), ""),
         [this](std::vector<Input> inputs) {
           const std::lock_guard lock(mutex_);
           for (Input& each : inputs) inputs_.push_back(std::move(each));
@@ -135,6 +138,80 @@ TEST_F(StoppedShim, DoesNotExtendTheTimeLimitAfterARestart) {
   EXPECT_EQ(over->fate, LeaseResult::kTimeLimit);
   EXPECT_FALSE(alive(started_.pid));
   EXPECT_FALSE(alive(far));
+}
+
+// An executor for another machine: its leases start immediately, and end when they are killed.
+class FarExecutor final : public Executor {
+ public:
+  explicit FarExecutor(std::vector<std::int64_t>& kills) : kills_(kills) {}
+
+  std::vector<MaybeError> start(std::span<const LaunchSpec> parts) override {
+    for (const LaunchSpec& part : parts) {
+      ExecEvent event = event_of(part, ExecEvent::Kind::kStarted);
+      event.started.emplace();  // The boot clock of the other machine has another start.
+      event.started->boot_id = "another";
+      event.started->at.boot_us = 1;
+      events_.push_back(std::move(event));
+      parts_.push_back(part);
+    }
+    return std::vector<MaybeError>(parts.size());
+  }
+  MaybeError kill(const std::string&) override {
+    kills_.push_back(boot_micros());
+    for (const LaunchSpec& part : parts_) {
+      ExecEvent event = event_of(part, ExecEvent::Kind::kLost);
+      event.why = "cancelled by the site";
+      events_.push_back(std::move(event));
+    }
+    return std::nullopt;
+  }
+  std::vector<ExecEvent> poll() override { return std::exchange(events_, {}); }
+  Result<std::string> resize(const std::string&, Limits) override { return std::string(); }
+
+  std::vector<AdoptResult> adopt(std::span<LaunchSpec> parts, bool, bool) override {
+    return std::vector<AdoptResult>(parts.size(), AdoptResult::kAskAgain);
+  }
+  MaybeError stop(const std::string&, std::optional<std::int64_t>) override { return {}; }
+  bool forget(const std::string&) override { return false; }
+  std::vector<std::string> end_unknown_leases(std::span<const Name>) override { return {}; }
+  std::vector<std::string> command_on(const std::string&, std::vector<std::string>) const override {
+    return {};
+  }
+  int fd() const override { return -1; }
+  std::vector<NodeUpdate> nodes() override { return {}; }
+  std::optional<std::vector<NodeDescription>> changed_nodes() override { return std::nullopt; }
+  std::vector<std::string> troubles() override { return {}; }
+
+ private:
+  static ExecEvent event_of(const LaunchSpec& part, ExecEvent::Kind kind) {
+    ExecEvent event;
+    event.kind = kind;
+    event.lease = lease_name(part);
+    event.job = part.job;
+    event.epoch = part.epoch;
+    event.node_rank = part.node_rank;
+    return event;
+  }
+
+  std::vector<std::int64_t>& kills_;
+  std::vector<LaunchSpec> parts_;
+  std::vector<ExecEvent> events_;
+};
+
+TEST_F(StoppedShim, OnAnotherMachineIsKilledThroughItsExecutor) {
+  std::vector<std::int64_t> kills;
+  open_runner(std::make_unique<FarExecutor>(kills));
+  const std::int64_t begin = boot_micros();
+  runner_->order({order(LeaseOrder::Kind::kStart)});
+  LeaseOrder resize = order(LeaseOrder::Kind::kResize);
+  resize.limits = {{.cpu_milli = 500, .mem_mib = 100}};
+  runner_->order({resize});
+  const auto over = wait_for<LeaseOverInput>();
+  runner_.reset();
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->fate, LeaseResult::kTimeLimit);
+  ASSERT_EQ(kills.size(), 1U);
+  EXPECT_GE(kills.front() - begin, 1'700'000);  // Time limit, grace period and overtime.
 }
 
 }  // namespace
