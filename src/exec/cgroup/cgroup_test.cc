@@ -2,10 +2,15 @@
 #include "base/os/testing.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 namespace muster {
@@ -89,6 +94,114 @@ TEST_F(Group, OfVersionOneWritesToEachHierarchy) {
   EXPECT_EQ(made.value().oom_kills(), 1);
   EXPECT_EQ(made.value().doors().value().size(), 2U);
 }
+
+TEST_F(Group, LimitsProcessesWhereItCanAndSaysWhereNot) {
+  for (const char* file : {"/cpu.max", "/memory.max", "/memory.high", "/cgroup.procs"}) {
+    put(std::string("/v2/m/muster-tok") + file);
+  }
+  put("/v2/m/muster-tok/cgroup.controllers", "cpu memory\n");
+  CgroupMounts mounts{root_ + "/v2", "", ""};
+  const auto gaps = [&] {
+    auto made = ControlGroup::create("/m", "tok", {.cpu_milli = 100, .mem_mib = 64}, mounts);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return made.ok() ? made.value().restrict_to({max_processes(2), std::nullopt}) : "";
+  };
+  EXPECT_EQ(gaps(),
+            "not enforced: atomic kill (neither cgroup.kill nor the freezer is available); "
+            "process limit (the controller pids is not available); "
+            "GPU device filter (the devices of the lease are unknown)");
+  put("/v2/m/muster-tok/cgroup.controllers", "cpu memory pids\n");
+  put("/v2/m/muster-tok/cgroup.kill");
+  put("/v2/m/muster-tok/pids.max");
+  EXPECT_EQ(gaps(), "not enforced: GPU device filter (the devices of the lease are unknown)");
+  EXPECT_EQ(get("/v2/m/muster-tok/pids.max"), "12288");
+  put("/v2/m/muster-tok/cgroup.controllers", "cpu memory\n");
+  mounts.v1_pids = root_ + "/pids";
+  put("/pids/m/muster-tok/pids.max");
+  gaps();
+  EXPECT_EQ(get("/pids/m/muster-tok/pids.max"), "12288");
+}
+
+// Uses the hierarchies of the kernel. Needs root; skipped otherwise.
+class KernelGroup : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    mounts_ = find_cgroup_mounts();
+    const std::string version = GetParam();
+    if (version == "freezer") mounts_.unified.clear();
+    if (version == "freezer" ? mounts_.v1_freezer.empty() : mounts_.unified.empty()) {
+      GTEST_SKIP() << version << " is not mounted";
+    }
+    auto made = ControlGroup::create(parent_, "bomb", {.cpu_milli = 1000, .mem_mib = 512}, mounts_);
+    if (!made.ok()) GTEST_SKIP() << made.error().message;
+    group_.emplace(std::move(made).value());
+  }
+  void TearDown() override {
+    if (group_) EXPECT_TRUE(group_->remove());
+    for (const std::string& mount : {mounts_.unified, mounts_.v1_cpu, mounts_.v1_memory,
+                                     mounts_.v1_pids, mounts_.v1_freezer}) {
+      if (!mount.empty()) ::rmdir((mount + parent_).c_str());
+    }
+  }
+
+  // Starts a process of the group that forks processes of the same kind until `end`.
+  void start_bomb() const {
+    const auto doors = group_->doors();
+    ASSERT_TRUE(doors.ok());
+    if (::fork() != 0) return;
+    for (const Fd& door : doors.value()) {
+      if (::write(door.get(), "0", 1) != 1) ::_exit(1);
+    }
+    ::signal(SIGCHLD, SIG_IGN);
+    const time_t end = ::time(nullptr) + 10;  // Ends by itself if the test fails.
+    while (::time(nullptr) < end) {
+      ::setsid();
+      if (::fork() < 0) ::usleep(1000);
+    }
+    ::_exit(0);
+  }
+  bool empties() const {
+    for (int i = 0; i < 1000 && !group_->empty(); ++i) {
+      ::usleep(10'000);
+      while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+      }
+    }
+    return group_->empty();
+  }
+
+  const std::string parent_ = "/muster-test-" + std::to_string(::getpid());
+  CgroupMounts mounts_;
+  std::optional<ControlGroup> group_;
+};
+
+TEST_P(KernelGroup, HoldsAForkBombAndKillsIt) {
+  const std::string gaps = group_->restrict_to({40, DeviceFilter{}});
+  if (!gaps.empty()) GTEST_SKIP() << gaps;
+  start_bomb();
+  for (int i = 0; i < 1000 && group_->refused_forks() == 0; ++i) ::usleep(10'000);
+  EXPECT_GT(group_->refused_forks(), 0);
+  EXPECT_FALSE(group_->empty());
+  EXPECT_FALSE(group_->remove());
+  group_->kill_all();  // Once: new processes cannot appear.
+  EXPECT_TRUE(empties());
+}
+
+TEST_P(KernelGroup, IsFoundAgain) {
+  EXPECT_EQ(group_->restrict_to({40, DeviceFilter{}}), "");
+  const ControlGroup found = ControlGroup::find(parent_, "bomb", mounts_);
+  EXPECT_TRUE(found.empty());
+  start_bomb();
+  for (int i = 0; i < 1000 && found.empty(); ++i) ::usleep(10'000);
+  EXPECT_FALSE(found.empty());
+  found.kill_all();
+  EXPECT_TRUE(empties());
+  EXPECT_TRUE(found.remove());
+  EXPECT_TRUE(ControlGroup::find(parent_, "bomb", mounts_).remove()) << "nothing is left";
+}
+
+INSTANTIATE_TEST_SUITE_P(Kills, KernelGroup, ::testing::Values("freezer", "v2"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace muster
