@@ -115,6 +115,17 @@ std::string progress_line(const Json& job, double now) {
   return text + fmt::format(" ({} ago)", brief_time(now - number_at(job["progress"], "at")));
 }
 
+std::string dropped_text(const Json& job) {
+  const auto progress = job.find("progress");
+  if (progress == job.end() || !progress->is_object()) return "";
+  const double lines = number_at(*progress, "dropped_lines");
+  const double bytes = number_at(*progress, "skipped_bytes");
+  std::string text;
+  if (lines > 0) text = fmt::format("{:.0f} lines", lines);
+  if (bytes > 0) text += fmt::format("{}{:.1f} MB unread", text.empty() ? "" : ", ", bytes / 1e6);
+  return text;
+}
+
 std::string remaining_text(const Json& job) {
   const auto found = job.find("remaining");
   return found == job.end() ? "" : text_at(*found, "words");
@@ -146,6 +157,7 @@ std::string status_text(const Json& job) {
   facts.add("evidence", evidence_text(job));
   facts.add("advice", text_at(job, "advice"));
   facts.add("progress", progress_line(job, now));
+  facts.add("dropped reports", dropped_text(job));
   facts.add("left", remaining_text(job));
   facts.add("cache", cache_text(job));
   facts.add("submitted", when(job, "submitted", now));

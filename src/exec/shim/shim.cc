@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/os/processes.h"
+#include "exec/lease/progress_cap.h"
 
 namespace muster {
 namespace {
@@ -25,6 +26,7 @@ constexpr std::size_t kMaxOutputBytes = 1U << 20U;  // Read from one pipe before
 // ranks first. The wait is shorter if the rank succeeded, because it took time to end.
 constexpr int kFailedWaitMs = 300;
 constexpr int kFinishedWaitMs = 20;
+constexpr std::int64_t kProgressUs = 500'000;  // Between checks of the size of progress.jsonl.
 constexpr const char* kBySignal = "the shim received a signal to end";
 
 std::string end_words(const RankEnd& end) {
@@ -156,6 +158,7 @@ void Shim::start_ranks() {
     fence_ = std::make_unique<LeaseFence>(path_, spec_.stop_after_ms * 1000, heard_us_);
     watch(fence_->fd());
   }
+  progress_at_ = boot_micros() + kProgressUs;
   take_events();
 }
 
@@ -163,6 +166,7 @@ MaybeError Shim::run() {
   start_ranks();
   loop();
   output_->finish();
+  cap_progress(directory_);
   if (spec_.remote && !cause_ && is_told_to_end(kFinishedWaitMs)) {
     end_with(EndCause::kStopped, kBySignal);
   }
@@ -211,7 +215,7 @@ bool Shim::ranks_over() const {
 }
 
 std::int64_t Shim::next_deadline() const {
-  return std::min({limit_at_, kill_at_, processes_->deadline_us(),
+  return std::min({limit_at_, kill_at_, processes_->deadline_us(), progress_at_,
                    control_->deadline().value_or(kNever), fence_at()});
 }
 
@@ -243,6 +247,10 @@ void Shim::act_on_time(std::int64_t now_us) {
     take_events();
   }
   if (now_us >= processes_->deadline_us()) take_events();
+  if (now_us >= progress_at_) {
+    cap_progress(directory_);
+    progress_at_ = now_us + kProgressUs;
+  }
   if (control_->deadline().value_or(kNever) <= now_us) {
     control_->serve(now_us, [this](std::string_view line) { return answer(line); });
   }

@@ -89,6 +89,7 @@ class Shim {
   static constexpr std::int64_t kNever = INT64_MAX;
   std::int64_t limit_at_ = kNever;
   std::int64_t kill_at_ = kNever;
+  std::int64_t progress_at_ = kNever;
 };
 
 }  // namespace muster

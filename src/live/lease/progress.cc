@@ -32,7 +32,8 @@ std::optional<CacheUse> read_cache(const json& line) {
 }
 
 // Ignores lines that are not an object of a few numbers.
-bool take_line(std::string_view text, Progress& into, JobSeries* series, bool& saved) {
+bool take_line(std::string_view text, Progress& into, JobSeries* series, bool& saved,
+               double& unwritten) {
   const json line = progress_object(text);
   if (!line.is_object()) return false;
   Progress fresh = into;
@@ -43,6 +44,9 @@ bool take_line(std::string_view text, Progress& into, JobSeries* series, bool& s
   if (const auto rate = number_in(line, "rate")) fresh.rate = rate;
   if (const auto total = number_in(line, "total"); total && *total > 0) fresh.total = total;
   if (const auto cache = read_cache(line)) fresh.cache = cache;
+  if (const auto lost = number_in(line, "dropped"); lost && *lost >= 0 && *lost <= kMaxCounted) {
+    unwritten = *lost;
+  }
   const auto said = line.find("saved");
   if (said != line.end() && said->is_boolean() && said->get<bool>()) saved = true;
   if (series != nullptr && loss && fresh.epoch) series->add_loss(*fresh.epoch, *loss);
@@ -73,10 +77,14 @@ ProgressReader::News ProgressReader::look(LiveId id, std::uint32_t lease,
   if (!added) return {};
   News news;
   for (const std::string& line : added->lines) {
-    news.any |= take_line(line, reading.last, ran ? &reading.series : nullptr, news.saved);
+    news.any |= take_line(line, reading.last, ran ? &reading.series : nullptr, news.saved,
+                          reading.unwritten);
   }
   if (of_before) news.saved = false;
-  reading.any |= news.any;
+  reading.dropped += static_cast<double>(added->dropped_lines);
+  reading.last.dropped_lines = reading.dropped + reading.unwritten;
+  reading.last.skipped_bytes += static_cast<double>(added->skipped_bytes);
+  reading.any |= news.any || added->dropped_lines > 0 || added->skipped_bytes > 0;
   reading.last.at_unix_ms = unix_ms();
   // The times in the file are untrusted, so only the last line gets a time: now.
   if (news.any && ran) {

@@ -34,6 +34,10 @@ struct Progress {
   std::optional<double> rate;   // Steps per second, as the job reports.
   std::optional<double> total;  // Total steps of the job, as it reports; above zero.
   std::optional<CacheUse> cache;
+  // Reports that were not read: lines above the limits (see ProgressFile::News), lines that the
+  // Python library could not write, and bytes that were removed before they were read.
+  double dropped_lines = 0;
+  double skipped_bytes = 0;
   std::int64_t at_unix_ms = 0;
 };
 
@@ -62,6 +66,8 @@ class ProgressReader {
     Progress last;
     JobSeries series;
     bool any = false;
+    double dropped = 0;     // Lines that this reader dropped, in all leases of the job.
+    double unwritten = 0;   // As the Python library reports for the current process.
     bool taken_up = false;  // And not polled since.
   };
   LeaseFiles files_;

@@ -113,6 +113,22 @@ TEST_F(ProgressTest, TellsWhatACacheHolds) {
   EXPECT_EQ(said->cache->budget_bytes, 0);
 }
 
+TEST_F(ProgressTest, CountsTheReportsThatItDrops) {
+  say(0, line(0, 1e6));
+  EXPECT_EQ(reader_->find(1)->dropped_lines, 0);
+  std::string text;
+  for (int i = 1; i <= 5000; ++i) text += line(i, 1e6);
+  say(1, text);
+  const double dropped = reader_->find(1)->dropped_lines;
+  EXPECT_GE(dropped, 4800);
+  EXPECT_LT(dropped, 5000);
+  EXPECT_EQ(reader_->find(1)->step, 5000);
+  say(2, "{\"step\":5001,\"dropped\":7}\n");
+  say(3, "{\"step\":5002,\"dropped\":-1}\n");
+  EXPECT_EQ(reader_->find(1)->dropped_lines, dropped + 7);
+  EXPECT_EQ(reader_->find(1)->skipped_bytes, 0);
+}
+
 TEST_F(ProgressTest, NonsenseIsPassedOver) {
   for (const char* text :
        {"x\n", "[1]\n", "{\"step\":\"1\"}\n", "{\"total\":-5}\n", "{\"total\":0,\"step\":-1}\n",

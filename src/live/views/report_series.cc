@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/os/files.h"
+#include "exec/lease/progress_cap.h"
 #include "exec/machine/progress_file.h"
 
 namespace muster {
@@ -27,6 +28,7 @@ constexpr std::int64_t kMaxBytes = 1LL << 40;
 struct Open {
   Fd file;
   std::int64_t size = 0;
+  std::int64_t removed = 0;  // Bytes before the start of the file: see progress_cap.h.
   double begun = 0;
   double last = 0;  // Time of its last write, within the lease.
 };
@@ -46,6 +48,7 @@ std::optional<Open> open_reports(const ReportFile& which) {
     return std::nullopt;
   }
   open.size = std::min<std::int64_t>(facts.st_size, kMaxBytes);
+  open.removed = progress_removed(open.file.get()).value_or(0);
   open.begun = which.begun;
   open.last =
       static_cast<double>(facts.st_mtim.tv_sec) + static_cast<double>(facts.st_mtim.tv_nsec) / 1e9;
@@ -69,7 +72,8 @@ bool add_line(const Open& open, std::string_view line, std::int64_t end, Columns
   const auto loss = number_in(said, "loss");
   const auto rate = number_in(said, "rate");
   if (!step && !loss && !rate) return false;
-  const double part = static_cast<double>(end) / static_cast<double>(open.size);
+  const double part =
+      static_cast<double>(open.removed + end) / static_cast<double>(open.removed + open.size);
   into.at.push_back(open.begun + (open.last - open.begun) * std::min(part, 1.0));
   into.step.push_back(step ? json(*step) : json());
   into.loss.push_back(loss ? json(*loss) : json());

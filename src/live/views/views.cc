@@ -29,6 +29,8 @@ json progress_json(const Progress& progress) {
   if (progress.loss) out["loss"] = *progress.loss;
   if (progress.rate) out["rate"] = *progress.rate;
   if (progress.total) out["total"] = *progress.total;
+  if (progress.dropped_lines > 0) out["dropped_lines"] = progress.dropped_lines;
+  if (progress.skipped_bytes > 0) out["skipped_bytes"] = progress.skipped_bytes;
   if (progress.cache) {
     out["cache"] = {{"hits", progress.cache->hits},
                     {"misses", progress.cache->misses},
