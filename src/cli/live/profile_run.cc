@@ -82,6 +82,7 @@ Result<LaunchSpec> launch_of(const ProfileOrder& order, const NodeFacts& machine
   // The job ends by itself if this process dies.
   start.time_limit = Duration::micros(3 * order.budget.us()) + Duration::seconds(600);
   settings.cgroup_parent = kProfileGroup;
+  settings.gpus = machine.gpus_virtual ? std::vector<GpuFacts>() : machine.gpus;
   return launch_specs(job, start, settings).front();
 }
 

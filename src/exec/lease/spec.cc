@@ -17,6 +17,8 @@ constexpr std::int64_t kMaxWorld = 1'000'000;
 constexpr std::int64_t kMinLog = 4096;
 constexpr std::int64_t kMaxLog = std::int64_t{1} << 40;
 constexpr int kMaxLogFiles = 100;
+constexpr std::size_t kMaxDeviceNodes = 1024;
+constexpr std::size_t kMaxDeviceText = 256;
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
@@ -72,6 +74,24 @@ MaybeError check_range(const char* what, std::int64_t value, std::int64_t least,
   return Error{std::string(what) + ": " + std::to_string(value) + " is not between " +
                    std::to_string(least) + " and " + std::to_string(most),
                ErrorCode::kInvalid};
+}
+
+MaybeError check_devices(const LaunchSpec& spec) {
+  if (!spec.gpu_filter && !(spec.gpu_nodes.empty() && spec.gpu_uuids.empty()))
+    return Error{"gpu_nodes, gpu_uuids: need gpu_filter", ErrorCode::kInvalid};
+  if (spec.gpu_nodes.size() > kMaxDeviceNodes)
+    return Error{"gpu_nodes: too many nodes", ErrorCode::kInvalid};
+  for (const std::string& node : spec.gpu_nodes) {
+    if (node.starts_with("/dev/") && node.size() <= kMaxDeviceText && !has_nul(node)) continue;
+    return Error{"gpu_nodes: not a path below /dev: " + in_quotes(node), ErrorCode::kInvalid};
+  }
+  if (!spec.gpu_uuids.empty() && spec.gpu_uuids.size() != spec.gpus.size())
+    return Error{"gpu_uuids: must have one entry per GPU", ErrorCode::kInvalid};
+  for (const std::string& uuid : spec.gpu_uuids) {
+    if (!uuid.empty() && uuid.size() <= kMaxDeviceText && !has_nul(uuid)) continue;
+    return Error{"gpu_uuids: not an id: " + in_quotes(uuid), ErrorCode::kInvalid};
+  }
+  return std::nullopt;
 }
 
 MaybeError check_gang(const LaunchSpec& spec) {
@@ -146,6 +166,7 @@ MaybeError check_spec(const LaunchSpec& spec) {
   if (has_nul(spec.user) || spec.user.size() > 256)
     return Error{"user: not a name", ErrorCode::kInvalid};
   if (auto refusal = check_gang(spec)) return refusal;
+  if (auto refusal = check_devices(spec)) return refusal;
   if (!spec.cgroup_parent.empty() && !is_group_path(spec.cgroup_parent)) {
     return Error{
         "cgroup_parent: not an absolute path such as /muster: " + in_quotes(spec.cgroup_parent),
@@ -155,7 +176,7 @@ MaybeError check_spec(const LaunchSpec& spec) {
 }
 
 std::string spec_json(const LaunchSpec& spec) {
-  const nlohmann::ordered_json object = {
+  nlohmann::ordered_json object = {
       {"version", 1},
       {"job", spec.job},
       {"epoch", spec.epoch},
@@ -184,6 +205,11 @@ std::string spec_json(const LaunchSpec& spec) {
       {"remote", spec.remote ? 1 : 0},
       {"cgroup_parent", spec.cgroup_parent},
   };
+  if (spec.gpu_filter) {
+    object["gpu_filter"] = 1;
+    object["gpu_nodes"] = spec.gpu_nodes;
+    object["gpu_uuids"] = spec.gpu_uuids;
+  }
   return object.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
@@ -206,6 +232,11 @@ Result<LaunchSpec> read_spec(std::string_view text) {
   spec.ranks_per = per == "gpu" ? RanksPer::kGpu : RanksPer::kNode;
   for (const std::int64_t gpu : in.wholes("gpus", 0, 65'535)) {
     spec.gpus.push_back(static_cast<int>(gpu));
+  }
+  if (in.whole("gpu_filter", 0, 1, 0) == 1) {  // Older records have none of these keys.
+    spec.gpu_filter = true;
+    spec.gpu_nodes = in.texts("gpu_nodes");
+    spec.gpu_uuids = in.texts("gpu_uuids");
   }
   spec.node_rank = static_cast<int>(in.whole("node_rank", 0, kMaxWorld));
   spec.first_rank = static_cast<int>(in.whole("first_rank", 0, kMaxWorld));

@@ -37,9 +37,13 @@ struct LaunchSpec {
 
   RanksPer ranks_per = RanksPer::kNode;
   std::vector<int> gpus;  // Indices on this node.
-  int node_rank = 0;      // Index of this node among the nodes of the lease.
-  int first_rank = 0;     // Global rank of the first rank on this node.
-  int world_size = 1;     // Number of ranks of the gang.
+  // Whether the GPU devices of this node are known. The shim then denies all except `gpu_nodes`.
+  bool gpu_filter = false;
+  std::vector<std::string> gpu_nodes;  // Device nodes of `gpus`, such as "/dev/nvidia0".
+  std::vector<std::string> gpu_uuids;  // One per entry of `gpus`; empty if unknown.
+  int node_rank = 0;                   // Index of this node among the nodes of the lease.
+  int first_rank = 0;                  // Global rank of the first rank on this node.
+  int world_size = 1;                  // Number of ranks of the gang.
   std::string master_addr = "127.0.0.1";
   int master_port = 29500;
 

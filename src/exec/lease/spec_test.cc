@@ -18,6 +18,9 @@ LaunchSpec full() {
   spec.cwd = "/home/ann";
   spec.ranks_per = RanksPer::kGpu;
   spec.gpus = {0, 3};
+  spec.gpu_filter = true;
+  spec.gpu_nodes = {"/dev/nvidia0", "/dev/nvidia3"};
+  spec.gpu_uuids = {"GPU-a", "GPU-b"};
   spec.node_rank = 1;
   spec.first_rank = 4;
   spec.world_size = 6;
@@ -47,12 +50,15 @@ TEST(Spec, ComesBackAsItWasWritten) {
 }
 
 TEST(Spec, OlderRecordsSayNothingOfBeingKept) {
-  std::string text = spec_json(full());
+  LaunchSpec older = full();
+  older.gpu_filter = false;  // spec_json() then writes no key about devices.
+  older.gpu_nodes.clear();
+  older.gpu_uuids.clear();
+  std::string text = spec_json(older);
   for (const std::string key : {"mark", "keep_for_ms", "stop_after_ms", "name", "user", "remote"}) {
     const std::size_t at = text.find("\"" + key + "\"");
     text.erase(at, text.find('\n', at) - at);
   }
-  LaunchSpec older = full();
   older.keep_for_ms = older.stop_after_ms = 0;
   older.mark.clear();
   older.name.clear();
@@ -90,6 +96,11 @@ TEST(Spec, RefusesInOneLine) {
             "first_rank: 5 and 2 local ranks exceed world_size 6");
   EXPECT_EQ(trouble([](S& s) { s.cpu_milli = 0; }),
             "cpu_milli: 0 is not between 10 and 1000000000");
+  EXPECT_EQ(trouble([](S& s) { s.gpu_nodes = {"/etc/passwd"}; }),
+            "gpu_nodes: not a path below /dev: '/etc/passwd'");
+  EXPECT_EQ(trouble([](S& s) { s.gpu_uuids.pop_back(); }),
+            "gpu_uuids: must have one entry per GPU");
+  EXPECT_EQ(trouble([](S& s) { s.gpu_filter = false; }), "gpu_nodes, gpu_uuids: need gpu_filter");
   EXPECT_EQ(trouble([](S& s) { s.cgroup_parent = "/a/../b"; }),
             "cgroup_parent: not an absolute path such as /muster: '/a/../b'");
 }

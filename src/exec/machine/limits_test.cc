@@ -166,7 +166,8 @@ TEST_F(LimitsHold, TheStartSaysWhichIsolation) {
   start(spec);
   StartedFacts facts = started();
   EXPECT_EQ(facts.isolation, "reduced");
-  EXPECT_EQ(facts.isolation_why, "no cgroup parent is configured");
+  EXPECT_EQ(facts.isolation_why,
+            "no cgroup parent is configured; not enforced: process limit; GPU device filter");
   EXPECT_TRUE(open_process(facts.pid, facts.process_start + 1).ok() == false);
   ended();
   LaunchSpec grouped = shell("cat /proc/self/cgroup");

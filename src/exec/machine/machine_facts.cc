@@ -58,7 +58,7 @@ Result<NodeFacts> find_node(int virtual_gpus, const std::string& cgroup_parent, 
   if (::gethostname(host, sizeof host - 1) == 0) facts.host = host;
   if (auto refusal = find_topology(facts)) return *refusal;
   find_or_invent_gpus(facts, virtual_gpus, nvml);
-  const auto refusal = try_cgroup(cgroup_parent);
+  const auto refusal = try_cgroup(cgroup_parent, &facts.isolation_gaps);
   facts.full_isolation = !refusal;
   if (refusal) facts.isolation_why = refusal->message;
   return facts;

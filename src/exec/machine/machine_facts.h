@@ -17,6 +17,7 @@ struct GpuFacts {
   std::string name;
   std::string uuid;  // Empty for a virtual GPU.
   std::int64_t mem_mib = 0;
+  std::vector<std::string> nodes{};  // Device nodes, such as "/dev/nvidia0"; empty if unknown.
 };
 
 struct NodeFacts {
@@ -29,7 +30,8 @@ struct NodeFacts {
   bool gpus_virtual = false;  // Configured slots without a device.
   std::string gpus_why;       // Why the GPUs are virtual, or why there are none.
   bool full_isolation = false;
-  std::string isolation_why;  // Why not, if full_isolation is false.
+  std::string isolation_why;   // Why not, if full_isolation is false.
+  std::string isolation_gaps;  // Restrictions that are not possible here: see restrict_to().
 };
 
 inline constexpr const char* kNvml = "libnvidia-ml.so.1";

@@ -35,7 +35,10 @@ TEST(Node, RealGpusComeBeforeVirtualOnes) {
   EXPECT_FALSE(facts.value().gpus_virtual);
   ASSERT_EQ(facts.value().gpus.size(), 2U);
   EXPECT_EQ(facts.value().gpus[1].name, "Fake V100");
-  EXPECT_EQ(facts.value().gpus[1].uuid, "GPU-fake");
+  EXPECT_EQ(facts.value().gpus[1].uuid, "GPU-fake0");
+  EXPECT_EQ(facts.value().gpus[1].nodes,
+            (std::vector<std::string>{"/dev/nvidia0", "/dev/dri/by-path/pci-0000:3c:00.0-card",
+                                      "/dev/dri/by-path/pci-0000:3c:00.0-render"}));
   EXPECT_EQ(facts.value().gpus[1].mem_mib, 16 << 10);
 }
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 
 #include "exec/machine/gpu_health.h"
@@ -14,6 +15,13 @@ namespace {
 
 using NvmlDevice = void*;
 
+// nvmlPciInfo_t of version 3.
+struct NvmlPciInfo {
+  char legacy_id[16];
+  unsigned domain, bus, device, pci_device_id, subsystem_id;
+  char id[32];
+};
+
 struct Nvml {
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
@@ -22,24 +30,20 @@ struct Nvml {
   int (*name)(NvmlDevice, char*, unsigned) = nullptr;
   int (*uuid)(NvmlDevice, char*, unsigned) = nullptr;
   int (*memory)(NvmlDevice, unsigned long long*) = nullptr;  // Total, free, used.
-  int (*use)(NvmlDevice,
-             unsigned*) = nullptr;  // GPU and memory utilization in percent. Optional.
+  // The following are optional.
+  int (*use)(NvmlDevice, unsigned*) = nullptr;  // GPU and memory utilization in percent.
+  int (*minor)(NvmlDevice, unsigned*) = nullptr;
+  int (*pci)(NvmlDevice, NvmlPciInfo*) = nullptr;
 };
 
 // The functions that GpuHealth uses. Old drivers lack some of them.
 using NvmlEventSet = void*;
-struct NvmlPciInfo {
-  char legacy_id[16];
-  unsigned domain, bus, device, pci_device_id, subsystem_id;
-  char id[32];
-};
 struct NvmlEvent {
   NvmlDevice device;
   unsigned long long type, data;
   unsigned gpu_instance, compute_instance;
 };
 struct NvmlHealth {
-  int (*pci)(NvmlDevice, NvmlPciInfo*) = nullptr;
   int (*create)(NvmlEventSet*) = nullptr;
   int (*add)(NvmlDevice, unsigned long long, NvmlEventSet) = nullptr;
   int (*wait)(NvmlEventSet, NvmlEvent*, unsigned) = nullptr;
@@ -61,6 +65,8 @@ bool look_up(void* library, const char* symbol, Function& function) {
 
 bool look_up_all(void* library, Nvml& nvml) {
   look_up(library, "nvmlDeviceGetUtilizationRates", nvml.use);
+  look_up(library, "nvmlDeviceGetMinorNumber", nvml.minor);
+  look_up(library, "nvmlDeviceGetPciInfo_v3", nvml.pci);
   return look_up(library, "nvmlInit_v2", nvml.init) &&
          look_up(library, "nvmlShutdown", nvml.shutdown) &&
          look_up(library, "nvmlDeviceGetCount_v2", nvml.count) &&
@@ -72,7 +78,6 @@ bool look_up_all(void* library, Nvml& nvml) {
 
 NvmlHealth look_up_health(void* library) {
   NvmlHealth health;
-  look_up(library, "nvmlDeviceGetPciInfo_v3", health.pci);
   look_up(library, "nvmlDeviceGetTotalEccErrors", health.ecc);
   look_up(library, "nvmlDeviceGetRemappedRows", health.rows);
   const bool has_events = look_up(library, "nvmlEventSetCreate", health.create) &&
@@ -81,6 +86,20 @@ NvmlHealth look_up_health(void* library) {
                           look_up(library, "nvmlEventSetFree", health.free);
   if (!has_events) health.create = nullptr;
   return health;
+}
+
+// The driver names the node by the minor number. udev links the nodes for rendering by PCI address.
+std::vector<std::string> device_nodes(const Nvml& nvml, NvmlDevice device) {
+  unsigned minor = 0;
+  if (nvml.minor == nullptr || nvml.minor(device, &minor) != 0) return {};
+  std::vector<std::string> nodes = {"/dev/nvidia" + std::to_string(minor)};
+  NvmlPciInfo pci{};
+  if (nvml.pci == nullptr || nvml.pci(device, &pci) != 0) return nodes;
+  char address[64];
+  std::snprintf(address, sizeof address, "/dev/dri/by-path/pci-%04x:%02x:%02x.0-", pci.domain,
+                pci.bus, pci.device);
+  for (const char* kind : {"card", "render"}) nodes.push_back(std::string(address) + kind);
+  return nodes;
 }
 
 Result<std::vector<GpuFacts>> list_gpus(const Nvml& nvml) {
@@ -102,7 +121,8 @@ Result<std::vector<GpuFacts>> list_gpus(const Nvml& nvml) {
       return Error{"NVML: GPU " + std::to_string(i) + ": error " + std::to_string(error),
                    ErrorCode::kSystem};
     }
-    gpus.push_back({static_cast<int>(i), name, uuid, static_cast<std::int64_t>(memory[0] >> 20)});
+    gpus.push_back({static_cast<int>(i), name, uuid, static_cast<std::int64_t>(memory[0] >> 20),
+                    device_nodes(nvml, device)});
   }
   return gpus;
 }
@@ -162,7 +182,7 @@ struct GpuHealth::Watch {
       Gpu gpu;
       if (library.nvml.device(i, &gpu.device) != 0) continue;
       NvmlPciInfo pci{};
-      if (health.pci != nullptr && health.pci(gpu.device, &pci) == 0) {
+      if (library.nvml.pci != nullptr && library.nvml.pci(gpu.device, &pci) == 0) {
         gpu.address = pci_address(pci.domain, pci.bus, pci.device);
       }
       // A GPU that does not support these events is watched by its counters and the kernel log.

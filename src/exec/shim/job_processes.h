@@ -28,9 +28,11 @@ struct ProcessEvent {
     kOver,         // No process of the job is left. The last event.
   };
   Kind kind = Kind::kOver;
-  RankEnd end;                  // For kEnded. For kRan and kFailed, only the rank.
-  int error_number = 0;         // For kFailed.
-  std::string words;            // For kFailed: "cannot run 'trane.py': No such file or directory".
+  RankEnd end;           // For kEnded. For kRan and kFailed, only the rank.
+  int error_number = 0;  // For kFailed.
+  // For kFailed: "cannot run 'trane.py': No such file or directory". For kEnded: a circumstance
+  // that can explain a failure; may be empty.
+  std::string words;
   std::int64_t used_bytes = 0;  // For kOutOfMemory; 0: the kernel has killed a process of the job.
 };
 

@@ -37,9 +37,13 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return list;
 }
 
-std::string joined(const std::vector<int>& numbers) {
+// Prefers ids, which mean the same device behind a filter.
+std::string visible_gpus(const LaunchSpec& spec) {
   std::string text;
-  for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  for (std::size_t i = 0; i < spec.gpus.size(); ++i) {
+    text += i == 0 ? "" : ",";
+    text += spec.gpu_uuids.empty() ? std::to_string(spec.gpus[i]) : spec.gpu_uuids[i];
+  }
   return text;
 }
 
@@ -125,7 +129,7 @@ std::vector<std::string> rank_environment(const LaunchSpec& spec, int local_rank
   env["MUSTER_LEASE"] = mark_of(spec);
   env["MUSTER_PROGRESS"] = progress;
   env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";  // The order of NVML, to which the indices refer.
-  env["CUDA_VISIBLE_DEVICES"] = joined(spec.gpus);
+  env["CUDA_VISIBLE_DEVICES"] = visible_gpus(spec);
   if (spec.remote) {  // The launcher has chosen the devices in these variables.
     for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
       if (const char* value = std::getenv(name)) env[name] = value;

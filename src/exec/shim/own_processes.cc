@@ -16,6 +16,7 @@ namespace muster {
 namespace {
 
 constexpr std::int64_t kKillAgainUs = 10'000;
+constexpr const char* kWithoutGroup = "; not enforced: process limit; GPU device filter";
 
 // RLIMIT_DATA of a job without a control group, well above its memory limit. It is only a backstop:
 // OwnProcesses enforces the limit by monitoring the process tree.
@@ -43,12 +44,23 @@ void OwnProcesses::limit() {
   auto group = ControlGroup::create(spec_.cgroup_parent, mark_of(spec_), limits_);
   if (group.ok()) {
     group_ = std::move(group).value();
+    reduced_why_ = restrict_job();
   } else {
     reduced_why_ = spec_.remote
                        ? "limits are enforced by the shim and, if configured, by the cluster"
-                       : group.error().message;
+                       : group.error().message + kWithoutGroup;
     throttle_.emplace(limits_.cpu_milli);
   }
+}
+
+// Returns which restrictions the kernel does not enforce.
+std::string OwnProcesses::restrict_job() {
+  Restrictions wanted{max_processes(spec_.gpus.size()), {}};
+  if (spec_.gpu_filter) wanted.devices = filter_gpus(spec_.gpu_nodes);
+  std::string gaps = group_->restrict_to(wanted);
+  // A CUDA process behind a filter counts only its own devices, so that indices mean others.
+  if (!group_->filters_devices()) spec_.gpu_uuids.clear();
+  return gaps;
 }
 
 OwnProcesses::~OwnProcesses() {
@@ -148,6 +160,8 @@ void OwnProcesses::reap() {
     ProcessEvent& event = events_.emplace_back();
     event.kind = ProcessEvent::Kind::kEnded;
     event.end = end;
+    const std::int64_t forks = failed && group_ ? group_->refused_forks() : 0;
+    if (forks > 0) event.words = "its process limit refused " + std::to_string(forks) + " forks";
   }
 }
 

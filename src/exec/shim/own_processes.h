@@ -46,7 +46,8 @@ class OwnProcesses final : public JobProcesses {
         progress_(std::move(progress)),
         limits_{.cpu_milli = spec.cpu_milli, .mem_mib = spec.mem_mib} {}
 
-  void limit();                     // Creates the control group or the throttle.
+  void limit();  // Creates the control group or the throttle.
+  std::string restrict_job();
   std::int64_t data_limit() const;  // 0: no limit.
   void kill_all() const;
   void reap();

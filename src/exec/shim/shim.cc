@@ -279,7 +279,7 @@ void Shim::take_events() {
         kill_everything();
         break;
       case ProcessEvent::Kind::kEnded:
-        take_end(event.end);
+        take_end(event.end, event.words);
         break;
       case ProcessEvent::Kind::kOutOfMemory:
         out_of_memory_ = out_of_memory_ || event.used_bytes == 0;
@@ -296,7 +296,7 @@ void Shim::take_events() {
   }
 }
 
-void Shim::take_end(const RankEnd& end) {
+void Shim::take_end(const RankEnd& end, const std::string& circumstance) {
   ends_.push_back(end);
   if (cause_ || (end.code == 0 && end.signal == 0)) return;
   if (spec_.remote && is_told_to_end(kFailedWaitMs)) {
@@ -306,7 +306,7 @@ void Shim::take_end(const RankEnd& end) {
                                          std::to_string(limits_.mem_mib) + " MiB; " +
                                          end_words(end));
   } else {
-    end_with(EndCause::kFailed, end_words(end));
+    end_with(EndCause::kFailed, end_words(end) + (circumstance.empty() ? "" : "; " + circumstance));
   }
   stop(spec_.grace_ms);
 }

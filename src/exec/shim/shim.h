@@ -47,7 +47,7 @@ class Shim {
   std::int64_t fence_at() const;  // When a remote lease without contact ends.
   void take_signals();
   void take_events();
-  void take_end(const RankEnd& end);
+  void take_end(const RankEnd& end, const std::string& circumstance);
   void act_on_time(std::int64_t now_us);
 
   std::string answer(std::string_view line);

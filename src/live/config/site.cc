@@ -147,6 +147,7 @@ Result<Site> find_this_machine(const ServeFile& file, const std::string& /*home*
   site.nodes = nodes_of(file, machine);
   site.isolation = machine.full_isolation ? "full" : "reduced: " + machine.isolation_why;
   if (machine.full_isolation) site.cgroup_parent = file.cgroup;
+  site.gpus = machine.gpus_virtual || !file.nodes.empty() ? std::vector<GpuFacts>() : machine.gpus;
   if (!machine.gpus_virtual) site.node_test = {"nvidia-smi", "-L"};
   return site;
 }
@@ -188,7 +189,10 @@ std::vector<NodeDescription> nodes_of(const ServeFile& file, const NodeFacts& ma
   if (nodes.empty()) nodes.push_back(as_it_is(machine));
   for (NodeDescription& described : nodes) {
     described.full_isolation = machine.full_isolation;
-    if (machine.full_isolation) continue;
+    if (machine.full_isolation) {
+      if (!machine.isolation_gaps.empty()) described.words.push_back(machine.isolation_gaps);
+      continue;
+    }
     described.words.push_back("CPU and memory limits are monitored, not enforced by the kernel: " +
                               machine.isolation_why);
   }

@@ -5,6 +5,7 @@
 // functions when it starts.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,9 +22,10 @@ namespace muster {
 struct Site {
   LeaseFiles files = LeaseFiles("");  // The output and reports of leases.
   std::vector<NodeDescription> nodes;
-  std::string isolation;               // Human-readable: "full", or "reduced: " and the reason.
-  std::string cgroup_parent;           // Parent cgroup for the shims; empty: none.
-  std::vector<std::string> node_test;  // Default test command for quarantined nodes.
+  std::string isolation;      // Human-readable: "full", or "reduced: " and the reason.
+  std::string cgroup_parent;  // Parent cgroup for the shims; empty: none.
+  std::optional<std::vector<GpuFacts>> gpus;  // See LaunchSettings.
+  std::vector<std::string> node_test;         // Default test command for quarantined nodes.
   bool elsewhere =
       false;            // The nodes are not this machine, so the list of nodes may be unavailable.
   std::string trouble;  // Why `servers` may be outdated; empty if current.

@@ -195,6 +195,7 @@ ManagerSettings manager_settings(const Plan& plan, const DaemonOptions& options)
   settings.launch.log_cap_bytes = file.log_cap_bytes;
   settings.launch.log_files = file.log_files;
   settings.launch.cgroup_parent = plan.site.cgroup_parent;
+  settings.launch.gpus = plan.site.gpus;
   if (!plan.site.node_test.empty()) settings.node_test = plan.site.node_test;
   if (!file.node_test.empty()) settings.node_test = file.node_test;
   settings.retention = file.retention;

@@ -33,6 +33,24 @@ std::int64_t clamp_cpu(std::int64_t cpu_milli) {
   return std::clamp(cpu_milli, kMinCpuMilli, kMaxCpuMilli);
 }
 
+// Sets the devices of the lease. Without the nodes of all its GPUs there is no filter, because it
+// would deny the job its own GPUs.
+void set_devices(LaunchSpec& spec, const std::vector<GpuFacts>& gpus) {
+  spec.gpu_filter = true;
+  for (const int slot : gpus.empty() ? std::vector<int>() : spec.gpus) {
+    const auto index = static_cast<std::size_t>(slot);
+    if (index >= gpus.size() || gpus[index].nodes.empty() || gpus[index].uuid.empty()) {
+      spec.gpu_filter = false;
+      spec.gpu_nodes.clear();
+      spec.gpu_uuids.clear();
+      return;
+    }
+    const std::vector<std::string>& nodes = gpus[index].nodes;
+    spec.gpu_nodes.insert(spec.gpu_nodes.end(), nodes.begin(), nodes.end());
+    spec.gpu_uuids.push_back(gpus[index].uuid);
+  }
+}
+
 }  // namespace
 
 std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
@@ -72,6 +90,7 @@ std::vector<LaunchSpec> launch_specs(const LiveJob& job, const Order& order,
     for (int slot = 0; slot < 64; ++slot) {
       if ((share.slots >> slot & 1) != 0) spec.gpus.push_back(slot);
     }
+    if (settings.gpus) set_devices(spec, *settings.gpus);
     spec.node_rank = static_cast<int>(specs.size());
     spec.token = keyed(settings, "token", spec);
     spec.mark = keyed(settings, "mark", spec);

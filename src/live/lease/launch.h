@@ -2,6 +2,7 @@
 
 // Converts a start order to the launch specification of each node's shim.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "engine/roster/roster.h"
 #include "exec/lease/control.h"
 #include "exec/lease/spec.h"
+#include "exec/machine/machine_facts.h"
 
 namespace muster {
 
@@ -20,6 +22,9 @@ struct LaunchSettings {
   std::int64_t log_cap_bytes = 16 << 20;
   int log_files = 3;
   std::string cgroup_parent;
+  // The GPUs of this machine by slot; empty if they are virtual. Nullopt: another program assigns
+  // the devices.
+  std::optional<std::vector<GpuFacts>> gpus;
 };
 
 // Both return one entry per node of the placement, in its order.

@@ -41,8 +41,15 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
 int nvmlDeviceGetName(void*, char* name, unsigned size) {
   return std::snprintf(name, size, "Fake V100"), 0;
 }
-int nvmlDeviceGetUUID(void*, char* uuid, unsigned size) {
-  return std::snprintf(uuid, size, "GPU-fake"), 0;
+int nvmlDeviceGetMinorNumber(void* device, unsigned* minor) {
+  void* second = nullptr;
+  nvmlDeviceGetHandleByIndex_v2(1, &second);
+  return *minor = device == second ? 0 : 1, 0;  // The first GPU is /dev/nvidia1.
+}
+int nvmlDeviceGetUUID(void* device, char* uuid, unsigned size) {
+  unsigned minor = 0;
+  nvmlDeviceGetMinorNumber(device, &minor);
+  return std::snprintf(uuid, size, "GPU-fake%u", minor), 0;
 }
 int nvmlDeviceGetMemoryInfo(void*, unsigned long long* memory) {
   return memory[0] = 16ULL << 30, 0;
