@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -13,6 +14,7 @@ from .lease import rank
 _MOST_BYTES = 4096  # The manager ignores longer lines.
 _SHORTEST = 0.2  # Minimum seconds for a meaningful rate.
 _since: Optional[Tuple[float, float]] = None  # A reported step and its time: start of the rate.
+_dropped = 0  # Lines that a full pipe did not take; the next line contains the count.
 _torn = False  # The last line was written only in part, e.g. because the disk is full.
 
 
@@ -44,17 +46,25 @@ def _measured(step: Optional[float]) -> Optional[float]:
 
 
 def _append(path: str, line: Dict[str, Any]) -> None:
-    global _torn
+    global _dropped, _torn
+    if _dropped:
+        line["dropped"] = _dropped
     text = (json.dumps(line, separators=(",", ":")) + "\n").encode()
     if len(text) > _MOST_BYTES:
         return
     if _torn:
         text = b"\n" + text
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
     try:
-        _torn = os.write(file, text) < len(text)
-    finally:
-        os.close(file)
+        file = os.open(path, flags, 0o644)
+        try:
+            _torn = os.write(file, text) < len(text)
+        finally:
+            os.close(file)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.ENXIO):  # A pipe that is full or has no reader.
+            _dropped += 1
+        raise
 
 
 def report(*, step: Any = None, epoch: Any = None, loss: Any = None, rate: Any = None,
@@ -66,8 +76,9 @@ def report(*, step: Any = None, epoch: Any = None, loss: Any = None, rate: Any =
     steps of the whole job. `saved` means that a checkpoint contains the work so far; the manager
     prefers to stop jobs that lose little work. `cache` contains the counters of muster.cache, which
     reports them itself. Only rank 0 reports, and only under Muster. Values that cannot be reported
-    (such as NaN) are omitted, and errors (such as a full disk) are ignored: reporting never fails a
-    job.
+    (such as NaN) are omitted, and errors (such as a full disk) are ignored: reporting never fails or
+    blocks a job. The lines that a full pipe does not take are counted, and the next line contains
+    the count.
     """
     try:
         path = os.environ.get("MUSTER_PROGRESS")

@@ -88,6 +88,29 @@ class Report(LibraryTest):
         os.environ["RANK"] = "first"
         muster.report(step=1)
 
+    def test_a_full_pipe_does_not_block_and_its_lines_are_counted(self):
+        os.mkfifo(self.path)
+        muster.report(step=1)  # No reader.
+        reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        writer = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * 4096)
+        os.close(writer)
+        muster.report(step=2)  # No space.
+        while True:
+            try:
+                if not os.read(reader, 1 << 20):
+                    break
+            except BlockingIOError:
+                break
+        before = muster.progress._dropped
+        self.assertGreaterEqual(before, 2)
+        muster.report(step=3)
+        self.assertEqual(json.loads(os.read(reader, 1 << 20)), {"step": 3, "dropped": before})
+        muster.progress._dropped = 0
+
     def test_after_a_line_cut_short_the_next_is_whole(self):
         def half(file, text, real=os.write):
             return real(file, text[:5])
