@@ -89,7 +89,8 @@ TEST_F(ManagerTest, AnOldJournalsEventsAreKeptFromItsLastEntriesOn) {
   crash();
   hammer(home_ + "/journal.db",
          "DROP INDEX attempts_by_end; DROP TABLE events;"
-         "DELETE FROM meta WHERE name = 'events_from'; PRAGMA user_version = 2");
+         "DELETE FROM meta WHERE name = 'events_from'; DROP TABLE audit;"
+         "DROP TABLE ticket_generations; PRAGMA user_version = 2");
   for (int i = 0; i < 2; ++i) {
     start();
     EXPECT_EQ(ask(ListEvents{}, 200), before);

@@ -93,6 +93,7 @@ Result<Journal> Journal::open(const std::string& path) {
   Journal journal(std::move(lock).value(), std::move(database));
   if (MaybeError refusal = journal.prepare()) return *refusal;
   if (MaybeError refusal = journal.read_counters()) return *refusal;
+  if (MaybeError refusal = journal.read_generations()) return *refusal;
   return journal;
 }
 
@@ -128,7 +129,13 @@ MaybeError Journal::prepare() {
       // Deletes the first event after the first ?2 if there are more than ?3 in total.
       {"DELETE FROM events WHERE (SELECT count(*) FROM events WHERE job = ?1) > ?3 AND number ="
        " (SELECT number FROM events WHERE job = ?1 ORDER BY number LIMIT 1 OFFSET ?2)",
-       sql_.thin_events}};
+       sql_.thin_events},
+      {"INSERT INTO audit VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+       sql_.audit},
+      {"DELETE FROM audit WHERE at < ?1 AND number IN"
+       " (SELECT number FROM audit ORDER BY number LIMIT ?2)",
+       sql_.forget_audit},
+      {"REPLACE INTO ticket_generations VALUES (?1, ?2)", sql_.generation}};
   for (const auto& [sql, statement] : all) {
     if (MaybeError refusal = database_.prepare(sql, statement)) return refusal;
   }
@@ -165,6 +172,17 @@ MaybeError Journal::read_counters() {
   next_seq_ = durable_seq_;
   next_id_ = durable_id_;
   return std::nullopt;
+}
+
+MaybeError Journal::read_generations() {
+  Statement read;
+  if (MaybeError refusal =
+          database_.prepare("SELECT uid, generation FROM ticket_generations", read)) {
+    return refusal;
+  }
+  read.start();
+  while (read.next()) generations_[static_cast<std::uint32_t>(read.number(0))] = read.number(1);
+  return read.code() == SQLITE_OK ? std::nullopt : MaybeError(database_.error("cannot read"));
 }
 
 Result<std::uint64_t> Journal::append(JournalEntry entry) {
@@ -209,6 +227,19 @@ MaybeError Journal::put(EventRow event) {
   last_event_ = event.number;
   events_.push_back(std::move(event));
   return std::nullopt;
+}
+
+void Journal::put(AuditRow row) {
+  for (std::string* text :
+       {&row.user, &row.via, &row.address, &row.verb, &row.object, &row.owner, &row.answer}) {
+    if (text->size() > kLargestAuditText) text->resize(kLargestAuditText);
+  }
+  audit_.push_back(std::move(row));
+}
+
+std::uint64_t Journal::raise_ticket_generation(std::uint32_t uid) {
+  raised_.insert(uid);
+  return ++generations_[uid];
 }
 
 Result<std::optional<std::uint64_t>> Journal::job_of_key(const std::string& user,

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,6 +62,8 @@ class Journal {
   MaybeError put(AttemptRow attempt);
   // REQUIRES: ascending numbers. Old events are dropped, see the limits above.
   MaybeError put(EventRow event);
+  // Buffers a row of the audit, which gets the next number. Long texts are shortened.
+  void put(AuditRow row);
   std::uint64_t last_event() const { return last_event_; }    // Last number ever put; 0: none.
   std::uint64_t events_from() const { return events_from_; }  // Older entries have no events.
 
@@ -68,6 +71,11 @@ class Journal {
   // for a job of this journal. The key is deleted with its job.
   Result<std::optional<std::uint64_t>> job_of_key(const std::string& user, const std::string& key);
   MaybeError keep_key(const std::string& user, const std::string& key, std::uint64_t job);
+
+  // A ticket is valid only if it has the current generation of its uid, at first 0.
+  // raise_ticket_generation() buffers the next one and returns it.
+  const std::map<std::uint32_t, std::uint64_t>& ticket_generations() const { return generations_; }
+  std::uint64_t raise_ticket_generation(std::uint32_t uid);
 
   // Writes the buffer in one transaction and returns when it is durable. After an error the buffer
   // is unchanged, and nothing of it may be acknowledged. kBlocked: a retry writes it with
@@ -93,10 +101,14 @@ class Journal {
   // keys and events. Returns their number; less than `most` means that none are left.
   Result<std::size_t> forget_ended_before(Instant before, std::size_t most);
 
+  // Deletes up to `most` of the oldest rows of the audit if they are from before `before`.
+  MaybeError forget_audit_before(Instant before, std::size_t most);
+
  private:
   Journal(FileLock lock, Database database);
   MaybeError prepare();
   MaybeError read_counters();
+  MaybeError read_generations();
   template <class Write>
   MaybeError transact(const Write& write);
   int write_buffered();
@@ -110,7 +122,7 @@ class Journal {
   struct Statements {
     Statement begin, commit, rollback, entry, job, attempt, key, find_key, counters, read, snapshot,
         drop_snapshots, newest, truncate, forget_jobs, forget_attempts, forget_keys, event,
-        thin_events, forget_events;
+        thin_events, forget_events, audit, forget_audit, generation;
   };
   Statements sql_;
   std::unique_ptr<int> log_pages_;  // Size of SQLite's write-ahead log after the last commit.
@@ -126,6 +138,9 @@ class Journal {
   std::map<std::pair<std::uint64_t, std::uint32_t>, AttemptRow> attempts_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> keys_;
   std::vector<EventRow> events_;
+  std::vector<AuditRow> audit_;
+  std::map<std::uint32_t, std::uint64_t> generations_;  // By uid; includes the buffer.
+  std::set<std::uint32_t> raised_;                      // Uids whose generation is not committed.
 
   JournalHealth health_ = JournalHealth::kSound;
   MaybeError failure_;  // Why health_ is not kSound.

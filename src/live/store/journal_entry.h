@@ -12,6 +12,7 @@ namespace muster {
 
 inline constexpr std::size_t kLargestText = std::size_t{1} << 20;        // Body or spec.
 inline constexpr std::size_t kLargestName = 4096;                        // Other texts.
+inline constexpr std::size_t kLargestAuditText = 256;                    // Longer ones are cut.
 inline constexpr std::size_t kLargestSnapshot = std::size_t{512} << 20;  // Body of a snapshot.
 
 struct JournalEntry {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "live/store/audit_reader.h"
 #include "live/store/job_reader.h"
 #include "live/store/journal_reader.h"
 #include "live/store/testing.h"
@@ -242,6 +243,7 @@ TEST(JournalVersions, TheSecondGetsAPlaceForEvents) {
   }
   hammer(scratch / "j.db",
          "DROP INDEX attempts_by_end; DROP TABLE events;"
+         "DROP TABLE audit; DROP TABLE ticket_generations;"
          "DELETE FROM meta WHERE name = 'events_from'; PRAGMA user_version = 2");
   const Result<JobReader> early = JobReader::open(scratch / "j.db");
   ASSERT_FALSE(early.ok());
@@ -262,6 +264,27 @@ TEST(JournalVersions, TheSecondGetsAPlaceForEvents) {
   EXPECT_EQ(reader.events({}).value(), std::vector{event});
 }
 
+TEST(JournalVersions, TheFourthGetsAPlaceForTheAudit) {
+  const Scratch scratch;
+  {
+    Journal journal = Journal::open(scratch / "j.db").value();
+    ASSERT_TRUE(journal.append(entry(1)).ok());
+    ASSERT_FALSE(journal.commit());
+  }
+  hammer(scratch / "j.db",
+         "DROP TABLE audit; DROP TABLE ticket_generations; PRAGMA user_version = 4");
+  Result<Journal> opened = Journal::open(scratch / "j.db");
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_EQ(entries_from(opened.value(), 1).size(), 1U);
+  EXPECT_TRUE(opened.value().ticket_generations().empty());
+  AuditRow row;
+  row.user = "ann";
+  opened.value().put(row);
+  ASSERT_FALSE(opened.value().commit());
+  row.number = 1;
+  EXPECT_EQ(AuditReader::open(scratch / "j.db").value().rows({}).value(), std::vector{row});
+}
+
 TEST(JournalVersions, AStepThatFailsLeavesTheFileAsItWas) {
   const Scratch scratch;
   make_version_one(scratch / "j.db");
@@ -276,11 +299,11 @@ TEST(JournalVersions, AStepThatFailsLeavesTheFileAsItWas) {
 TEST(JournalVersions, ANewerOneIsRefusedAndUntouched) {
   const Scratch scratch;
   { ASSERT_TRUE(Journal::open(scratch / "j.db").ok()); }
-  hammer(scratch / "j.db", "PRAGMA user_version = 5");
+  hammer(scratch / "j.db", "PRAGMA user_version = 6");
   const std::string before = read_bytes(scratch / "j.db");
   expect_unopenable(
       scratch / "j.db",
-      "j.db: written by a newer Muster: version 5, but this one supports versions up to 4");
+      "j.db: written by a newer Muster: version 6, but this one supports versions up to 5");
   EXPECT_EQ(read_bytes(scratch / "j.db"), before);
 }
 

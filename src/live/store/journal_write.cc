@@ -54,7 +54,7 @@ void Journal::give_up(Error error) {
 
 MaybeError Journal::commit() {
   const bool idle = entries_.empty() && jobs_.empty() && attempts_.empty() && keys_.empty() &&
-                    events_.empty() && next_id_ == durable_id_;
+                    events_.empty() && audit_.empty() && raised_.empty() && next_id_ == durable_id_;
   if (health_ == JournalHealth::kSound && idle) return std::nullopt;
   if (MaybeError refusal = transact([&] { return write_buffered(); })) return refusal;
   drop_buffered();
@@ -88,6 +88,11 @@ int Journal::write_buffered() {
     write(sql_.thin_events, event.job, event.job == 0 ? 0 : kFirstEventsOfAJob,
           event.job == 0 ? kMaxEventsOfNoJob : kMaxEventsOfAJob);
   }
+  for (const AuditRow& row : audit_) {
+    write(sql_.audit, row.at, row.uid, row.user, row.via, row.address, row.verb, row.object,
+          row.job, row.owner, static_cast<std::int64_t>(row.status), row.answer, row.dropped);
+  }
+  for (const std::uint32_t uid : raised_) write(sql_.generation, uid, generations_.at(uid));
   write(sql_.counters, next_seq_, next_id_);
   return code;
 }
@@ -98,6 +103,8 @@ void Journal::drop_buffered() {
   attempts_.clear();
   keys_.clear();
   events_.clear();
+  audit_.clear();
+  raised_.clear();
   durable_seq_ = next_seq_;
   durable_id_ = next_id_;
 }
@@ -150,6 +157,13 @@ Result<std::size_t> Journal::forget_ended_before(Instant before, std::size_t mos
   if (refusal) return *refusal;
   checkpoint_if_due();
   return static_cast<std::size_t>(gone);
+}
+
+MaybeError Journal::forget_audit_before(Instant before, std::size_t most) {
+  const auto limit = static_cast<std::uint64_t>(most);
+  const MaybeError refusal = transact([&] { return sql_.forget_audit.run(before, limit); });
+  if (!refusal) checkpoint_if_due();
+  return refusal;
 }
 
 }  // namespace muster

@@ -59,7 +59,19 @@ constexpr const char* kTimeline = R"(
   CREATE INDEX attempts_by_end ON attempts (ended);
 )";
 
-constexpr std::array<const char*, kSchemaVersion> kSteps = {kTruth, kForPeople, kStory, kTimeline};
+// Version 5: the audit, and the generation of each user's valid tickets. The audit has no further
+// index, because it gets a row with every submission and is rarely read.
+constexpr const char* kAudit = R"(
+  CREATE TABLE audit (
+    number INTEGER PRIMARY KEY, at INTEGER NOT NULL, uid INTEGER, user TEXT NOT NULL,
+    via TEXT NOT NULL, address TEXT NOT NULL, verb TEXT NOT NULL, object TEXT NOT NULL,
+    job INTEGER NOT NULL, owner TEXT NOT NULL, status INTEGER NOT NULL, answer TEXT NOT NULL,
+    dropped INTEGER NOT NULL);
+  CREATE TABLE ticket_generations (uid INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
+)";
+
+constexpr std::array<const char*, kSchemaVersion> kSteps = {kTruth, kForPeople, kStory, kTimeline,
+                                                            kAudit};
 
 MaybeError take_steps(Database& database, std::int64_t version) {
   for (auto step = static_cast<std::size_t>(version); step < kSteps.size(); ++step) {

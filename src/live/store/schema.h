@@ -10,7 +10,7 @@
 
 namespace muster {
 
-inline constexpr std::int64_t kSchemaVersion = 4;
+inline constexpr std::int64_t kSchemaVersion = 5;
 // Since this version, entries, jobs and attempts are unchanged.
 inline constexpr std::int64_t kOldestWithJobs = 2;
 
