@@ -153,8 +153,8 @@ MaybeError put(std::vector<std::uint64_t>& to, Written value) {
 // A single word sets `then`, the action after keep_for.
 MaybeError put(OnLost& to, Written value) { return put(to.then, value); }
 
-MaybeError put(std::map<std::string, std::string>&, Written value) {
-  return wrong("a map of variables", value);
+MaybeError put(std::map<std::string, std::string>&, Written) {
+  return Error{"not a map of variables"};
 }
 
 MaybeError add(std::vector<std::string>& to, Written value) {
@@ -176,7 +176,8 @@ MaybeError add_named(std::map<std::string, std::string>& to, std::string_view na
   if (to.size() == kMaxVariables) return too_many(kMaxVariables, "variables");
   const auto [at, added] = to.try_emplace(std::string(name));
   if (!added) return Error{"given twice"};
-  return put(at->second, value);
+  // The value may be a secret, so the message does not contain it.
+  return put(at->second, value) ? MaybeError(Error{"not text"}) : std::nullopt;
 }
 
 MaybeError add_named(OnLost& to, std::string_view name, Written value) {

@@ -87,7 +87,12 @@ MaybeError check_variable(const std::string& name, const std::string& value) {
   if (name.size() + 1 + value.size() >= kMaxWordBytes) {
     return Error{fmt::format("env: {} is longer than {} bytes", in_quotes(name), kMaxWordBytes)};
   }
-  return check_text("env: " + name, value);
+  // The value may be a secret, so the message does not contain it.
+  if (check_text("env", value)) {
+    return Error{
+        fmt::format("env: {}: the value is not UTF-8 or has a zero byte", in_quotes(name))};
+  }
+  return std::nullopt;
 }
 
 MaybeError check_gpus(const JobRequest& request) {

@@ -57,6 +57,7 @@ class RequestSax final : public nlohmann::json_sax<nlohmann::json> {
     const bool first = inside_ == Inside::kNothing;
     if (!first && (inside_ != Inside::kRequest || !field_->takes_map())) return no_place("a map");
     inside_ = first ? Inside::kRequest : Inside::kMap;
+    has_variables_ = has_variables_ || (!first && field_->name == "env");
     return true;
   }
   bool end_object() override {
@@ -77,6 +78,8 @@ class RequestSax final : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(std::size_t position, const std::string& last,
                    const nlohmann::detail::exception&) override {
     constexpr std::size_t kShown = 20;  // Bytes of the last token to show; tokens can be very long.
+    // The text may be the value of a variable, which may be a secret.
+    if (has_variables_) return refuse(fmt::format("not JSON: byte {}", position));
     const std::string_view end =
         std::string_view(last).substr(last.size() - std::min(last.size(), kShown));
     return refuse(fmt::format("not JSON: byte {}, at {}", position, in_quotes(end)));
@@ -110,6 +113,7 @@ class RequestSax final : public nlohmann::json_sax<nlohmann::json> {
   const RequestField* field_ = nullptr;
   std::string variable_;
   std::bitset<64> seen_;
+  bool has_variables_ = false;  // `env` has begun.
   std::string error_;
 };
 

@@ -80,7 +80,7 @@ TEST(JobFile, SaysWhereSomethingIsWrong) {
           {"command:\n  - a\n  - [b]\n", "job.yaml:3: command: not text: nothing"},
           {"command: a\nenv:\n  A: 1\n  MUSTER_X: 2\n",
            "job.yaml:2: env: 'MUSTER_X' is reserved; Muster sets all variables named MUSTER_*"},
-          {"command: a\nenv:\n  A: 1\n  B: [2]\n", "job.yaml:4: env: 'B': not text: nothing"},
+          {"command: a\nenv:\n  A: 1\n  B: [2]\n", "job.yaml:4: env: 'B': not text"},
           {"command: a\nenv: [A]\n", "job.yaml:2: env: a list is not allowed here"},
           {"command: a\ntime_limit: 12:00:00\n",
            "job.yaml:2: time_limit: not a duration: '12:00:00'; write 300s, 5m, 2h or 1d"},
