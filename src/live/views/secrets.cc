@@ -75,16 +75,11 @@ std::string without_secrets(std::string_view text) {
   return without_url_passwords(std::move(out));
 }
 
-void hide_secrets(json& request) {
+void hide_secrets(json& request, EnvValues env) {
   if (!request.is_object()) return;
-  if (const auto env = request.find("env"); env != request.end() && env->is_object()) {
-    for (auto& [name, value] : env->items()) {
-      if (is_secret_name(name)) {
-        value = kHidden;
-      } else if (value.is_string()) {
-        value = without_url_passwords(value.get<std::string>());
-      }
-    }
+  if (const auto found = request.find("env"); found != request.end() && env == EnvValues::kHidden) {
+    if (!found->is_object()) *found = kHidden;
+    for (auto& [name, value] : found->items()) value = kHidden;
   }
   if (const auto command = request.find("command");
       command != request.end() && command->is_array()) {

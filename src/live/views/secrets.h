@@ -1,8 +1,10 @@
 #pragma once
 
-// Hides what is probably a secret in a job's request before it is shown. Used by JobQueries. It
-// cannot recognize every secret: users should pass secrets in files.
+// Hides the values of environment variables, and what is probably a secret in a command line,
+// before a job's request is shown. It cannot recognize every secret in a command line: users should
+// pass secrets in files.
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -16,7 +18,10 @@ bool is_secret_name(std::string_view name);
 // URLs such as "https://user:password@host".
 std::string without_secrets(std::string_view text);
 
-// Hides secrets in the fields `env` and `command` of a request as JSON.
-void hide_secrets(nlohmann::json& request);
+enum class EnvValues : std::uint8_t { kHidden, kShown };
+
+// Hides all values of `env`, unless they are shown to the job's owner, and secrets in `command`, of
+// a request as JSON.
+void hide_secrets(nlohmann::json& request, EnvValues env = EnvValues::kHidden);
 
 }  // namespace muster
