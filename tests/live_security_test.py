@@ -78,7 +78,7 @@ class Tokens(TcpTest):
         path = self.daemon.home / "tokens"
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
         text = path.read_text()
-        self.assertEqual([line.split()[1:] for line in text.splitlines()],
+        self.assertEqual([line.split()[1:4] for line in text.splitlines()],
                          [["ann", "user", "ann"], ["bob", "user", "bob"],
                           ["olga", "operator", "olga"]])
         for token in self.tokens.values():

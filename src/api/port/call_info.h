@@ -8,7 +8,7 @@ namespace muster {
 
 struct CallInfo {
   std::string_view name;    // The operationId in openapi.json.
-  bool writes = false;      // Changes jobs, nodes or profiles; answered after it is on disk.
+  bool writes = false;      // Changes or records something; answered after it is on disk.
   bool from_files = false;  // `muster view` also answers it.
 };
 

@@ -2,7 +2,7 @@
 
 // The calls of the API. Each struct declares one call: its properties (CallInfo) and arguments.
 // Call is the variant of all of them; a Service dispatches it with std::visit. Calls about the past
-// are in past_calls.h.
+// are in past_calls.h, and those about callers in access_calls.h.
 
 #include <array>
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <variant>
 
+#include "api/port/access_calls.h"
 #include "api/port/call_info.h"
 #include "api/port/past_calls.h"
 #include "engine/model/job_request.h"
@@ -44,6 +45,7 @@ struct ListJobs {
 struct ShowJob {
   static constexpr CallInfo kInfo{.name = "showJob"};
   std::string job;
+  bool show_env = false;  // With the values of environment variables; for the job's owner only.
 };
 struct ExplainJob {  // Reasons for the job's state, predicted start, ways to start sooner.
   static constexpr CallInfo kInfo{.name = "explainJob"};
@@ -126,7 +128,8 @@ using Call =
     std::variant<SubmitJob, PlanJob, ListJobs, ShowJob, ExplainJob, CancelJob, HoldJob, ReleaseJob,
                  FindLog, ListNodes, DrainNode, UndrainNode, ListTenants, ListProfiles, KeepProfile,
                  ListEvents, ShowHealth, ShowMetrics, ShowMe, ShowTimeline, ShowUsage, ListRuns,
-                 CompareRuns, ShowPage, ShowWhatIf, ShowFleet, ShowWholeJob, RetryJob, ListParts>;
+                 CompareRuns, ShowPage, ShowWhatIf, ShowFleet, ShowWholeJob, RetryJob, ListParts,
+                 ListAudit, GiveTicket, LogOut>;
 
 inline const CallInfo& info_of(const Call& call) {
   return std::visit([](const auto& each) -> const CallInfo& { return each.kInfo; }, call);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "api/port/access_routes.h"
 #include "api/port/past_routes.h"
 #include "base/text/text.h"
 
@@ -25,6 +26,7 @@ constexpr std::array<int, 10> kSubmits = {200, 201, 400, 401, 403, 408, 413, 415
 constexpr std::array<int, 9> kPlans = {200, 400, 401, 403, 408, 413, 415, 429, 503};
 constexpr std::array<int, 8> kOfANode = {200, 400, 401, 403, 404, 409, 429, 503};
 constexpr std::array<int, 7> kTickets = {201, 400, 401, 403, 409, 429, 503};
+constexpr std::array<int, 7> kLogOuts = {200, 400, 401, 403, 409, 429, 503};
 constexpr std::array<int, 7> kOfThePast = {200, 400, 401, 403, 404, 429, 503};
 constexpr std::array<int, 4> kHealth = {200, 400, 429, 503};
 
@@ -33,6 +35,10 @@ constexpr std::array<std::string_view, 10> kListNames = {
 constexpr std::array<std::string_view, 5> kLogNames = {"lease", "node", "offset", "limit",
                                                        "follow"};
 constexpr std::array<std::string_view, 3> kEventNames = {"after", "limit", "follow"};
+
+constexpr std::array<std::string_view, 1> kShowNames = {"show_env"};
+constexpr std::array<std::string_view, 6> kAuditNames = {"user", "job",    "since",
+                                                         "verb", "before", "limit"};
 
 constexpr std::array<std::string_view, 3> kTimelineNames = {"run", "from", "to"};
 constexpr std::array<std::string_view, 4> kUsageNames = {"run", "from", "to", "points"};
@@ -226,13 +232,23 @@ Result<Routed> openapi(const RequestTarget&, const HttpRequest&) {
 }
 
 Result<Routed> ticket(const RequestTarget&, const HttpRequest&) {
-  return Routed{.reply = Reply::kTicket, .call = ShowHealth{}};
+  return Routed{.reply = Reply::kTicket, .call = GiveTicket{}};
+}
+
+Result<Routed> log_out(const RequestTarget&, const HttpRequest&) {
+  return Routed{.reply = Reply::kLogOut, .call = LogOut{}};
+}
+
+Result<Routed> show_job(const RequestTarget& target, const HttpRequest&) {
+  const Result<bool> show_env = yes_or_no(target, "show_env");
+  if (!show_env.ok()) return show_env.error();
+  return Routed{.call = ShowJob{target.path[2], show_env.value()}};
 }
 
 constexpr std::array kRoutes = {
     route<SubmitJob>("POST", "/v1/jobs", kSubmits, {}, submit),
     route<ListJobs>("GET", "/v1/jobs", kReads, kListNames, list_jobs),
-    route<ShowJob>("GET", "/v1/jobs/{id}", kOfAJob),
+    route<ShowJob>("GET", "/v1/jobs/{id}", kOfAJob, kShowNames, show_job),
     route<ExplainJob>("GET", "/v1/jobs/{id}/why", kOfAJob),
     route<PlanJob>("POST", "/v1/plan", kPlans, {}, plan),
     route<CancelJob>("POST", "/v1/jobs/{id}/cancel", kOfAJob),
@@ -248,7 +264,9 @@ constexpr std::array kRoutes = {
     route<ListParts>("GET", "/v1/parts", kReads),
     route<ListProfiles>("GET", "/v1/profiles", kReads),
     route<KeepProfile>("POST", "/v1/profiles", kPlans, {}, keep_profile),
-    Route{"POST", "/v1/ticket", {}, {}, kTickets, ticket},
+    route<GiveTicket>("POST", "/v1/ticket", kTickets, {}, ticket),
+    route<LogOut>("POST", "/v1/logout", kLogOuts, {}, log_out),
+    route<ListAudit>("GET", "/v1/audit", kReads, kAuditNames, read_audit),
     route<ShowMe>("GET", "/v1/me", kReads),
     route<ShowTimeline>("GET", "/v1/timeline", kOfThePast, kTimelineNames, read_timeline),
     route<ShowUsage>("GET", "/v1/usage", kOfThePast, kUsageNames, read_usage),
@@ -302,6 +320,23 @@ std::span<const Route> routes() { return kRoutes; }
 
 bool is_open_to_all(std::string_view target) {
   return target.substr(0, target.find('?')) == "/healthz";
+}
+
+AskedCall asked_call(const HttpRequest& request) {
+  const Result<RequestTarget> target = read_target(request.target);
+  if (!target.ok()) return {};
+  const std::vector<std::string>& path = target.value().path;
+  const std::string_view method =
+      request.method == "HEAD" ? "GET" : std::string_view(request.method);
+  for (const Route& route : kRoutes) {
+    if (route.method != method || !matches(route.path, path)) continue;
+    AskedCall asked{std::string(route.call), ""};
+    if (route.path.find("{id}") != std::string_view::npos && is_job_word(path[2])) {
+      asked.object = "job " + path[2];
+    }
+    return asked;
+  }
+  return {};
 }
 
 std::variant<Routed, Problem> find_route(const HttpRequest& request) {

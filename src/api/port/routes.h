@@ -26,7 +26,8 @@ enum class Reply : std::uint8_t {
   kFollowEvents,  // A stream of events; the call is the first ListEvents.
   kMetrics,       // The manager's answer, followed by the server's own metrics.
   kOpenApi,       // openapi.json, without a call.
-  kTicket,        // A new ticket for the caller, without a call.
+  kTicket,        // A new ticket for the caller, after the manager's answer.
+  kLogOut,        // The manager's answer; it has the new generation of the caller's tickets.
 };
 
 struct Routed {
@@ -66,6 +67,14 @@ std::span<const Route> routes();
 
 // Parses the request and finds its route. Does no I/O.
 std::variant<Routed, Problem> find_route(const HttpRequest& request);
+
+// Returns the name of the call that a rejected request asked for, and its object, such as "job 12".
+// Both are empty if there is no such path. Contains no other text of the request.
+struct AskedCall {
+  std::string call;
+  std::string object;
+};
+AskedCall asked_call(const HttpRequest& request);
 
 // Returns whether this target needs no authentication.
 bool is_open_to_all(std::string_view target);

@@ -56,6 +56,38 @@ TEST(Routes, ReadsParameters) {
   EXPECT_TRUE(routed("HEAD", "/v1/nodes").without_body);
 }
 
+TEST(Routes, ReadsFiltersOfTheAudit) {
+  const auto all = std::get<ListAudit>(routed("GET", "/v1/audit").call);
+  EXPECT_EQ(all.limit, 100u);
+  EXPECT_FALSE(all.job || all.before || all.since);
+  const auto some = std::get<ListAudit>(
+      routed("GET", "/v1/audit?user=ann&job=12&since=1.5&verb=cancelJob&before=9&limit=7").call);
+  EXPECT_EQ(some.user + some.verb, "anncancelJob");
+  EXPECT_EQ(some.job, 12u);
+  EXPECT_EQ(some.since, 1.5);
+  EXPECT_EQ(some.before, 9u);
+  EXPECT_EQ(some.limit, 7u);
+  EXPECT_TRUE(std::get<ShowJob>(routed("GET", "/v1/jobs/3?show_env=1").call).show_env);
+  EXPECT_FALSE(std::get<ShowJob>(routed("GET", "/v1/jobs/3").call).show_env);
+  EXPECT_EQ(routed("POST", "/v1/logout").reply, Reply::kLogOut);
+}
+
+TEST(Routes, NamesTheCallOfARejectedRequest) {
+  const auto asked = [](const char* method, const char* target) {
+    HttpRequest request;
+    request.method = method;
+    request.target = target;
+    const AskedCall call = asked_call(request);
+    return call.call + "|" + call.object;
+  };
+  EXPECT_EQ(asked("POST", "/v1/jobs/12_*/cancel"), "cancelJob|job 12_*");
+  EXPECT_EQ(asked("HEAD", "/v1/jobs/12/log?limit=0"), "readLog|job 12");
+  EXPECT_EQ(asked("GET", "/v1/jobs/muster-0123"), "showJob|");
+  EXPECT_EQ(asked("POST", "/v1/nodes/secret/drain"), "drainNode|");
+  EXPECT_EQ(asked("GET", "/v1/nowhere"), "|");
+  EXPECT_EQ(asked("GET", "%"), "|");
+}
+
 TEST(Routes, ReadsLooksAtThePast) {
   const auto timeline =
       std::get<ShowTimeline>(routed("GET", "/v1/timeline?run=2&from=1.5&to=1e6").call);

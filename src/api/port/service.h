@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,7 +38,8 @@ struct LogPlace {
   std::function<std::unique_ptr<LogSource>()> open;
   std::uint64_t job = 0;
   std::uint32_t lease = 0;
-  bool over = false;  // The output is complete.
+  bool over = false;      // The output is complete.
+  std::string user = {};  // Owner of the job.
 };
 
 struct Answer {
@@ -62,12 +64,31 @@ struct Note {
 };
 using Notes = std::shared_ptr<const std::vector<Note>>;
 
+// A decision of the server itself, for the audit: a refusal, or a changed token file.
+struct ServerAct {
+  Caller caller;       // Without a user if the caller is not authenticated.
+  std::string call;    // CallInfo::name, or a name of the server; empty: not known.
+  std::string object;  // For example "job 12"; may be empty.
+  int status = 0;      // HTTP status of the answer.
+  std::string answer;  // Short text. Contains no credentials.
+};
+
+// The current generation of the tickets of each uid; 0 for other uids. See tickets.h.
+using TicketGenerations = std::map<std::uint32_t, std::uint64_t>;
+
 class Service {
  public:
   virtual ~Service() = default;
 
   // `done` is called exactly once, unless the manager ends first.
   virtual void call(Caller caller, Call call, std::function<void(Answer)> done) = 0;
+
+  // Adds the decision to the audit. Any thread. Does not block; a flood of refusals is counted and
+  // dropped.
+  virtual void record(ServerAct /*act*/) {}
+
+  // The server calls this once, before its first call().
+  virtual TicketGenerations ticket_generations() const { return {}; }
 
   // Calls `news` with every later event, in order, on the manager's thread. `news` must not block.
   // There is one watcher at a time; an empty function removes it.

@@ -90,7 +90,6 @@ Auth::Auth(AuthSettings settings, std::optional<TokenFile> tokens, std::optional
     : settings_(std::move(settings)), tokens_(std::move(tokens)), tickets_(std::move(tickets)) {
   for (std::string& host : settings_.hosts) host = lowered(host);
   settings_.hosts.emplace_back("localhost");
-  ours_ = {user_name(0), user_name(::geteuid())};
   if (const std::string own = host_name(); !own.empty()) settings_.hosts.push_back(lowered(own));
 }
 
@@ -128,11 +127,11 @@ Result<Caller> Auth::token_caller(const std::string& authorization) {
   }
   const std::string_view given = trim(std::string_view(authorization).substr(kScheme.size()));
   if (tickets_) {
-    if (const auto user = tickets_->user_of(given, std::time(nullptr))) {
+    if (const auto owner = tickets_->owner_of(given, std::time(nullptr))) {
       Result<Caller> caller =
-          local_caller(*user, std::find(ours_.begin(), ours_.end(), *user) != ours_.end());
+          local_caller(owner->user, owner->uid == 0 || owner->uid == ::geteuid());
       if (!caller.ok()) return caller;
-      caller.value().uid = uid_of(*user);
+      caller.value().uid = owner->uid;
       caller.value().via = "ticket";
       return caller;
     }
@@ -146,16 +145,24 @@ Result<Caller> Auth::token_caller(const std::string& authorization) {
   return caller;
 }
 
-Result<Auth::Given> Auth::give_ticket(const Peer& peer, const Caller& caller) const {
+MaybeError Auth::may_have_ticket(const Peer& peer) const {
   if (peer.over_tcp)
     return Error{"tickets are issued only on the manager's machine", ErrorCode::kForbidden};
   if (!tickets_) return Error{"this manager has no address for browsers", ErrorCode::kConflict};
-  return make_ticket(caller.user, kTicketSeconds);
+  return std::nullopt;
 }
 
-Auth::Given Auth::make_ticket(const std::string& user, std::int64_t seconds) const {
+Auth::Given Auth::make_ticket(const Tickets::Owner& owner, std::int64_t seconds) const {
   const std::int64_t until = std::time(nullptr) + seconds;
-  return {tickets_->make(user, until), until};
+  return {tickets_->make(owner, until), until};
+}
+
+void Auth::set_ticket_generation(std::uint32_t uid, std::uint64_t generation) {
+  if (tickets_) tickets_->set_generation(uid, generation);
+}
+
+std::vector<TokenChange> Auth::token_changes() {
+  return tokens_ ? tokens_->changes() : std::vector<TokenChange>();
 }
 
 MaybeError Auth::check_origin(const Peer& peer, const HttpRequest& request) const {

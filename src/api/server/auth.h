@@ -65,14 +65,18 @@ class Auth {
   // which indicate DNS rebinding.
   MaybeError check_origin(const Peer& peer, const HttpRequest& request) const;
 
-  // Creates a ticket for the caller's browser. Only callers on the Unix socket get one: a token has
-  // a role, which a ticket would not keep.
+  // A caller on the Unix socket may have a ticket for a browser. A token has a role, which a ticket
+  // would not keep.
+  MaybeError may_have_ticket(const Peer& peer) const;
   struct Given {
     std::string ticket;
     std::int64_t until = 0;  // Seconds since 1970.
   };
-  Result<Given> give_ticket(const Peer& peer, const Caller& caller) const;
-  Given make_ticket(const std::string& user, std::int64_t seconds) const;  // REQUIRES: tickets.
+  Given make_ticket(const Tickets::Owner& owner, std::int64_t seconds) const;  // REQUIRES: tickets.
+  void set_ticket_generation(std::uint32_t uid, std::uint64_t generation);
+
+  // Returns how the token file has changed since the last call.
+  std::vector<TokenChange> token_changes();
 
  private:
   // A user of this machine. `ours`: the user is root or the daemon's own user.
@@ -82,7 +86,6 @@ class Auth {
   AuthSettings settings_;
   std::optional<TokenFile> tokens_;
   std::optional<Tickets> tickets_;
-  std::vector<std::string> ours_;  // Names of root and of the daemon's own user.
 };
 
 }  // namespace muster

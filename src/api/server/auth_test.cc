@@ -104,8 +104,10 @@ TEST(Tokens, AreFoundByTheirFingerprint) {
   const Folder folder;
   const std::string ann = make_token().value();
   const std::string bob = make_token().value();
-  folder.write("t", "# people\n\n" + token_line(ann, {"ann", true}, "laptop").value() + "  " +
-                        token_line(bob, {"bob", false}, "ci").value());
+  folder.write(
+      "t", "# people\n\n" +
+               token_line(ann, {.user = "ann", .name = "laptop", .is_operator = true}).value() +
+               "  " + token_line(bob, {.user = "bob", .name = "ci", .is_operator = false}).value());
   TokenFile file = TokenFile::open(folder / "t").value();
   const auto found = file.find(ann).value();
   ASSERT_TRUE(found);
@@ -117,7 +119,8 @@ TEST(Tokens, AreFoundByTheirFingerprint) {
     EXPECT_FALSE(file.find(wrong).value());
   }
   // The hash in the file is not a token.
-  const std::string line = token_line(ann, {"ann", true}, "x").value();
+  const std::string line =
+      token_line(ann, {.user = "ann", .name = "x", .is_operator = true}).value();
   EXPECT_FALSE(file.find(line.substr(0, 64)).value());
   EXPECT_EQ(line.find(ann), std::string::npos);
 }
@@ -125,7 +128,8 @@ TEST(Tokens, AreFoundByTheirFingerprint) {
 TEST(Tokens, AreReadAgainWhenTheyChange) {
   const Folder folder;
   const std::string token = make_token().value();
-  const std::string line = token_line(token, {"ann", false}, "x").value();
+  const std::string line =
+      token_line(token, {.user = "ann", .name = "x", .is_operator = false}).value();
   folder.write("t", line);
   TokenFile file = TokenFile::open(folder / "t").value();
   EXPECT_TRUE(file.find(token).value());
@@ -159,7 +163,8 @@ TEST(Tokens, FilesThatOthersCanReadAreRefused) {
 
 TEST(Tokens, BadLinesAreNamedWithoutTheirContent) {
   const Folder folder;
-  const std::string good = token_line("t", {"ann", false}, "x").value();
+  const std::string good =
+      token_line("t", {.user = "ann", .name = "x", .is_operator = false}).value();
   const std::string print = good.substr(0, 64);
   for (const std::string& bad :
        {std::string("secret ann user x"), print + " ann user", print + " ann king x",
@@ -171,8 +176,8 @@ TEST(Tokens, BadLinesAreNamedWithoutTheirContent) {
     EXPECT_EQ(file.error().message.find("secret"), std::string::npos);
     EXPECT_EQ(file.error().message.find(print), std::string::npos);
   }
-  EXPECT_FALSE(token_line("t", {"two words", false}, "x").ok());
-  EXPECT_FALSE(token_line("t", {"ann", false}, "two\nlines").ok());
+  EXPECT_FALSE(token_line("t", {.user = "two words", .name = "x", .is_operator = false}).ok());
+  EXPECT_FALSE(token_line("t", {.user = "ann", .name = "two\nlines", .is_operator = false}).ok());
 }
 
 }  // namespace

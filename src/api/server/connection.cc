@@ -49,6 +49,7 @@ void Connection::start() {
 
 void Connection::turn_away() {
   context_.figures->count_turned_away();
+  record_refusal(Error{"too many connections", ErrorCode::kBusy}, {});
   wire_->start_tls_handshake([self = shared_from_this()](bool ok, std::size_t) {
     if (self->closed()) return;
     if (!ok) return self->close();
@@ -110,7 +111,10 @@ bool Connection::admit() {
   admitted_ = true;
   without_body_ = head.method == "HEAD";
   began_ = Clock::now();
-  if (MaybeError refusal = context_.auth->check_origin(peer_, head)) return answer(*refusal), false;
+  if (MaybeError refusal = context_.auth->check_origin(peer_, head)) {
+    record_refusal(*refusal, asked_call(head));
+    return answer(*refusal), false;
+  }
   if (caller_ && !peer_.over_tcp) return true;
   Result<Caller> found = context_.auth->caller(peer_, head);
   if (found.ok()) {
@@ -120,6 +124,7 @@ bool Connection::admit() {
   }
   caller_.reset();
   if (is_open_to_all(head.target) || file_of(head) != nullptr) return true;
+  record_refusal(found.error(), asked_call(head));
   return answer(found.error()), false;
 }
 
@@ -137,15 +142,6 @@ void Connection::answer_file(const DashFile& file) {
   answer(200, file.gzip, file.content_type, dash_headers());
 }
 
-void Connection::answer_ticket() {
-  const Result<Auth::Given> given = context_.auth->give_ticket(peer_, *caller_);
-  if (!given.ok()) return answer(given.error());
-  const auto& [ticket, until] = given.value();
-  const nlohmann::json body = {
-      {"ticket", ticket}, {"until", until}, {"user", caller_->user}, {"url", context_.url}};
-  answer(201, body.dump() + "\n", kJson, {});
-}
-
 void Connection::start_call(Routed routed) {
   state_ = State::kAsking;
   route_ = routed.route;
@@ -153,6 +149,8 @@ void Connection::start_call(Routed routed) {
   switch (routed.reply) {
     case Reply::kTicket:
       return answer_ticket();
+    case Reply::kLogOut:
+      return answer_log_out(std::move(routed.call));
     case Reply::kOpenApi:
       return answer(200, openapi_json(), kJson, {});
     case Reply::kMetrics:

@@ -31,9 +31,9 @@ struct ConnectionLimits {
   Duration answer_time = kAnswerTime;             // For the manager's answer.
   Duration write_time = Duration::seconds(30);    // For the client to accept 256 KiB.
   Duration unauthenticated_idle_time = Duration::seconds(5);  // Idle time without a token.
-  Duration heartbeat = Duration::seconds(15);    // Interval of heartbeats in event streams.
-  Duration rights_time = Duration::seconds(15);  // Interval of authentication checks.
-  std::size_t queue_bytes = 1U << 20U;           // Maximum unsent bytes per stream.
+  Duration heartbeat = Duration::seconds(15);   // Interval of heartbeats in event streams.
+  Duration rights_time = Duration::seconds(3);  // Interval of authentication checks of streams.
+  std::size_t queue_bytes = 1U << 20U;          // Maximum unsent bytes per stream.
   // Maximum total bytes of answers over TCP that are larger than 256 KiB. A user may have at most a
   // quarter of it, or one answer of any size.
   std::size_t large_bytes = 256U << 20U;
@@ -90,6 +90,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   void start_call(Routed routed);
   void answer_file(const DashFile& file);
   void answer_ticket();
+  void answer_log_out(Call call);
+  void record_refusal(const Error& error, AskedCall asked);
   void answer(int status, std::string_view body, std::string_view content_type,
               std::string_view headers);
   void answer(const Problem& problem);

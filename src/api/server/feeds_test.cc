@@ -153,7 +153,7 @@ TEST(Events, OfOthersAreForOperators) {
   const std::string token = make_token().value();
   ServerSettings settings;
   const Folder folder;
-  folder.write("t", token_line(token, {"ann", false}, "x").value());
+  folder.write("t", token_line(token, {.user = "ann", .name = "x", .is_operator = false}).value());
   settings.tcp_address = "127.0.0.1:0";
   settings.token_file = folder / "t";
   ServerTest test([past](const Caller& caller, const Call& call) { return (*past)(caller, call); },

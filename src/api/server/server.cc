@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +20,7 @@ namespace muster {
 namespace {
 
 constexpr Duration kTick = Duration::micros(200'000);
+constexpr int kTicksPerTokenLook = 10;
 
 // Maximum number of rejected connections that get an answer; others are just closed.
 constexpr std::size_t kMaxTurnedAway = 32;
@@ -81,6 +83,7 @@ struct ApiServer::Parts {
   bool is_crowded(const Peer& peer) const;
   bool is_full(const Peer& peer) const;
   bool make_room(const Peer& peer);
+  void record_token_changes();
   void tick();
   void stop();
 
@@ -95,6 +98,7 @@ struct ApiServer::Parts {
   ConnectionContext context;
   std::vector<std::shared_ptr<Connection>> connections;
   std::vector<std::shared_ptr<Connection>> turned_away;
+  int ticks = 0;
   std::thread thread;
 };
 
@@ -225,7 +229,22 @@ void ApiServer::Parts::take(Fd socket, bool tcp) {
   figures.set_connections(connections.size());
 }
 
+// Reports changes of the token file, also while no caller uses a token.
+void ApiServer::Parts::record_token_changes() {
+  for (const TokenChange& change : auth->token_changes()) {
+    const TokenFacts& token = change.token;
+    const std::string role = token.is_operator ? "operator" : "user";
+    context.service->record(
+        {.caller = {.user = user_name(change.by), .uid = change.by, .via = "token file"},
+         .call = change.created ? "createToken" : "revokeToken",
+         .object = "token " + token.name,
+         .status = 200,
+         .answer = fmt::format("{} {}, fingerprint {}", role, token.user, token.fingerprint)});
+  }
+}
+
 void ApiServer::Parts::tick() {
+  if (++ticks % kTicksPerTokenLook == 0) record_token_changes();
   const auto now = Connection::Clock::now();
   for (auto* list : {&connections, &turned_away}) {
     for (const auto& connection : *list) connection->tick(now);
@@ -273,6 +292,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(ServerSettings settings, Serv
     tickets = std::move(opened.value());
   }
   parts->auth.emplace(parts->settings.auth, std::move(keys.value().tokens), std::move(tickets));
+  for (const auto& [uid, generation] : service.ticket_generations()) {
+    parts->auth->set_ticket_generation(uid, generation);
+  }
   parts->context.loop = std::make_shared<EventLoop>();
   parts->context.service = &service;
   parts->context.auth = &*parts->auth;
@@ -305,7 +327,9 @@ const std::string& ApiServer::url() const { return parts_->url; }
 const std::string& ApiServer::tcp_trouble() const { return parts_->tcp_trouble; }
 
 std::string ApiServer::url_for(const std::string& user, std::int64_t seconds) const {
-  return parts_->url + "#ticket=" + parts_->auth->make_ticket(user, seconds).ticket;
+  const bool own = user == user_name(::geteuid());  // It may be a number, without an account.
+  const Tickets::Owner owner{own ? ::geteuid() : uid_of(user), user};
+  return parts_->url + "#ticket=" + parts_->auth->make_ticket(owner, seconds).ticket;
 }
 
 std::uint16_t ApiServer::tcp_port() const {

@@ -41,6 +41,15 @@ class FakeService final : public Service {
     });
   }
 
+  void record(ServerAct act) override {
+    const std::lock_guard lock(mutex_);
+    acts_.push_back(std::move(act));
+  }
+  std::vector<ServerAct> acts() {
+    const std::lock_guard lock(mutex_);
+    return acts_;
+  }
+
   void watch(std::function<void(Notes)> news) override {
     const std::lock_guard lock(mutex_);
     news_ = std::move(news);
@@ -103,6 +112,7 @@ class FakeService final : public Service {
   std::condition_variable ready_;
   std::deque<std::function<void()>> queue_;
   std::function<void(Notes)> news_;
+  std::vector<ServerAct> acts_;
   bool over_ = false;  // This and the members below are used only by the thread.
   bool hang_ = false;
   std::vector<std::function<void(Answer)>> hung_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -73,11 +74,11 @@ TEST(Tcp, LetsNobodyInWithoutAToken) {
 }
 
 struct TicketTest {
-  TicketTest() {
+  explicit TicketTest(FakeService::Handler handler = nullptr) {
     ServerSettings settings;
     settings.tcp_address = "127.0.0.1:0";
     settings.ticket_key = folder / "key";
-    test = std::make_unique<ServerTest>(nullptr, std::move(settings));
+    test = std::make_unique<ServerTest>(std::move(handler), std::move(settings));
   }
   std::string ticket() const {
     const std::string answer = test->connect().ask(post("/v1/ticket"));
@@ -95,16 +96,53 @@ TEST(Tickets, LetABrowserInAsWhoTheSocketSays) {
   const std::string answer = one.test->connect().ask(post("/v1/ticket"));
   const auto given = nlohmann::json::parse(body_of(answer));
   EXPECT_EQ(given["url"], fmt::format("http://127.0.0.1:{}/", one.test->server->tcp_port()));
-  EXPECT_TRUE(one.test->service.calls().empty());
+  ASSERT_EQ(one.test->service.calls().size(), 1u) << "the manager records it";
+  EXPECT_EQ(one.test->service.calls()[0].second, "giveTicket");
   const std::string ticket = given["ticket"];
   RawClient client = one.connect();
   EXPECT_EQ(status_of(client.ask(get("/v1/nodes", TcpTest::with(ticket)))), 200);
   const auto calls = one.test->service.calls();
-  ASSERT_EQ(calls.size(), 1u);
-  EXPECT_EQ(calls[0].first.user, given["user"]);
-  EXPECT_TRUE(calls[0].first.is_operator);  // The user of this test runs the server.
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[1].first.user, given["user"]);
+  EXPECT_EQ(calls[1].first.uid, ::geteuid());
+  EXPECT_EQ(calls[1].first.via, "ticket");
+  EXPECT_TRUE(calls[1].first.is_operator);  // The user of this test runs the server.
   EXPECT_EQ(status_of(one.connect().ask(get("/v1/nodes", TcpTest::with(ticket + "0")))), 401);
   EXPECT_EQ(status_of(one.connect().ask(get("/v1/nodes"))), 401);
+}
+
+TEST(Tickets, EndWithALogout) {
+  TicketTest one([](const Caller&, const Call& call) {
+    return std::holds_alternative<LogOut>(call)
+               ? Answer{200, R"({"user":"x","generation":4})", std::nullopt}
+               : Answer{200, "{}", std::nullopt};
+  });
+  const std::string ticket = one.ticket();
+  RawClient client = one.connect();
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes", TcpTest::with(ticket)))), 200);
+  EXPECT_EQ(status_of(one.test->connect().ask(post("/v1/logout"))), 200);
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes", TcpTest::with(ticket)))), 401);
+  EXPECT_EQ(status_of(one.connect().ask(get("/v1/nodes", TcpTest::with(one.ticket())))), 200);
+}
+
+TEST(Tcp, RefusalsAreRecordedWithoutCredentials) {
+  TcpTest tcp;
+  const std::string wrong = make_token().value();
+  EXPECT_EQ(status_of(tcp.connect().ask(get("/v1/jobs/12/log", TcpTest::with(wrong)))), 401);
+  EXPECT_EQ(status_of(tcp.connect().ask(get("/" + wrong))), 401);
+  EXPECT_EQ(status_of(tcp.connect().ask(post("/v1/ticket", "", TcpTest::with(tcp.ann)))), 403);
+  const std::vector<ServerAct> acts = tcp.test->service.acts();
+  ASSERT_EQ(acts.size(), 3u);
+  EXPECT_EQ(acts[0].call + " " + acts[0].object, "readLog job 12");
+  EXPECT_EQ(acts[0].status, 401);
+  EXPECT_EQ(acts[0].caller.user, "");
+  EXPECT_EQ(acts[0].caller.address, "127.0.0.1");
+  EXPECT_EQ(acts[1].call, "");
+  EXPECT_EQ(acts[2].caller.user, "ann");
+  EXPECT_EQ(acts[2].caller.via, "token laptop");
+  for (const ServerAct& act : acts) {
+    EXPECT_EQ((act.call + act.object + act.answer).find(wrong), std::string::npos);
+  }
 }
 
 // Else a token for one who may little would become a ticket for one who may much.

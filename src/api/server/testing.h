@@ -37,8 +37,9 @@ struct TcpTest {
   explicit TcpTest(ServerSettings settings = {}) {
     ann = make_token().value();
     op = make_token().value();
-    folder.write("t", token_line(ann, {"ann", false}, "laptop").value() +
-                          token_line(op, {"root", true}, "desk").value());
+    folder.write("t",
+                 token_line(ann, {.user = "ann", .name = "laptop", .is_operator = false}).value() +
+                     token_line(op, {.user = "root", .name = "desk", .is_operator = true}).value());
     settings.tcp_address = "127.0.0.1:0";
     settings.token_file = folder / "t";
     test = std::make_unique<ServerTest>(nullptr, std::move(settings));

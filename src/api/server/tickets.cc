@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-constexpr std::string_view kKind = "ticket1";  // Version of the ticket format.
+constexpr std::string_view kKind = "ticket2";  // Version of the ticket format.
 constexpr std::size_t kMaxTicketBytes = 1024;
 
 }  // namespace
@@ -43,25 +43,37 @@ std::string Tickets::sign(std::string_view ticket) const {
   return to_hex({out.data(), length});
 }
 
-std::string Tickets::make(std::string_view user, std::int64_t until) const {
+std::uint64_t Tickets::generation_of(std::uint32_t uid) const {
+  const auto found = generations_.find(uid);
+  return found == generations_.end() ? 0 : found->second;
+}
+
+std::string Tickets::make(const Owner& owner, std::int64_t until) const {
+  const std::string_view user = owner.user;
   const std::string words = fmt::format(
-      "{}.{}.{}", kKind, to_hex({reinterpret_cast<const unsigned char*>(user.data()), user.size()}),
-      until);
+      "{}.{}.{}.{}.{}", kKind, owner.uid, generation_of(owner.uid),
+      to_hex({reinterpret_cast<const unsigned char*>(user.data()), user.size()}), until);
   return words + "." + sign(words);
 }
 
-std::optional<std::string> Tickets::user_of(std::string_view ticket, std::int64_t now) const {
+std::optional<Tickets::Owner> Tickets::owner_of(std::string_view ticket, std::int64_t now) const {
   if (ticket.size() > kMaxTicketBytes) return std::nullopt;
   const std::vector<std::string_view> parts = split(ticket, '.');
-  if (parts.size() != 4 || parts[0] != kKind) return std::nullopt;
+  if (parts.size() != 6 || parts[0] != kKind) return std::nullopt;
   const std::string right = sign(ticket.substr(0, ticket.rfind('.')));
-  if (parts[3].size() != right.size() ||
-      CRYPTO_memcmp(parts[3].data(), right.data(), right.size()) != 0) {
+  if (parts[5].size() != right.size() ||
+      CRYPTO_memcmp(parts[5].data(), right.data(), right.size()) != 0) {
     return std::nullopt;
   }
-  const Result<std::int64_t> until = parse_int(parts[2]);
-  if (!until.ok() || until.value() <= now) return std::nullopt;
-  return from_hex(parts[1]);
+  const Result<std::int64_t> uid = parse_int(parts[1]);
+  const Result<std::int64_t> generation = parse_int(parts[2]);
+  std::optional<std::string> user = from_hex(parts[3]);
+  const Result<std::int64_t> until = parse_int(parts[4]);
+  if (!uid.ok() || !generation.ok() || !user || !until.ok()) return std::nullopt;
+  Owner owner{static_cast<std::uint32_t>(uid.value()), std::move(*user)};
+  const bool current = static_cast<std::uint64_t>(generation.value()) == generation_of(owner.uid);
+  if (!current || until.value() <= now) return std::nullopt;
+  return owner;
 }
 
 }  // namespace muster

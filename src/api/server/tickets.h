@@ -1,13 +1,15 @@
 #pragma once
 
 // Tickets sign a user in over TCP with a browser. The Unix socket, where the kernel identifies the
-// user, issues them. A ticket contains the user name, the expiry time, and an HMAC of both and of
-// the server's URL. Only the server has the key. So the server stores no tickets, and they survive
-// a restart if the key does. They are invalid at any other URL: a process that takes over the
-// address receives tickets from browsers, but cannot use them at the server's new address. Used by
-// Auth.
+// user, issues them. A ticket contains the uid and the user name, a generation number, the expiry
+// time, and an HMAC of these and of the server's URL. Only the server has the key. A ticket is
+// valid only while its generation is the current one of its uid, so a higher one ends all tickets.
+// So the server stores no tickets, and they survive a restart if the key does. They are invalid at
+// any other URL: a process that takes over the address receives tickets from browsers, but cannot
+// use them at the server's new address. Used by Auth.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,18 +29,30 @@ class Tickets {
 
   static bool has_key(const std::string& path);  // True if any file exists at `path`.
 
-  // Returns a ticket that is valid until `until` (seconds since 1970).
-  std::string make(std::string_view user, std::int64_t until) const;
+  // Sets the current generation of a uid (default: 0).
+  void set_generation(std::uint32_t uid, std::uint64_t generation) {
+    generations_[uid] = generation;
+  }
 
-  // Returns the user of a valid ticket; nullopt if it is invalid or expired at `now`.
-  std::optional<std::string> user_of(std::string_view ticket, std::int64_t now) const;
+  struct Owner {
+    std::uint32_t uid = 0;
+    std::string user;
+    friend bool operator==(const Owner&, const Owner&) = default;
+  };
+  // Returns a ticket of the current generation that is valid until `until` (seconds since 1970).
+  std::string make(const Owner& owner, std::int64_t until) const;
+
+  // Returns the owner of a valid ticket; nullopt if it is invalid or expired at `now`.
+  std::optional<Owner> owner_of(std::string_view ticket, std::int64_t now) const;
 
  private:
   Tickets(const SecretKey& key, std::string place) : key_(key), place_(std::move(place)) {}
   std::string sign(std::string_view words) const;
+  std::uint64_t generation_of(std::uint32_t uid) const;
 
   SecretKey key_;
   std::string place_;
+  std::map<std::uint32_t, std::uint64_t> generations_;
 };
 
 inline constexpr std::int64_t kTicketSeconds = 12 * 3600;  // Validity of issued tickets.

@@ -12,6 +12,7 @@
 
 #include "api/port/request_target.h"
 #include "base/os/files.h"
+#include "base/text/dates.h"
 #include "base/text/hex.h"
 #include "base/text/text.h"
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::size_t kMaxTokenFile = 1U << 20U;
 constexpr std::size_t kMaxTokenBytes = 256;
+constexpr std::size_t kShownDigits = 8;  // Shown digits of the hash.
 
 std::array<unsigned char, 32> fingerprint_of(std::string_view token) {
   std::array<unsigned char, 32> out{};
@@ -44,19 +46,27 @@ Result<std::string> make_token() {
   return "muster-" + to_hex(bits);
 }
 
-Result<std::string> token_line(std::string_view token, const Caller& caller,
-                               std::string_view name) {
-  if (!is_name(caller.user))
-    return Error{"not a valid user name: " + in_quotes(caller.user), ErrorCode::kInvalid};
-  if (!is_name(name)) return Error{"not a valid name: " + in_quotes(name), ErrorCode::kInvalid};
-  return fmt::format("{} {} {} {}\n", to_hex(fingerprint_of(token)), caller.user,
-                     caller.is_operator ? "operator" : "user", name);
+Result<std::string> token_line(std::string_view token, const TokenFacts& facts) {
+  if (!is_name(facts.user))
+    return Error{"not a valid user name: " + in_quotes(facts.user), ErrorCode::kInvalid};
+  if (!is_name(facts.name))
+    return Error{"not a valid name: " + in_quotes(facts.name), ErrorCode::kInvalid};
+  return fmt::format("{} {} {} {}{}{}\n", to_hex(fingerprint_of(token)), facts.user,
+                     facts.is_operator ? "operator" : "user", facts.name,
+                     facts.created.empty() ? "" : " ", facts.created);
 }
 
 Result<TokenFile> TokenFile::open(std::string path) {
   TokenFile file(std::move(path));
   if (MaybeError refusal = file.refresh()) return *refusal;
+  for (const Entry& entry : file.entries_) file.reported_[entry.fingerprint] = entry.facts;
   return file;
+}
+
+Result<TokenFacts> TokenFile::parse(std::string_view line) {
+  Result<Entry> entry = read_line(line);
+  if (!entry.ok()) return entry.error();
+  return std::move(entry.value().facts);
 }
 
 Result<TokenFile::Entry> TokenFile::read_line(std::string_view line) {
@@ -64,8 +74,8 @@ Result<TokenFile::Entry> TokenFile::read_line(std::string_view line) {
   for (const std::string_view word : split(line, ' ')) {
     if (!word.empty()) words.push_back(word);
   }
-  if (words.size() != 4)
-    return Error{"must have the form 'SHA256 USER ROLE NAME'", ErrorCode::kCorrupt};
+  if (words.size() != 4 && words.size() != 5)
+    return Error{"must have the form 'SHA256 USER ROLE NAME [CREATED]'", ErrorCode::kCorrupt};
   Entry entry{};
   const std::optional<std::string> bytes = from_hex(words[0]);
   if (!bytes || bytes->size() != entry.fingerprint.size()) {
@@ -78,10 +88,42 @@ Result<TokenFile::Entry> TokenFile::read_line(std::string_view line) {
     return Error{"ROLE: must be 'user' or 'operator', not " + in_quotes(words[2]),
                  ErrorCode::kCorrupt};
   }
-  entry.caller = {.user = std::string(words[1]),
-                  .is_operator = words[2] == "operator",
-                  .via = "token " + std::string(words[3])};
+  if (words.size() == 5 && !parse_date(words[4]).ok()) {
+    return Error{
+        "CREATED: must be a date such as '2026-11-19T21:40:00Z', not " + in_quotes(words[4]),
+        ErrorCode::kCorrupt};
+  }
+  entry.facts = {.user = std::string(words[1]),
+                 .name = std::string(words[3]),
+                 .is_operator = words[2] == "operator",
+                 .created = std::string(words.size() == 5 ? words[4] : ""),
+                 .fingerprint = std::string(words[0].substr(0, kShownDigits))};
   return entry;
+}
+
+std::vector<TokenFacts> TokenFile::tokens() const {
+  std::vector<TokenFacts> all;
+  for (const Entry& entry : entries_) all.push_back(entry.facts);
+  return all;
+}
+
+std::vector<TokenChange> TokenFile::changes() {
+  std::vector<TokenChange> changes;
+  if (refresh()) {
+    entries_.clear();
+    seen_ = {};
+    return changes;
+  }
+  std::map<Fingerprint, TokenFacts> now;
+  for (const Entry& entry : entries_) now[entry.fingerprint] = entry.facts;
+  for (const auto& [fingerprint, facts] : now) {
+    if (!reported_.contains(fingerprint)) changes.push_back({facts, true, seen_.st_uid});
+  }
+  for (const auto& [fingerprint, facts] : reported_) {
+    if (!now.contains(fingerprint)) changes.push_back({facts, false, seen_.st_uid});
+  }
+  reported_ = std::move(now);
+  return changes;
 }
 
 MaybeError TokenFile::read_lines(std::string_view text) {
@@ -136,7 +178,9 @@ Result<std::optional<Caller>> TokenFile::find(std::string_view token) {
     if (CRYPTO_memcmp(entry.fingerprint.data(), wanted.data(), wanted.size()) == 0) found = &entry;
   }
   if (found == nullptr || token.size() > kMaxTokenBytes) return std::optional<Caller>();
-  return std::optional<Caller>(found->caller);
+  const TokenFacts& facts = found->facts;
+  return std::optional<Caller>(
+      Caller{.user = facts.user, .is_operator = facts.is_operator, .via = "token " + facts.name});
 }
 
 }  // namespace muster

@@ -249,27 +249,6 @@ void LiveCommands::add_followers(Command app) {
       .check(refuse_duration);
 }
 
-void LiveCommands::add_token(Command app) {
-  const Command command =
-      plain_verb(app, "token", "create an access token for a user of the manager's TCP address",
-                 "muster token ann > ann.token\n"
-                 "Prints the token, which the user puts into $MUSTER_TOKEN. To revoke it, "
-                 "remove its\nline from the token file.",
-                 run_token);
-  TokenOptions& token = options_.token;
-  command.add_flag("--json", options_.json, "print the token as a JSON object");
-  command.add_option("user", options_.names, "user that the token identifies")
-      .type_name("USER")
-      .expected(1)
-      .required();
-  command.add_flag("--operator", token.is_operator,
-                   "grant operator rights: jobs of all users, and nodes");
-  command.add_option("--name", token.name, "description of the token (default: the user name)")
-      .type_name("TEXT");
-  command.add_option("--file", token.file, "token file (default: tokens in $MUSTER_HOME)")
-      .type_name("FILE");
-}
-
 void LiveCommands::add_profile(Command app) {
   const Command command = verb(
       app, "profile", "measure how a job's speed depends on CPU and memory",
@@ -325,6 +304,8 @@ void LiveCommands::add_to(Command app) {
       .type_name("ID")
       .expected(1)
       .required();
+  status.add_flag("--show-env", options_.show_env,
+                  "show the values of the environment variables of your own job");
   const Command why = verb(app, "why", "explain why a job waits and how it could start sooner",
                            "muster why 12\n"
                            "Muster has simulated every listed way to start sooner.",
@@ -357,6 +338,7 @@ void LiveCommands::add_to(Command app) {
   nodes_verb(app, "undrain", "place jobs on drained nodes again (operators only)",
              "muster undrain node-1", run_undrain);
   add_token(app);
+  add_audit(app);
 }
 
 }  // namespace muster

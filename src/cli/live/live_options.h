@@ -58,6 +58,14 @@ struct TokenOptions {
   bool is_operator = false;
 };
 
+struct AuditOptions {
+  std::string user, verb;
+  std::optional<std::uint64_t> job;
+  std::optional<std::int64_t> since;  // Seconds since 1970.
+  std::uint64_t limit = 100;
+  bool all = false;  // For `logout`.
+};
+
 struct ProfileOptions {  // In addition to SubmitOptions.
   std::string most_cpus, dataset, dataset_size;
   std::uint64_t epoch_steps = 0;
@@ -71,12 +79,14 @@ struct LiveOptions {
   std::string server;
   bool json = false;
   bool verbose = false;
+  bool show_env = false;           // For `status`.
   std::vector<std::string> names;  // Names of jobs or nodes, or one user name.
   QueueOptions queue;
   LogsOptions logs;
   std::optional<Duration> timeout;  // For `wait`.
   SubmitOptions submit;
   TokenOptions token;
+  AuditOptions audit;
   ProfileOptions profile;
 };
 
@@ -104,6 +114,7 @@ class LiveCommands {
   // Adds a command without --json.
   Command text_verb(Command app, const char* name, const char* what, const char* example, Run act);
   void add_token(Command app);
+  void add_audit(Command app);
   void add_profile(Command app);
 
   LiveOptions options_;

@@ -32,7 +32,11 @@ int run_drain(const LiveOptions& options, Streams streams);
 int run_undrain(const LiveOptions& options, Streams streams);
 // Prints the address of the dashboard, with a login ticket.
 int run_view_live(const LiveOptions& options, Streams streams);
-// Edits the token file, without calling the manager. 2 if a name is invalid.
+// The next three read or edit the token file, without calling the manager. 2 if a name is invalid.
 int run_token(const LiveOptions& options, Streams streams);
+int run_token_list(const LiveOptions& options, Streams streams);
+int run_token_revoke(const LiveOptions& options, Streams streams);
+int run_audit(const LiveOptions& options, Streams streams);
+int run_logout(const LiveOptions& options, Streams streams);
 
 }  // namespace muster

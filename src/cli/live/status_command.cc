@@ -185,7 +185,8 @@ int run_status(const LiveOptions& options, Streams streams) {
                                    : listing_text(jobs.value()));
       return kExitDone;
     }
-    return show(client, "/v1/jobs/" + escaped(options.names.front()), options, streams,
+    const std::string env = options.show_env ? "?show_env=1" : "";
+    return show(client, "/v1/jobs/" + escaped(options.names.front()) + env, options, streams,
                 status_text);
   });
 }

@@ -1,15 +1,16 @@
-// muster token: creates a token that gives a user access to the manager over TCP. It prints the
-// token once and stores only its fingerprint in the token file. The manager reloads the file.
+// muster token: creates, lists and revokes tokens, which give users access to the manager over TCP.
+// It prints a new token once and stores only its fingerprint in the token file. The manager reloads
+// the file.
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <cerrno>
+#include <ctime>
 #include <ostream>
 
+#include "api/server/token_edit.h"
 #include "api/server/tokens.h"
-#include "base/os/files.h"
+#include "base/terminal/table_columns.h"
+#include "cli/live/answer_text.h"
 #include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
 #include "live/config/state_directory.h"
@@ -26,42 +27,55 @@ Result<std::string> token_file(const TokenOptions& options) {
   return home.value() + "/tokens";
 }
 
-// Appends a line with one write. The file must be a valid token file, or not exist yet.
-MaybeError append_line(const std::string& path, std::string line) {
-  struct stat facts {};
-  if (::stat(path.c_str(), &facts) == 0) {
-    const Result<TokenFile> file = TokenFile::open(path);
-    if (!file.ok()) return file.error();
-  } else if (errno != ENOENT) {
-    return system_error(path, errno);
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
+                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
+const char* role_of(const TokenFacts& token) { return token.is_operator ? "operator" : "user"; }
+
+nlohmann::json token_json(const TokenFacts& token) {
+  nlohmann::json view = {{"fingerprint", token.fingerprint},
+                         {"user", token.user},
+                         {"role", role_of(token)},
+                         {"name", token.name}};
+  if (!token.created.empty()) view["created"] = token.created;
+  return view;
+}
+
+std::string tokens_text(const std::vector<TokenFacts>& tokens) {
+  if (tokens.empty()) return "no tokens\n";
+  Table table({left("NAME"), left("USER"), left("ROLE"), left("CREATED"), left("FINGERPRINT")});
+  for (const TokenFacts& token : tokens) {
+    table.add_row({token.name, token.user, role_of(token),
+                   token.created.empty() ? "-" : token.created, token.fingerprint});
   }
-  const Fd fd(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd.open() || ::fstat(fd.get(), &facts) != 0) return system_error(path, errno);
-  char last = '\n';
-  if (facts.st_size > 0 && ::pread(fd.get(), &last, 1, facts.st_size - 1) != 1) {
-    return system_error(path, errno);
-  }
-  if (last != '\n') line.insert(0, 1, '\n');
-  if (::write(fd.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
-      ::fsync(fd.get()) != 0) {
-    return system_error(path, errno);
-  }
-  return std::nullopt;
+  return table.render(color_mode_for(1), output_width());
 }
 
 }  // namespace
 
 int run_token(const LiveOptions& options, Streams streams) {
   const TokenOptions& wanted = options.token;
+  if (options.names.empty()) {
+    return complain(streams,
+                    Error{"USER is required; or use 'list' or 'revoke'", ErrorCode::kInvalid});
+  }
   const std::string& user = options.names.front();
   const Result<std::string> path = token_file(wanted);
   if (!path.ok()) return complain(streams, path.error());
   const Result<std::string> token = make_token();
   if (!token.ok()) return complain(streams, token.error());
-  const Result<std::string> line = token_line(token.value(), {user, wanted.is_operator},
-                                              wanted.name.empty() ? user : wanted.name);
+  const Result<std::string> line =
+      token_line(token.value(), {.user = user,
+                                 .name = wanted.name.empty() ? user : wanted.name,
+                                 .is_operator = wanted.is_operator,
+                                 .created = utc_now()});
   if (!line.ok()) return complain(streams, line.error());
-  if (const MaybeError refusal = append_line(path.value(), line.value())) {
+  if (const MaybeError refusal = add_token(path.value(), line.value())) {
     return complain(streams, *refusal);
   }
   if (options.json) {
@@ -74,6 +88,37 @@ int run_token(const LiveOptions& options, Streams streams) {
   }
   streams.out << token.value() << std::endl;
   streams.err << "added to " << path.value() << "; the token is not shown again\n";
+  return kExitDone;
+}
+
+int run_token_list(const LiveOptions& options, Streams streams) {
+  const Result<std::string> path = token_file(options.token);
+  if (!path.ok()) return complain(streams, path.error());
+  const Result<TokenFile> file = TokenFile::open(path.value());
+  if (!file.ok()) return complain(streams, file.error());
+  const std::vector<TokenFacts> tokens = file.value().tokens();
+  if (!options.json) {
+    streams.out << tokens_text(tokens);
+    return kExitDone;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const TokenFacts& token : tokens) list.push_back(token_json(token));
+  streams.out << json_line({{"file", path.value()}, {"tokens", std::move(list)}}) << std::endl;
+  return kExitDone;
+}
+
+int run_token_revoke(const LiveOptions& options, Streams streams) {
+  const Result<std::string> path = token_file(options.token);
+  if (!path.ok()) return complain(streams, path.error());
+  const Result<TokenFacts> revoked = revoke_token(path.value(), options.names.front());
+  if (!revoked.ok()) return complain(streams, revoked.error());
+  const TokenFacts& token = revoked.value();
+  if (options.json) {
+    streams.out << json_line(token_json(token)) << std::endl;
+  } else {
+    streams.out << fmt::format("revoked: {} ({} {}, fingerprint {})\n", token.name, role_of(token),
+                               token.user, token.fingerprint);
+  }
   return kExitDone;
 }
 

@@ -220,6 +220,18 @@ void note_port(const ApiServer& server, const DaemonOptions& options) {
   if (const MaybeError refusal = keep_port(options.home, port)) options.log(refusal->message);
 }
 
+// The audit has a row for each start, so that it shows when the rights of users changed.
+ServerAct start_act(const ServeFile& file) {
+  std::string words = "operators:";
+  for (const std::string& name : file.operators) words += " " + name;
+  if (file.operators.empty()) words += " none";
+  words += file.others ? "; other users admitted" : "; other users refused";
+  return {.caller = {.user = user_name(::geteuid()), .uid = ::geteuid(), .via = "manager"},
+          .call = "startManager",
+          .status = 200,
+          .answer = std::move(words)};
+}
+
 // Called when nodes were added, removed or changed while the daemon runs.
 void take_nodes(const std::vector<NodeDescription>& nodes, const Plan& plan,
                 const DaemonOptions& options, Manager& manager) {
@@ -289,6 +301,7 @@ MaybeError run_daemon(const DaemonOptions& options) {
   const std::string& url = server.value()->url();
   if (serving.or_any_port) note_port(*server.value(), options);
   options.say("serving on " + serving.socket_path + (url.empty() ? "" : " and " + url));
+  manager.record(start_act(plan.value().file));
   const MaybeError refusal = manager.run();
   server.value()->stop();
   return refusal;

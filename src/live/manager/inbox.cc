@@ -29,6 +29,14 @@ void Inbox::change_settings(NewSettings settings) {
   woken_.notify_one();
 }
 
+void Inbox::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    awake_ = true;
+  }
+  woken_.notify_one();
+}
+
 void Inbox::stop() {
   {
     const std::lock_guard lock(mutex_);
@@ -39,8 +47,10 @@ void Inbox::stop() {
 
 bool Inbox::wait(Duration time) {
   std::unique_lock lock(mutex_);
-  woken_.wait_for(lock, std::chrono::microseconds(time.us()),
-                  [this] { return stopped_ || !calls_.empty() || !news_.empty() || settings_; });
+  woken_.wait_for(lock, std::chrono::microseconds(time.us()), [this] {
+    return stopped_ || awake_ || !calls_.empty() || !news_.empty() || settings_;
+  });
+  awake_ = false;
   return !stopped_;
 }
 

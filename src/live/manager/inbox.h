@@ -3,7 +3,8 @@
 // The queue from other threads to the manager thread: calls, events of leases and nodes, new
 // settings, and the request to stop.
 //
-// Threads: add(), change_settings() and stop() from any thread, the rest on the manager thread.
+// Threads: add(), change_settings(), wake() and stop() from any thread, the rest on the manager
+// thread.
 
 #include <condition_variable>
 #include <cstddef>
@@ -36,6 +37,7 @@ class Inbox {
   void add(PendingCall call);
   void add(std::vector<Input> news);
   void change_settings(NewSettings settings);
+  void wake();  // Ends a wait(), without anything to take.
   void stop();
 
   // Blocks until there is something to take, or for the given time, or until stop(). Returns false
@@ -55,6 +57,7 @@ class Inbox {
   std::deque<PendingCall> calls_;  // This and the following members: guarded by mutex_.
   std::vector<Input> news_;
   std::optional<NewSettings> settings_;
+  bool awake_ = false;
   bool stopped_ = false;
 };
 

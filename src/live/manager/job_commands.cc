@@ -189,7 +189,7 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, const RetryJob& call,
   if (const MaybeError refusal = roster.refuse(request, request.tenant)) return *refusal;
   const Result<std::vector<LiveId>> ids = take_in(old.user, std::move(request), "", inputs);
   if (!ids.ok()) return ids.error();
-  return CommandOutcome{RetriedJob{ids.value().front(), old.id}};
+  return CommandOutcome{RetriedJob{ids.value().front(), old.id, old.user}};
 }
 
 JobCommands::Outcome JobCommands::on(const Caller& caller, const CancelJob& call, Inputs& inputs) {
@@ -234,7 +234,7 @@ JobCommands::Outcome JobCommands::change(const Caller& caller, const std::string
   if (job == nullptr) return conflict(fmt::format("job {} is finished", id));
   Result<ChangedJob> changed = change_job(caller, *job, change, inputs);
   if (!changed.ok()) return changed.error();
-  return CommandOutcome{ChangedJobs{{std::move(changed).value()}, job->array, false}};
+  return CommandOutcome{ChangedJobs{{std::move(changed).value()}, job->array, false, job->user}};
 }
 
 // Changes every job of "12_*" for which the change is valid.
@@ -243,7 +243,7 @@ JobCommands::Outcome JobCommands::change_array(const Caller& caller, const std::
   const Result<std::int64_t> number =
       parse_int(std::string_view(text).substr(0, text.size() - kWholeArray.size()));
   const LiveId array = number.ok() ? static_cast<LiveId>(number.value()) : 0;
-  ChangedJobs changed{{}, array, true};
+  ChangedJobs changed{{}, array, true, ""};
   Error error{"no array with active jobs: " + text, ErrorCode::kNotFound};
   const auto& jobs = context_.roster->jobs();
   for (auto at = jobs.lower_bound(array); array != 0 && at != jobs.end(); ++at) {
@@ -251,6 +251,7 @@ JobCommands::Outcome JobCommands::change_array(const Caller& caller, const std::
     if (job.array != array || job.end || !may_see(caller, job.user)) continue;
     Result<ChangedJob> one = change_job(caller, job, change, inputs);
     if (one.ok()) {
+      changed.owner = job.user;
       changed.jobs.push_back(std::move(one).value());
     } else {
       error = one.error();
@@ -290,6 +291,17 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, const KeepProfile& ca
       speeds_.keep(caller.user, call.body, clock.unix_us(clock.now()) / 1'000'000);
   if (!kept.ok()) return kept.error();
   return CommandOutcome{KeptProfile{std::move(kept).value()}};
+}
+
+JobCommands::Outcome JobCommands::on(const Caller&, const GiveTicket&, Inputs&) {
+  return CommandOutcome{IssuedTicket{}};
+}
+
+JobCommands::Outcome JobCommands::on(const Caller& caller, const LogOut&, Inputs&) {
+  if (caller.uid == kNoUid) {
+    return conflict(in_quotes(caller.user) + " has no account on this machine, and so no tickets");
+  }
+  return CommandOutcome{LoggedOut{caller.user, journal_.raise_ticket_generation(caller.uid)}};
 }
 
 }  // namespace muster

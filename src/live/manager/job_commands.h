@@ -45,6 +45,8 @@ class JobCommands {
   Outcome on(const Caller& caller, const UndrainNode& call, Inputs& inputs);
   // The profile takes effect when the manager schedules with it; answer then.
   Outcome on(const Caller& caller, const KeepProfile& call, Inputs& inputs);
+  Outcome on(const Caller& caller, const GiveTicket& call, Inputs& inputs);
+  Outcome on(const Caller& caller, const LogOut& call, Inputs& inputs);
 
   void job_ended(const std::string& user);  // The job no longer counts towards the user's limit.
 

@@ -15,11 +15,12 @@ namespace muster {
 
 namespace {
 
-constexpr std::size_t kMaxCallsPerTurn = 1'000;
 constexpr Duration kCleaningEvery = Duration::seconds(600);
 constexpr Duration kMaxWait = Duration::seconds(60);
 constexpr Duration kRetryCommit = Duration::micros(200'000);
-constexpr std::size_t kTrimEvery = 1'000;  // In ended jobs.
+constexpr Duration kAuditKept = Duration::seconds(std::int64_t{365} * 86'400);
+constexpr std::size_t kMaxForgottenRows = 20'000;  // Per cleaning.
+constexpr std::size_t kTrimEvery = 1'000;          // In ended jobs.
 
 SpeedSettings speed_settings(const ManagerSettings& settings) {
   return {settings.files, settings.profile, settings.progress_every, settings.profiling};
@@ -56,6 +57,7 @@ Manager::Manager(ManagerSettings settings, Recovered recovered)
       speeds_(speed_settings(settings_), std::move(recovered.profiles)),
       eras_({roster_, journal_, *notes_, instance_, settings_.log},
             era_settings(settings_, recovered)),
+      audit_(clock_),
       commands_(read_context(), journal_, speeds_,
                 {settings_.most_queued, settings_.most_queued_per_user}),
       queries_(read_context(), query_settings(), std::move(recovered.worker_rows)) {
@@ -115,6 +117,7 @@ MaybeError Manager::run_until_stopped() {
   }
   speeds_.let_go();
   set_limits();
+  audit_.move_to(journal_, true);
   if (eras_.renew()) note_step();  // So that another version of Muster can start from the snapshot.
   return journal_.commit();
 }
@@ -132,7 +135,7 @@ void Manager::order_again() {
 }
 
 Duration Manager::time_to_next_turn() const {
-  Instant until = std::min(roster_->wake(), next_cleaning_);
+  Instant until = std::min({roster_->wake(), next_cleaning_, audit_.due()});
   if (!roster_->engine().state().placed.empty()) {
     until = std::min(until, reports_.next_look());
     if (speeds_.is_measuring()) until = std::min(until, speeds_.next_look());
@@ -149,7 +152,8 @@ MaybeError Manager::turn() {
   reports_.report_ends(*roster_, now, inputs);
   if (roster_->wake() <= now) inputs.push_back(TickInput{});
   if (!inputs.empty()) decide(std::move(inputs));
-  if (journal_.buffered() > 0 || !waiters_.empty() || speeds_.has_changed()) {
+  if (journal_.buffered() > 0 || !waiters_.empty() || speeds_.has_changed() ||
+      audit_.due() <= now) {
     if (const MaybeError refusal = commit()) return refusal;
     if (speeds_.has_changed()) {
       if (const MaybeError refusal = use_learned_profiles()) settings_.log(refusal->message);
@@ -169,40 +173,6 @@ MaybeError Manager::turn() {
     ::malloc_trim(0);  // Return the memory of finished jobs to the system.
   }
   return now >= next_cleaning_ || eras_.is_due() ? clean_up(now) : std::nullopt;
-}
-
-std::vector<Input> Manager::take_work() {
-  std::deque<PendingCall> calls = inbox_.take_calls(kMaxCallsPerTurn);
-  std::vector<Input> inputs = inbox_.take_news();
-  eras_.drop_known(inputs);
-  for (PendingCall& each : calls) {
-    if (info_of(each.call).writes) {
-      command(std::move(each), inputs);
-    } else {
-      reads_.push_back(std::move(each));
-    }
-  }
-  return inputs;
-}
-
-void Manager::command(PendingCall pending, std::vector<Input>& inputs) {
-  std::visit(
-      [&]<class C>(C& call) {
-        if constexpr (C::kInfo.writes) {
-          const Result<CommandOutcome> outcome = commands_.on(pending.caller, call, inputs);
-          if (!outcome.ok()) return pending.done(error_answer(outcome.error()));
-          const bool profile = std::holds_alternative<KeptProfile>(outcome.value());
-          (profile ? profile_waiters_ : waiters_)
-              .push_back({std::move(pending.done), answer_of(outcome.value())});
-        }
-      },
-      pending.call);
-}
-
-void Manager::answer_reads() {
-  for (PendingCall& each : std::exchange(reads_, {})) {
-    queries_.answer(each.caller, each.call, std::move(each.done));
-  }
 }
 
 // Splits the inputs into steps that each fit a journal entry.
@@ -283,6 +253,7 @@ void Manager::put_rows() {
 
 // Orders and answers wait until the commit succeeds. Blocks while the disk is full.
 MaybeError Manager::commit() {
+  audit_.move_to(journal_);
   while (true) {
     const MaybeError refusal = journal_.commit();
     if (!refusal) {
@@ -307,14 +278,6 @@ MaybeError Manager::commit_and_act() {
   if (const MaybeError refusal = commit()) return refusal;
   act();
   return std::nullopt;
-}
-
-void Manager::refuse_calls() {
-  for (PendingCall& each : inbox_.take_calls(SIZE_MAX)) {
-    each.done(info_of(each.call).writes ? error_answer({"cannot write to disk: " + status_.blocked,
-                                                        ErrorCode::kUnavailable})
-                                        : queries_.answer_now(each.caller, each.call));
-  }
 }
 
 void Manager::act() {
@@ -352,9 +315,13 @@ MaybeError Manager::use_learned_profiles() {
   if (!speeds_.accept_changes(*roster_)) return std::nullopt;
   const Result<bool> began = eras_.use_profiles(speeds_.profiles());
   if (began.ok() && began.value()) note_step();
-  for (Waiter& each : std::exchange(profile_waiters_, {})) {
-    each.done(began.ok() ? std::move(each.answer)
-                         : error_answer({began.error().message, ErrorCode::kUnavailable}));
+  for (ProfileWaiter& each : std::exchange(profile_waiters_, {})) {
+    if (!began.ok()) {
+      each.answer = error_answer({began.error().message, ErrorCode::kUnavailable});
+      set_refusal(each.row, each.answer);
+    }
+    journal_.put(std::move(each.row));
+    waiters_.push_back(std::move(each));
   }
   return began.ok() ? std::nullopt : MaybeError(began.error());
 }
@@ -379,6 +346,10 @@ MaybeError Manager::clean_up(Instant now) {
         forget_ended(journal_, rows_, *runner_, now - settings_.retention);
     if (!forgotten.ok()) settings_.log(forgotten.error().message);
     if (!forgotten.ok() || forgotten.value() > 0) queries_.forget_counts();
+  }
+  if (now >= Instant() + kAuditKept && journal_.health() == JournalHealth::kSound) {
+    const MaybeError refusal = journal_.forget_audit_before(now - kAuditKept, kMaxForgottenRows);
+    if (refusal) settings_.log(refusal->message);
   }
   return commit_and_act();
 }

@@ -8,8 +8,8 @@
 //   calls, news -> Roster::step -> Journal::commit -> orders, answers, events
 //
 // Threads: the manager thread, in run(), owns the roster, the journal, its reader and all members.
-// call(), news(), watch(), change_settings() and stop() may be called from any thread. Queries is
-// the last member, so its worker threads end before the members they use.
+// call(), news(), record(), watch(), change_settings() and stop() may be called from any thread.
+// Queries is the last member, so its worker threads end before the members they use.
 
 #include <cstdint>
 #include <functional>
@@ -25,6 +25,7 @@
 #include "live/lease/lease_runner.h"
 #include "live/lease/report_watch.h"
 #include "live/lease/speed_learning.h"
+#include "live/manager/audit_log.h"
 #include "live/manager/eras.h"
 #include "live/manager/inbox.h"
 #include "live/manager/job_commands.h"
@@ -64,12 +65,19 @@ class Manager final : public Service {
   void call(Caller caller, Call call, std::function<void(Answer)> done) override {
     inbox_.add({std::move(caller), std::move(call), std::move(done)});
   }
+  void record(ServerAct act) override {
+    if (audit_.add(audit_row(audit_.now(), act))) inbox_.wake();
+  }
+  TicketGenerations ticket_generations() const override { return journal_.ticket_generations(); }
   void watch(std::function<void(Notes)> news) override { notes_->watch(std::move(news)); }
 
  private:
   struct Waiter {  // A call that is answered after the next commit.
     Done done;
     Answer answer;
+  };
+  struct ProfileWaiter : Waiter {
+    AuditRow row;  // Written when the profile is in use.
   };
 
   Manager(ManagerSettings settings, Recovered recovered);
@@ -81,6 +89,7 @@ class Manager final : public Service {
   MaybeError turn();
   std::vector<Input> take_work();  // Sorts the calls; returns the inputs of this turn.
   void command(PendingCall pending, std::vector<Input>& inputs);
+  Done audited(const PendingCall& read);  // `done` of a read; also records refusals and looks.
   void answer_reads();
   void decide(std::vector<Input> inputs);
   void step(std::span<const Input> inputs);
@@ -111,6 +120,7 @@ class Manager final : public Service {
   ReportWatch reports_;
   SpeedLearning speeds_;
   Eras eras_;
+  AuditLog audit_;
   JobCommands commands_;
   LeaseRunner* runner_ = nullptr;
   Inbox inbox_;
@@ -118,8 +128,8 @@ class Manager final : public Service {
   std::vector<Order> orders_;  // This and the next two: of this turn, until its commit.
   std::vector<Waiter> waiters_;
   std::vector<PendingCall> reads_;
-  std::vector<Waiter> profile_waiters_;  // Answered when their profiles are in use.
-  bool lease_ended_ = false;             // Since the settings were last adapted.
+  std::vector<ProfileWaiter> profile_waiters_;  // Answered when their profiles are in use.
+  bool lease_ended_ = false;                    // Since the settings were last adapted.
   std::size_t ended_since_trim_ = 0;
   Instant next_cleaning_;
   Queries queries_;  // Last: its threads use the other members.

@@ -58,7 +58,7 @@ Result<JobQueries::PageDraft> JobQueries::begin_page(const Caller& caller,
   const Result<FoundJob> found = find_job(context_, caller, call.job);
   if (!found.ok()) return found.error();
   const FoundJob& which = found.value();
-  Result<json> view = view_with_leases(which);
+  Result<json> view = view_with_leases(which, EnvValues::kHidden);
   if (!view.ok()) return view.error();
   json& whole = view.value();
   const LiveJob* job = context_.roster->find(which.id);

@@ -29,12 +29,17 @@ Error no_such_job(LiveId id) {
 Result<Answer> JobQueries::show(const Caller& caller, const ShowJob& call) const {
   const Result<FoundJob> found = find_job(context_, caller, call.job);
   if (!found.ok()) return found.error();
-  const Result<json> view = view_with_leases(found.value());
+  if (call.show_env && found.value().user != caller.user) {
+    return Error{"show_env: only the job's owner may see the values of its environment variables",
+                 ErrorCode::kForbidden};
+  }
+  const EnvValues env = call.show_env ? EnvValues::kShown : EnvValues::kHidden;
+  const Result<json> view = view_with_leases(found.value(), env);
   if (!view.ok()) return view.error();
   return json_answer(view.value());
 }
 
-Result<json> JobQueries::view_with_leases(const FoundJob& found) const {
+Result<json> JobQueries::view_with_leases(const FoundJob& found, EnvValues env) const {
   const LiveId id = found.id;
   json view;
   json request;
@@ -53,7 +58,7 @@ Result<json> JobQueries::view_with_leases(const FoundJob& found) const {
     const json details = json::parse(row.value()->spec, nullptr, false);
     if (details.is_object()) request = details.value("request", json::object());
   }
-  hide_secrets(request);
+  hide_secrets(request, env);
   view["request"] = std::move(request);
   json leases = json::array();
   const Result<std::vector<AttemptRow>> attempts = context_.rows.attempts(id);
@@ -97,6 +102,7 @@ Result<Answer> JobQueries::find_log(const Caller& caller, const FindLog& call) c
   place.job = id;
   place.lease = lease;
   place.over = !live;
+  place.user = found.value().user;
   answer.log = std::move(place);
   return answer;
 }

@@ -12,6 +12,7 @@
 #include "live/query/job_lookup.h"
 #include "live/query/question_worker.h"
 #include "live/query/read_context.h"
+#include "live/views/secrets.h"
 
 namespace muster {
 
@@ -33,7 +34,8 @@ class JobQueries {
  private:
   struct PageDraft;
 
-  Result<nlohmann::json> view_with_leases(const FoundJob& found) const;  // Includes its request.
+  Result<nlohmann::json> view_with_leases(const FoundJob& found,
+                                          EnvValues env) const;  // Includes its request.
   Result<PageDraft> begin_page(const Caller& caller, const ShowWholeJob& call) const;
 
   ReadContext context_;

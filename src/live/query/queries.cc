@@ -15,7 +15,7 @@ template <class C, class... Others>
 constexpr bool kIsOneOf = (std::is_same_v<C, Others> || ...);
 template <class C>
 constexpr bool kNotNow = kIsOneOf<C, ExplainJob, PlanJob, ShowTimeline, ShowUsage, ShowWhatIf,
-                                  ListRuns, CompareRuns, ShowPage>;
+                                  ListRuns, CompareRuns, ShowPage, ListAudit>;
 
 // Answers on this thread. A new read without an overload does not compile.
 struct Queries::Now {
@@ -81,6 +81,7 @@ struct Queries::Later {
   void operator()(const ShowWhatIf& call) const {
     queries.past_.what_if(caller, call, std::move(done));
   }
+  void operator()(const ListAudit& call) const { queries.audit_.list(caller, call, done); }
   template <class Other>
   void operator()(const Other& call) const {
     done(Now{queries, caller}(call));
@@ -91,6 +92,7 @@ Queries::Queries(const ReadContext& context, const QuerySettings& settings, JobR
     : cluster_(context, settings.use),
       forecasts_(context),
       past_(context, settings.past),
+      audit_(context, settings.past.home),
       jobs_(context, settings.files, lookups_),
       list_(context, forecasts_, lookups_, std::move(worker_rows)) {}
 

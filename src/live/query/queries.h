@@ -13,6 +13,7 @@
 
 #include "api/port/service.h"
 #include "exec/lease/lease_files.h"
+#include "live/query/audit_queries.h"
 #include "live/query/cluster_queries.h"
 #include "live/query/forecast_queries.h"
 #include "live/query/job_list.h"
@@ -54,6 +55,7 @@ class Queries {
   ClusterQueries cluster_;
   ForecastQueries forecasts_;
   PastQueries past_;
+  AuditQueries audit_;
   JobQueries jobs_;
   JobList list_;
   QuestionWorker lookups_;  // Last: its thread uses jobs_ and list_.

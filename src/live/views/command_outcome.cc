@@ -41,6 +41,12 @@ Answer answer_to(const ChangedNode& node) {
 
 Answer answer_to(const KeptProfile& kept) { return json_answer(profile_view(kept.profile)); }
 
+Answer answer_to(const IssuedTicket&) { return json_answer(json::object(), kCreated); }
+
+Answer answer_to(const LoggedOut& left) {
+  return json_answer({{"user", left.user}, {"generation", left.generation}});
+}
+
 }  // namespace
 
 Answer answer_of(const CommandOutcome& outcome) {

@@ -21,6 +21,7 @@ struct SubmittedJobs {
 struct RetriedJob {
   LiveId id = 0;  // The new job.
   LiveId of = 0;  // The job that it retries.
+  std::string owner;
 };
 
 struct ChangedJob {
@@ -32,6 +33,7 @@ struct ChangedJobs {
   std::vector<ChangedJob> jobs;  // At least one.
   LiveId array = 0;              // Array of the jobs; 0: none.
   bool whole_array = false;      // The caller specified "12_*".
+  std::string owner;
 };
 
 struct ChangedNode {
@@ -43,8 +45,15 @@ struct KeptProfile {
   LearnedProfile profile;
 };
 
-using CommandOutcome =
-    std::variant<SubmittedJobs, RetriedJob, ChangedJobs, ChangedNode, KeptProfile>;
+struct IssuedTicket {};
+
+struct LoggedOut {
+  std::string user;
+  std::uint64_t generation = 0;  // Only tickets of this generation are valid.
+};
+
+using CommandOutcome = std::variant<SubmittedJobs, RetriedJob, ChangedJobs, ChangedNode,
+                                    KeptProfile, IssuedTicket, LoggedOut>;
 
 Answer answer_of(const CommandOutcome& outcome);
 
