@@ -41,8 +41,8 @@ void LiveCommands::add_token(Command app) {
                  "muster token ann > ann.token\n"
                  "  muster token list\n"
                  "  muster token revoke laptop\n"
-                 "'muster token USER' prints the token, which the user puts into $MUSTER_TOKEN. The\n"
-                 "manager reads the token file again when it changes.",
+                 "'muster token USER' prints the token, which the user puts into\n"
+                 "$MUSTER_TOKEN. The manager reads the token file again when it changes.",
                  run_token);
   TokenOptions& token = options_.token;
   // A subcommand has set run_ before.
