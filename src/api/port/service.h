@@ -15,14 +15,12 @@
 #include "api/port/calls.h"
 #include "api/port/log_source.h"
 #include "base/types/time.h"
+#include "base/types/uid.h"
 
 namespace muster {
 
 // Maximum time that the server waits for an answer.
 inline constexpr Duration kAnswerTime = Duration::seconds(60);
-
-// The uid of a caller whose name is not a user of this machine.
-inline constexpr std::uint32_t kNoUid = UINT32_MAX;
 
 // An authenticated user. The server uses the socket's peer credentials, a token or a ticket.
 struct Caller {

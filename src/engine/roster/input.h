@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/types/time.h"
+#include "base/types/uid.h"
 #include "engine/failure/failure_evidence.h"
 #include "engine/model/job_request.h"
 #include "engine/model/resources.h"
@@ -24,12 +25,13 @@ using LiveId = std::uint64_t;
 struct SubmitInput {
   LiveId id = 0;
   std::string user;
-  std::string tenant;        // Empty: kDefaultTenant.
-  JobRequest request;        // Without `array`; dependencies only on active jobs.
-  LiveId array = 0;          // Id of the array's first job; 0: not in an array.
-  std::int32_t index = 0;    // Index in the array.
-  std::int32_t at_once = 0;  // Maximum concurrent jobs of the array; 0: no limit.
-  std::string text;          // request_json(request) if already computed; may be empty.
+  std::uint32_t uid = kNoUid;  // Identity of the user; kNoUid in journals of earlier versions.
+  std::string tenant;          // Empty: kDefaultTenant.
+  JobRequest request;          // Without `array`; dependencies only on active jobs.
+  LiveId array = 0;            // Id of the array's first job; 0: not in an array.
+  std::int32_t index = 0;      // Index in the array.
+  std::int32_t at_once = 0;    // Maximum concurrent jobs of the array; 0: no limit.
+  std::string text;            // request_json(request) if already computed; may be empty.
 };
 struct CancelInput {
   LiveId id = 0;

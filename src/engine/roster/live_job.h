@@ -11,6 +11,7 @@
 
 #include "base/types/id.h"
 #include "base/types/time.h"
+#include "base/types/uid.h"
 #include "engine/core/resource_ledger.h"
 #include "engine/core/waiting.h"
 #include "engine/failure/retry.h"
@@ -61,6 +62,7 @@ struct EngineHistory {
 struct LiveJob {
   LiveId id = 0;
   std::string user;
+  std::uint32_t uid = kNoUid;  // Identity of the user; kNoUid: unknown.
   std::string tenant;
   JobRequest request;
   LiveId array = 0;

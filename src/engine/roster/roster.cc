@@ -111,6 +111,7 @@ void Roster::apply(const SubmitInput& input) {
   LiveJob& job = place->second;
   job.id = input.id;
   job.user = input.user;
+  job.uid = input.uid;
   job.tenant = input.tenant;
   job.request = input.request;
   job.array = input.array;

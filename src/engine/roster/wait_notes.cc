@@ -83,7 +83,8 @@ struct RosterNotes::RoomNow {
 RosterNotes::Names RosterNotes::names_for(const LiveJob& reader, const LiveJob& other) const {
   std::string full = fmt::format("job {}", other.id);
   if (!other.tenant.empty() && other.tenant != reader.tenant) full += " of " + other.tenant;
-  if (other.user == reader.user) return {full, ""};
+  const bool known = other.uid != kNoUid && reader.uid != kNoUid;
+  if (known ? other.uid == reader.uid : other.user == reader.user) return {full, ""};
   return {"another user's job", full};
 }
 

@@ -19,6 +19,7 @@ json lease_json(const char* what, LiveId id, std::uint32_t lease) {
 struct InputWriter {
   json operator()(const SubmitInput& in) const {
     json out = {{"t", "submit"}, {"id", in.id}, {"user", in.user}, {"tenant", in.tenant}};
+    if (in.uid != kNoUid) out["uid"] = in.uid;
     // JSON within a string, because the request has its own reader with its own limits.
     out["request"] = in.text.empty() ? request_json(in.request) : in.text;
     if (in.array != 0) {
@@ -97,6 +98,7 @@ Result<Input> read_submit(const json& in) {
   SubmitInput out;
   out.id = in.at("id").get<LiveId>();
   out.user = in.at("user").get<std::string>();
+  out.uid = in.value("uid", kNoUid);
   out.tenant = in.at("tenant").get<std::string>();
   Result<JobRequest> request = read_request(in.at("request").get_ref<const std::string&>());
   if (!request.ok()) return request.error();

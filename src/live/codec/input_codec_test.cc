@@ -36,6 +36,21 @@ TEST(InputCodec, KeepsMeasuredEvidence) {
   EXPECT_EQ(event.what, "Xid 79");
 }
 
+TEST(SubmitInputs, KeepTheUidAndAreReadableWithoutOne) {
+  SubmitInput input = submit(7);
+  input.uid = 1005;
+  const auto read_again = [](const SubmitInput& given) {
+    const Result<JournalStep> read = read_step(step_json({"d", {given}}));
+    EXPECT_TRUE(read.ok()) << read.error().message;
+    return std::get<SubmitInput>(read.value().inputs.at(0));
+  };
+  EXPECT_EQ(read_again(input).uid, 1005U);
+  EXPECT_EQ(read_again(input).user, "ann");
+  input.uid = kNoUid;  // As in journals of earlier versions.
+  EXPECT_EQ(step_json({"d", {input}}).find("uid"), std::string::npos);
+  EXPECT_EQ(read_again(input).uid, kNoUid);
+}
+
 // A manager that cannot read its journal does not start.
 TEST(RosterReports, WhatIsNoNumberDoesNotMakeAJournalUnreadable) {
   const auto read = [](const std::string& rest) {

@@ -108,6 +108,7 @@ void list(Codec& codec, LiveJob& job) {
   bool entered = job.row.has_value();
   codec.field("id", job.id);
   codec.field("user", job.user);
+  codec.field_if(job.uid != kNoUid, "uid", job.uid);
   codec.field("tenant", job.tenant);
   codec.field("request", job.request);
   codec.field("array", job.array);
