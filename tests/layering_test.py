@@ -62,6 +62,9 @@ MAY_NAME_EXECUTORS = (
     "src/live/config/serve_file.h",
     "src/live/config/serve_file_test.cc",
     "src/live/config/site.cc",        # Where the configuration becomes an executor.
+    "src/live/access/manager_mode.cc",  # The mode of this name, and what to use instead of others.
+    "src/live/access/manager_mode.h",
+    "src/live/access/access_gate_test.cc",
     "src/live/lease/launch.cc",       # The index of an array, as scripts for Slurm read it.
 )
 NAMED_PATH = re.compile(r"`((?:src|web|tests|signatures|docs|tools|python)/[a-z0-9_./]+)`")

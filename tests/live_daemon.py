@@ -31,6 +31,7 @@ OVER = ("done", "failed", "cancelled", "rejected")
 # Timeout in seconds for things that usually take a moment. It is long because the machine may be
 # busy, and only a failing test waits this long.
 PATIENCE = 120
+NOBODY = 65534  # A user without rights.
 # A command that runs until the test creates the file `go` in the jobs' directory.
 GATE = "while [ ! -e go ]; do sleep 0.05; done"
 
@@ -131,6 +132,11 @@ class Daemon:
         """Writes the configuration file (JSON is valid YAML), which is read at the start."""
         (self.home / "config.yaml").write_text(json.dumps(config))
 
+    def give(self, path):
+        """Makes the manager's user the owner of a file that the test has written."""
+        if self.as_user is not None:
+            os.chown(path, self.as_user, self.as_user)
+
     def environment(self, **more):
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
         # Frees memory early, so that memory figures are comparable with and without sanitizers.
@@ -179,10 +185,13 @@ class Daemon:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
-        for lease in sorted((self.home / "leases").glob("*/ctl")):
-            self.tell_shim(lease.parent.name, {"do": "kill"}, quiet=True)
+
+        def gone():
+            for lease in sorted((self.home / "leases").glob("*/ctl")):
+                self.tell_shim(lease.parent.name, {"do": "kill"}, quiet=True)
+            return not self.processes()  # A shim that has just started listens a moment later.
         try:
-            until("the jobs are gone", lambda: not self.processes(), timeout=5)
+            until("the jobs are gone", gone, timeout=5)
         except AssertionError:
             pass
         for pid in self.processes():
@@ -221,7 +230,13 @@ class Daemon:
             shim.settimeout(5 if quiet else PATIENCE)
             here = os.open(self.record(lease, ""), os.O_RDONLY)  # The path may be too long.
             try:
-                shim.connect(f"/proc/self/fd/{here}/ctl")
+                if self.as_user is not None:
+                    os.seteuid(self.as_user)  # A shim refuses other users, also root.
+                try:
+                    shim.connect(f"/proc/self/fd/{here}/ctl")
+                finally:
+                    if self.as_user is not None:
+                        os.seteuid(0)
                 shim.sendall(json.dumps(what).encode() + b"\n")
                 return json.loads(shim.makefile().readline())
             except (OSError, ValueError):
@@ -243,9 +258,9 @@ class Daemon:
 
     # ---- requests
 
-    def ask(self, method, path, body=None, headers=None):
+    def ask(self, method, path, body=None, headers=None, connection=None):
         """Returns status, text and headers of a call, validated against the schema."""
-        connection = UnixConnection(self.home / "muster.sock")
+        connection = connection or UnixConnection(self.home / "muster.sock")
         try:
             if body is not None and not isinstance(body, (bytes, str)):
                 body = json.dumps(body)
@@ -306,6 +321,14 @@ class LiveTest(unittest.TestCase):
         daemon = Daemon({"grace": "2s", "progress_every": "100ms", **(config or {})}, as_user)
         self.all.append(daemon)
         return daemon.start() if start else daemon
+
+    def shared_with(self, config=None, start=True):
+        """A manager for several users, whose jobs share one account. Root must not share its
+        account, so root starts it as the user `nobody`."""
+        as_user = NOBODY if os.geteuid() == 0 else None
+        if as_user is not None and not shutil.which("setpriv"):
+            self.skipTest("needs setpriv to start a manager as another user")
+        return self.daemon_with({"jobs_share_account": "accepted", **(config or {})}, as_user, start)
 
     @functools.cached_property
     def daemon(self):

@@ -25,11 +25,12 @@ class Evidence(LiveTest):
 
     def setUp(self):
         super().setUp()
-        self.daemon = self.daemon_with(start=False)
+        self.daemon = self.shared_with(start=False)
         names = ["left", "middle", "right"]
         self.daemon.config({
+            "jobs_share_account": "accepted",
             "nodes": [{"name": name, "gpus": 1, "cpus": 1, "mem": 0.5} for name in names],
-            "cgroup": "none", "grace": "2s",
+            "jobs_share_account": "accepted", "cgroup": "none", "grace": "2s",
             "tenants": {"list": [{"name": "vision", "quota": 1}, {"name": "language", "quota": 1}]},
             "listen": {"tcp": "127.0.0.1:0", "tokens": "tokens"},
             "quarantine": {"period": "1h", "test": ["true"]}})

@@ -7,6 +7,7 @@ resumed.
 
 import json
 import os
+import pwd
 import pathlib
 import re
 import subprocess
@@ -127,7 +128,8 @@ class Client(PythonTest):
     def test_by_tcp_with_a_token(self):
         daemon = self.daemon_with({**self.CONFIG, "listen": {"tcp": "127.0.0.1:0",
                                                              "tokens": "tokens"}}, start=False)
-        token = daemon.muster("token", "ann")[0].strip()
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        token = daemon.muster("token", user)[0].strip()
         daemon.start()
         port = re.search(r" and http://127\.0\.0\.1:(\d+)/$", daemon.log(), re.MULTILINE).group(1)
         server = {"MUSTER_SERVER": f"http://127.0.0.1:{port}", "MUSTER_HOME": str(daemon.work)}
@@ -135,7 +137,7 @@ class Client(PythonTest):
             client = muster.Client()
             job = client.submit("echo by TCP", cwd=str(daemon.work))
             self.assertEqual("".join(client.follow(job)), "by TCP\n")
-            self.assertEqual(client.wait(job)["user"], "ann")
+            self.assertEqual(client.wait(job)["user"], user)
         with mock.patch.dict(os.environ, {**server, "MUSTER_TOKEN": ""}):
             with self.assertRaises(muster.MusterError) as caught:
                 muster.Client().status(job)

@@ -241,9 +241,10 @@ class Quarantine(LiveTest):
 
     def setUp(self):
         super().setUp()
-        self.daemon = self.daemon_with(start=False)
+        self.daemon = self.shared_with(start=False)
         self.well = self.daemon.work / "well"
         self.daemon.config({**TWO, "grace": "2s", "progress_every": "100ms",
+                            "jobs_share_account": "accepted",
                             "listen": {"tcp": "127.0.0.1:0", "tokens": "tokens"},
                             "quarantine": {"period": "2s", "test": [
                                 "sh", "-c", f"test $MUSTER_NODE = left && test -e {self.well}"]}})

@@ -20,17 +20,14 @@ import unittest
 sys.dont_write_bytecode = True  # Leave no files in the source tree.
 import api_schema  # noqa: E402
 import live_daemon  # noqa: E402
-from live_daemon import GATE, PATIENCE, LiveTest, until  # noqa: E402
-
-NOBODY = 65534
-
+from live_daemon import GATE, NOBODY, PATIENCE, LiveTest, until  # noqa: E402
 
 class TcpTest(LiveTest):
     """A manager with tokens: ann and bob are users, olga an operator."""
 
     def setUp(self):
         super().setUp()
-        self.daemon = self.daemon_with({"listen": {"tcp": "127.0.0.1:0", "tokens": "tokens"}},
+        self.daemon = self.shared_with({"listen": {"tcp": "127.0.0.1:0", "tokens": "tokens"}},
                                        start=False)
         self.tokens = {user: self.daemon.muster("token", user, *more)[0].strip()
                        for user, more in (("ann", ()), ("bob", ()), ("olga", ("--operator",)))}
@@ -110,6 +107,7 @@ class Tokens(TcpTest):
         other.write_text("some notes\n")
         for mode, words in ((0o600, "SHA256 USER ROLE NAME"), (0o644, "chmod 600")):
             other.chmod(mode)
+            self.daemon.give(other)
             err = self.daemon.muster("token", "--file", other, "ann", status=1)[1]
             self.assertIn(words, err)
             self.assertEqual(other.read_text(), "some notes\n")
@@ -120,6 +118,7 @@ class Tokens(TcpTest):
         missing_end = self.daemon.work / "tokens"
         missing_end.write_text("# ours")
         missing_end.chmod(0o600)
+        self.daemon.give(missing_end)
         self.daemon.muster("token", "--file", missing_end, "ann")
         self.assertEqual(len(missing_end.read_text().splitlines()), 2)
 

@@ -82,7 +82,7 @@ class SiteTest(LiveTest):
         self.assertEqual(sorted(self.nodes()), ["n1", "n2", "n3"])
 
     def test_everybody_may_submit_and_runs_as_himself(self):
-        self.daemon = self.daemon_with({**self.CONFIG, "others": True})
+        self.daemon = self.daemon_with(self.CONFIG)
         for folder in (self.daemon.base, self.daemon.work):
             folder.chmod(0o755)
         program = self.daemon.copy_programs()

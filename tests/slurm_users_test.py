@@ -33,8 +33,6 @@ def tearDownModule():
 class Users(FaultTest):
     """The manager runs as root, the jobs run as the user `nobody`."""
     bed = BED
-    CONFIG = {"others": True}
-
     def as_nobody(self, *words, status=0):
         drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
         process = self.daemon.spawn([*drop, *words], stdout=-1, stderr=-1,

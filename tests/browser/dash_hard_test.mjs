@@ -24,7 +24,7 @@ listen: {tokens: tokens}
 let tokens;
 const {browser, manager, open} = await serving(config('fifo'), starting => {
   tokens = makeTokens(starting, {ann: [], boss: ['--operator']});
-});
+}, {shared: true});
 const {origin} = new URL(manager.address());
 
 // Runs first in the page. Shifts its clock by `window.off` ms and shortens long timeouts. With `window.hasty` it also

@@ -21,7 +21,7 @@ const ANSWERS = ['/v1/fleet', '/v1/jobs?state=all&counts=1', '/v1/timeline', '/v
 let tokens;
 const {browser, manager} = await serving(CONFIG, starting => {
   tokens = makeTokens(starting, {ann: [], bob: [], boss: ['--operator']});
-});
+}, {shared: true});
 const url = new URL(manager.address()).origin + '/';
 const secret = manager.submit('--name', SECRET, '--gpus', '1', '--', 'sh', '-c', `echo ${SECRET}; exec sleep 600`);
 await until(async () => (await manager.ask('GET', `/v1/jobs/${secret}`)).body.state === 'running', 'it runs');

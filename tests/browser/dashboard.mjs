@@ -17,15 +17,17 @@ export function twoServers(gpus, tenants, more = '') {
 // Creates tokens in the file `tokens` of the state directory. `roles`: options per user, {boss: ['--operator']}.
 export function makeTokens(manager, roles) {
   const file = path.join(manager.home, 'tokens');
-  return Object.fromEntries(Object.entries(roles).map(([user, more]) => [user,
+  const tokens = Object.fromEntries(Object.entries(roles).map(([user, more]) => [user,
     execFileSync(MUSTER, ['token', user, '--file', file, ...more],
       {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], env: manager.env()}).trim()]));
+  manager.give(file);
+  return tokens;
 }
 
 // Starts a browser and a manager; both end after the last test. Calls `prepare` with the manager before it starts.
-export async function serving(config, prepare = () => {}) {
+export async function serving(config, prepare = () => {}, {shared = false} = {}) {
   const browser = await launch();
-  const manager = new Manager(config);
+  const manager = new Manager(config, {shared});
   const close = async () => {
     await browser.close();
     await manager.close();

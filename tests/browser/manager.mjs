@@ -1,7 +1,9 @@
 // A real manager for browser tests: a separate state directory, `muster serve`, and the command line.
 
 import {execFileSync, spawn} from 'node:child_process';
-import {mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync, openSync} from 'node:fs';
+import {
+  chownSync, copyFileSync, mkdtempSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync,
+} from 'node:fs';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
@@ -21,18 +23,42 @@ export async function until(look, what, ms = 120_000) {
   }
 }
 
+const NOBODY = 65534;
+
 export class Manager {
-  constructor(config) {
+  // `shared`: jobs of several users share the account of the manager. Root must not share its account, so root starts
+  // the manager as the user `nobody`.
+  constructor(config, {shared = false} = {}) {
     this.base = mkdtempSync(path.join(os.tmpdir(), 'muster-web-'));
     this.home = path.join(this.base, 'home');
     mkdirSync(this.home, {mode: 0o700});
     // A separate port: all managers prefer the same one, and another manager could take it during a restart.
     writeFileSync(path.join(this.home, 'browser-port'), `${20_000 + process.pid % 10_000}\n`);
+    this.program = MUSTER;
+    this.account = {};
+    if (shared && process.getuid() === 0) this.runAsNobody();
+    this.always = shared ? 'jobs_share_account: accepted\n' : '';
     this.configure(config);
   }
 
+  runAsNobody() {
+    this.account = {uid: NOBODY, gid: NOBODY};
+    const programs = path.join(this.base, 'bin');
+    mkdirSync(programs);
+    for (const name of ['muster', 'muster-shim']) {
+      copyFileSync(path.join(path.dirname(MUSTER), name), path.join(programs, name));
+    }
+    this.program = path.join(programs, 'muster');
+    for (const each of [this.base, this.home, path.join(this.home, 'browser-port')]) this.give(each);
+  }
+
+  // Makes the manager's user the owner of a file that the test has written.
+  give(file) {
+    if (this.account.uid !== undefined) chownSync(file, this.account.uid, this.account.gid);
+  }
+
   configure(config) {
-    writeFileSync(path.join(this.home, 'config.yaml'), config);
+    writeFileSync(path.join(this.home, 'config.yaml'), `${config}\n${this.always}`);
   }
 
   env(more = {}) {
@@ -42,8 +68,8 @@ export class Manager {
 
   async start() {
     const log = openSync(path.join(this.base, 'serve.log'), 'a');
-    this.daemon = spawn(MUSTER, ['serve', '--home', this.home],
-      {stdio: ['ignore', log, log], env: this.env(), detached: true});
+    this.daemon = spawn(this.program, ['serve', '--home', this.home],
+      {stdio: ['ignore', log, log], env: this.env(), detached: true, ...this.account});
     await until(() => {
       if (this.daemon.exitCode !== null) throw new Error(`the manager ended: ${this.log()}`);
       return this.ask('GET', '/healthz').then(answer => answer.status === 200, () => false);
@@ -99,7 +125,10 @@ export class Manager {
   }
 
   cli(...words) {
-    return execFileSync(MUSTER, words, {env: this.env(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe']}).trim();
+    // Jobs start in this directory, which their user must be able to enter.
+    const cwd = this.account.uid === undefined ? undefined : this.base;
+    const options = {cwd, env: this.env(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe']};
+    return execFileSync(MUSTER, words, options).trim();
   }
 
   submit(...words) {

@@ -40,6 +40,18 @@ const SCREENS: {key: string; title?: string; show: ComponentType<ScreenProps>}[]
 // Screens that only operators may use are not shown to other users.
 const offered = (key: string, me: Me): boolean => key !== 'compare' || me.mode === 'view' || me.operator;
 
+const ROLES: Record<NonNullable<Me['role']>, string> = {
+  viewer: 'You can look, but not change anything',
+  user: 'You can act on your own jobs',
+  admin: 'You can act on the jobs of your tenants',
+  operator: 'You can act on all jobs and nodes',
+};
+const MODES: Record<NonNullable<Me['manager_mode']>, string> = {
+  'personal': 'All jobs run as the user of the manager, for this user',
+  'shared-account': 'All jobs run as the user of the manager, for all users',
+  'slurm': 'Slurm runs the jobs',
+};
+
 function LinkLight(props: {mode: Me['mode']}) {
   const link = useLink();
   if (props.mode === 'view') return <span class="link" title="Data from files; it does not change">files</span>;
@@ -61,8 +73,8 @@ function Bar(props: {me: Me; route: Route; screens: typeof SCREENS; signOut(): v
       </nav>
       <span class="bar-words" title={me.scheduler}>{me.cluster}</span>
       <LinkLight mode={me.mode} />
-      <span class="who"
-        title={me.operator ? 'You can act on all jobs and nodes' : 'You see only your own jobs'}>
+      {me.manager_mode && <span class="bar-mode" title={MODES[me.manager_mode]}>{me.manager_mode}</span>}
+      <span class="who" title={ROLES[me.role ?? (me.operator ? 'operator' : 'user')]}>
         {me.user}{me.operator ? ' · operator' : ''}</span>
       <button type="button" class="icon" onClick={toggleTheme}
         aria-label={theme === 'dark' ? 'Light theme' : 'Dark theme'}>{theme === 'dark' ? '☀' : '☾'}</button>
@@ -102,6 +114,7 @@ function Frame(props: {me: Me; signOut(): void}) {
         document.getElementById('main')?.focus();
       }}>Skip to content</a>
       <Bar me={me} route={here} screens={screens} signOut={props.signOut} />
+      {me.notice && <p class="notice" role="note">{me.notice}</p>}
       <main id="main" tabIndex={-1}>
         {screen ? <Guard place={location.hash}><screen.show me={me} route={here} /></Guard>
           : <Empty screen title={`No such screen: ${route.screen}`} />}

@@ -121,11 +121,10 @@ class ApiClient::Line {
 
   Error nobody(const std::string& reason = "") const {
     if (reason == "Permission denied") {
-      return {
-          where_.text() +
-              ": Permission denied: the manager does not accept other users; an operator can set "
-              "'others: true' in its configuration file",
-          ErrorCode::kForbidden};
+      return {where_.text() +
+                  ": Permission denied: a manager in personal mode accepts only its own user; see "
+                  "docs/how-to/operate.md",
+              ErrorCode::kForbidden};
     }
     return {"no manager answers at " + where_.text() +
                 (reason.empty() ? std::string() : " (" + reason + ")") +

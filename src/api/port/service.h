@@ -14,6 +14,7 @@
 
 #include "api/port/calls.h"
 #include "api/port/log_source.h"
+#include "api/port/rights.h"
 #include "base/types/time.h"
 #include "base/types/uid.h"
 
@@ -29,6 +30,8 @@ struct Caller {
   std::uint32_t uid = kNoUid;
   std::string via = {};      // For the audit: "socket", "token NAME" or "ticket".
   std::string address = {};  // IP address; empty on the Unix socket.
+  // Null: an operator, or a user who sees only their own jobs; see permissions.h.
+  std::shared_ptr<const Rights> rights = {};
 };
 
 // The output of a lease on one of its nodes. `open` may be called on any thread, at any time.
@@ -50,15 +53,14 @@ struct Answer {
 struct Note {
   std::uint64_t number = 0;  // Ascending, never reused.
   std::uint64_t job = 0;     // 0: not about a job.
-  std::string
-      user;  // Owner of the job; only they and operators may see it. If `job` is 0, all may.
-  bool last = false;  // Last event of this job: it has finished.
+  std::string user;          // Owner of the job. If `job` is 0, all callers may see the event.
+  bool last = false;         // Last event of this job: it has finished.
   std::string json;
-  std::string full = {};  // For operators: `json` with the names of other users' jobs; empty: same.
+  std::string full = {};  // `json` with the names of other users' jobs; empty: same.
+  std::uint32_t uid = kNoUid;
+  std::string tenant = {};
 
-  const std::string& for_caller(const Caller& caller) const {
-    return caller.is_operator && !full.empty() ? full : json;
-  }
+  JobOwner owner() const { return {user, uid, tenant}; }
 };
 using Notes = std::shared_ptr<const std::vector<Note>>;
 

@@ -44,6 +44,16 @@ std::string user_name(uid_t uid) {
   return std::to_string(uid);
 }
 
+const std::string& UserNames::of(uid_t uid) {
+  constexpr std::time_t kMinute = 60;
+  const std::time_t now = std::time(nullptr);
+  if (kept_.size() >= kMaxKept) kept_.clear();
+  Kept& kept = kept_[uid];
+  // Also after a jump of the clock to the past.
+  if (now >= kept.until || kept.until - now > kMinute) kept = {user_name(uid), now + kMinute};
+  return kept.name;
+}
+
 std::uint32_t uid_of(const std::string& user) {
   std::vector<char> room(16U << 10U);
   struct passwd entry {};
@@ -94,32 +104,23 @@ Auth::Auth(AuthSettings settings, std::optional<TokenFile> tokens, std::optional
 }
 
 Result<Caller> Auth::caller(const Peer& peer, const HttpRequest& request) {
-  if (peer.over_tcp) {
-    Result<Caller> caller = token_caller(request.authorization);
-    if (caller.ok()) caller.value().address = peer.address;
-    return caller;
-  }
-  Result<Caller> caller =
-      local_caller(user_name(peer.uid), peer.uid == 0 || peer.uid == ::geteuid());
-  if (!caller.ok()) return caller;
-  caller.value().uid = peer.uid;
-  caller.value().via = "socket";
-  return caller;
+  if (peer.over_tcp) return token_caller(peer, request.authorization);
+  return admitted({.user = names_.of(peer.uid),
+                   .is_operator = peer.uid == 0 || peer.uid == ::geteuid(),
+                   .uid = peer.uid,
+                   .via = "socket"});
 }
 
-Result<Caller> Auth::local_caller(const std::string& user, bool ours) const {
-  Caller caller{user, ours};
-  const auto& operators = settings_.operators;
-  if (std::find(operators.begin(), operators.end(), caller.user) != operators.end()) {
-    caller.is_operator = true;
-  }
-  if (!caller.is_operator && !settings_.others) {
+Result<Caller> Auth::admitted(Caller caller) const {
+  if (settings_.admit) {
+    if (MaybeError refusal = settings_.admit(caller)) return *std::move(refusal);
+  } else if (!caller.is_operator && !settings_.others && !caller.via.starts_with("token")) {
     return Error{"this manager does not accept other users", ErrorCode::kForbidden};
   }
   return caller;
 }
 
-Result<Caller> Auth::token_caller(const std::string& authorization) {
+Result<Caller> Auth::token_caller(const Peer& peer, const std::string& authorization) {
   constexpr std::string_view kScheme = "bearer ";
   if (lowered(authorization.substr(0, kScheme.size())) != kScheme) {
     return Error{"this request needs a token in 'Authorization: Bearer TOKEN'",
@@ -128,12 +129,11 @@ Result<Caller> Auth::token_caller(const std::string& authorization) {
   const std::string_view given = trim(std::string_view(authorization).substr(kScheme.size()));
   if (tickets_) {
     if (const auto owner = tickets_->owner_of(given, std::time(nullptr))) {
-      Result<Caller> caller =
-          local_caller(owner->user, owner->uid == 0 || owner->uid == ::geteuid());
-      if (!caller.ok()) return caller;
-      caller.value().uid = owner->uid;
-      caller.value().via = "ticket";
-      return caller;
+      return admitted({.user = owner->user,
+                       .is_operator = owner->uid == 0 || owner->uid == ::geteuid(),
+                       .uid = owner->uid,
+                       .via = "ticket",
+                       .address = peer.address});
     }
   }
   if (!tokens_) return Error{"invalid or expired ticket", ErrorCode::kUnauthenticated};
@@ -142,7 +142,8 @@ Result<Caller> Auth::token_caller(const std::string& authorization) {
   if (!found.value()) return Error{"unknown token", ErrorCode::kUnauthenticated};
   Caller caller = *found.value();
   caller.uid = uid_of(caller.user);
-  return caller;
+  caller.address = peer.address;
+  return admitted(std::move(caller));
 }
 
 MaybeError Auth::may_have_ticket(const Peer& peer) const {

@@ -6,6 +6,9 @@
 
 #include <sys/types.h>
 
+#include <ctime>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,10 +50,26 @@ std::uint32_t uid_of(const std::string& user);
 std::string host_name();
 
 struct AuthSettings {
-  std::vector<std::string> operators;  // In addition to root and the daemon's own user.
-  bool others = false;                 // Other users may call, too.
-  std::vector<std::string> hosts;      // Accepted names in Host over TCP, besides IP addresses.
-  bool any_host = false;               // Accept any Host: with TLS, browsers verify the name.
+  bool others = false;             // Users other than root and the daemon's own user may call.
+  std::vector<std::string> hosts;  // Accepted names in Host over TCP, besides IP addresses.
+  bool any_host = false;           // Accept any Host: with TLS, browsers verify the name.
+  // Gives an identified caller their role and rights, or refuses them. Called on the server's
+  // thread. Default: root and the daemon's own user are operators; the others see `others`.
+  std::function<MaybeError(Caller&)> admit = {};
+};
+
+// The names of users by uid. A lookup can ask a network service, so names are kept for a minute.
+class UserNames {
+ public:
+  const std::string& of(uid_t uid);
+
+ private:
+  struct Kept {
+    std::string name;
+    std::time_t until = 0;
+  };
+  static constexpr std::size_t kMaxKept = 10'000;
+  std::map<uid_t, Kept> kept_;
 };
 
 class Auth {
@@ -79,13 +98,14 @@ class Auth {
   std::vector<TokenChange> token_changes();
 
  private:
-  // A user of this machine. `ours`: the user is root or the daemon's own user.
-  Result<Caller> local_caller(const std::string& user, bool ours) const;
-  Result<Caller> token_caller(const std::string& authorization);
+  // Applies the rules to a caller whose identity is known.
+  Result<Caller> admitted(Caller caller) const;
+  Result<Caller> token_caller(const Peer& peer, const std::string& authorization);
 
   AuthSettings settings_;
   std::optional<TokenFile> tokens_;
   std::optional<Tickets> tickets_;
+  UserNames names_;
 };
 
 }  // namespace muster

@@ -30,10 +30,19 @@ TEST(Auth, KnowsLocalUsersByNumber) {
   const auto other = local(open, 987'654).value();
   EXPECT_EQ(other.user, "987654");
   EXPECT_FALSE(other.is_operator);
-  settings.others = false;
-  settings.operators = {"987654"};
-  Auth helped = auth_with(settings);
-  EXPECT_TRUE(local(helped, 987'654).value().is_operator);
+}
+
+TEST(Auth, AsksTheRulesAboutEachCaller) {
+  AuthSettings settings;
+  settings.admit = [](Caller& caller) -> MaybeError {
+    if (caller.uid == 5) return Error{"not you", ErrorCode::kForbidden};
+    caller.is_operator = caller.uid == 987'654;
+    return std::nullopt;
+  };
+  Auth auth = auth_with(settings);
+  EXPECT_TRUE(local(auth, 987'654).value().is_operator);
+  EXPECT_FALSE(local(auth, 0).value().is_operator);
+  EXPECT_EQ(local(auth, 5).error().message, "not you");
 }
 
 MaybeError origin(const std::string& host, const std::string& from, bool tcp) {

@@ -303,12 +303,15 @@ void Connection::tick(Clock::time_point now) {
   feed_->tick();
 }
 
-// A token can be revoked, and a ticket can expire, during a stream.
+// During a stream, a token can be revoked, a ticket can expire, and a user can leave a group.
 bool Connection::still_may() {
-  if (!peer_.over_tcp) return true;
   const Result<Caller> found = context_.auth->caller(peer_, shown_);
-  return found.ok() && found.value().user == caller_->user &&
-         found.value().is_operator == caller_->is_operator;
+  if (!found.ok() || found.value().user != caller_->user ||
+      found.value().is_operator != caller_->is_operator) {
+    return false;
+  }
+  const auto& now = found.value().rights;
+  return now == caller_->rights || (now && caller_->rights && *now == *caller_->rights);
 }
 
 void Connection::out_of_time() {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/port/permissions.h"
 #include "api/server/http_text.h"
 
 namespace muster {
@@ -101,7 +102,7 @@ class EventFeed final : public Feed {
   bool concerns(const Note& note) const {
     if (job_ && note.job != *job_) return false;
     // All users may see events of nodes.
-    return note.job == 0 || outlet_.caller().is_operator || note.user == outlet_.caller().user;
+    return note.job == 0 || may_see(outlet_.caller(), note.owner());
   }
 
   void tell(const std::vector<Notes>& all) {
@@ -112,7 +113,8 @@ class EventFeed final : public Feed {
         over_ = job_ && note.last;
         if (note.number <= after_) continue;
         after_ = note.number;
-        add_event(text, note.number, note.for_caller(outlet_.caller()));
+        const bool full = may_name_all(outlet_.caller()) && !note.full.empty();
+        add_event(text, note.number, full ? note.full : note.json);
       }
     }
     if (over_) text += "event: end\ndata: {}\n\n";

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "base/types/result.h"
 
@@ -19,6 +20,9 @@ struct Account {
 // Find an account by name, or by number if there is no such name. Fail with kNotFound.
 Result<Account> find_account(const std::string& user);
 Result<Account> find_account(uid_t user);
+
+// Returns the names of the groups of the account, at most 1,000. Omits groups without a name.
+std::vector<std::string> groups_of(const Account& account);
 
 // Whether two names belong to the same user id. One user id can have several names.
 bool is_same_account(const std::string& a, const std::string& b);

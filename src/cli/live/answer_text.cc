@@ -107,6 +107,11 @@ std::string time_text(const Json& job, double now) {
   return job.contains(since) ? brief_time(now - number_at(job, since)) : "-";
 }
 
+std::string notice_text(const Json& answer) {
+  const std::string notice = text_at(answer, "notice");
+  return notice.empty() ? "" : printable(notice) + "\n";
+}
+
 std::string evidence_text(const nlohmann::json& told) {
   const std::string evidence = text_at(told, "evidence");
   if (evidence.empty() || !told.contains("line")) return evidence;

@@ -37,6 +37,9 @@ std::string time_text(const nlohmann::json& job, double now);
 // The log line that shows why the job failed, with its line number; empty if there is none.
 std::string evidence_text(const nlohmann::json& told);
 
+// The manager's remark about every list, as a line; empty if there is none.
+std::string notice_text(const nlohmann::json& answer);
+
 // Formats one "  name  value" line per fact, aligned: "  submitted  12:00". Facts without a value
 // are omitted.
 class Facts {

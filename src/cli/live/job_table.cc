@@ -42,6 +42,7 @@ Result<JobTable> list_jobs(ApiClient& client, const QueueOptions& queue) {
     Result<Json> page = object_of(client.get(page_target(queue, offset, limit)));
     if (!page.ok()) return page.error();
     listing.total = count_at(page.value(), "total");
+    listing.notice = text_at(page.value(), "notice");
     for (const Json& job : list_at(page.value(), "jobs")) {
       if (job.is_object() && seen.insert(count_at(job, "id")).second) listing.jobs.push_back(job);
     }
@@ -52,7 +53,8 @@ Result<JobTable> list_jobs(ApiClient& client, const QueueOptions& queue) {
 }
 
 std::string listing_text(const JobTable& listing) {
-  if (listing.jobs.empty() && listing.total == 0) return "no jobs\n";
+  const std::string notice = notice_text({{"notice", listing.notice}});
+  if (listing.jobs.empty() && listing.total == 0) return "no jobs\n" + notice;
   const double now = now_since_1970();
   const std::size_t width = output_width();
   Table table({right("ID"), left("NAME"), left("USER"), left("TENANT"), left("STATE"),
@@ -69,11 +71,13 @@ std::string listing_text(const JobTable& listing) {
   if (listing.total > listing.jobs.size()) {
     out += fmt::format("… and {} more\n", grouped(listing.total - listing.jobs.size()));
   }
-  return out;
+  return out + notice;
 }
 
 Json listing_json(const JobTable& listing) {
-  return {{"jobs", listing.jobs}, {"total", listing.total}};
+  Json list = {{"jobs", listing.jobs}, {"total", listing.total}};
+  if (!listing.notice.empty()) list["notice"] = listing.notice;
+  return list;
 }
 
 std::optional<std::string> array_in(const std::string& name) {

@@ -16,6 +16,7 @@ namespace muster {
 struct JobTable {
   std::vector<nlohmann::json> jobs;
   std::uint64_t total = 0;  // Matching jobs in the manager; may exceed jobs.size().
+  std::string notice = {};  // A remark of the manager for every list; may be empty.
 };
 
 Result<JobTable> list_jobs(ApiClient& client, const QueueOptions& queue);

@@ -49,6 +49,16 @@ std::string notes_on(const Json& node) {
   return text;
 }
 
+// "full, own account": how far a job is limited to its resources, and the account it runs as.
+std::string isolation_of(const Json& node, bool shares_account) {
+  const std::string runs_as = text_at(node, "runs_as");
+  const std::string account = runs_as == "slurm"     ? ", by Slurm"
+                              : runs_as != "manager" ? ""
+                              : shares_account       ? ", shared account"
+                                                     : ", own account";
+  return text_at(node, "isolation") + account;
+}
+
 std::string nodes_text(const Json& answer) {
   if (list_at(answer, "nodes").empty()) return "no nodes\n";
   Table table({left("NODE"), left("STATE"), right("GPUS"), left("TYPE"), right("CPUS"),
@@ -67,12 +77,12 @@ std::string nodes_text(const Json& answer) {
                    : type.empty() || type == "virtual" ? "virtual"
                                                        : type + " (virtual)",
                    used_of(node, "cpus", "cpus_free"), used_of(node, "mem_gib", "mem_free_gib"),
-                   text_at(node, "isolation"), jobs_on(node), notes_on(node)});
+                   isolation_of(node, answer.contains("notice")), jobs_on(node), notes_on(node)});
     table.tint(1, open                                            ? Tint::kGreen
                   : state == "quarantined" || state == "unusable" ? Tint::kRed
                                                                   : Tint::kYellow);
   }
-  return table.render(color_mode_for(1), output_width());
+  return table.render(color_mode_for(1), output_width()) + notice_text(answer);
 }
 
 std::string tenants_text(const Json& answer) {

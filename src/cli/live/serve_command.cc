@@ -93,6 +93,8 @@ int ServeCommand::run_in_background(Streams streams, const DaemonOptions& option
   if (const Result<Instance> home = open_instance(options.home); !home.ok()) {
     return complain(streams, home.error());
   }
+  const Result<std::string> mode = mode_text(options);
+  if (!mode.ok()) return complain(streams, mode.error());
   std::vector<std::string> words = {"muster", "serve", "--home", options.home};
   if (!options.config.empty()) {
     words.insert(words.end(), {"--config", std::filesystem::absolute(options.config).string()});
@@ -101,7 +103,8 @@ int ServeCommand::run_in_background(Streams streams, const DaemonOptions& option
   if (const MaybeError refusal = start_in_background(words, log, socket.value())) {
     return complain(streams, *refusal);
   }
-  streams.out << "serving on " << socket.value() << "\nlog file: " << log
+  streams.out << "serving on " << socket.value() << '\n'
+              << mode.value() << "\nlog file: " << log
               << "\ndashboard: muster view\nstop it with: muster serve --stop\n";
   return kExitDone;
 }

@@ -12,16 +12,21 @@
 #include "base/file/text_file.h"
 #include "base/text/text.h"
 #include "base/types/digest.h"
+#include "live/config/access_section.h"
 #include "workload/input/tenants_file.h"
 
 namespace muster {
 
 namespace {
 
-constexpr std::array<std::string_view, 19> kServeKeys = {
-    "virtual_gpus",   "nodes",      "scheduler", "tenants",  "profiles",  "grace",  "retention",
-    "log_cap",        "log_files",  "limits",    "listen",   "operators", "others", "cgroup",
-    "progress_every", "quarantine", "profiling", "executor", "slurm"};
+constexpr std::array<std::string_view, 25> kServeKeys = {
+    "virtual_gpus",   "nodes",      "scheduler",  "tenants",
+    "profiles",       "grace",      "retention",  "log_cap",
+    "log_files",      "limits",     "listen",     "operators",
+    "viewers",        "others",     "mode",       "jobs_share_account",
+    "priority",       "visibility", "hide_names", "cgroup",
+    "progress_every", "quarantine", "profiling",  "executor",
+    "slurm"};
 constexpr std::array<std::string_view, 6> kNodeKeys = {"name", "gpus",     "cpus",
                                                        "mem",  "gpu_type", "rack"};
 constexpr std::array<std::string_view, 10> kSchedulerKeys = {
@@ -36,7 +41,6 @@ constexpr std::array<std::string_view, 7> kListenKeys = {
 constexpr std::array<std::string_view, 3> kEstimates = {"user", "history", "progress"};
 
 constexpr std::size_t kMaxServeNodes = 1'000;
-constexpr std::size_t kMaxOperators = 1'000;
 constexpr std::size_t kMaxListenNames = 100;
 constexpr std::size_t kMaxTestWords = 100;
 constexpr Bounds kServeAmount = {0.01, 1e6};  // CPUs, or GiB.
@@ -65,7 +69,7 @@ class ServeReader {
   TcpAddress read_address(const Item& item);
   std::string read_host(const Item& item);
   void read_output(const Item& root);
-  void read_people(const Item& root);
+  void read_rest(const Item& root);
   void read_quarantine(const Item& section);
   void read_executor(const Item& root);
   std::string read_group(const Item& item);
@@ -107,12 +111,14 @@ Result<ServeFile> ServeReader::read(const Item& root) {
   set_duration(root, "progress_every", kShortest, kHour, out_.progress_every);
   if (const Item* quarantine = root.find("quarantine")) read_quarantine(*quarantine);
   read_output(root);
-  read_people(root);
+  read_rest(root);
+  read_access(root, in_, out_);
   if (in_.failed()) return in_.error();
   if (const Item* section = root.find("tenants")) {
     Result<TenantTree> tenants = read_tenants_section(*section, name_);
     if (!tenants.ok()) return tenants.error();
     out_.tenants = std::move(tenants).value();
+    if (const MaybeError refusal = read_tenant_users(*section, name_, out_.access)) return *refusal;
   }
   return std::move(out_);
 }
@@ -256,8 +262,7 @@ void ServeReader::read_output(const Item& root) {
   set_count(root, "log_files", kLogFiles, out_.log_files);
 }
 
-void ServeReader::read_people(const Item& root) {
-  if (const Item* others = root.find("others")) out_.others = in_.flag(*others);
+void ServeReader::read_rest(const Item& root) {
   if (const Item* profiling = root.find("profiling")) {
     constexpr std::array<std::string_view, 2> kWhen = {"first", "never"};
     if (std::find(kWhen.begin(), kWhen.end(), profiling->text) == kWhen.end()) {
@@ -266,15 +271,6 @@ void ServeReader::read_people(const Item& root) {
     out_.profile = profiling->text == "first";
   }
   if (const Item* cgroup = root.find("cgroup")) out_.cgroup = read_group(*cgroup);
-  const Item* operators = root.find("operators");
-  if (operators == nullptr) return;
-  in_.expect_list(*operators);
-  if (operators->items.size() > kMaxOperators) {
-    in_.refuse(*operators, fmt::format("more than {} names", kMaxOperators));
-  }
-  for (const Item& user : operators->items) {
-    if (!in_.failed()) out_.operators.push_back(in_.name(user));
-  }
 }
 
 void ServeReader::read_quarantine(const Item& section) {

@@ -15,6 +15,7 @@
 #include "base/types/result.h"
 #include "base/types/time.h"
 #include "engine/model/tenants.h"
+#include "live/access/access_rules.h"
 
 namespace muster {
 
@@ -91,9 +92,11 @@ struct ServeFile {
   std::int32_t most_queued = 100'000;
   std::int32_t most_queued_per_user = 50'000;
   ServeListen listen;
-  std::vector<std::string> operators;  // In addition to the user of the manager.
-  bool others = false;                 // Other users may use the socket.
-  std::string cgroup = "/muster";      // Empty: no control groups.
+  AccessConfig access;
+  std::string mode;                // Expected mode; empty: any.
+  bool closed = false;             // `others: false`: with Slurm, only operators may call.
+  bool share_account = false;      // `jobs_share_account: accepted`.
+  std::string cgroup = "/muster";  // Empty: no control groups.
   Duration progress_every = Duration::seconds(2);
   Duration quarantine = Duration::seconds(600);  // Time until a failing node is tested.
   bool profile = true;                 // Measure the speed of jobs if the mechanism uses it.

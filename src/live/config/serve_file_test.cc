@@ -34,7 +34,11 @@ TEST(ServeFile, SaysEverythingByDefault) {
     EXPECT_FALSE(serve.listen.tcp.has_value());
     EXPECT_TRUE(serve.listen.browsers);
     EXPECT_EQ(serve.listen.max_connections, 256);
-    EXPECT_FALSE(serve.others);
+    EXPECT_FALSE(serve.closed);
+    EXPECT_FALSE(serve.share_account);
+    EXPECT_EQ(serve.access.visibility, Visibility::kOwn);
+    EXPECT_TRUE(serve.access.hide_names);
+    EXPECT_EQ(serve.access.user_priority, (PriorityRange{-100, 0}));
     EXPECT_EQ(serve.cgroup, "/muster");
   }
 }
@@ -47,7 +51,7 @@ constexpr std::string_view kEveryKey =
     "  - {gpus: 4}\n"
     "scheduler: {preset: p, policy: q, mechanism: m, placement: l, round: 5m, min_run: 1m,\n"
     "            quantum: 10s, estimates: user, retry: \"fixed:3\", checkpoint_interval: 2m}\n"
-    "tenants: {list: [{name: t, quota: 3}]}\n"
+    "tenants: {list: [{name: t, quota: 3, users: [ann], groups: ['*'], admins: [vera]}]}\n"
     "profiles: zoo.yaml\n"
     "grace: 5s\n"
     "retention: 1d\n"
@@ -57,7 +61,13 @@ constexpr std::string_view kEveryKey =
     "listen: {socket: ../m.sock, tcp: \"127.0.0.1:7077\", certificate: /c, key: k, tokens: t,\n"
     "         max_connections: 9}\n"
     "operators: [ann, bob]\n"
-    "others: true\n"
+    "viewers: {users: [eve], groups: [audit]}\n"
+    "others: false\n"
+    "mode: personal\n"
+    "jobs_share_account: accepted\n"
+    "priority: {user: [-5, 0], admin: [-5, 5]}\n"
+    "visibility: tenant\n"
+    "hide_names: false\n"
     "cgroup: none\n"
     "progress_every: 250ms\n"
     "quarantine: {period: 90s, test: [sh, -c, 'test -e /dev/null']}\n";
@@ -115,8 +125,9 @@ TEST(ServeFile, ReadsEveryOtherKey) {
   EXPECT_EQ(serve.listen.key, "/etc/m/k");
   EXPECT_EQ(serve.listen.tokens, "/etc/m/t");
   EXPECT_EQ(serve.listen.max_connections, 9);
-  EXPECT_EQ(serve.operators, (std::vector<std::string>{"ann", "bob"}));
-  EXPECT_TRUE(serve.others);
+  EXPECT_TRUE(serve.closed);
+  EXPECT_TRUE(serve.share_account);
+  EXPECT_EQ(serve.mode, "personal");
   EXPECT_EQ(serve.cgroup, "");
   EXPECT_EQ(serve.progress_every, Duration::micros(250'000));
   EXPECT_EQ(serve.quarantine, Duration::seconds(90));
@@ -189,6 +200,13 @@ TEST(ServeFile, SaysWhereSomethingIsWrong) {
           {"operators: ann\n", "s.yaml:1: operators: not a list: 'ann'"},
           {"operators: [\"a b\"]\n", "s.yaml:1: operators: a name has only"},
           {"others: yes\n", "s.yaml:1: others: not true or false: 'yes'"},
+          {"operators: {user: [a]}\n", "s.yaml:1: operators: unknown key"},
+          {"jobs_share_account: yes\n", "s.yaml:1: jobs_share_account: must be 'accepted': 'yes'"},
+          {"visibility: tenants\n", "s.yaml:1: visibility: unknown: 'tenants'"},
+          {"mode: share\n", "s.yaml:1: mode: unknown: 'share'"},
+          {"priority: {user: [-100]}\n", "s.yaml:1: user: must be two numbers"},
+          {"priority: {user: [-100, -1]}\n", "s.yaml:1: user: must contain 0"},
+          {"priority: {user: [-2000, 0]}\n", "s.yaml:1: user: "},
           {"cgroup: muster\n",
            "s.yaml:1: cgroup: must be an absolute path such as /muster, or 'none': 'muster'"},
           {"cgroup: /a/../b\n",

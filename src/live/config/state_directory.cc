@@ -1,6 +1,7 @@
 #include "live/config/state_directory.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <pwd.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -14,6 +15,8 @@
 
 #include "base/os/files.h"
 #include "base/text/hex.h"
+#include "base/text/text.h"
+#include "live/access/manager_mode.h"
 
 namespace muster {
 
@@ -40,6 +43,16 @@ MaybeError make_directory(const std::string& path) {
   return std::nullopt;
 }
 
+bool is_known_mode(const std::string& mode) {
+  return mode.empty() || find_manager_mode(mode).has_value();
+}
+
+MaybeError write_instance(const Fd& directory, const Instance& instance) {
+  json out = {{"id", instance.id}, {"born_unix_us", instance.born_unix_us}};
+  if (!instance.mode.empty()) out["mode"] = instance.mode;
+  return write_whole(directory, kFile, out.dump());
+}
+
 }  // namespace
 
 Result<Instance> open_instance(const std::string& home) {
@@ -57,16 +70,33 @@ Result<Instance> open_instance(const std::string& home) {
       return Error{home + "/" + kFile + ": not a Muster instance file", ErrorCode::kCorrupt};
     instance.id = read["id"].get<std::string>();
     instance.born_unix_us = read["born_unix_us"].get<std::int64_t>();
+    if (const auto mode = read.find("mode"); mode != read.end() && mode->is_string()) {
+      instance.mode = mode->get<std::string>();
+    }
+    if (!is_known_mode(instance.mode)) {
+      return Error{fmt::format("{}: belongs to a manager in mode {}, which this version cannot "
+                               "run; use another directory (MUSTER_HOME)",
+                               home, in_quotes(instance.mode)),
+                   ErrorCode::kConflict};
+    }
     return instance;
   }
   unsigned char bytes[16];
   if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return system_error("getrandom", errno);
   instance.id = to_hex(bytes);
   instance.born_unix_us = clock_us(CLOCK_REALTIME);
-  const json fresh = {{"id", instance.id}, {"born_unix_us", instance.born_unix_us}};
-  if (const MaybeError refusal = write_whole(directory.value(), kFile, fresh.dump()))
-    return *refusal;
+  if (const MaybeError refusal = write_instance(directory.value(), instance)) return *refusal;
   return instance;
+}
+
+MaybeError store_mode(const std::string& home, const std::string& mode) {
+  Result<Instance> instance = open_instance(home);
+  if (!instance.ok()) return instance.error();
+  if (instance.value().mode == mode) return std::nullopt;
+  instance.value().mode = mode;
+  const Result<Fd> directory = open_directory(home);
+  if (!directory.ok()) return directory.error();
+  return write_instance(directory.value(), instance.value());
 }
 
 Result<std::string> default_home() {

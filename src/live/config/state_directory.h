@@ -15,10 +15,18 @@ namespace muster {
 struct Instance {
   std::string id;                 // Random, 32 hexadecimal digits.
   std::int64_t born_unix_us = 0;  // Creation time.
+  // The mode in which a manager last used the directory (live/access/manager_mode.h); empty:
+  // unknown, or an earlier version.
+  std::string mode = {};
 };
 
 // Reads the instance file. Creates the directory (mode 0700) and the file if they are missing.
+// Returns kConflict if the directory has a mode that this version does not know, such as `shared`:
+// a directory of several users never becomes a personal one without a migration.
 Result<Instance> open_instance(const std::string& home);
+
+// Stores the mode in the instance file. REQUIRES: open_instance() succeeded before.
+MaybeError store_mode(const std::string& home, const std::string& mode);
 
 // Returns $MUSTER_HOME, $XDG_STATE_HOME/muster or ~/.local/state/muster: the first that is set.
 Result<std::string> default_home();

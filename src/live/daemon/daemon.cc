@@ -11,11 +11,15 @@
 #include <utility>
 
 #include "api/server/server.h"
+#include "base/os/account.h"
 #include "base/os/files.h"
 #include "base/text/text.h"
+#include "live/access/access_gate.h"
+#include "live/access/manager_mode.h"
 #include "live/config/serve_file.h"
 #include "live/config/settings.h"
 #include "live/config/site.h"
+#include "live/config/state_directory.h"
 #include "live/daemon/background.h"
 #include "live/lease/executor_lease_runner.h"
 #include "live/manager/manager.h"
@@ -50,8 +54,6 @@ MaybeError keep_port(const std::string& home, std::uint16_t port) {
 ServerSettings server_settings(const ServeFile& file, const std::string& home) {
   ServerSettings settings;
   settings.socket_path = file.listen.socket.empty() ? home + "/muster.sock" : file.listen.socket;
-  settings.auth.operators = file.operators;
-  settings.auth.others = file.others;
   settings.auth.hosts = file.listen.names;
   if (file.listen.tcp) {
     const TcpAddress& tcp = *file.listen.tcp;
@@ -143,9 +145,27 @@ class SignalWatch {
 struct Plan {
   ServeFile file;
   Site site;
+  AccountMode account;
   std::string scheduling;
   ServerSettings serving;
 };
+
+Result<AccountMode> mode_of(const ServeFile& file, const Site& site) {
+  const Result<Account> own = find_account(::geteuid());
+  return find_mode({.elsewhere = site.elsewhere,
+                    .as_submitter = site.as_submitter,
+                    .share_account = file.share_account,
+                    .closed = file.closed,
+                    .wanted = file.mode},
+                   own.ok() ? own.value().name : std::to_string(::geteuid()), ::geteuid());
+}
+
+void admit_by(const AccountMode& account, const AccessConfig& access, AuthSettings& auth) {
+  auth.others = account.admits_others;
+  // Only the server's thread calls it.
+  const auto gate = std::make_shared<AccessGate>(account, access, std::make_unique<SystemUsers>());
+  auth.admit = [gate](Caller& caller) { return gate->admit(caller); };
+}
 
 std::string own_signatures(const std::string& home) { return home + "/signatures.yaml"; }
 
@@ -158,12 +178,9 @@ Result<Plan> make_plan(const DaemonOptions& options) {
   Result<Site> site = find_site(plan.file, options.home);
   if (!site.ok()) return site.error();
   plan.site = std::move(site).value();
-  if (plan.file.others && ::geteuid() == 0 && !plan.site.as_submitter) {
-    return Error{
-        "others: jobs run as the manager's user, which is root; run 'muster serve' as a "
-        "separate user to admit other users",
-        ErrorCode::kInvalid};
-  }
+  Result<AccountMode> account = mode_of(plan.file, plan.site);
+  if (!account.ok()) return account.error();
+  plan.account = std::move(account).value();
   Result<std::string> scheduling = settings_text(plan.file, plan.site.nodes);
   if (!scheduling.ok()) return scheduling.error();
   plan.scheduling = std::move(scheduling).value();
@@ -172,6 +189,7 @@ Result<Plan> make_plan(const DaemonOptions& options) {
   if (!roster.ok())
     return Error{config_path(options) + ": " + roster.error().message, ErrorCode::kInvalid};
   plan.serving = server_settings(plan.file, options.home);
+  admit_by(plan.account, plan.file.access, plan.serving.auth);
   if (const MaybeError refusal = ApiServer::check(plan.serving)) return *refusal;
   const FailureDiagnoser doctor(plan.site.files, own_signatures(options.home));
   if (const MaybeError refusal = doctor.check()) return *refusal;
@@ -180,6 +198,7 @@ Result<Plan> make_plan(const DaemonOptions& options) {
                  ErrorCode::kNotFound};
   }
   if (!plan.site.trouble.empty()) options.say(plan.site.trouble);
+  options.say(plan.account.text());
   options.say(described(plan.site, roster.value()));
   return plan;
 }
@@ -190,6 +209,7 @@ ManagerSettings manager_settings(const Plan& plan, const DaemonOptions& options)
   settings.home = options.home;
   settings.files = plan.site.files;
   settings.scheduling = plan.scheduling;
+  settings.account = plan.account;
   settings.nodes = node_notes(plan.site.nodes);
   settings.launch.grace = file.grace;
   settings.launch.log_cap_bytes = file.log_cap_bytes;
@@ -221,11 +241,12 @@ void note_port(const ApiServer& server, const DaemonOptions& options) {
 }
 
 // The audit has a row for each start, so that it shows when the rights of users changed.
-ServerAct start_act(const ServeFile& file) {
-  std::string words = "operators:";
-  for (const std::string& name : file.operators) words += " " + name;
-  if (file.operators.empty()) words += " none";
-  words += file.others ? "; other users admitted" : "; other users refused";
+ServerAct start_act(const Plan& plan) {
+  const UserList& operators = plan.file.access.operators;
+  std::string words = plan.account.text() + "; operators:";
+  for (const std::string& name : operators.users) words += " " + name;
+  for (const std::string& name : operators.groups) words += " group " + name;
+  if (operators.empty()) words += " none";
   return {.caller = {.user = user_name(::geteuid()), .uid = ::geteuid(), .via = "manager"},
           .call = "startManager",
           .status = 200,
@@ -254,6 +275,16 @@ Result<std::string> socket_of(const DaemonOptions& options) {
   return server_settings(file.value(), options.home).socket_path;
 }
 
+Result<std::string> mode_text(const DaemonOptions& options) {
+  const Result<ServeFile> file = read_config(options);
+  if (!file.ok()) return file.error();
+  const Result<Site> site = find_site(file.value(), options.home);
+  if (!site.ok()) return site.error();
+  const Result<AccountMode> mode = mode_of(file.value(), site.value());
+  if (!mode.ok()) return mode.error();
+  return mode.value().text();
+}
+
 bool has_changed_config(const DaemonOptions& options) {
   const Result<Fd> directory = open_directory(options.home);
   if (!directory.ok()) return false;
@@ -273,6 +304,10 @@ MaybeError run_daemon(const DaemonOptions& options) {
   Result<std::unique_ptr<Manager>> opened = Manager::open(manager_settings(plan.value(), options));
   if (!opened.ok()) return opened.error();
   Manager& manager = *opened.value();
+  if (const MaybeError error =
+          store_mode(options.home, std::string(name_of(plan.value().account.mode)))) {
+    return error;
+  }
   if (const MaybeError error = keep_config_digest(options.home, plan.value().file.digest)) {
     options.log(error->message);
   }
@@ -301,7 +336,7 @@ MaybeError run_daemon(const DaemonOptions& options) {
   const std::string& url = server.value()->url();
   if (serving.or_any_port) note_port(*server.value(), options);
   options.say("serving on " + serving.socket_path + (url.empty() ? "" : " and " + url));
-  manager.record(start_act(plan.value().file));
+  manager.record(start_act(plan.value()));
   const MaybeError refusal = manager.run();
   server.value()->stop();
   return refusal;

@@ -25,6 +25,9 @@ struct DaemonOptions {
 // Returns the socket path of the configuration.
 Result<std::string> socket_of(const DaemonOptions& options);
 
+// Returns the line about the mode: "mode: personal: all jobs run as ann, for ann".
+Result<std::string> mode_text(const DaemonOptions& options);
+
 // Returns true if the running manager of `home` has read another configuration than the one that
 // the options name.
 bool has_changed_config(const DaemonOptions& options);

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "live/access/submission.h"
 #include "live/codec/input_codec.h"
 #include "live/query/job_lookup.h"
 #include "live/views/answers.h"
+#include "live/views/job_owner.h"
 
 namespace muster {
 
@@ -22,18 +24,51 @@ constexpr std::size_t kMaxSubmitBytes = 32U << 20U;  // Total for all jobs of an
 
 Error conflict(std::string message) { return Error{std::move(message), ErrorCode::kConflict}; }
 
+// Identifies a user by the uid. A name cannot begin with '#'.
+std::string user_key(const JobOwner& owner) {
+  return owner.uid == kNoUid ? std::string(owner.user) : fmt::format("#{}", owner.uid);
+}
+
+// The caller can see the job, so its existence is no secret.
+MaybeError check_may_change(const Caller& caller, LiveId id, const JobOwner& owner) {
+  if (MaybeError refusal = check_not_viewer(caller)) return refusal;
+  if (may_change(caller, owner)) return std::nullopt;
+  return Error{
+      fmt::format("job {}: only its user, admins of its tenant and operators can change it", id),
+      ErrorCode::kForbidden};
+}
+
 }  // namespace
 
 JobCommands::JobCommands(const ReadContext& context, Journal& journal, SpeedLearning& speeds,
                          QueueLimits limits)
     : context_(context), journal_(journal), speeds_(speeds), limits_(limits) {
   for (const auto& [id, job] : context_.roster->jobs()) {
-    if (!job.end) ++active_[job.user];
+    if (!job.end) ++active_[user_key(owner_of(job))];
   }
 }
 
-void JobCommands::job_ended(const std::string& user) {
+void JobCommands::job_ended(const LiveJob& job) {
+  const std::string user = user_key(owner_of(job));
   if (--active_[user] == 0) active_.erase(user);
+}
+
+// Keys are stored by user name, and two users can have had the same name.
+MaybeError JobCommands::check_key_owner(const Caller& caller, LiveId job, const Inputs& inputs) {
+  bool own = true;
+  for (const Input& input : inputs) {
+    const auto* other = std::get_if<SubmitInput>(&input);
+    if (other != nullptr && other->id == job) own = is_own(caller, owner_of(*other));
+  }
+  if (const LiveJob* live = context_.roster->find(job)) {
+    own = is_own(caller, owner_of(*live));
+  } else {
+    const Result<std::optional<JobRow>> row = context_.rows.job(job);
+    if (!row.ok()) return unreadable(row.error());
+    if (row.value()) own = is_own(caller, owner_of(*row.value()));
+  }
+  if (own) return std::nullopt;
+  return conflict("Idempotency-Key: used before by another user of the same name");
 }
 
 JobCommands::Outcome JobCommands::on(const Caller& caller, SubmitJob& call, Inputs& inputs) {
@@ -41,19 +76,27 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, SubmitJob& call, Inpu
   if (!call.key.empty()) {
     const auto seen = journal_.job_of_key(caller.user, call.key);
     if (!seen.ok()) return unreadable(seen.error());
+    if (seen.value()) {
+      if (const MaybeError refusal = check_key_owner(caller, *seen.value(), inputs))
+        return *refusal;
+    }
     if (seen.value()) return CommandOutcome{SubmittedJobs{ids_from(*seen.value(), inputs), true}};
   }
+  set_default_tenant(caller, request);
+  if (const MaybeError refusal = check_submission(caller, request)) return *refusal;
   if (const MaybeError refusal = context_.roster->refuse(request, request.tenant)) return *refusal;
   if (const MaybeError refusal = resolve_dependencies(caller, request, inputs)) return *refusal;
-  Result<std::vector<LiveId>> ids = take_in(caller.user, std::move(request), call.key, inputs);
+  Result<std::vector<LiveId>> ids =
+      take_in({caller.user, caller.uid, ""}, std::move(request), call.key, inputs);
   if (!ids.ok()) return ids.error();
   return CommandOutcome{SubmittedJobs{std::move(ids).value(), false}};
 }
 
-Result<std::vector<LiveId>> JobCommands::take_in(const std::string& user, JobRequest request,
+Result<std::vector<LiveId>> JobCommands::take_in(const JobOwner& owner, JobRequest request,
                                                  const std::string& key, Inputs& inputs) {
   const std::optional<ArrayRange> array = std::exchange(request.array, std::nullopt);
   const std::size_t count = array ? array->size() : 1;
+  const std::string user = user_key(owner);
   const auto mine = active_.find(user);
   const std::size_t theirs = mine == active_.end() ? 0 : mine->second;
   if (context_.roster->jobs().size() + inputs.size() + count > limits_.jobs) {
@@ -68,7 +111,8 @@ Result<std::vector<LiveId>> JobCommands::take_in(const std::string& user, JobReq
   }
   std::vector<LiveId> ids;
   SubmitInput input;
-  input.user = user;
+  input.user = owner.user;
+  input.uid = owner.uid;
   input.tenant = request.tenant;
   input.request = std::move(request);
   input.text = request_json(input.request);
@@ -85,7 +129,7 @@ Result<std::vector<LiveId>> JobCommands::take_in(const std::string& user, JobReq
       input.at_once = array->at_once;
     }
     if (i == 0 && !key.empty()) {
-      if (const MaybeError refusal = journal_.keep_key(user, key, input.id)) return *refusal;
+      if (const MaybeError refusal = journal_.keep_key(input.user, key, input.id)) return *refusal;
     }
     ids.push_back(input.id);
     inputs.push_back(input);
@@ -119,17 +163,17 @@ MaybeError JobCommands::resolve_dependencies(const Caller& caller, JobRequest& r
     for (const std::uint64_t id : jobs) {
       const auto submitted_now = [&](const Input& input) {
         const auto* other = std::get_if<SubmitInput>(&input);
-        return other != nullptr && other->id == id && may_see(caller, other->user);
+        return other != nullptr && other->id == id && may_see(caller, owner_of(*other));
       };
       const LiveJob* live = context_.roster->find(id);
-      if ((live != nullptr && !live->end && may_see(caller, live->user)) ||
+      if ((live != nullptr && !live->end && may_see(caller, owner_of(*live))) ||
           std::any_of(inputs.begin(), inputs.end(), submitted_now)) {
         open.push_back(id);
         continue;
       }
       const Result<std::optional<JobRow>> row = context_.rows.job(id);
       if (!row.ok()) return unreadable(row.error());
-      if (!row.value() || !may_see(caller, row.value()->user)) {
+      if (!row.value() || !may_see(caller, owner_of(*row.value()))) {
         return conflict(fmt::format("after: no such job: {}", id));
       }
       if (wants_ok && row.value()->state != state_name(LiveState::kDone)) {
@@ -171,6 +215,7 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, const RetryJob& call,
   const Result<FoundJob> found = find_job(context_, caller, call.job, Match::kWhole);
   if (!found.ok()) return found.error();
   const FoundJob& old = found.value();
+  if (const MaybeError refusal = check_may_change(caller, old.id, old.owner())) return *refusal;
   const Roster& roster = *context_.roster;
   const LiveJob* job = roster.find(old.id);
   if (job != nullptr && !job->end) {
@@ -186,8 +231,10 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, const RetryJob& call,
       return other == nullptr || other->end;
     });
   }
+  if (is_own(caller, old.owner())) set_default_tenant(caller, request);
+  if (const MaybeError refusal = check_submission(caller, request)) return *refusal;
   if (const MaybeError refusal = roster.refuse(request, request.tenant)) return *refusal;
-  const Result<std::vector<LiveId>> ids = take_in(old.user, std::move(request), "", inputs);
+  const Result<std::vector<LiveId>> ids = take_in(old.owner(), std::move(request), "", inputs);
   if (!ids.ok()) return ids.error();
   return CommandOutcome{RetriedJob{ids.value().front(), old.id, old.user}};
 }
@@ -230,6 +277,9 @@ JobCommands::Outcome JobCommands::change(const Caller& caller, const std::string
   const Result<FoundJob> found = find_job(context_, caller, text, Match::kWhole);
   if (!found.ok()) return found.error();
   const LiveId id = found.value().id;
+  if (const MaybeError refusal = check_may_change(caller, id, found.value().owner())) {
+    return *refusal;
+  }
   const LiveJob* job = context_.roster->find(id);
   if (job == nullptr) return conflict(fmt::format("job {} is finished", id));
   Result<ChangedJob> changed = change_job(caller, *job, change, inputs);
@@ -248,7 +298,11 @@ JobCommands::Outcome JobCommands::change_array(const Caller& caller, const std::
   const auto& jobs = context_.roster->jobs();
   for (auto at = jobs.lower_bound(array); array != 0 && at != jobs.end(); ++at) {
     const LiveJob& job = at->second;
-    if (job.array != array || job.end || !may_see(caller, job.user)) continue;
+    if (job.array != array || job.end || !may_see(caller, owner_of(job))) continue;
+    if (MaybeError refusal = check_may_change(caller, job.id, owner_of(job))) {
+      error = *std::move(refusal);
+      continue;
+    }
     Result<ChangedJob> one = change_job(caller, job, change, inputs);
     if (one.ok()) {
       changed.owner = job.user;
@@ -286,6 +340,7 @@ JobCommands::Outcome JobCommands::change_node(const Caller& caller, const std::s
 }
 
 JobCommands::Outcome JobCommands::on(const Caller& caller, const KeepProfile& call, Inputs&) {
+  if (const MaybeError refusal = check_not_viewer(caller)) return *refusal;
   const LiveClock& clock = context_.clock;
   Result<LearnedProfile> kept =
       speeds_.keep(caller.user, call.body, clock.unix_us(clock.now()) / 1'000'000);

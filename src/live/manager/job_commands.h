@@ -48,15 +48,16 @@ class JobCommands {
   Outcome on(const Caller& caller, const GiveTicket& call, Inputs& inputs);
   Outcome on(const Caller& caller, const LogOut& call, Inputs& inputs);
 
-  void job_ended(const std::string& user);  // The job no longer counts towards the user's limit.
+  void job_ended(const LiveJob& job);  // It no longer counts towards the limit of its user.
 
  private:
   enum class Change : std::uint8_t { kCancel, kHold, kRelease };
 
   // Returns the ids of the new jobs. The caller has checked that the request can run on the
   // cluster.
-  Result<std::vector<LiveId>> take_in(const std::string& user, JobRequest request,
+  Result<std::vector<LiveId>> take_in(const JobOwner& owner, JobRequest request,
                                       const std::string& key, Inputs& inputs);
+  MaybeError check_key_owner(const Caller& caller, LiveId job, const Inputs& inputs);
   std::vector<LiveId> ids_from(LiveId first, const Inputs& inputs);
   MaybeError resolve_dependencies(const Caller& caller, JobRequest& request, const Inputs& inputs);
   Result<JobRequest> request_of(LiveId id);
@@ -71,7 +72,7 @@ class JobCommands {
   Journal& journal_;
   SpeedLearning& speeds_;
   QueueLimits limits_;
-  std::map<std::string, std::size_t> active_;  // Active jobs by user.
+  std::map<std::string, std::size_t> active_;  // Active jobs by user; see user_key().
 };
 
 }  // namespace muster

@@ -66,8 +66,8 @@ Manager::Manager(ManagerSettings settings, Recovered recovered)
 }
 
 ReadContext Manager::read_context() {
-  return {roster_,       rows_,   clock_, reports_.progress(), speeds_.profiles(),
-          eras_.nodes(), *notes_, status_};
+  return {roster_,       rows_,   clock_,  reports_.progress(), speeds_.profiles(),
+          eras_.nodes(), *notes_, status_, settings_.account};
 }
 
 QuerySettings Manager::query_settings() {
@@ -223,7 +223,7 @@ void Manager::note_step() {
   for (const Note& note : notes_->fresh().subspan(first)) {
     const LiveJob* job = roster_->find(note.job);
     if (job == nullptr || !note.last) continue;
-    commands_.job_ended(job->user);
+    commands_.job_ended(*job);
     queries_.forget_counts();
     ++ended_since_trim_;
     const auto end = static_cast<std::size_t>(*job->end);

@@ -11,6 +11,7 @@
 #include "base/types/time.h"
 #include "engine/fit/session.h"
 #include "exec/lease/lease_files.h"
+#include "live/access/manager_mode.h"
 #include "live/lease/launch.h"
 #include "live/query/past_queries.h"
 #include "live/views/views.h"
@@ -22,6 +23,7 @@ struct ManagerSettings {
   LeaseFiles files = LeaseFiles("");  // The output and reports of leases.
   // Settings text (settings.h). New settings take effect when all running jobs fit them.
   std::string scheduling;
+  AccountMode account;
   std::vector<NodeCaveats> nodes;
   LaunchSettings launch;                               // The manager sets `instance` and `key`.
   std::vector<std::string> node_test = {"/bin/true"};  // Command that a quarantined node must pass.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "live/access/submission.h"
 #include "live/query/forecast_queries.h"
 #include "live/query/job_lookup.h"
 #include "live/views/answers.h"
@@ -119,7 +120,11 @@ void ForecastQueries::explain(const Caller& caller, const ExplainJob& call, Done
 }
 
 void ForecastQueries::plan(const Caller& caller, const PlanJob& call, Done done) {
-  const JobRequest& request = call.request;
+  JobRequest request = call.request;
+  set_default_tenant(caller, request);
+  if (const MaybeError refusal = check_submission(caller, request)) {
+    return done(error_answer(*refusal));
+  }
   if (const MaybeError never = context_.roster->refuse(request, request.tenant)) {
     return done(json_answer({{"verdict", "never"}, {"says", never->message}}));
   }

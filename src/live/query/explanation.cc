@@ -81,7 +81,9 @@ json why_json(const EngineSnapshot& snapshot, JobId job, const Audience& reader,
                  {"constraint", constraint_name(why.constraint)},
                  {"facts", words.facts(why)}};
   json ways = json::array();
-  for (const StartOption& way : why.ways) ways.push_back(words.way(way));
+  for (const StartOption& way : why.ways) {
+    if (words.may_use(way)) ways.push_back(words.way(way));
+  }
   answer["ways"] = std::move(ways);
   if (why.constraint == Constraint::kNone) {
     band = {snapshot.now, snapshot.now, snapshot.now};

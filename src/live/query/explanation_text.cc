@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "api/port/permissions.h"
 #include "base/text/text.h"
 
 namespace muster {
@@ -93,7 +94,7 @@ LiveId ExplanationText::live(JobId job) const {
 std::string ExplanationText::name(JobId job) const {
   const Job& row = snapshot_.engine.state().jobs[job];
   const std::string& user = user_of(row.spec.user);
-  const std::string whose = may_know(user) ? user + ", " : "";
+  const std::string whose = may_know(row.spec) ? user + ", " : "";
   return fmt::format("job {} ({}{})", live(job), whose, gpu_count(row.spec.gpus));
 }
 
@@ -286,12 +287,29 @@ const std::string& ExplanationText::user_of(UserId user) const {
 }
 
 void ExplanationText::put_user(json& out, const char* key, JobId job) const {
-  const std::string& user = user_of(snapshot_.engine.state().jobs[job].spec.user);
-  if (may_know(user)) out[key] = user;
+  const JobSpec& spec = snapshot_.engine.state().jobs[job].spec;
+  if (may_know(spec)) out[key] = user_of(spec.user);
 }
 
-bool ExplanationText::may_know(const std::string& user) const {
-  return !user.empty() && (reader_.caller.is_operator || reader_.caller.user == user);
+std::string_view ExplanationText::tenant_name(TenantId tenant) const {
+  const TenantTree* tenants = snapshot_.rules.planner.chain.tenants;
+  return tenants != nullptr ? std::string_view((*tenants)[tenant].name) : kDefaultTenant;
+}
+
+// Only the name is shown, so equal names need no comparison of uids.
+bool ExplanationText::may_know(const JobSpec& spec) const {
+  const std::string& user = user_of(spec.user);
+  return !user.empty() && may_name(reader_.caller, {user, kNoUid, tenant_name(spec.tenant)});
+}
+
+bool ExplanationText::may_use(const StartOption& way) const {
+  if (way.kind == StartOption::Kind::kOtherTenant) {
+    return may_submit_to(reader_.caller, tenant_name(way.tenant));
+  }
+  if (way.kind == StartOption::Kind::kHigherPriority) {
+    return way.amount <= priorities_of(reader_.caller, tenant_name(spec().tenant)).high;
+  }
+  return true;
 }
 
 bool ExplanationText::can_use(NodeId node) const {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "live/query/engine_snapshot.h"
@@ -28,6 +29,8 @@ class ExplanationText {
   // One line that says why the job waits. Omits details that do not fit; facts() has them.
   std::string sentence(const Why& why) const;
   nlohmann::json way(const StartOption& way) const;
+  // Whether the rules of access allow the reader to resubmit the job like this.
+  bool may_use(const StartOption& way) const;
   // ", after job 12 (alice, 2 GPUs) has been preempted"; empty without jobs.
   std::string stops(const std::vector<JobId>& jobs) const;
   nlohmann::json facts(const Why& why) const;
@@ -44,7 +47,8 @@ class ExplanationText {
   nlohmann::json way_alone(const StartOption& way) const;  // Without the jobs it preempts.
   nlohmann::json resubmitted(const StartOption& way) const;
   const std::string& user_of(UserId user) const;
-  bool may_know(const std::string& user) const;
+  std::string_view tenant_name(TenantId tenant) const;
+  bool may_know(const JobSpec& spec) const;  // The name of its user.
   // Adds the owner of the job if the reader may see it.
   void put_user(nlohmann::json& out, const char* key, JobId job) const;
   std::string names(const std::vector<JobId>& jobs) const;

@@ -1,6 +1,7 @@
 #include "live/query/job_list.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bitset>
@@ -10,7 +11,9 @@
 
 #include "base/text/text.h"
 #include "live/lease/report_watch.h"
+#include "live/query/seen_by.h"
 #include "live/views/answers.h"
+#include "live/views/job_owner.h"
 
 namespace muster {
 
@@ -185,7 +188,7 @@ struct JobList::ActiveJobs {
   }
 };
 
-JobList::ActiveJobs JobList::find_active(const ListJobs& call) {
+JobList::ActiveJobs JobList::find_active(const Caller& caller, const ListJobs& call) {
   const States states = read_states(call.state).value();
   const Search search(call.search);
   const Instant now = context_.clock.now();
@@ -194,7 +197,8 @@ JobList::ActiveJobs JobList::find_active(const ListJobs& call) {
   for (const auto& [id, job] : context_.roster->jobs()) {
     if (job.end) continue;
     const LiveState state = context_.roster->state_of(job);
-    if (!is_wanted(call, job.user, job.tenant) || !search.finds(job)) continue;
+    if (!is_wanted(call, job.user, job.tenant) || !may_see(caller, owner_of(job))) continue;
+    if (!search.finds(job)) continue;
     ++list.counts[state];
     if (!has_state(states, state)) continue;
     const std::uint32_t place = order.of(job);
@@ -214,15 +218,21 @@ json JobList::view_now(const JobRow& row) const {
 struct JobList::Draft {
   ListJobs call;
   States states;
-  bool complete = false;      // No finished jobs to add.
-  std::size_t active = 0;     // Number of active jobs; of all jobs if complete.
-  json jobs = json::array();  // The jobs of the page.
+  std::optional<SeenBy> seen;  // Null: all jobs.
+  bool complete = false;       // No finished jobs to add.
+  std::size_t active = 0;      // Number of active jobs; of all jobs if complete.
+  json jobs = json::array();   // The jobs of the page.
   json counts = json::object();
   EndedCounts::Found ended = {};
   Instant at;  // Jobs that finish later count as active.
   LiveClock clock;
 
-  EndedCounts::Question question() const { return {call.user, call.tenant, call.search}; }
+  EndedCounts::Question question() const {
+    std::string whose = call.user;
+    if (seen)
+      whose += fmt::format("\n{}\n{}\n{}", seen->user, seen->uid, fmt::join(seen->tenants, " "));
+    return {std::move(whose), call.tenant, call.search};
+  }
   std::size_t ends() const {  // Number of requested final states.
     return (states >> (kLiveStates - kEnds)).count();
   }
@@ -232,13 +242,15 @@ struct JobList::Draft {
   bool is_slow() const {
     if (!ended.counts && (wants_counts() || wants_ended())) return true;
     // Indexes cover all finished jobs, and those of one user or of one tenant, in list order.
-    const bool some = ends() < kEnds || (!call.user.empty() && !call.tenant.empty());
+    const bool some = ends() < kEnds || (!call.user.empty() && !call.tenant.empty()) ||
+                      (seen && !seen->tenants.empty());
     return wants_ended() && (some || !call.search.empty() || !call.sort.empty() ||
                              call.offset > active + kMaxPassedOver);
   }
   JobFilter filter() const {
     JobFilter filter;
     filter.over_by = at;
+    filter.seen_by = seen;
     if (!call.user.empty()) filter.user = call.user;
     if (!call.tenant.empty()) filter.tenant = call.tenant == kDefaultTenant ? "" : call.tenant;
     filter.search = call.search;
@@ -270,22 +282,25 @@ Result<JobList::Draft> JobList::begin(const Caller& caller, ListJobs call) {
   const Result<States> states = read_states(call.state);
   if (!states.ok()) return states.error();
   call.limit = std::min(call.limit, kMaxListed);
-  const bool foreign = !caller.is_operator && !call.user.empty() && call.user != caller.user;
+  std::optional<SeenBy> seen = seen_by(caller);
+  const bool own_only = seen && seen->tenants.empty();
+  const bool foreign = own_only && !call.user.empty() && call.user != caller.user;
   if (foreign) call.counts = false;
-  if (!caller.is_operator) call.user = caller.user;
+  if (own_only) call.user = caller.user;
   Draft draft{.call = call,
               .states = states.value(),
+              .seen = std::move(seen),
               .complete = foreign,
               .at = context_.roster->now(),
               .clock = context_.clock};
   if (foreign) return draft;
   if (call.array != 0) {
-    if (const MaybeError refusal = add_array(draft)) return *refusal;
+    if (const MaybeError refusal = add_array(caller, draft)) return *refusal;
     return draft;
   }
   if (call.counts) forecasts_.expect_lists();
 
-  ActiveJobs active = find_active(call);
+  ActiveJobs active = find_active(caller, call);
   for (const Listed& each : active.page(call)) {
     json view =
         view_of(*context_.roster, *each.job, context_.progress.find(each.id), context_.clock);
@@ -322,6 +337,7 @@ Result<Answer> JobList::finish(Draft& draft, JobReader& rows) {
   }
   answer["jobs"] = std::move(draft.jobs);
   if (draft.call.counts) answer["counts"] = std::move(draft.counts);
+  if (std::string notice = context_.account.notice(); !notice.empty()) answer["notice"] = notice;
   return json_answer(answer);
 }
 
@@ -358,7 +374,7 @@ MaybeError JobList::Draft::add_ended(JobReader& rows) {
 }
 
 // Adds the jobs of one array by index; then the draft is complete.
-MaybeError JobList::add_array(Draft& draft) {
+MaybeError JobList::add_array(const Caller& caller, Draft& draft) {
   const ListJobs& call = draft.call;
   Result<std::vector<JobRow>> rows =
       context_.rows.jobs_beginning(fmt::format("{}_", call.array), kMaxArrayJobs);
@@ -367,6 +383,7 @@ MaybeError JobList::add_array(Draft& draft) {
   std::map<std::string, std::size_t> counts;
   for (const JobRow& row : rows.value()) {
     if (!is_wanted(call, row.user, row.tenant)) continue;
+    if (draft.seen && !may_see(caller, owner_of(row))) continue;
     ++counts[row.state];
     const std::optional<LiveState> state = find_state(row.state);
     if (!state || !has_state(draft.states, *state)) continue;

@@ -41,8 +41,8 @@ class JobList {
   struct Draft;
 
   Result<Draft> begin(const Caller& caller, ListJobs call);
-  MaybeError add_array(Draft& draft);
-  ActiveJobs find_active(const ListJobs& call);
+  MaybeError add_array(const Caller& caller, Draft& draft);
+  ActiveJobs find_active(const Caller& caller, const ListJobs& call);
   nlohmann::json view_now(const JobRow& row) const;
   // Runs on the thread that owns `rows`.
   Result<Answer> finish(Draft& draft, JobReader& rows);

@@ -6,6 +6,7 @@
 
 #include "base/text/text.h"
 #include "live/views/answers.h"
+#include "live/views/job_owner.h"
 
 namespace muster {
 
@@ -13,6 +14,10 @@ namespace {
 
 // Among the array indexes up to 9999, 1,111 start with the same digit.
 constexpr std::size_t kMaxAlike = 2'000;
+
+FoundJob found_job(LiveId id, const JobOwner& owner) {
+  return {id, std::string(owner.user), owner.uid, std::string(owner.tenant)};
+}
 
 }  // namespace
 
@@ -22,23 +27,25 @@ Result<FoundJob> find_job(const ReadContext& context, const Caller& caller, cons
   if (const Result<std::int64_t> number = parse_int(text); number.ok() && number.value() > 0) {
     const auto id = static_cast<LiveId>(number.value());
     if (const LiveJob* job = context.roster->find(id)) {
-      if (may_see(caller, job->user)) return FoundJob{id, job->user};
+      if (may_see(caller, owner_of(*job))) return found_job(id, owner_of(*job));
     } else {
       const Result<std::optional<JobRow>> row = context.rows.job(id);
       if (!row.ok()) return unreadable(row.error());
-      if (row.value() && may_see(caller, row.value()->user)) return FoundJob{id, row.value()->user};
+      if (row.value() && may_see(caller, owner_of(*row.value()))) {
+        return found_job(id, owner_of(*row.value()));
+      }
     }
   }
   if (text.empty()) return none;
   Result<std::vector<JobRow>> rows = context.rows.jobs_beginning(text, kMaxAlike);
   if (!rows.ok()) return unreadable(rows.error());
-  std::erase_if(rows.value(), [&](const JobRow& row) { return !may_see(caller, row.user); });
+  std::erase_if(rows.value(), [&](const JobRow& row) { return !may_see(caller, owner_of(row)); });
   for (const JobRow& row : rows.value()) {
-    if (row.key == text) return FoundJob{row.id, row.user};
+    if (row.key == text) return found_job(row.id, owner_of(row));
   }
   if (rows.value().empty()) return none;
   if (match == Match::kBeginning && rows.value().size() == 1)
-    return FoundJob{rows.value()[0].id, rows.value()[0].user};
+    return found_job(rows.value()[0].id, owner_of(rows.value()[0]));
   std::vector<std::string> names;
   for (const JobRow& row : rows.value()) names.push_back(std::to_string(row.id));
   if (match == Match::kWhole) {

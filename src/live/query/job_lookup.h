@@ -13,6 +13,10 @@ namespace muster {
 struct FoundJob {
   LiveId id = 0;
   std::string user;
+  std::uint32_t uid = kNoUid;
+  std::string tenant = {};
+
+  JobOwner owner() const { return {user, uid, tenant}; }
 };
 
 enum class Match : std::uint8_t {

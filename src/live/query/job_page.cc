@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/port/permissions.h"
 #include "live/lease/lease_log.h"
 #include "live/query/job_queries.h"
 #include "live/views/answers.h"
@@ -18,7 +19,8 @@ namespace {
 using nlohmann::json;
 
 // Returns the actions that are valid and would change something.
-json actions_for(const LiveJob* job) {
+json actions_for(const Caller& caller, const FoundJob& which, const LiveJob* job) {
+  if (!may_change(caller, which.owner())) return json::array();
   if (job == nullptr || job->end) return json::array({"retry"});
   if (job->cancelled) return json::array();
   return json::array({job->held ? "release" : "hold", "cancel"});
@@ -69,7 +71,7 @@ Result<JobQueries::PageDraft> JobQueries::begin_page(const Caller& caller,
   if (!rows.ok()) return unreadable(rows.error());
   json events = json::array();
   for (const EventRow& row : rows.value()) {
-    const bool full = caller.is_operator && !row.full.empty();
+    const bool full = may_name_all(caller) && !row.full.empty();
     events.push_back(json::parse(full ? row.full : row.json, nullptr, false));
   }
 
@@ -83,7 +85,7 @@ Result<JobQueries::PageDraft> JobQueries::begin_page(const Caller& caller,
     draft.files.push_back(std::move(file));
   }
 
-  draft.page = {{"actions", actions_for(job)}, {"events", std::move(events)}};
+  draft.page = {{"actions", actions_for(caller, which, job)}, {"events", std::move(events)}};
   const Result<JobRequest> request = read_request(whole["request"].dump());
   if (request.ok()) {
     const JobSpec spec = context_.roster->to_job_spec(request.value(), which.user,

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/port/permissions.h"
 #include "live/lease/lease_log.h"
 #include "live/lease/report_watch.h"
+#include "live/query/seen_by.h"
 #include "live/views/answers.h"
 #include "live/views/secrets.h"
 #include "live/views/views.h"
@@ -29,7 +31,7 @@ Error no_such_job(LiveId id) {
 Result<Answer> JobQueries::show(const Caller& caller, const ShowJob& call) const {
   const Result<FoundJob> found = find_job(context_, caller, call.job);
   if (!found.ok()) return found.error();
-  if (call.show_env && found.value().user != caller.user) {
+  if (call.show_env && !is_own(caller, found.value().owner())) {
     return Error{"show_env: only the job's owner may see the values of its environment variables",
                  ErrorCode::kForbidden};
   }
@@ -121,12 +123,12 @@ Result<Answer> JobQueries::events(const Caller& caller, const ListEvents& call) 
   if (only == 0 && context_.notes.last() > kMaxListedNotes) {
     filter.after = std::max(filter.after, context_.notes.last() - kMaxListedNotes);
   }
-  if (!caller.is_operator) filter.user = caller.user;
+  if (only == 0) filter.seen_by = seen_by(caller);  // find_job() has checked a single job.
   const Result<std::vector<EventRow>> rows = context_.rows.events(filter);
   if (!rows.ok()) return unreadable(rows.error());
   std::string list;
   for (const EventRow& row : rows.value()) {
-    const bool full = caller.is_operator && !row.full.empty();
+    const bool full = may_name_all(caller) && !row.full.empty();
     list += (list.empty() ? "" : ",") + (full ? row.full : row.json);
   }
   Answer answer;

@@ -13,6 +13,7 @@
 #include "engine/roster/placement_text.h"
 #include "live/store/job_reader.h"
 #include "live/views/answers.h"
+#include "live/views/job_owner.h"
 
 namespace muster {
 
@@ -73,7 +74,7 @@ class TimelineMaker {
  public:
   explicit TimelineMaker(const PastWindow& look);
 
-  void add(AttemptSpan&& lease);
+  void add(AttemptSpan&& lease, JobReader& reader);
   void add(const JobSpan& job);
   // Adds the wait causes of jobs before their first lease. Call it after the leases.
   MaybeError add_causes(JobReader& reader);
@@ -88,7 +89,7 @@ class TimelineMaker {
   };
   Instant date(Instant at) const { return Instant::micros(look_.born_unix_us + at.us()); }
   std::uint32_t node(std::string_view name);
-  std::uint32_t job(const AttemptSpan& lease);
+  std::uint32_t job(const AttemptSpan& lease, JobReader& reader);
 
   const PastWindow& look_;
   TimeWindow window_;
@@ -127,13 +128,21 @@ std::uint32_t TimelineMaker::node(std::string_view name) {
   return place;
 }
 
-std::uint32_t TimelineMaker::job(const AttemptSpan& lease) {
+std::uint32_t TimelineMaker::job(const AttemptSpan& lease, JobReader& reader) {
   const auto [at, fresh] =
       jobs_.emplace(lease.job, static_cast<std::uint32_t>(timeline_.jobs.size()));
   if (fresh) {
     TimelineJob job;
-    if (may_see(look_.caller, lease.user)) {
-      job = {std::to_string(lease.job), lease.name, lease.user, 0, 0, 0};
+    JobOwner owner{lease.user, kNoUid, lease.tenant};
+    // Only the row has the uid, which matters only for the caller's own name.
+    if (lease.user == look_.caller.user && !may_see_all(look_.caller)) {
+      const Result<std::optional<JobRow>> row = reader.job(lease.job);
+      if (row.ok() && row.value()) owner.uid = owner_of(*row.value()).uid;
+    }
+    if (may_see(look_.caller, owner)) job.id = std::to_string(lease.job);
+    if (may_name(look_.caller, owner)) {
+      job.name = lease.name;
+      job.user = lease.user;
     }
     job.tenant = tenants_.of(tenant_of(lease.tenant));
     timeline_.jobs.push_back(std::move(job));
@@ -141,7 +150,7 @@ std::uint32_t TimelineMaker::job(const AttemptSpan& lease) {
   return at->second;
 }
 
-void TimelineMaker::add(AttemptSpan&& lease) {
+void TimelineMaker::add(AttemptSpan&& lease, JobReader& reader) {
   full_ = full_ || gpus_ >= look_.most_gpus;
   if (full_) return;
   const std::vector<PlacedOn> places = read_placed(lease.nodes);
@@ -151,10 +160,10 @@ void TimelineMaker::add(AttemptSpan&& lease) {
     return;
   }
   const Instant end = date(lease.ended.value_or(look_.whole.end));
-  const bool tells = may_see(look_.caller, lease.user);
-  const std::string how = !lease.ended ? kRunning : tells ? lease.state : kOver;
-  TimelineBar bar{0, job(lease), ends_.of(how), date(lease.started),
-                  std::max(end, date(lease.started))};
+  const std::uint32_t drawn = job(lease, reader);
+  const bool shown = !timeline_.jobs[drawn].id.empty();
+  const std::string how = !lease.ended ? kRunning : shown ? lease.state : kOver;
+  TimelineBar bar{0, drawn, ends_.of(how), date(lease.started), std::max(end, date(lease.started))};
   std::int32_t gpus = 0;
   for (const PlacedOn& place : places) {
     const std::uint32_t at = node(place.node);
@@ -180,7 +189,7 @@ void TimelineMaker::add(const JobSpan& job) {
 MaybeError TimelineMaker::add_causes(JobReader& reader) {
   if (jobs_.size() > kMaxCaused) return std::nullopt;
   for (const auto& [id, place] : jobs_) {
-    // Only operators and the owner may see why a job waited.
+    // Only callers who may see the job may see why it waited.
     if (timeline_.jobs[place].id.empty()) continue;
     const Result<std::string> told = reader.first_start(id);
     if (!told.ok()) return told.error();
@@ -285,9 +294,9 @@ Result<Answer> timeline_answer(const PastWindow& look) {
   Result<JobReader> reader = open_reader(look);
   if (!reader.ok()) return unreadable(reader.error());
   TimelineMaker maker(look);
-  MaybeError refusal =
-      reader.value().for_each_lease_in(look.window.begin, look.window.end, look.most_leases,
-                                       [&](AttemptSpan&& lease) { maker.add(std::move(lease)); });
+  MaybeError refusal = reader.value().for_each_lease_in(
+      look.window.begin, look.window.end, look.most_leases,
+      [&](AttemptSpan&& lease) { maker.add(std::move(lease), reader.value()); });
   if (!refusal) {
     refusal = reader.value().for_each_job_in(look.window.begin, look.window.end,
                                              [&](JobSpan&& job) { maker.add(job); });

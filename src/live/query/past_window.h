@@ -33,11 +33,11 @@ struct PastWindow {
   std::int64_t most_gpus = 2'000'000;
 };
 
-// Sets everything except the database and the times. Includes the names of other users' jobs only
-// for operators.
+// Sets everything except the database and the times. Includes the names of jobs that the caller may
+// read (api/port/permissions.h).
 PastWindow look_back(const Roster& roster, const Caller& caller);
 
-// Both omit the id, name and user of other users' jobs, unless the caller is an operator.
+// Both omit the id, name and user of jobs that the caller may not see.
 // Errors: kUnavailable if the tables cannot be read.
 Result<Answer> timeline_answer(const PastWindow& look);
 Result<Answer> usage_answer(const PastWindow& look, std::size_t points);

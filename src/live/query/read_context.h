@@ -13,6 +13,7 @@
 
 #include "api/port/service.h"
 #include "engine/roster/roster.h"
+#include "live/access/manager_mode.h"
 #include "live/config/learned_profiles.h"
 #include "live/config/state_directory.h"
 #include "live/lease/progress.h"
@@ -62,6 +63,7 @@ struct ReadContext {
   const std::vector<NodeCaveats>& nodes;
   const NoteLog& notes;
   const ManagerStatus& status;
+  const AccountMode& account;
 };
 
 }  // namespace muster

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "live/query/past_window.h"
-#include "live/views/answers.h"
+#include "live/views/job_owner.h"
 
 namespace muster {
 
@@ -57,7 +57,7 @@ void add_holders(const Roster& roster, const Caller& caller, const std::vector<c
     if (look.holders.size() == kMaxHolders) return;
     const std::int64_t gpus = total_of(job->lease->placement).gpus;
     beyond -= gpus;
-    const bool named = may_see(caller, job->user);
+    const bool named = may_name(caller, owner_of(*job));
     look.holders.push_back({named_tenant(job->tenant), job->id, named ? job->user : "",
                             named ? job->request.name : "", gpus, job->lease->since, owner->name});
   }

@@ -28,6 +28,11 @@ constexpr const char* kSearched =
     R"( AND (name LIKE ?4 ESCAPE '\' OR user LIKE ?4 ESCAPE '\' OR tenant LIKE ?4 ESCAPE '\')"
     R"( OR CAST(id AS TEXT) LIKE ?5 ESCAPE '\' OR key LIKE ?5 ESCAPE '\'))";
 
+// A job of the user ?7 with the uid ?8, or of one of the tenants ?9.
+constexpr const char* kSeenJob =
+    " AND ((user = ?7 AND coalesce(json_extract(spec, '$.uid'), ?8) = ?8)"
+    " OR tenant IN (SELECT value FROM json_each(?9)))";
+
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -37,10 +42,10 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// Formats a JSON array; state names need no escaping.
+// Formats a JSON array; names of states and tenants need no escaping.
 std::string listed(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "[\"" : ",\"") + word + "\"";
+  std::string out = "[";
+  for (const std::string& word : words) out += (out == "[" ? "\"" : ",\"") + word + "\"";
   return out + "]";
 }
 
@@ -101,6 +106,12 @@ MaybeError JobReader::prepare() {
       {"SELECT number, job, user, json, full FROM events WHERE number > ?1"
        " AND (?2 IS NULL OR job = 0 OR user = ?2) ORDER BY number LIMIT ?3",
        events_of_all_},
+      {"SELECT number, job, user, json, full FROM events e WHERE number > ?1 AND (job = 0"
+       " OR (user = ?2 AND EXISTS (SELECT 1 FROM jobs WHERE id = e.job"
+       "   AND coalesce(json_extract(spec, '$.uid'), ?3) = ?3))"
+       " OR EXISTS (SELECT 1 FROM jobs WHERE id = e.job"
+       "   AND tenant IN (SELECT value FROM json_each(?4)))) ORDER BY number LIMIT ?5",
+       events_seen_},
       // Both queries have the same parameters.
       {leases + "a.ended IS NULL AND ?1 IS NOT NULL AND ?3 IS NOT NULL", leases_now_},
       {leases + "a.ended > ?1 ORDER BY a.ended DESC LIMIT ?3", leases_then_},
@@ -146,12 +157,13 @@ Result<Statement*> JobReader::query(const JobFilter& filter, Yield yield, Bound&
   const bool by_state = yield == Yield::kCountByState;
   const std::size_t states = by_state ? 0 : filter.states.size();
   const bool sorted = rows && (filter.order != JobOrder::kId || filter.ascending);
-  const unsigned given =
-      (states == 1 ? 1U : 0U) | (states > 1 ? 2U : 0U) | (filter.user ? 4U : 0U) |
-      (filter.tenant ? 8U : 0U) | (filter.over ? 16U : 0U) | (filter.search.empty() ? 0U : 32U) |
-      (static_cast<unsigned>(yield) << 6U) |
-      (sorted ? static_cast<unsigned>(filter.order) << 8U : 0U) |
-      (sorted && filter.ascending ? 1U << 12U : 0U) | (filter.over_by ? 1U << 13U : 0U);
+  const unsigned given = (states == 1 ? 1U : 0U) | (states > 1 ? 2U : 0U) |
+                         (filter.user ? 4U : 0U) | (filter.tenant ? 8U : 0U) |
+                         (filter.over ? 16U : 0U) | (filter.search.empty() ? 0U : 32U) |
+                         (static_cast<unsigned>(yield) << 6U) |
+                         (sorted ? static_cast<unsigned>(filter.order) << 8U : 0U) |
+                         (sorted && filter.ascending ? 1U << 12U : 0U) |
+                         (filter.over_by ? 1U << 13U : 0U) | (filter.seen_by ? 1U << 14U : 0U);
   const auto [place, fresh] = lists_.try_emplace(given);
   if (fresh) {  // Only the given conditions, so that each list can use its index.
     std::string sql = rows       ? kSelectJobs
@@ -169,6 +181,7 @@ Result<Statement*> JobReader::query(const JobFilter& filter, Yield yield, Bound&
       const bool by_tenant = by_index && !filter.user;
       if (filter.tenant) part += by_tenant ? " AND tenant = ?3" : " AND +tenant = ?3";
       if (!filter.search.empty()) part += kSearched;
+      if (filter.seen_by) part += kSeenJob;
       return part;
     };
     sql += whose(true);
@@ -179,22 +192,34 @@ Result<Statement*> JobReader::query(const JobFilter& filter, Yield yield, Bound&
              " GROUP BY +state";
     }
     if (rows) sql += order_by(filter.order, filter.ascending);
-    sql += " LIMIT ?7 OFFSET ?8";
+    sql += " LIMIT ?10 OFFSET ?11";
     if (MaybeError refusal = database_.prepare(sql.c_str(), place->second)) {
       lists_.erase(place);
       return *refusal;
     }
   }
-  if (states == 1) bound.states = filter.states.front();
-  if (states > 1) bound.states = listed(filter.states);
+  bind(filter, yield, place->second, bound);
+  return &place->second;
+}
+
+void JobReader::bind(const JobFilter& filter, Yield yield, Statement& query, Bound& bound) {
+  const bool rows = yield == Yield::kRows;
+  if (yield != Yield::kCountByState) {
+    if (filter.states.size() == 1) bound.states = filter.states.front();
+    if (filter.states.size() > 1) bound.states = listed(filter.states);
+  }
   if (!filter.search.empty()) {
     bound.prefix = escaped(filter.search) + "%";
     bound.part = "%" + *bound.prefix;
   }
-  place->second.start(bound.states, filter.user, filter.tenant, bound.part, bound.prefix,
-                      filter.over_by, static_cast<std::uint64_t>(rows ? filter.limit : kMaxStates),
-                      static_cast<std::uint64_t>(rows ? filter.offset : 0));
-  return &place->second;
+  if (filter.seen_by) {
+    bound.viewer = filter.seen_by->user;
+    bound.tenants = listed(filter.seen_by->tenants);
+  }
+  query.start(bound.states, filter.user, filter.tenant, bound.part, bound.prefix, filter.over_by,
+              bound.viewer, std::uint64_t{filter.seen_by ? filter.seen_by->uid : 0}, bound.tenants,
+              static_cast<std::uint64_t>(rows ? filter.limit : kMaxStates),
+              static_cast<std::uint64_t>(rows ? filter.offset : 0));
 }
 
 Result<std::vector<JobRow>> JobReader::jobs(const JobFilter& filter) {
@@ -238,8 +263,14 @@ Result<std::vector<AttemptRow>> JobReader::attempts(std::uint64_t job) {
 
 Result<std::vector<EventRow>> JobReader::events(const EventFilter& filter) {
   const auto limit = static_cast<std::uint64_t>(filter.limit);
-  Statement& query = filter.job != 0 ? events_of_job_ : events_of_all_;
-  if (filter.job != 0) {
+  const std::string tenants = filter.seen_by ? listed(filter.seen_by->tenants) : "";
+  Statement& query = filter.job != 0  ? events_of_job_
+                     : filter.seen_by ? events_seen_
+                                      : events_of_all_;
+  if (filter.seen_by && filter.job == 0) {
+    query.start(filter.after, filter.seen_by->user, std::uint64_t{filter.seen_by->uid}, tenants,
+                limit);
+  } else if (filter.job != 0) {
     query.start(filter.job, filter.after, filter.user, limit);
   } else {
     query.start(filter.after, filter.user, limit);

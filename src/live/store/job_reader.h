@@ -35,10 +35,19 @@ enum class JobOrder : std::uint8_t {
   kRan,
 };
 
+// The jobs that a caller may see: their own, and those of some tenants. A job belongs to `user` if
+// it has this user name, and this uid or none.
+struct SeenBy {
+  std::string user;
+  std::uint32_t uid = 0;
+  std::vector<std::string> tenants;  // As in the rows: "" is the default tenant.
+};
+
 struct JobFilter {                  // A job must match all given fields.
   std::vector<std::string> states;  // Accepted states; empty: any state.
   std::optional<std::string> user;
   std::optional<std::string> tenant;
+  std::optional<SeenBy> seen_by;
   bool over = false;  // Only finished jobs.
   // Excludes jobs that finished after this time.
   std::optional<Instant> over_by;
@@ -56,6 +65,8 @@ struct EventFilter {
   std::uint64_t job = 0;            // 0: all jobs.
   std::optional<std::string> user;  // Only events of this user's jobs and events without a job.
   std::size_t limit = 1000;
+  // The same as `user`, for the jobs that a caller may see. Not with `job`.
+  std::optional<SeenBy> seen_by = {};
 };
 
 class JobReader {
@@ -100,9 +111,10 @@ class JobReader {
   // Starts the query of the filter's rows or of their number.
   enum class Yield : std::uint8_t { kRows, kCount, kCountByState };
   struct Bound {  // Texts that must live until the query has been read.
-    std::optional<std::string> states, part, prefix;
+    std::optional<std::string> states, part, prefix, viewer, tenants;
   };
   Result<Statement*> query(const JobFilter& filter, Yield yield, Bound& bound);
+  static void bind(const JobFilter& filter, Yield yield, Statement& query, Bound& bound);
 
   Database database_;
   Statement by_id_;
@@ -111,6 +123,7 @@ class JobReader {
   Statement ended_since_;
   Statement events_of_job_;
   Statement events_of_all_;
+  Statement events_seen_;
   Statement leases_now_;
   Statement leases_then_;
   Statement jobs_in_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Creates answers from values, and decides what a caller may see.
+// Creates answers from values.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -28,10 +28,6 @@ inline Error unreadable(Error error) {
 
 inline Answer answer_of(Result<Answer> result) {
   return result.ok() ? std::move(result).value() : error_answer(result.error());
-}
-
-inline bool may_see(const Caller& caller, const std::string& user) {
-  return caller.is_operator || caller.user == user;
 }
 
 }  // namespace muster

@@ -4,8 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "live/views/answers.h"
 #include "live/views/fleet_view.h"
+#include "live/views/job_owner.h"
 #include "live/views/view_units.h"
 
 namespace muster {
@@ -115,7 +115,7 @@ json Fleet::job_view(const LiveJob& job, std::vector<std::string>& tenants) cons
                {"gpus", total.gpus},
                {"cpus", cpus(total.cpu_milli)},
                {"mem_gib", gib(total.mem_mib)}};
-  if (may_see(look_.caller, job.user)) {
+  if (may_name(look_.caller, owner_of(job))) {
     view["name"] = job.request.name;
     view["user"] = job.user;
   }
@@ -172,7 +172,7 @@ json Fleet::reservation_view(JobId row, int gpus) const {
   const LiveId id = roster_.live_of(row);
   const LiveJob* const job = roster_.find(id);
   json view = {{"job", id}, {"gpus", gpus}};
-  if (job != nullptr && may_see(look_.caller, job->user)) view["user"] = job->user;
+  if (job != nullptr && may_name(look_.caller, owner_of(*job))) view["user"] = job->user;
   return view;
 }
 

@@ -63,6 +63,8 @@ std::string metrics_text(const Roster& roster, const ManagerCounts& counts) {
   metrics.one(MetricType::Gauge, "muster_decisions",
               "Starts, stops and resizes since the last snapshot.",
               static_cast<double>(roster.engine().counters().decisions));
+  metrics.begin(MetricType::Gauge, "muster_mode", "1 for the mode of the manager.");
+  metrics.add({{"mode", std::string(counts.mode)}}, 1);
   metrics.one(MetricType::Gauge, "muster_journal_blocked", "1 while the journal cannot be written.",
               counts.journal_blocked ? 1 : 0);
   metrics.one(MetricType::Counter, "muster_forecasts_checked_total",

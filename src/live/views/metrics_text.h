@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "engine/roster/roster.h"
 
@@ -25,6 +26,7 @@ struct ManagerCounts {
   std::uint64_t submitted = 0;              // Jobs since the start.
   std::span<const std::uint64_t, 4> ended;  // Jobs since the start, by LiveState from kDone.
   bool journal_blocked = false;
+  std::string_view mode;  // See live/access/manager_mode.h.
   ForecastScore forecasts = {};
 };
 

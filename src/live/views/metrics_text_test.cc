@@ -14,9 +14,11 @@ TEST(MetricsText, KeepsNamesAndTypes) {
   Roster roster(live_testing::settings_for("2x4"));
   const std::array<std::uint64_t, 4> ended = {1'234'567'890'123, 2, 0, 1};
   const ForecastScore forecasts = {.checked = 20, .inside = {11, 16, 19}, .before = 2, .after = 2};
-  EXPECT_EQ(metrics_text(
-                roster,
-                {.submitted = 5, .ended = ended, .journal_blocked = true, .forecasts = forecasts}),
+  EXPECT_EQ(metrics_text(roster, {.submitted = 5,
+                                  .ended = ended,
+                                  .journal_blocked = true,
+                                  .mode = "personal",
+                                  .forecasts = forecasts}),
             "# HELP muster_jobs Active jobs, by state.\n"
             "# TYPE muster_jobs gauge\n"
             "muster_jobs{state=\"held\"} 0\n"
@@ -44,6 +46,9 @@ TEST(MetricsText, KeepsNamesAndTypes) {
             "# HELP muster_decisions Starts, stops and resizes since the last snapshot.\n"
             "# TYPE muster_decisions gauge\n"
             "muster_decisions 0\n"
+            "# HELP muster_mode 1 for the mode of the manager.\n"
+            "# TYPE muster_mode gauge\n"
+            "muster_mode{mode=\"personal\"} 1\n"
             "# HELP muster_journal_blocked 1 while the journal cannot be written.\n"
             "# TYPE muster_journal_blocked gauge\n"
             "muster_journal_blocked 1\n"

@@ -29,6 +29,8 @@ std::size_t NoteLog::take(const Roster& roster, const LiveClock& clock) {
       words["job"] = note.id;
       words["name"] = job->request.name;
       fresh.user = job->user;
+      fresh.uid = job->uid;
+      fresh.tenant = job->tenant;
       fresh.last = job->end && note.kind == state_name(*job->end);
       if (note.kind == "failed-attempt") put_proof(words, job->proof);
     }

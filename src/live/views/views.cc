@@ -56,6 +56,7 @@ bool tells_failure(LiveState state) {
 json details_of(const Roster& roster, const LiveJob& job, const Progress* progress) {
   json details = {{"request", json::parse(request_json(job.request), nullptr, false)},
                   {"ran_s", ran_by(job, roster.now()).in_seconds()}};
+  if (job.uid != kNoUid) details["uid"] = job.uid;
   if (job.array != 0) {
     details["array"] = job.array;
     details["index"] = job.index;

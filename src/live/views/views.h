@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/port/service.h"
 #include "engine/roster/roster.h"
 #include "live/config/learned_profiles.h"
 #include "live/config/node_caveats.h"
@@ -23,9 +24,9 @@ nlohmann::json view_of(const Roster& roster, const LiveJob& job, const Progress*
                        const LiveClock& clock);
 nlohmann::json view_of(const JobRow& row, const LiveClock& clock);
 nlohmann::json view_of(const AttemptRow& row, const LiveClock& clock);
-// Includes the jobs on each node: all of them, or only those of `user` if it is not empty.
+// Includes the jobs on each node that the caller may see.
 nlohmann::json nodes_view(const Roster& roster, const std::vector<NodeCaveats>& notes,
-                          const LiveClock& clock, const std::string& user = "");
+                          const LiveClock& clock, const Caller& caller = {"", true});
 nlohmann::json tenants_view(const Roster& roster);
 nlohmann::json profile_view(const LearnedProfile& learned);
 

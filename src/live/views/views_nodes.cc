@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "live/views/fleet_view.h"
+#include "live/views/job_owner.h"
 #include "live/views/view_units.h"
 #include "live/views/views.h"
 
@@ -56,18 +57,19 @@ std::string worded(const NodeQuarantine& quarantine, Instant now) {
   return text + (quarantine.testing ? "; being tested" : "; tested in " + rough(left));
 }
 
-// The jobs on each node (only those of one user if one is given), and the resources of all jobs.
+// The jobs on each node that the caller may see, and the resources of all jobs.
 struct HeldByNode {
   std::map<NodeId, json> jobs;
   std::map<NodeId, Resources> used;
 };
 
-HeldByNode held_by_node(const Roster& roster, const std::string& user) {
+HeldByNode held_by_node(const Roster& roster, const Caller& caller) {
   HeldByNode held;
   for (const auto& [id, job] : roster.jobs()) {
     if (!job.lease) continue;
+    const bool seen = may_see(caller, owner_of(job));
     for (const Share& share : job.lease->placement) {
-      if (user.empty() || user == job.user) {
+      if (seen) {
         held.jobs[share.node].push_back({{"id", id}, {"gpus", slots_of(share.slots)}});
       }
       held.used[share.node] += {share.gpus(), share.cpu_milli, share.mem_mib, 0};
@@ -140,9 +142,9 @@ void add_condition(const Roster& roster, NodeId id, const NodeCondition& conditi
 }  // namespace
 
 json nodes_view(const Roster& roster, const std::vector<NodeCaveats>& notes, const LiveClock& clock,
-                const std::string& user) {
+                const Caller& caller) {
   const std::vector<GpuRoom> rooms = gpu_rooms(roster, clock);
-  HeldByNode held = held_by_node(roster, user);
+  HeldByNode held = held_by_node(roster, caller);
   json list = json::array();
   for (std::size_t i = 0; i < rooms.size(); ++i) {
     const NodeId id(i);

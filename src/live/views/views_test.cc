@@ -61,7 +61,7 @@ TEST(Views, ShowOnesOwnJobsOnServers) {
   const Instance instance;
   const LiveClock clock(instance, Instant());
   EXPECT_EQ(nodes_view(desk.roster, {}, clock)["nodes"][0]["jobs"].size(), 2U);
-  const json jobs = nodes_view(desk.roster, {}, clock, "bob")["nodes"][0]["jobs"];
+  const json jobs = nodes_view(desk.roster, {}, clock, {"bob", false})["nodes"][0]["jobs"];
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0]["id"], 2);
 }

@@ -6,8 +6,9 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <set>
 
-#include "base/file/item_reader.h"
 #include "base/text/text.h"
 
 namespace muster {
@@ -17,7 +18,9 @@ namespace {
 // A cluster file can also be given for its tenants, so its other key is allowed.
 constexpr std::array<std::string_view, 2> kTenantFileKeys = {"tenants", "servers"};
 constexpr std::array<std::string_view, 3> kSectionKeys = {"share", "reclaim_at", "list"};
-constexpr std::array<std::string_view, 4> kTenantKeys = {"name", "parent", "quota", "weight"};
+constexpr std::array<std::string_view, 7> kTenantKeys = {"name",  "parent", "quota", "weight",
+                                                         "users", "groups", "admins"};
+constexpr std::size_t kMaxNames = 1'000;
 constexpr std::array<std::string_view, 2> kInlineOptions = {"share", "reclaim"};
 constexpr Bounds kQuota = {0, static_cast<double>(kMaxQuota)};
 constexpr Bounds kWeight = {0.001, kMaxWeightMilli / 1000.0};
@@ -35,8 +38,22 @@ Sharing read_sharing(ItemReader& reader, const Item& item) {
   return sharing.value_or(Sharing::kQuota);
 }
 
+// Reads the users of one tenant.
+TenantMembers read_members(ItemReader& reader, const Item& entry) {
+  TenantMembers members;
+  const auto read = [&](std::string_view key, NameKind kind, std::vector<std::string>& to) {
+    if (const Item* list = entry.find(key)) to = read_names(reader, *list, kind);
+  };
+  members.tenant = reader.name(reader.member(entry, "name"));
+  read("users", NameKind::kUser, members.users);
+  read("groups", NameKind::kGroup, members.groups);
+  read("admins", NameKind::kUser, members.admins);
+  return members;
+}
+
 TenantSpec read_tenant(ItemReader& reader, const Item& entry) {
   reader.allow_keys(entry, kTenantKeys);
+  read_members(reader, entry);  // A simulation only validates them.
   const Item& name = reader.member(entry, "name");
   const Item* parent = entry.find("parent");
   const Item* quota = entry.find("quota");
@@ -122,6 +139,58 @@ Result<TenantTree> read_tenants_section(const Item& section, const std::string& 
   const Item& entries = reader.list(section, "list");
   return read_parts(reader, std::move(list),
                     {section.find("share"), section.find("reclaim_at"), &entries.items});
+}
+
+std::vector<std::string> read_names(ItemReader& reader, const Item& list, NameKind kind) {
+  std::vector<std::string> names;
+  reader.expect_list(list);
+  if (list.items.size() > kMaxNames) {
+    reader.refuse(list, fmt::format("more than {} names", kMaxNames));
+  }
+  for (const Item& each : list.items) {
+    if (reader.failed()) break;
+    const bool all = kind == NameKind::kGroup && each.text == "*";
+    names.push_back(all ? each.text : reader.name(each));
+  }
+  return names;
+}
+
+Result<std::vector<TenantMembers>> read_tenant_members(const Item& section,
+                                                       const std::string& file) {
+  ItemReader reader(file);
+  const Item& entries = reader.list(section, "list");
+  std::map<std::string, std::string> parents;              // By child.
+  std::map<std::string, std::vector<std::string>> admins;  // By tenant.
+  std::set<std::string> with_children;
+  std::vector<TenantMembers> all;
+  for (const Item& entry : entries.items) {
+    if (reader.failed()) break;
+    all.push_back(read_members(reader, entry));
+    if (const Item* parent = entry.find("parent")) {
+      parents[all.back().tenant] = reader.name(*parent);
+      with_children.insert(reader.name(*parent));
+    }
+    admins[all.back().tenant] = all.back().admins;
+  }
+  for (std::size_t i = 0; i < all.size() && !reader.failed(); ++i) {
+    if (!with_children.contains(all[i].tenant)) continue;
+    for (const char* key : {"users", "groups"}) {
+      if (const Item* list = entries.items[i].find(key)) {
+        reader.refuse(*list, "tenants with children take no jobs; list its users at the children");
+      }
+    }
+  }
+  if (reader.failed()) return reader.error();
+  std::erase_if(all,
+                [&](const TenantMembers& each) { return with_children.contains(each.tenant); });
+  for (TenantMembers& each : all) {
+    std::string at = each.tenant;
+    for (std::size_t level = 0; level < kMaxTenantLevels && parents.contains(at); ++level) {
+      at = parents[at];
+      each.admins.insert(each.admins.end(), admins[at].begin(), admins[at].end());
+    }
+  }
+  return all;
 }
 
 Result<TenantTree> read_tenants(const std::string& file_or_inline) {

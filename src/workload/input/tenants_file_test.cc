@@ -164,7 +164,8 @@ TEST(TenantsFile, RefusesBadInputInOneLine) {
           {"weight: 2.5 -> weight: 1001", "t.yaml:7: weight: not between 0.001 and 1000: '1001'"},
           {"weight: 2.5 -> weight: heavy", "t.yaml:7: weight: not a number: 'heavy'"},
           {"{name: guests} -> guests",
-           "t.yaml:11: list: not a map of name, parent, quota, weight: 'guests'"},
+           "t.yaml:11: list: not a map of name, parent, quota, weight, users, groups, admins: "
+           "'guests'"},
       });
   EXPECT_EQ(parsed("tenants:"), "t.yaml:1: tenants: not a map of share, reclaim_at, list: nothing");
   EXPECT_EQ(parsed("tenants: {share: fair}"), "t.yaml:1: tenants: missing key: 'list'");
