@@ -72,6 +72,37 @@ constexpr std::string_view kEveryKey =
     "progress_every: 250ms\n"
     "quarantine: {period: 90s, test: [sh, -c, 'test -e /dev/null']}\n";
 
+TEST(ServeFile, ReadsTheUsersOfTenants) {
+  const Result<ServeFile> read = parse(
+      "operators: {users: [olga], groups: [ops]}\n"
+      "tenants:\n"
+      "  list:\n"
+      "    - {name: lab, quota: 4, admins: [lea]}\n"
+      "    - {name: vision, parent: lab, quota: 2, users: [ann], groups: [vis], admins: [vera]}\n"
+      "    - {name: guests, groups: ['*']}\n");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const AccessConfig& access = read.value().access;
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(access.operators.users, Names{"olga"});
+  EXPECT_EQ(access.operators.groups, Names{"ops"});
+  ASSERT_EQ(access.tenants.size(), 2U) << "only tenants that take jobs";
+  EXPECT_EQ(access.tenants[0].tenant, "vision");
+  EXPECT_EQ(access.tenants[0].members.users, Names{"ann"});
+  EXPECT_EQ(access.tenants[0].members.groups, Names{"vis"});
+  EXPECT_EQ(access.tenants[0].admins, (Names{"vera", "lea"})) << "also the parent's admins";
+  EXPECT_EQ(access.tenants[1].members.groups, Names{"*"});
+  EXPECT_NE(refused("tenants: {list: [{name: a, quota: 1, users: [x]}, {name: b, parent: a}]}")
+                .find("tenants with children take no jobs"),
+            std::string::npos);
+}
+
+TEST(ServeFile, OthersIsRefusedWithItsReplacements) {
+  const std::string why = refused("grace: 1s\nothers: true\n");
+  EXPECT_TRUE(why.starts_with("s.yaml:2: others: this manager runs all jobs as ")) << why;
+  EXPECT_NE(why.find("'executor: slurm'"), std::string::npos);
+  EXPECT_NE(why.find("'jobs_share_account: accepted'"), std::string::npos);
+}
+
 TEST(ServeFile, ReadsEveryKeyOfNodes) {
   const Result<ServeFile> read = parse(kEveryKey);
   ASSERT_TRUE(read.ok()) << read.error().message;
