@@ -101,6 +101,7 @@ class Runner {
   MaybeError run_all(const std::vector<Work>& works, int parallel) {
     std::map<pid_t, const Work*> running;
     std::size_t next = 0;
+    const Work* failed = nullptr;
     MaybeError error;
     while (next < works.size() || !running.empty()) {
       while (!error && !result_.failed && next < works.size() &&
@@ -121,7 +122,10 @@ class Runner {
       const auto found = running.find(ended);
       if (found == running.end()) continue;
       if (!error && interrupted()) error = Error{"interrupted", ErrorCode::kInterrupted};
-      if (!error && !result_.failed) finish(*found->second, status);
+      // Of several failed commands, the result names the first one in the file.
+      if (!error && (failed == nullptr || found->second < failed)) {
+        if (!finish(*found->second, status)) failed = found->second;
+      }
       running.erase(found);
       done_();
     }
@@ -153,7 +157,8 @@ class Runner {
     return fmt::format("{}/{}{}", dir_, work.name, ending);
   }
 
-  void finish(const Work& work, int status) {
+  // Returns false and sets the reason in result_ if the command failed.
+  bool finish(const Work& work, int status) {
     const auto fail = [&](const std::string& why) {
       const Result<std::string> log = read_text_file(path(work, ".log"));
       std::string told(log.ok() ? trim(log.value()) : "");
@@ -161,14 +166,16 @@ class Runner {
       std::replace(told.begin(), told.end(), '\n', ' ');
       result_.failed = true;
       result_.not_run = fmt::format("muster {}: {} {}", shown(work.command), why, told);
+      return false;
     };
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail("failed.");
-    if (!work.json) return;
+    if (!work.json) return true;
     const Result<std::string> text = read_text_file(path(work, ".json"));
     if (!text.ok()) return fail(text.error().message);
     nlohmann::json value = nlohmann::json::parse(text.value(), nullptr, false);
     if (value.is_discarded()) return fail("did not print JSON.");
     result_.runs[work.name] = std::move(value);
+    return true;
   }
 
   const Experiment& experiment_;
