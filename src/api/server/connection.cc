@@ -134,7 +134,14 @@ void Connection::serve() {
   began_ = Clock::now();
   if (const DashFile* file = file_of(request)) return answer_file(*file);
   std::variant<Routed, Problem> found = find_route(request);
-  if (const auto* problem = std::get_if<Problem>(&found)) return answer(*problem);
+  if (const auto* problem = std::get_if<Problem>(&found)) {
+    // A change that is not even well-formed is a refusal too, such as a priority out of bounds.
+    AskedCall asked = asked_call(request);
+    if (caller_ && request.method == "POST" && asked.call != PlanJob::kInfo.name) {
+      record_refusal(problem->error, std::move(asked));
+    }
+    return answer(*problem);
+  }
   start_call(std::move(std::get<Routed>(found)));
 }
 

@@ -131,8 +131,15 @@ TEST(Tcp, RefusalsAreRecordedWithoutCredentials) {
   EXPECT_EQ(status_of(tcp.connect().ask(get("/v1/jobs/12/log", TcpTest::with(wrong)))), 401);
   EXPECT_EQ(status_of(tcp.connect().ask(get("/" + wrong))), 401);
   EXPECT_EQ(status_of(tcp.connect().ask(post("/v1/ticket", "", TcpTest::with(tcp.ann)))), 403);
+  const std::string user = TcpTest::with(tcp.ann);
+  const char* job = "{\"command\": [\"true\"], \"priority\": 2000}";
+  EXPECT_EQ(status_of(tcp.connect().ask(post("/v1/jobs", job, user))), 400);
+  EXPECT_EQ(status_of(tcp.connect().ask(post("/v1/plan", job, user))), 400);
   const std::vector<ServerAct> acts = tcp.test->service.acts();
-  ASSERT_EQ(acts.size(), 3u);
+  ASSERT_EQ(acts.size(), 4u) << "a plan changes nothing";
+  EXPECT_EQ(acts[3].call, "submitJob");
+  EXPECT_EQ(acts[3].status, 400);
+  EXPECT_EQ(acts[3].caller.user, "ann");
   EXPECT_EQ(acts[0].call + " " + acts[0].object, "readLog job 12");
   EXPECT_EQ(acts[0].status, 401);
   EXPECT_EQ(acts[0].caller.user, "");

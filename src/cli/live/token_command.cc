@@ -3,16 +3,20 @@
 // the file.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <ctime>
 #include <ostream>
 
 #include "api/server/token_edit.h"
 #include "api/server/tokens.h"
+#include "base/os/account.h"
 #include "base/terminal/table_columns.h"
 #include "cli/live/answer_text.h"
 #include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
+#include "live/access/manager_mode.h"
 #include "live/config/state_directory.h"
 
 namespace muster {
@@ -25,6 +29,16 @@ Result<std::string> token_file(const TokenOptions& options) {
   // Tokens must be created before a manager that requires them can start.
   if (const Result<Instance> made = open_instance(home.value()); !made.ok()) return made.error();
   return home.value() + "/tokens";
+}
+
+// Whether the manager of the default state directory last ran for another user alone.
+bool refuses_tokens_of(const std::string& user) {
+  const Result<std::string> home = default_home();
+  if (!home.ok()) return false;
+  const Result<Instance> instance = open_instance(home.value());
+  const Result<Account> own = find_account(::geteuid());
+  return instance.ok() && instance.value().mode == name_of(ManagerMode::kPersonal) && own.ok() &&
+         !is_same_account(user, own.value().name);
 }
 
 std::string utc_now() {
@@ -47,7 +61,7 @@ nlohmann::json token_json(const TokenFacts& token) {
 }
 
 std::string tokens_text(const std::vector<TokenFacts>& tokens) {
-  if (tokens.empty()) return "no tokens\n";
+  if (tokens.empty()) return "no tokens; create one with: muster token USER\n";
   Table table({left("NAME"), left("USER"), left("ROLE"), left("CREATED"), left("FINGERPRINT")});
   for (const TokenFacts& token : tokens) {
     table.add_row({token.name, token.user, role_of(token),
@@ -88,15 +102,23 @@ int run_token(const LiveOptions& options, Streams streams) {
   }
   streams.out << token.value() << std::endl;
   streams.err << "added to " << path.value() << "; the token is not shown again\n";
+  if (wanted.file.empty() && refuses_tokens_of(user)) {
+    streams.err << "note: the manager runs in personal mode and refuses tokens of other users "
+                   "(docs/how-to/operate.md)\n";
+  }
   return kExitDone;
 }
 
 int run_token_list(const LiveOptions& options, Streams streams) {
   const Result<std::string> path = token_file(options.token);
   if (!path.ok()) return complain(streams, path.error());
-  const Result<TokenFile> file = TokenFile::open(path.value());
-  if (!file.ok()) return complain(streams, file.error());
-  const std::vector<TokenFacts> tokens = file.value().tokens();
+  const bool is_missing = ::access(path.value().c_str(), F_OK) != 0 && errno == ENOENT;
+  std::vector<TokenFacts> tokens;
+  if (!is_missing || !options.token.file.empty()) {
+    const Result<TokenFile> file = TokenFile::open(path.value());
+    if (!file.ok()) return complain(streams, file.error());
+    tokens = file.value().tokens();
+  }
   if (!options.json) {
     streams.out << tokens_text(tokens);
     return kExitDone;
