@@ -3,14 +3,24 @@
 import pathlib
 import tempfile
 
-from layering_test import COLUMNS, MAX_ALONE, MAX_FILES, MAX_FOLDERS, MAX_LINES, MAX_WORDS, Tree
+from layering_test import (COLUMNS, MAX_ALONE, MAX_FILES, MAX_FOLDERS, MAX_LINES,
+                           MAX_PRIVILEGED_LINES, MAX_WORDS, Tree)
 
 CLEAN_TREE = {
-    "ARCHITECTURE.md": "| `src/base/types` | numbers |\n| `src/engine/core` | the engine |\n"
-                       "| `src/sim/run` | the simulator |\n",
+    "ARCHITECTURE.md": "| `src/base/types` | numbers |\n| `src/base/os` | files |\n| `src/engine/core` | the engine |\n"
+                       "| `src/sim/run` | the simulator |\n| `src/exec/launch` | root |\n",
     "src/CMakeLists.txt": "subsystem(base)\nsubsystem(engine MAY_USE base)\n"
+                          "subsystem(exec MAY_USE base)\n"
                           "subsystem(sim MAY_USE engine base)  # one driver\n",
-    "src/base/CMakeLists.txt": "library(types PURE)\n",
+    "src/exec/CMakeLists.txt": "library(launch DEPS base/types base/os)\n",
+    "src/base/os/files.h": "#pragma once\n\n// Files.\n",
+    "src/exec/launch/grant.cc": '#include "exec/launch/grant.h"\n\n#include <openssl/evp.h>\n'
+                                '#include <sys/socket.h>\n#include <unistd.h>\n\n#include <cstdio>\n'
+                                '#include <string_view>\n\n#include "base/types/result.h"\n'
+                                'auto text = "try to throw";  // catch pthread_create\n',
+    "src/exec/launch/grant_test.cc": "#include <thread>\nvoid f() { throw 1; }\n" +
+                                     "int f();\n" * MAX_PRIVILEGED_LINES,
+    "src/base/CMakeLists.txt": "library(types PURE)\nlibrary(os)\n",
     "src/engine/CMakeLists.txt": "library(core PURE\n  DEPS base/types  # numbers\n"
                                  "  LINK PkgConfig::CBC\n  ALONE books.cc)\n",
     "src/sim/CMakeLists.txt": "library(run DEPS engine/core base/types)\n",
@@ -126,7 +136,19 @@ def breaks():
     yield "folders", "src/sim/run/bad.cc", "int f();\n" * (MAX_LINES + 1)
     yield "alone", "src/sim/CMakeLists.txt", "library(run DEPS engine/core base/types ALONE " + \
         " ".join(f"a{i}.cc" for i in range(MAX_ALONE)) + ")\n"
+    yield from launch_breaks()
     yield "names", "src/sim/run/plain.h", "#pragma once\n\n// Twice.\n\nstruct Plain {\n};\n"
+
+
+def launch_breaks():
+    for text in ('#include <nlohmann/json.hpp>', '#include <yaml-cpp/yaml.h>', '#include <thread>',
+                 '#include <pthread.h>', '#include <iostream>', '#include <chrono>',
+                 '#include <fmt/format.h>', '#include "base/os/files.h"', '#  include <mutex>',
+                 'void f() { throw 1; }', 'void f() { try { g(); } catch (...) {} }',
+                 'std::thread t;'):
+        yield "launch", "src/exec/launch/bad.cc", text + "\n"
+    for folder in ("launch", "rank", "cgroup"):
+        yield "launch", f"src/exec/{folder}/bad.cc", "int f();\n" * MAX_PRIVILEGED_LINES
 
 
 def layering_breaks():

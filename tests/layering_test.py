@@ -22,6 +22,8 @@ The rules:
     map       ARCHITECTURE.md has one row per folder, `src/SUBSYSTEM/FOLDER`, with one sentence of
               at most 15 words; files that ARCHITECTURE.md and CONTRIBUTING.md name exist
     folders   at most 14 folders per subsystem, 50 files and 8,000 lines per folder
+    launch    exec/launch uses only libc, libcrypto and base/types/result.h, without exceptions and
+              threads; with exec/rank and exec/cgroup it has at most 1,800 lines
     alone     at most 10 files are marked ALONE: all others can be compiled in one unit
     names     no two types of one name outside of functions, classes and files: the linker would
               merge them (unit tests are exempt)
@@ -32,7 +34,7 @@ import re
 import sys
 from typing import NamedTuple
 
-from source_text import mutable_globals, without_comments
+from source_text import mutable_globals, privileged_findings, without_comments
 
 COLUMNS = 100
 WEB_COLUMNS = 120
@@ -47,6 +49,7 @@ MAX_FOLDERS = 14
 MAX_FILES = 50
 MAX_LINES = 8000
 MAX_ALONE = 10
+MAX_PRIVILEGED_LINES = 1800
 MAX_WORDS = 15
 
 # Impure words that a file may use: it reports a bug and ends the program, or shares a constant.
@@ -68,6 +71,7 @@ MAY_NAME_EXECUTORS = (
     "src/live/lease/launch.cc",       # The index of an array, as scripts for Slurm read it.
 )
 NAMED_PATH = re.compile(r"`((?:src|web|tests|signatures|docs|tools|python)/[a-z0-9_./]+)`")
+PRIVILEGED = ("exec/launch", "exec/rank", "exec/cgroup")
 BARE_ERROR = re.compile(r"\bError\{[^{}]*\}")
 
 
@@ -244,6 +248,9 @@ class Tree:
         if folder is None:
             return
         self.check_includes(path, folder, source)
+        if folder.name == "exec/launch" and not path.name.endswith("_test.cc"):
+            for number, text in privileged_findings(source):
+                self.add(path, number, "launch", text)
         if folder.pure and not path.name.endswith(("_test.cc", "testing.h")):
             self.check_pure(path, source)
 
@@ -334,6 +341,10 @@ class Tree:
                 self.add(f"src/{name}", 1, "folders", f"{len(code)} files, limit {MAX_FILES}")
             if lines > MAX_LINES:
                 self.add(f"src/{name}", 1, "folders", f"{lines} lines, limit {MAX_LINES}")
+        lines = sum(self.read(p).count("\n") for name in PRIVILEGED for p in (src / name).glob("*")
+                    if p.suffix in (".cc", ".h") and not p.name.endswith("_test.cc"))
+        if lines > MAX_PRIVILEGED_LINES:
+            self.add("src/exec", 1, "launch", f"{lines} lines, limit {MAX_PRIVILEGED_LINES}")
         alone = sum(len(folder.alone) for folder in self.folders.values())
         if alone > MAX_ALONE:
             self.add("src/CMakeLists.txt", 1, "alone", f"{alone} files are ALONE, limit {MAX_ALONE}")

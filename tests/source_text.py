@@ -10,6 +10,14 @@ TOKEN = re.compile(
       | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""",
     re.DOTALL | re.VERBOSE)
 
+# Any line except an #include, or an #include that privileged code may have.
+PRIVILEGED_LINE = re.compile(
+    r'(?!\s*#\s*include).*|#include (?:"(?:exec/launch/\w+|base/types/result)\.h"'
+    r"|<(?:(?!pthread|threads)(?:(?:openssl|sys)/)?\w+\.h|algorithm|array|charconv|limits|optional"
+    r"|c(?:errno|signal|stdio|std(?:def|int|lib)|string|time)|span|string|string_view|type_traits"
+    r"|utility|variant|vector)>)")
+PRIVILEGED_BAN = re.compile(r"\b(?:try|catch|throw|std::j?thread|pthread_\w+)\b")
+
 
 def blank(text):
     """Returns as many empty lines as the text has."""
@@ -29,6 +37,17 @@ def without_comments(source, without_text):
         return match.group()
 
     return TOKEN.sub(keep, source)
+
+
+def privileged_findings(source):
+    """Yields (line, problem) of code that runs as root: other includes than libc, libcrypto and
+    base/types/result.h, exceptions and threads."""
+    for number, line in enumerate(without_comments(source, False).splitlines(), 1):
+        if not PRIVILEGED_LINE.fullmatch(line):
+            yield number, f"privileged code has '{line}'"
+    for number, line in enumerate(without_comments(source, True).splitlines(), 1):
+        if match := PRIVILEGED_BAN.search(line):
+            yield number, f"'{match.group()}' in privileged code"
 
 
 def mutable_globals(code):
