@@ -41,6 +41,9 @@ struct LogPlace {
   std::uint32_t lease = 0;
   bool over = false;      // The output is complete.
   std::string user = {};  // Owner of the job.
+  std::uint32_t uid = kNoUid;
+
+  JobOwner owner() const { return {user, uid, {}}; }
 };
 
 struct Answer {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "api/port/permissions.h"
 #include "base/text/text.h"
 #include "live/views/secrets.h"
 
@@ -60,10 +61,6 @@ std::string key_of(const AuditRow& row) {
   return row.user.empty() ? "address " + row.address : "user " + row.user;
 }
 
-void set_owner(AuditRow& row, const Caller& caller, const std::string& owner) {
-  if (owner != caller.user) row.owner = owner;
-}
-
 std::string jobs_text(std::size_t jobs) {
   return fmt::format("{} job{}", jobs, jobs == 1 ? "" : "s");
 }
@@ -97,7 +94,14 @@ void set_refusal(AuditRow& row, const Answer& answer) {
   set_answer(row, answer.status, body.is_object() ? body.value("error", std::string()) : "");
 }
 
-void set_outcome(AuditRow& row, const Caller& caller, const CommandOutcome& outcome, int status) {
+bool set_owner(AuditRow& row, const JobOwner& owner) {
+  if (is_own({.user = row.user, .uid = row.uid.value_or(kNoUid)}, owner)) return false;
+  row.owner = owner.user;
+  if (owner.uid != kNoUid) row.owner_uid = owner.uid;
+  return true;
+}
+
+void set_outcome(AuditRow& row, const CommandOutcome& outcome, int status) {
   if (const auto* submitted = std::get_if<SubmittedJobs>(&outcome)) {
     row.job = submitted->ids.front();
     const bool one = submitted->ids.size() == 1;
@@ -106,13 +110,13 @@ void set_outcome(AuditRow& row, const Caller& caller, const CommandOutcome& outc
   } else if (const auto* retried = std::get_if<RetriedJob>(&outcome)) {
     row.job = retried->id;
     row.object = fmt::format("job {}", retried->id);
-    set_owner(row, caller, retried->owner);
+    set_owner(row, {retried->owner, retried->owner_uid, {}});
     set_answer(row, status, fmt::format("retries job {}", retried->of));
   } else if (const auto* changed = std::get_if<ChangedJobs>(&outcome)) {
     const ChangedJob& first = changed->jobs.front();
     row.job = changed->whole_array ? changed->array : first.id;
     row.object = fmt::format("{} {}", changed->whole_array ? "array" : "job", row.job);
-    set_owner(row, caller, changed->owner);
+    set_owner(row, {changed->owner, changed->owner_uid, {}});
     set_answer(row, status, changed->whole_array ? jobs_text(changed->jobs.size()) : first.state);
   } else if (const auto* node = std::get_if<ChangedNode>(&outcome)) {
     set_answer(row, status, node->open ? "open" : "drained");

@@ -31,8 +31,10 @@ AuditRow audit_row(Instant at, const Caller& caller, const Call& call);
 AuditRow audit_row(Instant at, const ServerAct& act);
 void set_answer(AuditRow& row, int status, const std::string& text);
 void set_refusal(AuditRow& row, const Answer& answer);  // REQUIRES: an error as JSON.
+// Sets the owner of the job and returns true, unless the caller is the owner.
+bool set_owner(AuditRow& row, const JobOwner& owner);
 // Sets the object, the owner and the answer of a change.
-void set_outcome(AuditRow& row, const Caller& caller, const CommandOutcome& outcome, int status);
+void set_outcome(AuditRow& row, const CommandOutcome& outcome, int status);
 
 class AuditLog {
  public:

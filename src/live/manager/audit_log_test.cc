@@ -44,6 +44,20 @@ TEST_F(AuditLogTest, ARowHasTheCallerTheCallAndItsObject) {
   EXPECT_EQ(audit_row(start_, {.call = "readLog", .object = "job 7"}).job, 7U);
 }
 
+TEST_F(AuditLogTest, TheOwnerOfAJobIsAUid) {
+  const Caller caller{.user = "1005", .uid = 1000};
+  const auto row_about = [&](const JobOwner& owner) {
+    AuditRow row = audit_row(start_, caller, CancelJob{"12"});
+    EXPECT_EQ(set_owner(row, owner), !row.owner.empty());
+    return row;
+  };
+  EXPECT_EQ(row_about({"old-name", 1000, ""}).owner, "") << "the caller was renamed";
+  EXPECT_EQ(row_about({"1005", kNoUid, ""}).owner, "") << "an owner without a known uid";
+  EXPECT_EQ(row_about({"1005", 1005, ""}).owner, "1005") << "uid 1005 has no name";
+  EXPECT_EQ(row_about({"1005", 1005, ""}).owner_uid, 1005U);
+  EXPECT_EQ(row_about({"ann", kNoUid, ""}).owner_uid, std::nullopt);
+}
+
 TEST_F(AuditLogTest, AnswersAreShortAndHideSecrets) {
   AuditRow row;
   set_answer(row, 400, "API_KEY=abc " + std::string(1'000, 'x'));

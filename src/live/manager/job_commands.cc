@@ -236,7 +236,7 @@ JobCommands::Outcome JobCommands::on(const Caller& caller, const RetryJob& call,
   if (const MaybeError refusal = roster.refuse(request, request.tenant)) return *refusal;
   const Result<std::vector<LiveId>> ids = take_in(old.owner(), std::move(request), "", inputs);
   if (!ids.ok()) return ids.error();
-  return CommandOutcome{RetriedJob{ids.value().front(), old.id, old.user}};
+  return CommandOutcome{RetriedJob{ids.value().front(), old.id, old.user, old.uid}};
 }
 
 JobCommands::Outcome JobCommands::on(const Caller& caller, const CancelJob& call, Inputs& inputs) {
@@ -284,7 +284,8 @@ JobCommands::Outcome JobCommands::change(const Caller& caller, const std::string
   if (job == nullptr) return conflict(fmt::format("job {} is finished", id));
   Result<ChangedJob> changed = change_job(caller, *job, change, inputs);
   if (!changed.ok()) return changed.error();
-  return CommandOutcome{ChangedJobs{{std::move(changed).value()}, job->array, false, job->user}};
+  return CommandOutcome{
+      ChangedJobs{{std::move(changed).value()}, job->array, false, job->user, job->uid}};
 }
 
 // Changes every job of "12_*" for which the change is valid.
@@ -293,7 +294,7 @@ JobCommands::Outcome JobCommands::change_array(const Caller& caller, const std::
   const Result<std::int64_t> number =
       parse_int(std::string_view(text).substr(0, text.size() - kWholeArray.size()));
   const LiveId array = number.ok() ? static_cast<LiveId>(number.value()) : 0;
-  ChangedJobs changed{{}, array, true, ""};
+  ChangedJobs changed{{}, array, true, "", kNoUid};
   Error error{"no array with active jobs: " + text, ErrorCode::kNotFound};
   const auto& jobs = context_.roster->jobs();
   for (auto at = jobs.lower_bound(array); array != 0 && at != jobs.end(); ++at) {
@@ -306,6 +307,7 @@ JobCommands::Outcome JobCommands::change_array(const Caller& caller, const std::
     Result<ChangedJob> one = change_job(caller, job, change, inputs);
     if (one.ok()) {
       changed.owner = job.user;
+      changed.owner_uid = job.uid;
       changed.jobs.push_back(std::move(one).value());
     } else {
       error = one.error();

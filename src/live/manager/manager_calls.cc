@@ -51,7 +51,7 @@ void Manager::command(PendingCall pending, std::vector<Input>& inputs) {
             return pending.done(refusal);
           }
           Waiter waiter{std::move(pending.done), answer_of(outcome.value())};
-          set_outcome(row, pending.caller, outcome.value(), waiter.answer.status);
+          set_outcome(row, outcome.value(), waiter.answer.status);
           if (std::holds_alternative<KeptProfile>(outcome.value())) {
             return profile_waiters_.push_back({std::move(waiter), std::move(row)});
           }
@@ -70,10 +70,9 @@ Done Manager::audited(const PendingCall& read) {
     if (refused) {
       set_refusal(row, answer);
       if (audit_.add(std::move(row))) inbox_.wake();
-    } else if (answer.log && answer.log->user != row.user) {
+    } else if (answer.log && set_owner(row, answer.log->owner())) {
       row.job = answer.log->job;
       row.object = fmt::format("job {}", row.job);
-      row.owner = answer.log->user;
       set_answer(row, answer.status, fmt::format("output of lease {}", answer.log->lease));
       if (audit_.add_look(std::move(row))) inbox_.wake();
     }

@@ -46,6 +46,7 @@ json audit_view(const AuditRow& row, const LiveClock& clock) {
                                    {"owner", &row.owner}}) {
     if (!text->empty()) view[name] = *text;
   }
+  if (row.owner_uid) view["owner_uid"] = *row.owner_uid;
   if (row.job != 0) view["job"] = row.job;
   if (row.dropped != 0) view["dropped"] = row.dropped;
   return view;

@@ -105,6 +105,7 @@ Result<Answer> JobQueries::find_log(const Caller& caller, const FindLog& call) c
   place.lease = lease;
   place.over = !live;
   place.user = found.value().user;
+  place.uid = found.value().uid;
   answer.log = std::move(place);
   return answer;
 }

@@ -9,11 +9,13 @@ Result<AuditReader> AuditReader::open(const std::string& path) {
   if (!database.ok()) return database.error();
   AuditReader reader(std::move(database).value());
   if (MaybeError refusal = reader.database_.prepare(
-          "SELECT number, at, uid, user, via, address, verb, object, job, owner, status, answer,"
-          " dropped FROM audit WHERE (?1 IS NULL OR number < ?1) AND (?2 IS NULL OR user = ?2)"
+          "SELECT number, at, uid, user, via, address, verb, object, job, owner, owner_uid, status,"
+          " answer, dropped FROM audit WHERE (?1 IS NULL OR number < ?1) AND (?2 IS NULL OR user = "
+          "?2)"
           " AND (?3 IS NULL OR job = ?3) AND (?4 IS NULL OR at >= ?4)"
-          " AND (?5 IS NULL OR verb = ?5) AND (?6 IS NULL OR owner = ?6"
-          " OR (user = ?6 AND (uid IS NULL OR ?7 IS NULL OR uid = ?7)))"
+          " AND (?5 IS NULL OR verb = ?5) AND (?6 IS NULL"
+          " OR uid = ?7 OR (uid IS NULL AND user = ?6)"
+          " OR owner_uid = ?7 OR (owner_uid IS NULL AND owner = ?6))"
           " ORDER BY number DESC LIMIT ?8",
           reader.rows_)) {
     return *refusal;
@@ -37,9 +39,10 @@ Result<std::vector<AuditRow>> AuditReader::rows(const AuditFilter& filter) {
     row.object = rows_.text(7);
     row.job = rows_.number(8);
     row.owner = rows_.text(9);
-    row.status = static_cast<int>(rows_.integer(10));
-    row.answer = rows_.text(11);
-    row.dropped = rows_.number(12);
+    if (!rows_.is_null(10)) row.owner_uid = static_cast<std::uint32_t>(rows_.number(10));
+    row.status = static_cast<int>(rows_.integer(11));
+    row.answer = rows_.text(12);
+    row.dropped = rows_.number(13);
     rows.push_back(std::move(row));
   }
   if (rows_.code() != SQLITE_OK) return database_.error("cannot read");

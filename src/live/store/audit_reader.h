@@ -21,8 +21,8 @@ struct AuditFilter {                    // A row must match all given fields.
   std::optional<std::uint64_t> job;
   std::optional<Instant> since;
   std::optional<std::string> verb;
-  // Only rows of this caller, or about jobs of this caller. If both the row and the filter have a
-  // uid, they must be equal: a user name can be used again for another person.
+  // Only rows of this caller, or about jobs of this caller. The uids must be equal. The names count
+  // only if the row has no uid, because a name can be used again for another person.
   std::optional<std::string> visible_to;
   std::optional<std::uint32_t> visible_to_uid;
   std::size_t limit = 100;

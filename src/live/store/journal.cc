@@ -130,7 +130,7 @@ MaybeError Journal::prepare() {
       {"DELETE FROM events WHERE (SELECT count(*) FROM events WHERE job = ?1) > ?3 AND number ="
        " (SELECT number FROM events WHERE job = ?1 ORDER BY number LIMIT 1 OFFSET ?2)",
        sql_.thin_events},
-      {"INSERT INTO audit VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+      {"INSERT INTO audit VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
        sql_.audit},
       {"DELETE FROM audit WHERE at < ?1 AND number IN"
        " (SELECT number FROM audit ORDER BY number LIMIT ?2)",

@@ -90,7 +90,8 @@ int Journal::write_buffered() {
   }
   for (const AuditRow& row : audit_) {
     write(sql_.audit, row.at, row.uid, row.user, row.via, row.address, row.verb, row.object,
-          row.job, row.owner, static_cast<std::int64_t>(row.status), row.answer, row.dropped);
+          row.job, row.owner, row.owner_uid, static_cast<std::int64_t>(row.status), row.answer,
+          row.dropped);
   }
   for (const std::uint32_t uid : raised_) write(sql_.generation, uid, generations_.at(uid));
   write(sql_.counters, next_seq_, next_id_);

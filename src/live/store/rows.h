@@ -71,17 +71,18 @@ struct EventRow {
 struct AuditRow {
   std::uint64_t number = 0;  // Ascending; the journal sets it.
   Instant at;
-  std::optional<std::uint32_t> uid;  // Uid of the caller; nullopt: unknown.
-  std::string user;                  // The caller; empty: not authenticated.
-  std::string via;                   // As Caller::via; empty: not authenticated.
-  std::string address;               // IP address; empty: not over TCP.
-  std::string verb;                  // Name of the call.
-  std::string object;                // "job 12", "node left"; may be empty.
-  std::uint64_t job = 0;             // Job or array of the object; 0: none.
-  std::string owner;                 // Owner of the job, if it is another user.
-  int status = 0;                    // HTTP status of the answer.
-  std::string answer;                // Short text.
-  std::uint64_t dropped = 0;         // Number of refusals that this row replaces.
+  std::optional<std::uint32_t> uid;        // Uid of the caller; nullopt: unknown.
+  std::string user;                        // The caller; empty: not authenticated.
+  std::string via;                         // As Caller::via; empty: not authenticated.
+  std::string address;                     // IP address; empty: not over TCP.
+  std::string verb;                        // Name of the call.
+  std::string object;                      // "job 12", "node left"; may be empty.
+  std::uint64_t job = 0;                   // Job or array of the object; 0: none.
+  std::string owner;                       // Owner of the job, if it is another user.
+  std::optional<std::uint32_t> owner_uid;  // nullopt: unknown, or no other user.
+  int status = 0;                          // HTTP status of the answer.
+  std::string answer;                      // Short text.
+  std::uint64_t dropped = 0;               // Number of refusals that this row replaces.
 
   friend bool operator==(const AuditRow&, const AuditRow&) = default;
 };

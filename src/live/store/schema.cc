@@ -65,8 +65,8 @@ constexpr const char* kAudit = R"(
   CREATE TABLE audit (
     number INTEGER PRIMARY KEY, at INTEGER NOT NULL, uid INTEGER, user TEXT NOT NULL,
     via TEXT NOT NULL, address TEXT NOT NULL, verb TEXT NOT NULL, object TEXT NOT NULL,
-    job INTEGER NOT NULL, owner TEXT NOT NULL, status INTEGER NOT NULL, answer TEXT NOT NULL,
-    dropped INTEGER NOT NULL);
+    job INTEGER NOT NULL, owner TEXT NOT NULL, owner_uid INTEGER, status INTEGER NOT NULL,
+    answer TEXT NOT NULL, dropped INTEGER NOT NULL);
   CREATE TABLE ticket_generations (uid INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
 )";
 

@@ -22,6 +22,7 @@ struct RetriedJob {
   LiveId id = 0;  // The new job.
   LiveId of = 0;  // The job that it retries.
   std::string owner;
+  std::uint32_t owner_uid = kNoUid;
 };
 
 struct ChangedJob {
@@ -34,6 +35,7 @@ struct ChangedJobs {
   LiveId array = 0;              // Array of the jobs; 0: none.
   bool whole_array = false;      // The caller specified "12_*".
   std::string owner;
+  std::uint32_t owner_uid = kNoUid;
 };
 
 struct ChangedNode {
