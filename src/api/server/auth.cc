@@ -17,6 +17,8 @@
 namespace muster {
 namespace {
 
+constexpr std::time_t kMinute = 60;
+
 // "name:80" -> "name", "[::1]:80" -> "::1"; empty if malformed.
 std::string without_port(std::string_view host) {
   const std::size_t end = host.find(host.starts_with('[') ? ']' : ':');
@@ -45,13 +47,19 @@ std::string user_name(uid_t uid) {
 }
 
 const std::string& UserNames::of(uid_t uid) {
-  constexpr std::time_t kMinute = 60;
   const std::time_t now = std::time(nullptr);
   if (kept_.size() >= kMaxKept) kept_.clear();
   Kept& kept = kept_[uid];
   // Also after a jump of the clock to the past.
   if (now >= kept.until || kept.until - now > kMinute) kept = {user_name(uid), now + kMinute};
   return kept.name;
+}
+
+std::uint32_t UserIds::of(const std::string& user, std::time_t now) {
+  if (kept_.size() >= kMaxKept) kept_.clear();
+  Kept& kept = kept_[user];
+  if (now >= kept.until || kept.until - now > kMinute) kept = {lookup_(user), now + kMinute};
+  return kept.uid;
 }
 
 std::uint32_t uid_of(const std::string& user) {
@@ -141,7 +149,7 @@ Result<Caller> Auth::token_caller(const Peer& peer, const std::string& authoriza
   if (!found.ok()) return Error{"cannot read the token file", ErrorCode::kUnavailable};
   if (!found.value()) return Error{"unknown token", ErrorCode::kUnauthenticated};
   Caller caller = *found.value();
-  caller.uid = uid_of(caller.user);
+  caller.uid = uids_.of(caller.user);
   caller.address = peer.address;
   return admitted(std::move(caller));
 }

@@ -72,6 +72,24 @@ class UserNames {
   std::map<uid_t, Kept> kept_;
 };
 
+// Keeps the uids of users for a minute, also of unknown users, for the same reason.
+class UserIds {
+ public:
+  using Lookup = std::function<std::uint32_t(const std::string&)>;
+  explicit UserIds(Lookup lookup = uid_of) : lookup_(std::move(lookup)) {}
+
+  std::uint32_t of(const std::string& user, std::time_t now = std::time(nullptr));
+
+ private:
+  struct Kept {
+    std::uint32_t uid = kNoUid;
+    std::time_t until = 0;
+  };
+  static constexpr std::size_t kMaxKept = 10'000;
+  Lookup lookup_;
+  std::map<std::string, Kept> kept_;
+};
+
 class Auth {
  public:
   Auth(AuthSettings settings, std::optional<TokenFile> tokens,
@@ -106,6 +124,7 @@ class Auth {
   std::optional<TokenFile> tokens_;
   std::optional<Tickets> tickets_;
   UserNames names_;
+  UserIds uids_;
 };
 
 }  // namespace muster

@@ -45,6 +45,27 @@ TEST(Auth, AsksTheRulesAboutEachCaller) {
   EXPECT_EQ(local(auth, 5).error().message, "not you");
 }
 
+TEST(Auth, LooksUpTheUidOfAUserOnceAMinute) {
+  std::vector<std::string> asked;
+  UserIds ids([&](const std::string& user) {
+    asked.push_back(user);
+    return user == "ann" ? 1000 : kNoUid;
+  });
+  for (const std::time_t now : {100, 130, 159}) {
+    EXPECT_EQ(ids.of("ann", now), 1000U);
+    EXPECT_EQ(ids.of("nobody-here", now), kNoUid);
+  }
+  EXPECT_EQ(asked, (std::vector<std::string>{"ann", "nobody-here"}));
+  ids.of("ann", 160);
+  EXPECT_EQ(asked.size(), 3U);
+  ids.of("ann", 50);
+  EXPECT_EQ(asked.size(), 4U) << "the clock went back";
+  for (int i = 0; i < 10'000; ++i) ids.of(std::to_string(i), 60);
+  asked.clear();
+  ids.of("ann", 60);
+  EXPECT_EQ(asked.size(), 1U) << "the number of kept users is limited";
+}
+
 MaybeError origin(const std::string& host, const std::string& from, bool tcp) {
   AuthSettings settings;
   settings.hosts = {"Cluster.example.com"};
