@@ -61,8 +61,15 @@ std::string key_of(const AuditRow& row) {
   return row.user.empty() ? "address " + row.address : "user " + row.user;
 }
 
+// Each submission needs these texts, and fmt::format() takes longer.
 std::string jobs_text(std::size_t jobs) {
-  return fmt::format("{} job{}", jobs, jobs == 1 ? "" : "s");
+  return jobs == 1 ? "1 job" : std::to_string(jobs) + " jobs";
+}
+
+void set_jobs(AuditRow& row, bool array, LiveId id) {
+  row.job = id;
+  row.object = array ? "array " : "job ";
+  row.object += std::to_string(id);
 }
 
 }  // namespace
@@ -101,32 +108,30 @@ bool set_owner(AuditRow& row, const JobOwner& owner) {
   return true;
 }
 
+// The manager wrote these texts, so they contain no secrets.
 void set_outcome(AuditRow& row, const CommandOutcome& outcome, int status) {
+  row.status = status;
   if (const auto* submitted = std::get_if<SubmittedJobs>(&outcome)) {
-    row.job = submitted->ids.front();
-    const bool one = submitted->ids.size() == 1;
-    row.object = fmt::format("{} {}", one ? "job" : "array", row.job);
-    set_answer(row, status, jobs_text(submitted->ids.size()));
+    set_jobs(row, submitted->ids.size() > 1, submitted->ids.front());
+    row.answer = jobs_text(submitted->ids.size());
   } else if (const auto* retried = std::get_if<RetriedJob>(&outcome)) {
-    row.job = retried->id;
-    row.object = fmt::format("job {}", retried->id);
+    set_jobs(row, false, retried->id);
     set_owner(row, {retried->owner, retried->owner_uid, {}});
-    set_answer(row, status, fmt::format("retries job {}", retried->of));
+    row.answer = fmt::format("retries job {}", retried->of);
   } else if (const auto* changed = std::get_if<ChangedJobs>(&outcome)) {
     const ChangedJob& first = changed->jobs.front();
-    row.job = changed->whole_array ? changed->array : first.id;
-    row.object = fmt::format("{} {}", changed->whole_array ? "array" : "job", row.job);
+    set_jobs(row, changed->whole_array, changed->whole_array ? changed->array : first.id);
     set_owner(row, {changed->owner, changed->owner_uid, {}});
-    set_answer(row, status, changed->whole_array ? jobs_text(changed->jobs.size()) : first.state);
+    row.answer = changed->whole_array ? jobs_text(changed->jobs.size()) : first.state;
   } else if (const auto* node = std::get_if<ChangedNode>(&outcome)) {
-    set_answer(row, status, node->open ? "open" : "drained");
+    row.answer = node->open ? "open" : "drained";
   } else if (const auto* kept = std::get_if<KeptProfile>(&outcome)) {
     row.object = "profile " + kept->profile.name;
-    set_answer(row, status, "kept");
+    row.answer = "kept";
   } else if (const auto* left = std::get_if<LoggedOut>(&outcome)) {
-    set_answer(row, status, fmt::format("generation {}", left->generation));
+    row.answer = fmt::format("generation {}", left->generation);
   } else {
-    set_answer(row, status, "issued");
+    row.answer = "issued";
   }
 }
 

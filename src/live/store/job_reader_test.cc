@@ -353,6 +353,22 @@ TEST(JobReader, KeepsTheFirstAndTheLastEventsOfAJobUntilItIsForgotten) {
   EXPECT_TRUE(numbers(reader, {0, 1, std::nullopt, 999}).empty());
 }
 
+TEST(JobReader, KeepsFewEventsOfNewJobsInOneTransaction) {
+  const Scratch scratch;
+  Journal journal = Journal::open(scratch / "j.db").value();
+  for (int i = 0; i < 2; ++i) ASSERT_FALSE(journal.put(job_row(journal.next_id())));
+  for (std::uint64_t i = 0; i < kMaxEventsOfAJob + 30; ++i) {
+    for (const std::uint64_t job : {1U, 2U}) {
+      ASSERT_FALSE(journal.put(EventRow{2 * i + job, job, "ann", "{}", ""}));
+    }
+  }
+  ASSERT_FALSE(journal.commit());
+  JobReader reader = JobReader::open(scratch / "j.db").value();
+  for (const std::uint64_t job : {1U, 2U}) {
+    EXPECT_EQ(numbers(reader, {0, job, std::nullopt, 999}).size(), kMaxEventsOfAJob);
+  }
+}
+
 TEST(JobReader, RefusesWhatIsNoJournal) {
   const Scratch scratch;
   EXPECT_FALSE(JobReader::open(scratch / "none.db").ok());

@@ -83,8 +83,11 @@ int Journal::write_buffered() {
           attempt.ended, attempt.exit);
   }
   for (const auto& [key, job] : keys_) write(sql_.key, key.first, key.second, job);
+  std::uint64_t written = 0;
   for (const EventRow& event : events_) {
     write(sql_.event, event.number, event.job, event.user, event.json, event.full);
+    // A job of this transaction has at most this many events. Each submission saves a query.
+    if (event.job >= durable_id_ && ++written <= kMaxEventsOfAJob) continue;
     write(sql_.thin_events, event.job, event.job == 0 ? 0 : kFirstEventsOfAJob,
           event.job == 0 ? kMaxEventsOfNoJob : kMaxEventsOfAJob);
   }
