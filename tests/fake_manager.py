@@ -181,7 +181,8 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             if node is None:
                 raise Refused(404, f"no node '{words[2]}'")
             node["open"] = words[3] == "undrain"
-            return self.answer({"name": node["name"], "open": node["open"]})
+            end = json.loads(body) if body else {}
+            return self.answer({"name": node["name"], "open": node["open"], **end})
         if words == ["v1", "fleet"]:
             return self.answer({"forecasts": m.forecasts})
         if words == ["v1", "tenants"]:

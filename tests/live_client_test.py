@@ -103,6 +103,19 @@ class Lists(ClientTest):
         self.assertEqual(out.splitlines()[2].split(), ["vision", "8", "5", "2", "1"])
         self.assertEqual(self.run_muster("drain", "n1")[0], "n1: drained\n")
         self.assertIn("drained", self.run_muster("nodes")[0])
+        self.assertRegex(self.run_muster("drain", "--for", "2h", "n1")[0],
+                         r"^n1: drained until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n$")
+        until = json.loads(self.manager.asked[-1][3])["until"]
+        self.assertAlmostEqual(until, time.time() + 7200, delta=60)
+        out = self.run_muster("drain", "--until", "2030-02-03T18:40", "n1")[0]
+        self.assertEqual(out, "n1: drained until 2030-02-03 18:40:00\n")
+        self.assertIn(" 18:40:00", self.run_muster("drain", "--until", "18:40", "n1")[0])
+        until = json.loads(self.manager.asked[-1][3])["until"]
+        self.assertLessEqual(until - time.time(), 25 * 3600)
+        for wrong in ("25:00", "2030-02-30T18:40", "soon", "18:40x", ""):
+            self.run_muster("drain", "--until", wrong, "n1", status=2)
+        self.manager.nodes[0].update(state="drained", drained_until=until)
+        self.assertIn("drained until", self.run_muster("nodes")[0])
         self.assertEqual(self.run_muster("undrain", "n1")[0], "n1: open\n")
         self.assertEqual(self.run_muster("drain", "n/2", status=1)[1],
                          "muster: drain n/2: no node 'n/2'\n")

@@ -72,6 +72,37 @@ class Waiting(WhyTest):
         self.daemon.muster("undrain", "left")
         self.wait_state(job, "running")
 
+    def test_for_the_end_of_a_maintenance(self):
+        self.daemon.muster("drain", "right")
+        self.assertRegex(self.daemon.muster("drain", "--for", "1h", "left")[0],
+                         r"^left: drained until \d{4}-")
+        job = self.waiting(4)
+        answer = self.why(job)
+        self.assertEqual(answer["constraint"], "nodes")
+        self.assertRegex(answer["why"], r"left \(4 GPUs\) drained for (60 min|1 h|59\.\d min)")
+        says = answer["eta"]["says"]
+        self.assertRegex(says, "^starts in about .*, after the maintenance of node left ends in "
+                               "about ")
+        self.assertAlmostEqual(answer["eta"]["likely"], time.time() + 3600, delta=60)
+        node = self.daemon.get("/v1/nodes")["nodes"][0]
+        self.assertAlmostEqual(node["drained_until"], time.time() + 3600, delta=60)
+        self.assertIn("drained until ", self.daemon.muster("nodes")[0])
+        self.daemon.stop()
+        self.daemon.start()
+        self.assertEqual(self.daemon.get("/v1/nodes")["nodes"][0]["drained_until"],
+                         node["drained_until"])
+        self.daemon.muster("drain", "--for", "2s", "left")  # Replaces the end.
+        self.wait_state(job, "running")
+        self.assertIn("ended its maintenance and takes jobs again", self.daemon.muster("events")[0])
+        self.daemon.muster("undrain", "right")
+
+    def test_the_end_of_a_maintenance_is_checked(self):
+        refused = "until: must be in the future, at most 365 days"
+        self.assertIn(refused, self.daemon.muster("drain", "--for", "9000h", "left", status=1)[1])
+        self.assertIn(refused, self.daemon.muster("drain", "--until", "2020-01-01T00:00", "left",
+                                                  status=1)[1])
+        self.assertIn("open", self.daemon.muster("nodes")[0])
+
     def test_held_and_after_another(self):
         other = self.running(1)
         held = self.post_job(LONG, hold=True)

@@ -79,6 +79,8 @@ struct ListNodes {
 struct DrainNode {
   static constexpr CallInfo kInfo{.name = "drainNode", .writes = true};
   std::string node;
+  // End of the maintenance in seconds since 1970 (default: it has no planned end).
+  std::optional<std::int64_t> until = {};
 };
 struct UndrainNode {
   static constexpr CallInfo kInfo{.name = "undrainNode", .writes = true};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <type_traits>
 
@@ -25,6 +26,7 @@ constexpr std::array<int, 9> kRetries = {201, 400, 401, 403, 404, 409, 413, 429,
 constexpr std::array<int, 11> kSubmits = {200, 201, 400, 401, 403, 408, 409, 413, 415, 429, 503};
 constexpr std::array<int, 9> kPlans = {200, 400, 401, 403, 408, 413, 415, 429, 503};
 constexpr std::array<int, 8> kOfANode = {200, 400, 401, 403, 404, 409, 429, 503};
+constexpr std::array<int, 11> kDrains = {200, 400, 401, 403, 404, 408, 409, 413, 415, 429, 503};
 constexpr std::array<int, 7> kTickets = {201, 400, 401, 403, 409, 429, 503};
 constexpr std::array<int, 7> kLogOuts = {200, 400, 401, 403, 409, 429, 503};
 constexpr std::array<int, 7> kOfThePast = {200, 400, 401, 403, 404, 429, 503};
@@ -95,6 +97,23 @@ Result<Routed> plan(const RequestTarget&, const HttpRequest& request) {
 
 Result<Routed> keep_profile(const RequestTarget&, const HttpRequest& request) {
   return Routed{.call = KeepProfile{request.body}};
+}
+
+Result<Routed> drain(const RequestTarget& target, const HttpRequest& request) {
+  constexpr std::size_t kMaxBodyBytes = 1024;
+  DrainNode call{target.path[2]};
+  if (request.body.empty()) return Routed{.call = std::move(call)};
+  if (request.body.size() > kMaxBodyBytes) return invalid("the body is too long");
+  const auto body = nlohmann::json::parse(request.body, nullptr, false);
+  if (!body.is_object()) return invalid("the body must be a JSON object");
+  for (const auto& [key, value] : body.items()) {
+    if (key != "until") return invalid("unknown field: " + in_quotes(key));
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::uint64_t{kMaxNumber}) {
+      return invalid("until: must be a whole number of seconds since 1970");
+    }
+    call.until = value.get<std::int64_t>();
+  }
+  return Routed{.call = std::move(call)};
 }
 
 // Reads the parameters for searching, sorting and counting jobs.
@@ -258,7 +277,7 @@ constexpr std::array kRoutes = {
     route<ListEvents>("GET", "/v1/jobs/{id}/events", kOfAJob, kEventNames, job_events),
     route<ListEvents>("GET", "/v1/events", kReads, kEventNames, all_events),
     route<ListNodes>("GET", "/v1/nodes", kReads),
-    route<DrainNode>("POST", "/v1/nodes/{name}/drain", kOfANode),
+    route<DrainNode>("POST", "/v1/nodes/{name}/drain", kDrains, {}, drain),
     route<UndrainNode>("POST", "/v1/nodes/{name}/undrain", kOfANode),
     route<ListTenants>("GET", "/v1/tenants", kReads),
     route<ListParts>("GET", "/v1/parts", kReads),
@@ -306,8 +325,10 @@ std::optional<Problem> check_parts(const Route& route, const RequestTarget& targ
   if (!is_json(request.content_type)) {
     return Problem(415, invalid("the body must have Content-Type: application/json"));
   }
+  constexpr std::array<std::string_view, 4> kTakeRequests = {"/v1/jobs", "/v1/plan", "/v1/profiles",
+                                                             "/v1/nodes/{name}/drain"};
   const bool takes_request =
-      route.path == "/v1/jobs" || route.path == "/v1/plan" || route.path == "/v1/profiles";
+      std::find(kTakeRequests.begin(), kTakeRequests.end(), route.path) != kTakeRequests.end();
   if (!takes_request && trim(request.body) != "{}") {
     return invalid("this request must not have a body");
   }

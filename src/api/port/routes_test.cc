@@ -167,6 +167,28 @@ TEST(Routes, ReadsASubmit) {
   }
 }
 
+TEST(Routes, ReadsADrainWithAnEnd) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/v1/nodes/n1/drain";
+  request.content_type = "application/json";
+  const auto until = [&](const std::string& body) {
+    request.body = body;
+    return std::get<DrainNode>(std::get<Routed>(find_route(request)).call).until;
+  };
+  EXPECT_EQ(until(R"({"until":1790000000})"), 1'790'000'000);
+  EXPECT_FALSE(until("{}"));
+  EXPECT_FALSE(until(""));
+  for (const char* wrong : {R"({"until":-1})", R"({"until":"18:40"})", R"({"until":1.5})",
+                            R"({"until":18446744073709551615})", R"({"end":1})", "[1]", "{"}) {
+    request.body = wrong;
+    EXPECT_EQ(std::get<Problem>(find_route(request)).status, 400) << wrong;
+  }
+  request.target = "/v1/nodes/n1/undrain";
+  request.body = R"({"until":1790000000})";
+  EXPECT_EQ(std::get<Problem>(find_route(request)).status, 400);
+}
+
 TEST(Routes, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(refused("GET", "/").status, 404);
   EXPECT_EQ(refused("GET", "/v1").status, 404);

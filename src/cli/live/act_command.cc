@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
+#include <optional>
 #include <ostream>
 
 #include "api/client/target.h"
 #include "base/text/error_text.h"
 #include "base/text/wording.h"
+#include "cli/live/answer_text.h"
 #include "cli/live/live_session.h"
 #include "cli/live/live_verbs.h"
 
@@ -18,11 +21,12 @@ namespace {
 using Json = nlohmann::json;
 
 int act_on_all(const LiveOptions& options, Streams streams, const std::string& folder,
-               const std::string& act, const std::function<std::string(const Json&)>& text) {
+               const std::string& act, const std::function<std::string(const Json&)>& text,
+               const std::string& body = "") {
   return with_manager(options, streams, [&](ApiClient& client) {
     int status = kExitDone;
     for (const std::string& name : options.names) {
-      const Result<Json> answer = object_of(client.post(folder + escaped(name) + "/" + act, ""));
+      const Result<Json> answer = object_of(client.post(folder + escaped(name) + "/" + act, body));
       if (!answer.ok()) {
         status = complain(streams, prefixed(fmt::format("{} {}: ", act, name), answer.error()));
         continue;
@@ -57,11 +61,24 @@ int act_on_jobs(const LiveOptions& options, Streams streams, const std::string& 
   });
 }
 
-int act_on_nodes(const LiveOptions& options, Streams streams, const std::string& act) {
-  return act_on_all(options, streams, "/v1/nodes/", act, [](const Json& node) {
-    return fmt::format("{}: {}", printable(text_at(node, "name")),
-                       flag_at(node, "open") ? "open" : "drained");
-  });
+int act_on_nodes(const LiveOptions& options, Streams streams, const std::string& act,
+                 const std::string& body) {
+  const auto text = [](const Json& node) {
+    std::string line = fmt::format("{}: {}", printable(text_at(node, "name")),
+                                   flag_at(node, "open") ? "open" : "drained");
+    if (node.contains("until")) line += " until " + local_time(number_at(node, "until"));
+    return line;
+  };
+  return act_on_all(options, streams, "/v1/nodes/", act, text, body);
+}
+
+// The body of a request to drain nodes; empty if the drain has no end.
+std::string drain_body(const DrainOptions& drain) {
+  std::optional<std::int64_t> until = drain.until;
+  if (drain.lasts) {
+    until = static_cast<std::int64_t>(std::ceil(now_since_1970() + drain.lasts->in_seconds()));
+  }
+  return until ? Json{{"until", *until}}.dump() : "";
 }
 
 }  // namespace
@@ -82,10 +99,10 @@ int run_retry(const LiveOptions& options, Streams streams) {
   });
 }
 int run_drain(const LiveOptions& options, Streams streams) {
-  return act_on_nodes(options, streams, "drain");
+  return act_on_nodes(options, streams, "drain", drain_body(options.drain));
 }
 int run_undrain(const LiveOptions& options, Streams streams) {
-  return act_on_nodes(options, streams, "undrain");
+  return act_on_nodes(options, streams, "undrain", "");
 }
 
 }  // namespace muster

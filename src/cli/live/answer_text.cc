@@ -38,6 +38,42 @@ std::string local_time(double since_1970) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts)};
 }
 
+Result<std::int64_t> parse_local_time(const std::string& text, double now) {
+  const Error wrong{"must be a local time, 18:40 or 2026-11-20T18:40, not " + in_quotes(text),
+                    ErrorCode::kInvalid};
+  const auto today = static_cast<std::time_t>(now);
+  std::tm parts = {};
+  localtime_r(&today, &parts);
+  parts.tm_sec = 0;
+  const bool has_date = text.find('-') != std::string::npos;
+  const std::tm before = parts;
+  const char* end = nullptr;
+  for (const char* format : {"%H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"}) {
+    parts = before;
+    end = strptime(text.c_str(), format, &parts);
+    if (end != nullptr && *end == '\0') break;
+    end = nullptr;
+  }
+  if (end == nullptr) return wrong;
+  const int day = parts.tm_mday;
+  parts.tm_isdst = -1;
+  std::time_t time = std::mktime(&parts);
+  if (time < 0 || parts.tm_mday != day) return wrong;  // For example February 30.
+  if (!has_date && static_cast<double>(time) <= now) {
+    ++parts.tm_mday;
+    parts.tm_isdst = -1;
+    time = std::mktime(&parts);
+  }
+  return static_cast<std::int64_t>(time);
+}
+
+std::string short_local_time(double since_1970, double now) {
+  const std::string time = local_time(since_1970);
+  if (time.size() < 16) return time;
+  const bool same_day = time.substr(0, 10) == local_time(now).substr(0, 10);
+  return same_day ? time.substr(11, 5) : time.substr(0, 16);
+}
+
 double now_since_1970() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();

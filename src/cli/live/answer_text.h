@@ -3,6 +3,7 @@
 // Formats the live manager's answers as text for users.
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/terminal/table.h"
+#include "base/types/result.h"
 
 namespace muster {
 
@@ -18,6 +20,11 @@ std::string brief_time(double seconds);
 // "2026-11-16 12:00:03", in the local time zone; "?" if out of range.
 std::string local_time(double since_1970);
 double now_since_1970();
+// Reads a local time: "18:40", the next one, or "2026-11-20T18:40" (or with a blank). Returns
+// seconds since 1970.
+Result<std::int64_t> parse_local_time(const std::string& text, double now);
+// "18:40", with the date if it is not the day of `now`.
+std::string short_local_time(double since_1970, double now);
 
 // The job's last progress report: "step 1200, epoch 3, loss 0.431, 12.1/s". Empty if there is none.
 std::string progress_text(const nlohmann::json& job);

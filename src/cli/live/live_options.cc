@@ -3,6 +3,7 @@
 #include "api/client/manager_address.h"
 #include "base/text/text.h"
 #include "cli/common/parser.h"
+#include "cli/live/answer_text.h"
 #include "cli/live/live_verbs.h"
 #include "cli/live/submit_request.h"
 
@@ -105,10 +106,39 @@ void LiveCommands::jobs_verb(Command app, const char* name, const char* what, co
       .required();
 }
 
-void LiveCommands::nodes_verb(Command app, const char* name, const char* what, const char* example,
-                              Run act) {
+Command LiveCommands::nodes_verb(Command app, const char* name, const char* what,
+                                 const char* example, Run act) {
   const Command command = verb(app, name, what, example, act);
   command.add_option("nodes", options_.names, "node names").type_name("NODE").required();
+  return command;
+}
+
+void LiveCommands::add_drain(Command app) {
+  const Command command =
+      nodes_verb(app, "drain", "stop placing jobs on nodes (operators only)",
+                 "muster drain --for 2h node-1\n"
+                 "Running jobs continue. At the end of the maintenance, the node takes jobs again.",
+                 run_drain);
+  DrainOptions& drain = options_.drain;
+  const Option lasts = command.add_option_function(
+      "--for", [&drain](const std::string& text) { drain.lasts = parse_duration(text).value(); },
+      "duration of the maintenance: 90m, 2h, 1d (default: until 'muster undrain')");
+  lasts.type_name("DURATION").check(refuse_duration);
+  command
+      .add_option_function(
+          "--until",
+          [&drain](const std::string& text) {
+            drain.until = parse_local_time(text, now_since_1970()).value();
+          },
+          "end of the maintenance in local time: 18:40 or 2026-11-20T18:40")
+      .type_name("TIME")
+      .check([](const std::string& text) {
+        const Result<std::int64_t> time = parse_local_time(text, now_since_1970());
+        return time.ok() ? std::string() : time.error().message;
+      })
+      .excludes(lasts);
+  nodes_verb(app, "undrain", "place jobs on drained nodes again (operators only)",
+             "muster undrain node-1", run_undrain);
 }
 
 void LiveCommands::add_queue(Command app) {
@@ -333,10 +363,7 @@ void LiveCommands::add_to(Command app) {
       .add_option("jobs", options_.names, "full job ids; in an array, 12_3 is one job")
       .type_name("ID")
       .required();
-  nodes_verb(app, "drain", "stop placing jobs on nodes (operators only)", "muster drain node-1",
-             run_drain);
-  nodes_verb(app, "undrain", "place jobs on drained nodes again (operators only)",
-             "muster undrain node-1", run_undrain);
+  add_drain(app);
   add_token(app);
   add_audit(app);
 }

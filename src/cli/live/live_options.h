@@ -53,6 +53,11 @@ struct SubmitOptions {
   bool command = false;            // `words` is a command.
 };
 
+struct DrainOptions {  // At most one is set.
+  std::optional<Duration> lasts;
+  std::optional<std::int64_t> until;  // Seconds since 1970.
+};
+
 struct TokenOptions {
   std::string name, file;
   bool is_operator = false;
@@ -85,6 +90,7 @@ struct LiveOptions {
   LogsOptions logs;
   std::optional<Duration> timeout;  // For `wait`.
   SubmitOptions submit;
+  DrainOptions drain;
   TokenOptions token;
   AuditOptions audit;
   ProfileOptions profile;
@@ -103,7 +109,7 @@ class LiveCommands {
   using Run = int (*)(const LiveOptions&, Streams);
   Command verb(Command app, const char* name, const char* what, const char* example, Run act);
   void jobs_verb(Command app, const char* name, const char* what, const char* example, Run act);
-  void nodes_verb(Command app, const char* name, const char* what, const char* example, Run act);
+  Command nodes_verb(Command app, const char* name, const char* what, const char* example, Run act);
   void add_queue(Command app);
   void add_request(Command command);
   void add_submit(Command app);
@@ -113,6 +119,7 @@ class LiveCommands {
   Command plain_verb(Command app, const char* name, const char* what, const char* example, Run act);
   // Adds a command without --json.
   Command text_verb(Command app, const char* name, const char* what, const char* example, Run act);
+  void add_drain(Command app);
   void add_token(Command app);
   void add_audit(Command app);
   void add_profile(Command app);

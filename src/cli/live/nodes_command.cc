@@ -59,20 +59,24 @@ std::string isolation_of(const Json& node, bool shares_account) {
   return text_at(node, "isolation") + account;
 }
 
+// "drained until 18:40" if the drain has a planned end.
+std::string state_of(const Json& node) {
+  std::string state = text_at(node, "state");
+  if (state.empty()) state = flag_at(node, "open", true) ? "open" : "drained";
+  if (state != "drained" || !node.contains("drained_until")) return state;
+  return state + " until " + short_local_time(number_at(node, "drained_until"), now_since_1970());
+}
+
 std::string nodes_text(const Json& answer) {
   if (list_at(answer, "nodes").empty()) return "no nodes\n";
   Table table({left("NODE"), left("STATE"), right("GPUS"), left("TYPE"), right("CPUS"),
                right("MEM GIB"), left("ISOLATION"), left("JOBS"), left("NOTES")});
   for (const Json& node : list_at(answer, "nodes")) {
     const bool open = flag_at(node, "open", true);
-    const std::string state = text_at(node, "state");
+    const std::string state = state_of(node);
     const std::string type = text_at(node, "gpu_type");
     const bool made_up = flag_at(node, "gpus_virtual");
-    table.add_row({text_at(node, "name"),
-                   !state.empty() ? state
-                   : open         ? "open"
-                                  : "drained",
-                   gpus_of(node),
+    table.add_row({text_at(node, "name"), state, gpus_of(node),
                    !made_up                            ? type
                    : type.empty() || type == "virtual" ? "virtual"
                                                        : type + " (virtual)",

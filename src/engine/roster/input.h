@@ -46,6 +46,8 @@ struct ReleaseInput {
 struct DrainInput {
   std::string node;
   bool open = false;  // True: ends the drain, and also a quarantine.
+  // End of the maintenance: the roster ends the drain at this time. never(): it has no end.
+  Instant until = Instant::never();
 };
 struct NodeTestInput {  // Result of the test of a quarantined node.
   std::string node;

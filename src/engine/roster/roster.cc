@@ -46,6 +46,7 @@ void Roster::step(Instant now, std::span<const Input> inputs) {
     wake_ = Instant::never();
     events_.push_back(TimerFired{});
   }
+  end_maintenance();
   for (const Input& input : inputs) {
     std::visit([this](const auto& each) { apply(each); }, input);
   }

@@ -107,6 +107,7 @@ class Roster : public RosterNotes {
 
   // roster_nodes.cc, roster_reactions.cc
   void open_unless_shut(NodeId node, bool refutes = false);
+  void end_maintenance();
   void tell_reactions();
   void tell(const FailureDecision& reaction, LiveJob& job);
   void begin_quarantine(const Quarantine& quarantine);
@@ -138,7 +139,6 @@ class Roster : public RosterNotes {
   bool repeats_;
   std::span<const Decisions> given_;  // Still to be repeated in this step.
   MaybeError misfit_;                 // Why `given_` cannot be repeated.
-
   // The results of the last step; events_ is the input of the next engine step.
   std::vector<Event> events_;
   std::vector<Decisions> decided_;

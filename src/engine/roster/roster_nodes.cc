@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/text/text.h"
 #include "engine/roster/roster.h"
 
 namespace muster {
@@ -53,17 +54,45 @@ void Roster::apply(const DrainInput& input) {
   const std::optional<NodeId> node = find_node(input.node);
   if (!node) return;
   const bool lifted = input.open && quarantines_.erase(*node) > 0;
-  if (!lifted && is_drained(*node) == !input.open) return;
-  drained_[node->index()] = input.open ? 0 : 1;
+  const auto known = drain_ends_.find(*node);
+  const Instant until = known == drain_ends_.end() ? Instant::never() : known->second;
+  const bool same_end = input.open || input.until == until;
+  if (!lifted && is_drained(*node) == !input.open && same_end) return;
+  drain_ends_.erase(*node);
   if (!input.open) {
-    events_.push_back(NodeClosed{*node});
-    return note_of_node(*node, "node-drained", "takes no new jobs");
+    if (!is_drained(*node)) events_.push_back(NodeClosed{*node});
+    drained_[node->index()] = 1;
+    if (input.until == Instant::never()) {
+      return note_of_node(*node, "node-drained", "takes no new jobs");
+    }
+    drain_ends_[*node] = input.until;
+    return note_of_node(*node, "node-drained",
+                        "takes no new jobs for " + rough(input.until - now_));
   }
+  drained_[node->index()] = 0;
   open_unless_shut(*node);
   note_of_node(*node, "node-opened",
                is_usable(*node)
                    ? "takes jobs again"
                    : "takes jobs again once it can be used: " + conditions_.at(*node).why);
+}
+
+void Roster::end_maintenance() {
+  for (auto at = drain_ends_.begin(); at != drain_ends_.end();) {
+    if (at->second > now_) {
+      ++at;
+      continue;
+    }
+    const NodeId node = at->first;
+    at = drain_ends_.erase(at);
+    drained_[node.index()] = 0;
+    open_unless_shut(node);
+    note_of_node(node, "maintenance-ended",
+                 !is_usable(node)
+                     ? "ended its maintenance, but cannot be used: " + conditions_.at(node).why
+                 : quarantines_.contains(node) ? "ended its maintenance; stays quarantined"
+                                               : "ended its maintenance and takes jobs again");
+  }
 }
 
 void Roster::apply(const NodeStateInput& input) {

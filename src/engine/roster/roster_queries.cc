@@ -175,6 +175,7 @@ Instant RosterView::wake() const {
   for (const auto& [node, quarantine] : quarantines_) {
     if (!quarantine.testing && is_usable(node)) wake = std::min(wake, quarantine.until);
   }
+  for (const auto& [node, until] : drain_ends_) wake = std::min(wake, until);
   return wake;
 }
 

@@ -82,6 +82,7 @@ RosterState Roster::state() const {
   for (std::size_t i = 0; i < drained_.size(); ++i) {
     if (drained_[i] != 0) state.drained.emplace_back(i);
   }
+  state.drain_ends.assign(drain_ends_.begin(), drain_ends_.end());
   state.quarantined.assign(quarantines_.begin(), quarantines_.end());
   state.conditions.assign(conditions_.begin(), conditions_.end());
   state.checks.assign(checks_.begin(), checks_.end());
@@ -178,6 +179,10 @@ void Roster::restore_nodes(const RosterState& state, const Restoring& restoring)
     if (!node || is_drained(*node)) continue;
     drained_[node->index()] = 1;
     events_.push_back(NodeClosed{*node});
+  }
+  for (const auto& [each, until] : state.drain_ends) {
+    const std::optional<NodeId> node = restoring.here(each);
+    if (node && is_drained(*node)) drain_ends_[*node] = until;
   }
   for (const auto& [each, quarantine] : state.quarantined) {
     const std::optional<NodeId> node = restoring.here(each);

@@ -47,6 +47,7 @@ struct RosterState {
   // no meaning. `past`, `lease_base` and `waited` include that row.
   std::vector<LiveJob> jobs;
   std::vector<NodeId> drained;
+  std::vector<std::pair<NodeId, Instant>> drain_ends;  // Planned ends, by drained node.
   std::vector<std::pair<NodeId, NodeQuarantine>> quarantined;
   std::vector<std::pair<NodeId, NodeCondition>> conditions;
   std::vector<NodeId> checks;

@@ -330,6 +330,53 @@ TEST(Roster, ADrainedServerTakesNoJobs) {
   EXPECT_EQ(desk.state(1), "running");
 }
 
+Instant second(std::int64_t count) { return Instant::at(Duration::seconds(count)); }
+
+TEST(Roster, ADrainEndsWhenItsMaintenanceDoes) {
+  Desk desk(settings_for("1x1"));
+  desk.at(1, {DrainInput{"s0", false, second(100)}, submit(1)});
+  EXPECT_EQ(desk.heard.front().words, "s0 takes no new jobs for 99 s");
+  EXPECT_EQ(desk.roster.wake(), second(100));
+  desk.at(99, {TickInput{}});
+  EXPECT_EQ(desk.state(1), "queued");
+  desk.at(100, {TickInput{}});
+  EXPECT_EQ(desk.state(1), "running");
+  EXPECT_NE(desk.story.find("maintenance-ended 0"), std::string::npos) << desk.story;
+  EXPECT_TRUE(desk.roster.drain_ends().empty());
+  EXPECT_EQ(desk.roster.wake(), Instant::never());
+}
+
+TEST(Roster, ALaterDrainReplacesTheEndAndUndrainEndsItSooner) {
+  Desk desk(settings_for("1x1"));
+  desk.at(1, {DrainInput{"s0", false, second(100)}, submit(1)});
+  desk.at(2, {DrainInput{"s0", false, second(200)}});
+  const std::size_t heard = desk.heard.size();
+  desk.at(3, {DrainInput{"s0", false, second(200)}});
+  EXPECT_EQ(desk.heard.size(), heard) << "a repeated drain is ignored";
+  desk.at(100, {TickInput{}});
+  EXPECT_EQ(desk.state(1), "queued");
+  desk.at(101, {DrainInput{"s0", false}});
+  EXPECT_TRUE(desk.roster.drain_ends().empty());
+  desk.at(200, {TickInput{}});
+  EXPECT_EQ(desk.state(1), "queued") << "the last drain has no end";
+  desk.at(201, {DrainInput{"s0", false, second(300)}});
+  desk.at(202, {DrainInput{"s0", true}});
+  EXPECT_EQ(desk.state(1), "running");
+  EXPECT_EQ(desk.roster.wake(), Instant::never());
+}
+
+TEST(Roster, ARestoredRosterKnowsTheEndOfAMaintenance) {
+  Desk desk(settings_for("2x1"));
+  desk.at(1, {DrainInput{"s0", false, second(100)}, DrainInput{"s1", false}, submit(1)});
+  Roster again(settings_for("2x1"));
+  ASSERT_TRUE(again.restore(desk.roster.state()).ok());
+  EXPECT_EQ(again.wake(), second(100));
+  again.step(second(500), std::vector<Input>{TickInput{}});
+  EXPECT_FALSE(again.is_drained(NodeId(0)));
+  EXPECT_TRUE(again.is_drained(NodeId(1)));
+  EXPECT_EQ(again.orders().size(), 1U);
+}
+
 TEST(Roster, NewsOfOldLeasesIsIgnored) {
   Desk desk(settings_for("1x1"));
   desk.at(1, {submit(1)});

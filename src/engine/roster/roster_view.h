@@ -52,6 +52,8 @@ class RosterView {
   std::optional<NodeId> find_node(std::string_view name) const;
   std::optional<GpuTypeId> find_gpu_type(std::string_view name) const;
   bool is_drained(NodeId node) const;
+  // Drained nodes whose maintenance has a planned end.
+  const std::map<NodeId, Instant>& drain_ends() const { return drain_ends_; }
   const std::map<NodeId, NodeQuarantine>& quarantines() const { return quarantines_; }
   // Schedulable nodes that are being tested because of a measured event.
   const std::set<NodeId>& checks() const { return checks_; }
@@ -83,6 +85,7 @@ class RosterView {
   std::vector<LiveId> live_of_;  // By JobId.
   std::map<LiveId, LiveJob> jobs_;
   std::vector<std::uint8_t> drained_;  // By node: drained by an operator.
+  std::map<NodeId, Instant> drain_ends_;
   std::map<NodeId, NodeQuarantine> quarantines_;
   std::map<NodeId, NodeCondition> conditions_;
   std::set<NodeId> checks_;

@@ -35,7 +35,9 @@ struct InputWriter {
   json operator()(const HoldInput& in) const { return {{"t", "hold"}, {"id", in.id}}; }
   json operator()(const ReleaseInput& in) const { return {{"t", "release"}, {"id", in.id}}; }
   json operator()(const DrainInput& in) const {
-    return {{"t", "drain"}, {"node", in.node}, {"open", in.open}};
+    json out = {{"t", "drain"}, {"node", in.node}, {"open", in.open}};
+    if (in.until != Instant::never()) out["until"] = in.until.us();
+    return out;
   }
   json operator()(const NodeTestInput& in) const {
     return {{"t", "node-test"}, {"node", in.node}, {"ok", in.ok}, {"words", in.words}};
@@ -158,7 +160,9 @@ Result<Input> read_input(const json& in) {
   if (what == "over") return read_over(in);
   if (what == "tick") return Input(TickInput{});
   if (what == "drain") {
-    return Input(DrainInput{in.at("node").get<std::string>(), in.at("open").get<bool>()});
+    DrainInput out{in.at("node").get<std::string>(), in.at("open").get<bool>()};
+    if (in.contains("until")) out.until = Instant::micros(in.at("until").get<std::int64_t>());
+    return Input(std::move(out));
   }
   if (what == "node-test") {
     return Input(NodeTestInput{in.at("node").get<std::string>(), in.at("ok").get<bool>(),

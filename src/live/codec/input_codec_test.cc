@@ -15,6 +15,17 @@ using live_testing::adaptive;
 using live_testing::Counter;
 using live_testing::submit;
 
+TEST(InputCodec, KeepsTheEndOfADrainAndReadsOneWithout) {
+  const Instant end = Instant::micros(7);
+  const Result<JournalStep> read =
+      read_step(step_json({"d", {DrainInput{"n1", false, end}, DrainInput{"n2", false}}}));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(std::get<DrainInput>(read.value().inputs.at(0)).until, end);
+  EXPECT_EQ(std::get<DrainInput>(read.value().inputs.at(1)).until, Instant::never());
+  const std::string old = R"({"before":"d","inputs":[{"t":"drain","node":"n1","open":false}]})";
+  EXPECT_EQ(std::get<DrainInput>(read_step(old).value().inputs.at(0)).until, Instant::never());
+}
+
 TEST(RosterReports, TheJournalKeepsThem) {
   ReportInput whole{3, 2, 1500, ReportInput::Speed{1e6, 12.5, 3.25, 0.125}};
   const Result<JournalStep> read =

@@ -138,6 +138,12 @@ void list(Codec& codec, LiveJob& job) {
 }
 
 template <class Codec>
+void list(Codec& codec, std::pair<NodeId, Instant>& drain_end) {
+  codec.field("node", drain_end.first);
+  codec.field("until", drain_end.second);
+}
+
+template <class Codec>
 void list(Codec& codec, std::pair<NodeId, NodeQuarantine>& each) {
   codec.field("node", each.first);
   codec.field("why", each.second.why);
@@ -195,6 +201,7 @@ void list(Codec& codec, RosterState& state) {
   codec.field("known", state.finished);
   codec.field("jobs", state.jobs);
   codec.field("drained", state.drained);
+  codec.later_field("drain_ends", state.drain_ends);
   codec.later_field("quarantined", state.quarantined);
   codec.later_text_field("conditions", state.conditions);
   codec.later_field("streaks", state.streaks);

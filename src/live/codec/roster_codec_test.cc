@@ -54,6 +54,7 @@ RosterState full_state() {
   job.waited_for_lease.by_cause[2] = Duration::micros(7);
   state.jobs.push_back(job);
   state.drained = {NodeId(0)};
+  state.drain_ends.emplace_back(NodeId(0), Instant::micros(8));
   state.quarantined.push_back(
       {NodeId(1), {"why", Instant::micros(1), Instant::micros(2), Duration::micros(3), true, "t"}});
   state.quarantined[0].second.grade = EvidenceGrade::kMeasured;
@@ -78,6 +79,7 @@ TEST(RosterCodec, WritesAndReadsEveryField) {
   EXPECT_EQ(job.size(), 25U) << job.dump(1);
   EXPECT_EQ(job["lease"]["where"][0][0], "n1");
   EXPECT_EQ(job["past"]["failures"][0]["servers"][0], "n1");
+  EXPECT_EQ(written["drain_ends"].dump(), R"([{"node":"n0","until":8}])");
   EXPECT_EQ(written["conditions"], R"([{"node":"n0","since":1,"taken":[1,2,3],"usable":false,)"
                                    R"("why":"dark"}])");
   const LiveJob& back = read.value().jobs.at(0);
@@ -93,8 +95,10 @@ TEST(RosterCodec, WritesAndReadsEveryField) {
 
 TEST(RosterCodec, ReadsWhatEarlierVersionsWrote) {
   json old = json::parse(roster_json(full_state()));
-  for (const char* key : {"quarantined", "conditions", "streaks", "checks", "blame", "tenants"})
+  for (const char* key :
+       {"drain_ends", "quarantined", "conditions", "streaks", "checks", "blame", "tenants"}) {
     old.erase(key);
+  }
   json& job = old["jobs"][0];
   for (const char* key : {"held_why", "step_unit", "proof", "past", "lease", "started"}) {
     job.erase(key);

@@ -224,8 +224,12 @@ class Life {
         inputs.push_back(ReleaseInput{id});
         break;
       default:
-        inputs.push_back(DrainInput{"s1", random_.below(2) == 0});
+        inputs.push_back(DrainInput{"s1", random_.below(2) == 0, drain_end()});
     }
+  }
+  Instant drain_end() {
+    if (random_.below(2) == 0) return Instant::never();
+    return now_ + Duration::seconds(static_cast<std::int64_t>(random_.below(100)));
   }
   void add_news(std::vector<Input>& inputs, std::optional<LeaseResult> always = {}) {
     if (random_.below(15) == 0) {

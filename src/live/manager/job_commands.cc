@@ -20,7 +20,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kWholeArray = "_*";
-constexpr std::size_t kMaxSubmitBytes = 32U << 20U;  // Total for all jobs of an array.
+constexpr std::int64_t kLongestMaintenance = 365 * 86'400;  // Seconds.
+constexpr std::size_t kMaxSubmitBytes = 32U << 20U;         // Total for all jobs of an array.
 
 Error conflict(std::string message) { return Error{std::move(message), ErrorCode::kConflict}; }
 
@@ -318,16 +319,26 @@ JobCommands::Outcome JobCommands::change_array(const Caller& caller, const std::
 }
 
 JobCommands::Outcome JobCommands::on(const Caller& caller, const DrainNode& call, Inputs& inputs) {
-  return change_node(caller, call.node, false, inputs);
+  DrainInput input{call.node, false};
+  if (call.until) {
+    const LiveClock& clock = context_.clock;
+    const std::int64_t left = *call.until - clock.unix_us(clock.now()) / 1'000'000;
+    if (left <= 0 || left > kLongestMaintenance) {
+      return Error{"until: must be in the future, at most 365 days", ErrorCode::kInvalid};
+    }
+    input.until = Instant::micros(*call.until * 1'000'000 - clock.unix_us(Instant()));
+  }
+  return change_node(caller, input, call.until, inputs);
 }
 
 JobCommands::Outcome JobCommands::on(const Caller& caller, const UndrainNode& call,
                                      Inputs& inputs) {
-  return change_node(caller, call.node, true, inputs);
+  return change_node(caller, {call.node, true}, std::nullopt, inputs);
 }
 
-JobCommands::Outcome JobCommands::change_node(const Caller& caller, const std::string& node,
-                                              bool open, Inputs& inputs) {
+JobCommands::Outcome JobCommands::change_node(const Caller& caller, const DrainInput& input,
+                                              std::optional<std::int64_t> until, Inputs& inputs) {
+  const std::string& node = input.node;
   if (!caller.is_operator) return Error{"only operators can drain nodes", ErrorCode::kForbidden};
   if (!context_.roster->find_node(node)) {
     std::vector<std::string_view> known;
@@ -337,8 +348,8 @@ JobCommands::Outcome JobCommands::change_node(const Caller& caller, const std::s
     return Error{"no such node: " + in_quotes(node) + suggestion(node, known),
                  ErrorCode::kNotFound};
   }
-  inputs.push_back(DrainInput{node, open});
-  return CommandOutcome{ChangedNode{node, open}};
+  inputs.push_back(input);
+  return CommandOutcome{ChangedNode{node, input.open, until}};
 }
 
 JobCommands::Outcome JobCommands::on(const Caller& caller, const KeepProfile& call, Inputs&) {

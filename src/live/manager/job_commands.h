@@ -66,7 +66,8 @@ class JobCommands {
                        Inputs& inputs);
   Result<ChangedJob> change_job(const Caller& caller, const LiveJob& job, Change change,
                                 Inputs& inputs);
-  Outcome change_node(const Caller& caller, const std::string& node, bool open, Inputs& inputs);
+  Outcome change_node(const Caller& caller, const DrainInput& input,
+                      std::optional<std::int64_t> until, Inputs& inputs);
 
   ReadContext context_;
   Journal& journal_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text/text.h"
 #include "engine/roster/roster.h"
 #include "live/query/engine_snapshot.h"
 
@@ -8,7 +9,7 @@ namespace muster {
 namespace {
 
 // Returns why each node is unschedulable; empty if it is schedulable.
-std::vector<std::string> closed_reasons(const Roster& roster) {
+std::vector<std::string> closed_reasons(const Roster& roster, Instant now) {
   std::vector<std::string> reasons(roster.settings().topology.node_count());
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     const NodeId node(i);
@@ -16,7 +17,10 @@ std::vector<std::string> closed_reasons(const Roster& roster) {
     if (!roster.is_usable(node)) {
       reasons[i] = "unusable: " + roster.conditions().at(node).why;
     } else if (roster.is_drained(node)) {
-      reasons[i] = "drained";
+      const auto end = roster.drain_ends().find(node);
+      reasons[i] = end == roster.drain_ends().end()
+                       ? "drained"
+                       : "drained for " + rough(std::max(end->second - now, Duration()));
     } else if (quarantine != roster.quarantines().end()) {
       reasons[i] = "in quarantine: " + quarantine->second.why;
     }
@@ -24,12 +28,19 @@ std::vector<std::string> closed_reasons(const Roster& roster) {
   return reasons;
 }
 
-// Quarantined nodes that are schedulable after they pass their test.
-std::vector<FutureNode> nodes_to_test(const Roster& roster, Instant now) {
+// Nodes that are schedulable after they pass their test, or when their maintenance ends.
+std::vector<FutureNode> nodes_to_open(const Roster& roster, Instant now) {
   std::vector<FutureNode> nodes;
+  const std::map<NodeId, Instant>& ends = roster.drain_ends();
   for (const auto& [node, quarantine] : roster.quarantines()) {
-    if (roster.is_drained(node) || !roster.is_usable(node)) continue;
-    nodes.push_back({std::max(quarantine.until, now), node});
+    const auto end = ends.find(node);
+    if (!roster.is_usable(node) || (roster.is_drained(node) && end == ends.end())) continue;
+    const Instant after = end == ends.end() ? now : std::max(end->second, now);
+    nodes.push_back({std::max(quarantine.until, after), node, true});
+  }
+  for (const auto& [node, end] : ends) {
+    if (!roster.is_usable(node) || roster.quarantines().contains(node)) continue;
+    nodes.push_back({std::max(end, now), node, false});
   }
   std::sort(nodes.begin(), nodes.end(),
             [](const FutureNode& a, const FutureNode& b) { return a.at < b.at; });
@@ -82,8 +93,8 @@ EngineSnapshot engine_snapshot(const Roster& roster, Instant now) {
                           guesses_of(roster),
                           {},
                           {},
-                          closed_reasons(roster),
-                          nodes_to_test(roster, std::max(now, roster.now()))};
+                          closed_reasons(roster, std::max(now, roster.now())),
+                          nodes_to_open(roster, std::max(now, roster.now()))};
   for (std::size_t i = 0; i < roster.rows(); ++i) {
     snapshot.live_of.push_back(roster.live_of(JobId(i)));
   }

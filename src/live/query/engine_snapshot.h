@@ -25,10 +25,11 @@ struct EngineSnapshot {
   RuntimeSampler guesses;
   std::vector<LiveId> live_of;     // By JobId.
   std::vector<std::string> users;  // By UserId.
-  // By NodeId, for unschedulable nodes: "drained", or "in quarantine: ..." or "unusable: ..." with
-  // the reason.
+  // By NodeId, for unschedulable nodes: "drained", "drained for 2 h", or "in quarantine: ..." or
+  // "unusable: ..." with the reason.
   std::vector<std::string> closed_why;
-  std::vector<FutureNode> nodes;  // Quarantined nodes, when they are tested; soonest first.
+  // Nodes that will be tested, or whose maintenance has an end; soonest first.
+  std::vector<FutureNode> nodes;
 };
 
 // Copies the engine of the roster. Its time is `now`, or the roster's last step if that is later.

@@ -92,7 +92,7 @@ json why_json(const EngineSnapshot& snapshot, JobId job, const Audience& reader,
     if (why.constraint == Constraint::kNextPlan) not_before(why.until, band);
   }
   answer["eta"] = band_json(snapshot, band, reader.clock);
-  if (why.constraint == Constraint::kNodes) words.add_node_test(band, answer["eta"]);
+  if (why.constraint == Constraint::kNodes) words.add_node_opening(band, answer["eta"]);
   return answer;
 }
 

@@ -316,12 +316,14 @@ bool ExplanationText::can_use(NodeId node) const {
   return !spec().gpu_type || topology().node(node).gpu_type == *spec().gpu_type;
 }
 
-void ExplanationText::add_node_test(const Band& band, json& eta) const {
+void ExplanationText::add_node_opening(const Band& band, json& eta) const {
   for (const FutureNode& node : snapshot_.nodes) {
     if (!can_use(node.node) || band.likely == Instant::never() || band.likely < node.at) continue;
-    eta["says"] = fmt::format(
-        "{}, after the test of node {} {}, if it passes", eta["says"].get<std::string>(),
-        clipped(topology().node(node.node).name), in_about(snapshot_, node.at));
+    eta["says"] =
+        fmt::format("{}, after the {} of node {} {}{}", eta["says"].get<std::string>(),
+                    node.tested ? "test" : "maintenance", clipped(topology().node(node.node).name),
+                    node.tested ? "" : "ends ", in_about(snapshot_, node.at)) +
+        (node.tested ? ", if it passes" : "");
     return;
   }
 }

@@ -34,9 +34,9 @@ class ExplanationText {
   // ", after job 12 (alice, 2 GPUs) has been preempted"; empty without jobs.
   std::string stops(const std::vector<JobId>& jobs) const;
   nlohmann::json facts(const Why& why) const;
-  // Adds ", after the test of node n3 in about 5 min, if it passes" to a forecast that relies on
-  // it.
-  void add_node_test(const Band& band, nlohmann::json& eta) const;
+  // Adds ", after the test of node n3 in about 5 min, if it passes" or ", after the maintenance of
+  // node n3 ends in about 2 h" to a forecast that relies on it.
+  void add_node_opening(const Band& band, nlohmann::json& eta) const;
 
  private:
   const Topology& topology() const { return snapshot_.rules.cluster->topology(); }

@@ -36,7 +36,9 @@ Answer answer_to(const ChangedJobs& changed) {
 }
 
 Answer answer_to(const ChangedNode& node) {
-  return json_answer({{"name", node.name}, {"open", node.open}});
+  json body = {{"name", node.name}, {"open", node.open}};
+  if (node.until) body["until"] = *node.until;
+  return json_answer(body);
 }
 
 Answer answer_to(const KeptProfile& kept) { return json_answer(profile_view(kept.profile)); }

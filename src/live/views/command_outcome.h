@@ -41,6 +41,7 @@ struct ChangedJobs {
 struct ChangedNode {
   std::string name;
   bool open = false;
+  std::optional<std::int64_t> until = {};  // End of the drain, in seconds since 1970.
 };
 
 struct KeptProfile {

@@ -245,6 +245,9 @@ json Fleet::node_view(std::size_t i) const {
   } else if (quarantined) {
     view["why"] = quarantine->second.why;
   }
+  if (const auto end = roster_.drain_ends().find(id); end != roster_.drain_ends().end()) {
+    view["drained_until"] = unix_s(clock_, end->second);
+  }
   if (look_.use == nullptr) return view;
   json use = json::array();
   for (const double part : row.use) use.push_back(part < 0 ? json() : json(part));

@@ -77,8 +77,10 @@ TEST(Fleet, ShowsClosedServersAndStrangers) {
   NodeStateInput shared;
   shared.node = first;
   shared.taken = {2, 1000, 1024, 0};
-  desk.at(0, {submit(1), DrainInput{second, false}, shared});
+  desk.at(0, {submit(1), DrainInput{second, false, Instant::at(Duration::seconds(9))}, shared});
   const json view = fleet(desk);
+  EXPECT_EQ(view["nodes"][1]["drained_until"], 9);
+  EXPECT_FALSE(view["nodes"][0].contains("drained_until"));
   EXPECT_EQ(view["nodes"][0]["gpus"], json({-3, -3, 0, -1}));
   EXPECT_EQ(view["nodes"][1]["gpus"], json({-4, -4, -4, -4}));
   EXPECT_EQ(view["nodes"][1]["state"], "drained");

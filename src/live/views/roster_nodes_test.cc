@@ -52,6 +52,22 @@ TEST(RosterNodes, ADrainAndATroubleMustBothBeOver) {
   EXPECT_EQ(desk.state(1), "running");
 }
 
+TEST(RosterNodes, AMaintenanceEndsAndATroubleStays) {
+  Desk desk(settings_for("1x2"));
+  const Instant end = Instant::at(Duration::seconds(10));
+  desk.at(1, {down("s0", "no power"), DrainInput{"s0", false, end}, submit(1)});
+  const auto node = [&] {
+    return nodes_view(desk.roster, {}, LiveClock(Instance(), Instant()))["nodes"][0];
+  };
+  EXPECT_EQ(node()["drained_until"], 10);
+  desk.at(10, {TickInput{}});
+  EXPECT_EQ(last_words(desk), "s0 ended its maintenance, but cannot be used: no power");
+  EXPECT_FALSE(node().contains("drained_until"));
+  EXPECT_EQ(desk.state(1), "queued");
+  desk.at(11, {up("s0")});
+  EXPECT_EQ(desk.state(1), "running");
+}
+
 TEST(RosterNodes, WhatOthersHoldIsNotGivenOut) {
   Desk desk(settings_for("1x4"));
   desk.at(1, {up("s0", {2, 6000, 0, 0}), submit(1, 4), submit(2, 2)});

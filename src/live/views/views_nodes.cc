@@ -128,6 +128,9 @@ void add_condition(const Roster& roster, NodeId id, const NodeCondition& conditi
     words.push_back(worded(found->second, clock.now()));
   }
   if (roster.is_drained(id) && !words.empty()) words.push_back("also drained");
+  if (const auto end = roster.drain_ends().find(id); end != roster.drain_ends().end()) {
+    view["drained_until"] = unix_s(clock, end->second);
+  }
   if (condition.taken != Resources()) {
     view["others"] = {{"gpus", condition.taken.gpus},
                       {"cpus", cpus(condition.taken.cpu_milli)},

@@ -34,6 +34,7 @@ struct FutureArrival {
 struct FutureNode {
   Instant at;
   NodeId node;
+  bool tested = false;  // It opens only if it passes a test. False: its maintenance ends.
 };
 
 class Lookahead {

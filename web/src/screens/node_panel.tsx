@@ -46,6 +46,8 @@ function Wrong(props: {node: Node; now: number}) {
       <dl>
         <Fact name="Unschedulable">{reason(node) || `The node is ${node.state}.`}</Fact>
         {since !== undefined && <Fact name="Since"><When unix={since} now={now} />, for {lasting(now - since)}</Fact>}
+        {node.drained_until !== undefined && <Fact name="Drained until"><When unix={node.drained_until} now={now} />,
+          {' '}for {lasting(Math.max(0, node.drained_until - now))}</Fact>}
         {quarantine && <>
           <Fact name="Next test">{nextTest(quarantine, now)}</Fact>
           {quarantine.why !== reason(node) && <Fact name="Quarantined">{quarantine.why}</Fact>}
