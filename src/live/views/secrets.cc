@@ -23,19 +23,25 @@ bool is_name_char(char c) {
 
 bool is_option(std::string_view word) { return word.starts_with("--"); }
 
-// Replaces the password in each "://user:password@".
-std::string without_url_passwords(std::string text) {
+// Replaces the password in each "://user:password@". O(length of the text).
+std::string without_url_passwords(std::string_view text) {
   constexpr std::string_view kScheme = "://";
-  for (std::size_t at = text.find(kScheme); at != std::string::npos;
+  std::string out;
+  std::size_t copied = 0;
+  for (std::size_t at = text.find(kScheme); at != std::string_view::npos;
        at = text.find(kScheme, at + 1)) {
     const std::size_t begin = at + kScheme.size();
     const std::size_t end = std::min(text.find_first_of("/ \t\n'\"", begin), text.size());
-    const std::size_t sign = text.rfind('@', end);
-    const std::size_t colon = text.find(':', begin);
-    if (sign == std::string::npos || sign < begin || colon > sign) continue;
-    text.replace(colon + 1, sign - colon - 1, kHidden);
+    const std::string_view host = text.substr(begin, end - begin);
+    const std::size_t sign = host.rfind('@');
+    const std::size_t colon = host.find(':');
+    if (sign == std::string_view::npos || colon > sign) continue;
+    out += text.substr(copied, begin + colon + 1 - copied);
+    out += kHidden;
+    copied = begin + sign;
   }
-  return text;
+  out += text.substr(copied);
+  return out;
 }
 
 }  // namespace
@@ -72,7 +78,7 @@ std::string without_secrets(std::string_view text) {
     out += kHidden;
     at = std::min(text.find_first_of(" \t\r\n;&|", at), text.size());
   }
-  return without_url_passwords(std::move(out));
+  return without_url_passwords(out);
 }
 
 void hide_secrets(json& request, EnvValues env) {

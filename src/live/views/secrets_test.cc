@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 namespace muster {
 namespace {
@@ -25,6 +28,24 @@ TEST(Secrets, AreHiddenInCommands) {
   EXPECT_EQ(without_secrets("KEY="), "KEY=***");
   EXPECT_EQ(without_secrets("run --api-key abc --lr 1"), "run --api-key *** --lr 1");
   EXPECT_EQ(without_secrets("press KEY twice"), "press KEY twice");
+}
+
+TEST(Secrets, PasswordsInUrlsAreHidden) {
+  EXPECT_EQ(without_secrets("a://u:p@h a://h:1/@ b://u:p:q@r@h"),
+            "a://u:***@h a://h:1/@ b://u:***@h");
+  EXPECT_EQ(without_secrets("://://u:p@://:@"), "://://u:***@://:***@");
+  EXPECT_EQ(without_secrets("a@b://h a://u@h a://:p@"), "a@b://h a://u@h a://:***@");
+}
+
+// Users choose their commands, and the manager's thread formats them.
+TEST(Secrets, ALongCommandCostsLittleTime) {
+  for (const std::string_view part : {"://", "://:x@", "://@", "/:", "A=", "KEY ", "--key "}) {
+    std::string text;
+    while (text.size() < (512U << 10U)) text += part;
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_FALSE(without_secrets(text).empty());
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2)) << part;
+  }
 }
 
 TEST(Secrets, AreHiddenInRequests) {
