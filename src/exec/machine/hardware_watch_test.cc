@@ -43,9 +43,14 @@ TEST(KernelLog, IgnoresXidsThatAProgramCanCause) {
 }
 
 TEST(KernelLog, FindsUncorrectedErrorsOfTheHost) {
-  EXPECT_EQ(parsed("2,1,1,-;EDAC MC0: 1 UE memory read error on CPU_SrcID#0 (channel:0)"),
+  EXPECT_EQ(parsed("4,1,1,-;EDAC MC0: 1 UE memory read error on CPU_SrcID#0_Ha#0_Chan#0_DIMM#0 "
+                   "(channel:0 slot:0 page:0x3e8 offset:0x40 grain:32 -  OVERFLOW)"),
             "memory error");
-  EXPECT_EQ(parsed("4,1,1,-;EDAC MC0: 1 CE memory read error on CPU_SrcID#0 (channel:0)"), "");
+  EXPECT_EQ(parsed("4,1,1,-;EDAC MC0: 1 UE on any memory ( page:0x0 offset:0x0 grain:1)"),
+            "memory error");
+  EXPECT_EQ(parsed("4,1,1,-;EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#0_DIMM#0 "
+                   "(channel:0 slot:0 page:0x3e8 offset:0x40 grain:32 syndrome:0x0)"),
+            "");
   EXPECT_EQ(parsed("0,1,1,-;mce: [Hardware Error]: CPU 2: Machine Check Exception: 5 Bank 4: "
                    "b200000000070f0f"),
             "machine check");
@@ -66,6 +71,10 @@ TEST(KernelLog, IgnoresWhatAUserWroteOrNamed) {
         "-4,1,1,-;NVRM: Xid (PCI:0000:3b:00): 79", "4;NVRM: Xid (PCI:0000:3b:00): 79",
         "6,1,1,-;NVRM: Xid (PCI:[77]: segfault at 0 ip 0 sp 0 error 4 in x): 79, ",
         "6,1,1,-;EDAC MC0: 1 UE [77]: segfault at 0 ip 0 sp 0 error 4 in UE on x",
+        // Text that any user can cause, with the name of a process ("EDAC MC0: 1 UE ") in front.
+        "4,1,1,-;EDAC MC0: 1 UE (77): Attempt to set a LOCK_MAND lock via flock(2). This support "
+        "has been removed and the request ignored.",
+        "4,1,1,-;EDAC MC0: 1 UE  (77): Using mlock ulimits for SHM_HUGETLB is deprecated",
         "6,1,1,-;x[77]: NVRM: Xid (PCI:0000:3b:00): 79", " SUBSYSTEM=pci", ";", "4,", "",
         "4,1,1,-;NVRM: Xid (PCI:0000:3b:00): ", "4,1,1,-;EDAC MC0: 1 UE "}) {
     EXPECT_EQ(parsed(record), "") << record;

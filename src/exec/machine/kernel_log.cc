@@ -39,7 +39,6 @@ class Scanner {
     return true;
   }
   bool starts_with(std::string_view text) const { return text_.starts_with(text); }
-  bool empty() const { return text_.empty(); }
 
  private:
   std::string_view text_;
@@ -67,11 +66,13 @@ std::optional<HardwareEvent> find_xid(Scanner scan) {
   return event;
 }
 
-// "EDAC MC0: 1 UE memory read error on ..."
+// "EDAC MC0: 1 UE memory read error on CPU_SrcID#0 (channel:0 slot:0 page:0x3e8 offset:0x40 ...".
+// A process named "EDAC MC0: 1 UE " can begin other records, so the address is required.
 bool is_memory_error(Scanner scan) {
   std::uint64_t number = 0;
   return scan.take("EDAC MC") && scan.take_number(number) && scan.take(": ") &&
-         scan.take_number(number) && scan.take(" UE ") && !scan.starts_with("[") && !scan.empty();
+         scan.take_number(number) && scan.take(" UE ") && scan.skip_past(" page:0x") &&
+         scan.take_number(number, 16) && scan.take(" offset:0x");
 }
 
 // "mce: [Hardware Error]: CPU 2: Machine Check Exception: 5 Bank 4: b200000000070f0f". The kernel

@@ -17,8 +17,8 @@ inline constexpr const char* kKernelLog = "/dev/kmsg";
 // Parses a record "PRIORITY,SEQUENCE,TIME,FLAGS;TEXT". Returns a fault for a hardware Xid of the
 // NVIDIA driver, an uncorrected error of EDAC, and an uncorrected machine check. Root can write
 // records to /dev/kmsg; the kernel marks them with a facility other than 0, and they are ignored.
-// Some kernel messages start with the name of a process, at most 15 bytes long and followed by "[",
-// so the patterns are strict up to there. The result contains no text of the record.
+// Some kernel messages start with the name of a process, at most 15 bytes long, so the patterns
+// require text of the driver after that. The result contains no text of the record.
 std::optional<HardwareEvent> parse_kernel_record(std::string_view record);
 
 // Reads the records that are new since it was opened. Without permission, or if there is no such
