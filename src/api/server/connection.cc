@@ -115,10 +115,12 @@ bool Connection::admit() {
     record_refusal(*refusal, asked_call(head));
     return answer(*refusal), false;
   }
-  if (caller_ && !peer_.over_tcp) return true;
+  const bool is_recent = began_ - last_look_ < micros(context_.limits.rights_time);
+  if (caller_ && !peer_.over_tcp && is_recent) return true;
   Result<Caller> found = context_.auth->caller(peer_, head);
   if (found.ok()) {
     caller_ = std::move(found).value();
+    last_look_ = began_;
     shown_.authorization = head.authorization;
     return true;
   }
@@ -345,7 +347,7 @@ void Connection::begin(std::string headers, std::optional<std::uint64_t> length)
   promised_ = without_body_ ? 0 : length;
   ending_ = without_body_;
   if (!length) keep_alive_ = false;
-  last_put_ = last_look_ = Clock::now();
+  last_put_ = Clock::now();
   drained_bytes_ = 0;
   const std::string_view type = length ? "text/plain; charset=utf-8" : "text/event-stream";
   pending_ = head_text({200, type, length, headers, keep_alive_});

@@ -32,7 +32,7 @@ struct ConnectionLimits {
   Duration write_time = Duration::seconds(30);    // For the client to accept 256 KiB.
   Duration unauthenticated_idle_time = Duration::seconds(5);  // Idle time without a token.
   Duration heartbeat = Duration::seconds(15);   // Interval of heartbeats in event streams.
-  Duration rights_time = Duration::seconds(3);  // Interval of authentication checks of streams.
+  Duration rights_time = Duration::seconds(3);  // Interval of checks of streams and Unix sockets.
   std::size_t queue_bytes = 1U << 20U;          // Maximum unsent bytes per stream.
   // Maximum total bytes of answers over TCP that are larger than 256 KiB. A user may have at most a
   // quarter of it, or one answer of any size.
@@ -124,7 +124,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   std::optional<Clock::time_point> deadline_;
   Clock::time_point began_;  // Time when the request, or its head, was complete.
 
-  std::optional<Caller> caller_;  // Per request; on a Unix socket, for all requests.
+  std::optional<Caller> caller_;  // Per request; on a Unix socket, kept for `rights_time`.
   HttpRequest shown_;             // The credentials of caller_.
   bool admitted_ = false;
   bool told_to_continue_ = false;
@@ -144,7 +144,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   bool ending_ = false;
   std::size_t drained_bytes_ = 0;
   Clock::time_point last_put_;
-  Clock::time_point last_look_;  // Last authentication check of a stream.
+  Clock::time_point last_look_;  // Last identification of the caller.
 };
 
 }  // namespace muster

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "api/server/testing.h"
 
@@ -49,6 +52,24 @@ TEST(Server, PassesEachCallOnAndTheAnswerBack) {
     EXPECT_TRUE(calls[i].first.is_operator);
     EXPECT_FALSE(calls[i].first.user.empty());
   }
+}
+
+// A user can leave a group while its connection stays open.
+TEST(Server, AConnectionLosesTheRightsOfItsUser) {
+  std::atomic<bool> admits = true;
+  ServerSettings settings;
+  settings.limits.rights_time = Duration::micros(100'000);
+  settings.auth.admit = [&](Caller& caller) -> MaybeError {
+    caller.is_operator = false;
+    if (admits) return std::nullopt;
+    return Error{"left", ErrorCode::kForbidden};
+  };
+  ServerTest test(nullptr, std::move(settings));
+  RawClient client = test.connect();
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes"))), 200);
+  admits = false;
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes"))), 403);
 }
 
 TEST(Server, GivesTheServicesStatusAndBody) {
