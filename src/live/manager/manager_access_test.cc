@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "live/access/access_rules.h"
+#include "live/config/learned_profiles.h"
 #include "live/manager/manager_testing.h"
 
 namespace muster {
@@ -123,6 +124,30 @@ TEST_F(ManagerAccess, ListsFollowTheVisibility) {
     EXPECT_EQ(listed(anna), Ids{});
     EXPECT_EQ(of_events(anna), Ids{});
   }
+}
+
+TEST_F(ManagerAccess, ProfilesBelongToUsersNotToTheDefaultTenant) {
+  start(scheduling("scheduler: {policy: fifo, mechanism: tune}"));
+  LearnedProfile learned;
+  learned.measured.curve.add({500, 41, 0.02});
+  learned.measured.curve.add({1000, 41, 0.01});
+  learned.time = Duration::seconds(12);
+  json body = json::parse(learned_profile_json(learned));
+  body["name"] = "train";
+  body["command"] = {"true"};
+  ask(KeepProfile{body.dump()}, 200, by("ann", 1001));
+  const auto seen = [&](const std::string& user, const Rights& rights) {
+    Caller caller = by(user, 1002);
+    caller.rights = std::make_shared<Rights>(rights);
+    return ask(ListProfiles{}, 200, caller)["profiles"].size();
+  };
+  Rights rights;
+  rights.tenants = rights.admin_of = {"default"};
+  rights.visibility = Visibility::kTenant;
+  EXPECT_EQ(seen("bob", rights), 0U);
+  EXPECT_EQ(seen("ann", rights), 1U);
+  rights.visibility = Visibility::kAll;
+  EXPECT_EQ(seen("bob", rights), 1U);
 }
 
 TEST_F(ManagerAccess, SeeingIsNotChanging) {
