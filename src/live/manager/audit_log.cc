@@ -144,16 +144,25 @@ bool AuditLog::push(AuditRow row) {
   return waiting_.size() == 1;
 }
 
+// Returns the key of the row's window. Callers beyond the limit share one.
+std::string AuditLog::window_key(const AuditRow& row) {
+  std::string key = key_of(row);
+  if (windows_.contains(key)) return key;
+  end_windows(row.at, false);
+  const auto is_address = [](std::string_view text) { return text.starts_with("address "); };
+  const bool has_user = !is_address(key);
+  const auto same_kind = std::count_if(windows_.begin(), windows_.end(), [&](const auto& each) {
+    return is_address(each.first) != has_user;
+  });
+  if (static_cast<std::size_t>(same_kind) < (has_user ? kMaxUsers : kMaxAddresses)) return key;
+  return has_user ? "other users" : "address other";
+}
+
 bool AuditLog::add(AuditRow row) {
   const std::lock_guard lock(mutex_);
   if (row.status < 400) return push(std::move(row));
-  std::string key = key_of(row);
+  const std::string key = window_key(row);
   auto found = windows_.find(key);
-  if (found == windows_.end() && windows_.size() >= kMaxCallers) {
-    end_windows(row.at, false);
-    if (windows_.size() >= kMaxCallers) key = "other callers";
-    found = windows_.find(key);
-  }
   if (found == windows_.end() || row.at - found->second.begin >= kMinute) {
     end_windows(row.at, false);
     found = windows_.try_emplace(key).first;

@@ -3,8 +3,8 @@
 // The audit (GET /v1/audit): who changed what, which callers were refused, and who looked at
 // another user's output. The row of a change goes into the journal with the change, in one
 // transaction. All other rows wait here for the next commit, at most a second. Refusals are
-// limited, so that a flood of them costs little: 10 rows per minute and caller, and 100 callers per
-// minute. A further row has the number of dropped rows.
+// limited, so that a flood of them costs little: 10 rows per minute and caller, and 100 users and
+// 50 addresses without a user per minute. A further row has the number of dropped rows.
 //
 // Threads: add() from any thread, the rest on the manager thread.
 
@@ -38,8 +38,11 @@ void set_outcome(AuditRow& row, const CommandOutcome& outcome, int status);
 
 class AuditLog {
  public:
-  static constexpr int kRefusalsPerCaller = 10;    // Per minute.
-  static constexpr std::size_t kMaxCallers = 100;  // Per minute; the others share one limit.
+  static constexpr int kRefusalsPerCaller = 10;  // Per minute.
+  // Per minute; the others share one limit. Anyone can have many addresses, so they never use up
+  // the limit of users.
+  static constexpr std::size_t kMaxUsers = 100;
+  static constexpr std::size_t kMaxAddresses = 50;
   static constexpr std::size_t kMaxWaitingRows = 2'000;
 
   explicit AuditLog(const LiveClock& clock) : clock_(clock) {}
@@ -63,6 +66,7 @@ class AuditLog {
   };
 
   bool push(AuditRow row);
+  std::string window_key(const AuditRow& row);
   void end_windows(Instant now, bool all);
 
   LiveClock clock_;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "live/manager/manager_testing.h"
 #include "live/store/audit_reader.h"
 
@@ -86,9 +88,23 @@ TEST_F(AuditLogTest, AFloodOfRefusalsBecomesACount) {
 TEST_F(AuditLogTest, ManyCallersShareALimitAndAllAreCounted) {
   for (int i = 0; i < 5'000; ++i) log_.add(refusal(fmt::format("user{}", i)));
   const std::vector<AuditRow> found = rows(true);
-  ASSERT_EQ(found.size(), AuditLog::kMaxCallers + AuditLog::kRefusalsPerCaller + 1);
+  ASSERT_EQ(found.size(), AuditLog::kMaxUsers + AuditLog::kRefusalsPerCaller + 1);
   EXPECT_EQ(found[0].user, "");
   EXPECT_EQ(found[0].dropped + found.size() - 1, 5'000U);
+}
+
+TEST_F(AuditLogTest, ManyAddressesDoNotHideTheRefusalsOfUsers) {
+  for (int i = 0; i < 5'000; ++i) {
+    ServerAct act{.call = "readLog", .status = 401};
+    act.caller.address = fmt::format("127.0.{}.{}", i / 250, i % 250);
+    log_.add(audit_row(start_, act));
+  }
+  log_.add(refusal("ann"));
+  const std::vector<AuditRow> found = rows(true);
+  EXPECT_LE(found.size(), AuditLog::kMaxAddresses + AuditLog::kRefusalsPerCaller + 3);
+  EXPECT_EQ(std::count_if(found.begin(), found.end(),
+                          [](const AuditRow& row) { return row.user == "ann"; }),
+            1);
 }
 
 TEST_F(AuditLogTest, IsDueWithinASecond) {
