@@ -111,12 +111,13 @@ bool Connection::admit() {
   admitted_ = true;
   without_body_ = head.method == "HEAD";
   began_ = Clock::now();
+  if (peer_.over_tcp) caller_.reset();  // A proxy sends requests of several users.
   if (MaybeError refusal = context_.auth->check_origin(peer_, head)) {
     record_refusal(*refusal, asked_call(head));
     return answer(*refusal), false;
   }
   const bool is_recent = began_ - last_look_ < micros(context_.limits.rights_time);
-  if (caller_ && !peer_.over_tcp && is_recent) return true;
+  if (caller_ && is_recent) return true;
   Result<Caller> found = context_.auth->caller(peer_, head);
   if (found.ok()) {
     caller_ = std::move(found).value();

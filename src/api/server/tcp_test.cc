@@ -242,6 +242,18 @@ TEST(Tcp, OneUserDoesNotKeepTheOthersOut) {
   EXPECT_TRUE(anns[0].ended());
 }
 
+// A proxy can send requests of several users over one connection.
+TEST(Tcp, ARefusalIsNotRecordedForAnEarlierCaller) {
+  TcpTest tcp;
+  RawClient client = tcp.connect();
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes", TcpTest::with(tcp.ann)))), 200);
+  EXPECT_EQ(status_of(client.ask(get("/v1/nodes", "Origin: http://evil.example\r\n"))), 403);
+  const std::vector<ServerAct> acts = tcp.test->service.acts();
+  ASSERT_EQ(acts.size(), 1U);
+  EXPECT_EQ(acts[0].caller.user, "");
+  EXPECT_EQ(acts[0].caller.address, "127.0.0.1");
+}
+
 TEST(Tcp, IsCalledByTheFirstOfItsNames) {
   ServerSettings settings;
   settings.plain_tcp = true;
