@@ -39,8 +39,8 @@ void set_outcome(AuditRow& row, const CommandOutcome& outcome, int status);
 class AuditLog {
  public:
   static constexpr int kRefusalsPerCaller = 10;  // Per minute.
-  // Per minute; the others share one limit. Anyone can have many addresses, so they never use up
-  // the limit of users.
+  // Per minute; the others share one limit. One process can have many addresses, so these have
+  // their own limit.
   static constexpr std::size_t kMaxUsers = 100;
   static constexpr std::size_t kMaxAddresses = 50;
   static constexpr std::size_t kMaxWaitingRows = 2'000;
