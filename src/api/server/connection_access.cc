@@ -19,7 +19,7 @@ void Connection::record_refusal(const Error& error, AskedCall asked) {
   if (caller_) {
     act.caller = *caller_;
   } else if (!peer_.over_tcp) {
-    act.caller = {.user = user_name(peer_.uid), .uid = peer_.uid, .via = "socket"};
+    act.caller = {.user = context_.auth->name_of(peer_.uid), .uid = peer_.uid, .via = "socket"};
   }
   act.caller.address = peer_.address;
   act.call = std::move(asked.call);
