@@ -317,7 +317,7 @@ class Tickets(AuditTest):
 
     def test_logout_ends_all_tickets_of_one_user(self):
         first, second = self.ticket(), self.ticket()
-        other = self.daemon.post("/v1/ticket")["ticket"] if os.geteuid() == 0 else None  # Of root.
+        other = self.daemon.post("/v1/ticket")["ticket"] if os.geteuid() == 0 else None  # A ticket of root.
         for ticket in (first, second):
             self.assertEqual(self.call(ticket, "GET", "/v1/me")[0], 200)
         self.daemon.muster("logout", status=2)

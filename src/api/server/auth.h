@@ -98,7 +98,7 @@ class Auth {
   // Returns the caller, or an error: kUnauthenticated, kForbidden or kUnavailable.
   Result<Caller> caller(const Peer& peer, const HttpRequest& request);
 
-  // Same as user_name(), but asks the system at most once a minute for each user.
+  // Same as user_name(), but keeps each answer of the system for a minute.
   const std::string& name_of(uid_t uid) { return names_.of(uid); }
 
   // Rejects requests whose Origin is another site. Over TCP, also rejects unknown names in Host,

@@ -135,7 +135,7 @@ TEST(Tokens, AreFoundByTheirFingerprint) {
   const std::string ann = make_token().value();
   const std::string bob = make_token().value();
   folder.write(
-      "t", "# people\n\n" +
+      "t", "# users\n\n" +
                token_line(ann, {.user = "ann", .name = "laptop", .is_operator = true}).value() +
                "  " + token_line(bob, {.user = "bob", .name = "ci", .is_operator = false}).value());
   TokenFile file = TokenFile::open(folder / "t").value();

@@ -31,7 +31,7 @@ Result<std::string> token_file(const TokenOptions& options) {
   return home.value() + "/tokens";
 }
 
-// Whether the manager of the default state directory last ran for another user alone.
+// Whether the manager of the default state directory last ran only for another user.
 bool refuses_tokens_of(const std::string& user) {
   const Result<std::string> home = default_home();
   if (!home.ok()) return false;

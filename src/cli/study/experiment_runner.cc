@@ -122,7 +122,7 @@ class Runner {
       const auto found = running.find(ended);
       if (found == running.end()) continue;
       if (!error && interrupted()) error = Error{"interrupted", ErrorCode::kInterrupted};
-      // Of several failed commands, the result names the first one in the file.
+      // The result names the first failed command in the order of the file.
       if (!error && (failed == nullptr || found->second < failed)) {
         if (!finish(*found->second, status)) failed = found->second;
       }
