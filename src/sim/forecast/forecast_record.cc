@@ -11,6 +11,7 @@ namespace muster {
 
 namespace {
 
+constexpr std::size_t kMedian = 3;    // Index of the median in the levels.
 constexpr std::size_t kWindow = 800;  // Forecasts from which corrections are taken.
 constexpr std::size_t kKept = 4'000;
 constexpr std::size_t kEnough = 20;
@@ -18,9 +19,12 @@ constexpr std::size_t kEnoughOfHorizon = 60;
 // With too few outcomes, a bound is moved outward by this much per 40% of its level.
 constexpr double kAtFirst = 0.5;
 // Change of the level per forecast that was off, in logits, so that it stays between 0 and 1.
-constexpr double kGain = 0.2;
+constexpr double kGain = 0.13;
 constexpr double kMaxShift = 6;
-constexpr double kOwn = 0.5;  // Weight of the forecasts of the same horizon in that; rest: all.
+// Few simulations measure the median well, but not the spread: this share of it is used. Not for
+// short waits, which often end exactly at a tick of the scheduler.
+constexpr double kSpread = 0.5;
+constexpr double kSpreadFrom = 300;      // Seconds to the median.
 constexpr double kShortHorizon = 1'800;  // Seconds; divides the horizons.
 // Puts waits of seconds and of days on one scale: differences below a minute hardly count.
 constexpr double kSmall = 60;
@@ -31,8 +35,10 @@ double to_log(Instant asked, Instant at) {
   return portable_log(std::clamp(seconds, 0.0, kMaxSeconds) + kSmall);
 }
 
+bool is_never(double value) { return value > portable_log(kMaxSeconds) - 0.001; }
+
 Instant from_log(Instant asked, double value) {
-  if (value > portable_log(kMaxSeconds) - 0.001) return Instant::never();
+  if (is_never(value)) return Instant::never();
   const double seconds = std::max(portable_exp(std::max(value, 0.0)) - kSmall, 0.0);
   return asked + Duration::micros(std::llround(seconds * 1e6));
 }
@@ -61,6 +67,11 @@ ForecastRecord::Values ForecastRecord::raw_bounds(Instant asked, const StartSamp
   for (std::size_t i = 0; i < kLevels; ++i) {
     values[i] = to_log(asked, quantile(raw, kForecastLevels[i]));
   }
+  const double median = values[kMedian];
+  if (portable_exp(median) - kSmall < kSpreadFrom || is_never(median)) return values;
+  for (double& each : values) {
+    if (!is_never(each)) each = median + kSpread * (each - median);
+  }
   return values;
 }
 
@@ -86,10 +97,7 @@ ForecastRecord::Values ForecastRecord::correction(std::size_t horizon) {
     for (const Entry* entry : from) {
       for (const double start : entry->starts) errors[next++] = start - entry->raw[i];
     }
-    double all_excess = 0;
-    for (const Values& each : excess_) all_excess += each[i];
-    const double excess = kOwn * excess_[horizon][i] + (1 - kOwn) * all_excess;
-    const double shift = std::clamp(kGain * excess, -kMaxShift, kMaxShift);
+    const double shift = std::clamp(kGain * excess_[i], -kMaxShift, kMaxShift);
     const double part = 1 / (1 + (1 - level) / level * portable_exp(shift));
     const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(errors.size() - 1));
     std::nth_element(errors.begin(), errors.begin() + at, errors.end());
@@ -100,14 +108,13 @@ ForecastRecord::Values ForecastRecord::correction(std::size_t horizon) {
 
 ForecastBounds ForecastRecord::corrected(Instant asked, const StartSamples& raw) {
   Values values = raw_bounds(asked, raw);
-  const std::size_t horizon = horizon_of(values[3]);
+  const std::size_t horizon = horizon_of(values[kMedian]);
   const Values move = correction(horizon);
   for (std::size_t i = 0; i < kLevels; ++i) values[i] += move[i];
   // The bounds of the 80% band come first; the others are moved if they cross them. If these two
   // cross, because too many starts were at exactly one time, the one that was off more wins.
   if (values[5] < values[1]) {
-    const Values& excess = excess_[horizon];
-    const bool low = std::abs(excess[1]) > std::abs(excess[5]);
+    const bool low = std::abs(excess_[1]) > std::abs(excess_[5]);
     (low ? values[5] : values[1]) = low ? values[1] : values[5];
   }
   values[0] = std::min(values[0], values[1]);
@@ -125,7 +132,7 @@ ForecastBounds ForecastRecord::add(std::uint64_t job, Instant asked, const Start
   Entry entry;
   entry.asked = asked;
   entry.raw = raw_bounds(asked, raw);
-  entry.horizon = horizon_of(entry.raw[3]);
+  entry.horizon = horizon_of(entry.raw[kMedian]);
   for (std::size_t i = 0; i < kLevels; ++i) entry.told[i] = to_log(asked, bounds[i]);
   entry.below = kForecastLevels;
   pending_[job] = first_ + entries_.size();
@@ -146,7 +153,7 @@ void ForecastRecord::settle(Entry& entry) {
       return kForecastLevels[i] < 0.5 ? start < entry.told[i] : start <= entry.told[i];
     });
     const double part = static_cast<double>(below) / kBeliefs;
-    excess_[entry.horizon][i] += part - entry.below[i];
+    excess_[i] += part - entry.below[i];
     entry.below[i] = part;
   }
   fresh_ = {};
@@ -182,7 +189,7 @@ void ForecastRecord::drop(std::uint64_t job) {
   if (found->second >= first_) {
     Entry& entry = entries_[found->second - first_];
     for (std::size_t i = 0; i < kLevels; ++i) {
-      excess_[entry.horizon][i] -= entry.below[i] - kForecastLevels[i];
+      excess_[i] -= entry.below[i] - kForecastLevels[i];
     }
     entry.below = kForecastLevels;
     entry.known = false;

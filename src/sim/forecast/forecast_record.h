@@ -2,8 +2,9 @@
 
 // Remembers start forecasts and corrects the next ones, so that a level of p holds a share p of the
 // starts: online conformal prediction (Vovk et al. 2005) with an adaptive level (adaptive conformal
-// inference, Gibbs and Candes 2021), per level and per horizon. Feedback is not delayed until the
-// jobs start: the current belief about a job that still waits counts as its outcome.
+// inference, Gibbs and Candes 2021), per level. The errors are also separate per horizon. Feedback
+// is not delayed until the jobs start: the current belief about a job that still waits counts as
+// its outcome.
 
 #include <array>
 #include <cstddef>
@@ -59,7 +60,7 @@ class ForecastRecord {
     Instant asked;
     std::size_t horizon = 0;  // The group in which it is corrected.
     bool known = false;       // It has an outcome or a belief.
-    Values raw;               // Bounds as logarithms, before the correction
+    Values raw;               // Bounds as logarithms with a reduced spread, before the correction
     Values told;              // and after it.
     // Probability that the start is before `told`; from the median on, also at `told`.
     Values below;
@@ -74,7 +75,7 @@ class ForecastRecord {
   std::uint64_t first_ = 0;                         // Number of the first entry.
   std::map<std::uint64_t, std::uint64_t> pending_;  // Entry numbers, by job.
   // Sum of (below - level) over all forecasts: how far each level has been off so far.
-  std::array<Values, kHorizons> excess_ = {};
+  Values excess_ = {};
   std::array<Values, kHorizons> correction_ = {};
   std::array<bool, kHorizons> fresh_ = {};
   std::size_t known_ = 0;

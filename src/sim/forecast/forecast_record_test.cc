@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/types/random.h"
@@ -93,6 +94,37 @@ TEST(ForecastRecord, ForgetsJobsThatAreCancelled) {
   EXPECT_FALSE(record.has(7));
   EXPECT_FALSE(record.resolve(7, instant(50)));
   EXPECT_TRUE(record.pending().empty());
+}
+
+// Samples at 1/factor, 1 and `factor` times the wait, for the levels below, at and above the
+// median.
+StartSamples symmetric(double seconds, double factor) {
+  StartSamples samples;
+  for (int i = -4; i <= 4; ++i) {
+    samples.push_back(instant(i < 0 ? seconds / factor : i > 0 ? seconds * factor : seconds));
+  }
+  return samples;
+}
+
+TEST(ForecastRecord, UsesHalfOfTheSpreadOfLongWaits) {
+  ForecastRecord record;
+  // How much more the end of the band is with samples that spread twice as much.
+  const auto growth = [&](double seconds) {
+    const double narrow = record.corrected(instant(0), symmetric(seconds, 2))[5].in_seconds();
+    const double wide = record.corrected(instant(0), symmetric(seconds, 4))[5].in_seconds();
+    return wide / narrow;
+  };
+  EXPECT_NEAR(growth(100'000), std::sqrt(2.0), 0.01);
+  EXPECT_GT(growth(200), 1.7) << "short waits end at ticks";
+}
+
+TEST(ForecastRecord, AStartThatSomeSimulationsLackStaysUnknown) {
+  ForecastRecord record;
+  StartSamples samples(8, instant(100'000));
+  samples.push_back(Instant::never());
+  const ForecastBounds told = record.add(1, instant(0), samples);
+  EXPECT_NE(told[3], Instant::never());
+  EXPECT_EQ(told[5], Instant::never());
 }
 
 TEST(ForecastRecord, HasNoStartWhereTheSimulationsHaveNone) {
