@@ -287,8 +287,8 @@ TEST(NodeBlame, DecidesAsTheReference) {
       ++by_grade[static_cast<int>(charge->grade)];
     }
   }
-  EXPECT_GT(by_grade[0], 100);
-  EXPECT_GT(by_grade[1], 100);
+  EXPECT_GT(by_grade[0], static_cast<int>(seeds));
+  EXPECT_GT(by_grade[1], static_cast<int>(seeds));
 }
 
 }  // namespace

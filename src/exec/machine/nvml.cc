@@ -33,7 +33,7 @@ struct Nvml {
   // The following are optional.
   int (*use)(NvmlDevice, unsigned*) = nullptr;  // GPU and memory utilization in percent.
   int (*minor)(NvmlDevice, unsigned*) = nullptr;
-  int (*pci)(NvmlDevice, NvmlPciInfo*) = nullptr;
+  int (*pci)(NvmlDevice, void*) = nullptr;  // A NvmlPciInfo.
 };
 
 // The functions that GpuHealth uses. Old drivers lack some of them.
@@ -46,7 +46,7 @@ struct NvmlEvent {
 struct NvmlHealth {
   int (*create)(NvmlEventSet*) = nullptr;
   int (*add)(NvmlDevice, unsigned long long, NvmlEventSet) = nullptr;
-  int (*wait)(NvmlEventSet, NvmlEvent*, unsigned) = nullptr;
+  int (*wait)(NvmlEventSet, void*, unsigned) = nullptr;  // A NvmlEvent.
   int (*free)(NvmlEventSet) = nullptr;
   int (*ecc)(NvmlDevice, int, int, unsigned long long*) = nullptr;
   // Correctable, uncorrectable, pending, failed.
