@@ -25,7 +25,7 @@ inline constexpr Duration kAnswerTime = Duration::seconds(60);
 
 // An authenticated user. The server uses the socket's peer credentials, a token or a ticket.
 struct Caller {
-  std::string user;
+  std::string user = {};
   bool is_operator = false;
   std::uint32_t uid = kNoUid;
   std::string via = {};      // For the audit: "socket", "token NAME" or "ticket".
@@ -69,11 +69,11 @@ using Notes = std::shared_ptr<const std::vector<Note>>;
 
 // A decision of the server itself, for the audit: a refusal, or a changed token file.
 struct ServerAct {
-  Caller caller;       // Without a user if the caller is not authenticated.
-  std::string call;    // CallInfo::name, or a name of the server; empty: not known.
-  std::string object;  // For example "job 12"; may be empty.
-  int status = 0;      // HTTP status of the answer.
-  std::string answer;  // Short text. Contains no credentials.
+  Caller caller = {};       // Without a user if the caller is not authenticated.
+  std::string call = {};    // CallInfo::name, or a name of the server; empty: not known.
+  std::string object = {};  // For example "job 12"; may be empty.
+  int status = 0;           // HTTP status of the answer.
+  std::string answer = {};  // Short text. Contains no credentials.
 };
 
 // The current generation of the tickets of each uid; 0 for other uids. See tickets.h.

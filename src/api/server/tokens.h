@@ -27,8 +27,8 @@ struct TokenFacts {
   std::string user;
   std::string name;  // A human-readable label.
   bool is_operator = false;
-  std::string created;      // "2026-11-19T21:40:00Z"; empty: not known.
-  std::string fingerprint;  // The first 8 hexadecimal digits of the hash.
+  std::string created = {};      // "2026-11-19T21:40:00Z"; empty: not known.
+  std::string fingerprint = {};  // The first 8 hexadecimal digits of the hash.
 
   friend bool operator==(const TokenFacts&, const TokenFacts&) = default;
 };

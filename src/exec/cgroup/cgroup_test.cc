@@ -138,7 +138,7 @@ class KernelGroup : public ::testing::TestWithParam<const char*> {
     group_.emplace(std::move(made).value());
   }
   void TearDown() override {
-    if (group_) EXPECT_TRUE(group_->remove());
+    EXPECT_TRUE(!group_ || group_->remove());
     for (const std::string& mount : {mounts_.unified, mounts_.v1_cpu, mounts_.v1_memory,
                                      mounts_.v1_pids, mounts_.v1_freezer}) {
       if (!mount.empty()) ::rmdir((mount + parent_).c_str());
@@ -201,7 +201,7 @@ TEST_P(KernelGroup, IsFoundAgain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kills, KernelGroup, ::testing::Values("freezer", "v2"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& each) { return std::string(each.param); });
 
 }  // namespace
 }  // namespace muster

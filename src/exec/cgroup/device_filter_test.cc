@@ -41,7 +41,7 @@ class DeviceFilterTest : public ::testing::TestWithParam<const char*> {
     }
   }
   void TearDown() override {
-    if (group_) EXPECT_TRUE(group_->remove());
+    EXPECT_TRUE(!group_ || group_->remove());
     for (const std::string& mount : {mounts_.unified, mounts_.v1_cpu, mounts_.v1_memory,
                                      mounts_.v1_devices, mounts_.v1_freezer}) {
       if (!mount.empty()) ::rmdir((mount + parent_).c_str());
@@ -114,7 +114,7 @@ TEST_P(DeviceFilterTest, ANodeMadeOutsideStaysDenied) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, DeviceFilterTest, ::testing::Values("v1", "v2"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& each) { return std::string(each.param); });
 
 TEST(DeviceFilter, WithoutGpusNothingIsDenied) {
   const Folder folder;

@@ -112,7 +112,7 @@ TEST_F(ProgressFileTest, AForgedHeaderHarmsOnlyItsOwnReports) {
                              "{\"muster_removed\":0}", "{\"muster_removed\":17}"}) {
     folder_.write("progress.jsonl", std::string(forged) + "\n" + line(1) + "\n");
     const auto news = file_.look();
-    if (news) EXPECT_LE(news->lines.size(), 2U);
+    EXPECT_TRUE(!news || news->lines.size() <= 2U);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/os/processes.h"
 #include "exec/shim/shim.h"
 
 namespace muster {

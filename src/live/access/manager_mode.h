@@ -27,7 +27,7 @@ struct ModeQuestion {
   bool as_submitter = false;   // Slurm runs each job as the user who submitted it.
   bool share_account = false;  // `jobs_share_account: accepted`.
   bool closed = false;         // `others: false`.
-  std::string wanted;          // The key `mode`; empty: none.
+  std::string wanted = {};     // The key `mode`; empty: none.
 };
 
 struct AccountMode {

@@ -15,16 +15,16 @@
 
 namespace muster {
 
-struct AuditFilter {                    // A row must match all given fields.
-  std::optional<std::uint64_t> before;  // Only rows with a lower number.
-  std::optional<std::string> user;      // The caller.
-  std::optional<std::uint64_t> job;
-  std::optional<Instant> since;
-  std::optional<std::string> verb;
+struct AuditFilter {                         // A row must match all given fields.
+  std::optional<std::uint64_t> before = {};  // Only rows with a lower number.
+  std::optional<std::string> user = {};      // The caller.
+  std::optional<std::uint64_t> job = {};
+  std::optional<Instant> since = {};
+  std::optional<std::string> verb = {};
   // Only rows of this caller, or about jobs of this caller. The uids must be equal. The names count
   // only if the row has no uid, because a name can be used again for another person.
-  std::optional<std::string> visible_to;
-  std::optional<std::uint32_t> visible_to_uid;
+  std::optional<std::string> visible_to = {};
+  std::optional<std::uint32_t> visible_to_uid = {};
   std::size_t limit = 100;
 };
 
