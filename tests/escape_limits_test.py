@@ -58,7 +58,7 @@ def asked_throughout(test, daemon):
     finally:
         over.set()
         thread.join()
-    test.assertGreater(len(seconds), 10)
+    test.assertGreater(len(seconds), 2)
     slow = [min(pair) for pair in zip(seconds, seconds[1:]) if min(pair) > MOST_SECONDS]
     test.assertEqual(slow, [], f"slowest of {len(seconds)} answers: {max(seconds):.2f} s")
 
