@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <pwd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "base/os/account.h"
 #include "base/os/files.h"
 #include "base/text/text.h"
 
@@ -37,13 +37,8 @@ bool is_address(const std::string& host) {
 }  // namespace
 
 std::string user_name(uid_t uid) {
-  std::vector<char> room(16U << 10U);
-  struct passwd entry {};
-  struct passwd* found = nullptr;
-  if (::getpwuid_r(uid, &entry, room.data(), room.size(), &found) == 0 && found != nullptr) {
-    return found->pw_name;
-  }
-  return std::to_string(uid);
+  const Result<Account> account = find_account(uid);
+  return account.ok() ? account.value().name : std::to_string(uid);
 }
 
 const std::string& UserNames::of(uid_t uid) {
@@ -62,12 +57,10 @@ std::uint32_t UserIds::of(const std::string& user, std::time_t now) {
   return kept.uid;
 }
 
+// A number without a user of that name is not a name.
 std::uint32_t uid_of(const std::string& user) {
-  std::vector<char> room(16U << 10U);
-  struct passwd entry {};
-  struct passwd* found = nullptr;
-  const int error = ::getpwnam_r(user.c_str(), &entry, room.data(), room.size(), &found);
-  return error == 0 && found != nullptr ? found->pw_uid : kNoUid;
+  const Result<Account> account = find_account(user);
+  return account.ok() && account.value().name == user ? account.value().user : kNoUid;
 }
 
 std::string host_name() {
